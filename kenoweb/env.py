@@ -1,0 +1,47 @@
+"""Reading the environment: typed, and with a sentence when a value is wrong."""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def envstr(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def envbool(name: str, default: bool = False) -> bool:
+    value = envstr(name).lower()
+    if value in {"1", "true", "yes", "on"}:
+        return True
+    if value in {"0", "false", "no", "off"}:
+        return False
+    if value:
+        raise ImproperlyConfigured(f"{name} must be true or false, not {value!r}.")
+    return default
+
+
+def envint(name: str, default: int, *, low: int, high: int) -> int:
+    value = envstr(name)
+    if not value:
+        return default
+    if not value.lstrip("-").isdigit() or not low <= int(value) <= high:
+        raise ImproperlyConfigured(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
+    return int(value)
+
+
+def envlist(name: str, default: str = "") -> list[str]:
+    return [part.strip() for part in envstr(name, default).split(",") if part.strip()]
+
+
+def envsecret(name: str) -> str:
+    """The value, or the first line of the file that NAME_FILE points to."""
+    if value := envstr(name):
+        return value
+    path = envstr(f"{name}_FILE")
+    if not path:
+        return ""
+    try:
+        return Path(path).read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}_FILE cannot be read: {error}.") from error

@@ -1,0 +1,22 @@
+from memory.models.audit import AuditEntry
+from memory.models.chat import Chat, Message
+from memory.models.episode import Episode
+from memory.models.fact import Fact
+from memory.models.notice import Notice
+from memory.models.pattern import Pattern
+from memory.models.space import ApiToken, Member, Space
+from memory.models.working import WorkingNote
+
+__all__ = [
+    "ApiToken",
+    "AuditEntry",
+    "Chat",
+    "Episode",
+    "Fact",
+    "Member",
+    "Message",
+    "Notice",
+    "Pattern",
+    "Space",
+    "WorkingNote",
+]

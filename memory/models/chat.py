@@ -1,0 +1,85 @@
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory.models.episode import Episode
+from memory.models.space import Space
+
+
+class Chat(models.Model):
+    """One place where people and Keno talk."""
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="chats")
+    channel = models.CharField(max_length=32)
+    external_id = models.CharField(max_length=128)
+    key = models.CharField(max_length=161)
+    title = models.CharField(max_length=200, blank=True)
+    context = models.TextField(blank=True)
+    language = models.CharField(max_length=8, blank=True)
+    thread = models.CharField(max_length=128, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    last_message_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["space", "channel", "external_id"], name="chat_once_per_channel"
+            ),
+            models.UniqueConstraint(fields=["space", "key"], name="chat_key_once"),
+            models.CheckConstraint(
+                condition=models.Q(key__regex=r"^[A-Za-z0-9_-]+$"), name="chat_key_characters"
+            ),
+        ]
+        indexes = [models.Index(fields=["space", "-last_message_at"], name="chat_recent")]
+
+    def __str__(self):
+        return self.title or self.key
+
+
+class Message(models.Model):
+    """What somebody said, in their own words. Ingest is idempotent per external id."""
+
+    class Role(models.TextChoices):
+        USER = "user", _("Person")
+        ASSISTANT = "assistant", _("Keno")
+        SYSTEM = "system", _("System")
+
+    class Trace(models.TextChoices):
+        TEXT = "text", _("Text")
+        VOICE = "voice", _("Voice")
+        IMPORT = "import", _("Import")
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="messages")
+    chat = models.ForeignKey(Chat, models.CASCADE, related_name="messages")
+    episode = models.ForeignKey(
+        Episode, models.SET_NULL, null=True, blank=True, related_name="messages"
+    )
+    role = models.CharField(max_length=9, choices=Role.choices)
+    author = models.CharField(max_length=120, blank=True)
+    author_id = models.CharField(max_length=128, blank=True)
+    text = models.TextField()
+    language = models.CharField(max_length=8, blank=True)
+    external_id = models.CharField(max_length=128)
+    reply_to = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="replies")
+    trace = models.CharField(max_length=8, choices=Trace.choices, default=Trace.TEXT)
+    flags = models.JSONField(default=list, blank=True)
+    sent_at = models.DateTimeField(default=timezone.now)
+    handled_at = models.DateTimeField(null=True, blank=True)
+    ingested_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["chat", "external_id"], name="message_once_per_chat"),
+        ]
+        indexes = [
+            models.Index(fields=["chat", "-sent_at", "-id"], name="message_by_chat"),
+            models.Index(fields=["space", "-sent_at"], name="message_by_space"),
+            models.Index(
+                fields=["chat", "id"],
+                name="message_unhandled",
+                condition=models.Q(handled_at=None, role="user"),
+            ),
+        ]
+
+    def __str__(self):
+        return f"{self.author or self.role}: {self.text[:60]}"

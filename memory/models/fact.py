@@ -1,0 +1,124 @@
+import pghistory
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory.models.chat import Chat, Message
+from memory.models.episode import Episode
+from memory.models.space import Space
+
+
+# Uses are counted by every reply; they are not changes of what Keno believes.
+@pghistory.track(exclude=["use_count", "last_used_at"])
+class Fact(models.Model):
+    """One thing Keno believes. Forgetting archives it; only purge deletes."""
+
+    class Kind(models.TextChoices):
+        FACT = "fact", _("Fact")
+        CONCEPT = "concept", _("Concept")
+        PROCEDURE = "procedure", _("Procedure")
+        LESSON = "lesson", _("Lesson")
+        LORE = "lore", _("Lore")
+
+    class Category(models.TextChoices):
+        PREFERENCE = "preference", _("Preference")
+        PROFILE = "profile", _("Profile")
+        RELATIONSHIP = "relationship", _("Relationship")
+        PROJECT = "project", _("Project")
+        OTHER = "other", _("Other")
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("Active")
+        ARCHIVED = "archived", _("Forgotten")
+        SUPERSEDED = "superseded", _("Superseded")
+        QUARANTINED = "quarantined", _("Quarantined")
+        TRASHED = "trashed", _("In the trash")
+
+    class Source(models.TextChoices):
+        MESSAGE = "message", _("Message")
+        EPISODE = "episode", _("Episode")
+        NIGHT = "night", _("Night")
+        PERSON = "person", _("Person")
+        IMPORT = "import", _("Import")
+
+    LORE = "__lore__"
+    UNDO_CREATE = {"status": Status.TRASHED}
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="facts")
+    # Null means the whole space knows it.
+    chat = models.ForeignKey(Chat, models.CASCADE, null=True, blank=True, related_name="facts")
+    subject = models.CharField(max_length=120, blank=True)
+    text = models.TextField()
+    # SHA-256 of the normalised text: what makes two sayings the same fact.
+    said_key = models.CharField(max_length=64, editable=False)
+    quote = models.TextField(blank=True)
+    language = models.CharField(max_length=8, blank=True)
+    kind = models.CharField(max_length=9, choices=Kind.choices, default=Kind.FACT)
+    category = models.CharField(max_length=12, choices=Category.choices, default=Category.OTHER)
+    confidence = models.FloatField(default=0.5)
+    trust = models.FloatField(default=0.5)
+    pinned = models.BooleanField(default=False)
+    status = models.CharField(max_length=11, choices=Status.choices, default=Status.ACTIVE)
+    flags = models.JSONField(default=list, blank=True)
+    superseded_by = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="supersedes"
+    )
+    valid_from = models.DateTimeField(null=True, blank=True)
+    valid_to = models.DateTimeField(null=True, blank=True)
+    source = models.CharField(max_length=7, choices=Source.choices, default=Source.PERSON)
+    message = models.ForeignKey(
+        Message, models.SET_NULL, null=True, blank=True, related_name="facts"
+    )
+    episode = models.ForeignKey(
+        Episode, models.SET_NULL, null=True, blank=True, related_name="facts"
+    )
+    # Further episodes and messages a derived fact rests on: [{"episode": 3, "quote": "…"}, …].
+    evidence = models.JSONField(default=list, blank=True)
+    said_by = models.CharField(max_length=120, blank=True)
+    # What wrote the row: tag, extraction, night, person, import …
+    written_by = models.CharField(max_length=64, default="person")
+    # How: "" for a person, "heuristics", or the name of the model.
+    mode = models.CharField(max_length=64, blank=True)
+    # A person worded this row: no extraction, import or night may overwrite it.
+    sticky = models.BooleanField(default=False)
+    use_count = models.PositiveIntegerField(default=0)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    times_seen = models.PositiveIntegerField(default=1)
+    last_seen_at = models.DateTimeField(default=timezone.now)
+    trashed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(confidence__gte=0, confidence__lte=1), name="fact_confidence_0_1"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(trust__gte=0, trust__lte=1), name="fact_trust_0_1"
+            ),
+            models.CheckConstraint(condition=~models.Q(text=""), name="fact_says_something"),
+            models.CheckConstraint(
+                condition=models.Q(valid_to=None)
+                | models.Q(valid_from=None)
+                | models.Q(valid_to__gte=models.F("valid_from")),
+                name="fact_valid_in_order",
+            ),
+            models.UniqueConstraint(
+                fields=["space", "chat", "subject", "said_key"],
+                condition=models.Q(status="active"),
+                nulls_distinct=False,
+                name="fact_said_once",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["space", "status", "-updated_at", "-id"], name="fact_recent"),
+            models.Index(fields=["space", "subject"], name="fact_by_subject"),
+            models.Index(fields=["chat"], name="fact_by_chat", condition=models.Q(chat__isnull=False)),
+            models.Index(
+                fields=["space", "last_used_at"], name="fact_unused", condition=models.Q(status="active")
+            ),
+        ]
+
+    def __str__(self):
+        return self.text

@@ -1,0 +1,54 @@
+import pghistory
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory.models.space import Space
+
+
+@pghistory.track(exclude=["use_count", "last_used_at"])
+class Pattern(models.Model):
+    """A habit: when a message says this, answer so."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("Active")
+        ARCHIVED = "archived", _("Archived")
+        QUARANTINED = "quarantined", _("Quarantined")
+        TRASHED = "trashed", _("In the trash")
+
+    UNDO_CREATE = {"status": Status.TRASHED}
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="patterns")
+    # A pattern learned in one chat stays there until a person promotes it.
+    chat = models.ForeignKey(
+        "memory.Chat", models.CASCADE, null=True, blank=True, related_name="patterns"
+    )
+    slug = models.CharField(max_length=80)
+    trigger = models.CharField(max_length=200)
+    response = models.TextField()
+    language = models.CharField(max_length=8, blank=True)
+    confidence = models.FloatField(default=0.6)
+    use_count = models.PositiveIntegerField(default=0)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    learned_from = models.CharField(max_length=200, blank=True)
+    evidence = models.JSONField(default=list, blank=True)
+    flags = models.JSONField(default=list, blank=True)
+    mode = models.CharField(max_length=64, blank=True)
+    status = models.CharField(max_length=11, choices=Status.choices, default=Status.ACTIVE)
+    trashed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(confidence__gte=0, confidence__lte=1), name="pattern_confidence_0_1"
+            ),
+            models.UniqueConstraint(
+                fields=["space", "slug"], condition=models.Q(status="active"), name="pattern_slug_once"
+            ),
+        ]
+        indexes = [models.Index(fields=["space", "status", "-updated_at"], name="pattern_recent")]
+
+    def __str__(self):
+        return self.slug
