@@ -26,7 +26,9 @@ def envint(name: str, default: int, *, low: int, high: int) -> int:
     if not value:
         return default
     if not value.lstrip("-").isdigit() or not low <= int(value) <= high:
-        raise ImproperlyConfigured(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
+        raise ImproperlyConfigured(
+            f"{name} must be a whole number from {low} to {high}, not {value!r}."
+        )
     return int(value)
 
 

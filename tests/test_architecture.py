@@ -15,7 +15,10 @@ MAY_IMPORT = {
 FOUR_MEMORIES = {"facts", "episodes", "patterns", "working"}
 # room of memory/ -> rooms it may not enter
 MAY_NOT_ENTER = {
-    **{room: (FOUR_MEMORIES - {room}) | {"identity", "retrieval", "context"} for room in FOUR_MEMORIES},
+    **{
+        room: (FOUR_MEMORIES - {room}) | {"identity", "retrieval", "context"}
+        for room in FOUR_MEMORIES
+    },
     "identity": FOUR_MEMORIES | {"retrieval", "context", "chats"},
     "retrieval": {"extraction", "context", "identity"},
 }

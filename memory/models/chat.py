@@ -60,7 +60,9 @@ class Message(models.Model):
     text = models.TextField()
     language = models.CharField(max_length=8, blank=True)
     external_id = models.CharField(max_length=128)
-    reply_to = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="replies")
+    reply_to = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="replies"
+    )
     trace = models.CharField(max_length=8, choices=Trace.choices, default=Trace.TEXT)
     flags = models.JSONField(default=list, blank=True)
     sent_at = models.DateTimeField(default=timezone.now)

@@ -51,10 +51,12 @@ class Episode(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(ended_at__gte=models.F("started_at")), name="episode_ends_after_start"
+                condition=models.Q(ended_at__gte=models.F("started_at")),
+                name="episode_ends_after_start",
             ),
             models.CheckConstraint(
-                condition=models.Q(feedback__in=["", "positive", "negative"]), name="episode_feedback_known"
+                condition=models.Q(feedback__in=["", "positive", "negative"]),
+                name="episode_feedback_known",
             ),
             models.UniqueConstraint(
                 fields=["chat"], condition=models.Q(status="open"), name="episode_one_open_per_chat"

@@ -114,9 +114,13 @@ class Fact(models.Model):
         indexes = [
             models.Index(fields=["space", "status", "-updated_at", "-id"], name="fact_recent"),
             models.Index(fields=["space", "subject"], name="fact_by_subject"),
-            models.Index(fields=["chat"], name="fact_by_chat", condition=models.Q(chat__isnull=False)),
             models.Index(
-                fields=["space", "last_used_at"], name="fact_unused", condition=models.Q(status="active")
+                fields=["chat"], name="fact_by_chat", condition=models.Q(chat__isnull=False)
+            ),
+            models.Index(
+                fields=["space", "last_used_at"],
+                name="fact_unused",
+                condition=models.Q(status="active"),
             ),
         ]
 

@@ -42,10 +42,13 @@ class Pattern(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(confidence__gte=0, confidence__lte=1), name="pattern_confidence_0_1"
+                condition=models.Q(confidence__gte=0, confidence__lte=1),
+                name="pattern_confidence_0_1",
             ),
             models.UniqueConstraint(
-                fields=["space", "slug"], condition=models.Q(status="active"), name="pattern_slug_once"
+                fields=["space", "slug"],
+                condition=models.Q(status="active"),
+                name="pattern_slug_once",
             ),
         ]
         indexes = [models.Index(fields=["space", "status", "-updated_at"], name="pattern_recent")]

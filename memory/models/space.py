@@ -1,7 +1,7 @@
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.utils import timezone
+from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 
 from memory import options
@@ -15,7 +15,7 @@ class Space(models.Model):
     language = models.CharField(max_length=8, default="en")
     timezone = models.CharField(max_length=64, default="UTC")
     settings = models.JSONField(default=dict, blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=now)
 
     def __str__(self):
         return self.name
@@ -37,7 +37,7 @@ class Member(models.Model):
     space = models.ForeignKey(Space, models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=8, choices=Role.choices)
-    joined_at = models.DateTimeField(default=timezone.now)
+    joined_at = models.DateTimeField(default=now)
 
     class Meta:
         constraints = [
@@ -62,7 +62,7 @@ class ApiToken(models.Model):
     prefix = models.CharField(max_length=16)
     digest = models.CharField(max_length=64, unique=True)
     scopes = ArrayField(models.CharField(max_length=32), default=list)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=now)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)

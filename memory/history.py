@@ -1,0 +1,217 @@
+"""Every change to memory is kept by the database; here it is read, dated and taken back.
+
+Triggers write one event per changed row, grouped by a context that names who and why.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import pghistory
+from django.apps import apps
+from django.db import IntegrityError, models, transaction
+from django.utils import timezone
+
+# Bookkeeping that later, unrelated changes also touch: never a reason to refuse an undo.
+BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
+TRACKED = ("Fact", "Episode", "Pattern", "WorkingNote")
+
+
+class Conflict(Exception):
+    """It was changed again since, so it cannot be taken back as it was."""
+
+    def __init__(self, differs: dict[str, tuple[object, object]]):
+        self.differs = differs
+        names = ", ".join(sorted(differs))
+        super().__init__(f"Changed again since ({names}). Look at its history and decide there.")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One row before and after one change. `before` is None when the change created it."""
+
+    model: type[models.Model]
+    object_id: int
+    event_id: int
+    at: datetime
+    context_id: UUID | None
+    by: str
+    why: str
+    metadata: dict
+    before: dict | None
+    after: dict
+
+    @property
+    def is_create(self) -> bool:
+        return self.before is None
+
+    @property
+    def fields(self) -> dict[str, tuple[object, object]]:
+        """What changed, as {field: (before, after)}, without bookkeeping."""
+        if self.before is None:
+            return {}
+        changed = _changed(self.before, self.after)
+        return {name: pair for name, pair in changed.items() if name not in BOOKKEEPING}
+
+
+@contextmanager
+def change(*, by: str, why: str, **metadata: object) -> Iterator[pghistory.context]:
+    """Group what happens inside as one change. Its `id` is what undo_context() takes."""
+    with pghistory.context(by=by, why=why, **metadata) as context:
+        yield context
+
+
+def history(thing: models.Model) -> list[Change]:
+    """All changes of one row, newest first."""
+    events = _events(type(thing)).filter(pgh_obj_id=thing.pk)
+    return list(reversed(_as_changes(events.select_related("pgh_context").order_by("pgh_id"))))
+
+
+def changes_in(context_id: UUID | str) -> list[Change]:
+    """Everything one context changed, oldest first."""
+    found = []
+    for model in _tracked_models():
+        touched = _events(model).filter(pgh_context_id=context_id).values("pgh_obj_id")
+        rows = _events(model).filter(pgh_obj_id__in=touched).select_related("pgh_context")
+        found += [
+            step
+            for step in _as_changes(rows.order_by("pgh_obj_id", "pgh_id"))
+            if str(step.context_id) == str(context_id)
+        ]
+    return sorted(found, key=lambda step: (step.at, step.event_id))
+
+
+def as_of(queryset: models.QuerySet, when: datetime) -> models.QuerySet:
+    """The rows of the queryset as they were at that time.
+
+    The queryset says which rows (a space, a chat); filter what comes back by how they were then.
+    """
+    events = _events(queryset.model)
+    latest = (
+        events.filter(pgh_obj_id__in=queryset.values("pk"), pgh_created_at__lte=when)
+        .order_by("pgh_obj_id", "-pgh_id")
+        .distinct("pgh_obj_id")
+        .values("pgh_id")
+    )
+    return events.filter(pgh_id__in=latest)
+
+
+def undo(step: Change, *, by: str) -> models.Model:
+    """Put the row back as it was before this change. A second undo changes nothing."""
+    with transaction.atomic(), change(by=by, why="undo", undoes=step.event_id):
+        return _revert(step.model, step.object_id, before=step.before, after=step.after)
+
+
+def undo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
+    """Take back everything one context changed, or nothing at all."""
+    spans: dict[tuple[type[models.Model], int], list[Change]] = {}
+    for step in changes_in(context_id):
+        spans.setdefault((step.model, step.object_id), []).append(step)
+    with transaction.atomic(), change(by=by, why="undo", undoes_context=str(context_id)):
+        # Last changed first: what took another row's place leaves before that row returns.
+        return [
+            _revert(model, pk, before=steps[0].before, after=steps[-1].after)
+            for (model, pk), steps in sorted(
+                spans.items(), key=lambda span: span[1][-1].event_id, reverse=True
+            )
+        ]
+
+
+def erase(thing: models.Model) -> None:
+    """Delete the row's whole history. For purge and erase only."""
+    _events(type(thing)).filter(pgh_obj_id=thing.pk).delete()
+
+
+def _revert(model: type[models.Model], pk: int, *, before: dict | None, after: dict):
+    row = model._default_manager.select_for_update().get(pk=pk)
+    now = {name: getattr(row, name) for name in after}
+    goal = _goal(model, before=before, after=after)
+    if all(now[name] == value for name, value in goal.items() if name not in BOOKKEEPING):
+        return row
+    # An undone creation must be untouched as a whole; an undone edit only where it edited.
+    watched = after if before is None else goal
+    differs = {
+        name: (after[name], now[name])
+        for name in watched
+        if name not in BOOKKEEPING and now[name] != after[name]
+    }
+    if differs:
+        raise Conflict(differs)
+    if "updated_at" in goal and now["updated_at"] != after["updated_at"]:
+        goal["updated_at"] = timezone.now()
+    return _write(row, goal)
+
+
+def _goal(model: type[models.Model], *, before: dict | None, after: dict) -> dict:
+    """The values that take the row back; a created row goes to its model's soft end state."""
+    if before is not None:
+        return {name: was for name, (was, _) in _changed(before, after).items()}
+    goal = dict(model.UNDO_CREATE)
+    for stamp in ("trashed_at", "discarded_at"):
+        if stamp in after and "status" in goal:
+            goal[stamp] = timezone.now()
+    return goal
+
+
+def _write(row: models.Model, goal: dict) -> models.Model:
+    for name, value in goal.items():
+        setattr(row, name, value)
+    try:
+        with transaction.atomic():
+            row.save(update_fields=_field_names(row, goal))
+    except IntegrityError as error:
+        # Somebody said the same again meanwhile: the place in the live rows is taken.
+        raise Conflict({"text": (str(row), "another live row says the same")}) from error
+    return row
+
+
+def _field_names(row: models.Model, goal: dict) -> list[str]:
+    return [row._meta.get_field(name.removesuffix("_id")).name for name in goal]
+
+
+def _changed(before: dict, after: dict) -> dict[str, tuple[object, object]]:
+    return {name: (before[name], after[name]) for name in after if before[name] != after[name]}
+
+
+def _as_changes(events: models.QuerySet) -> list[Change]:
+    """Pair each event with the one before it of the same row; expects them in that order."""
+    found: list[Change] = []
+    for event in events:
+        after = _snapshot(event)
+        last = found[-1] if found and found[-1].object_id == event.pgh_obj_id else None
+        found.append(_change(event, before=last.after if last else None, after=after))
+    return found
+
+
+def _change(event: models.Model, *, before: dict | None, after: dict) -> Change:
+    metadata = event.pgh_context.metadata if event.pgh_context else {}
+    return Change(
+        model=event.pgh_tracked_model,
+        object_id=event.pgh_obj_id,
+        event_id=event.pgh_id,
+        at=event.pgh_created_at,
+        context_id=event.pgh_context_id,
+        by=metadata.get("by", ""),
+        why=metadata.get("why", ""),
+        metadata=metadata,
+        before=before,
+        after=after,
+    )
+
+
+def _snapshot(event: models.Model) -> dict:
+    return {
+        field.attname: getattr(event, field.attname)
+        for field in event._meta.fields
+        if not field.name.startswith("pgh_") and field.name != "id"
+    }
+
+
+def _events(model: type[models.Model]) -> models.QuerySet:
+    return apps.get_model("memory", f"{model.__name__}Event")._default_manager.all()
+
+
+def _tracked_models() -> list[type[models.Model]]:
+    return [apps.get_model("memory", name) for name in TRACKED]
