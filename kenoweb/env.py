@@ -32,6 +32,13 @@ def envint(name: str, default: int, *, low: int, high: int) -> int:
     return int(value)
 
 
+def envchoice(name: str, default: str, *, choices: tuple[str, ...]) -> str:
+    value = envstr(name, default).lower() or default
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+    return value
+
+
 def envlist(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in envstr(name, default).split(",") if part.strip()]
 

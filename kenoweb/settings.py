@@ -4,7 +4,7 @@ from pathlib import Path
 from django.utils.translation import gettext_lazy as _
 
 from kenoweb import database
-from kenoweb.env import envbool, envlist, envsecret, envstr
+from kenoweb.env import envbool, envchoice, envint, envlist, envsecret, envstr
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = re.search(r"^## (\S+)", (BASE_DIR / "CHANGELOG.md").read_text(), re.M)[1]
@@ -79,3 +79,16 @@ STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
+
+EMBEDDING_ENABLED = envbool("EMBEDDING_ENABLED", True)
+EMBEDDING_PROVIDER = envchoice(
+    "EMBEDDING_PROVIDER", "embedded", choices=("embedded", "openai", "gemini", "gemini-embedding")
+).removesuffix("-embedding")
+EMBEDDING_MODEL = envstr("EMBEDDING_MODEL")
+EMBEDDING_DIMENSIONS = envint("EMBEDDING_DIMENSIONS", 0, low=0, high=2000)
+EMBEDDING_BASE_URL = envstr("EMBEDDING_BASE_URL") or (
+    envstr("OPENAI_BASE_URL") if EMBEDDING_PROVIDER == "openai" else ""
+)
+EMBEDDING_API_KEY = envsecret("EMBEDDING_API_KEY") or envsecret(
+    "OPENAI_API_KEY" if EMBEDDING_PROVIDER == "openai" else "GEMINI_API_KEY"
+)

@@ -18,7 +18,9 @@ def env_names() -> set[str]:
     names = set()
     for file in [*(ROOT / "kenoweb").rglob("*.py"), *(ROOT / "memory").rglob("*.py")]:
         names |= set(
-            re.findall(r'\benv(?:str|bool|int|float|list|secret)\(\s*"([A-Z_]+)"', file.read_text())
+            re.findall(
+                r'\benv(?:str|bool|int|float|list|choice|secret)\(\s*"([A-Z_]+)"', file.read_text()
+            )
         )
     return names
 
