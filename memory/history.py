@@ -13,10 +13,20 @@ import pghistory
 from django.apps import apps
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
+from pghistory.runtime import _tracker
 
 # Bookkeeping that later, unrelated changes also touch: never a reason to refuse an undo.
 BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
-TRACKED = ("Fact", "Episode", "Pattern", "WorkingNote")
+TRACKED = (
+    "Fact",
+    "Episode",
+    "Pattern",
+    "WorkingNote",
+    "Ruling",
+    "Identity",
+    "Rule",
+    "Preference",
+)
 
 
 class Conflict(Exception):
@@ -26,6 +36,24 @@ class Conflict(Exception):
         self.differs = differs
         names = ", ".join(sorted(differs))
         super().__init__(f"Changed again since ({names}). Look at its history and decide there.")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a writer did, and what takes it back.
+
+    `change_id` goes to undo_context(); it is None when nothing was changed. `outcome` is one word
+    ("new", "again", "refused" …) and `reason` a sentence when the outcome needs one.
+    """
+
+    row: models.Model | None
+    change_id: UUID | None = None
+    outcome: str = "done"
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether anything was written."""
+        return self.change_id is not None
 
 
 @dataclass(frozen=True)
@@ -58,8 +86,14 @@ class Change:
 
 @contextmanager
 def change(*, by: str, why: str, **metadata: object) -> Iterator[pghistory.context]:
-    """Group what happens inside as one change. Its `id` is what undo_context() takes."""
-    with pghistory.context(by=by, why=why, **metadata) as context:
+    """Group what happens inside as one change. Its `id` is what undo_context() takes.
+
+    Inside a bigger change (a night, an import) everything belongs to that one, and so do its
+    who and why.
+    """
+    outer = getattr(_tracker, "value", None)
+    named = dict(outer.metadata) if outer else {}
+    with pghistory.context(**{"by": by, "why": why} | metadata | named) as context:
         yield context
 
 

@@ -2,8 +2,10 @@ from memory.models.audit import AuditEntry
 from memory.models.chat import Chat, Message
 from memory.models.episode import Episode
 from memory.models.fact import Fact
+from memory.models.identity import Identity, Preference, Rule
 from memory.models.notice import Notice
 from memory.models.pattern import Pattern
+from memory.models.ruling import Ruling
 from memory.models.space import ApiToken, Member, Space
 from memory.models.working import WorkingNote
 
@@ -13,10 +15,14 @@ __all__ = [
     "Chat",
     "Episode",
     "Fact",
+    "Identity",
     "Member",
     "Message",
     "Notice",
     "Pattern",
+    "Preference",
+    "Rule",
+    "Ruling",
     "Space",
     "WorkingNote",
 ]

@@ -68,6 +68,8 @@ class Message(models.Model):
     sent_at = models.DateTimeField(default=timezone.now)
     handled_at = models.DateTimeField(null=True, blank=True)
     ingested_at = models.DateTimeField(null=True, blank=True)
+    # What was taken from it and what was skipped, and why: [{"outcome": "new", "fact": 3}, …].
+    journal = models.JSONField(default=list, blank=True)
 
     class Meta:
         constraints = [

@@ -45,6 +45,8 @@ class Episode(models.Model):
     # The ids of the episodes this one is a summary or a merger of.
     summary_of = ArrayField(models.BigIntegerField(), default=list, blank=True)
     source = models.CharField(max_length=16, default="chat")
+    # A person worded this row: no extraction, import or night may overwrite it.
+    sticky = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 

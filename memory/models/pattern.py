@@ -36,6 +36,8 @@ class Pattern(models.Model):
     mode = models.CharField(max_length=64, blank=True)
     status = models.CharField(max_length=11, choices=Status.choices, default=Status.ACTIVE)
     trashed_at = models.DateTimeField(null=True, blank=True)
+    # A person worded this row: no extraction, import or night may overwrite it.
+    sticky = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 

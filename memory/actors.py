@@ -1,0 +1,25 @@
+"""Who did it. `by` is "person:ana" for a person; anything else is a part of the machine.
+
+Machine names in use: tag, extraction, command, night, import, bot, system; details after a colon.
+"""
+
+PERSON = "person"
+
+
+def person(name: object) -> str:
+    """The `by` of a person: pass the account (or its name)."""
+    return f"{PERSON}:{getattr(name, 'username', name)}"
+
+
+def is_person(by: str) -> bool:
+    return by.startswith(f"{PERSON}:") and len(by) > len(PERSON) + 1
+
+
+def kind(by: str) -> str:
+    """person, tag, extraction, night, import …: what a row's `written_by` says."""
+    return by.partition(":")[0][:64] or "system"
+
+
+def name(by: str) -> str:
+    """How a page names the actor."""
+    return by.partition(":")[2] if is_person(by) else by

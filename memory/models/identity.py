@@ -1,0 +1,90 @@
+import pghistory
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory.models.space import Space
+
+
+@pghistory.track(exclude=["bootstrap"])
+class Identity(models.Model):
+    """Who Keno is in one space. Only a person writes it; no row means the shipped identity."""
+
+    UNDO_CREATE = {"core": ""}
+
+    space = models.OneToOneField(Space, models.CASCADE, related_name="identity")
+    core = models.TextField(blank=True)
+    # Where the first conversation stands; null when it is over or never began.
+    bootstrap = models.JSONField(null=True, blank=True)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "identities"
+
+    def __str__(self):
+        return f"Identity of {self.space}"
+
+
+@pghistory.track()
+class Rule(models.Model):
+    """How Keno behaves: an instruction, examples, and phrases it must not say."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("In force")
+        ARCHIVED = "archived", _("Archived")
+
+    UNDO_CREATE = {"status": Status.ARCHIVED}
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="rules")
+    slug = models.CharField(max_length=80)
+    category = models.CharField(max_length=60, default="general")
+    instruction = models.TextField(blank=True)
+    # [{"user": "…", "good": "…", "bad": "…"}] or plain sentences.
+    examples = models.JSONField(default=list, blank=True)
+    # [{"phrase": "…", "reason": "…", "pattern": false}]
+    forbidden = models.JSONField(default=list, blank=True)
+    position = models.PositiveIntegerField(default=0)
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["position", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["space", "slug"], condition=models.Q(status="active"), name="rule_slug_once"
+            ),
+        ]
+
+    def __str__(self):
+        return self.instruction[:60] or self.slug
+
+
+@pghistory.track()
+class Preference(models.Model):
+    """One thing the owner likes or has ruled out in how Keno talks."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("In force")
+        ARCHIVED = "archived", _("Archived")
+
+    UNDO_CREATE = {"status": Status.ARCHIVED}
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="preferences")
+    # The heading it stands under; empty for the list at the top.
+    section = models.CharField(max_length=80, blank=True)
+    key = models.CharField(max_length=80)
+    value = models.TextField()
+    source = models.CharField(max_length=64, default="person")
+    sticky = models.BooleanField(default=False)
+    position = models.PositiveIntegerField(default=0)
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["position", "pk"]
+        indexes = [models.Index(fields=["space", "status"], name="preference_in_force")]
+
+    def __str__(self):
+        return f"{self.key}: {self.value[:60]}"
