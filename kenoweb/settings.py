@@ -3,15 +3,15 @@ from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
 
-from kenoweb import database
+from kenoweb import database, home
 from kenoweb.env import envbool, envchoice, envint, envlist, envsecret, envstr
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = re.search(r"^## (\S+)", (BASE_DIR / "CHANGELOG.md").read_text(), re.M)[1]
 
-KENO_HOME = Path(envstr("KENO_HOME", "~/.keno")).expanduser().absolute()
+KENO_HOME = home.path()
 DEBUG = envbool("KENO_DEBUG")
-SECRET_KEY = envsecret("KENO_SECRET_KEY") or database.read_secret(KENO_HOME)
+SECRET_KEY = envsecret("KENO_SECRET_KEY") or home.read_secret(KENO_HOME)
 ALLOWED_HOSTS = envlist("KENO_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = envlist("KENO_TRUSTED_ORIGINS")
 
@@ -56,7 +56,7 @@ TEMPLATES = [
 ]
 WSGI_APPLICATION = "kenoweb.wsgi.application"
 
-DATABASES = {"default": database.settings_for(envstr("DATABASE_URL"), KENO_HOME)}
+DATABASES = {"default": database.settings_for(database.address(), KENO_HOME)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [

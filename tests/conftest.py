@@ -1,0 +1,62 @@
+"""The database of the tests: DATABASE_URL when it is set, else an embedded server of their own."""
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from kenoweb import database, embedded
+
+# Tests may lose their data in a power cut.
+CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+@pytest.fixture(scope="session")
+def postgres() -> str:
+    """The address of a running Postgres."""
+    if url := database.address():
+        database.check(url)
+        yield url
+        return
+    with embedded.session(settings.KENO_HOME, options=CARELESS) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(postgres, django_db_modify_db_settings_parallel_suffix):
+    """Only a test that asks for the database pays for its start."""
+
+
+def pytest_sessionstart(session):
+    if not hasattr(session.config, "workerinput"):
+        _sweep_what_killed_runs_left()
+
+
+def pytest_sessionfinish(session):
+    if not hasattr(session.config, "workerinput"):
+        shutil.rmtree(settings.TEST_HOME, ignore_errors=True)
+
+
+def _sweep_what_killed_runs_left() -> None:
+    for folder in Path(tempfile.gettempdir()).glob("keno-test-*"):
+        found = folder.stat()
+        # A run that is just beginning holds no lock yet.
+        old = found.st_mtime < time.time() - 600
+        if old and found.st_uid == os.geteuid() and (folder / "home").is_dir():
+            _sweep(folder)
+
+
+def _sweep(folder: Path) -> None:
+    mine, os.environ["KENO_POSTGRES_DIR"] = os.environ["KENO_POSTGRES_DIR"], str(folder / "pg")
+    try:
+        if not embedded.in_use(folder / "home"):
+            embedded.stop(folder / "home")
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        pass  # half made
+    finally:
+        os.environ["KENO_POSTGRES_DIR"] = mine

@@ -1,0 +1,19 @@
+"""Keno's settings in a home of the tests' own: nothing of the person at the keyboard is touched."""
+
+import os
+import tempfile
+from pathlib import Path
+
+if "KENO_TEST_HOME" not in os.environ:
+    folder = Path(tempfile.mkdtemp(prefix="keno-test-"))
+    folder.chmod(0o755)  # as root, Postgres runs as another account that must get through
+    os.environ["KENO_TEST_HOME"] = str(folder)  # parallel workers share it
+
+TEST_HOME = Path(os.environ["KENO_TEST_HOME"])
+os.environ["KENO_HOME"] = str(TEST_HOME / "home")
+os.environ["KENO_POSTGRES_DIR"] = str(TEST_HOME / "pg")
+os.environ["KENO_SECRET_KEY"] = "for tests only, never a secret " * 2
+for name in ("KENO_DEBUG", "KENO_HOSTS", "KENO_TRUSTED_ORIGINS"):
+    os.environ.pop(name, None)
+
+from kenoweb.settings import *  # noqa: E402, F403
