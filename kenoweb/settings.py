@@ -35,9 +35,11 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "kenoweb.sessions.CurrentUser",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "kenoweb.origin.OwnPagesOnly",
+    "kenoweb.sessions.SignInRequired",
 ]
 ROOT_URLCONF = "kenoweb.urls"
 TEMPLATES = [
@@ -68,6 +70,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTHENTICATION_BACKENDS = ["kenoweb.sessions.Backend"]
+LOGIN_URL = "account:sign_in"
+LOGIN_REDIRECT_URL = "home"
+SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
+KENO_PROXIES = envint("KENO_PROXIES", 0, low=0, high=9)
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("es", _("Spanish"))]

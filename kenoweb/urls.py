@@ -1,1 +1,69 @@
-urlpatterns = []
+from django.urls import include, path
+
+from kenoweb.views import account, home, links, members, overview, spaces, tokens
+
+account_urls = (
+    [
+        path("sign-in/", account.sign_in, name="sign_in"),
+        path("sign-out/", account.sign_out, name="sign_out"),
+        path("account/", account.index, name="index"),
+        path("account/password/", account.password, name="password"),
+        path("account/sudo/", account.sudo, name="sudo"),
+        path(
+            "account/sign-out-everywhere/", account.sign_out_everywhere, name="sign_out_everywhere"
+        ),
+    ],
+    "account",
+)
+link_urls = (
+    [
+        path("setup/<str:token>/", links.setup, name="setup"),
+        path("enter/<str:token>/", links.enter, name="enter"),
+        path("join/<str:token>/", links.join, name="join"),
+    ],
+    "links",
+)
+space_urls = (
+    [
+        path("spaces/", spaces.index, name="index"),
+        path("spaces/new/", spaces.new, name="new"),
+        path("s/<slug:space>/settings/", spaces.edit, name="edit"),
+    ],
+    "spaces",
+)
+overview_urls = ([path("", overview.index, name="index")], "overview")
+member_urls = (
+    [
+        path("", members.index, name="index"),
+        path("invite/", members.invite, name="invite"),
+        path("leave/", members.leave, name="leave"),
+        path("<int:pk>/role/", members.change_role, name="change_role"),
+        path("<int:pk>/remove/", members.remove, name="remove"),
+        path("undo/<int:pk>/", members.undo, name="undo"),
+        path("invitations/<int:pk>/withdraw/", members.withdraw, name="withdraw"),
+    ],
+    "members",
+)
+token_urls = (
+    [
+        path("", tokens.index, name="index"),
+        path("new/", tokens.new, name="new"),
+        path("<int:pk>/revoke/", tokens.revoke, name="revoke"),
+    ],
+    "tokens",
+)
+
+# The pages of one space, a list per noun: /s/<space>/<noun>/…
+in_space_urls = [
+    path("", include(overview_urls)),
+    path("members/", include(member_urls)),
+    path("tokens/", include(token_urls)),
+]
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("", include(account_urls)),
+    path("", include(link_urls)),
+    path("", include(space_urls)),
+    path("s/<slug:space>/", include(in_space_urls)),
+]

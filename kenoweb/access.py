@@ -1,0 +1,134 @@
+"""The one place where a view learns who asks, and for what.
+
+Every view wears exactly one of `public`, `signed_in`, `with_token` or `in_space(role=…)`;
+tests/kenoweb/test_every_url.py walks all addresses and fails on a view that wears none.
+What belongs to another space is not found (404); what needs more rights is refused (403).
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from memory.models import Chat, Episode, Fact, Member, Message, Pattern, Space
+
+Role = Member.Role
+LAST_SPACE = "keno_space"
+
+
+def public(view: Callable) -> Callable:
+    """Anybody may open it, signed in or not."""
+    view.keno_role = "public"
+    return login_not_required(view)
+
+
+def signed_in(view: Callable) -> Callable:
+    """Anybody with an account; the page is about that account or chooses a space."""
+    view.keno_role = "signed-in"
+    return never_cache(view)
+
+
+def with_token(view: Callable) -> Callable:
+    """For programs: the view itself asks for a token and answers 401 without one."""
+    view.keno_role = "token"
+    return login_not_required(view)
+
+
+def in_space(*, role: str) -> Callable:
+    """A page of one space: the slug in the address becomes the Space, for members of that role.
+
+    Sets request.space and request.member, and shows times in the clock of the space.
+    """
+
+    def decorate(view):
+        @wraps(view)
+        def inside(request, space, *args, **kwargs):
+            request.space = space_for(request, space, role=role)
+            with timezone.override(_clock(request.space)):
+                response = view(request, request.space, *args, **kwargs)
+            return _remember(request, response)
+
+        inside.keno_role = str(role)
+        return never_cache(inside)
+
+    return decorate
+
+
+def memberships(request: HttpRequest) -> list[Member]:
+    """What the person is a member of, by name of the space; read once per request."""
+    if not request.user.is_authenticated:
+        return []
+    if not hasattr(request, "_memberships"):
+        mine = Member.objects.filter(user=request.user).select_related("space")
+        request._memberships = list(mine.order_by("space__name", "space__pk"))
+    return request._memberships
+
+
+def space_for(request: HttpRequest, slug: str, *, role: str = Role.VIEWER) -> Space:
+    """The space of this slug if the person is a member, else 404; 403 when the role is too low."""
+    for member in memberships(request):
+        if member.space.slug == slug:
+            request.member = member
+            if not member.may(role):
+                raise PermissionDenied
+            return member.space
+    raise Http404
+
+
+def things(space: Space, model: type[Model]) -> QuerySet:
+    """All rows of a model that belong to the space: where every list begins."""
+    return model._default_manager.filter(space=space)
+
+
+def thing_for(space: Space, model: type[Model], pk: int, **also) -> Model:
+    """One row of the space, or 404; `also` ties it to its parent, such as chat=chat."""
+    return get_object_or_404(things(space, model), pk=pk, **also)
+
+
+def chat_for(space: Space, pk: int) -> Chat:
+    return thing_for(space, Chat, pk)
+
+
+def message_for(space: Space, pk: int, *, chat: Chat) -> Message:
+    return thing_for(space, Message, pk, chat=chat)
+
+
+def fact_for(space: Space, pk: int) -> Fact:
+    return thing_for(space, Fact, pk)
+
+
+def episode_for(space: Space, pk: int) -> Episode:
+    return thing_for(space, Episode, pk)
+
+
+def pattern_for(space: Space, pk: int) -> Pattern:
+    return thing_for(space, Pattern, pk)
+
+
+def _clock(space: Space) -> ZoneInfo:
+    # Zones come and go with the operating system; a page never fails for want of one.
+    try:
+        return ZoneInfo(space.timezone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
+
+
+def _remember(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    # In a cookie, so that looking at a page writes nothing to the database.
+    if request.COOKIES.get(LAST_SPACE) != request.space.slug:
+        response.set_cookie(
+            LAST_SPACE,
+            request.space.slug,
+            httponly=True,
+            samesite="Lax",
+            secure=settings.SESSION_COOKIE_SECURE,
+        )
+    return response

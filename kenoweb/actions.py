@@ -1,0 +1,40 @@
+"""How a view answers after it changed something."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+
+
+def answer(
+    request: HttpRequest,
+    template: str,
+    context: dict,
+    *,
+    back: str,
+    status: int = 200,
+    changed: str = "memory-changed",
+) -> HttpResponse:
+    """The changed fragment for htmx, with the event others listen to; a redirect without it."""
+    if not request.htmx:
+        return redirect(next_url(request) or back)
+    response = render(request, template, context, status=status)
+    if changed and status < 400:
+        response["HX-Trigger"] = changed
+    return response
+
+
+def say(request: HttpRequest, text: str, *, undo: str = "") -> None:
+    """One toast in the past tense; `undo` is the address that takes it back."""
+    messages.success(request, text, extra_tags=undo)
+
+
+def warn(request: HttpRequest, text: str) -> None:
+    messages.error(request, text)
+
+
+def next_url(request: HttpRequest) -> str:
+    """Where the form asked to go, if that is one of our own pages."""
+    url = request.POST.get("next", "")
+    ok = url_has_allowed_host_and_scheme(url, {request.get_host()}, request.is_secure())
+    return url if ok else ""

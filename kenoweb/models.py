@@ -1,0 +1,77 @@
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory.models import Member, Space
+
+
+class Account(models.Model):
+    """What Keno keeps about a person beside name and password."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="account"
+    )
+    # Chosen once, worn by every browser the person signs in with; empty means never chosen.
+    language = models.CharField(max_length=8, blank=True)
+    theme = models.CharField(max_length=8, blank=True)
+    # A session that began under another epoch is over: raising it signs out everywhere.
+    epoch = models.PositiveIntegerField(default=0)
+
+    def __str__(self):
+        return str(self.user)
+
+
+class OneTimeLink(models.Model):
+    """A door that opens once. Only the SHA-256 of its secret is kept."""
+
+    class Kind(models.TextChoices):
+        SETUP = "setup", _("First run")
+        SIGN_IN = "sign_in", _("Sign in")
+        INVITE = "invite", _("Invitation")
+
+    kind = models.CharField(max_length=7, choices=Kind.choices)
+    digest = models.CharField(max_length=64, unique=True)
+    # Whom a sign-in link signs in.
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    # Where an invitation leads, and as what.
+    space = models.ForeignKey(
+        Space, models.CASCADE, null=True, blank=True, related_name="invitations"
+    )
+    role = models.CharField(max_length=8, blank=True, choices=Member.Role.choices)
+    label = models.CharField(max_length=120, blank=True)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=~models.Q(kind="invite")
+                | models.Q(space__isnull=False) & ~models.Q(role=""),
+                name="invitation_leads_somewhere",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(kind="sign_in") | models.Q(user__isnull=False),
+                name="sign_in_link_is_for_somebody",
+            ),
+        ]
+
+    def __str__(self):
+        return f"{self.kind} until {self.expires_at:%Y-%m-%d %H:%M}"
+
+
+class TokenBucket(models.Model):
+    """How many tries are left for one account or one address."""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    tokens = models.FloatField()
+    updated_at = models.DateTimeField()
+
+    def __str__(self):
+        return f"{self.key[:8]}: {self.tokens:.1f}"

@@ -1,0 +1,10 @@
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from kenoweb.access import in_space
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    return render(request, "overview/index.html")

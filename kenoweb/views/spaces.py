@@ -1,0 +1,52 @@
+from django.core.exceptions import PermissionDenied
+from django.shortcuts import redirect, render
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from kenoweb import zones
+from kenoweb.access import in_space, memberships, signed_in
+from kenoweb.actions import say
+from kenoweb.address import client_ip
+from kenoweb.forms import SpaceForm
+from memory import spaces
+from memory.actors import person
+from memory.models import Member
+
+
+@signed_in
+@require_safe
+def index(request):
+    return render(request, "spaces/index.html", {"may_create": _may_create(request)})
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request):
+    if not _may_create(request):
+        raise PermissionDenied
+    initial = {"language": get_language(), "timezone": zones.guess()}
+    form = SpaceForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        space = spaces.create(owner=request.user, ip=client_ip(request), **form.cleaned_data)
+        say(request, _("Made the space “%(name)s”.") % {"name": space.name})
+        return redirect("overview:index", space.slug)
+    return render(request, "spaces/new.html", {"form": form})
+
+
+@in_space(role="owner")
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request, space):
+    initial = {"name": space.name, "language": space.language, "timezone": space.timezone}
+    form = SpaceForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        ip = client_ip(request)
+        spaces.revise(space, by=person(request.user), ip=ip, **form.cleaned_data)
+        say(request, _("Saved."))
+        return redirect("spaces:edit", space.slug)
+    return render(request, "spaces/edit.html", {"form": form})
+
+
+def _may_create(request):
+    # Somebody who was only invited to look does not open rooms of their own in another's house.
+    return any(member.role == Member.Role.OWNER for member in memberships(request))

@@ -1,0 +1,48 @@
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kenoweb.access import in_space, thing_for, things
+from kenoweb.actions import say
+from kenoweb.address import client_ip
+from kenoweb.forms import TokenForm
+from kenoweb.sessions import sudo
+from memory import tokens
+from memory.actors import person
+from memory.models import ApiToken
+
+
+@in_space(role="owner")
+@require_safe
+def index(request, space):
+    rows = things(space, ApiToken).select_related("user").order_by("revoked_at", "-created_at")
+    return render(request, "tokens/index.html", {"tokens": rows})
+
+
+@in_space(role="owner")
+@sudo
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request, space):
+    form = TokenForm(request.POST or None)
+    if not form.is_valid():
+        return render(request, "tokens/new.html", {"form": form})
+    name, scopes = form.cleaned_data["name"], form.cleaned_data["scopes"]
+    token, key = tokens.create(
+        space,
+        user=request.user,
+        name=name,
+        scopes=scopes,
+        expires_at=form.expires_at(),
+        ip=client_ip(request),
+    )
+    # No redirect: the key exists in this one answer and nowhere else.
+    return render(request, "tokens/made.html", {"token": token, "key": key})
+
+
+@in_space(role="owner")
+@require_POST
+def revoke(request, space, pk):
+    token = thing_for(space, ApiToken, pk)
+    tokens.revoke(token, by=person(request.user), ip=client_ip(request))
+    say(request, _("Revoked “%(name)s”.") % {"name": token.name})
+    return redirect("tokens:index", space.slug)

@@ -1,0 +1,54 @@
+"""Spaces: the walls between memories."""
+
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.utils.text import slugify
+
+from memory import audit
+from memory.actors import person
+from memory.models import Member, Space
+
+SLUG_LENGTH = 40
+
+
+@transaction.atomic
+def create(
+    name: str, *, owner: User, language: str = "en", timezone: str = "UTC", ip: str | None = None
+) -> Space:
+    """A new, empty space with its first owner."""
+    # Two people may choose the same name at once: the second waits here, then sees the first.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.space.slug'))")
+    space = Space.objects.create(
+        name=name, slug=_free_slug(name), language=language, timezone=timezone
+    )
+    member = Member.objects.create(space=space, user=owner, role=Member.Role.OWNER)
+    audit.record("space.created", actor=person(owner), space=space, thing=member, ip=ip)
+    return space
+
+
+@transaction.atomic
+def revise(
+    space: Space, *, by: str, name: str, language: str, timezone: str, ip: str | None = None
+) -> None:
+    """Rename the space or move its clock. The address stays, so that links keep working."""
+    before = {"name": space.name, "language": space.language, "timezone": space.timezone}
+    after = {"name": name, "language": language, "timezone": timezone}
+    if before == after:
+        return
+    space.name, space.language, space.timezone = name, language, timezone
+    space.save(update_fields=["name", "language", "timezone"])
+    audit.record(
+        "space.revised", actor=by, space=space, thing=space, before=before, after=after, ip=ip
+    )
+
+
+def _stem(name: str) -> str:
+    return slugify(name)[:SLUG_LENGTH].strip("-") or "space"
+
+
+def _free_slug(name: str) -> str:
+    stem = _stem(name)
+    taken = set(Space.objects.filter(slug__startswith=stem[:30]).values_list("slug", flat=True))
+    candidates = (f"{stem[: SLUG_LENGTH - 6]}-{number}" for number in range(2, 10_000))
+    return stem if stem not in taken else next(slug for slug in candidates if slug not in taken)
