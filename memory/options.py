@@ -24,6 +24,8 @@ class Options:
     facts_per_subject: int = _number(80, 5, 5000, _("Facts kept active about one subject."))
     lore_cap: int = _number(120, 5, 5000, _("Lore lines kept active."))
     sleep_hour: int = _number(4, 0, 23, _("Local hour after which the night may begin."))
+    sleep_minute: int = _number(0, 0, 59, _("Minute of that hour."))
+    episodes_per_night: int = _number(20, 1, 100000, _("Episodes a night reads, by salience."))
 
 
 def read(stored: dict) -> Options:

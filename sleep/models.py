@@ -53,8 +53,10 @@ class PhaseRun(models.Model):
     phase = models.CharField(max_length=16)
     position = models.PositiveSmallIntegerField()
     status = models.CharField(max_length=7, choices=Status.choices, default=Status.RUNNING)
-    # Names of the items that are done; committed together with what they did.
-    done = models.JSONField(default=list)
+    # What there was to do when the phase began, and how much of it is done. An item, its
+    # effect and the cursor are one transaction, so a killed night goes on exactly there.
+    plan = models.JSONField(default=list)
+    cursor = models.PositiveIntegerField(default=0)
     counts = models.JSONField(default=dict)
     lines = models.JSONField(default=list)
     error = models.TextField(blank=True)
@@ -73,6 +75,28 @@ class PhaseRun(models.Model):
     @property
     def seconds(self) -> float:
         return ((self.ended_at or timezone.now()) - self.started_at).total_seconds()
+
+
+class NightChange(models.Model):
+    """One line of a night: something it applied on its own, with why, and how to take it back."""
+
+    night = models.ForeignKey(Night, models.CASCADE, related_name="changes")
+    phase = models.CharField(max_length=16)
+    kind = models.CharField(max_length=32)
+    text = models.TextField()
+    # The history context that undo takes back.
+    context = models.UUIDField()
+    evidence = models.JSONField(default=list)
+    mode = models.CharField(max_length=64, default="heuristics")
+    at = models.DateTimeField(default=timezone.now)
+    undone_at = models.DateTimeField(null=True, blank=True)
+    undone_by = models.CharField(max_length=160, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self):
+        return self.text
 
 
 class Claim(models.Model):

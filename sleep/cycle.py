@@ -1,0 +1,232 @@
+"""One night: its phases in order, one at a time, resumable at the item where it stopped."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from memory import history, notices
+from memory.models import Space
+from sleep import clock
+from sleep.models import Night, NightChange, PhaseRun
+
+logger = logging.getLogger(__name__)
+# Says "a night" among advisory locks; the second number is the space.
+LOCK = 0x4B4E
+
+
+class AlreadyAsleep(Exception):
+    """This space is asleep already; its night goes on in another process."""
+
+    def __str__(self):
+        return self.__doc__
+
+
+@dataclass
+class Outcome:
+    """What one item of a phase did: counts to add up and lines for the log."""
+
+    counts: dict[str, float] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    def count(self, name: str, n: float = 1) -> None:
+        self.counts[name] = round(self.counts.get(name, 0) + n, 6)
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the night. `plan` lists items (JSON); `work` does one of them."""
+
+    name: str
+    plan: Callable[[Night, datetime], list]
+    work: Callable[["Sleeper", object], Outcome]
+
+
+@dataclass(frozen=True)
+class Sleeper:
+    """What a phase works with. `now` is when the night began: a resumed night thinks the same."""
+
+    night: Night
+    phase: str
+    now: datetime
+    # Asks a model; None when the night runs on heuristics alone.
+    complete: Callable[[str], str] | None = None
+
+    @property
+    def space(self) -> Space:
+        return self.night.space
+
+    @contextmanager
+    def applies(
+        self, kind: str, text: str, *, evidence: list = (), mode: str = "heuristics"
+    ) -> Iterator:
+        """Changes made inside are one line of the night and are undone together."""
+        with history.change(by="night", why=kind, night=self.night.pk) as context:
+            yield context
+        NightChange.objects.create(
+            night=self.night,
+            phase=self.phase,
+            kind=kind,
+            text=text,
+            context=context.id,
+            evidence=list(evidence),
+            mode=mode,
+        )
+
+
+def is_due(space: Space, *, now: datetime) -> bool:
+    nights = Night.objects.filter(space=space, status=Night.Status.SUCCESS)
+    last = nights.order_by("-ended_at").values_list("ended_at", flat=True).first()
+    today = clock.local_date(now, space.timezone)
+    return clock.due(
+        now,
+        timezone=space.timezone,
+        hour=space.options.sleep_hour,
+        minute=space.options.sleep_minute,
+        last_success=last,
+        slept=nights.filter(local_date=today).exists(),
+    )
+
+
+def sleep(
+    space: Space,
+    *,
+    now: datetime,
+    phases: tuple[Phase, ...] | None = None,
+    complete: Callable[[str], str] | None = None,
+    mode: str = "heuristics",
+    asked_by: str = "",
+) -> Night:
+    """Sleep now: begin tonight's night, or go on with it where it stopped."""
+    from sleep.phases import PHASES
+
+    with only_one(space):
+        night = _begin(space, now=now, mode=mode, asked_by=asked_by)
+        try:
+            for position, phase in enumerate(phases or PHASES):
+                _run_phase(night, phase, position, complete)
+        except Exception as error:
+            _fail(night, error)
+            raise
+        _succeed(night)
+    return night
+
+
+@contextmanager
+def only_one(space: Space) -> Iterator[None]:
+    """Hold this space's lock; a process that dies gives it back by dying."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, space.pk])
+        if not cursor.fetchone()[0]:
+            raise AlreadyAsleep
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, space.pk])
+
+
+def asleep(space: Space) -> bool:
+    """Whether a process is sleeping for this space right now."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            " AND classid = %s AND objid = %s AND objsubid = 2)",
+            [LOCK, space.pk],
+        )
+        return cursor.fetchone()[0]
+
+
+@transaction.atomic
+def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
+    unfinished = Night.objects.filter(space=space).exclude(status=Night.Status.SUCCESS)
+    night = unfinished.order_by("local_date").first()
+    if night:
+        night.attempts += 1
+    else:
+        night, made = Night.objects.get_or_create(
+            space=space,
+            local_date=clock.local_date(now, space.timezone),
+            defaults={"started_at": now, "mode": mode, "asked_by": asked_by},
+        )
+        if not made:
+            night.run += 1
+            night.started_at = now
+            night.asked_by = asked_by
+    night.status, night.error, night.ended_at = Night.Status.RUNNING, "", None
+    night.mode = mode
+    night.save()
+    return night
+
+
+def _run_phase(night: Night, phase: Phase, position: int, complete) -> None:
+    run = _open_phase(night, phase, position)
+    if run.status == PhaseRun.Status.SUCCESS:
+        return
+    sleeper = Sleeper(night, phase.name, night.started_at, complete)
+    try:
+        while run.cursor < len(run.plan):
+            _do_item(run, phase, sleeper)
+    except Exception as error:
+        PhaseRun.objects.filter(pk=run.pk).update(
+            status=PhaseRun.Status.FAILED, error=str(error)[:2000], ended_at=timezone.now()
+        )
+        raise
+    run.status, run.ended_at = PhaseRun.Status.SUCCESS, timezone.now()
+    run.save(update_fields=["status", "ended_at"])
+
+
+@transaction.atomic
+def _open_phase(night: Night, phase: Phase, position: int) -> PhaseRun:
+    run = PhaseRun.objects.filter(night=night, run=night.run, phase=phase.name).first()
+    if run is None:
+        run = PhaseRun.objects.create(
+            night=night,
+            run=night.run,
+            phase=phase.name,
+            position=position,
+            plan=phase.plan(night, night.started_at),
+        )
+    elif run.status == PhaseRun.Status.FAILED:
+        run.status, run.error, run.ended_at = PhaseRun.Status.RUNNING, "", None
+        run.save(update_fields=["status", "error", "ended_at"])
+    Night.objects.filter(pk=night.pk).update(phase=phase.name)
+    return run
+
+
+@transaction.atomic
+def _do_item(run: PhaseRun, phase: Phase, sleeper: Sleeper) -> None:
+    outcome = phase.work(sleeper, run.plan[run.cursor])
+    run.cursor += 1
+    for name, n in outcome.counts.items():
+        run.counts[name] = round(run.counts.get(name, 0) + n, 6)
+    run.lines += outcome.lines
+    run.save(update_fields=["cursor", "counts", "lines"])
+
+
+def _fail(night: Night, error: Exception) -> None:
+    logger.exception("night failed", extra={"night": night.pk, "space": night.space_id})
+    Night.objects.filter(pk=night.pk).update(
+        status=Night.Status.FAILED, error=str(error)[:2000], ended_at=timezone.now()
+    )
+    notices.tell(
+        night.space,
+        kind="night_failed",
+        key=f"night-failed-{night.pk}-{night.run}",
+        level="error",
+        text=f"The night of {night.local_date} failed and will be tried again.",
+        link=f"nights/{night.pk}",
+    )
+
+
+def _succeed(night: Night) -> None:
+    night.status, night.phase, night.ended_at = Night.Status.SUCCESS, "", timezone.now()
+    night.save(update_fields=["status", "phase", "ended_at"])

@@ -1,0 +1,247 @@
+"""Changes that wait for a person: proposed by a night, decided by a member, undone by anyone
+who may decide. The first decision wins, and only what was shown is applied."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory import actors, audit, history, rulings
+from memory.models import Member, Space
+from sleep.apply import APPLY, TargetChanged, check_targets
+from sleep.models import Night, Proposal
+
+DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
+
+
+class AlreadyDecided(Exception):
+    """Somebody decided this first."""
+
+
+class NotWhatWasShown(Exception):
+    """The proposal changed after it was shown. Look at it again, then decide."""
+
+    def __str__(self):
+        return self.__doc__
+
+
+class MayNotDecide(Exception):
+    """Only a curator or an owner of this space may decide a proposal."""
+
+    def __str__(self):
+        return self.__doc__
+
+
+def digest(kind: str, targets: list, after: dict) -> str:
+    """SHA-256 of exactly what approving would write."""
+    image = json.dumps([kind, targets, after], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(image.encode()).hexdigest()
+
+
+def key(*parts: object) -> str:
+    """A short name for what is proposed, the same in every night."""
+    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()
+
+
+def propose(space: Space, kind: str, *, key: str, after: dict, **fields: object) -> Proposal | None:
+    """Put a change before the people of the space; None when it was proposed before."""
+    targets = fields.pop("targets", [])
+    fields["title"] = str(fields.get("title", ""))[:200]
+    try:
+        with transaction.atomic():
+            return Proposal.objects.create(
+                space=space,
+                kind=kind,
+                key=key,
+                after=after,
+                targets=targets,
+                digest=digest(kind, targets, after),
+                **fields,
+            )
+    except IntegrityError:
+        return None
+
+
+@transaction.atomic
+def approve(proposal: Proposal, *, member: Member, digest: str, reason: str = "") -> Proposal:
+    """Apply exactly what was shown. Raises, and changes nothing, when that is not possible."""
+    by = _decider(proposal, member)
+    locked = _decide(
+        proposal, Proposal.Status.APPROVED, member=member, digest=digest, reason=reason
+    )
+    check_targets(locked)
+    with history.change(by=by, why=f"approve {locked.kind}", proposal=locked.pk) as context:
+        APPLY[locked.kind](locked, by=by)
+    locked.applied_as = context.id
+    locked.save(update_fields=["applied_as"])
+    _audit(locked, "approve", by)
+    return locked
+
+
+@transaction.atomic
+def reject(
+    proposal: Proposal, *, member: Member, digest: str, reason: str = "", never: bool = False
+) -> Proposal:
+    """Say no. With `never`, what it would have remembered is ruled out for good."""
+    by = _decider(proposal, member)
+    locked = _decide(
+        proposal, Proposal.Status.REJECTED, member=member, digest=digest, reason=reason
+    )
+    if never and (text := locked.after.get("text")):
+        with history.change(by=by, why="reject", proposal=locked.pk) as context:
+            rulings.forbid(locked.space, text=text, by=by, reason=reason or "rejected proposal")
+        locked.applied_as = context.id
+        locked.save(update_fields=["applied_as"])
+    _audit(locked, "reject", by)
+    return locked
+
+
+@transaction.atomic
+def edit(
+    proposal: Proposal, *, member: Member, digest: str, changes: dict[str, object]
+) -> Proposal:
+    """Change what approving would write. The new digest is what must be approved."""
+    by = _decider(proposal, member)
+    row = _waiting(proposal)
+    if row.digest != digest:
+        raise NotWhatWasShown
+    unknown = set(changes) - set(row.after)
+    if unknown:
+        raise ValueError(f"This proposal has no {', '.join(sorted(unknown))}.")
+    row.after = row.after | changes
+    row.digest = globals()["digest"](row.kind, row.targets, row.after)
+    row.flags = [*[flag for flag in row.flags if flag != "edited"], "edited"]
+    row.save(update_fields=["after", "digest", "flags"])
+    _audit(row, "edit", by)
+    return row
+
+
+@transaction.atomic
+def undo(proposal: Proposal, *, member: Member) -> Proposal:
+    """Take a decision back: what approving wrote is reverted, and it waits again.
+
+    Refused with what differs (history.Conflict) when that was changed since.
+    """
+    by = _decider(proposal, member)
+    row = Proposal.objects.select_for_update().get(pk=proposal.pk)
+    if row.status not in (Proposal.Status.APPROVED, Proposal.Status.REJECTED):
+        return row
+    if row.applied_as:
+        history.undo_context(row.applied_as, by=by)
+    was = row.status
+    row.status = (
+        Proposal.Status.UNDONE if was == Proposal.Status.APPROVED else Proposal.Status.PENDING
+    )
+    row.save(update_fields=["status"])
+    _audit(row, f"undo {was}", by)
+    return row
+
+
+@transaction.atomic
+def reopen(proposal: Proposal, *, member: Member) -> Proposal:
+    """Let an undone proposal wait again."""
+    by = _decider(proposal, member)
+    row = Proposal.objects.select_for_update().get(pk=proposal.pk)
+    if row.status == Proposal.Status.UNDONE:
+        row.status, row.decided_by, row.decided_name = Proposal.Status.PENDING, None, ""
+        row.decided_at, row.applied_as = None, None
+        row.save()
+        _audit(row, "reopen", by)
+    return row
+
+
+def approve_all(waiting: QuerySet[Proposal], *, member: Member) -> tuple[list[Proposal], list[str]]:
+    """Approve one by one; those that cannot be applied stay, with why."""
+    done, refused = [], []
+    for proposal in waiting.order_by("pk"):
+        try:
+            done.append(approve(proposal, member=member, digest=proposal.digest))
+        except (AlreadyDecided, NotWhatWasShown, TargetChanged, ValueError) as error:
+            refused.append(f"{proposal.title}: {error}")
+    return done, refused
+
+
+def reject_all(waiting: QuerySet[Proposal], *, member: Member, reason: str = "") -> list[Proposal]:
+    done = []
+    for proposal in waiting.order_by("pk"):
+        try:
+            done.append(reject(proposal, member=member, digest=proposal.digest, reason=reason))
+        except (AlreadyDecided, NotWhatWasShown):
+            continue
+    return done
+
+
+def expire_changed(space: Space) -> int:
+    """Retire waiting proposals whose target was changed meanwhile; they would be refused anyway."""
+    count = 0
+    for proposal in Proposal.objects.filter(space=space, status=Proposal.Status.PENDING):
+        try:
+            check_targets(proposal)
+        except TargetChanged as error:
+            count += Proposal.objects.filter(pk=proposal.pk, status=Proposal.Status.PENDING).update(
+                status=Proposal.Status.EXPIRED, reason=str(error)[:300]
+            )
+    return count
+
+
+def expire(keys: Iterable[str], *, space: Space, reason: str) -> int:
+    """Close waiting proposals that have been overtaken."""
+    return Proposal.objects.filter(
+        space=space, key__in=list(keys), status=Proposal.Status.PENDING
+    ).update(status=Proposal.Status.EXPIRED, reason=reason)
+
+
+def oldest_waiting(space: Space) -> datetime | None:
+    waiting = Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
+    return waiting.order_by("created_at").values_list("created_at", flat=True).first()
+
+
+def of_night(night: Night) -> QuerySet[Proposal]:
+    return night.proposals.order_by("-confidence", "pk")
+
+
+def _decider(proposal: Proposal, member: Member) -> str:
+    if member.space_id != proposal.space_id or member.role not in DECIDERS:
+        raise MayNotDecide
+    return actors.person(member.user)
+
+
+def _waiting(proposal: Proposal) -> Proposal:
+    row = Proposal.objects.select_for_update().get(pk=proposal.pk)
+    if row.status != Proposal.Status.PENDING:
+        raise AlreadyDecided(f"Already {row.status} by {row.decided_name or 'the night'}.")
+    return row
+
+
+def _decide(
+    proposal: Proposal, status: str, *, member: Member, digest: str, reason: str
+) -> Proposal:
+    # One UPDATE guarded by the old status and by what was shown: two browsers cannot both win.
+    won = Proposal.objects.filter(
+        pk=proposal.pk, status=Proposal.Status.PENDING, digest=digest
+    ).update(
+        status=status,
+        decided_by=member,
+        decided_name=member.user.get_username(),
+        decided_at=timezone.now(),
+        reason=reason[:300],
+    )
+    if not won:
+        _waiting(proposal)
+        raise NotWhatWasShown
+    proposal.refresh_from_db()
+    return proposal
+
+
+def _audit(proposal: Proposal, action: str, by: str) -> None:
+    audit.record(
+        f"proposal.{action}",
+        actor=by,
+        space=proposal.space,
+        thing=proposal,
+        after={"digest": proposal.digest},
+    )
