@@ -18,6 +18,7 @@ from pghistory.runtime import _tracker
 # Bookkeeping that later, unrelated changes also touch: never a reason to refuse an undo.
 BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
 TRACKED = (
+    "Space",
     "Fact",
     "Episode",
     "Pattern",

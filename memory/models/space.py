@@ -1,3 +1,4 @@
+import pghistory
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -7,8 +8,12 @@ from django.utils.translation import gettext_lazy as _
 from memory import options
 
 
+@pghistory.track(exclude=["slug", "created_at"])
 class Space(models.Model):
     """A hard wall: nothing remembered in one space is ever seen in another."""
+
+    # A space is not undone; changes of its settings are.
+    UNDO_CREATE = {}
 
     name = models.CharField(max_length=80)
     slug = models.SlugField(max_length=40, unique=True)

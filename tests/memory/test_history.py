@@ -188,3 +188,10 @@ def test_erase_leaves_no_trace(space):
     edit(fact, text="secret")
     history.erase(fact)
     assert history.history(fact) == []
+
+
+def test_a_setting_can_be_taken_back(space):
+    context = edit(space, settings={"token_budget": 900})
+    history.undo_context(context, by="ana")
+    space.refresh_from_db()
+    assert space.settings == {}
