@@ -23,3 +23,15 @@ def kind(by: str) -> str:
 def name(by: str) -> str:
     """How a page names the actor."""
     return by.partition(":")[2] if is_person(by) else by
+
+
+class PersonNeeded(Exception):
+    """Only a person may do this."""
+
+    def __str__(self):
+        return self.__doc__
+
+
+def require_person(by: str) -> None:
+    if not is_person(by):
+        raise PersonNeeded

@@ -51,8 +51,11 @@ class Done:
     change_id: UUID | None = None
     outcome: str = "done"
     reason: str = ""
+    # How many rows, for writers that change many.
+    count: int = 0
 
-    def __bool__(self) -> bool:
+    @property
+    def changed(self) -> bool:
         """Whether anything was written."""
         return self.change_id is not None
 

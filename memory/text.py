@@ -22,6 +22,7 @@ __all__ = [
     "said_key",
     "short",
     "stem",
+    "stems",
     "token_estimate",
     "words",
 ]
@@ -121,6 +122,15 @@ def stem(word: str, language: str) -> str:
     if not hasattr(_stemmers, name):
         setattr(_stemmers, name, snowballstemmer.stemmer(name))
     return getattr(_stemmers, name).stemWord(word)
+
+
+def stems(text: str) -> set[str]:
+    """Stems of the words that carry meaning, the same whichever language the text turns out to be.
+
+    Through both stemmers: short texts are too short to tell their language reliably.
+    """
+    kept = (w for w in words(text) if not any(w in stop for stop in STOP_WORDS.values()))
+    return {stem(stem(fold(w), "en"), "es") for w in kept}
 
 
 def detect_language(text: str) -> str:

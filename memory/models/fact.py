@@ -1,3 +1,5 @@
+from datetime import datetime
+
 import pghistory
 from django.db import models
 from django.utils import timezone
@@ -6,6 +8,38 @@ from django.utils.translation import gettext_lazy as _
 from memory.models.chat import Chat, Message
 from memory.models.episode import Episode
 from memory.models.space import Space
+
+
+class FactQuerySet(models.QuerySet):
+    def live(self) -> "FactQuerySet":
+        """What Keno believes now."""
+        return self.filter(status="active")
+
+    def valid_at(self, when: datetime) -> "FactQuerySet":
+        """Not yet over and already begun at that time."""
+        return self.filter(
+            models.Q(valid_from=None) | models.Q(valid_from__lte=when),
+            models.Q(valid_to=None) | models.Q(valid_to__gt=when),
+        )
+
+    def in_space(self, space: Space) -> "FactQuerySet":
+        return self.filter(space=space)
+
+    def in_scope(self, chat: Chat) -> "FactQuerySet":
+        """What this chat may know: its own facts and those of the whole space."""
+        return self.filter(models.Q(chat=None) | models.Q(chat=chat), space=chat.space_id)
+
+    def about(self, subject: str) -> "FactQuerySet":
+        return self.filter(subject=subject)
+
+    def quarantined(self) -> "FactQuerySet":
+        return self.filter(status="quarantined")
+
+    def in_trash(self) -> "FactQuerySet":
+        return self.filter(status="trashed")
+
+    def newest(self) -> "FactQuerySet":
+        return self.order_by("-updated_at", "-pk")
 
 
 # Uses are counted by every reply; they are not changes of what Keno believes.
@@ -88,6 +122,8 @@ class Fact(models.Model):
     trashed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = FactQuerySet.as_manager()
 
     class Meta:
         constraints = [

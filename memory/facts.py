@@ -1,0 +1,289 @@
+"""Semantic memory: what Keno knows.
+
+How every writer of memory behaves, here and in episodes, patterns, working, identity:
+the object comes first and the rest by keyword; `by` says who ("person:ana", "tag", "night:…", see
+actors); everything happens in one transaction under one history change; a row that was passed in
+is brought up to date; the answer is a Done(row, change_id, outcome, reason), and
+`history.undo_context(done.change_id, by=…)` takes it back. What may not be done is an outcome
+("refused", "empty", with a sentence in `reason`); what cannot be done is an exception whose text
+can be shown.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, Value
+from django.db.models.functions import Extract, Power
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memory import actors, audit, history, rulings, text
+from memory import fact_rows as rows
+from memory.history import Done
+from memory.models import Chat, Fact, Ruling, Space
+from memory.screen import Screened, screen
+
+# A belief that was not said again for this long counts half when the caps choose what goes.
+HALF_LIFE_DAYS = 120
+
+Status = Fact.Status
+SaidAlready = rows.SaidAlready
+
+
+class Invalid(ValueError):
+    """A value that a fact cannot have."""
+
+
+@transaction.atomic
+def remember(
+    space: Space,
+    *,
+    text: str,
+    by: str,
+    chat: Chat | None = None,
+    subject: str = "",
+    quote: str = "",
+    confidence: float | None = None,
+    why: str = "remember",
+    now: datetime | None = None,
+    **more: object,
+) -> Done:
+    """Believe this. The same said again strengthens the row that is there.
+
+    Outcomes: new, again, restored (it had been put away), quarantined, refused, empty.
+    `more` may name any other field of a fact: kind, category, message, episode, said_by, mode …
+    """
+    said, evidence = screen(text, line=True), screen(quote)
+    if refusal := _refusal(space, said, now=now):
+        return refusal
+    fact = Fact(space=space, chat=chat, text=said.text, **rows.origin(by, **more))
+    rows.describe(fact, by=by, subject=subject, quote=evidence.text, confidence=confidence)
+    if rulings.forbidden(space, said=fact.quote):
+        fact.quote = ""  # the sentence also held something that is never to be remembered
+    fact.flags = [*fact.flags, *dict.fromkeys([*said.flags, *evidence.flags])]
+    fact.created_at = fact.updated_at = fact.last_seen_at = now or timezone.now()
+    if (said.reasons or evidence.reasons) and not actors.is_person(by):
+        fact.status = Status.QUARANTINED
+    with history.change(by=by, why=why) as context:
+        return rows.insert_or_meet(fact, by=by, change_id=context.id)
+
+
+@transaction.atomic
+def revise(
+    fact: Fact, *, by: str, text: str | None = None, now: datetime | None = None, **values: object
+) -> Done:
+    """Word it differently, or correct what is known about it. A person's wording is final."""
+    rows.lock(fact)
+    if refusal := rows.protected(fact, by=by):
+        return refusal
+    if text is not None:
+        said = screen(text, line=True)
+        if refusal := _refusal(fact.space, said, now=now):
+            return refusal
+        values |= _new_wording(fact, said, by=by)
+    _check(values)
+    values = {name: value for name, value in values.items() if getattr(fact, name) != value}
+    if not values:
+        return Done(fact, outcome="unchanged")
+    if actors.is_person(by):
+        values["sticky"] = True
+    return rows.change(fact, by=by, why="revise", now=now, **values)
+
+
+@transaction.atomic
+def supersede(
+    fact: Fact,
+    *,
+    by: str,
+    text: str = "",
+    new: Fact | None = None,
+    now: datetime | None = None,
+    **more: object,
+) -> Done:
+    """Another fact takes its place; the old one keeps its words and gets an end date.
+
+    Done.row is the fact that holds now. Give its words, or the row when it exists already.
+    """
+    now = now or timezone.now()
+    rows.lock(fact)
+    if refusal := rows.protected(fact, by=by):
+        return refusal
+    with history.change(by=by, why="supersede") as context:
+        if new is None:
+            same = {name: getattr(fact, name) for name in ("chat", "subject", "kind", "category")}
+            more = same | {"valid_from": now} | more
+            said = remember(fact.space, text=text, by=by, now=now, **more)
+            if not said.changed or said.row.status != Status.ACTIVE:
+                return said
+            new = said.row
+        if new.pk == fact.pk:
+            return Done(fact, outcome="unchanged")
+        ended = {"status": Status.SUPERSEDED, "valid_to": _end(fact, now)}
+        rows.save(fact, now=now, superseded_by=new, **ended)
+        return Done(new, context.id, outcome="superseded")
+
+
+def forget(fact: Fact, *, by: str, why: str = "forget", now: datetime | None = None) -> Done:
+    """Archive it: no prompt sees it again, and restore brings it back."""
+    return rows.set_fields(fact, by=by, why=why, now=now, status=Status.ARCHIVED)
+
+
+def discard(fact: Fact, *, by: str, why: str = "discard", now: datetime | None = None) -> Done:
+    """Put it in the trash, which is emptied after some days."""
+    now = now or timezone.now()
+    return rows.set_fields(fact, by=by, why=why, now=now, status=Status.TRASHED, trashed_at=now)
+
+
+@transaction.atomic
+def restore(fact: Fact, *, by: str, now: datetime | None = None) -> Done:
+    """Believe it again, from wherever it was put."""
+    rows.lock(fact)
+    if fact.status == Status.ACTIVE:
+        return Done(fact, outcome="unchanged")
+    values = {"status": Status.ACTIVE, "trashed_at": None}
+    if fact.status == Status.SUPERSEDED or "deprecated" in fact.flags:
+        flags = [flag for flag in fact.flags if flag != "deprecated"]
+        values |= {"valid_to": None, "superseded_by": None, "flags": flags}
+    return rows.change(fact, by=by, why="restore", now=now, **values)
+
+
+def pin(fact: Fact, *, by: str) -> Done:
+    """Always offer it to recall, and keep it out of caps and nights."""
+    return rows.set_fields(fact, by=by, why="pin", pinned=True)
+
+
+def unpin(fact: Fact, *, by: str) -> Done:
+    return rows.set_fields(fact, by=by, why="unpin", pinned=False)
+
+
+@transaction.atomic
+def deprecate(fact: Fact, *, by: str, now: datetime | None = None) -> Done:
+    """It was right once and is not any more: ended and put away."""
+    now = now or timezone.now()
+    flags = list(dict.fromkeys([*fact.flags, "deprecated"]))
+    values = {"status": Status.ARCHIVED, "valid_to": _end(fact, now), "flags": flags}
+    return rows.set_fields(fact, by=by, why="deprecate", now=now, **values)
+
+
+@transaction.atomic
+def promote(fact: Fact, *, by: str, now: datetime | None = None) -> Done:
+    """Let the whole space know what one chat knew. A person decides that."""
+    actors.require_person(by)
+    rows.lock(fact)
+    if fact.chat_id is None:
+        return Done(fact, outcome="unchanged")
+    if twin := rows.twin_of(fact, chat=None):
+        return supersede(fact, by=by, new=twin, now=now)
+    return rows.change(fact, by=by, why="promote", now=now, chat=None)
+
+
+def quarantine(fact: Fact, *, by: str, reason: str, now: datetime | None = None) -> Done:
+    """Set it aside with its reason until a person has looked."""
+    flags = list(dict.fromkeys([*fact.flags, text.short(reason, 120)]))
+    values = {"status": Status.QUARANTINED, "flags": flags}
+    return rows.set_fields(fact, by=by, why="quarantine", now=now, **values)
+
+
+@transaction.atomic
+def release(fact: Fact, *, by: str, now: datetime | None = None) -> Done:
+    """A person looked and found it harmless."""
+    actors.require_person(by)
+    rows.lock(fact)
+    if fact.status != Status.QUARANTINED:
+        return Done(fact, outcome="unchanged")
+    return rows.change(fact, by=by, why="release", now=now, status=Status.ACTIVE)
+
+
+@transaction.atomic
+def never_again(fact: Fact, *, by: str, reason: str = "", now: datetime | None = None) -> Done:
+    """Put it in the trash and never remember it again."""
+    with history.change(by=by, why="never remember this") as context:
+        rulings.forbid(fact.space, text=fact.text, by=by, reason=reason, fact=fact)
+        discard(fact, by=by, now=now)
+    return Done(fact, context.id)
+
+
+@transaction.atomic
+def trim(
+    space: Space, *, subject: str, by: str, keep: int | None = None, now: datetime | None = None
+) -> Done:
+    """Archive the weakest facts about a subject beyond its cap. Without a subject there is none."""
+    now = now or timezone.now()
+    options = space.options
+    cap = options.lore_cap if subject == Fact.LORE else options.facts_per_subject
+    if not subject:
+        return Done(None, outcome="unchanged")
+    over = _trimmable(space, now).about(subject).values_list("pk", flat=True)
+    weakest = list(over[cap if keep is None else keep :])
+    with history.change(by=by, why="over the cap") as context:
+        count = Fact.objects.filter(pk__in=weakest, status=Status.ACTIVE).update(
+            status=Status.ARCHIVED, updated_at=now
+        )
+    return Done(None, context.id if count else None, outcome="archived", count=count)
+
+
+@transaction.atomic
+def purge(fact: Fact, *, by: str) -> None:
+    """Delete it for good, with its history. The caller has asked first."""
+    audit.record("fact.purged", actor=by, space=fact.space, thing=fact, before=fact.text)
+    Ruling.objects.filter(fact=fact, kind=Ruling.Kind.KEEP).delete()
+    history.erase(fact)
+    fact.delete()
+
+
+def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> int:
+    """Empty the trash of what has lain there long enough."""
+    ripe = (now or timezone.now()) - timedelta(days=space.options.trash_days)
+    old = list(Fact.objects.in_space(space).in_trash().filter(trashed_at__lte=ripe))
+    for fact in old:
+        purge(fact, by=by)
+    return len(old)
+
+
+def _trimmable(space: Space, now: datetime) -> QuerySet:
+    """Strongest first: confidence, halved for every so many days since it was last said."""
+    age = ExpressionWrapper(Value(now) - F("last_seen_at"), output_field=DurationField())
+    days = Extract(age, "epoch") / 86400.0
+    return (
+        Fact.objects.in_space(space)
+        .live()
+        .filter(pinned=False, sticky=False)
+        .exclude(pk__in=rulings.kept_facts(space))
+        .annotate(strength=F("confidence") * Power(0.5, days / HALF_LIFE_DAYS))
+        .order_by("-strength", "-last_seen_at", "-pk")
+    )
+
+
+def _end(fact: Fact, now: datetime) -> datetime:
+    return max(now, fact.valid_from) if fact.valid_from else now
+
+
+def _new_wording(fact: Fact, said: Screened, *, by: str) -> dict:
+    values = {"text": said.text, "said_key": text.said_key(said.text)}
+    if said.text != fact.text:
+        values["language"] = text.detect_language(said.text) or fact.language
+    if said.reasons and not actors.is_person(by):
+        values["status"] = Status.QUARANTINED
+    if said.flags:
+        values["flags"] = list(dict.fromkeys([*fact.flags, *said.flags]))
+    return values
+
+
+def _check(values: dict) -> None:
+    confidence = values.get("confidence", 0)
+    if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise Invalid(_("Confidence must be a number from 0 to 1."))
+    for name, choices in (("kind", Fact.Kind), ("category", Fact.Category)):
+        if name in values and values[name] not in choices.values:
+            raise Invalid(_("“%(value)s” is no %(name)s.") % {"value": values[name], "name": name})
+
+
+def _refusal(space: Space, said: Screened, *, now: datetime | None) -> Done | None:
+    if not said.text:
+        return Done(None, outcome="empty", reason=_("There is nothing to remember."))
+    ruling = rulings.forbidden(space, said=said.text)
+    if not ruling:
+        return None
+    rulings.obeyed(ruling, now=now)
+    reason = _("A ruling says never to remember this: “%(text)s”. Lift it first.")
+    return Done(None, outcome="refused", reason=reason % {"text": text.short(ruling.text, 80)})
