@@ -30,6 +30,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "kenoweb.middleware.StrictHeaders",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -38,6 +39,7 @@ MIDDLEWARE = [
     "kenoweb.sessions.CurrentUser",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "kenoweb.middleware.ToastsInFragments",
     "kenoweb.origin.OwnPagesOnly",
     "kenoweb.sessions.SignInRequired",
 ]
@@ -52,6 +54,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "kenoweb.shell.shell",
             ]
         },
     }

@@ -1,6 +1,21 @@
+"""Every address, grouped by noun. Pages of a space live under /s/<space>/<noun>/."""
+
 from django.urls import include, path
 
-from kenoweb.views import account, home, links, members, overview, spaces, tokens
+from kenoweb.views import (
+    account,
+    home,
+    links,
+    look,
+    members,
+    overview,
+    search,
+    spaces,
+    styleguide,
+    tokens,
+)
+
+handler500 = "kenoweb.views.errors.broken"
 
 account_urls = (
     [
@@ -15,6 +30,11 @@ account_urls = (
     ],
     "account",
 )
+look_urls = [
+    path("theme/", look.theme, name="theme"),
+    path("language/", look.language, name="language"),
+    path("styleguide/", styleguide.styleguide, name="styleguide"),
+]
 link_urls = (
     [
         path("setup/<str:token>/", links.setup, name="setup"),
@@ -32,6 +52,7 @@ space_urls = (
     "spaces",
 )
 overview_urls = ([path("", overview.index, name="index")], "overview")
+search_urls = ([path("", search.index, name="index")], "search")
 member_urls = (
     [
         path("", members.index, name="index"),
@@ -56,12 +77,14 @@ token_urls = (
 # The pages of one space, a list per noun: /s/<space>/<noun>/…
 in_space_urls = [
     path("", include(overview_urls)),
+    path("search/", include(search_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),
 ]
 
 urlpatterns = [
     path("", home.home, name="home"),
+    *look_urls,
     path("", include(account_urls)),
     path("", include(link_urls)),
     path("", include(space_urls)),

@@ -1,0 +1,67 @@
+"""What every answer carries: headers that keep the browser strict, and the toasts."""
+
+from django.contrib.messages import get_messages
+from django.template.loader import render_to_string
+from django.utils.cache import patch_vary_headers
+
+CSP = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "object-src 'none'",
+    ]
+)
+PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
+# Answers whose body htmx swaps in; see responseHandling in base.html.
+SWAPPED = {200, 409, 422}
+
+
+class StrictHeaders:
+    """Only our own files run (Django 5.2 has no CSP of its own) and no page is kept in a cache."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        response = self.get_response(request)
+        response.setdefault("Content-Security-Policy", CSP)
+        response.setdefault("Permissions-Policy", PERMISSIONS)
+        # Static files bring their own rule; everything else may show memory.
+        response.setdefault("Cache-Control", "no-store")
+        patch_vary_headers(response, ["HX-Request"])
+        return response
+
+
+class ToastsInFragments:
+    """Append pending messages, out of band, to answers htmx swaps in.
+
+    Full pages draw their own messages in base.html; a fragment has no base.
+    """
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        response = self.get_response(request)
+        if self.is_fragment(request, response) and (pending := list(get_messages(request))):
+            html = render_to_string("_toasts.html", {"messages": pending, "oob": True}, request)
+            # In <template>: after a <tr> the parser would tear a bare <form> apart.
+            response.content += f"<template>{html}</template>".encode()
+        return response
+
+    @staticmethod
+    def is_fragment(request, response) -> bool:
+        return (
+            bool(request.htmx)
+            and request.method == "POST"
+            and response.status_code in SWAPPED
+            and not response.streaming
+        )

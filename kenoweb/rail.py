@@ -1,0 +1,101 @@
+"""The places of the rail, as data: a page lights up here as soon as its URL name exists."""
+
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext_lazy as _
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page: its URL name, its letter after g, and what its number counts."""
+
+    name: str
+    label: str
+    icon: str
+    key: str
+    model: str = ""
+    where: dict = field(default_factory=dict)
+    due: bool = False
+    role: str = "viewer"
+
+
+RAIL = [
+    (
+        _("Now"),
+        [
+            Place("overview:index", _("Overview"), "overview", "o"),
+            Place("chats:index", _("Chats"), "chat", "c", "memory.Chat"),
+            Place("working:index", _("Working notes"), "note", "w", "memory.WorkingNote"),
+            Place(
+                "notices:index", _("Notices"), "bell", "a", "memory.Notice", {"seen_at": None}, True
+            ),
+        ],
+    ),
+    (
+        _("Memory"),
+        [
+            Place("facts:index", _("Facts"), "fact", "f", "memory.Fact", {"status": "active"}),
+            Place(
+                "episodes:index",
+                _("Episodes"),
+                "episode",
+                "e",
+                "memory.Episode",
+                {"status__in": ["open", "closed", "archived"]},
+            ),
+            Place(
+                "patterns:index",
+                _("Patterns"),
+                "pattern",
+                "t",
+                "memory.Pattern",
+                {"status": "active"},
+            ),
+            Place("identity:index", _("Identity"), "identity", "i"),
+        ],
+    ),
+    (
+        _("Night"),
+        [
+            Place(
+                "proposals:index",
+                _("Proposals"),
+                "proposal",
+                "p",
+                "sleep.Proposal",
+                {"status": "pending"},
+                True,
+            ),
+            Place("nights:index", _("Nights"), "night", "n"),
+            Place("rulings:index", _("Rulings"), "ruling", "r"),
+        ],
+    ),
+    (
+        _("Care"),
+        [
+            Place("recall:lab", _("Recall lab"), "recall", "l"),
+            Place("recall:receipts", _("Receipts"), "receipt", "k"),
+            Place(
+                "quarantine:index",
+                _("Quarantine"),
+                "shield",
+                "q",
+                "memory.Fact",
+                {"status": "quarantined"},
+                True,
+            ),
+            Place("trash:index", _("Trash"), "trash", "b"),
+            Place("audit:index", _("History"), "history", "h"),
+            Place("costs:index", _("Costs"), "cost", "m"),
+            Place("health:index", _("Health"), "health", "d"),
+            Place("transfer:index", _("Transfer"), "transfer", "x"),
+        ],
+    ),
+]
+SPACE_MENU = [
+    Place("members:index", _("Members"), "members", "y"),
+    Place("tokens:index", _("API keys"), "key", "v", role="owner"),
+    Place("spaces:edit", _("Settings"), "settings", "s", role="owner"),
+    Place("settings:index", _("Memory settings"), "filter", "z", role="owner"),
+]
+TABS = ["overview:index", "facts:index", "proposals:index", "chats:index"]

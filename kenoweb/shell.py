@@ -1,0 +1,153 @@
+"""What stands around every page: the places of the rail, their numbers, the spaces."""
+
+from dataclasses import dataclass, field
+
+from django.apps import apps
+from django.db import connection
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.formats import number_format
+from django.utils.functional import SimpleLazyObject
+
+from kenoweb.access import LAST_SPACE, memberships
+from kenoweb.rail import RAIL, SPACE_MENU, TABS, Place
+from memory.models import Member, Space
+
+THEMES = ("light", "auto", "dark")
+THEME_COOKIE = "keno_theme"
+# Counting stops here: the rail must not cost more when there is more to remember.
+CAP = 10_000
+
+
+@dataclass(frozen=True)
+class Link:
+    label: str
+    url: str
+    icon: str
+    key: str
+    count: str = ""
+    due: bool = False
+    current: bool = False
+
+
+@dataclass(frozen=True)
+class Shell:
+    space: Space | None = None
+    role: str = ""
+    spaces: list[Link] = field(default_factory=list)
+    groups: list[tuple[str, list[Link]]] = field(default_factory=list)
+    menu: list[Link] = field(default_factory=list)
+    tabs: list[Link] = field(default_factory=list)
+    search: str = ""
+
+
+def shell(request: HttpRequest) -> dict:
+    """Context processor; nothing is read from the database unless a template asks."""
+    theme = request.COOKIES.get(THEME_COOKIE, "auto")
+    return {
+        "shell": SimpleLazyObject(lambda: build(request)),
+        "theme": theme if theme in THEMES else "auto",
+    }
+
+
+def build(request: HttpRequest) -> Shell:
+    members = memberships(request) if hasattr(request, "user") else []
+    here = _current(request, members)
+    if here is None:
+        return Shell()
+    view = request.resolver_match.view_name if request.resolver_match else ""
+    counts = count_all(here.space)
+    by_name = {}
+    groups = []
+    for title, places in RAIL:
+        links = {place.name: link(place, here.space, view, counts) for place in places}
+        by_name |= links
+        if shown := [one for one in links.values() if one]:
+            groups.append((title, shown))
+    menu = [link(place, here.space, view, counts) for place in SPACE_MENU if here.may(place.role)]
+    return Shell(
+        space=here.space,
+        role=here.role,
+        spaces=[_space_link(member.space, here.space) for member in members],
+        groups=groups,
+        menu=[one for one in menu if one],
+        tabs=[by_name[name] for name in TABS if by_name[name]],
+        search=address("search:index", here.space),
+    )
+
+
+def _space_link(space: Space, here: Space) -> Link:
+    url = address("overview:index", space)
+    return Link(space.name, url, "check", "", current=space == here)
+
+
+def _current(request: HttpRequest, members: list[Member]) -> Member | None:
+    """The space of the address, else the one visited last, else the first."""
+    kwargs = request.resolver_match.kwargs if request.resolver_match else {}
+    wanted = [kwargs.get("space"), request.COOKIES.get(LAST_SPACE)]
+    by_slug = {member.space.slug: member for member in members}
+    found = (by_slug[slug] for slug in wanted if slug in by_slug)
+    return next(found, members[0] if members else None)
+
+
+def link(place: Place, space: Space, view: str, counts: dict[str, int]) -> Link | None:
+    url = address(place.name, space)
+    if not url:
+        return None
+    count = counts.get(place.name, 0)
+    return Link(
+        label=place.label,
+        url=url,
+        icon=place.icon,
+        key=place.key,
+        count=_short(count),
+        due=place.due,
+        current=is_current(place.name, view),
+    )
+
+
+def address(name: str, space: Space, **which: object) -> str:
+    """Where the page is, or nothing while nobody has built it."""
+    try:
+        return reverse(name, kwargs={"space": space.slug, **which})
+    except NoReverseMatch:
+        return ""
+
+
+def is_current(name: str, view: str) -> bool:
+    """A detail page lights up its list; the lab and the receipts share a namespace."""
+    if view == name:
+        return True
+    room, here = name.split(":")[0], view.split(":")[0]
+    named = {place.name for _title, places in RAIL for place in places}
+    return room == here and view not in named and not name.endswith(":lab")
+
+
+def count_all(space: Space) -> dict[str, int]:
+    """The numbers of the rail in one round trip."""
+    querysets = {
+        place.name: queryset
+        for _title, places in RAIL
+        for place in places
+        if place.model and (queryset := _queryset(place, space)) is not None
+    }
+    parts = [q.order_by().values("pk")[:CAP].query.sql_with_params() for q in querysets.values()]
+    sql = ", ".join(f"(SELECT count(*) FROM ({part}) AS counted)" for part, _params in parts)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {sql}", [value for _sql, params in parts for value in params])
+        return dict(zip(querysets, cursor.fetchone(), strict=True))
+
+
+def _queryset(place: Place, space: Space) -> QuerySet | None:
+    try:
+        model = apps.get_model(place.model)
+    except LookupError:
+        return None
+    return model.objects.filter(space=space, **place.where)
+
+
+def _short(count: int) -> str:
+    if count >= CAP:
+        return f"{CAP // 1000}k+"
+    return number_format(count, use_l10n=True, force_grouping=True) if count else ""

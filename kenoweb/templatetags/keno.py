@@ -1,0 +1,174 @@
+"""The small parts a page is made of."""
+
+import datetime as dt
+import re
+
+from django import template
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kenoweb import charts, diffs, markdown
+
+register = template.Library()
+
+# Characters that reorder or hide text: shown, so that a reader sees what was really said.
+HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+
+
+@register.simple_tag
+def icon(name: str, tone: str = "") -> SafeString:
+    """One of static/icons.svg; decoration, so the word stands beside it or in .vh."""
+    return format_html(
+        '<svg class="i{}" aria-hidden="true"><use href="{}#{}"/></svg>',
+        f" {tone}" if tone else "",
+        static("icons.svg"),
+        name,
+    )
+
+
+@register.simple_tag
+def meter(value: float, number: bool = False) -> SafeString:
+    """Confidence: the length says it, the number stands in the title or beside it."""
+    text = charts.meter(value)
+    drawn = format_html(
+        '<meter min="0" max="1" low=".4" high=".7" optimum="1" value="{0}" title="{1} {0}">{0}</meter>',
+        text,
+        _("Confidence"),
+    )
+    return format_html('<span class="conf">{} {}</span>', drawn, text) if number else drawn
+
+
+@register.filter
+def number(value: float | None, decimals: int = 0) -> str:
+    if value is None:
+        return "–"
+    return number_format(value, decimals, use_l10n=True, force_grouping=True)
+
+
+@register.filter
+def money(value: float | None) -> str:
+    """Dollars: two digits, and as many as a small amount needs to be more than nothing."""
+    if value is None:
+        return "–"
+    small = 0 < abs(value) < 0.1
+    return f"${number_format(value, 3 if small else 2, use_l10n=True, force_grouping=True)}"
+
+
+@register.simple_tag
+def ago(when: dt.datetime | None, long: bool = False, now: dt.datetime | None = None) -> SafeString:
+    """How long since, with the full time for those who want it."""
+    if when is None:
+        return mark_safe('<span class="muted">–</span>')
+    words = since(when, now=now or timezone.now(), long=long)
+    local = timezone.localtime(when)
+    full = date_format(local, "DATETIME_FORMAT")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', local.isoformat("T", "seconds"), full, words
+    )
+
+
+def since(when: dt.datetime, *, now: dt.datetime, long: bool = False) -> str:
+    """ "2 d" or "2 days ago"; the future is "now"."""
+    seconds = max(0, int((now - when).total_seconds()))
+    for size, short, phrase in _steps():
+        if seconds >= size:
+            count = seconds // size
+            return phrase(count) if long else f"{count} {short}"
+    return _("just now") if long else _("now")
+
+
+def _steps():
+    return [
+        (31_556_952, _("y"), lambda n: ngettext("%d year ago", "%d years ago", n) % n),
+        (2_629_746, _("mo"), lambda n: ngettext("%d month ago", "%d months ago", n) % n),
+        (86_400, _("d"), lambda n: ngettext("%d day ago", "%d days ago", n) % n),
+        (3_600, _("h"), lambda n: ngettext("%d hour ago", "%d hours ago", n) % n),
+        (60, _("min"), lambda n: ngettext("%d minute ago", "%d minutes ago", n) % n),
+    ]
+
+
+@register.simple_tag
+def diff(before: str, after: str) -> SafeString:
+    """Both texts in one line, what left struck and what came marked."""
+    return _pieces(diffs.words(before, after), {"same", "del", "ins"})
+
+
+@register.inclusion_tag("_pair.html")
+def pair(before: str, after: str, lang: str = "") -> dict:
+    """The framed change: the line before above the line after."""
+    pieces = diffs.words(before, after)
+    return {
+        "before": _pieces(pieces, {"same", "del"}) if before else "",
+        "after": _pieces(pieces, {"same", "ins"}) if after else "",
+        "lang": lang,
+    }
+
+
+def _pieces(pieces: list[diffs.Piece], kinds: set[str]) -> SafeString:
+    return format_html_join("", "{}", ((_piece(one),) for one in pieces if one.kind in kinds))
+
+
+def _piece(piece: diffs.Piece) -> SafeString:
+    if piece.kind == "same":
+        return shown(piece.text)
+    return format_html("<{0}>{1}</{0}>", mark_safe(piece.kind), shown(piece.text))
+
+
+@register.inclusion_tag("_quote.html")
+def quote(text, mark="", lang="", by="", where="", url="", when=None) -> dict:
+    """A person's words in their language; `mark` is the part that carried the claim."""
+    before, found, after = text.partition(mark) if mark else (text, "", "")
+    words = {"before": before, "found": found, "after": after, "lang": lang}
+    return words | {"by": by, "where": where, "url": url, "when": when}
+
+
+@register.filter
+def shown(text: str) -> SafeString:
+    """Escaped text in which hidden direction marks and tag characters are visible."""
+    safe = conditional_escape(text)
+    return mark_safe(HIDDEN.sub(_chip, safe))
+
+
+def _chip(match: re.Match) -> str:
+    code = f"U+{ord(match[0]):04X}"
+    return f'<span class="hidden-mark" title="{_("hidden character")}">{code}</span>'
+
+
+@register.filter(name="markdown")
+def render_markdown(text: str) -> SafeString:
+    return markdown.render(text or "")
+
+
+@register.inclusion_tag("_bars.html")
+def bars(points, label: str, width: int = 202, height: int = 34) -> dict:
+    laid = charts.bars(points, width=width, height=height)
+    return {"bars": laid, "label": label, "width": width, "height": height}
+
+
+@register.inclusion_tag("_line.html")
+def sparkline(values, label: str, width: int = 202, height: int = 34) -> dict:
+    drawn = charts.line(values, width=width, height=height)
+    return {"line": drawn, "label": label, "width": width, "height": height}
+
+
+@register.inclusion_tag("_growth.html")
+def growth(chart: charts.Growth | None, label: str) -> dict:
+    return {"chart": chart, "label": label}
+
+
+@register.inclusion_tag("_heat.html")
+def heat(chart: charts.Heat, label: str) -> dict:
+    return {"chart": chart, "label": label}
+
+
+@register.inclusion_tag("_stacked.html")
+def stacked(parts, label: str, total: float = 0, gate: float = 0) -> dict:
+    """A whole and its parts; `gate` draws the limit as a line, on the scale of `total`."""
+    whole = max(total, sum(value for _label, value in parts)) or 1
+    drawn = charts.stacked(parts, total=total)
+    return {"parts": drawn, "label": label, "gate": charts.n(1000 * gate / whole) if gate else ""}

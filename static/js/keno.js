@@ -1,0 +1,126 @@
+// Keyboard, focus and dialogs. Everything else is HTML.
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const rows = () => $$("[data-row]").filter((row) => row.checkVisibility());
+const current = () => document.activeElement?.closest?.("[data-row]");
+const modal = () => document.querySelector("dialog:modal");
+
+function step(by) {
+  const all = rows();
+  const at = all.indexOf(current());
+  const next = all[at < 0 ? 0 : at + by] ?? all[at];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+// The button of the row in focus wins; then what stands last on the page, so that
+// a field of the page goes before the rail, and the newest toast before older ones.
+function buttonFor(name) {
+  const all = $$(`[data-key="${CSS.escape(name)}"]`);
+  const here = current();
+  return (here && all.find((el) => here.contains(el)))
+    ?? all.filter((el) => !el.closest("[data-row]") && (el.checkVisibility() || el.dataset.open)).at(-1);
+}
+
+let going = 0; // until when a letter after "g" goes to a page
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.target.matches("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (modal()) return;
+  if (event.key === "Escape") return shutMenus();
+  if (Date.now() < going) {
+    going = 0;
+    const link = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
+    if (link) { event.preventDefault(); link.click(); }
+    return;
+  }
+  if (event.key === "g") { going = Date.now() + 1500; return; }
+  if (event.key === "j" || event.key === "k") return step(event.key === "j" ? 1 : -1);
+  if (event.key === "Enter" && event.target.matches("[data-row]")) {
+    return event.target.querySelector("[data-open-row], a[href]")?.click();
+  }
+  const space = event.key === " " && event.target.matches("[data-row]");
+  const button = space ? event.target.querySelector("input[type=checkbox]") : event.key !== " " && buttonFor(event.key);
+  if (!button) return;
+  event.preventDefault();
+  button.matches("input:not([type=checkbox])") ? (button.focus(), button.select()) : button.click();
+}
+document.addEventListener("keydown", pressed);
+
+// Up and down walk through the results below a search field; Enter opens the chosen one.
+document.addEventListener("keydown", (event) => {
+  const list = document.getElementById(event.target.dataset?.arrows ?? event.target.closest?.("#jump-list")?.id);
+  if (!list || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
+  event.preventDefault();
+  const links = $$("a", list);
+  const at = links.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+  (at < 0 ? document.querySelector("[data-arrows]") : links[at])?.focus();
+});
+
+function shutMenus(except) {
+  for (const menu of $$("details.drop[open]")) if (!menu.contains(except)) menu.open = false;
+}
+
+document.addEventListener("click", (event) => {
+  shutMenus(event.target);
+  const opener = event.target.closest("[data-open]");
+  const dialog = opener && document.getElementById(opener.dataset.open);
+  if (dialog?.showModal) { event.preventDefault(); shutMenus(); dialog.showModal(); }
+  if (event.target.closest("[data-close]") || event.target.matches("dialog")) event.target.closest("dialog")?.close();
+  if (event.target.closest(".toast [data-shut]")) event.target.closest(".toast").remove();
+});
+document.addEventListener("close-dialog", () => modal()?.close());
+
+// The choice shows at once; the server keeps it in a cookie.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-theme-switch] button");
+  if (!button) return;
+  if (button.value === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = button.value;
+  for (const one of $$("button", button.form)) one.setAttribute("aria-pressed", one === button);
+});
+
+// "Select all" and the number of what is selected.
+document.addEventListener("change", (event) => {
+  const list = event.target.closest("[data-pick]");
+  if (!list) return;
+  if (event.target.matches("[data-all]")) for (const box of $$("[data-one]", list)) box.checked = event.target.checked;
+  const picked = $$("[data-one]:checked", list).length;
+  for (const number of $$("[data-picked]", list)) number.textContent = picked;
+  const all = list.querySelector("[data-all]");
+  if (all) all.indeterminate = picked > 0 && picked < $$("[data-one]", list).length;
+});
+
+// A swap that removes the focused row must not throw the reader to the top.
+let place = -1;
+document.addEventListener("htmx:beforeSwap", () => { place = rows().indexOf(current()); });
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.detail.boosted || event.detail.requestConfig?.boosted) {
+    document.getElementById("main")?.focus({ preventScroll: true }); // a new page begins at its main part
+  } else if (place >= 0 && !current()) {
+    (rows()[place] ?? rows().at(-1))?.focus({ preventScroll: true });
+  }
+  place = -1;
+});
+
+function toast(id) {
+  const template = document.getElementById(id);
+  if (template) document.getElementById("toasts")?.append(template.content.cloneNode(true));
+}
+document.addEventListener("htmx:sendError", () => toast("toast-lost"));
+document.addEventListener("htmx:timeout", () => toast("toast-lost"));
+document.addEventListener("htmx:responseError", (event) => {
+  const status = event.detail.xhr.status;
+  toast(status === 403 || status === 404 ? "toast-not-yours" : status === 503 ? "toast-lost" : "toast-refused");
+});
+
+// Toasts leave by themselves, but not while someone is on them.
+setInterval(() => {
+  for (const one of $$(".toast:not(:hover):not(:focus-within)", document.getElementById("toasts") ?? document)) {
+    one.dataset.age = Number(one.dataset.age ?? 0) + 1;
+    if (one.dataset.age > 9) one.remove();
+  }
+}, 1000);
