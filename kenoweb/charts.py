@@ -147,7 +147,7 @@ def ticks(top: float) -> list[int]:
     """One to three round numbers below the top: 1, 2 or 5 times a power of ten."""
     steps = (base * 10**power for power in range(12) for base in (1, 2, 5))
     step = next(step for step in steps if top / step < 4)
-    return [tick for tick in range(step, int(top) + 1, step)]
+    return list(range(step, int(top) + 1, step))
 
 
 @dataclass(frozen=True)

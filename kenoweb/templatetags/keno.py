@@ -35,10 +35,9 @@ def icon(name: str, tone: str = "") -> SafeString:
 def meter(value: float, number: bool = False) -> SafeString:
     """Confidence: the length says it, the number stands in the title or beside it."""
     text = charts.meter(value)
+    scale = mark_safe('min="0" max="1" low=".4" high=".7" optimum="1"')
     drawn = format_html(
-        '<meter min="0" max="1" low=".4" high=".7" optimum="1" value="{0}" title="{1} {0}">{0}</meter>',
-        text,
-        _("Confidence"),
+        '<meter {} value="{}" title="{} {}">{}</meter>', scale, text, _("Confidence"), text, text
     )
     return format_html('<span class="conf">{} {}</span>', drawn, text) if number else drawn
 

@@ -45,8 +45,8 @@ COLOURS = [
     ("bad", "went wrong, deletes"),
     *((f"d{n}", f"data {n}") for n in range(1, 6)),
 ]
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 
 
 @signed_in
