@@ -4,6 +4,7 @@ from pathlib import Path
 from django.utils.translation import gettext_lazy as _
 
 from kenoweb import database, home
+from kenoweb.bot_settings import *  # noqa: F403
 from kenoweb.env import envbool, envchoice, envint, envlist, envsecret, envstr
 
 BASE_DIR = Path(__file__).resolve().parent.parent

@@ -1,7 +1,9 @@
 """The settings of a space: typed, with defaults, ranges and a word of explanation each."""
 
+import re
 from dataclasses import Field, dataclass, field, fields
 
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 
@@ -9,8 +11,19 @@ def _number(default, low, high, help_text):
     return field(default=default, metadata={"low": low, "high": high, "help": help_text})
 
 
+def _switch(default, help_text):
+    return field(default=default, metadata={"help": help_text})
+
+
 def _choice(default, choices, help_text):
     return field(default=default, metadata={"choices": choices, "help": help_text})
+
+
+def _text(default, help_text):
+    return field(default=default, metadata={"pattern": r"[\w.:/@+-]{0,120}", "help": help_text})
+
+
+PROVIDERS = ("auto", "anthropic", "openai", "claude-cli", "offline")
 
 
 @dataclass(frozen=True)
@@ -26,11 +39,32 @@ class Options:
     sleep_hour: int = _number(4, 0, 23, _("Local hour after which the night may begin."))
     sleep_minute: int = _number(0, 0, 59, _("Minute of that hour."))
     episodes_per_night: int = _number(20, 1, 100000, _("Episodes a night reads, by salience."))
+    use_retrieval: bool = _switch(True, _("Recall what fits the message; off: the newest notes."))
+    memory_days: int = _number(3, 0, 30, _("Days of notes a reply sees when recall is off."))
+    chat_provider: str = _choice("auto", PROVIDERS, _("Who answers in chats."))
+    chat_model: str = _text("", _("The model that answers in chats; empty: the provider's usual."))
+    fast_provider: str = _choice("auto", PROVIDERS, _("Who finds facts and search words."))
+    fast_model: str = _text("", _("The small model for facts, search words and summaries."))
+    sleep_provider: str = _choice("auto", PROVIDERS, _("Who thinks at night."))
+    sleep_model: str = _text("", _("The model of the night."))
+    budget_day: float = _number(1, 0, 100000, _("US dollars a day; 0: no limit."))
+    budget_month: float = _number(30, 0, 1000000, _("US dollars a month; 0: no limit."))
+    budget_action: str = _choice(
+        "cheap",
+        ("warn", "cheap", "pause"),
+        _("When the budget is spent: warn, cheap model, pause."),
+    )
+    batch_silence: float = _number(2, 0, 30, _("Seconds of silence before Keno answers."))
+    batch_size: int = _number(5, 1, 50, _("Messages after which Keno answers at once."))
+    batch_wait: float = _number(10, 0, 60, _("Seconds a message waits at most."))
 
 
 def read(stored: dict) -> Options:
     """Stored values where they are valid, defaults elsewhere; never fails on old or odd data."""
-    return Options(**{f.name: stored[f.name] for f in fields(Options) if _fits(f, stored)})
+    values = {}
+    for source in (settings.OPTION_DEFAULTS, stored):
+        values |= {f.name: source[f.name] for f in fields(Options) if _fits(f, source)}
+    return Options(**values)
 
 
 def problem(name: str, value: object) -> str:
@@ -43,6 +77,10 @@ def problem(name: str, value: object) -> str:
     meta = known[name].metadata
     if "choices" in meta:
         return f"{name} must be one of {', '.join(meta['choices'])}."
+    if "pattern" in meta:
+        return f"{name} must be the name of a model, without spaces."
+    if isinstance(known[name].default, bool):
+        return f"{name} must be on or off."
     return f"{name} must be a number from {meta['low']} to {meta['high']}."
 
 
@@ -52,6 +90,8 @@ def _fits(option: Field, stored: dict) -> bool:
     value, meta = stored[option.name], option.metadata
     if "choices" in meta:
         return value in meta["choices"]
+    if "pattern" in meta:
+        return isinstance(value, str) and bool(re.fullmatch(meta["pattern"], value))
     if isinstance(option.default, bool):
         return isinstance(value, bool)
     if isinstance(value, bool) or not isinstance(value, int | float):

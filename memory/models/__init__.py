@@ -3,6 +3,7 @@ from memory.models.chat import Chat, Message
 from memory.models.episode import Episode
 from memory.models.fact import Fact
 from memory.models.identity import Identity, Preference, Rule
+from memory.models.llm import Breaker, LlmCall
 from memory.models.notice import Notice
 from memory.models.pattern import Pattern
 from memory.models.ruling import Ruling
@@ -12,10 +13,12 @@ from memory.models.working import WorkingNote
 __all__ = [
     "ApiToken",
     "AuditEntry",
+    "Breaker",
     "Chat",
     "Episode",
     "Fact",
     "Identity",
+    "LlmCall",
     "Member",
     "Message",
     "Notice",

@@ -1,0 +1,99 @@
+"""Which provider and model serves a purpose in a space."""
+
+from dataclasses import dataclass, replace
+
+from django.conf import settings
+
+from memory.llm.errors import BudgetSpent
+from memory.llm.providers import PROVIDERS
+from memory.llm.request import Purpose
+from memory.models import Space
+
+TIERS: dict[Purpose, str] = {
+    "chat": "chat",
+    "sleep": "sleep",
+    "expand": "fast",
+    "extract": "fast",
+    "summarise": "fast",
+}
+MAX_TOKENS: dict[Purpose, int] = {
+    "chat": 2048,
+    "sleep": 4096,
+    "expand": 256,
+    "extract": 1024,
+    "summarise": 1024,
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    provider: str
+    model: str
+    timeout: float
+    max_tokens: int
+
+
+def choose(purpose: Purpose, *, space: Space) -> Choice:
+    """The provider and model by setting."""
+    return replace(_by_tier(TIERS[purpose], space), max_tokens=MAX_TOKENS[purpose])
+
+
+def afford(choice: Choice, *, space: Space, action: str) -> Choice:
+    """The choice that the budget still allows; see budget.action."""
+    if action == "pause":
+        raise BudgetSpent("The budget is spent and the space is set to pause.", retry_after=3600)
+    if action == "cheap":
+        return replace(choice, model=_cheap(choice.provider, space))
+    return choice
+
+
+def _by_tier(tier: str, space: Space) -> Choice:
+    options = space.options
+    if tier != "chat" and not settings.CONSCIOUSNESS_ENABLED:
+        return _resolve("offline", "", settings.CONSCIOUSNESS_TIMEOUT, fast=True)
+    if tier == "chat":
+        return _resolve(
+            _first(options.chat_provider, settings.PROVIDER),
+            options.chat_model or settings.MODEL,
+            settings.LLM_TIMEOUT,
+        )
+    fast = (
+        _first(options.fast_provider, settings.CONSCIOUSNESS_PROVIDER),
+        options.fast_model or settings.CONSCIOUSNESS_MODEL,
+    )
+    if tier == "fast":
+        # With no word about the small model it is the chat provider's own small one.
+        provider = _first(fast[0], options.chat_provider, settings.PROVIDER)
+        return _resolve(provider, fast[1], settings.CONSCIOUSNESS_TIMEOUT, fast=True)
+    provider = _first(options.sleep_provider, settings.CONSOLIDATION_PROVIDER)
+    model = options.sleep_model or settings.CONSOLIDATION_MODEL
+    if provider == "auto" and not model:
+        provider, model = fast
+    provider = _first(provider, options.chat_provider, settings.PROVIDER)
+    return _resolve(provider, model, settings.CONSOLIDATION_TIMEOUT)
+
+
+def _first(*names: str) -> str:
+    return next((name for name in names if name != "auto"), "auto")
+
+
+def _resolve(provider: str, model: str, timeout: float, *, fast: bool = False) -> Choice:
+    name = _automatic() if provider == "auto" else provider
+    if name == "offline":
+        model = ""
+    usual = PROVIDERS[name]
+    model = model or (usual.fast_model if fast else usual.model)
+    return Choice(name, usual.aliases.get(model, model), timeout, 0)
+
+
+def _automatic() -> str:
+    if settings.ANTHROPIC_API_KEY:
+        return "anthropic"
+    if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
+        return "openai"
+    return "offline"
+
+
+def _cheap(provider: str, space: Space) -> str:
+    model = space.options.fast_model or settings.CONSCIOUSNESS_MODEL
+    return model or PROVIDERS[provider].fast_model

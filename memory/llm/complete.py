@@ -1,0 +1,150 @@
+"""Ask a language model: choose, ask, ask again, count the cost, keep the record.
+
+Call it outside a transaction: what was spent stays on record even when the caller fails later.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.utils import timezone
+
+from memory.llm import breaker, budget, pricing, providers, retries
+from memory.llm.choose import Choice, afford, choose
+from memory.llm.errors import NotAvailable, ProviderError
+from memory.llm.request import Answer, Completion, Purpose, Request, Stream, Turn
+from memory.models import Chat, LlmCall, Message, Space
+
+log = logging.getLogger(__name__)
+
+
+def complete(
+    purpose: Purpose,
+    *,
+    space: Space,
+    system: str | Sequence[str],
+    messages: Sequence[Turn],
+    max_tokens: int | None = None,
+    stream: Stream | None = None,
+    briefing: object | None = None,
+    chat: Chat | None = None,
+    message: Message | None = None,
+    night_id: int | None = None,
+    trace: str = "",
+    now: datetime | None = None,
+    pause: Callable[[float], None] = time.sleep,
+) -> Completion:
+    """The model's answer, or a ProviderError that says whether trying later may help."""
+    now = now or timezone.now()
+    choice = choose(purpose, space=space)
+    if choice.provider != "offline":
+        choice = afford(choice, space=space, action=budget.action(space, now=now))
+    elif purpose != "chat":
+        raise NotAvailable(f"No language model is set up for {purpose}.", permanent=True)
+    request = Request(
+        model=choice.model,
+        system=[system] if isinstance(system, str) else system,
+        messages=messages,
+        max_tokens=max_tokens or choice.max_tokens,
+        timeout=choice.timeout,
+        stream=stream,
+        briefing=briefing,
+    )
+    call = LlmCall(
+        space=space,
+        chat=chat,
+        message=message,
+        night_id=night_id,
+        purpose=purpose,
+        provider=choice.provider,
+        model=choice.model,
+        trace=trace,
+        at=now,
+    )
+    return _record(call, request, now=now, pause=pause)
+
+
+def available(purpose: Purpose, *, space: Space) -> bool:
+    """Whether a model is set up for the purpose; if not, use the heuristics and do not ask."""
+    return choose(purpose, space=space).provider != "offline"
+
+
+def chosen(purpose: Purpose, *, space: Space) -> Choice:
+    """Provider and model that would serve this purpose now."""
+    return choose(purpose, space=space)
+
+
+def _record(call: LlmCall, request: Request, *, now: datetime, pause) -> Completion:
+    remote = call.provider != "offline"
+    if remote:
+        breaker.enter(call.provider, now=now)
+    started = time.monotonic()
+    try:
+        answer = _ask(call, request, pause=pause)
+    except ProviderError as error:
+        call.ok, call.error = False, str(error)[:300]
+        call.ms = _ms(started)
+        call.save()
+        if remote and not error.ours:
+            breaker.failed(call.provider, error=str(error), now=now)
+        log.warning("llm failed", extra={"provider": call.provider, "error": str(error)})
+        raise
+    call.ms = _ms(started)
+    if remote:
+        breaker.succeeded(call.provider)
+    return _keep(call, answer)
+
+
+def _ask(call: LlmCall, request: Request, *, pause: Callable[[float], None]) -> Answer:
+    provider = providers.load(call.provider)
+    for attempt in range(1, retries.ATTEMPTS + 1):
+        call.attempts = attempt
+        try:
+            return _checked(provider.ask(request), request)
+        except ProviderError as error:
+            wait = retries.wait(attempt, retry_after=error.retry_after)
+            # A server that asks for more patience than we have is asked again by the job.
+            patient = (error.retry_after or 0) <= retries.LONGEST
+            if not error.again or attempt == retries.ATTEMPTS or not patient:
+                raise
+            pause(wait)
+    raise AssertionError("unreachable")
+
+
+def _checked(answer: Answer, request: Request) -> Answer:
+    text = answer.text.replace("\x00", "").strip()
+    if not text:
+        raise ProviderError("The model sent an empty answer.", again=True)
+    if not answer.tokens_in:
+        sent = sum(len(turn["content"]) for turn in request.messages) + sum(
+            map(len, request.system)
+        )
+        answer = replace(answer, tokens_in=sent // 4, tokens_out=len(text) // 4)
+    return replace(answer, text=text)
+
+
+def _keep(call: LlmCall, answer: Answer) -> Completion:
+    call.model = answer.model or call.model
+    call.tokens_in, call.tokens_out = answer.tokens_in, answer.tokens_out
+    call.tokens_cached = answer.tokens_cached
+    call.cost = pricing.cost(replace(answer, model=call.model), provider=call.provider)
+    call.save()
+    if call.cost:
+        budget.warn(call.space, now=call.at)
+    return Completion(
+        text=answer.text,
+        model=call.model,
+        provider=call.provider,
+        tokens_in=call.tokens_in,
+        tokens_out=call.tokens_out,
+        tokens_cached=call.tokens_cached,
+        cost=call.cost,
+        ms=call.ms,
+        call_id=call.pk,
+    )
+
+
+def _ms(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)

@@ -1,0 +1,72 @@
+"""Claude by its own API."""
+
+import anthropic
+from django.conf import settings
+
+from memory.llm import transport
+from memory.llm.errors import ProviderError
+from memory.llm.providers import wire
+from memory.llm.request import Answer, Request
+
+
+def ask(request: Request) -> Answer:
+    if not settings.ANTHROPIC_API_KEY:
+        raise ProviderError("ANTHROPIC_API_KEY is not set.", permanent=True)
+    with transport.client(timeout=request.timeout) as http, wire.errors(anthropic, "Anthropic"):
+        client = anthropic.Anthropic(
+            api_key=settings.ANTHROPIC_API_KEY,
+            base_url=settings.ANTHROPIC_BASE_URL or None,
+            http_client=http,
+            max_retries=0,
+        )
+        return _streamed(client, request) if request.stream else _whole(client, request)
+
+
+def _whole(client: anthropic.Anthropic, request: Request) -> Answer:
+    message = client.messages.create(**_payload(request))
+    if not message.stop_reason:
+        raise ProviderError("Anthropic sent an answer without an end.", again=True)
+    return _answer(message)
+
+
+def _streamed(client: anthropic.Anthropic, request: Request) -> Answer:
+    text, ended = "", False
+    with client.messages.stream(**_payload(request)) as stream:
+        for event in stream:
+            if event.type == "text":
+                text += event.text
+                request.stream(text)
+            ended = ended or event.type == "message_stop"
+        if not ended:
+            raise ProviderError("Anthropic's answer broke off.", again=True)
+        return _answer(stream.get_final_message())
+
+
+def _payload(request: Request) -> dict:
+    return {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "system": [_part(text, first=n == 0) for n, text in enumerate(request.system) if text],
+        "messages": list(request.messages),
+    }
+
+
+def _part(text: str, *, first: bool) -> dict:
+    # The stable part is the same in every turn of a space: paid once, then read from the cache.
+    return {"type": "text", "text": text} | (
+        {"cache_control": {"type": "ephemeral"}} if first else {}
+    )
+
+
+def _answer(message: anthropic.types.Message) -> Answer:
+    usage = message.usage
+    cached = usage.cache_read_input_tokens or 0
+    written = usage.cache_creation_input_tokens or 0
+    return Answer(
+        text="".join(block.text for block in message.content if block.type == "text"),
+        model=message.model,
+        tokens_in=usage.input_tokens + cached + written,
+        tokens_out=usage.output_tokens,
+        tokens_cached=cached,
+        tokens_written=written,
+    )

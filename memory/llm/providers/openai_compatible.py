@@ -1,0 +1,72 @@
+"""OpenAI and every server that speaks its protocol: Ollama, vLLM, Gemini's compatible endpoint."""
+
+import openai
+from django.conf import settings
+
+from memory.llm import transport
+from memory.llm.errors import ProviderError
+from memory.llm.providers import wire
+from memory.llm.request import Answer, Request
+
+
+def ask(request: Request) -> Answer:
+    if not settings.OPENAI_API_KEY and not settings.OPENAI_BASE_URL:
+        raise ProviderError("Neither OPENAI_API_KEY nor OPENAI_BASE_URL is set.", permanent=True)
+    with transport.client(timeout=request.timeout) as http, wire.errors(openai, "The server"):
+        client = openai.OpenAI(
+            # Local servers want some key, any key.
+            api_key=settings.OPENAI_API_KEY or "none",
+            base_url=settings.OPENAI_BASE_URL or None,
+            http_client=http,
+            max_retries=0,
+        )
+        return _streamed(client, request) if request.stream else _whole(client, request)
+
+
+def _whole(client: openai.OpenAI, request: Request) -> Answer:
+    done = client.chat.completions.create(**_payload(request))
+    choice = done.choices[0]
+    if not choice.finish_reason:
+        raise ProviderError("The server sent an answer without an end.", again=True)
+    return _answer(choice.message.content or "", model=done.model, usage=done.usage)
+
+
+def _streamed(client: openai.OpenAI, request: Request) -> Answer:
+    text, model, usage, ended = "", request.model, None, False
+    payload = _payload(request) | {"stream": True, "stream_options": {"include_usage": True}}
+    with client.chat.completions.create(**payload) as stream:
+        for chunk in stream:
+            model, usage = chunk.model or model, chunk.usage or usage
+            for choice in chunk.choices[:1]:
+                if choice.delta.content:
+                    text += choice.delta.content
+                    request.stream(text)
+                ended = ended or bool(choice.finish_reason)
+    if not ended:
+        raise ProviderError("The server's answer broke off.", again=True)
+    return _answer(text, model=model, usage=usage)
+
+
+def _payload(request: Request) -> dict:
+    system = "\n\n".join(part for part in request.system if part)
+    # OpenAI's own newer models refuse max_tokens, the compatible servers know nothing else.
+    limit = "max_tokens" if settings.OPENAI_BASE_URL else "max_completion_tokens"
+    return {
+        "model": request.model,
+        "messages": [
+            *([{"role": "system", "content": system}] if system else []),
+            *request.messages,
+        ],
+        limit: request.max_tokens,
+    }
+
+
+def _answer(text: str, *, model: str, usage: openai.types.CompletionUsage | None) -> Answer:
+    details = usage.prompt_tokens_details if usage else None
+    return Answer(
+        text=text,
+        model=model,
+        tokens_in=usage.prompt_tokens if usage else 0,
+        tokens_out=usage.completion_tokens if usage else 0,
+        tokens_cached=(details.cached_tokens or 0) if details else 0,
+    )

@@ -1,0 +1,63 @@
+import pytest
+
+from memory.llm.choose import choose
+from memory.llm.complete import available, complete
+from memory.llm.errors import NotAvailable
+from memory.models import LlmCall
+
+
+def test_without_a_key_keno_is_offline(space):
+    choice = choose("chat", space=space)
+    assert (choice.provider, choice.model) == ("offline", "built-in")
+    assert not available("extract", space=space)
+
+
+@pytest.mark.parametrize(
+    ("given", "provider"),
+    [
+        ({"ANTHROPIC_API_KEY": "k"}, "anthropic"),
+        ({"OPENAI_API_KEY": "k"}, "openai"),
+        ({"OPENAI_BASE_URL": "http://localhost:11434/v1"}, "openai"),
+        ({"PROVIDER": "claude-cli", "ANTHROPIC_API_KEY": "k"}, "claude-cli"),
+    ],
+)
+def test_the_environment_chooses(space, settings, given, provider):
+    for name, value in given.items():
+        setattr(settings, name, value)
+    assert choose("chat", space=space).provider == provider
+
+
+def test_the_space_has_the_last_word(space, settings):
+    settings.PROVIDER = "anthropic"
+    space.settings = {"chat_provider": "openai", "chat_model": "llama3.3:70b"}
+    choice = choose("chat", space=space)
+    assert (choice.provider, choice.model) == ("openai", "llama3.3:70b")
+
+
+def test_small_jobs_go_to_the_small_model(space, settings):
+    settings.PROVIDER = "anthropic"
+    models = {p: choose(p, space=space).model for p in ("chat", "sleep", "expand", "extract")}
+    assert "haiku" in models["expand"]
+    assert "haiku" in models["extract"]
+    assert "sonnet" in models["chat"]
+    assert "sonnet" in models["sleep"]
+
+
+def test_the_night_falls_back_as_the_seed_says(space, settings):
+    settings.PROVIDER = "anthropic"
+    settings.CONSCIOUSNESS_PROVIDER, settings.CONSCIOUSNESS_MODEL = "openai", "small"
+    assert choose("sleep", space=space).model == "small"
+    settings.CONSOLIDATION_PROVIDER, settings.CONSOLIDATION_MODEL = "anthropic", "opus"
+    assert choose("sleep", space=space).model == "claude-opus-5-5"
+
+
+def test_the_second_model_can_be_switched_off(space, settings):
+    settings.PROVIDER, settings.CONSCIOUSNESS_ENABLED = "anthropic", False
+    assert available("chat", space=space)
+    assert not available("expand", space=space)
+
+
+def test_asking_for_what_nobody_can_do_is_said_clearly(space):
+    with pytest.raises(NotAvailable, match="No language model is set up for expand"):
+        complete("expand", space=space, system="", messages=[])
+    assert not LlmCall.objects.exists()

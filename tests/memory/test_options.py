@@ -1,0 +1,21 @@
+from memory import options
+
+
+def test_the_space_wins_over_the_environment_and_that_over_the_default(settings):
+    settings.OPTION_DEFAULTS = {"history_messages": 35, "retention_days": 60}
+    found = options.read({"history_messages": 50})
+    assert (found.history_messages, found.retention_days, found.trash_days) == (50, 60, 7)
+
+
+def test_odd_stored_values_never_break_anything(settings):
+    settings.OPTION_DEFAULTS = {"history_messages": 35}
+    odd = {"history_messages": 999, "chat_model": "two words", "use_retrieval": 1, "gone": True}
+    found = options.read(odd)
+    assert (found.history_messages, found.chat_model, found.use_retrieval) == (35, "", True)
+
+
+def test_what_cannot_be_stored_is_said():
+    assert options.problem("chat_model", "llama3.3:70b") == ""
+    assert "name of a model" in options.problem("chat_model", "a b")
+    assert "on or off" in options.problem("use_retrieval", "yes")
+    assert "one of warn" in options.problem("budget_action", "explode")
