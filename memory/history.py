@@ -23,6 +23,7 @@ TRACKED = (
     "Episode",
     "Pattern",
     "WorkingNote",
+    "Chat",
     "Ruling",
     "Identity",
     "Rule",

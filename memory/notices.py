@@ -1,21 +1,51 @@
-"""What the owner must see, told once."""
+"""Notices: what the owner must see, told once."""
 
+from datetime import datetime
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memory import text as words
+from memory.history import Done
 from memory.models import Notice, Space
 
 
 def tell(
-    space: Space,
-    *,
-    kind: str,
-    text: str,
-    key: str,
-    level: str = Notice.Level.INFO,
-    link: str = "",
+    space: Space, *, kind: str, key: str, text: str, level: str = "info", link: str = ""
 ) -> Notice | None:
-    """The new notice, or None when the same key was told before."""
+    """Tell it, unless this key was told before: then None."""
     notice, is_new = Notice.objects.get_or_create(
         space=space,
         key=key[:120],
-        defaults={"kind": kind, "text": text, "level": level, "link": link},
+        defaults={
+            "kind": kind[:48],
+            "text": words.clean(text),
+            "level": level,
+            "link": link[:300],
+        },
     )
     return notice if is_new else None
+
+
+def set_aside(space: Space, *, what: str, text: str, reasons: list[str]) -> Done:
+    """Suspicious words for a place that has no quarantine: the owner gets them instead."""
+    reason = ", ".join(reasons)
+    tell(
+        space,
+        kind="set_aside",
+        key=f"set_aside:{what}:{words.said_key(text)[:24]}",
+        level=Notice.Level.WARNING,
+        text=_("A suspicious %(what)s was not used (%(reason)s): %(text)s")
+        % {"what": what, "reason": reason, "text": text},
+    )
+    return Done(None, outcome="quarantined", reason=reason)
+
+
+def unseen(space: Space) -> QuerySet:
+    return Notice.objects.filter(space=space, seen_at=None).order_by("-created_at", "-pk")
+
+
+def see(notice: Notice, *, now: datetime | None = None) -> None:
+    Notice.objects.filter(pk=notice.pk, seen_at=None).update(seen_at=now or timezone.now())
+    notice.refresh_from_db()

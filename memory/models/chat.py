@@ -1,3 +1,4 @@
+import pghistory
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -6,8 +7,12 @@ from memory.models.episode import Episode
 from memory.models.space import Space
 
 
+# Only what a person or a reply says about the chat; that it exists is no change of memory.
+@pghistory.track(fields=["title", "context"], model_name="ChatEvent")
 class Chat(models.Model):
     """One place where people and Keno talk."""
+
+    UNDO_CREATE = {"context": ""}
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="chats")
     channel = models.CharField(max_length=32)
