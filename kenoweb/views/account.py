@@ -9,7 +9,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb import accounts, sessions
-from kenoweb.access import public, signed_in
+from kenoweb.access import memberships, public, signed_in
 from kenoweb.actions import say
 from kenoweb.address import client_ip
 from kenoweb.forms import PasswordForm, SignInForm, SudoForm
@@ -62,8 +62,7 @@ def sign_out_everywhere(request):
 @signed_in
 @require_safe
 def index(request):
-    account = sessions.account_of(request.user)
-    return render(request, "account/index.html", {"account": account})
+    return render(request, "account/index.html", {"memberships": memberships(request)})
 
 
 @signed_in

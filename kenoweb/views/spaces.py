@@ -17,7 +17,8 @@ from memory.models import Member
 @signed_in
 @require_safe
 def index(request):
-    return render(request, "spaces/index.html", {"may_create": _may_create(request)})
+    context = {"memberships": memberships(request), "may_create": _may_create(request)}
+    return render(request, "spaces/index.html", context)
 
 
 @signed_in

@@ -1,4 +1,5 @@
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -16,7 +17,7 @@ from memory.models import ApiToken
 @require_safe
 def index(request, space):
     rows = things(space, ApiToken).select_related("user").order_by("revoked_at", "-created_at")
-    return render(request, "tokens/index.html", {"tokens": rows})
+    return render(request, "tokens/index.html", {"tokens": rows, "now": timezone.now()})
 
 
 @in_space(role="owner")
