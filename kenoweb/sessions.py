@@ -10,6 +10,7 @@ from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.middleware import AuthenticationMiddleware, LoginRequiredMiddleware
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import F
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -38,13 +39,16 @@ class Backend(ModelBackend):
 def begin(request: HttpRequest, user: User, *, keep: bool = False, sudo: bool = False) -> None:
     """Sign in under a new session key; `keep` lifts the idle limit, not the absolute one."""
     auth.login(request, user, backend="kenoweb.sessions.Backend")
-    now = time.time()
-    request.session.update(
-        {"began": now, "seen": now, "keep": keep, "epoch": account_of(user).epoch}
-    )
+    request.session["keep"] = keep
     if sudo:
-        request.session["sudo"] = now
+        confirm(request)
     request.session.set_expiry(ABSOLUTE if keep else 0)
+
+
+@receiver(auth.user_logged_in)
+def start_clocks(request: HttpRequest, user: User, **signal) -> None:
+    now = time.time()
+    request.session.update({"began": now, "seen": now, "epoch": account_of(user).epoch})
 
 
 def end_everywhere(user: User) -> None:

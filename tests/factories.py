@@ -1,56 +1,138 @@
-"""Rows for tests: functions with overrides."""
+"""Things to test with: functions with sensible defaults, every one of which can be overridden."""
 
-from itertools import count
+import itertools
+import time
 
+from django.contrib.auth.models import User
+from django.test import Client
+
+from kenoweb import links
+from memory import audit, tokens
 from memory import text as words
-from memory.models import Chat, Episode, Fact, Message, Pattern, Space
+from memory.models import (
+    ApiToken,
+    AuditEntry,
+    Chat,
+    Episode,
+    Fact,
+    Member,
+    Message,
+    Notice,
+    Pattern,
+    Space,
+    WorkingNote,
+)
 
-_n = count(1)
+PASSWORD = "correct horse battery"
+_number = itertools.count(1)
+
+
+def make_user(name: str = "", *, password: str = PASSWORD, **given) -> User:
+    return User.objects.create_user(name or f"person{next(_number)}", password=password, **given)
 
 
 def make_space(slug: str = "", **given) -> Space:
-    slug = slug or f"space-{next(_n)}"
+    slug = slug or f"space-{next(_number)}"
     return Space.objects.create(**{"name": slug.title(), "slug": slug} | given)
 
 
-def make_chat(space: Space, external_id: str = "", channel: str = "telegram", **given) -> Chat:
-    external_id = external_id or str(next(_n))
-    key = f"{channel}-{external_id}"
-    return Chat.objects.create(
-        **{"space": space, "channel": channel, "external_id": external_id, "key": key} | given
+def make_member(*, space: Space | None = None, user: User | None = None, role="owner") -> Member:
+    return Member.objects.create(space=space or make_space(), user=user or make_user(), role=role)
+
+
+def make_client(user: User | None = None, *, sudo: bool = False, **options) -> Client:
+    """A browser, signed in when there is a user; `sudo` as if the password was given just now."""
+    client = Client(**options)
+    if user:
+        client.force_login(user)
+        session = client.session
+        session["sudo"] = time.time() if sudo else 0
+        session.save()
+    return client
+
+
+def make_chat(
+    space: Space | None = None, external_id: str = "", channel: str = "telegram", **given
+) -> Chat:
+    external_id = external_id or str(next(_number))
+    values = {"channel": channel, "external_id": external_id, "key": f"{channel}-{external_id}"}
+    return Chat.objects.create(space=space or make_space(), **values | given)
+
+
+def make_message(chat: Chat | None = None, text: str = "hello", **given) -> Message:
+    chat = chat or make_chat()
+    values = {"role": "user", "author": "Ana", "text": text, "external_id": str(next(_number))}
+    return Message.objects.create(space=chat.space, chat=chat, **values | given)
+
+
+def make_fact(space: Space | None = None, text: str = "", **given) -> Fact:
+    text = text or f"fact number {next(_number)}"
+    values = {"text": text, "said_key": words.said_key(text), "subject": "Ana"}
+    return Fact.objects.create(space=space or make_space(), **values | given)
+
+
+def make_episode(space: Space | None = None, **given) -> Episode:
+    values = {"title": f"episode {next(_number)}", "body": "We talked.", "status": "closed"}
+    return Episode.objects.create(space=space or make_space(), **values | given)
+
+
+def make_pattern(space: Space | None = None, **given) -> Pattern:
+    n = next(_number)
+    values = {"slug": f"p{n}", "trigger": f"trigger{n}", "response": "answer"}
+    return Pattern.objects.create(space=space or make_space(), **values | given)
+
+
+def make_working_note(chat: Chat | None = None, **given) -> WorkingNote:
+    chat = chat or make_chat()
+    values = {"task": "Mend the bicycle", "pending": ["buy a tube"]}
+    return WorkingNote.objects.create(space=chat.space, chat=chat, **values | given)
+
+
+def make_notice(space: Space | None = None, **given) -> Notice:
+    n = next(_number)
+    values = {"kind": "test", "text": f"Look at this: {n}", "key": f"test-{n}"}
+    return Notice.objects.create(space=space or make_space(), **values | given)
+
+
+def make_token(
+    space: Space | None = None, *, user: User | None = None, **given
+) -> tuple[ApiToken, str]:
+    values = {"name": "backup script", "scopes": ["read"]} | given
+    return tokens.create(space or make_space(), user=user or make_user(), **values)
+
+
+def make_audit_entry(space: Space | None = None, **given) -> AuditEntry:
+    return audit.record(**{"action": "test", "actor": "person:ana", "space": space} | given)
+
+
+def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict]:
+    """One row of each kind, every text of which carries the mark.
+
+    Keyed as in the addresses, by namespace or by full URL name: what stands in for the
+    arguments of `facts:detail` is found under "facts:detail", else under "facts".
+    A page with a new kind of argument needs a line here.
+    """
+    chat = make_chat(space, title=mark)
+    fact = make_fact(space, text=f"{mark} fact", subject=mark, quote=mark)
+    episode = make_episode(space, title=mark, body=mark)
+    pattern = make_pattern(space, trigger=mark, response=mark)
+    guest = make_member(space=space, user=make_user(f"{mark}-guest"), role="viewer")
+    token, _key = make_token(space, user=owner, name=mark)
+    links.invite(space, role="viewer", by=owner, label=mark)
+    make_message(chat, text=mark, author=mark)
+    make_notice(space, text=mark)
+    entry = make_audit_entry(
+        space, action="member.removed", thing=guest, user=guest.user_id, was="viewer"
     )
-
-
-def make_message(chat: Chat, text: str = "hello", **given) -> Message:
-    return Message.objects.create(
-        **{
-            "space": chat.space,
-            "chat": chat,
-            "role": Message.Role.USER,
-            "author": "Ana",
-            "text": text,
-            "external_id": str(next(_n)),
-        }
-        | given
-    )
-
-
-def make_fact(space: Space, text: str = "", **given) -> Fact:
-    text = text or f"fact number {next(_n)}"
-    return Fact.objects.create(
-        **{"space": space, "text": text, "said_key": words.said_key(text), "subject": "Ana"} | given
-    )
-
-
-def make_episode(space: Space, **given) -> Episode:
-    return Episode.objects.create(
-        **{"space": space, "title": f"episode {next(_n)}", "body": "We talked.", "status": "closed"}
-        | given
-    )
-
-
-def make_pattern(space: Space, **given) -> Pattern:
-    n = next(_n)
-    return Pattern.objects.create(
-        **{"space": space, "slug": f"p{n}", "trigger": f"trigger{n}", "response": "answer"} | given
-    )
+    return {
+        "chats": {"pk": chat.pk},
+        "working": {"pk": make_working_note(chat, task=mark, notes=mark).pk},
+        "facts": {"pk": fact.pk},
+        "episodes": {"pk": episode.pk},
+        "patterns": {"pk": pattern.pk},
+        "members": {"pk": guest.pk},
+        "members:undo": {"pk": entry.pk},
+        "members:withdraw": {"pk": space.invitations.get().pk},
+        "tokens": {"pk": token.pk},
+        "links": {"token": "not-a-link"},
+    }

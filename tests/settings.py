@@ -17,3 +17,6 @@ for name in ("KENO_DEBUG", "KENO_HOSTS", "KENO_TRUSTED_ORIGINS"):
     os.environ.pop(name, None)
 
 from kenoweb.settings import *  # noqa: E402, F403
+
+# Argon2 is slow on purpose; tests/kenoweb/test_accounts.py looks at the real list.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *PASSWORD_HASHERS]  # noqa: F405

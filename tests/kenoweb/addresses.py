@@ -1,0 +1,46 @@
+"""Every address of the project, read from the URL patterns themselves."""
+
+from dataclasses import dataclass
+
+from django.urls import get_resolver, reverse
+from django.urls.resolvers import URLPattern
+
+
+@dataclass(frozen=True)
+class Address:
+    name: str
+    role: str
+    arguments: tuple[str, ...]
+    csrf_exempt: bool = False
+
+    @property
+    def in_space(self) -> bool:
+        return "space" in self.arguments
+
+    @property
+    def has_object(self) -> bool:
+        return self.in_space and len(self.arguments) > 1
+
+    def path(self, slug: str, things: dict[str, dict]) -> str:
+        """The path into the space of this slug, to the things with these ids."""
+        noun = self.name.split(":")[0]
+        known = {"space": slug} | things.get(noun, {}) | things.get(self.name, {})
+        missing = set(self.arguments) - set(known)
+        assert not missing, f"{self.name}: add {missing} to factories.one_of_everything"
+        return reverse(self.name, kwargs={name: known[name] for name in self.arguments})
+
+
+def every_address() -> list[Address]:
+    return sorted(_walk(get_resolver().url_patterns, "", ()), key=lambda found: found.name)
+
+
+def _walk(patterns, prefix: str, arguments: tuple[str, ...]):
+    for entry in patterns:
+        here = arguments + tuple(entry.pattern.converters)
+        if isinstance(entry, URLPattern):
+            role = getattr(entry.callback, "keno_role", "")
+            exempt = getattr(entry.callback, "csrf_exempt", False)
+            yield Address(f"{prefix}{entry.name}", role, here, exempt)
+        else:
+            inner = f"{prefix}{entry.namespace}:" if entry.namespace else prefix
+            yield from _walk(entry.url_patterns, inner, here)

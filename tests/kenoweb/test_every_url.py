@@ -1,0 +1,197 @@
+"""Who may open what: every address of the project, tried by everybody.
+
+A new page is tried as soon as it has an address; it fails until its view wears a decorator
+of kenoweb/access.py, and until factories.one_of_everything has what its address needs.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.db import connection, transaction
+from django.urls import reverse
+
+from memory.models import Member
+from tests.factories import make_client, make_member, make_space, make_user, one_of_everything
+from tests.kenoweb.addresses import every_address
+
+ROOT = Path(__file__).resolve().parents[2]
+LADDER = ["viewer", "curator", "owner"]
+ROLES = {"public", "signed-in", "token", *LADDER}
+ADDRESSES = every_address()
+IN_SPACE = [found for found in ADDRESSES if found.in_space]
+LOOKUP = re.compile(r"\.(?:objects|_default_manager|_base_manager)\b|get_object_or_404")
+CANARY, STRANGER = "canaryhere", "canarythere"
+
+each = pytest.mark.parametrize("address", ADDRESSES, ids=lambda found: found.name)
+each_in_space = pytest.mark.parametrize("address", IN_SPACE, ids=lambda found: found.name)
+
+
+class House:
+    """Two spaces with one of everything in each, and somebody in every role."""
+
+    def __init__(self):
+        self.space, self.other = make_space(CANARY), make_space(STRANGER)
+        self.people = {role: make_user(role) for role in LADDER}
+        for role, user in self.people.items():
+            make_member(space=self.space, user=user, role=role)
+        # A second owner, so that no act is refused for being the last owner's.
+        make_member(space=self.space, user=make_user("second"), role="owner")
+        self.people["stranger"] = make_user("stranger")
+        make_member(space=self.other, user=self.people["stranger"])
+        self.things = one_of_everything(self.space, owner=self.people["owner"], mark=CANARY)
+        self.theirs = one_of_everything(self.other, owner=self.people["stranger"], mark=STRANGER)
+
+    def path(self, address):
+        return address.path(self.space.slug, self.things)
+
+    def client(self, who, **options):
+        return make_client(self.people.get(who), sudo=True, **options)
+
+
+@pytest.fixture(scope="module")
+def built(django_db_setup, django_db_blocker):
+    """Built once: every test works in a savepoint inside and leaves it as it was."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield House()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def house(built, db):
+    return built
+
+
+class Undone(Exception):
+    pass
+
+
+def answers(client, path):
+    """The answers to GET and to an empty POST; what the POST did is taken back."""
+    found = []
+    for method in (client.get, client.post):
+        try:
+            with transaction.atomic():
+                found.append(method(path))
+                raise Undone
+        except Undone:
+            pass
+    # A view that takes only one of the two says 405 to the other.
+    return [answer for answer in found if answer.status_code != 405]
+
+
+def is_door(answer) -> bool:
+    return answer.status_code == 302 and answer.url.startswith(reverse("account:sign_in") + "?")
+
+
+@each
+def test_every_view_says_who_may_open_it(address):
+    assert address.role in ROLES, f"{address.name} wears no decorator of kenoweb/access.py"
+    assert address.in_space == (address.role in LADDER)
+
+
+@each
+def test_T26_a_stranger_without_an_account_gets_to_the_door_and_no_further(address, house):
+    found = answers(house.client(None), house.path(address))
+    assert found
+    for answer in found:
+        if address.role == "token":
+            assert answer.status_code == 401
+        else:
+            assert is_door(answer) == (address.role != "public")
+        assert CANARY not in answer.content.decode()
+
+
+@each_in_space
+@pytest.mark.parametrize("who", LADDER)
+def test_a_role_opens_its_pages_and_none_above(address, who, house):
+    enough = LADDER.index(who) >= LADDER.index(address.role)
+    found = answers(house.client(who), house.path(address))
+    assert found
+    for answer in found:
+        assert (answer.status_code != 403) == enough, answer.status_code
+        assert answer.status_code not in {404, 500}
+
+
+@each_in_space
+def test_T09_another_space_is_not_found(address, house):
+    for answer in answers(house.client("stranger"), house.path(address)):
+        assert answer.status_code == 404
+        assert CANARY not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    "address", [found for found in IN_SPACE if found.has_object], ids=lambda found: found.name
+)
+def test_T09_a_thing_of_another_space_is_not_found_through_my_own(address, house):
+    path = address.path(house.other.slug, house.things)
+    for answer in answers(house.client("stranger"), path):
+        assert answer.status_code == 404
+        assert CANARY not in answer.content.decode()
+
+
+@each
+def test_T09_no_page_of_mine_shows_what_belongs_to_another_space(address, house):
+    path = address.path(house.other.slug, house.theirs)
+    for answer in answers(house.client("stranger"), path):
+        assert answer.status_code < 500
+        if not answer.streaming:
+            assert CANARY not in answer.content.decode()
+
+
+@each
+def test_T07_what_is_sent_without_a_csrf_token_is_refused(address, house):
+    if address.role == "token":
+        assert address.csrf_exempt
+        return
+    answer = house.client("owner", enforce_csrf_checks=True).post(house.path(address))
+    assert answer.status_code in {403, 405}
+    assert not address.csrf_exempt
+
+
+@each
+def test_T07_what_another_site_sends_is_refused(address, house):
+    if address.role == "token":
+        return
+    client = house.client("owner", headers={"sec-fetch-site": "cross-site"})
+    assert client.post(house.path(address)).status_code == 403
+
+
+@pytest.mark.parametrize("who", [None, "owner"])
+def test_T07_looking_changes_nothing(who, house):
+    client = house.client(who)
+    before = fingerprint()
+    for address in ADDRESSES:
+        client.get(house.path(address))
+        assert fingerprint() == before, f"GET {address.name} wrote to the database"
+
+
+def fingerprint() -> dict[str, tuple]:
+    """How many rows each table has, and which versions of them."""
+    versions = "sum(hashtext(xmin::text || ctid::text)::bigint)"
+    with connection.cursor() as cursor:
+        tables = connection.introspection.table_names(cursor)
+        cursor.execute(
+            " UNION ALL ".join(
+                f"SELECT '{table}', count(*), {versions} FROM \"{table}\"" for table in tables
+            )
+        )
+        return {table: (count, version) for table, count, version in cursor.fetchall()}
+
+
+def test_the_fingerprint_sees_an_update_that_changes_nothing_else(house):
+    before = fingerprint()
+    Member.objects.filter(space=house.space).update(role="viewer")
+    assert fingerprint() != before
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "kenoweb/views").glob("*.py")), ids=lambda file: file.name
+)
+def test_T09_views_look_things_up_through_access_alone(file):
+    found = LOOKUP.findall(file.read_text())
+    assert found == [], f"{file.name}: use access.things or access.thing_for"
+
+
+def test_the_lint_finds_a_planted_lookup():
+    assert LOOKUP.search("Fact.objects.get(pk=pk)")
