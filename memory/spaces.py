@@ -4,8 +4,9 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils.text import slugify
 
-from memory import audit
+from memory import audit, history
 from memory.actors import person
+from memory.history import Done
 from memory.models import Member, Space
 
 SLUG_LENGTH = 40
@@ -30,17 +31,19 @@ def create(
 @transaction.atomic
 def revise(
     space: Space, *, by: str, name: str, language: str, timezone: str, ip: str | None = None
-) -> None:
+) -> Done:
     """Rename the space or move its clock. The address stays, so that links keep working."""
     before = {"name": space.name, "language": space.language, "timezone": space.timezone}
     after = {"name": name, "language": language, "timezone": timezone}
     if before == after:
-        return
-    space.name, space.language, space.timezone = name, language, timezone
-    space.save(update_fields=["name", "language", "timezone"])
+        return Done(space)
+    with history.change(by=by, why="settings of the space") as context:
+        space.name, space.language, space.timezone = name, language, timezone
+        space.save(update_fields=["name", "language", "timezone"])
     audit.record(
         "space.revised", actor=by, space=space, thing=space, before=before, after=after, ip=ip
     )
+    return Done(space, change_id=context.id)
 
 
 def _stem(name: str) -> str:

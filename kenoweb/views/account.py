@@ -1,4 +1,3 @@
-from django.conf import settings
 from django.contrib import auth
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,11 +13,10 @@ from kenoweb.actions import say
 from kenoweb.address import client_ip
 from kenoweb.forms import PasswordForm, SignInForm, SudoForm
 from kenoweb.throttle import TooManyTries
+from kenoweb.views.look import wear
 from memory import audit
 from memory.actors import person
 
-THEME_COOKIE = "keno_theme"
-YEAR = 365 * 24 * 60 * 60
 # From here on the page says how many tries are left.
 FEW = 5
 
@@ -37,7 +35,7 @@ def sign_in(request):
         if user := _checked(request, form, name=name, password=password):
             sessions.begin(request, user, keep=form.cleaned_data["keep"], sudo=True)
             audit.record("account.signed_in", actor=person(user), thing=user, ip=client_ip(request))
-            return wear(redirect(there), sessions.account_of(user))
+            return greet(redirect(there), user)
     return render(request, "account/sign_in.html", {"form": form})
 
 
@@ -94,14 +92,10 @@ def sudo(request):
     return render(request, "account/sudo.html", {"form": form, "next": there})
 
 
-def wear(response, account):
-    """Let this browser show the language and the theme that the person chose."""
-    worn = {settings.LANGUAGE_COOKIE_NAME: account.language, THEME_COOKIE: account.theme}
-    for name, value in worn.items():
-        if value:
-            secure = settings.SESSION_COOKIE_SECURE
-            response.set_cookie(name, value, max_age=YEAR, samesite="Lax", secure=secure)
-    return response
+def greet(response, user):
+    """A browser somebody just signed in with wears their language and theme."""
+    account = sessions.account_of(user)
+    return wear(response, theme=account.theme, language=account.language)
 
 
 def _checked(request, form, *, name, password, field=None):

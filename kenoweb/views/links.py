@@ -13,7 +13,7 @@ from kenoweb.access import memberships, public
 from kenoweb.address import client_ip
 from kenoweb.forms import NewAccountForm, OwnerForm
 from kenoweb.models import OneTimeLink
-from kenoweb.views.account import wear
+from kenoweb.views.account import greet
 
 Kind = OneTimeLink.Kind
 
@@ -53,7 +53,7 @@ def setup(request, link):
     form = OwnerForm(request.POST or None, initial=initial)
     if form.is_valid() and (user := _account(request, form, accounts.create_owner, link)):
         sessions.begin(request, user, sudo=True)
-        return wear(redirect("home"), user.account)
+        return greet(redirect("home"), user)
     return render(request, "links/setup.html", {"form": form})
 
 
@@ -63,7 +63,7 @@ def enter(request, link):
         return render(request, "links/enter.html", {"link": link})
     user = accounts.enter(link, ip=client_ip(request))
     sessions.begin(request, user)
-    return wear(redirect("home"), sessions.account_of(user))
+    return greet(redirect("home"), user)
 
 
 @opens(Kind.INVITE)
@@ -73,7 +73,7 @@ def join(request, link):
     form = NewAccountForm(request.POST or None)
     if form.is_valid() and (user := _account(request, form, accounts.create_member, link)):
         sessions.begin(request, user, sudo=True)
-        return wear(redirect("overview:index", link.space.slug), user.account)
+        return greet(redirect("overview:index", link.space.slug), user)
     return render(request, "links/join.html", {"link": link, "form": form})
 
 

@@ -9,6 +9,7 @@ from kenoweb.actions import answer, say, warn
 from kenoweb.address import client_ip
 from kenoweb.forms import InviteForm, RoleForm
 from kenoweb.models import OneTimeLink
+from kenoweb.sessions import go
 from memory import members
 from memory.actors import person
 from memory.models import AuditEntry, Member
@@ -77,7 +78,8 @@ def leave(request, space):
 def undo(request, space, pk):
     entry = thing_for(space, AuditEntry, pk, action__in=members.UNDOABLE)
     _attempt(request, members.undo, entry, said=_("Undone."), undoable=False)
-    return redirect("members:index", space.slug)
+    # Sent from a toast: the list around it must change too.
+    return go(request, reverse("members:index", args=[space.slug]))
 
 
 def _attempt(request, verb, thing, *, said, undoable=True, **changes):

@@ -31,7 +31,8 @@ class House:
     """Two spaces with one of everything in each, and somebody in every role."""
 
     def __init__(self):
-        self.space, self.other = make_space(CANARY), make_space(STRANGER)
+        self.space = make_space("here", name=CANARY)
+        self.other = make_space("there", name=STRANGER)
         self.people = {role: make_user(role) for role in LADDER}
         for role, user in self.people.items():
             make_member(space=self.space, user=user, role=role)
