@@ -1,0 +1,183 @@
+"""What a reader finds: things to remember, and what it left out, each with its place."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """One place in a file. Line 0 means the file as a whole, `part` an element of it."""
+
+    kind: ClassVar[str] = ""
+
+    path: str
+    line: int = 0
+    end: int = 0
+    part: str = ""
+
+    @property
+    def where(self) -> str:
+        lines = f"{self.line}-{self.end}" if self.end > self.line else str(self.line)
+        return self.path + (f":{lines}" if self.line else "") + self.part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left(Found):
+    """Something that is not imported, and why. `count` lines of a log are one Left."""
+
+    kind = "left"
+
+    reason: str
+    text: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item(Found):
+    """Something to import. An empty chat means the whole space."""
+
+    chat: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactItem(Item):
+    kind = "fact"
+
+    text: str
+    quote: str = ""
+    subject: str = ""
+    fact_kind: str = "fact"
+    category: str = "other"
+    confidence: float = 0.7
+    archived: bool = False
+    said_by: str = ""
+    # The external id of the message it came from, in the chat `message_chat`.
+    message: str = ""
+    message_chat: str = ""
+    updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeItem(Item):
+    kind = "episode"
+
+    title: str = ""
+    body: str = ""
+    tags: tuple[str, ...] = ()
+    participants: tuple[str, ...] = ()
+    ended_at: datetime | None = None
+    discarded: bool = False
+    discard_reason: str = ""
+    feedback: str = ""
+    # The file knows only the day and the minute, so a copy is recognised by them.
+    to_the_minute: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.title or self.body
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternItem(Item):
+    kind = "pattern"
+
+    slug: str
+    trigger: str
+    response: str
+    confidence: float = 0.6
+    use_count: int = 0
+    learned_from: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.trigger}: {self.response}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkingItem(Item):
+    kind = "working note"
+
+    task: str = ""
+    context: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    notes: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.task or self.notes
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageItem(Item):
+    kind = "message"
+
+    text: str
+    role: str
+    external_id: str
+    author: str = ""
+    author_id: str = ""
+    reply_to: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatItem(Item):
+    """A chat's own data: what is known of it beside its messages."""
+
+    kind = "chat"
+
+    title: str = ""
+    context: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.context or self.title
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreItem(Item):
+    kind = "identity"
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleItem(Item):
+    kind = "rule"
+
+    slug: str
+    instruction: str
+    category: str = "general"
+    # {"user": …, "assistant": …} or {"user": …, "bad": …, "good": …} or {"text": …}
+    examples: tuple[dict, ...] = ()
+    # {"phrase": …, "reason": …}
+    forbidden: tuple[dict, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.instruction or ", ".join(each["phrase"] for each in self.forbidden)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreferenceItem(Item):
+    kind = "preference"
+
+    text: str
+    section: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reader is: makes Items and Lefts of one file."""
+
+    path: str
+    chat: str = ""
+    modified: datetime | None = None
+
+    def left(self, reason: str, *, line: int = 0, end: int = 0, **more) -> Left:
+        return Left(path=self.path, line=line, end=end, reason=reason, **more)
+
+    def __getitem__(self, span: tuple[int, int]) -> dict:
+        """The keyword arguments that say where: place[3, 5]."""
+        return {"path": self.path, "line": span[0], "end": span[1]}

@@ -1,0 +1,1 @@
+"""KenoBot's files: read in every shape they ever had, written in that of its own documents."""

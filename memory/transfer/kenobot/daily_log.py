@@ -1,0 +1,153 @@
+"""Daily logs: one file a day, one entry for each thing that happened."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+
+from memory.transfer.items import EpisodeItem, Left, Place
+from memory.transfer.json_reading import a_time
+from memory.transfer.kenobot import escapes, front_matter
+
+NAME = re.compile(r"(\d{4}-\d{2}-\d{2})\.md$")
+# KenoBot writes an em dash; its documents a hyphen; its compactor two; people type any.
+_ENTRY = re.compile(r"##\s*(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s*(?:—|–|―|--|-|:)\s*|\s+|$)(.*)$")
+# The title of a file, or its date: nothing that happened.
+_ORNAMENT = re.compile(r"#(?:\s|$)|#{1,6}\s+\D{0,40}\d{4}-\d{2}-\d{2}$|#{1,6}$")
+_TITLE = re.compile(r"##+\s+(?!\D{0,40}\d{4}-\d{2}-\d{2}$)(\S.*)$")
+TITLE_LIMIT = 200
+
+
+@dataclass
+class _Section:
+    """What stands under one front matter, or under none."""
+
+    start: int
+    fields: dict = field(default_factory=dict)
+    first: int = 0  # the first line below the front matter
+    end: int = 0
+
+
+def day_of(name: str) -> date | None:
+    """The day a file name speaks of; None when it is no daily log."""
+    found = NAME.search(name)
+    try:
+        return date.fromisoformat(found[1]) if found else None
+    except ValueError:
+        return None
+
+
+def read(words: str, *, day: date, place: Place) -> Iterator[EpisodeItem | Left]:
+    lines = words.split("\n")
+    for section in _sections(lines):
+        yield from _entries(lines, section, day=day, place=place)
+
+
+def _sections(lines: list[str]) -> list[_Section]:
+    found = [_Section(start=0)]
+    at = 0
+    while at < len(lines):
+        after = front_matter.find(lines, at)
+        if after > at:
+            fields = front_matter.parse(lines[at + 1 : after - 1])
+            found.append(_Section(start=at, fields=fields, first=after))
+            at = after
+        else:
+            at += 1
+    for one, following in zip(found, [*found[1:], None], strict=True):
+        one.end = following.start if following else len(lines)
+    return found
+
+
+def _entries(lines, section: _Section, *, day: date, place: Place) -> Iterator:
+    """The entries of a section, each from its heading to the next."""
+    starts = [
+        (at, match)
+        for at in range(section.first, section.end)
+        if (match := _ENTRY.match(lines[at])) and _clock(match)
+    ]
+    first = starts[0][0] if starts else section.end
+    yield from _untimed(lines, section, first, day=day, place=place)
+    ends = [at for at, _match in starts[1:]] + [section.end]
+    for (at, match), end in zip(starts, ends, strict=False):
+        head = escapes.read_item(match[4].strip())
+        rest = escapes.read_body("\n".join(lines[at + 1 : end])).strip("\n").rstrip()
+        when = datetime.combine(day, _clock(match), UTC)
+        span = (at + 1, _last(lines, at, end))
+        yield _entry(head, rest, when=when, section=section, span=span, place=place)
+
+
+def _untimed(lines, section: _Section, first: int, *, day: date, place: Place) -> Iterator:
+    """What stands before the first time: an episode of its own, headings, or nothing."""
+    start, title = section.first, section.fields.get("title")
+    while start < first and title is None:
+        line = lines[start].strip()
+        if heading := _TITLE.match(line):
+            title = heading[1].strip()
+        elif line and _ORNAMENT.match(line):
+            yield place.left("heading", line=start + 1, text=line)
+        elif line:
+            break
+        start += 1
+    title = title if isinstance(title, str) else ""
+    body = escapes.read_body("\n".join(lines[start:first])).strip("\n").rstrip()
+    # The lines of the front matter, and the title, belong to what they describe.
+    head = section.start if section.fields else section.first
+    if body or title:
+        when = a_time(section.fields.get("timestamp")) or datetime.combine(day, time(), UTC)
+        span = (head + 1, _last(lines, head, first))
+        spot = {"when": when, "section": section, "span": span, "place": place}
+        yield _episode(title if body else "", body or title, to_the_minute=False, **spot)
+    elif section.fields:
+        yield place.left("front matter", line=section.start + 1, end=section.first)
+
+
+def _entry(head: str, rest: str, *, when, section, span, place) -> EpisodeItem:
+    made = {"when": when, "section": section, "span": span, "place": place}
+    if not rest:
+        return _episode("", head, to_the_minute=True, **made)
+    if len(head) > TITLE_LIMIT:
+        return _episode("", f"{head}\n{rest}", to_the_minute=True, **made)
+    return _episode(head, rest, to_the_minute=True, **made)
+
+
+def _episode(title: str, body: str, *, when, section, span, place, to_the_minute) -> EpisodeItem:
+    fields = section.fields
+    return EpisodeItem(
+        **place[span],
+        chat=place.chat or _one(fields.get("session")),
+        at=when,
+        ended_at=a_time(fields.get("ended")),
+        title=title[:TITLE_LIMIT],
+        body=body,
+        tags=_many(fields.get("tags")),
+        participants=_many(fields.get("participants")),
+        discarded=_one(fields.get("status")).lower() == "discarded",
+        discard_reason=_one(fields.get("discard_reason")),
+        feedback=_one(fields.get("feedback")).lower(),
+        to_the_minute=to_the_minute,
+    )
+
+
+def _clock(match: re.Match) -> time | None:
+    try:
+        return time(int(match[1]), int(match[2]), int(match[3] or 0))
+    except ValueError:
+        return None
+
+
+def _last(lines: list[str], start: int, end: int) -> int:
+    """The number of the last line of [start, end) that says something."""
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    return end
+
+
+def _one(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _many(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = value.split(",")
+    return tuple(each.strip() for each in value or () if each.strip())

@@ -1,0 +1,79 @@
+"""The few lines of YAML above an episode, as KenoBot's documents show them."""
+
+import json
+import re
+from collections.abc import Iterable
+
+from memory.transfer.json_reading import Broken, loads
+
+FENCE = re.compile(r"---\s*$")
+_FIELD = re.compile(r"([A-Za-z_][\w-]{0,40})\s*:(?:\s+(.*)|\s*)$")
+_LIST_ITEM = re.compile(r"\s*-\s+(.*)$")
+_COMMENT = re.compile(r"(?:^|\s)#.*$")
+_PLAIN = re.compile(r"[^\W\d_][\w .@/+-]*")
+LONGEST = 60
+
+
+def find(lines: list[str], start: int) -> int:
+    """The line after a front matter that begins at `start`; `start` when none does."""
+    if start >= len(lines) or not FENCE.match(lines[start]):
+        return start
+    for at in range(start + 1, min(len(lines), start + LONGEST)):
+        if FENCE.match(lines[at]):
+            return at + 1 if at > start + 1 else start
+        line = lines[at]
+        if line.strip() and not (_FIELD.match(line) or _LIST_ITEM.match(line) or line[:1] == "#"):
+            return start
+    return start
+
+
+def parse(lines: Iterable[str]) -> dict[str, str | list[str]]:
+    """The fields between the fences; a list is a list, everything else a text."""
+    found: dict[str, str | list[str]] = {}
+    last = ""
+    for line in lines:
+        if field := _FIELD.match(line):
+            last = field[1].lower()
+            found[last] = _value(field[2] or "")
+        elif (item := _LIST_ITEM.match(line)) and last:
+            if not isinstance(found[last], list):
+                found[last] = [found[last]] if found[last] else []
+            found[last].append(_scalar(item[1]))
+    return found
+
+
+def write(fields: dict[str, str | list[str]]) -> str:
+    rows = [f"{name}: {_written(value)}" for name, value in fields.items()]
+    return "\n".join(["---", *rows, "---"]) + "\n"
+
+
+def _value(raw: str) -> str | list[str]:
+    raw = raw.strip()
+    if not raw.startswith("["):
+        return _scalar(raw)
+    try:
+        listed = loads(_COMMENT.sub("", raw) if not raw.endswith("]") else raw)
+    except Broken:
+        inside = raw[1 : raw.rindex("]")] if "]" in raw else raw[1:]
+        return [each for part in inside.split(",") if (each := _scalar(part))]
+    return [str(each) for each in listed] if isinstance(listed, list) else []
+
+
+def _scalar(raw: str) -> str:
+    raw = raw.strip()
+    if raw.startswith('"'):
+        try:
+            text, _end = json.JSONDecoder().raw_decode(raw)
+            return str(text)
+        except ValueError:
+            return raw.strip('"')
+    if raw.startswith("'"):
+        return raw[1:].partition("'")[0]
+    return _COMMENT.sub("", raw).strip()
+
+
+def _written(value: str | list[str]) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_written(each) for each in value) + "]"
+    # What YAML could read as something else stands in quotes; its escapes are those of JSON.
+    return value if _PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)

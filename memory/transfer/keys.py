@@ -1,0 +1,24 @@
+"""Names of chats that come from elsewhere."""
+
+import hashlib
+import re
+
+_ODD = re.compile(r"[^A-Za-z0-9_-]+")
+EXTERNAL_LIMIT = 128
+
+
+def chat_key(channel: str, identity: str) -> str:
+    """<channel>-<id> with the signs a key may have; two different ids never share a key."""
+    plain = _ODD.sub("-", identity)
+    if plain != identity or not plain or len(plain) > EXTERNAL_LIMIT:
+        digest = hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:16]
+        plain = f"{plain[:60].strip('-')}-{digest}".lstrip("-")
+    return f"{channel}-{plain}"
+
+
+def parts(key: str) -> tuple[str, str]:
+    """Channel and external id of a key: "telegram--499" is telegram and -499."""
+    channel, dash, identity = key.partition("-")
+    if not dash or not channel or not identity:
+        return "import", key[:EXTERNAL_LIMIT]
+    return channel[:32], identity[:EXTERNAL_LIMIT]
