@@ -8,7 +8,6 @@ by the kernel (flock), so a killed process is never counted.
 import fcntl
 import os
 import shlex
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,35 +18,17 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from kenoweb.postgres_account import (
-    MAJOR,
-    EmbeddedError,
-    Place,
-    closed_folder,
-    open_file,
-    place,
-    prepare,
-    programs,
-    write,
+from kenoweb.postgres_account import EmbeddedError, Place, open_file, place, prepare, programs
+from kenoweb.postgres_cluster import (
+    NAME,
+    check_version,
+    configure,
+    create,
+    explain,
+    last_words,
+    open_log,
+    sweep,
 )
-
-NAME = "keno"
-SETTINGS = {
-    "listen_addresses": "",
-    "port": 5432,
-    "dynamic_shared_memory_type": "posix",
-    "unix_socket_permissions": "0700",
-    # Parallel HNSW builds crash this build of pgvector on some arm64 processors.
-    "max_parallel_maintenance_workers": 0,
-    "shared_buffers": "256MB",
-    "maintenance_work_mem": "256MB",
-    "jit": "off",
-    "timezone": "UTC",
-    "log_timezone": "UTC",
-    # Memories must not end up in a log: neither the statement nor the row that broke a rule.
-    "log_min_error_statement": "panic",
-    "log_error_verbosity": "terse",
-}
 
 
 def url(home: Path) -> str:
@@ -98,6 +79,8 @@ def stop(home: Path) -> None:
 def in_use(home: Path) -> bool:
     """Whether some process has a session open."""
     here = place(home)
+    if not here.base.is_dir():
+        return False
     users = open_file(here.base / "users.lock", here.uid)
     try:
         return not _alone(users)
@@ -135,11 +118,12 @@ def _alone(users: int) -> bool:
 
 def _start(here: Place, options: Mapping) -> None:
     if _pid(here) is None:
-        _check_version(here)
+        check_version(here)
+        sweep(here)
         if not here.data.is_dir():
-            _create(here)
+            create(here)
         _forget_stranger(here)
-        _configure(here, options)
+        configure(here, options)
         _launch(here)
     _ensure_database(here)
 
@@ -171,107 +155,39 @@ def _forget_stranger(here: Place) -> None:
         (here.data / "postmaster.pid").unlink()
 
 
-def _check_version(here: Place) -> None:
-    try:
-        found = (here.data / "PG_VERSION").read_text().strip()
-    except FileNotFoundError:
-        if here.data.is_dir() and any(here.data.iterdir()):
-            raise EmbeddedError(
-                f"{here.data} is not a database of Keno's: move it away, or set KENO_HOME."
-            ) from None
-        return
-    except PermissionError:
-        raise EmbeddedError(
-            f"{here.data} belongs to another account: start Keno as that account, or set KENO_HOME."
-        ) from None
-    if found != str(MAJOR):
-        raise EmbeddedError(
-            f"{here.data} was written by PostgreSQL {found} and this Keno brings {MAJOR}: "
-            "make a backup with the Keno that wrote it, then restore it into a new KENO_HOME."
-        )
-
-
-def _create(here: Place) -> None:
-    """Build the cluster beside its place and move it there whole: initdb may be interrupted."""
-    part = here.base / "postgres.part"
-    shutil.rmtree(part, ignore_errors=True)
-    closed_folder(part, here.uid)
-    code, words = here.run(
-        *("initdb", "--pgdata", part, "--username", NAME, "--encoding", "UTF8"),
-        *("--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"),
-        *("--auth-local", "trust", "--auth-host", "reject", "--no-instructions"),
-    )
-    if code:
-        shutil.rmtree(part, ignore_errors=True)
-        raise EmbeddedError(_explain(here, words))
-    if here.data.is_dir():
-        here.data.rmdir()
-    part.rename(here.data)
-
-
-def _configure(here: Place, options: Mapping) -> None:
-    values = {"unix_socket_directories": str(here.socket_folder)} | SETTINGS | dict(options)
-    lines = ["# Rewritten at every start. Your own values: ALTER SYSTEM SET …\n"]
-    lines += [f"{name} = {_quoted(value)}\n" for name, value in values.items()]
-    try:
-        write(here.base / "postgres.conf", "".join(lines))
-    except OSError as error:
-        raise EmbeddedError(_explain(here, str(error))) from error
-
-
-def _quoted(value) -> str:
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
-
-
 def _launch(here: Place) -> None:
     deadline = time.monotonic() + 15
     while True:
-        _trim_log(here)
+        begin = open_log(here)
         code, words = here.run(
             *("pg_ctl", "start", "-s", "-w", "-t", "300", "-D", here.data, "-l", here.log),
             *("-o", f"-c config_file={shlex.quote(str(here.base / 'postgres.conf'))}"),
         )
         if code == 0:
             return
-        words += _last_words(here)
+        words += last_words(here, since=begin)
         # After kill -9 the old server's processes need a moment to notice that it is gone.
         if "still in use" not in words or time.monotonic() > deadline:
-            raise EmbeddedError(_explain(here, words))
+            raise EmbeddedError(explain(here, words))
         time.sleep(0.2)
 
 
-def _trim_log(here: Place) -> None:
-    if here.log.exists() and here.log.stat().st_size > 1_000_000:
-        here.log.replace(here.log.with_suffix(".log.1"))
-    os.close(open_file(here.log, here.uid))
-
-
-def _last_words(here: Place) -> str:
-    try:
-        return here.log.read_text(errors="replace")[-4000:]
-    except OSError:
-        return ""
-
-
-def _explain(here: Place, words: str) -> str:
-    if "No space left" in words or "quota exceeded" in words:
-        where = (
-            "shared memory (/dev/shm)"
-            if "shared memory" in words
-            else f"disk that holds {here.base}"
-        )
-        return f"The {where} is full: free some space and start Keno again. Nothing was lost."
-    marks = ("FATAL:", "PANIC:", "error:", "ERROR:")
-    telling = [line for line in words.splitlines() if any(mark in line for mark in marks)]
-    last = (telling or words.strip().splitlines() or ["no reason given"])[-1]
-    return f"The embedded database does not start: {last.strip()} (log: {here.log})."
-
-
 def _ensure_database(here: Place) -> None:
-    with psycopg.connect(_url(here, "postgres"), autocommit=True, connect_timeout=30) as connection:
+    with _connect(here) as connection:
         query = "SELECT 1 FROM pg_database WHERE datname = %s"
         if not connection.execute(query, [NAME]).fetchone():
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(NAME)))
+
+
+def _connect(here: Place) -> psycopg.Connection:
+    """A server found running may still be recovering from a crash: wait for as long as it lives."""
+    while True:
+        try:
+            return psycopg.connect(_url(here, "postgres"), autocommit=True, connect_timeout=30)
+        except psycopg.OperationalError as error:
+            if _pid(here) is None:
+                raise EmbeddedError(explain(here, f"{error}\n{last_words(here)}")) from error
+            time.sleep(0.1)
 
 
 def _stop(here: Place) -> None:
@@ -283,4 +199,4 @@ def _stop(here: Place) -> None:
         )
         if code == 0 or _pid(here) is None:
             return
-    raise EmbeddedError(_explain(here, words))
+    raise EmbeddedError(explain(here, words))

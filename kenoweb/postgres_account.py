@@ -3,9 +3,11 @@
 import hashlib
 import os
 import pwd
+import secrets
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata, util
@@ -142,8 +144,7 @@ def open_folder(path: Path) -> None:
 
 def write(path: Path, text: str) -> None:
     """Replace a file. Never through a link: root writes where other accounts may have been."""
-    part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w") as file:
         os.fchmod(file.fileno(), 0o644)
         file.write(text)
@@ -152,7 +153,10 @@ def write(path: Path, text: str) -> None:
 
 def open_file(path: Path, uid: int) -> int:
     """Open or make a file of this account's, again never through a link."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise EmbeddedError(f"{path} cannot be opened ({error.strerror}).") from error
     if os.geteuid() == 0 and os.fstat(file).st_uid == 0:
         os.fchown(file, uid, -1)
     return file
@@ -161,9 +165,8 @@ def open_file(path: Path, uid: int) -> int:
 def _leave_pointers(place: Place) -> None:
     """From home to the data and back, so that a person finds either from the other."""
     place.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    link = place.home / "postgres"
-    if not link.is_symlink() and not link.exists():
-        link.symlink_to(place.data)
+    with suppress(FileExistsError):
+        (place.home / "postgres").symlink_to(place.data)
     write(place.base / "belongs-to", f"{place.home}\n")
 
 

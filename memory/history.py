@@ -3,7 +3,7 @@
 Triggers write one event per changed row, grouped by a context that names who and why.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -108,16 +108,17 @@ def history(thing: models.Model) -> list[Change]:
     return list(reversed(_as_changes(events.select_related("pgh_context").order_by("pgh_id"))))
 
 
-def changes_in(context_id: UUID | str) -> list[Change]:
-    """Everything one context changed, oldest first."""
+def changes_in(*context_ids: UUID | str) -> list[Change]:
+    """Everything these contexts changed, oldest first."""
+    wanted = {str(one) for one in context_ids}
     found = []
     for model in _tracked_models():
-        touched = _events(model).filter(pgh_context_id=context_id).values("pgh_obj_id")
+        touched = _events(model).filter(pgh_context_id__in=wanted).values("pgh_obj_id")
         rows = _events(model).filter(pgh_obj_id__in=touched).select_related("pgh_context")
         found += [
             step
             for step in _as_changes(rows.order_by("pgh_obj_id", "pgh_id"))
-            if str(step.context_id) == str(context_id)
+            if str(step.context_id) in wanted
         ]
     return sorted(found, key=lambda step: (step.at, step.event_id))
 
@@ -145,10 +146,16 @@ def undo(step: Change, *, by: str) -> models.Model:
 
 def undo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
     """Take back everything one context changed, or nothing at all."""
+    return undo_contexts([context_id], by=by)
+
+
+def undo_contexts(context_ids: Iterable[UUID | str], *, by: str) -> list[models.Model]:
+    """Take back everything these contexts changed together, or nothing at all."""
+    ids = [str(one) for one in context_ids]
     spans: dict[tuple[type[models.Model], int], list[Change]] = {}
-    for step in changes_in(context_id):
+    for step in changes_in(*ids):
         spans.setdefault((step.model, step.object_id), []).append(step)
-    with transaction.atomic(), change(by=by, why="undo", undoes_context=str(context_id)):
+    with transaction.atomic(), change(by=by, why="undo", undoes_context=" ".join(ids)):
         # Last changed first: what took another row's place leaves before that row returns.
         return [
             _revert(model, pk, before=steps[0].before, after=steps[-1].after)
@@ -156,6 +163,20 @@ def undo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
                 spans.items(), key=lambda span: span[1][-1].event_id, reverse=True
             )
         ]
+
+
+def redo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
+    """Bring back what a context did and an undo took away; what it created is live again."""
+    with transaction.atomic(), change(by=by, why="redo", redoes_context=str(context_id)):
+        last = {(step.model, step.object_id): step.after for step in changes_in(context_id)}
+        return [_restore(model, pk, after) for (model, pk), after in last.items()]
+
+
+def _restore(model: type[models.Model], pk: int, after: dict) -> models.Model:
+    row = model._default_manager.select_for_update().get(pk=pk)
+    now = {name: getattr(row, name) for name in after}
+    differs = _changed(now, after)
+    return _write(row, {name: value for name, (_, value) in differs.items()}) if differs else row
 
 
 def erase(thing: models.Model) -> None:

@@ -119,6 +119,29 @@ def sleep(
     return night
 
 
+class Rehearsed(Exception):
+    """Ends a rehearsal: everything it did is rolled back."""
+
+
+def rehearse(space: Space, *, now: datetime) -> Night:
+    """Sleep and forget it: what a night would do, on heuristics, with nothing kept.
+
+    The night that comes back has its phases as `told`.
+    """
+    try:
+        with transaction.atomic():
+            night = sleep(space, now=now, asked_by="rehearsal")
+            night.told = list(night.phases.filter(run=night.run))
+            raise Rehearsed
+    except Rehearsed:
+        return night
+
+
+def voice(space: Space) -> dict:
+    """The model a night may ask, and its name; heuristics when there is none."""
+    return {"complete": None, "mode": "heuristics"}
+
+
 @contextmanager
 def only_one(space: Space) -> Iterator[None]:
     """Hold this space's lock; a process that dies gives it back by dying."""

@@ -56,7 +56,7 @@ def _sweep(folder: Path) -> None:
         if not embedded.in_use(folder / "home"):
             embedded.stop(folder / "home")
             shutil.rmtree(folder, ignore_errors=True)
-    except OSError:
+    except (OSError, embedded.EmbeddedError):
         pass  # half made
     finally:
         os.environ["KENO_POSTGRES_DIR"] = mine

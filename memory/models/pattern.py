@@ -6,6 +6,16 @@ from django.utils.translation import gettext_lazy as _
 from memory.models.space import Space
 
 
+class PatternQuerySet(models.QuerySet):
+    def live(self) -> "PatternQuerySet":
+        return self.filter(status="active")
+
+    def in_scope(self, space: Space, chat: models.Model | None) -> "PatternQuerySet":
+        """The habits of the whole space and, in a chat, its own."""
+        here = models.Q(chat=None) | models.Q(chat=chat) if chat else models.Q(chat=None)
+        return self.filter(here, space=space)
+
+
 @pghistory.track(exclude=["use_count", "last_used_at"])
 class Pattern(models.Model):
     """A habit: when a message says this, answer so."""
@@ -40,6 +50,8 @@ class Pattern(models.Model):
     sticky = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = PatternQuerySet.as_manager()
 
     class Meta:
         constraints = [

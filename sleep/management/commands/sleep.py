@@ -1,0 +1,114 @@
+"""Sleep: consolidate what was learned, now or when it is due."""
+
+from datetime import UTC, datetime
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from memory.models import Space
+from sleep import cycle
+from sleep.models import Night, Proposal
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser):
+        parser.add_argument("--space", help="slug of one space; all of them otherwise")
+        parser.add_argument("--now", action="store_true", help="also when no night is due")
+        parser.add_argument(
+            "--resume", action="store_true", help="only go on with a night that stopped"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would be done, change nothing"
+        )
+        parser.add_argument("--status", action="store_true", help="how the last nights went")
+        parser.add_argument("--proposals", action="store_true", help="what waits for a decision")
+
+    def handle(self, *, space, now, resume, dry_run, status, proposals, **options):
+        spaces = list(self._spaces(space))
+        if status:
+            return self._each(spaces, self._status)
+        if proposals:
+            return self._each(spaces, self._proposals)
+        failed = [
+            one for one in spaces if not self._sleep(one, now=now, resume=resume, dry_run=dry_run)
+        ]
+        if failed:
+            raise CommandError(f"{len(failed)} of {len(spaces)} spaces could not sleep through.")
+        return None
+
+    def _spaces(self, slug):
+        found = Space.objects.order_by("pk")
+        if slug is None:
+            return found
+        if not found.filter(slug=slug).exists():
+            raise CommandError(f"There is no space called {slug}.")
+        return found.filter(slug=slug)
+
+    def _each(self, spaces, show):
+        for space in spaces:
+            self.stdout.write(self.style.MIGRATE_HEADING(space.name))
+            show(space)
+
+    def _sleep(self, space, *, now, resume, dry_run) -> bool:
+        moment = timezone.now()
+        stopped = Night.objects.filter(space=space).exclude(status=Night.Status.SUCCESS).exists()
+        if not (now or stopped or (not resume and cycle.is_due(space, now=moment))):
+            self.stdout.write(
+                f"{space.name}: nothing to resume." if resume else f"{space.name}: not due."
+            )
+            return True
+        try:
+            night = (
+                cycle.rehearse(space, now=moment)
+                if dry_run
+                else cycle.sleep(space, now=moment, **cycle.voice(space), asked_by="command")
+            )
+        except cycle.AlreadyAsleep as asleep:
+            self.stdout.write(f"{space.name}: {asleep}")
+            return True
+        except Exception as error:
+            self.stderr.write(f"{space.name}: the night failed and will be tried again: {error}")
+            return False
+        self.stdout.write(
+            f"{space.name}: {night}" + (" (rehearsed, nothing kept)" if dry_run else "")
+        )
+        self._phases(night.told if dry_run else night.phases.filter(run=night.run))
+        return True
+
+    def _phases(self, phases):
+        for phase in phases:
+            counts = ", ".join(f"{name} {n:g}" for name, n in sorted(phase.counts.items()) if n)
+            self.stdout.write(
+                f"  {phase.phase:<14} {phase.seconds:6.1f} s  {counts or 'nothing to do'}"
+            )
+
+    def _status(self, space):
+        found = Night.objects.filter(space=space).order_by("-local_date")[:7]
+        if not found:
+            self.stdout.write("  has never slept")
+        for night in found:
+            waits = night.proposals.filter(status=Proposal.Status.PENDING).count()
+            self.stdout.write(
+                f"  {night.local_date}  {night.get_status_display():<8}"
+                f" {night.changes.count()} applied, {waits} to decide  {night.error}".rstrip()
+            )
+        self.stdout.write(
+            "  due now" if cycle.is_due(space, now=datetime.now(UTC)) else "  not due"
+        )
+
+    def _proposals(self, space):
+        waiting = Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
+        if not waiting:
+            self.stdout.write("  nothing to decide")
+        for one in waiting.order_by("created_at"):
+            flags = f"  [{', '.join(one.flags)}]" if one.flags else ""
+            kind = one.get_kind_display()
+            self.stdout.write(f"  {one.pk:>5}  {kind:<20} {one.confidence:.2f}  {one.title}{flags}")
+            for thing in one.targets[:3]:
+                then = one.before.get(f"{thing['type']}:{thing['id']}", {})
+                if was := then.get("text") or then.get("trigger"):
+                    self.stdout.write(self.style.ERROR(f"         - {was}"))
+            if text := one.after.get("text") or one.after.get("response"):
+                self.stdout.write(self.style.SUCCESS(f"         + {text}"))

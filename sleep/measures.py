@@ -1,0 +1,56 @@
+"""What can be measured about Keno's own behaviour, read from the database."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+
+from memory import identity
+from memory.models import Fact, Message, Pattern, Space
+from sleep.models import Night, PhaseRun
+
+WEEK, MONTH, UNUSED = timedelta(days=7), timedelta(days=30), timedelta(days=90)
+PUT_AWAY = (Fact.Status.ARCHIVED, Fact.Status.TRASHED)
+
+
+def of_night(night: Night) -> dict[str, float]:
+    """The counts of tonight's phases, added up by name."""
+    totals: dict[str, float] = {}
+    for run in PhaseRun.objects.filter(night=night, run=night.run):
+        for name, n in run.counts.items():
+            totals[name] = totals.get(name, 0) + n
+    return totals
+
+
+def of_replies(space: Space, *, now: datetime) -> tuple[dict[str, float], list[str]]:
+    """How Keno talked in the last week, and the replies themselves."""
+    rows = Message.objects.filter(
+        space=space, role=Message.Role.ASSISTANT, sent_at__gt=now - WEEK, sent_at__lte=now
+    )
+    replies = list(rows.order_by("-sent_at").values_list("text", flat=True)[:2000])
+    if not replies:
+        return {"replies": 0}, []
+    held = identity.rules.violations_of(space, replies)
+    hedged = rows.filter(flags__contains=["hedging"]).count()
+    return {
+        "replies": len(replies),
+        "filler_rate": round(sum(map(bool, held)) / len(replies), 4),
+        "hedging_rate": round(hedged / len(replies), 4),
+        "reply_length": round(sum(map(len, replies)) / len(replies), 1),
+    }, replies
+
+
+def of_memory(space: Space, *, now: datetime) -> dict[str, float]:
+    """What extraction left behind, and what nobody needs."""
+    extracted = Fact.objects.filter(
+        space=space, written_by="extraction", created_at__gt=now - MONTH, created_at__lte=now
+    )
+    total, junk = extracted.count(), extracted.filter(status__in=PUT_AWAY).count()
+    live = Fact.objects.filter(space=space, status=Fact.Status.ACTIVE, created_at__lt=now - UNUSED)
+    unused = live.filter(Q(last_used_at=None) | Q(last_used_at__lt=now - UNUSED), pinned=False)
+    patterns = Pattern.objects.filter(space=space, status=Pattern.Status.ACTIVE)
+    return {
+        "extracted": total,
+        "junk_rate": round(junk / total, 4) if total else 0,
+        "unused_facts": unused.count(),
+        "unused_patterns": patterns.filter(use_count=0, created_at__lt=now - MONTH).count(),
+    }

@@ -1,0 +1,129 @@
+"""Errors in what happened, what solved them, and what they teach. Pure, English and Spanish."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from memory.text import STOP_WORDS, fold, short, words
+
+ERROR = {
+    "error", "errors", "fail", "fails", "failed", "failing", "failure", "exception", "crash",
+    "crashed", "crashes", "traceback", "broke", "fallo", "falla", "fallaba", "fallaron", "errores",
+    "excepcion", "fallando",
+}  # fmt: skip
+SOLVED = {
+    "solved", "fixed", "solution", "resolved", "worked", "works", "fix", "resuelto", "resolvio",
+    "resolvimos", "solucion", "solucionado", "arreglado", "arregle", "arreglamos", "funciono",
+    "funciona",
+}  # fmt: skip
+NOT_SOLVED = ("nothing was done", "did not work", "didn't work", "not fixed", "not solved",
+              "no funciono", "no funciona", "sin solucion", "not resolved")  # fmt: skip
+
+# First match wins, as in the documents; whole words, both languages.
+CATEGORIES: tuple[tuple[str, set[str]], ...] = (
+    ("external", {"network", "timeout", "econnrefused", "econnreset", "dns", "unreachable", "429",
+                  "502", "503", "504", "red", "conexion", "timed", "overloaded"}),
+    ("configuration", {"config", "configuration", "missing", "undefined", "misconfigured", "env",
+                       "unset", "configuracion", "falta", "faltaba", "indefinido"}),
+    ("user", {"invalid", "unexpected", "typo", "misspelled", "invalido", "invalida", "inesperado"}),
+)  # fmt: skip
+OWN = ("internal", "configuration")
+LEAD = {"internal": "Error encountered", "configuration": "Configuration issue"}
+RULE = {
+    "internal": "Check for this before answering; say so when it happens again.",
+    "configuration": "Check the configuration first when this shows up.",
+}
+_STAMP = re.compile(r"^\s*(?:#{1,6}\s*)?(?:\d{1,2}:\d{2}\s*(?:—|–|--|-)\s*)?(?:[-*]\s+)?")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_STOPS = {fold(word) for some in STOP_WORDS.values() for word in some}
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A problem that was met, and what helped."""
+
+    problem: str
+    answer: str
+
+    @property
+    def trigger(self) -> str:
+        """The words of the problem that will be met again, joined by +."""
+        kept = dict.fromkeys(
+            word for word in words(self.problem) if len(word) > 2 and fold(word) not in _STOPS
+        )
+        return " + ".join(list(kept)[:5])
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What one own error teaches, in the four fields of the documents."""
+
+    category: str
+    error: str
+    result: str
+    lesson: str
+    rule: str
+
+    @property
+    def text(self) -> str:
+        return short(self.lesson, 190)
+
+    @property
+    def told(self) -> str:
+        return (
+            f"Error: {self.error}\nResult: {self.result}\nLesson: {self.lesson}\nRule: {self.rule}"
+        )
+
+
+def is_error(text: str) -> bool:
+    return bool(ERROR & set(words(fold(text))))
+
+
+def classify(text: str) -> str:
+    said = set(words(fold(text)))
+    return next((name for name, cues in CATEGORIES if cues & said), "internal")
+
+
+def recoverable(text: str) -> bool:
+    """Whether trying again may help; unless it says it is fatal, it may."""
+    flat = fold(text)
+    if any(word in flat for word in ("timeout", "temporary", "retry", "temporal")):
+        return True
+    return not any(word in flat for word in ("fatal", "cannot recover", "irrecuperable"))
+
+
+def error_line(text: str) -> str:
+    """The first sentence that speaks of an error, without its time stamp."""
+    return next((line for line in sentences(text) if is_error(line)), "")
+
+
+def solution(text: str) -> Solution | None:
+    """The problem and what solved it, when the text tells both."""
+    if any(phrase in fold(text) for phrase in NOT_SOLVED):
+        return None
+    problem = error_line(text)
+    answer = next((line for line in sentences(text) if SOLVED & set(words(fold(line)))), "")
+    if not problem or not answer:
+        return None
+    found = Solution(short(problem, 100), short(answer, 200))
+    return found if found.trigger else None
+
+
+def lesson(text: str, *, on: date) -> Lesson | None:
+    """What to learn from an own error; nothing from the network's or a person's."""
+    line, category = error_line(text), classify(text)
+    if len(line) < 10 or category not in OWN:
+        return None
+    solved = solution(text)
+    return Lesson(
+        category=category,
+        error=short(line, 160),
+        result=solved.answer if solved else "No solution was noted.",
+        lesson=f"{LEAD[category]}: {short(line, 150)}",
+        rule=RULE[category] if not solved else f"Try first: {solved.answer}",
+    )
+
+
+def sentences(text: str) -> list[str]:
+    parts = (_STAMP.sub("", part).strip() for part in _SENTENCE.split(text))
+    return [part for part in parts if part]

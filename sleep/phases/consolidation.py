@@ -1,0 +1,156 @@
+"""Consolidation: what several episodes say together becomes knowledge, or a proposal of it."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+
+from memory import episodes
+from memory.models import Episode, Fact, Message, WorkingNote
+from sleep import agreement, proposals, reading, salience, settling
+from sleep.agreement import Said
+from sleep.cycle import Outcome, Phase, Sleeper
+from sleep.models import Claim, Night, Proposal
+
+BATCH = 200
+# A chat that has been quiet this long has finished its episode for the night's purposes.
+QUIET = timedelta(minutes=30)
+# A claim nobody repeats within this time is not waited for any longer.
+PATIENCE = timedelta(days=90)
+
+
+def plan(night: Night, now: datetime) -> list:
+    """Close what is over, weigh what is new, and read the most salient."""
+    episodes.close_quiet(night.space, before=now - QUIET, by="night", now=now)
+    waiting = list(_waiting(night))
+    goals = [note.task for note in WorkingNote.objects.filter(space=night.space).exclude(task="")]
+    for episode in waiting:
+        weighed = salience.weigh(
+            f"{episode.title}\n{episode.body}",
+            curated=reading.is_curated(episode),
+            feedback=episode.feedback,
+            tags=episode.tags,
+            goals=goals,
+        )
+        episode.salience, episode.salience_reasons = weighed.score, list(weighed.reasons)
+    Episode.objects.bulk_update(waiting, ["salience", "salience_reasons"], batch_size=500)
+    waiting.sort(key=lambda episode: (-episode.salience, episode.started_at, episode.pk))
+    chosen = [episode.pk for episode in waiting[: night.space.options.episodes_per_night]]
+    reads = [{"read": chosen[i : i + BATCH]} for i in range(0, len(chosen), BATCH)]
+    return [*reads, {"settle": True, "waiting": len(waiting)}]
+
+
+def work(sleeper: Sleeper, item: dict) -> Outcome:
+    return _read(sleeper, item["read"]) if "read" in item else _settle(sleeper, item)
+
+
+def _waiting(night: Night) -> QuerySet[Episode]:
+    # Discarded and flagged material never enters: it is not closed, or it has flags.
+    return Episode.objects.filter(
+        space=night.space, status=Episode.Status.CLOSED, consolidated_at=None, flags=[]
+    ).only("title", "body", "tags", "feedback", "source", "started_at")
+
+
+def _read(sleeper: Sleeper, ids: list[int]) -> Outcome:
+    outcome = Outcome()
+    found = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED).order_by("pk")
+    messages = _messages(ids)
+    for episode in found:
+        claims, kept_out = reading.claims_of(
+            episode, messages.get(episode.pk, ()), complete=sleeper.complete
+        )
+        Claim.objects.bulk_create(claims, ignore_conflicts=True)
+        outcome.count("episodes")
+        outcome.count("claims", len(claims))
+        outcome.count("kept_out", kept_out)
+        _propose_pattern(sleeper, episode, messages.get(episode.pk, ()), outcome)
+    Episode.objects.filter(pk__in=ids).update(consolidated_at=sleeper.now)
+    return outcome
+
+
+def _messages(ids: list[int]) -> dict[int, list[Message]]:
+    grouped: dict[int, list[Message]] = {}
+    for message in Message.objects.filter(episode__in=ids).order_by("sent_at", "pk"):
+        grouped.setdefault(message.episode_id, []).append(message)
+    return grouped
+
+
+def _propose_pattern(sleeper: Sleeper, episode: Episode, messages, outcome: Outcome) -> None:
+    solved = reading.solution_of(episode, messages)
+    if not solved:
+        return
+    made = proposals.propose(
+        sleeper.space,
+        Proposal.Kind.ADD_PATTERN,
+        key=proposals.key("pattern", episode.chat_id, solved.trigger.casefold()),
+        night=sleeper.night,
+        title=solved.trigger,
+        after={
+            "trigger": solved.trigger,
+            "response": solved.answer,
+            "confidence": 0.6,
+            "chat": episode.chat_id,
+            "learned_from": f"episode {episode.pk}",
+        },
+        rationale="A problem was met and solved in this episode.",
+        evidence=[
+            {"episode": episode.pk, "quote": solved.problem},
+            {"episode": episode.pk, "quote": solved.answer},
+        ],
+        confidence=0.6,
+    )
+    outcome.count("patterns_proposed", bool(made))
+
+
+def _settle(sleeper: Sleeper, item: dict) -> Outcome:
+    outcome = Outcome({"waiting": item["waiting"]})
+    said = [_said(claim) for claim in _open_claims(sleeper)]
+    verdicts = agreement.settle(said, _known(sleeper, said))
+    for verdict in verdicts:
+        settling.HANDLE[verdict.kind](sleeper, verdict, outcome)
+    for together in agreement.shared_by_chats(verdicts):
+        settling.propose_promotion(sleeper, together, outcome)
+    return outcome
+
+
+def _open_claims(sleeper: Sleeper) -> QuerySet[Claim]:
+    return (
+        Claim.objects.filter(
+            space=sleeper.space, settled_at=None, said_at__gte=sleeper.now - PATIENCE
+        )
+        .exclude(episode__status=Episode.Status.DISCARDED)
+        .order_by("said_at", "pk")
+    )
+
+
+def _known(sleeper: Sleeper, said: list[Said]) -> list[agreement.Known]:
+    subjects = {one.subject for one in said} | {""}
+    rows = Fact.objects.filter(
+        space=sleeper.space, status=Fact.Status.ACTIVE, subject__in=subjects
+    ).order_by("pk")
+    return [
+        agreement.Known(pk, chat, subject, text, start or seen)
+        for pk, chat, subject, text, start, seen in rows.values_list(
+            "pk", "chat_id", "subject", "text", "valid_from", "last_seen_at"
+        )
+    ]
+
+
+def _said(claim: Claim) -> Said:
+    return Said(
+        claim=claim.pk,
+        episode=claim.episode_id,
+        chat=claim.chat_id,
+        subject=claim.subject,
+        text=claim.text,
+        quote=claim.quote,
+        at=claim.said_at,
+        by=claim.said_by,
+        language=claim.language,
+        kind=claim.kind,
+        category=claim.category,
+        curated=claim.curated,
+        mode=claim.mode,
+    )
+
+
+PHASE = Phase("consolidation", plan, work)

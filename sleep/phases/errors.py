@@ -1,0 +1,92 @@
+"""Error analysis: whose error it was, and what an own one teaches. Lessons never feed back."""
+
+from datetime import datetime
+
+from memory.models import Episode, LlmCall
+from memory.text import said_key
+from sleep import clock, mishaps, proposals, reading
+from sleep.cycle import Outcome, Phase, Sleeper
+from sleep.models import Night, PhaseRun, Proposal
+
+BATCH = 200
+
+
+def plan(night: Night, now: datetime) -> list:
+    """The episodes this night has read, and the failed calls since the last one."""
+    read = _read_tonight(night)
+    return [
+        *({"episodes": read[i : i + BATCH]} for i in range(0, len(read), BATCH)),
+        {"calls_since": _last_success(night).isoformat() if _last_success(night) else ""},
+    ]
+
+
+def work(sleeper: Sleeper, item: dict) -> Outcome:
+    if "episodes" in item:
+        return _from_episodes(sleeper, item["episodes"])
+    return _from_calls(sleeper, item["calls_since"])
+
+
+def _read_tonight(night: Night) -> list[int]:
+    run = PhaseRun.objects.filter(night=night, run=night.run, phase="consolidation").first()
+    return [pk for item in (run.plan if run else []) for pk in item.get("read", [])]
+
+
+def _last_success(night: Night) -> datetime | None:
+    earlier = Night.objects.filter(space=night.space, status=Night.Status.SUCCESS)
+    return earlier.order_by("-ended_at").values_list("ended_at", flat=True).first()
+
+
+def _from_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
+    outcome = Outcome()
+    episodes = Episode.objects.filter(pk__in=ids).exclude(status=Episode.Status.DISCARDED)
+    for episode in episodes.order_by("pk").prefetch_related("messages"):
+        text = "\n".join(message.text for message in episode.messages.all() if not message.flags)
+        text = text or episode.body
+        if not mishaps.is_error(text) or reading.guards.inspect(text).flags:
+            continue
+        outcome.count("errors")
+        outcome.count(mishaps.classify(mishaps.error_line(text)))
+        _propose_lesson(sleeper, episode, text, outcome)
+    return outcome
+
+
+def _from_calls(sleeper: Sleeper, since: str) -> Outcome:
+    """Calls of a model that failed: counted by category; the outage itself was told already."""
+    outcome = Outcome()
+    calls = LlmCall.objects.filter(space=sleeper.space, ok=False, at__lte=sleeper.now)
+    if since:
+        calls = calls.filter(at__gt=datetime.fromisoformat(since))
+    for error in calls.values_list("error", flat=True):
+        outcome.count("failed_calls")
+        outcome.count(f"calls_{mishaps.classify(error)}")
+    return outcome
+
+
+def _propose_lesson(sleeper: Sleeper, episode: Episode, text: str, outcome: Outcome) -> None:
+    found = mishaps.lesson(text, on=clock.local_date(sleeper.now, sleeper.space.timezone))
+    if not found:
+        return
+    made = proposals.propose(
+        sleeper.space,
+        Proposal.Kind.ADD,
+        key=proposals.key("lesson", episode.chat_id, said_key(found.text)),
+        night=sleeper.night,
+        title=found.text,
+        after={
+            "text": found.text,
+            "subject": "lessons",
+            "kind": "lesson",
+            "category": "other",
+            "chat": episode.chat_id,
+            "confidence": 0.6,
+            "quote": found.error,
+            "language": episode.language,
+        },
+        rationale=found.told,
+        evidence=[{"episode": episode.pk, "chat": episode.chat_id, "quote": found.error}],
+        confidence=0.6,
+    )
+    outcome.count("lessons", bool(made))
+
+
+PHASE = Phase("errors", plan, work)

@@ -1,0 +1,210 @@
+"""Pruning: what is stale, weak, old or twice there. All soft, all counted, inside the loss fuse."""
+
+from collections import defaultdict
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+
+from memory import episodes, facts, patterns, working
+from memory.models import Episode, Fact, Pattern, WorkingNote
+from sleep import clusters, conflicts, proposals
+from sleep.apply import image, target
+from sleep.cycle import Outcome, Phase, Sleeper
+from sleep.fuse import Fuse
+from sleep.models import Night, Proposal
+
+BATCH = 100
+WEAK = 0.3
+
+
+def plan(night: Night, now: datetime) -> list:
+    notes, weak, old = _stale_notes(night, now), _weak_patterns(night), _old_episodes(night, now)
+    old = list(old.values_list("pk", flat=True))
+    return [
+        {"notes": list(notes.values_list("pk", flat=True))},
+        {"patterns": list(weak.values_list("pk", flat=True))},
+        *_episode_items(night, old),
+        {"duplicates_since": _last_night(night)},
+        {"trash": True},
+    ]
+
+
+def work(sleeper: Sleeper, item: dict) -> Outcome:
+    (name,) = item
+    return WORK[name](sleeper, item[name])
+
+
+def _stale_notes(night: Night, now: datetime) -> QuerySet[WorkingNote]:
+    stale = now - timedelta(days=night.space.options.working_stale_days)
+    notes = WorkingNote.objects.filter(space=night.space, updated_at__lt=stale)
+    return notes.exclude(task="", notes="", context=[], pending=[]).order_by("pk")
+
+
+def _weak_patterns(night: Night) -> QuerySet[Pattern]:
+    live = Pattern.objects.filter(space=night.space, status=Pattern.Status.ACTIVE)
+    return live.filter(confidence__lt=WEAK, use_count=0).order_by("pk")
+
+
+def _old_episodes(night: Night, now: datetime) -> QuerySet[Episode]:
+    old = now - timedelta(days=night.space.options.retention_days)
+    return (
+        Episode.objects.filter(space=night.space, status=Episode.Status.CLOSED, ended_at__lt=old)
+        .exclude(consolidated_at=None)
+        .order_by("started_at", "pk")
+    )
+
+
+def _episode_items(night: Night, old: list[int]) -> list[dict]:
+    fuse = Fuse("episodes", Episode.objects.filter(space=night.space).remembered().count())
+    if not fuse.allows(len(old)):
+        return [{"too_many_episodes": old[:1000]}]
+    return [{"episodes": old[i : i + BATCH]} for i in range(0, len(old), BATCH)]
+
+
+def _last_night(night: Night) -> str:
+    earlier = Night.objects.filter(space=night.space, status=Night.Status.SUCCESS)
+    last = earlier.order_by("-started_at").values_list("started_at", flat=True).first()
+    return last.isoformat() if last else ""
+
+
+def _archive_notes(sleeper: Sleeper, ids: list[int]) -> Outcome:
+    """A stale note becomes an episode, then the chat starts with an empty one."""
+    outcome = Outcome()
+    for note in WorkingNote.objects.filter(pk__in=ids).select_related("chat").order_by("pk"):
+        with sleeper.applies("stale note", f"{note.chat}: {note}"):
+            episodes.write(
+                sleeper.space,
+                chat=note.chat,
+                title=(note.task or note.notes)[:80],
+                body=working.as_text(note),
+                by="night",
+                started_at=note.updated_at,
+                tags=["working-note"],
+                source="night",
+            )
+            working.clear(note.chat, by="night", now=sleeper.now)
+        outcome.count("notes")
+    return outcome
+
+
+def _archive_patterns(sleeper: Sleeper, ids: list[int]) -> Outcome:
+    weak = list(Pattern.objects.filter(pk__in=ids, status=Pattern.Status.ACTIVE).order_by("pk"))
+    total = Pattern.objects.filter(space=sleeper.space, status=Pattern.Status.ACTIVE).count()
+    fuse = Fuse("patterns", total)
+    outcome = Outcome({"patterns": 0})
+    if not fuse.allows(len(weak)):
+        return _blown(sleeper, fuse, Proposal.Kind.RETIRE_PATTERN, weak, outcome)
+    for pattern in weak:
+        with sleeper.applies("weak pattern", f"{pattern.trigger} → {pattern.response}"):
+            patterns.unlearn(pattern, by="night", now=sleeper.now)
+        outcome.count("patterns")
+    return outcome
+
+
+def _archive_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
+    outcome = Outcome()
+    old = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
+    for (_chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
+        with sleeper.applies("old episodes", f"{len(some)} episodes of {month}"):
+            episodes.summarise(some, by="night", now=sleeper.now)
+        outcome.count("episodes", len(some))
+    return outcome
+
+
+def _by_chat_and_month(old: QuerySet[Episode]) -> dict[tuple, list[Episode]]:
+    grouped = defaultdict(list)
+    for episode in old.order_by("started_at", "pk"):
+        grouped[episode.chat_id, episode.started_at.strftime("%Y-%m")].append(episode)
+    return grouped
+
+
+def _too_many_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
+    old = list(Episode.objects.filter(pk__in=ids).order_by("pk"))
+    total = Episode.objects.filter(space=sleeper.space).remembered().count()
+    return _blown(sleeper, Fuse("episodes", total), Proposal.Kind.RETIRE, old, Outcome())
+
+
+def _blown(sleeper: Sleeper, fuse: Fuse, kind: str, things: list, outcome: Outcome) -> Outcome:
+    """Too much at once: nothing is archived, a person is asked."""
+    made = proposals.propose(
+        sleeper.space,
+        kind,
+        key=proposals.key("fuse", fuse.tier, *[thing.pk for thing in things]),
+        night=sleeper.night,
+        title=f"Archive {len(things)} {fuse.tier}",
+        targets=[target(thing) for thing in things],
+        before=image(*things),
+        after={"count": len(things)},
+        rationale=f"More than the loss fuse allows ({fuse.limit} of {fuse.total}).",
+        confidence=0.4,
+        flags=["loss fuse"],
+    )
+    outcome.count("fuse_blown")
+    outcome.count("proposed", bool(made))
+    return outcome
+
+
+def _propose_merges(sleeper: Sleeper, since: str) -> Outcome:
+    """Facts that say nearly the same, where at least one is new since the last night."""
+    outcome = Outcome({"merges_proposed": 0})
+    rows = _fresh_company(sleeper, since)
+    scopes = [(fact.chat_id, fact.subject.casefold(), fact.kind) for fact in rows]
+    for group in clusters.same([fact.text for fact in rows], scopes):
+        some = [rows[i] for i in group]
+        if len(some) > 1 and not _disagree(some):
+            outcome.count("merges_proposed", bool(_propose_merge(sleeper, some)))
+    return outcome
+
+
+def _fresh_company(sleeper: Sleeper, since: str) -> list[Fact]:
+    live = Fact.objects.filter(space=sleeper.space, status=Fact.Status.ACTIVE)
+    if since:
+        fresh = live.filter(created_at__gt=datetime.fromisoformat(since))
+        live = live.filter(subject__in=fresh.values("subject"))
+    return list(live.order_by("pk"))
+
+
+def _disagree(some: list[Fact]) -> bool:
+    first, *rest = some
+    return any(conflicts.contradict(first.text, other.text) for other in rest)
+
+
+def _propose_merge(sleeper: Sleeper, some: list[Fact]) -> Proposal | None:
+    keep = max(
+        some, key=lambda fact: (fact.pinned, fact.sticky, fact.use_count, fact.confidence, -fact.pk)
+    )
+    return proposals.propose(
+        sleeper.space,
+        Proposal.Kind.MERGE,
+        key=proposals.key("merge", *sorted(fact.pk for fact in some)),
+        night=sleeper.night,
+        title=keep.text,
+        targets=[target(fact) for fact in some],
+        before=image(*some),
+        after={"text": keep.text, "keep": keep.pk},
+        rationale=f"{len(some)} facts say nearly the same.",
+        evidence=[{"fact": fact.pk, "quote": fact.quote or fact.text} for fact in some],
+        confidence=0.75,
+    )
+
+
+def _empty_trash(sleeper: Sleeper, _: object) -> Outcome:
+    """What has lain in the trash long enough is deleted: the one thing a night deletes."""
+    return Outcome(
+        {
+            "facts_deleted": facts.expire(sleeper.space, now=sleeper.now),
+            "episodes_deleted": episodes.expire(sleeper.space, now=sleeper.now),
+            "patterns_deleted": patterns.expire(sleeper.space, now=sleeper.now),
+        }
+    )
+
+
+WORK = {
+    "notes": _archive_notes,
+    "patterns": _archive_patterns,
+    "episodes": _archive_episodes,
+    "too_many_episodes": _too_many_episodes,
+    "duplicates_since": _propose_merges,
+    "trash": _empty_trash,
+}
+PHASE = Phase("pruning", plan, work)

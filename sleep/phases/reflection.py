@@ -1,0 +1,68 @@
+"""Reflection: how the night went, kept as numbers so that nights can be compared."""
+
+from datetime import datetime
+
+from sleep import measures
+from sleep.cycle import Outcome, Phase, Sleeper
+from sleep.models import Night, Reflection
+
+
+def plan(night: Night, now: datetime) -> list:
+    return ["reflect"]
+
+
+def work(sleeper: Sleeper, item: str) -> Outcome:
+    talk, _ = measures.of_replies(sleeper.space, now=sleeper.now)
+    totals = measures.of_night(sleeper.night)
+    numbers = reflect(totals, talk | measures.of_memory(sleeper.space, now=sleeper.now))
+    insights = insights_of(totals, numbers)
+    Reflection.objects.update_or_create(
+        night=sleeper.night,
+        defaults={
+            "space": sleeper.space,
+            "numbers": numbers,
+            "insights": insights,
+            "at": sleeper.now,
+        },
+    )
+    return Outcome({"insights": len(insights)}, insights)
+
+
+def reflect(totals: dict, measured: dict) -> dict[str, float]:
+    """The success metrics of a night, each 0..1 or a count."""
+    episodes, errors = totals.get("episodes", 0), totals.get("errors", 0)
+    learned = sum(totals.get(name, 0) for name in ("facts_new", "facts_restored"))
+    found = learned + totals.get("patterns_proposed", 0) + totals.get("facts_proposed", 0)
+    repeated = max(0, errors - totals.get("lessons", 0) - totals.get("external", 0))
+    return measured | {
+        "learned": learned,
+        "learning_rate": _share(learned, episodes),
+        "consolidation_yield": _share(found, episodes),
+        "error_repeat_rate": _share(repeated, errors),
+        "filler_rate": measured.get("filler_rate", 0),
+        "voice_consistency": round(1 - min(1.0, 2 * measured.get("filler_rate", 0)), 4),
+    }
+
+
+def insights_of(totals: dict, numbers: dict) -> list[str]:
+    """What is worth a sentence; strict thresholds, as the documents have them."""
+    found = []
+    episodes = totals.get("episodes", 0)
+    if numbers["learned"] > 5:
+        found.append(
+            f"High learning rate: {numbers['learned']:.0f} new facts from {episodes:.0f} episodes."
+        )
+    if totals.get("errors", 0) and not totals.get("lessons", 0):
+        found.append(f"{totals['errors']:.0f} errors taught nothing new.")
+    if episodes and numbers["consolidation_yield"] < 0.1:
+        found.append("Little was learned: few episodes say anything that lasts.")
+    if totals.get("patterns", 0) > totals.get("patterns_proposed", 0):
+        found.append("More patterns were archived than found.")
+    return found
+
+
+def _share(part: float, whole: float) -> float:
+    return round(min(1.0, part / whole), 4) if whole else 0.0
+
+
+PHASE = Phase("reflection", plan, work)

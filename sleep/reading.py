@@ -1,0 +1,128 @@
+"""What an episode says, claim by claim, with the words it was said in."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from memory.extraction import guards, propose
+
+from memory.models import Episode, Message
+from memory.text import detect_language, one_line, said_key
+from sleep.mishaps import sentences, solution
+from sleep.models import Claim
+
+SHORTEST = 11
+# An episode somebody wrote down on purpose: its lines are claims as they stand.
+CURATED = {"tag", "import", "person", "command"}
+
+
+@dataclass(frozen=True)
+class Line:
+    text: str
+    author: str
+    at: object
+    flagged: bool = False
+
+
+def is_curated(episode: Episode) -> bool:
+    return episode.source in CURATED
+
+
+def lines_of(episode: Episode, messages: Iterable[Message]) -> list[Line]:
+    """The messages of people, else the body. What Keno said itself is no evidence."""
+    said = [
+        Line(message.text, message.author, message.sent_at, bool(message.flags))
+        for message in messages
+        if message.role == Message.Role.USER
+    ]
+    if said:
+        return said
+    author = episode.participants[0] if episode.participants else ""
+    return [
+        Line(line, author, episode.started_at)
+        for line in episode.body.splitlines()
+        if line.strip() and not _is_heading(line)
+    ]
+
+
+def claims_of(
+    episode: Episode, messages: Iterable[Message], *, complete: Callable[[str], str] | None = None
+) -> tuple[list[Claim], int]:
+    """The episode's claims, unsaved, one per saying, and how many lines the guards kept out."""
+    found: dict[str, Claim] = {}
+    kept_out = 0
+    for line in lines_of(episode, messages):
+        if line.flagged or guards.inspect(line.text).flags:
+            kept_out += 1
+            continue
+        for claim in _claims(episode, line, complete):
+            found.setdefault(claim.key, claim)
+    return list(found.values()), kept_out
+
+
+def _claims(episode: Episode, line: Line, complete) -> list[Claim]:
+    if is_curated(episode):
+        made = [_verbatim(episode, text, line) for text in sentences_of(line.text)]
+    else:
+        language = detect_language(line.text) or episode.language
+        made = [
+            _claim(
+                episode,
+                line,
+                text=one.text,
+                quote=one.quote,
+                subject=one.subject,
+                kind=one.kind,
+                category=one.category,
+                language=one.language,
+                mode=one.mode,
+            )
+            for one in propose.propose(
+                line.text, author=line.author, language=language, complete=complete
+            )
+        ]
+    return [claim for claim in made if claim]
+
+
+def sentences_of(text: str) -> list[str]:
+    """The lines of a curated entry, without stamps and headings; short ones say nothing."""
+    return [line for line in sentences(text) if len(line) >= SHORTEST]
+
+
+def _verbatim(episode: Episode, text: str, line: Line) -> Claim:
+    known = propose.propose(text, author=line.author, language=detect_language(text))
+    about = known[0] if len(known) == 1 else None
+    return _claim(
+        episode,
+        line,
+        text=one_line(text),
+        quote=text,
+        subject=about.subject if about else "",
+        kind=about.kind if about else "fact",
+        category=about.category if about else "other",
+        language=detect_language(text),
+        curated=True,
+    )
+
+
+def _claim(episode: Episode, line: Line, *, text: str, **fields) -> Claim:
+    return Claim(
+        space_id=episode.space_id,
+        chat_id=episode.chat_id,
+        episode=episode,
+        text=text,
+        key=said_key(text),
+        said_by=line.author[:120],
+        said_at=line.at,
+        **fields,
+    )
+
+
+def solution_of(episode: Episode, messages: Iterable[Message]):
+    """The problem and its answer, told anywhere in the episode; from people and Keno alike."""
+    text = "\n".join(message.text for message in messages if not message.flags) or episode.body
+    return None if guards.inspect(text).flags else solution(text)
+
+
+def _is_heading(line: str) -> bool:
+    bare = line.lstrip()
+    return bare.startswith("#") and not any(dash in bare for dash in ("—", "–", " - ", "--"))

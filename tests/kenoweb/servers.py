@@ -1,0 +1,119 @@
+"""Homes with embedded servers that a test may break, and the processes that use them."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from kenoweb import embedded
+from kenoweb.postgres_account import copied_programs, place, programs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+QUICK = {"fsync": "off", "shared_buffers": "16MB"}
+IS_ROOT = os.geteuid() == 0
+only_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become another account")
+
+
+class Homes:
+    """Makes homes under one folder that every account can reach."""
+
+    def __init__(self):
+        # Not tmp_path: it is closed to the account that runs Postgres for root.
+        self.folder = Path(tempfile.mkdtemp(prefix="keno-homes-"))
+        self.folder.chmod(0o755)
+        self.made = []
+        self.visitors = []
+
+    def new(self, name="home") -> Path:
+        home = self.folder / name
+        self.made.append(home)
+        return home
+
+    def visit(self, home: Path, text: str, *, account="", **kwargs) -> subprocess.Popen:
+        """A process that opens a session, adds a row, says so, and leaves when its stdin closes."""
+        if account:
+            kwargs["path"] = [reachable_wheel(self.folder / "wheel")]
+        self.visitors.append(spawn(VISITOR, home, text, account, **kwargs))
+        return self.visitors[-1]
+
+    def clear(self):
+        for visitor in self.visitors:
+            with visitor:  # closes its pipes
+                visitor.kill()
+        for home in self.made:
+            embedded.stop(home)
+            shutil.rmtree(place(home).socket_folder, ignore_errors=True)
+            shutil.rmtree(place(home).base, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def add_row(url: str, text: str) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT pg_advisory_xact_lock(1)")
+        connection.execute("CREATE TABLE IF NOT EXISTS notes (text text)")
+        connection.execute("INSERT INTO notes VALUES (%s)", [text])
+
+
+def rows(url: str) -> list[str]:
+    with psycopg.connect(url) as connection:
+        return [row[0] for row in connection.execute("SELECT text FROM notes ORDER BY text")]
+
+
+def value(url: str, query: str):
+    with psycopg.connect(url) as connection:
+        return connection.execute(query).fetchone()[0]
+
+
+def server_pid(home: Path) -> int:
+    return int((place(home).data / "postmaster.pid").read_text().split()[0])
+
+
+def become(account: str) -> None:
+    """Give up root for good. Done from inside: the interpreter itself may be closed to others."""
+    entry = pwd.getpwnam(account)
+    os.setgroups([])
+    os.setgid(entry.pw_gid)
+    os.setuid(entry.pw_uid)
+
+
+def reachable_wheel(folder: Path) -> Path:
+    """Postgres as an ordinary user would have installed it: in a place of its own."""
+    package = copied_programs(programs()).parent.parent
+    if not folder.exists():
+        shutil.copytree(package.parent, folder, symlinks=True)
+        (folder / package.name / "__init__.py").touch()
+    return folder
+
+
+def spawn(code: str, *args, env=None, path=()) -> subprocess.Popen:
+    """A Python process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, args)],
+        env=os.environ | {"PYTHONPATH": ":".join(map(str, [*path, ROOT]))} | (env or {}),
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+VISITOR = """
+import sys
+from pathlib import Path
+from kenoweb import embedded
+from tests.kenoweb.servers import QUICK, add_row, become, value
+home, text, account = sys.argv[1:]
+if account:
+    become(account)
+with embedded.session(Path(home), options=QUICK) as url:
+    add_row(url, text)
+    print(value(url, "SELECT pg_postmaster_start_time()"), flush=True)
+    sys.stdin.read()
+"""
