@@ -8,6 +8,22 @@ from django.utils.translation import gettext_lazy as _
 from memory.models.space import Space
 
 
+class EpisodeQuerySet(models.QuerySet):
+    def remembered(self) -> "EpisodeQuerySet":
+        """What recall may find: everything but the trash."""
+        return self.exclude(status="discarded")
+
+    def discarded(self) -> "EpisodeQuerySet":
+        return self.filter(status="discarded")
+
+    def in_scope(self, chat: models.Model) -> "EpisodeQuerySet":
+        """What this chat may know: its own episodes and the shared ones."""
+        return self.filter(models.Q(chat=None) | models.Q(chat=chat), space=chat.space_id)
+
+    def newest(self) -> "EpisodeQuerySet":
+        return self.order_by("-started_at", "-pk")
+
+
 @pghistory.track(exclude=["salience", "salience_reasons"])
 class Episode(models.Model):
     """Something that happened. Discarding puts it in a trash for seven days."""
@@ -49,6 +65,8 @@ class Episode(models.Model):
     sticky = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = EpisodeQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -1,3 +1,5 @@
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
 import pghistory
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -24,6 +26,14 @@ class Space(models.Model):
 
     def __str__(self):
         return self.name
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The clock of the space; UTC when its name is no longer known."""
+        try:
+            return ZoneInfo(self.timezone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return ZoneInfo("UTC")
 
     @property
     def options(self) -> options.Options:
