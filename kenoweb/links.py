@@ -71,7 +71,8 @@ def withdraw(link: OneTimeLink, *, by: str, ip: str | None = None) -> bool:
 
 
 def find(secret: str, *, kind: str) -> OneTimeLink | None:
-    links = OneTimeLink.objects.select_related("space", "user", "made_by")
+    links = OneTimeLink.objects.exclude(user__is_active=False)
+    links = links.select_related("space", "user", "made_by")
     return links.filter(kind=kind, digest=_digest(secret)).first()
 
 

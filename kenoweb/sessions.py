@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from functools import wraps
+from urllib.parse import urlsplit, urlunsplit
 
 from asgiref.sync import sync_to_async
 from django.contrib import auth
@@ -95,11 +96,11 @@ def go(request: HttpRequest, url: str) -> HttpResponse:
 
 def page(request: HttpRequest) -> str:
     """The page the person was on: where to come back to after a password."""
-    if request.htmx:
-        return safe(request, request.htmx.current_url or "") or reverse("home")
-    if request.method in {"GET", "HEAD"}:
+    if request.method in {"GET", "HEAD"} and not request.htmx:
         return request.get_full_path()
-    return safe(request, request.headers.get("Referer", "")) or reverse("home")
+    address = request.htmx.current_url or request.headers.get("Referer", "")
+    parts = urlsplit(safe(request, address))
+    return urlunsplit(("", "", parts.path, parts.query, "")) or reverse("home")
 
 
 def safe(request: HttpRequest, url: str) -> str:
