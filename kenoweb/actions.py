@@ -1,6 +1,7 @@
 """How a view answers after it changed something."""
 
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -22,6 +23,12 @@ def answer(
     if changed and status < 400:
         response["HX-Trigger"] = changed
     return response
+
+
+def show_form(request: HttpRequest, template: str, form: Form, **context) -> HttpResponse:
+    """The page with its form; 422 when what was sent did not fit."""
+    status = 422 if form.errors else 200
+    return render(request, template, {"form": form, **context}, status=status)
 
 
 def say(request: HttpRequest, text: str, *, undo: str = "") -> None:

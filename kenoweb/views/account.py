@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kenoweb import accounts, sessions
 from kenoweb.access import memberships, public, signed_in
-from kenoweb.actions import say
+from kenoweb.actions import say, show_form
 from kenoweb.address import client_ip
 from kenoweb.forms import PasswordForm, SignInForm, SudoForm
 from kenoweb.throttle import TooManyTries
@@ -36,7 +36,7 @@ def sign_in(request):
             sessions.begin(request, user, keep=form.cleaned_data["keep"], sudo=True)
             audit.record("account.signed_in", actor=person(user), thing=user, ip=client_ip(request))
             return greet(redirect(there), user)
-    return render(request, "account/sign_in.html", {"form": form})
+    return show_form(request, "account/sign_in.html", form)
 
 
 @signed_in
@@ -75,7 +75,7 @@ def password(request):
         sessions.begin(request, user, keep=request.session.get("keep", False), sudo=True)
         say(request, _("Changed the password. Other devices are signed out."))
         return redirect("account:index")
-    return render(request, "account/password.html", {"form": form})
+    return show_form(request, "account/password.html", form)
 
 
 @signed_in
@@ -89,7 +89,7 @@ def sudo(request):
     ):
         sessions.confirm(request)
         return redirect(there)
-    return render(request, "account/sudo.html", {"form": form, "next": there})
+    return show_form(request, "account/sudo.html", form)
 
 
 def greet(response, user):

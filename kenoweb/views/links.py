@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from kenoweb import accounts, links, sessions, zones
 from kenoweb.access import memberships, public
+from kenoweb.actions import show_form
 from kenoweb.address import client_ip
 from kenoweb.forms import NewAccountForm, OwnerForm
 from kenoweb.models import OneTimeLink
@@ -54,7 +55,7 @@ def setup(request, link):
     if form.is_valid() and (user := _account(request, form, accounts.create_owner, link)):
         sessions.begin(request, user, sudo=True)
         return greet(redirect("home"), user)
-    return render(request, "links/setup.html", {"form": form})
+    return show_form(request, "links/setup.html", form)
 
 
 @opens(Kind.SIGN_IN)
@@ -74,7 +75,7 @@ def join(request, link):
     if form.is_valid() and (user := _account(request, form, accounts.create_member, link)):
         sessions.begin(request, user, sudo=True)
         return greet(redirect("overview:index", link.space.slug), user)
-    return render(request, "links/join.html", {"link": link, "form": form})
+    return show_form(request, "links/join.html", form, link=link)
 
 
 def _join_as_me(request, link):

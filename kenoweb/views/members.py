@@ -1,11 +1,11 @@
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb import links
 from kenoweb.access import in_space, thing_for, things
-from kenoweb.actions import answer, say, warn
+from kenoweb.actions import answer, say, show_form, warn
 from kenoweb.address import client_ip
 from kenoweb.forms import InviteForm, RoleForm
 from kenoweb.models import OneTimeLink
@@ -28,7 +28,7 @@ def index(request, space):
 def invite(request, space):
     form = InviteForm(request.POST)
     if not form.is_valid():
-        return _page(request, space, form=form, status=422)
+        return _page(request, space, form=form)
     path = links.invite(space, by=request.user, ip=client_ip(request), **form.cleaned_data)
     # No redirect: the link exists in this one answer and nowhere else.
     return _page(request, space, form=InviteForm(), link=request.build_absolute_uri(path))
@@ -95,12 +95,11 @@ def _attempt(request, verb, thing, *, said, undoable=True, **changes):
     return True
 
 
-def _page(request, space, *, form, link="", status=200):
+def _page(request, space, *, form, link=""):
     context = {
         "members": things(space, Member).select_related("user").order_by("user__username"),
         "waiting": links.waiting(space) if request.member.may("owner") else [],
         "roles": ROLES,
-        "form": form,
         "link": link,
     }
-    return render(request, "members/index.html", context, status=status)
+    return show_form(request, "members/index.html", form, **context)

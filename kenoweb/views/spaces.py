@@ -6,7 +6,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kenoweb import zones
 from kenoweb.access import in_space, memberships, signed_in
-from kenoweb.actions import say
+from kenoweb.actions import say, show_form
 from kenoweb.address import client_ip
 from kenoweb.forms import SpaceForm
 from memory import spaces
@@ -32,7 +32,7 @@ def new(request):
         space = spaces.create(owner=request.user, ip=client_ip(request), **form.cleaned_data)
         say(request, _("Made the space “%(name)s”.") % {"name": space.name})
         return redirect("overview:index", space.slug)
-    return render(request, "spaces/new.html", {"form": form})
+    return show_form(request, "spaces/new.html", form)
 
 
 @in_space(role="owner")
@@ -45,7 +45,7 @@ def edit(request, space):
         spaces.revise(space, by=person(request.user), ip=ip, **form.cleaned_data)
         say(request, _("Saved."))
         return redirect("spaces:edit", space.slug)
-    return render(request, "spaces/edit.html", {"form": form})
+    return show_form(request, "spaces/edit.html", form)
 
 
 def _may_create(request):

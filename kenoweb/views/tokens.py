@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb.access import in_space, thing_for, things
-from kenoweb.actions import say
+from kenoweb.actions import say, show_form
 from kenoweb.address import client_ip
 from kenoweb.forms import TokenForm
 from kenoweb.sessions import sudo
@@ -26,7 +26,7 @@ def index(request, space):
 def new(request, space):
     form = TokenForm(request.POST or None)
     if not form.is_valid():
-        return render(request, "tokens/new.html", {"form": form})
+        return show_form(request, "tokens/new.html", form)
     name, scopes = form.cleaned_data["name"], form.cleaned_data["scopes"]
     token, key = tokens.create(
         space,

@@ -102,5 +102,5 @@ def test_of_two_who_race_for_one_name_one_gets_it_and_the_other_a_sentence():
             connection.close()
 
     with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(attempt, range(4))) == [200, 200, 200, 302]
+        assert sorted(pool.map(attempt, range(4))) == [302, 422, 422, 422]
     assert len(links.waiting(owner.space)) == 3

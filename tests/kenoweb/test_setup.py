@@ -92,7 +92,7 @@ def test_a_made_up_link_is_not_found(client, token):
 def test_a_mistake_uses_nothing_up(client, wrong):
     there = path()
     answer = client.post(there, FORM | wrong)
-    assert answer.status_code == 200
+    assert answer.status_code == 422
     assert answer.context["form"].errors
     assert not User.objects.exists()
     assert client.post(there, FORM).status_code == 302

@@ -31,7 +31,7 @@ def test_the_right_password_opens(client, ana):
 
 def test_a_wrong_password_says_no_more_than_an_unknown_name(client, ana):
     wrong, unknown = give(client, password="no"), give(client, name="bo")
-    assert wrong.status_code == unknown.status_code == 200
+    assert wrong.status_code == unknown.status_code == 422
     assert said(wrong) == said(unknown) == "That name and password do not match."
     assert "_auth_user_id" not in client.session
 
@@ -120,7 +120,7 @@ def test_both_outcomes_are_in_the_book(client, ana):
 
 @pytest.mark.parametrize("name", ["\x00", "a" * 5000, "' OR 1=1 --", "", "💥"])
 def test_odd_names_are_refused_in_words(client, name):
-    assert give(client, name=name).status_code == 200
+    assert give(client, name=name).status_code == 422
 
 
 def test_somebody_signed_in_is_sent_on():

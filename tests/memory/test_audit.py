@@ -38,7 +38,7 @@ def test_the_database_refuses_to_change_a_line(sql):
     with (
         pytest.raises(Error, match="append_only"),
         transaction.atomic(),
-        connection.cursor() as cur,
+        connection.cursor() as db,
     ):
-        cur.execute(sql)
+        db.execute(sql)
     assert AuditEntry.objects.get().actor == "y"
