@@ -4,7 +4,11 @@ from django.contrib import messages
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+
+from memory.history import Done
+from memory.models import Space
 
 
 def answer(
@@ -34,6 +38,11 @@ def show_form(request: HttpRequest, template: str, form: Form, **context) -> Htt
 def say(request: HttpRequest, text: str, *, undo: str = "") -> None:
     """One toast in the past tense; `undo` is the address that takes it back."""
     messages.success(request, text, extra_tags=undo)
+
+
+def undo_url(space: Space, done: Done) -> str:
+    """What takes back what a writer of memory did; nothing when it changed nothing."""
+    return reverse("history:undo", args=[space.slug, done.change_id]) if done else ""
 
 
 def warn(request: HttpRequest, text: str) -> None:

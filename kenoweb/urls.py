@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from kenoweb.views import (
     account,
+    history,
     home,
     links,
     look,
@@ -52,6 +53,7 @@ space_urls = (
     "spaces",
 )
 overview_urls = ([path("", overview.index, name="index")], "overview")
+history_urls = ([path("undo/<uuid:change>/", history.undo, name="undo")], "history")
 search_urls = ([path("", search.index, name="index")], "search")
 member_urls = (
     [
@@ -77,6 +79,7 @@ token_urls = (
 # The pages of one space, a list per noun: /s/<space>/<noun>/…
 in_space_urls = [
     path("", include(overview_urls)),
+    path("", include(history_urls)),
     path("search/", include(search_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),

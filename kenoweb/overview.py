@@ -1,0 +1,245 @@
+"""The first page answers: is it well, what waits, what did it learn, what did it cost.
+
+Parts whose tables do not exist yet answer nothing, and the page leaves them out.
+"""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from statistics import median
+
+from django.apps import apps
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kenoweb import trends
+from kenoweb.access import things
+from kenoweb.shell import address
+from kenoweb.templatetags.keno import money, number, since
+from memory.models import Fact, Message, Notice, Space
+
+DAYS = 14
+BEGINNINGS = ("chats", "facts", "transfer", "members")
+HOUR = dt.timedelta(hours=1)
+# A worker says that it lives every ten seconds.
+SILENT = dt.timedelta(minutes=2)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of the strip, with what it is measured against and its last two weeks."""
+
+    label: str
+    value: str
+    note: str = ""
+    url: str = ""
+    bars: list[tuple[str, float]] = field(default_factory=list)
+    line: list[float] = field(default_factory=list)
+    steps: range = range(0)
+    chart_label: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One word of the health line."""
+
+    name: str
+    value: str
+    note: str = ""
+    bad: bool = False
+
+
+@dataclass(frozen=True)
+class Learned:
+    fact: Fact
+    change: str = ""
+
+
+def build(space: Space, *, now: dt.datetime) -> dict:
+    """Everything the page shows."""
+    today = timezone.localdate(now)
+    signs = health(space, now=now)
+    return {
+        "now": now,
+        "place": space.timezone.rpartition("/")[2].replace("_", " "),
+        "signs": signs,
+        "well": not any(sign.bad for sign in signs),
+        "figures": figures(space, now=now, today=today),
+        "waiting": waiting(space),
+        "learned": learned(space, now=now),
+        "night": last_night(space),
+        "growth": trends.growth(space, today=today),
+        "activity": trends.activity(space, today=today),
+        "begin": {noun: address(f"{noun}:index", space) for noun in BEGINNINGS},
+    }
+
+
+def figures(space: Space, *, now: dt.datetime, today: dt.date) -> list[Figure]:
+    made = [to_decide(space, now=now), learning(space, now=now, today=today)]
+    made += [talking(space, today=today), spending(space, today=today)]
+    return [figure for figure in made if figure]
+
+
+def to_decide(space: Space, *, now: dt.datetime) -> Figure:
+    rows = _pending(space)
+    found = rows.aggregate(n=Count("pk"), oldest=Min("created_at")) if rows is not None else {}
+    count, oldest = found.get("n", 0), found.get("oldest")
+    note = _("nothing waits")
+    if oldest:
+        note = _("oldest %(age)s") % {"age": since(oldest, now=now, long=True)}
+    return Figure(
+        _("To decide"),
+        number(count),
+        note,
+        address("proposals:index", space),
+        steps=range(min(count, 12)),
+    )
+
+
+def learning(space: Space, *, now: dt.datetime, today: dt.date) -> Figure:
+    rows = things(space, Fact).exclude(status=Fact.Status.QUARANTINED)
+    fresh = rows.filter(created_at__gt=now - 24 * HOUR).aggregate(
+        n=Count("pk"), at_night=Count("pk", filter=Q(source=Fact.Source.NIGHT))
+    )
+    bars = trends.series(
+        trends.per_day(rows, "created_at", end=today, days=DAYS), end=today, days=DAYS
+    )
+    url = address("facts:index", space)
+    return Figure(
+        _("Learned in 24 hours"),
+        number(fresh["n"]),
+        _("%(n)s at night") % {"n": number(fresh["at_night"])} if fresh["at_night"] else "",
+        f"{url}?since=24h" if url else "",
+        bars=bars if any(value for _day, value in bars) else [],
+        chart_label=_("Facts learned a day, two weeks"),
+    )
+
+
+def talking(space: Space, *, today: dt.date) -> Figure:
+    counts = trends.per_day(things(space, Message), "sent_at", end=today, days=DAYS)
+    values = [value for _day, value in trends.series(counts, end=today, days=DAYS)]
+    usual = median(values[:-1])
+    return Figure(
+        _("Messages today"),
+        number(values[-1]),
+        _("%(n)s is usual") % {"n": number(usual)} if any(values[:-1]) else "",
+        address("chats:index", space),
+        line=values if any(values) else [],
+        chart_label=_("Messages a day, two weeks"),
+    )
+
+
+def spending(space: Space, *, today: dt.date) -> Figure | None:
+    model = _model("memory.LlmCall")
+    if model is None:
+        return None
+    calls = things(space, model)
+    month = calls.filter(at__gte=trends.day_start(today.replace(day=1)))
+    spent = month.aggregate(sum=Sum("cost", default=0), n=Count("pk"))
+    days = trends.per_day(calls, "at", end=today, days=DAYS, total="cost")
+    bars = [(day, float(value)) for day, value in trends.series(days, end=today, days=DAYS)]
+    calls_said = ngettext("%(n)s call", "%(n)s calls", spent["n"]) % {"n": number(spent["n"])}
+    return Figure(
+        _("Cost this month"),
+        money(float(spent["sum"])),
+        calls_said if spent["n"] else _("no model was called"),
+        address("costs:index", space),
+        bars=bars if any(value for _day, value in bars) else [],
+        chart_label=_("Dollars a day, two weeks"),
+        wide=True,
+    )
+
+
+def waiting(space: Space, *, most: int = 4) -> list:
+    """The first of the queue, the oldest at the top."""
+    rows = _pending(space)
+    return list(rows.order_by("created_at", "pk")[:most]) if rows is not None else []
+
+
+def learned(space: Space, *, now: dt.datetime, most: int = 5) -> list[Learned]:
+    """The newest beliefs with the change that made each, so that it can be taken back."""
+    facts = (
+        things(space, Fact)
+        .filter(created_at__gt=now - 24 * HOUR)
+        .exclude(status=Fact.Status.QUARANTINED)
+        .select_related("chat")
+        .order_by("-created_at", "-pk")[:most]
+    )
+    changes = _first_changes([fact.pk for fact in facts])
+    return [Learned(fact, changes.get(fact.pk, "")) for fact in facts]
+
+
+def _first_changes(pks: list[int]) -> dict[int, str]:
+    events = apps.get_model("memory", "FactEvent").objects.filter(pgh_obj_id__in=pks)
+    firsts = events.order_by("pgh_obj_id", "pgh_id").distinct("pgh_obj_id")
+    return {
+        pk: str(context)
+        for pk, context in firsts.values_list("pgh_obj_id", "pgh_context_id")
+        if context
+    }
+
+
+def last_night(space: Space) -> dict | None:
+    """The latest night with its phases as (name, seconds)."""
+    model = _model("sleep.Night")
+    night = things(space, model).order_by("-local_date").first() if model else None
+    if night is None:
+        return None
+    phases = list(night.phases.filter(run=night.run))
+    parts = [(phase.phase, max(0.05, phase.seconds)) for phase in phases]
+    return {
+        "night": night,
+        "parts": parts,
+        "seconds": sum(seconds for _name, seconds in parts),
+        "changes": night.changes.count(),
+        "proposed": night.proposals.count(),
+        "url": address("nights:detail", space, pk=night.pk) or address("nights:index", space),
+    }
+
+
+def health(space: Space, *, now: dt.datetime) -> list[Sign]:
+    """What a person looks at first. Only what can be measured is said."""
+    signs = [_notices(space), *_workers(now=now), _last_message(space, now=now)]
+    return [sign for sign in signs if sign]
+
+
+def _notices(space: Space) -> Sign | None:
+    loud = [Notice.Level.WARNING, Notice.Level.ERROR]
+    count = things(space, Notice).filter(seen_at=None, level__in=loud).count()
+    return Sign(_("Notices"), number(count), bad=True) if count else None
+
+
+def _workers(*, now: dt.datetime) -> list[Sign]:
+    workers, jobs = (
+        _model("procrastinate.ProcrastinateWorker"),
+        _model("procrastinate.ProcrastinateJob"),
+    )
+    if workers is None or jobs is None:
+        return []
+    seen = workers.objects.aggregate(at=Max("last_heartbeat"))["at"]
+    todo = jobs.objects.filter(status="todo", scheduled_at=None).count()
+    asleep = seen is None or now - seen > SILENT
+    seen_said = _("seen %(age)s") % {"age": since(seen, now=now, long=True)} if seen else ""
+    return [
+        Sign(_("Worker"), seen_said or _("not running"), bad=asleep),
+        Sign(_("Queue"), number(todo) if todo else _("empty")),
+    ]
+
+
+def _last_message(space: Space, *, now: dt.datetime) -> Sign | None:
+    last = things(space, Message).aggregate(at=Max("sent_at"))["at"]
+    return Sign(_("Last message"), since(last, now=now, long=True)) if last else None
+
+
+def _pending(space: Space) -> QuerySet | None:
+    model = _model("sleep.Proposal")
+    return things(space, model).filter(status="pending") if model else None
+
+
+def _model(label: str):
+    try:
+        return apps.get_model(label)
+    except LookupError:
+        return None

@@ -1,0 +1,31 @@
+"""Taking a change back: one address for every toast and every line with Undo."""
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from kenoweb.access import in_space
+from kenoweb.actions import next_url, say, warn
+from memory import history
+from memory.actors import person
+
+
+@in_space(role="curator")
+@require_POST
+def undo(request, space, change):
+    steps = history.changes_in(change)
+    # A change belongs to the space of its rows; one row of another space and it is not ours.
+    if not steps or any(step.after["space_id"] != space.pk for step in steps):
+        raise Http404
+    try:
+        with history.change(by=person(request.user), why="undo", undoes_context=str(change)) as now:
+            history.undo_context(change, by=person(request.user))
+        say(request, _("Taken back."), undo=reverse("history:undo", args=[space.slug, now.id]))
+    except history.Conflict as conflict:
+        warn(request, str(conflict))
+    if request.htmx:
+        # The toast that asked goes; lists that show the row listen and fetch themselves.
+        return HttpResponse(headers={"HX-Trigger": "memory-changed"})
+    return redirect(next_url(request) or reverse("overview:index", args=[space.slug]))
