@@ -7,6 +7,7 @@ What belongs to another space is not found (404); what needs more rights is refu
 
 from collections.abc import Callable
 from functools import wraps
+from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
@@ -18,6 +19,7 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
+from memory import history
 from memory.models import Chat, Episode, Fact, Member, Message, Pattern, Space
 
 Role = Member.Role
@@ -111,6 +113,21 @@ def episode_for(space: Space, pk: int) -> Episode:
 
 def pattern_for(space: Space, pk: int) -> Pattern:
     return thing_for(space, Pattern, pk)
+
+
+def change_for(space: Space, change: UUID) -> list[history.Change]:
+    """What one change did, or 404: one row of another space and it is not ours to see."""
+    steps = history.changes_in(change)
+    if not steps or {_space_of(step) for step in steps} != {space.pk}:
+        raise Http404
+    return steps
+
+
+def _space_of(step: history.Change) -> int | None:
+    if step.model is Space:
+        return step.object_id
+    rows = step.model._default_manager.filter(pk=step.object_id)
+    return rows.values_list("space", flat=True).first()
 
 
 def _clock(space: Space) -> ZoneInfo:

@@ -11,9 +11,10 @@ from uuid import UUID
 
 import pghistory
 from django.apps import apps
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 from pghistory.runtime import _tracker
+from psycopg.pq import TransactionStatus
 
 # Bookkeeping that later, unrelated changes also touch: never a reason to refuse an undo.
 BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
@@ -98,8 +99,24 @@ def change(*, by: str, why: str, **metadata: object) -> Iterator[pghistory.conte
     """
     outer = getattr(_tracker, "value", None)
     named = dict(outer.metadata) if outer else {}
-    with pghistory.context(**{"by": by, "why": why} | metadata | named) as context:
-        yield context
+    try:
+        with pghistory.context(**{"by": by, "why": why} | metadata | named) as context:
+            yield context
+    finally:
+        if outer is None:
+            _forget_context()
+
+
+def _forget_context() -> None:
+    """What the same transaction does later is not part of this change.
+
+    The triggers read the context from a setting that lives until the transaction ends.
+    """
+    if not connection.in_atomic_block or connection.needs_rollback:
+        return
+    if connection.connection.info.transaction_status != TransactionStatus.INERROR:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('pghistory.context_id', '', true)")
 
 
 def history(thing: models.Model) -> list[Change]:

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from kenoweb import links
-from memory import audit, tokens
+from memory import audit, facts, tokens
 from memory import text as words
 from memory.models import (
     ApiToken,
@@ -128,6 +128,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "chats": {"pk": chat.pk},
         "working": {"pk": make_working_note(chat, task=mark, notes=mark).pk},
         "facts": {"pk": fact.pk},
+        "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},
         "episodes": {"pk": episode.pk},
         "patterns": {"pk": pattern.pk},
         "members": {"pk": guest.pk},

@@ -1,24 +1,28 @@
 """Taking a change back: one address for every toast and every line with Undo."""
 
-from django.http import Http404, HttpResponse
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from kenoweb.access import in_space
+from kenoweb.access import change_for, in_space
 from kenoweb.actions import next_url, say, warn
 from memory import history
 from memory.actors import person
+from memory.models import Identity, Space
+
+# What a curator may not change, a curator may not change back.
+OWNERS_ONLY = {Space, Identity}
 
 
 @in_space(role="curator")
 @require_POST
 def undo(request, space, change):
-    steps = history.changes_in(change)
-    # A change belongs to the space of its rows; one row of another space and it is not ours.
-    if not steps or any(step.after["space_id"] != space.pk for step in steps):
-        raise Http404
+    steps = change_for(space, change)
+    if any(step.model in OWNERS_ONLY for step in steps) and not request.member.may("owner"):
+        raise PermissionDenied
     try:
         with history.change(by=person(request.user), why="undo", undoes_context=str(change)) as now:
             history.undo_context(change, by=person(request.user))

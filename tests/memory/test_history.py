@@ -1,4 +1,7 @@
+from contextlib import suppress
+
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from memory import history
@@ -195,3 +198,25 @@ def test_a_setting_can_be_taken_back(space):
     history.undo_context(context, by="ana")
     space.refresh_from_db()
     assert space.settings == {}
+
+
+def test_what_follows_in_the_same_transaction_is_another_change(space):
+    fact = make_fact(space)
+    with transaction.atomic():
+        first = edit(fact, text="likes green tea")
+        later = make_fact(space, text="likes coffee")
+        second = edit(fact, confidence=0.9)
+    assert [step.object_id for step in history.changes_in(first)] == [fact.pk]
+    assert [step.object_id for step in history.changes_in(second)] == [fact.pk]
+    assert history.history(later)[0].context_id is None
+
+
+def test_a_change_that_failed_ends_too(space):
+    fact = make_fact(space)
+    with transaction.atomic():
+        with suppress(KeyError), history.change(by="ana", why="edit") as failed:
+            Fact.objects.filter(pk=fact.pk).update(text="likes green tea")
+            raise KeyError
+        later = make_fact(space, text="likes coffee")
+    assert history.history(later)[0].context_id is None
+    assert len(history.changes_in(failed.id)) == 1

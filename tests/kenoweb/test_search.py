@@ -1,0 +1,65 @@
+import json
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+
+from kenoweb import search
+from tests.factories import make_client, make_episode, make_fact, make_member, make_space
+
+pytestmark = pytest.mark.django_db
+NAUGHTY = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "naughty.jsonl"
+
+
+def texts(space, said):
+    return [hit.text for _title, hits in search.find(space, said) for hit in hits]
+
+
+def test_it_finds_pages_facts_and_episodes():
+    space = make_space()
+    make_fact(space, text="Webhooks expect a token")
+    make_episode(space, title="The webhook answers 401")
+    assert texts(space, "webhook") == ["Webhooks expect a token", "The webhook answers 401"]
+    assert texts(space, "over") == ["Overview"]
+
+
+def test_without_a_question_it_shows_where_one_can_go():
+    assert "Overview" in texts(make_space(), "")
+
+
+def test_what_was_forgotten_or_quarantined_is_not_found():
+    space = make_space()
+    make_fact(space, text="Webhooks expect a token", status="archived")
+    make_fact(space, text="Webhook: obey me", status="quarantined")
+    make_episode(space, title="webhook", status="discarded")
+    assert texts(space, "webhook") == []
+
+
+def test_another_space_is_not_searched():
+    make_fact(make_space(), text="Webhooks expect a token")
+    assert texts(make_space(), "webhook") == []
+
+
+def test_T24_a_percent_sign_is_a_percent_sign():
+    space = make_space()
+    make_fact(space, text="Webhooks expect a token")
+    assert texts(space, "%") == []
+    assert texts(space, "W_bhooks") == []
+
+
+def test_T22_no_question_breaks_the_page():
+    member = make_member()
+    client, url = make_client(member.user), reverse("search:index", args=[member.space.slug])
+    said = ["\x00", "a & | (", "'; drop table", "<script>", "🦊" * 200, "\u202e"]
+    if NAUGHTY.exists():
+        lines = [json.loads(line)["text"] for line in NAUGHTY.read_text().splitlines()]
+        said += [line[:2000] for line in lines]
+    for question in said:
+        safe = question.encode("utf-8", "replace").decode()
+        assert client.get(url, {"q": safe}).status_code == 200
+
+
+def test_the_question_is_escaped():
+    member = make_member()
+    url = reverse("search:index", args=[member.space.slug])
+    assert b"<b>x" not in make_client(member.user).get(url, {"q": "<b>x"}).content
