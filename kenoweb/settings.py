@@ -25,8 +25,10 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "pgtrigger",
     "pghistory",
+    "procrastinate.contrib.django",
     "django_htmx",
     "memory",
+    "bot",
     "kenoweb",
 ]
 MIDDLEWARE = [

@@ -13,7 +13,17 @@ TEST_HOME = Path(os.environ["KENO_TEST_HOME"])
 os.environ["KENO_HOME"] = str(TEST_HOME / "home")
 os.environ["KENO_POSTGRES_DIR"] = str(TEST_HOME / "pg")
 os.environ["KENO_SECRET_KEY"] = "for tests only, never a secret " * 2
-for name in ("KENO_DEBUG", "KENO_HOSTS", "KENO_TRUSTED_ORIGINS"):
+for name in (
+    "KENO_DEBUG",
+    "KENO_HOSTS",
+    "KENO_TRUSTED_ORIGINS",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "PROVIDER",
+    "MODEL",
+):
     os.environ.pop(name, None)
 
 from kenoweb.settings import *  # noqa: E402, F403

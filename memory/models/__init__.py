@@ -8,6 +8,7 @@ from memory.models.notice import Notice
 from memory.models.pattern import Pattern
 from memory.models.ruling import Ruling
 from memory.models.space import ApiToken, Member, Space
+from memory.models.work import DeadLetter, Heartbeat, OutboxItem
 from memory.models.working import WorkingNote
 
 __all__ = [
@@ -15,13 +16,16 @@ __all__ = [
     "AuditEntry",
     "Breaker",
     "Chat",
+    "DeadLetter",
     "Episode",
     "Fact",
+    "Heartbeat",
     "Identity",
     "LlmCall",
     "Member",
     "Message",
     "Notice",
+    "OutboxItem",
     "Pattern",
     "Preference",
     "Rule",

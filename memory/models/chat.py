@@ -71,6 +71,8 @@ class Message(models.Model):
     trace = models.CharField(max_length=8, choices=Trace.choices, default=Trace.TEXT)
     flags = models.JSONField(default=list, blank=True)
     sent_at = models.DateTimeField(default=timezone.now)
+    # By our own clock: a channel may hand us hours of messages at once.
+    received_at = models.DateTimeField(default=timezone.now)
     handled_at = models.DateTimeField(null=True, blank=True)
     ingested_at = models.DateTimeField(null=True, blank=True)
     # What was taken from it and what was skipped, and why: [{"outcome": "new", "fact": 3}, …].

@@ -1,0 +1,48 @@
+"""What a channel is. To add one, copy the smallest neighbour and name it in channels/__init__."""
+
+import asyncio
+from dataclasses import dataclass
+
+from memory.models import Chat, Space
+
+
+class SendFailed(Exception):
+    """The channel could not deliver. `permanent` means that trying again is useless."""
+
+    def __init__(self, message: str, *, permanent: bool = False, retry_after: float | None = None):
+        super().__init__(message)
+        self.permanent = permanent
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """One thing to send. `key` is the same each time it is sent: whoever can, drops doubles."""
+
+    chat: Chat
+    text: str
+    key: str
+    reply_to: str = ""
+    kind: str = "reply"
+
+
+class Channel:
+    """A way in and out. The defaults suit a channel that only sends."""
+
+    name = ""
+    # False when the database row itself is the delivery, as for the dashboard's chat page.
+    delivers = True
+
+    async def run(self, space: Space, stop: asyncio.Event) -> None:
+        """Receive until told to stop. Hand each message to `memory.inbox.take`."""
+        await stop.wait()
+
+    async def send(self, outgoing: Outgoing) -> str:
+        """Deliver; the answer is the message's id over there, or "". Raises SendFailed."""
+        raise NotImplementedError
+
+    async def typing(self, chat: Chat) -> None:
+        """Show that an answer is being written, where that can be shown."""
+
+    async def draft(self, chat: Chat, text: str) -> None:
+        """Show the answer so far, where that can be shown."""

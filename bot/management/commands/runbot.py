@@ -1,0 +1,29 @@
+"""Talk to people: runs the channels and the job worker until stopped."""
+
+import asyncio
+
+from django.core.management.base import BaseCommand
+
+from bot import channels, worker
+from memory.models import Space
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser):
+        parser.add_argument("--once", action="store_true", help="do what is due now, then stop")
+        parser.add_argument("--console", action="store_true", help="talk in this terminal")
+        parser.add_argument("--space", default="", help="slug of the space new chats belong to")
+        parser.add_argument("--jobs", type=int, default=4, help="jobs at the same time")
+
+    def handle(self, *, once, console, space, jobs, **_options):
+        if console:
+            channels.use(channels.console())
+        spaces = Space.objects.order_by("pk")
+        chosen = spaces.filter(slug=space).first() if space else spaces.first()
+        if space and chosen is None:
+            self.stderr.write(f"There is no space called {space}.")
+            return
+        opened = [] if once else channels.open_channels()
+        asyncio.run(worker.run(chosen, channels=opened, concurrency=jobs, once=once))

@@ -1,0 +1,114 @@
+"""A turn: what was said, thought about and answered. Exactly once in effect, whatever dies when.
+
+The language model is asked outside any transaction. Everything that follows from its answer is
+one transaction, guarded by the messages still being unanswered: a job that ran before, twice or
+after a rescue finds them answered and changes nothing.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import translation
+
+from bot import apology, batching, commands, outbox, replies
+from memory import chats, inbox, jobs, logs
+from memory.llm.errors import ProviderError
+from memory.models import Chat, Message, OutboxItem
+
+log = logging.getLogger(__name__)
+
+
+def answer(message_id: int, *, now: datetime) -> None:
+    """Answer the message, with whatever else waits in its chat; or leave it to a later job."""
+    message = Message.objects.select_related("chat__space").filter(pk=message_id).first()
+    if message is None or message.handled_at:
+        return
+    asked_by_command = inbox.is_command(message.text)
+    for group in _groups(message, now=now):
+        with logs.trace(f"m{group[-1].pk}"), translation.override(language(message.chat, group)):
+            if inbox.is_command(group[0].text):
+                _obey(message.chat, group[0], now=now)
+                continue
+            try:
+                _talk(message.chat, group, now=now)
+            except ProviderError:
+                # The command still works; the words before it have jobs of their own.
+                if not asked_by_command:
+                    raise
+
+
+def language(chat: Chat, group: Sequence[Message]) -> str:
+    """The language of the last message that has one, else of the chat, else of the space."""
+    spoken = [message.language for message in group if message.language]
+    return (spoken and spoken[-1]) or chat.language or chat.space.language
+
+
+def _groups(message: Message, *, now: datetime) -> list[list[Message]]:
+    waiting = {found.pk: found for found in inbox.waiting(message.chat_id)}
+    for found in waiting.values():
+        found.chat, found.space = message.chat, message.chat.space
+    options = message.chat.space.options
+    rows = [
+        batching.Waiting(found.pk, found.received_at, inbox.is_command(found.text))
+        for found in waiting.values()
+    ]
+    found = batching.groups(
+        rows, asked=message.pk, size=options.batch_size, longest=options.batch_wait, now=now
+    )
+    return [[waiting[row.pk] for row in group] for group in found]
+
+
+@transaction.atomic
+def _obey(chat: Chat, message: Message, *, now: datetime) -> None:
+    if not _claim([message]):
+        return
+    said = commands.run(message, now=now)
+    _say(chat, [message], said, kind=OutboxItem.Kind.COMMAND, now=now)
+
+
+def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:
+    try:
+        thought = replies.think(chat, group, now=now)
+    except ProviderError as error:
+        apology.say_sorry(chat, group, error, now=now)
+        raise
+    with transaction.atomic():
+        if not _claim(group):
+            log.info("answered by another worker")
+            return
+        learned = replies.apply_tags(chat, group, thought, now=now)
+        reply = _say(chat, group, replies.spoken(thought, learned), now=now)
+        replies.keep_receipt(thought, reply)
+        jobs.enqueue(
+            "memory.ingest",
+            message_ids=[message.pk for message in group],
+            reply_id=reply.pk,
+            space_id=chat.space_id,
+        )
+
+
+def _claim(group: Sequence[Message]) -> bool:
+    """Whether all of them are still unanswered; nobody else can answer them until we commit."""
+    pks = [message.pk for message in group]
+    free = Message.objects.select_for_update().filter(pk__in=pks, handled_at=None)
+    return len(list(free.order_by("pk"))) == len(pks)
+
+
+def _say(
+    chat: Chat,
+    group: Sequence[Message],
+    text: str,
+    *,
+    kind: str = OutboxItem.Kind.REPLY,
+    now: datetime,
+) -> Message:
+    last = group[-1]
+    reply = chats.reply(chat, text=text, to=last, now=now)
+    outbox.put(chat, text=reply.text, key=f"reply-{last.pk}", kind=kind, message=reply, now=now)
+    for message in group:
+        message.handled_at = now
+        message.flags = [flag for flag in message.flags if flag != apology.UNANSWERED]
+    Message.objects.bulk_update(group, ["handled_at", "flags"])
+    return reply

@@ -1,0 +1,91 @@
+"""How a message comes in: its row and the job that answers it, in one transaction."""
+
+import re
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory import chats, jobs
+from memory.models import Chat, Message
+
+COMMAND = re.compile(r"/[^\W\d_]")
+ANSWER = "bot.answer"
+# A command never waits for the rest of what somebody is typing, nor behind it.
+PRIORITY = {"command": 10, "full": 5, "text": 0}
+
+
+def is_command(text: str) -> bool:
+    return bool(COMMAND.match(text))
+
+
+def take(
+    chat: Chat,
+    *,
+    text: str,
+    external_id: object = "",
+    silence: float | None = None,
+    now: datetime | None = None,
+    **given: object,
+) -> Message | None:
+    """Keep the message and see that it is answered; None when it was here before.
+
+    `given` is what chats.receive takes: author, author_id, reply_to, trace, sent_at.
+    `silence` is the channel's own pause in seconds before an answer; else the space's.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        message, is_new = chats.receive(
+            chat, text=text, external_id=_foreign(external_id), now=now, received_at=now, **given
+        )
+        if not is_new:
+            return None
+        if not message.text:
+            Message.objects.filter(pk=message.pk).update(handled_at=now)
+            return message
+        answer_later(message, silence=silence, now=now)
+    return message
+
+
+def answer_later(message: Message, *, now: datetime, silence: float | None = None) -> None:
+    """Every message has its own job. The newest one's answers them all: see bot.batching."""
+    options = message.space.options
+    kind = _kind(message, size=options.batch_size)
+    at = None
+    if kind == "text":
+        at = _due(message, silence=silence, now=now)
+    jobs.enqueue(
+        ANSWER,
+        lock=f"chat-{message.chat_id}",
+        at=at,
+        priority=PRIORITY[kind],
+        message_id=message.pk,
+        space_id=message.space_id,
+    )
+
+
+def waiting(chat_id: int):
+    """What people said in the chat and nobody answered yet, oldest first."""
+    return Message.objects.filter(
+        chat_id=chat_id, role=Message.Role.USER, handled_at=None
+    ).order_by("pk")
+
+
+def _foreign(external_id: object) -> str:
+    """An outsider's id can never be the id of one of our replies."""
+    name = str(external_id)
+    return f"in-{name}" if name.startswith("reply-") else name
+
+
+def _kind(message: Message, *, size: int) -> str:
+    if is_command(message.text):
+        return "command"
+    return "full" if waiting(message.chat_id)[:size].count() >= size else "text"
+
+
+def _due(message: Message, *, silence: float | None, now: datetime) -> datetime:
+    options = message.space.options
+    pause = options.batch_silence if silence is None else silence
+    first = waiting(message.chat_id).values_list("received_at", flat=True).first() or now
+    longest = first + timedelta(seconds=options.batch_wait)
+    return min(now + timedelta(seconds=pause), max(longest, now))

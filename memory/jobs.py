@@ -1,0 +1,201 @@
+"""The job queue: how jobs are tried again, rescued from dead workers, given up and revived."""
+
+import random
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.utils import timezone
+from procrastinate import jobs as procrastinate_jobs
+from procrastinate.contrib.django import app
+from procrastinate.contrib.django.models import ProcrastinateJob
+from procrastinate.exceptions import AlreadyEnqueued
+from procrastinate.retry import BaseRetryStrategy, RetryDecision
+
+from memory.models import DeadLetter, Space
+
+# A worker that is silent for longer is dead: its jobs go to another.
+SILENT_SECONDS = 12
+# A job whose workers keep dying is the likely killer.
+DEATHS = 20
+
+
+class Backoff(BaseRetryStrategy):
+    """Wait `first` seconds, then twice as long each time, with jitter; give up after `attempts`.
+
+    An exception may carry `permanent` (give up now) and `retry_after` (seconds, its own wish).
+    """
+
+    def __init__(self, *, first: float, longest: float, attempts: int):
+        self.first, self.longest, self.attempts = first, longest, attempts
+
+    def get_retry_decision(
+        self, *, exception: BaseException, job: procrastinate_jobs.Job
+    ) -> RetryDecision | None:
+        wait = self.wait(exception, attempt=job.attempts, chance=random.random())
+        return None if wait is None else RetryDecision(retry_in={"seconds": wait})
+
+    def wait(self, exception: BaseException, *, attempt: int, chance: float) -> int | None:
+        """Whole seconds to wait after this attempt (from 0), or None to give up."""
+        if getattr(exception, "permanent", False) or attempt + 1 >= self.attempts:
+            return None
+        backoff = min(self.first * 2 ** min(attempt, 30), self.longest) * (0.75 + chance / 2)
+        return round(max(backoff, getattr(exception, "retry_after", None) or 0))
+
+
+def enqueue(
+    name: str,
+    *,
+    lock: str | None = None,
+    once: str | None = None,
+    at: datetime | None = None,
+    priority: int = 0,
+    **args: object,
+) -> int | None:
+    """Add a job by its task's name, inside the caller's transaction.
+
+    Jobs of one `lock` run one after the other. `once` names a job that need not wait twice:
+    None is returned when one with that name is already waiting.
+    """
+    task = app.configure_task(
+        name, lock=lock, queueing_lock=once, schedule_at=at, priority=priority
+    )
+    try:
+        # Its own savepoint: a refused duplicate must not break the caller's transaction.
+        with transaction.atomic():
+            return task.defer(**args)
+    except AlreadyEnqueued:
+        return None
+
+
+def rescue() -> int:
+    """Hand on the jobs of workers that died. Any number of rescuers may do so at once."""
+    silent = "w.last_heartbeat < now() - make_interval(secs => %s)"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT j.id FROM procrastinate_jobs j
+            LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
+            WHERE j.status = 'doing' AND (w.id IS NULL OR {silent})
+            ORDER BY j.id
+            """,
+            [SILENT_SECONDS],
+        )
+        stalled = [row[0] for row in cursor.fetchall()]
+    return sum(_hand_on(job_id) for job_id in stalled)
+
+
+def give_back(worker_id: int) -> int:
+    """A worker that must go now puts what it was doing back into the queue."""
+    mine = ProcrastinateJob.objects.filter(status="doing", worker_id=worker_id)
+    return sum(_hand_on(job_id) for job_id in mine.values_list("pk", flat=True))
+
+
+@transaction.atomic
+def _hand_on(job_id: int) -> bool:
+    with connection.cursor() as cursor:
+        # Guarded by the status and the skipped lock: of two rescuers one wins.
+        cursor.execute(
+            """
+            SELECT attempts, queueing_lock IS NOT NULL AND EXISTS (
+                SELECT 1 FROM procrastinate_jobs o
+                WHERE o.queueing_lock = j.queueing_lock AND o.status = 'todo')
+            FROM procrastinate_jobs j
+            WHERE id = %s AND status = 'doing' FOR UPDATE SKIP LOCKED
+            """,
+            [job_id],
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return False
+        attempts, has_twin = row
+        if attempts >= DEATHS:
+            bury(_job(job_id), error="Its workers died again and again.")
+        # A twin that waits under the same name does the work.
+        status = "failed" if attempts >= DEATHS else "aborted" if has_twin else "todo"
+        cursor.execute(
+            "UPDATE procrastinate_jobs SET status = %s::procrastinate_job_status,"
+            " worker_id = NULL, attempts = attempts + 1, scheduled_at = NULL WHERE id = %s",
+            [status, job_id],
+        )
+    return True
+
+
+def bury(job: procrastinate_jobs.Job, *, error: str) -> DeadLetter:
+    """Keep why the job was given up, where the dashboard can see it."""
+    space = Space.objects.filter(pk=job.task_kwargs.get("space_id")).first()
+    letter, _ = DeadLetter.objects.update_or_create(
+        job_id=job.id,
+        defaults={
+            "space": space,
+            "task": job.task_name,
+            "args": job.task_kwargs,
+            "error": error[:300],
+            "attempts": job.attempts + 1,
+            "at": timezone.now(),
+            "retried_at": None,
+            "retried_by": "",
+        },
+    )
+    return letter
+
+
+def dead_letters(space: Space | None = None):
+    """Jobs that were given up and not tried again since, newest first."""
+    waiting = DeadLetter.objects.filter(retried_at=None).order_by("-at", "-pk")
+    return waiting if space is None else waiting.filter(space=space)
+
+
+@transaction.atomic
+def retry(letter: DeadLetter, *, by: str, now: datetime | None = None) -> bool:
+    """Try the job again. False when somebody did so already."""
+    won = DeadLetter.objects.filter(pk=letter.pk, retried_at=None).update(
+        retried_at=now or timezone.now(), retried_by=by
+    )
+    if not won:
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE procrastinate_jobs SET status = 'todo', attempts = 0, scheduled_at = NULL"
+            " WHERE id = %s AND status = 'failed'",
+            [letter.job_id],
+        )
+        if not cursor.rowcount:
+            # Old jobs are swept away; what they were to do is still on the letter.
+            enqueue(letter.task, **letter.args)
+    letter.refresh_from_db()
+    return True
+
+
+def counts() -> dict[str, int]:
+    """How many jobs are waiting, scheduled for later, running and given up."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(*) FILTER (WHERE status = 'todo'),
+                   count(*) FILTER (WHERE status = 'todo' AND scheduled_at > now()),
+                   count(*) FILTER (WHERE status = 'doing')
+            FROM procrastinate_jobs WHERE status IN ('todo', 'doing')
+            """
+        )
+        todo, later, running = cursor.fetchone()
+    dead = dead_letters().count()
+    return {"waiting": todo - later, "later": later, "running": running, "dead": dead}
+
+
+def oldest_waiting(*, now: datetime) -> timedelta:
+    """How long the oldest job that could run has been waiting."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT min(coalesce(j.scheduled_at, e.at)) FROM procrastinate_jobs j
+            JOIN procrastinate_events e ON e.job_id = j.id AND e.type = 'deferred'
+            WHERE j.status = 'todo' AND coalesce(j.scheduled_at, e.at) <= %s
+            """,
+            [now],
+        )
+        since = cursor.fetchone()[0]
+    return now - since if since else timedelta(0)
+
+
+def _job(job_id: int) -> procrastinate_jobs.Job:
+    return ProcrastinateJob.objects.get(pk=job_id).procrastinate_job

@@ -1,0 +1,182 @@
+import pytest
+from procrastinate.contrib.django.models import ProcrastinateJob
+
+from bot import turn
+from memory import inbox
+from memory.llm.errors import ProviderError
+from memory.models import LlmCall, Message, Notice, OutboxItem
+from tests.bot.conftest import NOON, after
+from tests.factories import make_chat
+
+DOWN = ProviderError("The server is busy (status 503).")
+REFUSED = ProviderError("Anthropic refused the key (status 401).", permanent=True)
+
+
+def say(chat, text, seconds=0.0, **given):
+    return inbox.take(chat, text=text, now=after(seconds), **{"author": "Ana"} | given)
+
+
+def replies(chat):
+    said = Message.objects.filter(chat=chat, role="assistant").order_by("pk")
+    return [message.text for message in said]
+
+
+def sent(chat):
+    return list(OutboxItem.objects.filter(chat=chat).order_by("pk").values_list("text", flat=True))
+
+
+def test_a_message_gets_one_reply(chat, llm):
+    message = say(chat, "Hello")
+    turn.answer(message.pk, now=after(2))
+    assert replies(chat) == sent(chat) == ["All right."]
+    message.refresh_from_db()
+    assert message.handled_at == after(2)
+    assert Message.objects.get(role="assistant").reply_to == message
+
+
+def test_a_second_run_of_the_job_changes_nothing(chat, llm):
+    message = say(chat, "Hello")
+    for _ in range(3):
+        turn.answer(message.pk, now=after(2))
+    assert len(llm.asked) == len(sent(chat)) == 1
+
+
+def test_messages_in_quick_succession_are_one_turn(chat, llm):
+    first, second = say(chat, "I am"), say(chat, "Ana", 1)
+    turn.answer(first.pk, now=after(2))
+    assert replies(chat) == []
+    turn.answer(second.pk, now=after(3))
+    assert llm.asked[0].messages[-1]["content"].endswith("I am\nAna")
+    assert len(replies(chat)) == 1
+    assert not Message.objects.filter(role="user", handled_at=None).exists()
+
+
+def test_a_worker_that_was_too_slow_changes_nothing(chat, llm, monkeypatch):
+    """R-01: rescued from a worker that was only paused, the job ran twice at the same time."""
+    message = say(chat, "Hello")
+    ask = llm.ask
+
+    def meanwhile(request):
+        llm.ask = ask
+        turn.answer(message.pk, now=after(3))
+        return ask(request)
+
+    llm.ask = meanwhile
+    turn.answer(message.pk, now=after(2))
+    assert len(llm.asked) == 2
+    assert len(replies(chat)) == len(sent(chat)) == 1
+
+
+def test_a_crash_while_committing_leaves_nothing_half_done(chat, llm, monkeypatch):
+    message = say(chat, "Hello")
+    with monkeypatch.context() as crash:
+        crash.setattr(turn.jobs, "enqueue", lambda *_a, **_k: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            turn.answer(message.pk, now=after(2))
+    assert replies(chat) == sent(chat) == []
+    turn.answer(message.pk, now=after(3))
+    assert len(replies(chat)) == 1
+
+
+def test_a_command_is_answered_without_a_model(chat, llm):
+    message = say(chat, "/nonsense")
+    turn.answer(message.pk, now=NOON)
+    assert llm.asked == []
+    assert "/nonsense" in replies(chat)[0]
+
+
+def test_what_was_said_before_a_command_is_answered_before_it(chat, llm):
+    say(chat, "Hello")
+    command = say(chat, "/nonsense", 0.5)
+    turn.answer(command.pk, now=after(0.5))
+    assert [text[:9] for text in replies(chat)] == ["All right", "I do not "]
+
+
+def test_the_ingest_job_is_part_of_the_turn(chat, llm):
+    message = say(chat, "Hello")
+    turn.answer(message.pk, now=after(2))
+    job = ProcrastinateJob.objects.get(task_name="memory.ingest")
+    assert job.args["message_ids"] == [message.pk]
+
+
+def test_a_reply_on_the_web_is_delivered_by_being_there(space, llm):
+    chat = make_chat(space, channel="web")
+    turn.answer(say(chat, "Hello").pk, now=after(2))
+    assert OutboxItem.objects.get().delivered_at
+    assert not ProcrastinateJob.objects.filter(task_name="bot.deliver").exists()
+
+
+def test_the_call_is_on_record_with_its_message(chat, llm):
+    message = say(chat, "Hello")
+    turn.answer(message.pk, now=after(2))
+    call = LlmCall.objects.get()
+    assert (call.chat, call.message, call.trace) == (chat, message, f"m{message.pk}")
+
+
+class TestWhenTheProviderIsDown:
+    def test_one_honest_notice_and_no_internal_text(self, chat, llm):
+        message = say(chat, "Hello")
+        for seconds in (2, 20, 50):
+            llm.script = [DOWN]
+            with pytest.raises(ProviderError):
+                turn.answer(message.pk, now=after(seconds))
+        (notice,) = sent(chat)
+        assert "Your message is kept" in notice
+        assert "503" not in notice
+        assert Notice.objects.get(kind="provider").text.endswith("(status 503).")
+
+    def test_it_is_said_in_the_language_of_the_person(self, chat, llm):
+        message = say(chat, "Hola, ¿cómo estás hoy?")
+        assert message.language == "es"
+        llm.script = [DOWN]
+        with pytest.raises(ProviderError):
+            turn.answer(message.pk, now=after(2))
+
+    def test_a_second_message_in_the_same_outage_brings_no_second_notice(self, chat, llm):
+        llm.script = [DOWN, DOWN]
+        for text, seconds in (("Hello", 0), ("Are you there?", 30)):
+            message = say(chat, text, seconds)
+            with pytest.raises(ProviderError):
+                turn.answer(message.pk, now=after(seconds + 2))
+        assert len(sent(chat)) == 1
+
+    def test_the_message_is_marked_and_then_answered(self, chat, llm):
+        message = say(chat, "Hello")
+        llm.script = [DOWN]
+        with pytest.raises(ProviderError):
+            turn.answer(message.pk, now=after(2))
+        message.refresh_from_db()
+        assert (message.flags, message.handled_at) == (["unanswered"], None)
+        turn.answer(message.pk, now=after(60))
+        message.refresh_from_db()
+        assert (message.flags, message.handled_at) == ([], after(60))
+        assert replies(chat) == ["All right."]
+
+    def test_a_refused_key_is_told_to_the_owner_and_waits_for_a_person(self, chat, llm):
+        message = say(chat, "Hello")
+        llm.script = [REFUSED]
+        with pytest.raises(ProviderError) as error:
+            turn.answer(message.pk, now=after(2))
+        assert error.value.permanent
+        assert "owner has been told" in sent(chat)[0]
+        assert Notice.objects.get().level == "error"
+
+    def test_a_command_still_works(self, chat, llm):
+        say(chat, "Hello")
+        command = say(chat, "/nonsense", 0.5)
+        llm.script = [DOWN]
+        turn.answer(command.pk, now=after(0.5))
+        assert len(replies(chat)) == 1
+        assert Message.objects.filter(role="user", handled_at=None).count() == 1
+
+    def test_a_paused_budget_is_said_once_a_day(self, chat, llm):
+        chat.space.settings = {"budget_action": "pause", "budget_day": 1}
+        chat.space.save()
+        LlmCall.objects.create(space=chat.space, purpose="chat", provider="x", cost=2, at=NOON)
+        message = say(chat, "Hello")
+        for seconds in (2, 3700):
+            with pytest.raises(ProviderError):
+                turn.answer(message.pk, now=after(seconds))
+        assert len(sent(chat)) == 1
+        assert "spending limit" in sent(chat)[0]
+        assert llm.asked == []

@@ -1,0 +1,133 @@
+import pytest
+from django.db import connection
+from procrastinate.contrib.django.models import ProcrastinateJob
+from procrastinate.jobs import Job
+
+from memory import jobs
+from memory.jobs import Backoff
+from memory.llm.errors import ProviderError
+from memory.models import DeadLetter
+from tests.factories import make_space
+
+pytestmark = pytest.mark.django_db
+BACKOFF = Backoff(first=10, longest=100, attempts=6)
+
+
+def sql(query, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return cursor.fetchone()[0] if cursor.description else None
+
+
+def worker(*, silent_for=0):
+    return sql(
+        "INSERT INTO procrastinate_workers (last_heartbeat)"
+        " VALUES (now() - make_interval(secs => %s)) RETURNING id",
+        silent_for,
+    )
+
+
+def job(worker_id=None, *, attempts=0, once=None, status="doing"):
+    job_id = jobs.enqueue("memory.ingest", once=once, space_id=0)
+    sql(
+        "UPDATE procrastinate_jobs SET status = 'doing', attempts = %s, worker_id = %s"
+        " WHERE id = %s",
+        attempts,
+        worker_id,
+        job_id,
+    )
+    if status != "doing":
+        sql(f"UPDATE procrastinate_jobs SET status = '{status}' WHERE id = %s", job_id)
+    return job_id
+
+
+def status(job_id):
+    return ProcrastinateJob.objects.get(pk=job_id).status
+
+
+def test_waiting_grows_and_ends():
+    waits = [BACKOFF.wait(ValueError(), attempt=n, chance=0.5) for n in range(6)]
+    assert waits == [10, 20, 40, 80, 100, None]
+
+
+def test_waiting_has_jitter():
+    waits = {BACKOFF.wait(ValueError(), attempt=3, chance=c / 10) for c in range(11)}
+    assert (min(waits), max(waits)) == (60, 100)
+
+
+def test_what_cannot_help_is_not_tried_again():
+    error = ProviderError("refused the key", permanent=True)
+    assert BACKOFF.wait(error, attempt=0, chance=0.5) is None
+
+
+def test_a_wish_for_patience_is_granted():
+    assert BACKOFF.wait(ProviderError("busy", retry_after=600), attempt=0, chance=0.5) == 600
+
+
+def test_jobs_of_a_dead_worker_are_handed_on():
+    lost, alive = job(worker(silent_for=30)), job(worker(silent_for=1))
+    assert jobs.rescue() == 1
+    assert (status(lost), status(alive)) == ("todo", "doing")
+
+
+def test_a_job_whose_worker_is_gone_altogether_is_handed_on():
+    lost = job(None)
+    assert jobs.rescue() == 1
+    assert status(lost) == "todo"
+
+
+def test_a_twin_that_waits_does_the_work():
+    lost = job(None, once="sweep")
+    twin = jobs.enqueue("memory.ingest", once="sweep", space_id=0)
+    assert jobs.rescue() == 1
+    assert (status(lost), status(twin)) == ("aborted", "todo")
+
+
+def test_a_job_that_kills_its_workers_is_given_up():
+    killer = job(None, attempts=jobs.DEATHS)
+    jobs.rescue()
+    assert status(killer) == "failed"
+    assert "died" in DeadLetter.objects.get(job_id=killer).error
+
+
+def test_a_worker_that_must_go_gives_its_jobs_back():
+    mine = worker()
+    running, other = job(mine), job(worker())
+    assert jobs.give_back(mine) == 1
+    assert (status(running), status(other)) == ("todo", "doing")
+
+
+def test_a_job_with_a_name_waits_only_once():
+    assert jobs.enqueue("memory.ingest", once="sweep", space_id=0)
+    assert jobs.enqueue("memory.ingest", once="sweep", space_id=0) is None
+
+
+def test_a_dead_letter_is_tried_again_once():
+    space = make_space()
+    job_id = job(status="failed")
+    given_up = Job(
+        id=job_id, queue="default", lock=None, queueing_lock=None,
+        task_name="memory.ingest", task_kwargs={"space_id": space.pk},
+    )  # fmt: skip
+    letter = jobs.bury(given_up, error="no")
+    assert list(jobs.dead_letters(space)) == [letter]
+    assert jobs.dead_letters(make_space()).count() == 0
+    assert jobs.retry(letter, by="person:ana")
+    assert not jobs.retry(letter, by="person:bo")
+    assert status(job_id) == "todo"
+    assert list(jobs.dead_letters(space)) == []
+    assert letter.retried_by == "person:ana"
+
+
+def test_a_dead_letter_outlives_its_job():
+    letter = DeadLetter.objects.create(
+        job_id=10**9, task="memory.ingest", args={"space_id": 0}, error="no"
+    )
+    jobs.retry(letter, by="person:ana")
+    assert ProcrastinateJob.objects.get().args == {"space_id": 0}
+
+
+def test_the_queue_is_counted():
+    jobs.enqueue("memory.ingest", space_id=0)
+    job(worker())
+    assert jobs.counts() == {"waiting": 1, "later": 0, "running": 1, "dead": 0}
