@@ -1,7 +1,6 @@
 """Which database Keno uses, and whether it is fit for use."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import psycopg
@@ -53,17 +52,14 @@ def parse(url: str) -> dict:
     }
 
 
-@contextmanager
-def session() -> Iterator[None]:
+def session() -> AbstractContextManager:
     """The database for as long as a process needs it: checked, or started when it is ours."""
     if url := address():
         check(url)
-        yield
-        return
+        return nullcontext()
     from kenoweb import embedded
 
-    with embedded.session(home.path()):
-        yield
+    return embedded.session(home.path())
 
 
 def check(url: str) -> None:

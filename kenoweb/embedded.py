@@ -40,24 +40,34 @@ def running(home: Path) -> bool:
     return _pid(place(home)) is not None
 
 
-@contextmanager
-def session(home: Path, *, options: Mapping = {}) -> Iterator[str]:
-    """The server's address for as long as somebody needs it."""
-    here = place(home)
-    prepare(here)
-    users = open_file(here.base / "users.lock", here.uid)
-    try:
-        with _gate(here):
-            fcntl.flock(users, fcntl.LOCK_SH)
-            _start(here, options)
+class session:
+    """The server's address for as long as somebody needs it.
+
+    Not a generator: a forked worker that ends would finish it, and stop the server of its parent.
+    """
+
+    def __init__(self, home: Path, *, options: Mapping = {}):
+        self.here, self.options = place(home), options
+
+    def __enter__(self) -> str:
+        prepare(self.here)
+        self.users = open_file(self.here.base / "users.lock", self.here.uid)
         try:
-            yield _url(here, NAME)
+            with _gate(self.here):
+                fcntl.flock(self.users, fcntl.LOCK_SH)
+                _start(self.here, self.options)
+        except BaseException:
+            os.close(self.users)
+            raise
+        return _url(self.here, NAME)
+
+    def __exit__(self, *error) -> None:
+        try:
+            with _gate(self.here):
+                if _alone(self.users):
+                    _stop(self.here)
         finally:
-            with _gate(here):
-                if _alone(users):
-                    _stop(here)
-    finally:
-        os.close(users)
+            os.close(self.users)
 
 
 def start(home: Path, *, options: Mapping = {}) -> str:

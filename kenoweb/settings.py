@@ -13,8 +13,19 @@ VERSION = re.search(r"^## (\S+)", (BASE_DIR / "CHANGELOG.md").read_text(), re.M)
 KENO_HOME = home.path()
 DEBUG = envbool("KENO_DEBUG")
 SECRET_KEY = envsecret("KENO_SECRET_KEY") or home.read_secret(KENO_HOME)
-ALLOWED_HOSTS = envlist("KENO_HOSTS", "localhost,127.0.0.1,[::1]")
+# Loopback names are always there: health checks ask from the inside.
+ALLOWED_HOSTS = [*envlist("KENO_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = envlist("KENO_TRUSTED_ORIGINS")
+KENO_PROXIES = envint("KENO_PROXIES", 0, low=0, high=9)
+
+# Behind HTTPS. Whether subdomains follow, and preloading, is for the owner of the domain.
+KENO_HTTPS = envbool("KENO_HTTPS")
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = KENO_HTTPS
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if KENO_HTTPS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if KENO_PROXIES else None
+SECURE_REDIRECT_EXEMPT = ["^healthz$", "^readyz$"]
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+X_FRAME_OPTIONS = "DENY"
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -40,6 +51,7 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "kenoweb.sessions.CurrentUser",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -65,7 +77,8 @@ TEMPLATES = [
 ]
 WSGI_APPLICATION = "kenoweb.wsgi.application"
 
-DATABASES = {"default": database.settings_for(database.address(), KENO_HOME)}
+DATABASE_URL = database.address()
+DATABASES = {"default": database.settings_for(DATABASE_URL, KENO_HOME)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -81,7 +94,6 @@ AUTHENTICATION_BACKENDS = ["kenoweb.sessions.Backend"]
 LOGIN_URL = "account:sign_in"
 LOGIN_REDIRECT_URL = "home"
 SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
-KENO_PROXIES = envint("KENO_PROXIES", 0, low=0, high=9)
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("es", _("Spanish"))]
@@ -90,9 +102,16 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
+STATIC_ROOT = Path(envstr("KENO_STATIC") or KENO_HOME / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = True
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
 
 EMBEDDING_ENABLED = envbool("EMBEDDING_ENABLED", True)
 EMBEDDING_PROVIDER = envchoice(

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from kenoweb.views import (
     account,
+    health,
     history,
     home,
     links,
@@ -85,9 +86,15 @@ in_space_urls = [
     path("tokens/", include(token_urls)),
 ]
 
+health_urls = (
+    [path("healthz", health.healthz, name="healthz"), path("readyz", health.readyz, name="readyz")],
+    "health",
+)
+
 urlpatterns = [
     path("", home.home, name="home"),
     *look_urls,
+    path("", include(health_urls)),
     path("", include(account_urls)),
     path("", include(link_urls)),
     path("", include(space_urls)),

@@ -1,0 +1,48 @@
+"""How gunicorn serves the pages: `gunicorn --config kenoweb/gunicorn.py kenoweb.wsgi`."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from kenoweb import database, home, leash, translations
+from kenoweb.env import envbool, envint, envstr
+
+bind = envstr("KENO_BIND", "127.0.0.1:8000")
+worker_class = "gthread"
+workers = envint("KENO_WEB_WORKERS", 2, low=1, high=32)
+threads = envint("KENO_WEB_THREADS", 4, low=1, high=64)
+preload_app = True
+timeout = 60
+graceful_timeout = 10
+loglevel = "warning"
+accesslog = "-" if envbool("KENO_ACCESS_LOG") else None
+control_socket_disable = True
+# What a proxy says about the request is Django's to judge (KENO_PROXIES).
+secure_scheme_headers = {}
+forwarded_allow_ips = ""
+if Path("/dev/shm").is_dir():
+    worker_tmp_dir = "/dev/shm"  # a heartbeat file on a slow disk kills healthy workers
+
+_while_running = ExitStack()
+
+try:
+    home.prepare(home.path())
+except home.NotReady as error:
+    raise SystemExit(str(error)) from None
+translations.compile_all()
+
+
+def on_starting(server):
+    from kenoweb import safety
+
+    leash.hold()
+    try:
+        for address in server.cfg.address:
+            if isinstance(address, tuple):  # `up` has judged the socket that it passes
+                safety.refuse(address[0])
+        _while_running.enter_context(database.session())
+    except home.NotReady as error:
+        raise SystemExit(str(error)) from None
+
+
+def on_exit(server):
+    _while_running.close()

@@ -1,0 +1,155 @@
+"""Start Keno: database, pages and worker, until Ctrl-C."""
+
+import http.client
+import signal
+import threading
+import time
+from contextlib import closing
+
+from django.conf import settings
+from django.core.management import get_commands
+from django.core.management.base import BaseCommand, CommandError
+
+from kenoweb import database, launch, listening, safety
+from kenoweb.children import Child, Family
+from kenoweb.env import envstr
+from kenoweb.home import NotReady
+
+TICK = 0.25
+
+
+class Command(BaseCommand):
+    help = __doc__
+    requires_system_checks = []  # safety.refuse() knows the address too
+
+    def add_arguments(self, parser):
+        parser.add_argument("--bind", default=envstr("KENO_BIND"), help="address, address:port")
+        parser.add_argument(
+            "--port", type=int, help="a port that must be free; else the next is taken"
+        )
+
+    def handle(self, *, bind, port, **options):
+        self.stopping = threading.Event()
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            signal.signal(getattr(signal, name), self._stop)
+        try:
+            host, port, chosen = listening.parse(bind, port=port)
+            safety.refuse(host)
+            with self._claim() as claim, listening.listen(host, port, chosen=chosen) as door:
+                self._run(claim, door, host=host, wanted=port)
+        except NotReady as error:
+            raise CommandError(str(error)) from error
+
+    def _stop(self, *signal_and_frame):
+        self.stopping.set()
+
+    def _claim(self):
+        """The lock that says Keno runs in this home; its file holds where."""
+        claim = launch.lock(settings.KENO_HOME / "up.lock")
+        if not claim:
+            where = (settings.KENO_HOME / "up.lock").read_text().strip() or "another place"
+            raise NotReady(
+                f"Keno already runs at {where}: stop it there, or set another KENO_HOME."
+            )
+        return claim
+
+    def _run(self, claim, door, *, host, wanted):
+        port = door.getsockname()[1]
+        address = self._address(host, port)
+        claim.truncate(0)
+        print(address, file=claim, flush=True)
+        self.say(f"Keno {settings.VERSION}, data in {settings.KENO_HOME}")
+        if port != wanted:
+            self.line("port", f"{wanted} is in use, so {port}")
+        began = time.monotonic()
+        # Children of a run that was killed hold this until they have noticed.
+        with self._quiet_children() as held, database.session():
+            self.line("database", f"ready in {time.monotonic() - began:.1f} s")
+            self._prepare()
+            family = Family(self._children(door, held))
+            family.start()
+            try:
+                self._greet(family, address, host, port)
+                self._tend(family)
+            finally:
+                self.say("Stopping…")
+                family.stop()
+        self.say("Stopped.")
+
+    def _quiet_children(self):
+        held = launch.lock(settings.KENO_HOME / "children.lock", wait=20)
+        if not held:
+            raise NotReady("Processes of an earlier run do not end: stop them, then start again.")
+        return held
+
+    def _prepare(self):
+        if count := launch.migrate():
+            self.line("tables", f"{count} migrations applied")
+        if not settings.DEBUG and (count := launch.collect_static()):
+            self.line("static", f"{count} files collected")
+
+    def _children(self, door, held) -> list[Child]:
+        fds = (door.fileno(), held.fileno())
+        web = ["-m", "gunicorn", "-c", "python:kenoweb.gunicorn", "-b", f"fd://{door.fileno()}"]
+        children = [Child("web process", [*web, "kenoweb.wsgi"], fds)]
+        if "runbot" in get_commands():
+            children.append(
+                Child("worker", [str(settings.BASE_DIR / "manage.py"), "runbot"], fds[1:])
+            )
+        return children
+
+    def _greet(self, family, address, host, port):
+        from kenoweb.links import sign_in_link
+
+        while not self.stopping.is_set() and not _answers(host, port):
+            family.tend(self.say, now=time.monotonic())
+            self.stopping.wait(0.05)
+        self.line("pages", address)
+        if len(family.children) > 1:
+            self.line("worker", "started")
+        if not safety.is_local(host):
+            self.line("note", "other machines can reach this address" + _missing(host))
+        self.say(
+            f"\nSign in with this link, once and within 30 minutes:\n  {sign_in_link(address)}\n"
+        )
+        self.say("Ctrl-C stops everything.")
+
+    def _tend(self, family):
+        """Until told to stop, keep the children and the embedded database alive."""
+        while not self.stopping.wait(TICK):
+            family.tend(self.say, now=time.monotonic())
+            if not database.address():
+                self._tend_database()
+
+    def _tend_database(self):
+        from kenoweb import embedded
+
+        if not embedded.running(settings.KENO_HOME):
+            self.say("The database ended; starting it again.")
+            embedded.start(settings.KENO_HOME)
+
+    def _address(self, host, port) -> str:
+        if not settings.KENO_HTTPS:
+            return listening.url(host, port)
+        return f"https://{settings.ALLOWED_HOSTS[0]}"
+
+    def line(self, name, text):
+        self.say(f"  {name:<9} {text}")
+
+    def say(self, text):
+        self.stdout.write(text)
+        self.stdout.flush()
+
+
+def _missing(host) -> str:
+    return "" if settings.KENO_HTTPS else ", without encryption: put a proxy with HTTPS in front"
+
+
+def _answers(host, port) -> bool:
+    near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    with closing(http.client.HTTPConnection(near, port, timeout=5)) as connection:
+        try:
+            connection.request("GET", "/healthz", headers={"Host": "localhost"})
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
