@@ -11,7 +11,7 @@ from itertools import product
 
 FIRST = (
     "Ana Bruno Carla Diego Elena Felipe Gloria Hugo Irene Javier Karen Lucas Marta Nadia Oscar"
-    " Paula Quique Rosa Sergio Teresa Ursula Victor Wendy Ximena Yago Zoe Alan Beth Colin Dora Ewan Fiona"
+    " Paula Quique Rosa Sergio Teresa Ursula Victor Wendy Ximena Yago Zoe Alan Beth Colin Dora Ewan"
 ).split()
 LAST = (
     "Abad Baker Cano Dunn Egea Frost Gil Hart Ibarra Jones Kent Lara Mora Nash Ortiz Pratt Quinn"
