@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "procrastinate.contrib.django",
     "django_htmx",
     "memory",
+    "sleep",
     "bot",
     "kenoweb",
 ]

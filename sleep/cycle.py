@@ -119,6 +119,11 @@ def sleep(
     return night
 
 
+def stopped(space: Space) -> bool:
+    """Whether a night of this space ended half way."""
+    return Night.objects.filter(space=space).exclude(status=Night.Status.SUCCESS).exists()
+
+
 class Rehearsed(Exception):
     """Ends a rehearsal: everything it did is rolled back."""
 

@@ -45,9 +45,14 @@ def work(sleeper: Sleeper, item: dict) -> Outcome:
 
 def _waiting(night: Night) -> QuerySet[Episode]:
     # Discarded and flagged material never enters: it is not closed, or it has flags.
-    return Episode.objects.filter(
-        space=night.space, status=Episode.Status.CLOSED, consolidated_at=None, flags=[]
-    ).only("title", "body", "tags", "feedback", "source", "started_at")
+    # Nor does what a night wrote itself: it would feed on its own words.
+    return (
+        Episode.objects.filter(
+            space=night.space, status=Episode.Status.CLOSED, consolidated_at=None, flags=[]
+        )
+        .exclude(source__in=["night", "summary"])
+        .only("title", "body", "tags", "feedback", "source", "started_at")
+    )
 
 
 def _read(sleeper: Sleeper, ids: list[int]) -> Outcome:

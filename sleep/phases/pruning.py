@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
-from memory import episodes, facts, patterns, working
+from memory import episode_groups, episodes, facts, patterns, working
 from memory.models import Episode, Fact, Pattern, WorkingNote
 from sleep import clusters, conflicts, proposals
 from sleep.apply import image, target
@@ -106,7 +106,7 @@ def _archive_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
     old = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
     for (_chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
         with sleeper.applies("old episodes", f"{len(some)} episodes of {month}"):
-            episodes.summarise(some, by="night", now=sleeper.now)
+            episode_groups.summarise(some, by="night", now=sleeper.now)
         outcome.count("episodes", len(some))
     return outcome
 

@@ -53,8 +53,7 @@ class Command(BaseCommand):
 
     def _sleep(self, space, *, now, resume, dry_run) -> bool:
         moment = timezone.now()
-        stopped = Night.objects.filter(space=space).exclude(status=Night.Status.SUCCESS).exists()
-        if not (now or stopped or (not resume and cycle.is_due(space, now=moment))):
+        if not (now or cycle.stopped(space) or (not resume and cycle.is_due(space, now=moment))):
             self.stdout.write(
                 f"{space.name}: nothing to resume." if resume else f"{space.name}: not due."
             )
