@@ -1,0 +1,62 @@
+"""The identity as the model reads it: core, rules, preferences."""
+
+from memory.identity import core, preferences, rules
+from memory.models import Rule, Space
+
+RULE = "\n\n---\n\n"
+
+
+def prompt(space: Space, *, with_preferences: bool = True) -> str:
+    """Everything that says who Keno is. A first conversation leaves the preferences out."""
+    parts = [core.read(space), rules_section(rules.active(space))]
+    if with_preferences:
+        parts.append(preferences_section(space))
+    return RULE.join(part for part in parts if part)
+
+
+def rules_section(active: list[Rule]) -> str:
+    parts = ["## Behavioral Guidelines"] if any(rule.instruction for rule in active) else []
+    for category in dict.fromkeys(rule.category for rule in active):
+        lines = [
+            line
+            for rule in active
+            if rule.category == category and rule.instruction
+            for line in _lines(rule)
+        ]
+        if lines:
+            parts.append("\n".join([f"### {_heading(category)}", *lines]))
+    forbidden = [line for rule in active for line in _forbidden(rule)]
+    if forbidden:
+        parts.append("\n".join(["## Forbidden Patterns", *forbidden]))
+    return "\n\n".join(parts)
+
+
+def preferences_section(space: Space) -> str:
+    written = preferences.as_markdown(preferences.active(space))
+    body = written.removeprefix(preferences.HEADING).replace("\n## ", "\n### ").strip()
+    return f"## Preferences\n\n{body}" if body else ""
+
+
+def _heading(category: str) -> str:
+    return " ".join(word.capitalize() for word in category.split("-"))
+
+
+def _lines(rule: Rule) -> list[str]:
+    lines = [f"- {rule.instruction}"]
+    if rule.examples:
+        lines += ["  Examples:", *(f"  - {_example(one)}" for one in rule.examples)]
+    return lines
+
+
+def _example(one: dict | str) -> str:
+    if isinstance(one, str):
+        return one
+    names = (("user", "User"), ("good", "Good"), ("bad", "Bad"))
+    return " / ".join(f"{label}: {one[name]}" for name, label in names if one.get(name))
+
+
+def _forbidden(rule: Rule) -> list[str]:
+    return [
+        f'- "{one["phrase"]}"' + (f" ({one['reason']})" if one.get("reason") else "")
+        for one in rule.forbidden
+    ]
