@@ -1,5 +1,6 @@
 """Every address of the project, read from the URL patterns themselves."""
 
+import re
 from dataclasses import dataclass
 
 from django.urls import get_resolver, reverse
@@ -36,7 +37,8 @@ def every_address() -> list[Address]:
 
 def _walk(patterns, prefix: str, arguments: tuple[str, ...]):
     for entry in patterns:
-        here = arguments + tuple(entry.pattern.converters)
+        # From the route's text: Django shares the converters of equal routes between includes.
+        here = arguments + tuple(re.findall(r"<(?:\w+:)?(\w+)>", str(entry.pattern)))
         if isinstance(entry, URLPattern):
             role = getattr(entry.callback, "keno_role", "")
             exempt = getattr(entry.callback, "csrf_exempt", False)

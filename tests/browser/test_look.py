@@ -1,0 +1,242 @@
+"""The look, in a real browser: quiet console, keyboard, themes, phone, and without script."""
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from memory import facts
+from tests.browser.conftest import findings
+from tests.factories import PASSWORD, make_member, make_space, make_user, one_of_everything
+from tests.kenoweb.addresses import every_address
+
+
+@pytest.fixture
+def home():
+    """An owner in a space with a little memory."""
+    member = make_member(space=make_space("home", name="Home"), user=make_user("ana"))
+    for text in ("Ana lives in Lima", "Bo drinks tea", "Deploys happen after 22:00"):
+        facts.remember(member.space, text=text, quote=text.lower(), by="tag", subject="Ana")
+    return member
+
+
+def overview(member):
+    return reverse("overview:index", args=[member.space.slug])
+
+
+def paths(member) -> list[str]:
+    """Every page of the project that can be looked at, filled with one of everything."""
+    things = one_of_everything(member.space, owner=member.user, mark="something")
+    found = [one.path(member.space.slug, things) for one in every_address() if one.role != "token"]
+    return sorted({path for path in found if "not-a-link" not in path})
+
+
+def visited(page, member):
+    """Opens page after page and yields those that are pages: not files, forms only or redirects."""
+    for path in paths(member):
+        got = page.request.get(path, max_redirects=0)
+        if got.status == 200 and "text/html" in got.headers.get("content-type", ""):
+            page.goto(path)
+            yield path
+
+
+def test_the_watchers_see_what_they_are_there_to_see(window, home):
+    opened = window()
+    page = opened.sign_in(home.user)
+    page.goto(overview(home))
+    assert (opened.problems, findings(page)) == ([], [])
+    with page.expect_console_message(lambda said: "Content Security Policy" in said.text):
+        page.evaluate("document.querySelector('h1').innerHTML = '<i style=top:0>x</i>'")
+    with page.expect_console_message(lambda said: "evil.example" in said.text):
+        page.evaluate(
+            "document.body.append(new Image()); document.body.lastChild.src = '//evil.example'"
+        )
+    page.evaluate("document.querySelector('h1').append(document.createElement('button'))")
+    assert any(found.startswith("button-name") for found in findings(page))
+    assert len(opened.problems) >= 2
+    opened.problems.clear()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_is_quiet_and_accessible(window, home, theme):
+    opened = window(color_scheme=theme)
+    page = opened.sign_in(home.user)
+    bad, seen = {}, []
+    for path in visited(page, home):
+        seen.append(path)
+        opened.check()
+        if found := findings(page):
+            bad[path] = found
+        opened.problems.clear()
+    assert bad == {}
+    assert {overview(home), "/styleguide/", "/account/"} <= set(seen)
+
+
+def test_no_page_scrolls_sideways_on_a_phone(window, home):
+    page = window(phone=True).sign_in(home.user)
+    wide = {}
+    for path in visited(page, home):
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > 390:
+            wide[path] = width
+    assert wide == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_door_and_the_error_pages_are_accessible(window, theme):
+    opened = window(color_scheme=theme)
+    opened.expect("404 (Not Found)")
+    page = opened.page
+    for path in ("/sign-in/", "/join/never-made/"):
+        page.goto(path)
+        assert findings(page) == []
+    opened.problems.clear()
+
+
+def test_the_question_mark_shows_the_keys_and_esc_closes_them(window, home):
+    page = window().sign_in(home.user)
+    page.goto(overview(home))
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    expect(page.locator("#help")).to_contain_text("undo the last thing")
+    page.keyboard.press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+
+
+def test_the_theme_changes_at_once_and_stays(window, home):
+    page = window(color_scheme="light").sign_in(home.user)
+    page.goto(overview(home))
+    ground = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(ground)
+    with page.expect_response("**/theme/"):
+        page.get_by_role("button", name="Dark").click()
+    assert page.evaluate(ground) != before
+    expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    with page.expect_response("**/theme/"):
+        page.get_by_role("button", name="As the system").click()
+    assert page.evaluate(ground) == before
+
+
+def test_g_and_a_letter_go_to_a_page_and_reading_begins_there(window, home):
+    page = window().sign_in(home.user)
+    page.goto("/styleguide/")
+    page.keyboard.press("g")
+    page.keyboard.press("o")
+    expect(page).to_have_url(f"{page.url.split('/styleguide')[0]}{overview(home)}")
+    expect(page).to_have_title("Overview · Keno")
+    expect(page.locator("#main")).to_be_focused()
+    page.go_back()
+    expect(page).to_have_title("Style guide · Keno")
+    expect(page.locator("nav.rail")).to_be_visible()
+
+
+def test_slash_finds_a_fact_with_the_arrows(window, home):
+    page = window().sign_in(home.user)
+    page.goto(overview(home))
+    page.keyboard.press("/")
+    expect(page.locator("#jump-q")).to_be_focused()
+    page.keyboard.type("tea")
+    expect(page.locator("#jump-list")).to_contain_text("Bo drinks tea")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("overv")
+    expect(page.locator("#jump-list a")).to_have_count(1)
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#jump-list a").first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Overview")
+
+
+def test_keys_do_nothing_while_one_types(window, home):
+    page = window().sign_in(home.user)
+    page.goto(overview(home))
+    page.keyboard.press("/")
+    page.keyboard.type("g?jx")
+    expect(page.locator("#jump-q")).to_have_value("g?jx")
+    expect(page.locator("#help")).to_be_hidden()
+
+
+def test_a_row_is_taken_back_by_key_and_u_brings_it_again(window, home):
+    page = window().sign_in(home.user)
+    page.goto(overview(home))
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    row = page.locator("[data-row]").nth(1)
+    expect(row).to_be_focused()
+    said = row.locator("p").first.inner_text()
+    page.keyboard.press("x")
+    expect(page.locator("#toasts .toast")).to_have_count(1)
+    expect(page.locator("#toasts")).to_contain_text("Taken back.")
+    expect(page.locator("#learned .gone")).to_have_text(said)
+    expect(page.locator("[data-row]").nth(1)).to_be_focused()
+    page.keyboard.press("u")
+    expect(page.locator("#learned .gone")).to_have_count(0)
+
+
+def test_a_lost_server_is_said(window, home):
+    opened = window()
+    opened.expect("ERR_FAILED")
+    opened.expect("htmx:")
+    page = opened.sign_in(home.user)
+    page.goto(overview(home))
+    page.route("**/theme/", lambda route: route.abort())
+    page.get_by_role("button", name="Dark").click()
+    expect(page.locator("#toasts")).to_contain_text("Could not reach Keno")
+
+
+def test_a_session_that_ended_leads_to_the_door(window, home):
+    opened = window()
+    page = opened.sign_in(home.user)
+    page.goto(overview(home))
+    opened.context.clear_cookies(name="sessionid")
+    page.locator("[data-row] button").first.click(force=True)
+    expect(page.locator("h1")).to_have_text("Sign in to Keno")
+
+
+def test_on_a_phone_more_is_a_sheet(window, home):
+    page = window(phone=True).sign_in(home.user)
+    page.goto(overview(home))
+    expect(page.locator("nav.rail")).to_be_hidden()
+    page.get_by_role("button", name="More").tap()
+    expect(page.locator("nav.rail")).to_be_visible()
+    assert findings(page) == []
+    page.locator("nav.rail").get_by_role("link", name="Overview").tap()
+    expect(page.locator("nav.rail")).to_be_hidden()
+
+
+def test_menus_close_when_one_looks_elsewhere(window, home):
+    page = window().sign_in(home.user)
+    page.goto(overview(home))
+    page.locator("summary.space").click()
+    expect(page.get_by_role("link", name="Members")).to_be_visible()
+    assert findings(page) == []
+    page.locator("h1").click()
+    expect(page.get_by_role("link", name="Members")).to_be_hidden()
+
+
+def test_spanish_is_one_choice_away(window, home):
+    page = window().sign_in(home.user)
+    page.goto(overview(home))
+    page.locator(".foot summary").click()
+    page.get_by_role("button", name="Español").click()
+    assert page.locator("html").get_attribute("lang") == "es"
+
+
+def test_everything_works_without_script(window, home):
+    page = window(java_script_enabled=False).page
+    page.goto(overview(home))
+    page.fill("[name=name]", "ana")
+    page.fill("[name=password]", PASSWORD)
+    page.click("button.main")
+    expect(page.locator("h1")).to_have_text("Overview")
+    page.locator("[data-row] button").first.click()
+    expect(page.locator(".toast")).to_contain_text("Taken back.")
+    expect(page.locator("#learned .gone")).to_have_count(1)
+    page.locator(".toast button").click()
+    expect(page.locator("#learned .gone")).to_have_count(0)
+    page.locator(".switch button[value=dark]").click()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.locator("a.jump").click()
+    page.fill("#q", "tea")
+    page.press("#q", "Enter")
+    expect(page.locator("#found")).to_contain_text("Bo drinks tea")
