@@ -20,6 +20,8 @@ class EmbeddingFailed(Exception):
 
 
 class Embedder(Protocol):
+    provider: str
+    model: str
     name: str
     dims: int
 
@@ -32,13 +34,14 @@ def enabled() -> bool:
 
 def current() -> Embedder:
     """The embedder of the settings; the same object as long as they stay the same."""
-    return _embedder(
-        settings.EMBEDDING_PROVIDER,
-        settings.EMBEDDING_MODEL,
-        settings.EMBEDDING_DIMENSIONS,
-        settings.EMBEDDING_BASE_URL,
-        settings.EMBEDDING_API_KEY,
+    return embedder(
+        settings.EMBEDDING_PROVIDER, settings.EMBEDDING_MODEL, settings.EMBEDDING_DIMENSIONS
     )
+
+
+def embedder(provider: str, model: str, dims: int) -> Embedder:
+    """A named one; its address and key come from the settings."""
+    return _embedder(provider, model, dims, settings.EMBEDDING_BASE_URL, settings.EMBEDDING_API_KEY)
 
 
 @lru_cache(maxsize=4)
@@ -50,14 +53,14 @@ def _embedder(provider: str, model: str, dims: int, base_url: str, key: str) -> 
     return EmbeddedModel()
 
 
-def embed(texts: list[str], *, query: bool = False) -> Sequence:
+def embed(texts: list[str], *, query: bool = False, by: Embedder | None = None) -> Sequence:
     """One row a text, in order. Rows may be bad: pass each through good_vector()."""
     if not texts:
-        return np.zeros((0, current().dims), dtype=np.float32)
+        return []
     if not enabled():
         raise EmbeddingFailed("Embeddings are switched off (EMBEDDING_ENABLED).")
     try:
-        rows = current().embed([text[:LONGEST_TEXT] for text in texts], query=query)
+        rows = (by or current()).embed([text[:LONGEST_TEXT] for text in texts], query=query)
     except Exception as error:
         # Whatever a provider does wrong (network, JSON, shapes), a memory is never lost by it.
         raise EmbeddingFailed(f"{type(error).__name__}: {error}"[:300]) from error
@@ -66,9 +69,10 @@ def embed(texts: list[str], *, query: bool = False) -> Sequence:
     return rows
 
 
-def embed_query(text: str) -> np.ndarray:
+def embed_query(text: str, *, by: Embedder | None = None) -> np.ndarray:
     """The vector of a question, embedded alone: batch mates would move its third decimal."""
-    vector = good_vector(embed([text], query=True)[0], dims=current().dims)
+    by = by or current()
+    vector = good_vector(embed([text], query=True, by=by)[0], dims=by.dims)
     if vector is None:
         raise EmbeddingFailed("The provider's vector for the question is unusable.")
     return vector

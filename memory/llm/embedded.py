@@ -19,6 +19,8 @@ THREADS = 1
 class EmbeddedModel:
     """Loaded on first use and kept: 0.3 s and 115 MB once, then 2-3 ms a text."""
 
+    provider = "embedded"
+    model = ""
     dims = DIMENSIONS
 
     def __init__(self, folder: Path = FOLDER):

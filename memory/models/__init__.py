@@ -6,8 +6,10 @@ from memory.models.identity import Identity, Preference, Rule
 from memory.models.llm import Breaker, LlmCall
 from memory.models.notice import Notice
 from memory.models.pattern import Pattern
+from memory.models.recall import Recall, RecallItem, RecallProfile
 from memory.models.ruling import Ruling
 from memory.models.space import ApiToken, Member, Space
+from memory.models.unit import Embedding, EmbeddingModel, Unit
 from memory.models.work import DeadLetter, Heartbeat, OutboxItem
 from memory.models.working import WorkingNote
 
@@ -17,6 +19,8 @@ __all__ = [
     "Breaker",
     "Chat",
     "DeadLetter",
+    "Embedding",
+    "EmbeddingModel",
     "Episode",
     "Fact",
     "Heartbeat",
@@ -28,8 +32,12 @@ __all__ = [
     "OutboxItem",
     "Pattern",
     "Preference",
+    "Recall",
+    "RecallItem",
+    "RecallProfile",
     "Rule",
     "Ruling",
     "Space",
+    "Unit",
     "WorkingNote",
 ]

@@ -1,0 +1,193 @@
+"""The vectors of what is remembered: made, kept beside their units, changed to another model."""
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Iterator
+
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from memory.llm import embed
+from memory.llm.embed import Embedder, EmbeddingFailed
+from memory.models import Embedding, EmbeddingModel, Space, Unit
+
+log = logging.getLogger(__name__)
+
+BATCH = 64
+# How long a process may go on with the old model after another one was switched on.
+SECONDS_TO_NOTICE = 10
+_known: dict[str, object] = {}
+
+READ = """
+SELECT u.id, u.text_hash, coalesce(f.text, m.text, btrim(e.title || E'\\n' || e.body))
+FROM memory_unit u
+LEFT JOIN memory_fact f ON u.kind = 'fact' AND f.id = u.owner_id
+LEFT JOIN memory_message m ON u.kind = 'message' AND m.id = u.owner_id
+LEFT JOIN memory_episode e ON u.kind = 'episode' AND e.id = u.owner_id
+WHERE u.id = ANY(%s) AND u.live
+"""
+# Joined by the hash: a text that changed while it was embedded does not get the old vector.
+PUT = """
+INSERT INTO memory_embedding (unit_id, model, dims, space_id, scope, live, text_hash, vector)
+SELECT u.id, %s, %s, u.space_id, u.scope, u.live, u.text_hash, made.vector::vector
+FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS made (id, text_hash, vector)
+JOIN memory_unit u ON u.id = made.id AND u.text_hash = made.text_hash
+ON CONFLICT (unit_id, model) DO UPDATE
+SET vector = excluded.vector, text_hash = excluded.text_hash
+"""
+
+
+def active() -> Embedder | None:
+    """The model that recall compares by; None when embeddings are off."""
+    if not embed.enabled():
+        return None
+    wanted, row = embed.current(), _active_row()
+    if row is None or row.name == wanted.name:
+        return wanted
+    return embed.embedder(row.provider, row.model, row.dims)
+
+
+def missing(model: str, *, space: Space | None = None) -> QuerySet:
+    """Live units that this model has not embedded."""
+    has = Embedding.objects.filter(unit=OuterRef("pk"), model=model)
+    units = Unit.objects.filter(~Exists(has), live=True)
+    return units.filter(space=space) if space else units
+
+
+def put(unit_ids: list[int], *, by: Embedder | None = None) -> int:
+    """Embed these units; how many got a vector. A failure is logged and leaves them for later."""
+    embedder = by or active()
+    if embedder is None or not unit_ids:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(READ, [unit_ids])
+        rows = cursor.fetchall()
+    try:
+        vectors = embed.embed([text for _, _, text in rows], by=embedder)
+    except EmbeddingFailed as error:
+        log.warning("embedding failed for %d units: %s", len(rows), error)
+        return 0
+    good = [
+        (unit_id, text_hash, as_text(vector))
+        for (unit_id, text_hash, _), values in zip(rows, vectors, strict=True)
+        if (vector := embed.good_vector(values, dims=embedder.dims)) is not None
+    ]
+    if len(good) < len(rows):
+        log.warning("%d of %d vectors were unusable", len(rows) - len(good), len(rows))
+    return _store(embedder, good)
+
+
+def put_owners(kind: str, owner_ids: list[int]) -> int:
+    """Embed the units of these facts, episodes or messages."""
+    units = Unit.objects.filter(kind=kind, owner_id__in=owner_ids, live=True)
+    return put(list(units.values_list("pk", flat=True)))
+
+
+def backfill(
+    *,
+    by: Embedder | None = None,
+    space: Space | None = None,
+    limit: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> int:
+    """Embed what has no vector yet, each unit tried once; how many got one."""
+    embedder = by or active()
+    if embedder is None:
+        return 0
+    stored = tried = 0
+    for ids in _batches(missing(embedder.name, space=space), limit):
+        stored += put(ids, by=embedder)
+        tried += len(ids)
+        progress(tried)
+    return stored
+
+
+def index_name(model: str) -> str:
+    digest = (
+        model.rpartition("@")[2] if "@" in model else hashlib.sha256(model.encode()).hexdigest()
+    )
+    return f"embedding_hnsw_{digest[:8]}"
+
+
+def build_index(embedder: Embedder) -> None:
+    """The model's own partial index, beside those of other models; writers are not held up."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT quote_ident(%s), quote_literal(%s)", [index_name(embedder.name), embedder.name]
+        )
+        name, model = cursor.fetchone()
+        cursor.execute(
+            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON memory_embedding "
+            f"USING hnsw ((vector::vector({embedder.dims:d})) vector_cosine_ops) "
+            f"WHERE model = {model}"
+        )
+
+
+@transaction.atomic
+def switch(embedder: Embedder) -> None:
+    """From now on recall compares by this model."""
+    EmbeddingModel.objects.filter(active=True).update(active=False)
+    EmbeddingModel.objects.update_or_create(
+        name=embedder.name, defaults=_described(embedder) | {"active": True}
+    )
+    transaction.on_commit(_known.clear)
+
+
+def drop(model: str) -> int:
+    """Delete another model's vectors and its index."""
+    if (now := active()) and now.name == model:
+        raise ValueError(f"{model} is in use.")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT quote_ident(%s)", [index_name(model)])
+        cursor.execute(f"DROP INDEX IF EXISTS {cursor.fetchone()[0]}")
+    EmbeddingModel.objects.filter(name=model).delete()
+    return Embedding.objects.filter(model=model)._raw_delete("default")
+
+
+def as_text(vector) -> str:
+    """A vector as pgvector reads it."""
+    return "[" + ",".join(f"{x:.6g}" for x in vector.tolist()) + "]"
+
+
+def _store(embedder: Embedder, good: list[tuple[int, str, str]]) -> int:
+    if not good:
+        return 0
+    ids, hashes, vectors = zip(*good, strict=True)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(PUT, [embedder.name, embedder.dims, list(ids), list(hashes), list(vectors)])
+        stored = cursor.rowcount
+    if _active_row() is None:
+        EmbeddingModel.objects.get_or_create(active=True, defaults=_described(embedder))
+        _known.clear()
+    return stored
+
+
+def _active_row() -> EmbeddingModel | None:
+    if _known.get("until", 0) < time.monotonic():
+        _known["row"] = EmbeddingModel.objects.filter(active=True).first()
+        _known["until"] = time.monotonic() + (SECONDS_TO_NOTICE if _known["row"] else 0)
+    return _known["row"]
+
+
+def _described(embedder: Embedder) -> dict:
+    return {
+        "name": embedder.name,
+        "provider": embedder.provider,
+        "model": embedder.model,
+        "dims": embedder.dims,
+    }
+
+
+def _batches(units: QuerySet, limit: int | None) -> Iterator[list[int]]:
+    last, left = 0, limit if limit is not None else float("inf")
+    while left > 0:
+        ids = list(
+            units.filter(pk__gt=last)
+            .order_by("pk")
+            .values_list("pk", flat=True)[: min(BATCH, left)]
+        )
+        if not ids:
+            return
+        yield ids
+        last, left = ids[-1], left - len(ids)

@@ -1,0 +1,66 @@
+"""Embed what has no vector yet, or change to the model that the settings name, while Keno runs."""
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory import embeddings
+from memory.llm import embed
+from memory.models import EmbeddingModel
+
+WIDTH = 30
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser):
+        parser.add_argument("--status", action="store_true", help="only say what is missing")
+        parser.add_argument("--limit", type=int, help="embed at most so many")
+        parser.add_argument(
+            "--drop-old", action="store_true", help="then delete other models' vectors"
+        )
+
+    def handle(self, *, status, limit, drop_old, **options):
+        if not embed.enabled():
+            raise CommandError("Embeddings are switched off: set EMBEDDING_ENABLED=true.")
+        wanted = embed.current()
+        left = embeddings.missing(wanted.name).count()
+        self.stdout.write(f"{wanted.name}: {left} without a vector.")
+        if status:
+            return
+        stored = self._fill(wanted, left if limit is None else min(left, limit), limit)
+        if limit is not None and limit < left:
+            return
+        if left and not stored:
+            raise CommandError(
+                "The provider gave no usable vector; nothing was changed. See the log."
+            )
+        self._switch(wanted)
+        if drop_old:
+            self._drop(wanted)
+
+    def _fill(self, wanted, total, limit):
+        def show(done):
+            part = min(done / total, 1) if total else 1
+            bar = "█" * int(part * WIDTH)
+            self.stdout.write(f"\r{bar:░<{WIDTH}} {part:4.0%} {done}/{total}", ending="")
+            self.stdout.flush()
+
+        stored = embeddings.backfill(by=wanted, limit=limit, progress=show)
+        if total:
+            self.stdout.write("")
+        self.stdout.write(f"{stored} embedded.")
+        return stored
+
+    def _switch(self, wanted):
+        now = embeddings.active()
+        embeddings.build_index(wanted)
+        # What was said while the index was built.
+        embeddings.backfill(by=wanted)
+        embeddings.switch(wanted)
+        if now.name != wanted.name:
+            self.stdout.write(f"Recall now compares by {wanted.name} instead of {now.name}.")
+
+    def _drop(self, wanted):
+        for row in EmbeddingModel.objects.exclude(name=wanted.name):
+            gone = embeddings.drop(row.name)
+            self.stdout.write(f"{gone} vectors of {row.name} deleted.")

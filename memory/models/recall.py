@@ -1,0 +1,139 @@
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory.models.chat import Chat, Message
+from memory.models.episode import Episode
+from memory.models.fact import Fact
+from memory.models.pattern import Pattern
+from memory.models.space import Space
+
+
+class RecallProfile(models.Model):
+    """One version of a way to rank. A version is never changed: saving makes the next one."""
+
+    # Null: built in, the same for every space.
+    space = models.ForeignKey(
+        Space, models.CASCADE, null=True, blank=True, related_name="recall_profiles"
+    )
+    name = models.CharField(max_length=40)
+    version = models.PositiveIntegerField(default=1)
+    # Which formula reads the weights: "keno" or "seed004".
+    formula = models.CharField(max_length=16, default="keno")
+    weights = models.JSONField(default=dict)
+    # Gate, diversity, decay: whatever is not a weight.
+    settings = models.JSONField(default=dict, blank=True)
+    note = models.CharField(max_length=300, blank=True)
+    made_by = models.CharField(max_length=160, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["space", "name", "version"],
+                nulls_distinct=False,
+                name="recall_profile_version_once",
+            ),
+        ]
+
+    def __str__(self):
+        return f"{self.name} v{self.version}"
+
+
+class Recall(models.Model):
+    """One retrieval with its reasons: the receipt of a reply."""
+
+    class Level(models.TextChoices):
+        NONE = "none", _("Nothing found")
+        LOW = "low", _("Low")
+        MEDIUM = "medium", _("Medium")
+        HIGH = "high", _("High")
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="recalls", db_index=False)
+    chat = models.ForeignKey(
+        Chat, models.CASCADE, null=True, blank=True, related_name="recalls", db_index=False
+    )
+    # The message that was to be answered, and the answer.
+    message = models.ForeignKey(
+        Message, models.SET_NULL, null=True, blank=True, related_name="recalls"
+    )
+    reply = models.ForeignKey(
+        Message, models.SET_NULL, null=True, blank=True, related_name="receipts"
+    )
+    query = models.TextField()
+    person = models.CharField(max_length=120, blank=True)
+    language = models.CharField(max_length=8, blank=True)
+    keywords = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    expansion = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    names = ArrayField(models.CharField(max_length=120), default=list, blank=True)
+    # {"phrase": "last week", "start": "2026-…", "end": "2026-…"}, or empty.
+    cue = models.JSONField(default=dict, blank=True)
+    # hybrid (words and meaning), words, or none (recall is off, or failed).
+    mode = models.CharField(max_length=8, default="hybrid")
+    profile = models.CharField(max_length=40)
+    profile_version = models.PositiveIntegerField(default=1)
+    strict = models.BooleanField(default=False)
+    confidence = models.FloatField(default=0)
+    level = models.CharField(max_length=6, choices=Level.choices, default=Level.NONE)
+    candidates = models.PositiveIntegerField(default=0)
+    tokens = models.PositiveIntegerField(default=0)
+    budget = models.PositiveIntegerField(default=0)
+    # Milliseconds a stage, {"understand": 1.2, "embed": 5.0, "lanes": 8.1, …, "total": 17.0}.
+    ms = models.JSONField(default=dict, blank=True)
+    # What else went into the prompt: {"working": 40, "history": 300, …} in tokens.
+    sections = models.JSONField(default=dict, blank=True)
+    error = models.TextField(blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["space", "-at", "-id"], name="recall_recent"),
+            models.Index(fields=["chat", "-at", "-id"], name="recall_by_chat"),
+        ]
+
+    def __str__(self):
+        return self.query[:60]
+
+
+class RecallItem(models.Model):
+    """One memory that a recall weighed: every part of its score, and what became of it."""
+
+    class Cut(models.TextChoices):
+        NOT_CUT = "", _("Injected")
+        GATE = "gate", _("Not relevant enough")
+        LIMIT = "limit", _("Beyond the limit")
+        SAME = "same", _("Says the same as a better one")
+        BUDGET = "budget", _("No room in the token budget")
+        SEEN = "seen", _("Already in the prompt")
+
+    recall = models.ForeignKey(Recall, models.CASCADE, related_name="items", db_index=False)
+    kind = models.CharField(max_length=7)
+    # Null in all of them: the memory was purged since.
+    fact = models.ForeignKey(Fact, models.CASCADE, null=True, blank=True, related_name="recalled")
+    episode = models.ForeignKey(
+        Episode, models.CASCADE, null=True, blank=True, related_name="recalled"
+    )
+    message = models.ForeignKey(
+        Message, models.CASCADE, null=True, blank=True, related_name="recalled"
+    )
+    pattern = models.ForeignKey(
+        Pattern, models.CASCADE, null=True, blank=True, related_name="recalled"
+    )
+    rank = models.PositiveIntegerField()
+    score = models.FloatField()
+    confidence = models.FloatField(default=0)
+    # [["semantic", value, weight, value x weight], …]; the last numbers add up to the score.
+    parts = models.JSONField(default=list, blank=True)
+    lanes = ArrayField(models.CharField(max_length=10), default=list, blank=True)
+    injected = models.BooleanField(default=False)
+    cut = models.CharField(max_length=6, choices=Cut.choices, blank=True)
+    tokens = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["recall", "rank"], name="recall_item_rank_once"),
+        ]
+
+    def __str__(self):
+        return f"{self.rank}. {self.kind} {self.score:.3f}"

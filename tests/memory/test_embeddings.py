@@ -1,0 +1,167 @@
+"""Vectors: a bad one never loses a memory, and the model changes while Keno runs."""
+
+from io import StringIO
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from memory import embeddings
+from memory.llm import embed
+from memory.models import Embedding, EmbeddingModel, Fact, Unit
+from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def nothing_known():
+    embeddings._known.clear()
+    yield
+    embeddings._known.clear()
+
+
+class Fake:
+    """An embedder whose vectors the test decides."""
+
+    provider, model, dims = "fake", "f", 3
+
+    def __init__(self, make=lambda text: [1.0, 2.0, 3.0], name="fake"):
+        self.make, self.name, self.asked = make, name, []
+
+    def embed(self, texts, *, query=False):
+        self.asked += texts
+        return [self.make(text) for text in texts]
+
+
+def test_all_three_kinds_are_embedded_by_their_own_text():
+    chat = make_chat()
+    make_fact(chat.space, text="likes tea", quote="I like tea", subject="Ana")
+    make_episode(chat.space, chat=chat, title="Tea", body="We drank it.")
+    make_message(chat, text="more tea?", author="Ana")
+    fake = Fake()
+    assert embeddings.backfill(by=fake) == 3
+    assert sorted(fake.asked) == ["Tea\nWe drank it.", "likes tea", "more tea?"]
+    assert embeddings.backfill(by=fake) == 0
+
+
+def test_the_embedded_model_is_the_default_and_becomes_active():
+    fact = make_fact(text="likes tea")
+    assert embeddings.put_owners("fact", [fact.pk]) == 1
+    row = Embedding.objects.get()
+    assert row.model == embed.current().name == EmbeddingModel.objects.get(active=True).name
+    assert np.linalg.norm(row.vector) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda text: [0, 0, 0],
+        lambda text: [float("nan"), 1, 1],
+        lambda text: [1, 1],
+        lambda text: [1.0] * 3072,
+        lambda text: ["a", "b", "c"],
+        lambda text: None,
+    ],
+    ids=["zero", "nan", "short", "3072", "strings", "none"],
+)
+def test_t23_a_bad_vector_leaves_the_fact_for_later(make, caplog):
+    fact = make_fact(text="likes tea")
+    assert embeddings.put([Unit.objects.get().pk], by=Fake(make)) == 0
+    assert "unusable" in caplog.text
+    assert Fact.objects.filter(pk=fact.pk, status="active").exists()
+    assert embeddings.backfill(by=Fake()) == 1
+
+
+def test_t23_a_provider_that_fails_leaves_them_all_for_later(caplog):
+    def fail(text):
+        raise TimeoutError("too slow")
+
+    make_fact(text="likes tea")
+    assert embeddings.backfill(by=Fake(fail)) == 0
+    assert "too slow" in caplog.text
+    assert embeddings.missing("fake").count() == 1
+
+
+def test_one_bad_vector_does_not_spoil_its_batch():
+    space = make_space()
+    for text in ("good one", "bad", "good two"):
+        make_fact(space, text=text)
+    fake = Fake(lambda text: [0, 0, 0] if text == "bad" else [1, 0, 0])
+    assert embeddings.backfill(by=fake) == 2
+
+
+def test_a_text_that_changed_meanwhile_does_not_get_the_old_vector():
+    fact = make_fact(text="old words")
+
+    def edit_then_embed(text):
+        Fact.objects.filter(pk=fact.pk).update(text="new words")
+        return [1, 0, 0]
+
+    assert embeddings.backfill(by=Fake(edit_then_embed)) == 0
+    assert embeddings.missing("fake").count() == 1
+
+
+def test_what_is_put_away_is_not_embedded():
+    make_fact(text="gone", status="archived")
+    assert embeddings.backfill(by=Fake()) == 0
+
+
+def test_switched_off_nothing_happens(settings):
+    settings.EMBEDDING_ENABLED = False
+    make_fact()
+    assert embeddings.active() is None
+    assert embeddings.backfill() == 0
+    with pytest.raises(CommandError, match="EMBEDDING_ENABLED=true"):
+        call_command("memory_embed")
+
+
+def run(*args) -> str:
+    out = StringIO()
+    call_command("memory_embed", *args, stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_memory_embed_fills_and_says_so():
+    space = make_space()
+    for i in range(5):
+        make_fact(space, text=f"fact {i}")
+    assert "5 without a vector" in run("--status")
+    said = run()
+    assert "100% 5/5" in said
+    assert "5 embedded" in said
+    assert "0 without a vector" in run("--status")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_model_is_changed_while_recall_goes_on_with_the_old_one(monkeypatch):
+    make_fact(text="likes tea")
+    old, new = Fake(name="old-model"), Fake(name="new-model")
+    monkeypatch.setattr(embed, "embedder", lambda provider, model, dims: old)
+    embeddings.backfill(by=old)
+    embeddings.switch(old)
+    monkeypatch.setattr(embed, "current", lambda: new)
+    assert embeddings.active() is old
+    said = run("--drop-old")
+    assert "by new-model instead of old-model" in said
+    assert "1 vectors of old-model deleted" in said
+    assert embeddings.active() is new
+    assert [row.model for row in Embedding.objects.all()] == ["new-model"]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexname LIKE 'embedding_hnsw%'")
+        indexes = " ".join(row[0] for row in cursor.fetchall())
+        cursor.execute(f"DROP INDEX {embeddings.index_name('new-model')}")
+    assert "new-model" in indexes
+    assert "old-model" not in indexes
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_provider_that_gives_nothing_changes_nothing(monkeypatch):
+    make_fact(text="likes tea")
+    embeddings.backfill()
+    monkeypatch.setattr(embed, "current", lambda: Fake(lambda text: [0, 0, 0], name="broken"))
+    with pytest.raises(CommandError, match="nothing was changed"):
+        run()
+    assert EmbeddingModel.objects.get(active=True).name.startswith("minilm")
