@@ -129,7 +129,7 @@ def changes_in(*context_ids: UUID | str) -> list[Change]:
     """Everything these contexts changed, oldest first."""
     wanted = {str(one) for one in context_ids}
     found = []
-    for model in _tracked_models():
+    for model in tracked_models():
         touched = _events(model).filter(pgh_context_id__in=wanted).values("pgh_obj_id")
         rows = _events(model).filter(pgh_obj_id__in=touched).select_related("pgh_context")
         found += [
@@ -290,5 +290,5 @@ def _events(model: type[models.Model]) -> models.QuerySet:
     return apps.get_model("memory", f"{model.__name__}Event")._default_manager.all()
 
 
-def _tracked_models() -> list[type[models.Model]]:
+def tracked_models() -> list[type[models.Model]]:
     return [apps.get_model("memory", name) for name in TRACKED]

@@ -1,0 +1,65 @@
+"""How much is remembered: facts, episodes, patterns, notes and messages of each space."""
+
+import json
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory import health, status
+from memory.models import Space
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser):
+        parser.add_argument("--space", metavar="SLUG", help="only this space")
+        parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+        parser.add_argument(
+            "--health", action="store_true", help="also say what is unwell; exit 1 if anything is"
+        )
+
+    def handle(self, *, space, json, health, **options):
+        spaces = _spaces(space)
+        found = {one.slug: status.status(one) for one in spaces}
+        ill = {one.slug: _health(one) for one in spaces} if health else {}
+        if json:
+            self.stdout.write(_as_json(found, ill))
+        else:
+            self._print(found, ill)
+        if any(one["errors"] or one["warnings"] for one in ill.values()):
+            raise SystemExit(1)
+
+    def _print(self, found: dict, ill: dict) -> None:
+        for slug, numbers in found.items():
+            self.stdout.write(self.style.MIGRATE_HEADING(slug))
+            for name, value in numbers.items():
+                self.stdout.write(f"  {name:<10} {_words(value)}")
+            for level in ("warnings", "errors"):
+                for told in ill.get(slug, {}).get(level, []):
+                    self.stdout.write(self.style.WARNING(f"  {level[:-1]}: {told}"))
+        if not found:
+            self.stdout.write("There is no space yet: open the dashboard and make one.")
+
+
+def _spaces(slug: str | None) -> list[Space]:
+    spaces = Space.objects.order_by("slug")
+    if slug and not spaces.filter(slug=slug).exists():
+        known = ", ".join(spaces.values_list("slug", flat=True)) or "none"
+        raise CommandError(f"There is no space called {slug}. There are: {known}.")
+    return list(spaces.filter(slug=slug) if slug else spaces)
+
+
+def _health(space: Space) -> dict:
+    return health.health(space).as_dict()
+
+
+def _as_json(found: dict, ill: dict) -> str:
+    return json.dumps(
+        {slug: numbers | {"health": ill.get(slug)} for slug, numbers in found.items()}
+    )
+
+
+def _words(value: dict | int) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return ", ".join(f"{number} {name}" for name, number in value.items()) or "none"
