@@ -149,8 +149,7 @@ class RuleItem(Item):
     slug: str
     instruction: str
     category: str = "general"
-    # {"user": …, "assistant": …} or {"user": …, "bad": …, "good": …} or {"text": …}
-    examples: tuple[dict, ...] = ()
+    examples: tuple[dict | str, ...] = ()
     # {"phrase": …, "reason": …}
     forbidden: tuple[dict, ...] = ()
 

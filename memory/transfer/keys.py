@@ -5,6 +5,7 @@ import re
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
 EXTERNAL_LIMIT = 128
+CHANNEL_LIMIT = 32
 
 
 def chat_key(channel: str, identity: str) -> str:
@@ -18,7 +19,7 @@ def chat_key(channel: str, identity: str) -> str:
 
 def parts(key: str) -> tuple[str, str]:
     """Channel and external id of a key: "telegram--499" is telegram and -499."""
-    channel, dash, identity = key.partition("-")
-    if not dash or not channel or not identity:
-        return "import", key[:EXTERNAL_LIMIT]
-    return channel[:32], identity[:EXTERNAL_LIMIT]
+    channel, _dash, identity = key.partition("-")
+    if channel and identity and len(channel) <= CHANNEL_LIMIT and len(identity) <= EXTERNAL_LIMIT:
+        return channel, identity
+    return "import", chat_key("", key).removeprefix("-")

@@ -1,4 +1,7 @@
-"""The few lines of YAML above an episode, as KenoBot's documents show them."""
+"""Front matter anywhere in a daily log, with the comments and lists that people write in YAML.
+
+memory.frontmatter reads and writes the block at the top of one episode; a log may hold several.
+"""
 
 import json
 import re
@@ -10,7 +13,6 @@ FENCE = re.compile(r"---\s*$")
 _FIELD = re.compile(r"([A-Za-z_][\w-]{0,40})\s*:(?:\s+(.*)|\s*)$")
 _LIST_ITEM = re.compile(r"\s*-\s+(.*)$")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
-_PLAIN = re.compile(r"[^\W\d_][\w .@/+-]*")
 LONGEST = 60
 
 
@@ -42,11 +44,6 @@ def parse(lines: Iterable[str]) -> dict[str, str | list[str]]:
     return found
 
 
-def write(fields: dict[str, str | list[str]]) -> str:
-    rows = [f"{name}: {_written(value)}" for name, value in fields.items()]
-    return "\n".join(["---", *rows, "---"]) + "\n"
-
-
 def _value(raw: str) -> str | list[str]:
     raw = raw.strip()
     if not raw.startswith("["):
@@ -70,10 +67,3 @@ def _scalar(raw: str) -> str:
     if raw.startswith("'"):
         return raw[1:].partition("'")[0]
     return _COMMENT.sub("", raw).strip()
-
-
-def _written(value: str | list[str]) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(_written(each) for each in value) + "]"
-    # What YAML could read as something else stands in quotes; its escapes are those of JSON.
-    return value if _PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)

@@ -1,13 +1,14 @@
 """rules.json in both of its shapes: {"behavioral", "forbidden"} and {"rules"}."""
 
-import re
 from collections.abc import Iterator
 
 from memory import text
+from memory.identity import rules
 from memory.transfer.items import Left, Place, RuleItem
-from memory.transfer.json_reading import Broken, a_text, loads, texts
+from memory.transfer.json_reading import Broken, loads
 
-_SLUG = re.compile(r"[^a-z0-9_-]+")
+_LISTS = ("rules", "behavioral")
+_FORBIDDEN = "forbidden"
 
 
 def read(words: str, *, place: Place) -> Iterator[RuleItem | Left]:
@@ -16,61 +17,33 @@ def read(words: str, *, place: Place) -> Iterator[RuleItem | Left]:
     except Broken as error:
         yield place.left("broken JSON", text=str(error))
         return
+    found = {"rules": found} if isinstance(found, list) else found
     if not isinstance(found, dict):
         yield place.left("no rules", text=text.short(words, 80))
         return
-    for key, made in (("rules", _rule), ("behavioral", _rule), ("forbidden", _forbidden)):
-        for number, each in enumerate(_list(found.get(key)), 1):
-            yield made(each, f"#{key}.{number}", place)
-    for key in sorted(set(found) - {"rules", "behavioral", "forbidden"}):
+    for key in _LISTS:
+        listed = found.get(key)
+        for number, each in enumerate(listed if isinstance(listed, list) else [], 1):
+            yield _rule({key: [each]}, f"#{key}.{number}", place)
+    if found.get(_FORBIDDEN):
+        yield _rule({_FORBIDDEN: found[_FORBIDDEN]}, f"#{_FORBIDDEN}", place)
+    for key in sorted(set(found) - {*_LISTS, _FORBIDDEN}):
         yield place.left("unknown field", part=f"#{key}", text=text.short(str(found[key]), 80))
 
 
-def _rule(given: object, part: str, place: Place) -> RuleItem | Left:
-    if not isinstance(given, dict):
-        given = {"instruction": a_text(given)}
-    instruction = a_text(given.get("instruction")).strip()
-    banned = [{"phrase": phrase, "reason": ""} for phrase in texts(given.get("forbidden_patterns"))]
-    if not instruction and not banned:
+def _rule(given: dict, part: str, place: Place) -> RuleItem | Left:
+    try:
+        (made,) = rules.read(given) or [None]
+    except rules.Invalid as error:
+        return place.left("bad row", part=part, text=str(error))
+    if made is None:
         return place.left("empty rule", part=part)
     return RuleItem(
         path=place.path,
         part=part,
-        slug=slug(a_text(given.get("id")) or instruction),
-        instruction=instruction,
-        category=a_text(given.get("category")) or "general",
-        examples=tuple(_examples(given.get("examples"))),
-        forbidden=tuple(banned),
+        slug=made["slug"],
+        instruction=made["instruction"],
+        category=made["category"],
+        examples=tuple(made["examples"]),
+        forbidden=tuple(made["forbidden"]),
     )
-
-
-def _forbidden(given: object, part: str, place: Place) -> RuleItem | Left:
-    """A phrase of its own becomes a rule without an instruction."""
-    if isinstance(given, str):
-        given = {"pattern": given}
-    phrase = a_text(given.get("pattern")).strip() if isinstance(given, dict) else ""
-    if not phrase:
-        return place.left("empty rule", part=part)
-    banned = {"phrase": phrase, "reason": a_text(given.get("reason"))}
-    made = {"slug": slug(f"never-{phrase}"), "instruction": "", "forbidden": (banned,)}
-    return RuleItem(path=place.path, part=part, category="forbidden", **made)
-
-
-def _examples(given: object) -> Iterator[dict]:
-    for each in _list(given):
-        if isinstance(each, str):
-            yield {"text": each}
-        elif isinstance(each, dict):
-            kept = {key: a_text(each.get(key)) for key in ("user", "assistant", "good", "bad")}
-            kept = {key: value for key, value in kept.items() if value}
-            if kept:
-                yield kept
-
-
-def slug(words: str) -> str:
-    made = _SLUG.sub("-", text.fold(words)).strip("-")[:60].strip("-")
-    return made or text.said_key(words)[:12]
-
-
-def _list(value: object) -> list:
-    return value if isinstance(value, list) else []

@@ -93,7 +93,7 @@ def test_the_planned_layout_gives_what_was_put_in(tmp_path):
     assert {(each.text, each.chat) for each in of_kind(found, "fact")} >= {
         ("In this chat we talk about n8n", tree.GROUP)
     }
-    assert {each.slug for each in of_kind(found, "rule")} == {"be-brief", "never-as-an-ai"}
+    assert {each.slug for each in of_kind(found, "rule")} == {"be-brief", "forbidden"}
 
 
 @pytest.mark.parametrize("prefix", ["", ".kenobot/", "backup 3/.kenobot/", "memory-only"])
@@ -252,8 +252,8 @@ def test_both_shapes_of_rules_are_read():
         "Con gusto te ayudo",
     ]
     tone, never = rules_json.read(json.dumps(tree.OLD_RULES), place=Place("rules.json"))
-    assert (tone.category, tone.examples) == ("tone", ({"text": "Yes."}, {"text": "No."}))
-    assert never.forbidden == ({"phrase": "as an AI", "reason": "empty words"},)
+    assert (tone.category, tone.examples) == ("tone", ("Yes.", "No."))
+    assert never.forbidden[0] == {"phrase": "as an AI", "reason": "empty words", "pattern": False}
 
 
 @pytest.mark.parametrize(

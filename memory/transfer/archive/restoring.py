@@ -1,0 +1,203 @@
+"""Bring an archive back: the same rows with the same links, in an empty space or a lived-in one."""
+
+from collections.abc import Iterator
+from itertools import islice
+from zoneinfo import available_timezones
+
+from django.conf import settings
+from django.db import DataError, IntegrityError, models, transaction
+
+from memory import options, rulings, text
+from memory.models import Ruling
+from memory.transfer import safe
+from memory.transfer.archive import known, reading, rows, screening
+from memory.transfer.archive.shape import BY_NAME, KINDS, Kind, link_of
+from memory.transfer.reports import Verdict
+from memory.transfer.session import Session
+from memory.transfer.write_memories import was_undone
+
+BATCH = 500
+_SAID = {"facts", "rulings"}
+# Where it stands in the archive, its number there, and the row.
+Arriving = tuple[str, int, models.Model]
+
+
+class Restore:
+    """One archive on its way into one space."""
+
+    def __init__(self, session: Session, tree: safe.Tree):
+        self.session, self.tree = session, tree
+        self.manifest = reading.manifest(tree)
+        self.is_own = reading.is_own(self.manifest)
+        # Rows that were there before: only they can be "known already".
+        self.last = {kind.name: _last(kind, session.space) for kind in KINDS}
+        self.is_empty = not any(self.last.values())
+        self.has_rulings = Ruling.objects.filter(space=session.space, status="active").exists()
+        # Number in the archive -> number here, of every row that arrived or was here.
+        self.numbers: dict[str, dict[int, int]] = {kind.name: {} for kind in KINDS}
+        self.later: list[tuple[str, str, int, str, object]] = []
+        self.done = 0
+        self.total = sum(member["rows"] for member in self.manifest["members"])
+
+    def run(self) -> None:
+        for name in reading.unknown(self.tree, self.manifest):
+            self.session.report.add(name, "left", Verdict.SKIPPED, reason="unknown")
+        self._space()
+        for kind in KINDS:
+            found = reading.rows(self.tree, self.manifest, kind.name)
+            while batch := list(islice(found, BATCH)):
+                self._batch(kind, batch)
+                self.done += len(batch)
+                self.session.progress(self.done, self.total, kind.name)
+        self._link()
+
+    def number(self, kind: str, given: object) -> int | None:
+        return self.numbers[kind].get(given) if isinstance(given, int) else None
+
+    def _space(self) -> None:
+        """Language, clock and settings come along where nothing has been remembered yet."""
+        given = self.manifest.get("space")
+        if not self.is_empty or not isinstance(given, dict):
+            return
+        space = self.session.space
+        stored = given.get("settings") if isinstance(given.get("settings"), dict) else {}
+        kept = {key: value for key, value in stored.items() if not options.problem(key, value)}
+        if given.get("language") in dict(settings.LANGUAGES):
+            space.language = given["language"]
+        if given.get("timezone") in available_timezones():
+            space.timezone = given["timezone"]
+        space.settings = space.settings | kept
+        space.save(update_fields=["language", "timezone", "settings"])
+
+    def _batch(self, kind: Kind, batch: list[tuple[str, int, object]]) -> None:
+        made: list[Arriving] = []
+        for name, line, given in batch:
+            where = f"{name}:{line}"
+            try:
+                made.append((where, _number(given), self._row(kind, given)))
+            except rows.BadRow as error:
+                reason = "no chat" if str(error) == "chat" else "bad row"
+                why = f"{kind.name[:-1]}: {error}" if reason == "bad row" else ""
+                self._report(kind, where, Verdict.SKIPPED, reason=reason, why=why)
+        self._store(kind, made)
+
+    def _row(self, kind: Kind, given: object) -> models.Model:
+        values = rows.decode(kind, given, self.number)
+        row = kind.table(space=self.session.space, **values)
+        row.suspicions = [] if self.is_own else screening.check(kind.name, row)
+        if kind.name in _SAID:
+            row.said_key = text.said_key(row.text)
+        if kind.name == "episodes" and row.status == "open" and not self.is_empty:
+            row.status = "closed"  # the chat may have an open one of its own
+        # A link to a row further down is made when that row is there.
+        for column in kind.fields:
+            target = link_of(column)
+            if target and given.get(column.name) and getattr(row, column.attname) is None:
+                link = (kind.name, column.name, _number(given), target.name, given[column.name])
+                self.later.append(link)
+        return row
+
+    def _store(self, kind: Kind, made: list[Arriving]) -> None:
+        before, last = {}, self.last[kind.name]
+        if last:
+            arriving = [row for _where, _number, row in made]
+            before = known.find(kind.name, self.session.space, arriving, last)
+        fresh = []
+        for where, number, row in made:
+            met = before.get(known.key_of(kind.name, row))
+            if met is not None:
+                self.numbers[kind.name][number] = met.pk
+                self._meet(kind, where, met, row)
+            elif not self._held_back(kind, where, row):
+                fresh.append((where, number, row))
+        self._insert(kind, fresh)
+
+    def _meet(self, kind: Kind, where: str, met: models.Model, row: models.Model) -> None:
+        gone = getattr(type(met), "UNDO_CREATE", {})
+        is_gone = bool(gone) and all(getattr(met, name) == value for name, value in gone.items())
+        if not is_gone or all(getattr(row, name) == value for name, value in gone.items()):
+            self._report(kind, where, Verdict.KNOWN, row=row, reason="known")
+        elif "status" in gone and not was_undone(met):
+            self._report(kind, where, Verdict.SKIPPED, row=row, reason="put away")
+        elif not self._held_back(kind, where, row):
+            stamps = [name for name in ("trashed_at", "discarded_at") if hasattr(met, name)]
+            for name in (*gone, *stamps):
+                setattr(met, name, getattr(row, name))
+            met.save(update_fields=[*gone, *stamps])
+            self._report(kind, where, Verdict.TAKEN, row=row)
+
+    def _held_back(self, kind: Kind, where: str, row: models.Model) -> bool:
+        """Whether a ruling of this space or a guard keeps the row out."""
+        space = self.session.space
+        ruled = self.has_rulings and kind.name == "facts" and row.status == "active"
+        if ruled and (ruling := rulings.forbidden(space, said=row.text)):
+            rulings.obeyed(ruling)
+            self._report(kind, where, Verdict.SKIPPED, row=row, reason="ruling")
+            return True
+        if screening.hold(kind.name, row, row.suspicions, space=space):
+            why = ", ".join(row.suspicions)
+            self._report(kind, where, Verdict.QUARANTINED, row=row, why=why)
+            return True
+        return False
+
+    def _insert(self, kind: Kind, fresh: list[Arriving]) -> None:
+        try:
+            with transaction.atomic():
+                kind.table._base_manager.bulk_create([row for _where, _number, row in fresh])
+        except (IntegrityError, DataError):
+            for _where, _number, row in fresh:
+                row.pk = None
+            fresh = list(self._one_by_one(kind, fresh))
+        for where, number, row in fresh:
+            self.numbers[kind.name][number] = row.pk
+            held = getattr(row, "status", "") == "quarantined"
+            self._report(kind, where, Verdict.QUARANTINED if held else Verdict.TAKEN, row=row)
+        self._remember_what_has_no_history(kind, fresh)
+
+    def _one_by_one(self, kind: Kind, fresh: list[Arriving]) -> Iterator[Arriving]:
+        for where, number, row in fresh:
+            try:
+                with transaction.atomic():
+                    row.save(force_insert=True)
+            except (IntegrityError, DataError) as error:
+                why = str(error).partition("\n")[0]
+                self._report(kind, where, Verdict.SKIPPED, row=row, reason="bad row", why=why)
+            else:
+                yield where, number, row
+
+    def _remember_what_has_no_history(self, kind: Kind, fresh) -> None:
+        made = [row.pk for _where, _number, row in fresh]
+        if kind.name == "messages":
+            self.session.made_messages += made
+        elif kind.name == "chats":
+            self.session.made_chats += made
+
+    def _link(self) -> None:
+        """Links to rows that came after the row that points to them."""
+        for name, column, number, target, wanted in self.later:
+            mine, other = self.number(name, number), self.number(target, wanted)
+            if mine and other and mine > self.last[name]:
+                table = BY_NAME[name].table
+                table._base_manager.filter(pk=mine).update(**{f"{column}_id": other})
+
+    def _report(self, kind: Kind, where: str, verdict: str, *, row=None, **more) -> None:
+        shown = str(row) if row is not None else ""
+        self.session.report.add(where, _SINGULAR[kind.name], verdict, text=shown, **more)
+
+
+_SINGULAR = {
+    **{kind.name: kind.name.removesuffix("s").replace("_", " ") for kind in KINDS},
+    "identity": "identity",
+}
+
+
+def _last(kind: Kind, space) -> int:
+    found = kind.table._base_manager.filter(space=space).aggregate(last=models.Max("pk"))
+    return found["last"] or 0
+
+
+def _number(given: object) -> int:
+    number = given.get("id") if isinstance(given, dict) else None
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise rows.BadRow("id")
+    return number

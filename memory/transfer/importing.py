@@ -1,0 +1,157 @@
+"""Importing: first what would happen, then, if a person wants it, exactly that."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.db import connection, transaction
+from django.utils.translation import gettext as _
+
+from memory import audit, history
+from memory.models import Space
+from memory.transfer import formats, safe, trees, write_identity, write_memories, write_messages
+from memory.transfer.archive import reading
+from memory.transfer.archive.restoring import Restore
+from memory.transfer.items import Found, Left, MessageItem
+from memory.transfer.reports import Report, Verdict
+from memory.transfer.session import Progress, Session, ranges
+
+AUTO = "auto"
+_WRITERS = {
+    "fact": write_memories.fact,
+    "episode": write_memories.episode,
+    "pattern": write_memories.pattern,
+    "working note": write_memories.working_note,
+    "chat": write_memories.chat,
+    "identity": write_identity.core,
+    "rule": write_identity.rule,
+    "preference": write_identity.preference,
+}
+_STEP = 50
+
+
+def _quiet(done: int, total: int, what: str) -> None:
+    """Nobody is looking."""
+
+
+def detect(path: str | Path) -> str:
+    """Which format this is: keno, kenobot, clanker, chatgpt, claude or mem0."""
+    with trees.opened(path) as tree:
+        return formats.detect(tree, Path(path))
+
+
+def dry_run(
+    space: Space,
+    path: str | Path,
+    format: str = AUTO,
+    *,
+    by: str = "import",
+    progress: Progress = _quiet,
+    **options: str,
+) -> Report:
+    """What an import would do, line by line. It is done and taken back, so it cannot be wrong."""
+    return _import(space, Path(path), format, by=by, progress=progress, dry=True, options=options)
+
+
+def run(
+    space: Space,
+    path: str | Path,
+    format: str = AUTO,
+    *,
+    by: str,
+    progress: Progress = _quiet,
+    **options: str,
+) -> Report:
+    """Import it: everything or nothing, once, and one undo takes it all back."""
+    return _import(space, Path(path), format, by=by, progress=progress, dry=False, options=options)
+
+
+def _import(space, path: Path, format: str, *, by, progress, dry: bool, options) -> Report:
+    with trees.opened(path) as tree:
+        name = formats.detect(tree, path) if format == AUTO else _named(format)
+        if name == formats.ARCHIVE and reading.is_archive(tree):
+            tree = _trusted(tree)
+        safe.check_sizes(tree, *formats.FORMATS[name].opens(tree))
+        report = Report(format=name, source=path.name, space=space.slug, dry=dry)
+        session = Session(space, by, report, progress)
+        with transaction.atomic():
+            _one_at_a_time(space)
+            with history.change(by=by, why=f"import {name}", source=path.name) as context:
+                _write(session, tree, path, options)
+            if dry:
+                transaction.set_rollback(True)
+            else:
+                report.change = str(context.id)
+                _record(session)
+        return report
+
+
+def _named(format: str) -> str:
+    if format not in formats.FORMATS:
+        known = ", ".join([AUTO, *formats.FORMATS])
+        sentence = _("There is no format “%(name)s”. It is one of %(known)s.")
+        raise safe.Refused("format", sentence % {"name": format, "known": known})
+    return format
+
+
+def _trusted(tree: safe.Tree) -> safe.Tree:
+    """An archive with our own seal is as large as the space it came from."""
+    if reading.is_own(reading.manifest(tree, sizes=False)):
+        tree.limits = safe.Limits(total=reading.OWN_TOTAL)
+    return tree
+
+
+def _one_at_a_time(space: Space) -> None:
+    # Two imports of one file at once would both find it new.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.import'), %s)", [space.pk])
+
+
+def _write(session: Session, tree: safe.Tree, path: Path, options: dict) -> None:
+    format = formats.FORMATS[session.report.format]
+    if format.name == formats.ARCHIVE:
+        Restore(session, tree).run()
+        return
+    # Reading is cheap beside writing: a first pass counts, so that progress has an end.
+    total = sum(1 for _found in format.read(tree, path, **options))
+    write(session, format.read(tree, path, **options), total=total)
+
+
+def write(session: Session, found: Iterator[Found], *, total: int = 0) -> None:
+    """Hand every item to the service that owns it, and say what became of it."""
+    waiting: list[MessageItem] = []
+    for done, item in enumerate(found, 1):
+        if isinstance(item, MessageItem):
+            waiting.append(item)
+        if waiting and (not isinstance(item, MessageItem) or len(waiting) >= write_messages.BATCH):
+            write_messages.write(session, waiting)
+            waiting = []
+        if not isinstance(item, MessageItem):
+            _one(session, item)
+        if done % _STEP == 0:
+            session.progress(done, total, item.path)
+    write_messages.write(session, waiting)
+    session.progress(total, total, "")
+
+
+def _one(session: Session, item: Found) -> None:
+    if isinstance(item, Left):
+        more = {"reason": item.reason, "count": item.count}
+        session.report.add(item.where, item.kind, Verdict.SKIPPED, text=item.text, **more)
+        return
+    verdict, reason, why = _WRITERS[item.kind](session, item)
+    session.report.add(item.where, item.kind, verdict, text=item.text, reason=reason, why=why)
+
+
+def _record(session: Session) -> None:
+    report = session.report
+    audit.record(
+        "import",
+        actor=session.by,
+        space=session.space,
+        format=report.format,
+        source=report.source,
+        counts=report.counts,
+        change=report.change,
+        messages=ranges(session.made_messages),
+        chats=ranges(session.made_chats),
+    )

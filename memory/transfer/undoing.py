@@ -1,0 +1,58 @@
+"""Take a whole import back: its memories through their history, its messages by their numbers."""
+
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from memory import audit, history
+from memory.models import AuditEntry, Chat, Fact, Message, Space
+
+
+class Unknown(Exception):
+    """There is no such import in this space."""
+
+    def __str__(self):
+        return _("There is no such import in this space.")
+
+
+def imports(space: Space) -> list[AuditEntry]:
+    """The imports of a space, newest first; details name format, source, counts and change."""
+    return list(AuditEntry.objects.filter(space=space, action="import").order_by("-at", "-pk"))
+
+
+@transaction.atomic
+def undo(space: Space, change: UUID | str, *, by: str) -> AuditEntry:
+    """Memories go to the trash; the messages and chats that only this import made are removed.
+
+    history.Conflict when something it brought was changed since: then nothing is taken back.
+    """
+    entry = next((e for e in imports(space) if e.details.get("change") == str(change)), None)
+    if entry is None:
+        raise Unknown
+    history.undo_context(change, by=by)
+    # What was learned from a message since then keeps its source.
+    used = Fact.objects.filter(space=space).exclude(status=Fact.Status.TRASHED)
+    messages = _within(Message, space, entry.details.get("messages", []))
+    unused = messages.exclude(pk__in=used.exclude(message=None).values("message_id"))
+    removed = unused.delete()[1].get("memory.Message", 0)
+    emptied = _within(Chat, space, entry.details.get("chats", [])).filter(
+        messages=None, facts=None, episodes=None, patterns=None, working_note=None
+    )
+    chats = emptied.delete()[1].get("memory.Chat", 0)
+    return audit.record(
+        "import.undone",
+        actor=by,
+        space=space,
+        change=str(change),
+        messages=removed,
+        chats=chats,
+    )
+
+
+def _within(table, space: Space, spans: list[list[int]]):
+    wanted = Q(pk__in=[])
+    for first, last in spans:
+        wanted |= Q(pk__gte=first, pk__lte=last)
+    return table.objects.filter(wanted, space=space)

@@ -1,0 +1,73 @@
+"""Identity, rules and preferences of an import: they fill what is empty and replace nothing."""
+
+from memory import actors, notices, text
+from memory.identity import core as cores
+from memory.identity import preferences, rules
+from memory.models import Identity, Preference, Rule
+from memory.screen import screen
+from memory.transfer.items import CoreItem, PreferenceItem, RuleItem
+from memory.transfer.reports import Verdict
+from memory.transfer.session import Session
+from memory.transfer.write_memories import KNOWN, TAKEN, Outcome, outcome
+
+
+def core(session: Session, item: CoreItem) -> Outcome:
+    """Who Keno is: only a person says so, and only where nobody has said it yet."""
+    met = Identity.objects.filter(space=session.space).first()
+    if met and met.core.strip():
+        same = met.core == text.clean(item.text).strip()
+        return KNOWN if same else (Verdict.SKIPPED, "own identity", "")
+    return _by_a_person(
+        session, item, lambda: cores.write(session.space, text=item.text, by=session.by)
+    )
+
+
+def rule(session: Session, item: RuleItem) -> Outcome:
+    standing = Rule.objects.filter(
+        space=session.space, slug=item.slug, status=Rule.Status.ACTIVE
+    ).first()
+    if standing:
+        same = standing.instruction == text.clean(item.instruction).strip()
+        return KNOWN if same else (Verdict.SKIPPED, "own rule", "")
+    return _by_a_person(
+        session,
+        item,
+        lambda: rules.put(
+            session.space,
+            by=session.by,
+            slug=item.slug,
+            instruction=item.instruction,
+            category=item.category,
+            examples=list(item.examples),
+            forbidden=list(item.forbidden),
+        ),
+    )
+
+
+def _by_a_person(session: Session, item: CoreItem | RuleItem, write) -> Outcome:
+    if not actors.is_person(session.by):
+        return Verdict.SKIPPED, "needs a person", ""
+    # Every prompt carries these words, so a suspicious one goes to the owner instead.
+    if reasons := screen(f"{item.text}\n{getattr(item, 'examples', '')}").reasons:
+        done = notices.set_aside(session.space, what=item.kind, text=item.text, reasons=reasons)
+        return outcome(done)
+    return outcome(write())
+
+
+def preference(session: Session, item: PreferenceItem) -> Outcome:
+    said = item.text.replace("**", "")
+    keyed = preferences.KEYED.fullmatch(said)
+    key, value = (keyed[1], keyed[2]) if keyed else (preferences.LEARNED, said)
+    section = text.short(text.one_line(item.section), 80)
+    value = screen(value, line=True).text
+    standing = Preference.objects.filter(
+        space=session.space, status=Preference.Status.ACTIVE, key=key.strip(), section=section
+    )
+    if standing.filter(value=value).exists():
+        return KNOWN
+    if key != preferences.LEARNED and standing.exists():
+        return Verdict.SKIPPED, "own preference", ""
+    done = preferences.put(
+        session.space, key=key, value=value, section=section, by=session.writer, now=item.at
+    )
+    return TAKEN if done else outcome(done)

@@ -1,0 +1,109 @@
+"""Messages of an import, many at a time: a conversation has thousands."""
+
+import hashlib
+from collections.abc import Iterable
+
+from django.db.models import Max
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from memory import text
+from memory.models import Chat, Message
+from memory.screen import screen
+from memory.transfer.items import MessageItem
+from memory.transfer.reports import Verdict
+from memory.transfer.session import Session
+
+BATCH = 500
+
+
+def write(session: Session, items: list[MessageItem]) -> None:
+    """Keep the messages that are not there yet, each under its own id in its chat."""
+    known = _known(session, items)
+    fresh: dict[tuple[int, str], tuple[MessageItem, Message]] = {}
+    for item in items:
+        key = (session.chat(item.chat).pk, _external_id(item))
+        message = None if key in known or key in fresh else _message(session, item)
+        if message is None or not message.text:
+            reason = "twice" if key in fresh else "known" if key in known else "empty message"
+            verdict = Verdict.KNOWN if reason == "known" else Verdict.SKIPPED
+            session.report.add(item.where, item.kind, verdict, text=item.text, reason=reason)
+            continue
+        fresh[key] = (item, message)
+        session.report.add(item.where, item.kind, Verdict.TAKEN, text=item.text)
+    made = Message.objects.bulk_create([message for _item, message in fresh.values()])
+    session.made_messages += [message.pk for message in made]
+    _link_replies(session, fresh.values())
+    _touch(session, {message.chat_id for message in made})
+
+
+def find(session: Session, *, chat: str, external_id: str) -> Message | None:
+    """The message a fact came from, when it was imported."""
+    if not external_id:
+        return None
+    found = Message.objects.filter(space=session.space, external_id=external_id[:128])
+    return found.filter(chat=session.chat(chat)).first() if chat else found.first()
+
+
+def _known(session: Session, items: list[MessageItem]) -> set[tuple[int, str]]:
+    rows = Message.objects.filter(
+        chat_id__in={session.chat(item.chat).pk for item in items},
+        external_id__in={_external_id(item) for item in items},
+    )
+    return set(rows.values_list("chat_id", "external_id"))
+
+
+def _message(session: Session, item: MessageItem) -> Message:
+    said, now = screen(item.text), timezone.now()
+    at = item.at or now
+    return Message(
+        space=session.space,
+        chat=session.chat(item.chat),
+        role=item.role,
+        author=text.short(text.clean(item.author), 120),
+        author_id=text.clean(item.author_id)[:128],
+        text=said.text,
+        language=text.detect_language(said.text),
+        external_id=_external_id(item),
+        trace=Message.Trace.IMPORT,
+        flags=[*said.flags, *_cut(item.text)],
+        sent_at=at,
+        # Nobody waits for an answer to what was said elsewhere, long ago.
+        handled_at=at,
+        ingested_at=now,
+    )
+
+
+def _external_id(item: MessageItem) -> str:
+    return text.clean(item.external_id)[:128] or text.said_key(item.text)[:32]
+
+
+def _cut(whole: str) -> list[str]:
+    """T-18: what is beyond the limit is not kept, but that it was there is."""
+    if len(whole) <= text.LIMIT:
+        return []
+    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+    return [f"truncated:{len(whole)}:{digest}"]
+
+
+def _link_replies(session: Session, pairs: Iterable[tuple[MessageItem, Message]]) -> None:
+    answers = [(item, message) for item, message in pairs if item.reply_to]
+    if not answers:
+        return
+    rows = Message.objects.filter(
+        chat_id__in={message.chat_id for _item, message in answers},
+        external_id__in={item.reply_to for item, _message in answers},
+    )
+    ids = {(chat, name): pk for pk, chat, name in rows.values_list("pk", "chat_id", "external_id")}
+    for item, message in answers:
+        message.reply_to_id = ids.get((message.chat_id, item.reply_to))
+    Message.objects.bulk_update([message for _item, message in answers], ["reply_to"])
+
+
+def _touch(session: Session, chat_ids: set[int]) -> None:
+    newest = Message.objects.filter(chat_id__in=chat_ids).values("chat_id")
+    for row in newest.annotate(newest=Max("sent_at")):
+        # Greatest ignores a null: an import never moves the clock back.
+        Chat.objects.filter(pk=row["chat_id"]).update(
+            last_message_at=Greatest("last_message_at", row["newest"])
+        )
