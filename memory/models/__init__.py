@@ -8,6 +8,7 @@ from memory.models.notice import Notice
 from memory.models.pattern import Pattern
 from memory.models.recall import Recall, RecallItem, RecallProfile
 from memory.models.ruling import Ruling
+from memory.models.selfcheck import SelfCheck
 from memory.models.space import ApiToken, Member, Space
 from memory.models.unit import Embedding, EmbeddingModel, Unit
 from memory.models.work import DeadLetter, Heartbeat, OutboxItem
@@ -37,6 +38,7 @@ __all__ = [
     "RecallProfile",
     "Rule",
     "Ruling",
+    "SelfCheck",
     "Space",
     "Unit",
     "WorkingNote",
