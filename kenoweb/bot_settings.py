@@ -76,9 +76,9 @@ CONSOLIDATION_TIMEOUT = envint("CONSOLIDATION_TIMEOUT", 60000, low=5000, high=30
 CIRCUIT_BREAKER_THRESHOLD = envint("CIRCUIT_BREAKER_THRESHOLD", 5, low=1, high=100)
 CIRCUIT_BREAKER_COOLDOWN = envint("CIRCUIT_BREAKER_COOLDOWN", 60000, low=1000, high=3600000) / 1000
 MODEL_PRICES = _prices("MODEL_PRICES")
+METRICS_TOKEN = envsecret("METRICS_TOKEN")
 
 TIMEZONE = _zone("TIMEZONE")
-LOG_LEVEL = envchoice("LOG_LEVEL", "info", choices=("debug", "info", "warning", "warn", "error"))
 OPTION_DEFAULTS = _defaults(
     history_messages=("SESSION_HISTORY_LIMIT", 20, 1, 120),
     working_stale_days=("WORKING_MEMORY_STALE_DAYS", 7, 1, 30),

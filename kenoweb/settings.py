@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from kenoweb import database, home
 from kenoweb.bot_settings import *  # noqa: F403
 from kenoweb.env import envbool, envchoice, envint, envlist, envsecret, envstr
+from kenoweb.log_settings import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = re.search(r"^## (\S+)", (BASE_DIR / "CHANGELOG.md").read_text(), re.M)[1]

@@ -87,7 +87,11 @@ in_space_urls = [
 ]
 
 health_urls = (
-    [path("healthz", health.healthz, name="healthz"), path("readyz", health.readyz, name="readyz")],
+    [
+        path("healthz", health.healthz, name="healthz"),
+        path("readyz", health.readyz, name="readyz"),
+        path("metrics", health.metrics, name="metrics"),
+    ],
     "health",
 )
 

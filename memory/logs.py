@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -46,6 +46,18 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, ensure_ascii=False)
 
 
+class PlainFormatter(JsonFormatter):
+    """The same for people at a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = json.loads(super().format(record))
+        data = " ".join(f"{key}={value}" for key, value in line.get("data", {}).items())
+        parts = [line["level"], line.get("trace", ""), line["event"], data]
+        return " ".join(part for part in parts if part) + (
+            "\n" + line["error"] if "error" in line else ""
+        )
+
+
 def _plain(value: object) -> object:
     if isinstance(value, bool | int | float | None):
         return value
@@ -57,7 +69,7 @@ def _plain(value: object) -> object:
 
 
 def _safe(text: str) -> str:
-    from memory import screen
+    # Imported late: logging is set up before Django's apps are.
+    from memory.screen import screen
 
-    redact: Callable[[str], str] = lambda said: screen.screen(said).text  # noqa: E731
-    return redact(text[:LONGEST])
+    return screen(text[:LONGEST]).text

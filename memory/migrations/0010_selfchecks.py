@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory', '0007_outbox_and_heartbeats'),
+        ('memory', '0009_keep_units_by_trigger'),
     ]
 
     operations = [

@@ -1,0 +1,77 @@
+"""Say what is well and what is not, and what to do about it."""
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+from django.utils import timezone
+
+from kenoweb import health as web
+from memory import vitals
+from memory.llm import embed
+from memory.llm.complete import chosen, complete
+from memory.llm.errors import ProviderError
+from memory.models import Space
+
+MARKS = {vitals.OK: "ok", vitals.WARNING: "warning", vitals.ERROR: "ERROR"}
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            "--probe", action="store_true", help="also ask the language model one small question"
+        )
+
+    def handle(self, *, probe, **_options):
+        self.errors = 0
+        self.line("version", vitals.OK, settings.VERSION)
+        for name, sentence in web.ready().items():
+            self.line(name, vitals.ERROR if sentence else vitals.OK, sentence)
+        for sentence in vitals.setup():
+            self.line("settings", vitals.ERROR, sentence)
+        self.line("embeddings", *_embeddings())
+        try:
+            for space in Space.objects.order_by("pk"):
+                self._look_at(space, probe=probe)
+        except DatabaseError:
+            self.line("spaces", vitals.ERROR, "The tables cannot be read: run manage.py migrate.")
+        if self.errors:
+            raise CommandError(f"{self.errors} things need you.")
+
+    def _look_at(self, space: Space, *, probe: bool):
+        self.stdout.write(f"\n{space.name} ({space.slug})")
+        choice = chosen("chat", space=space)
+        self.line("answers", vitals.OK, f"{choice.provider}, {choice.model}")
+        for found in vitals.check(space, now=timezone.now()):
+            self.line(found.name, found.level, found.text)
+        if probe:
+            self.line("probe", *_probe(space))
+
+    def line(self, name: str, level: str, text: str = ""):
+        self.errors += level == vitals.ERROR
+        self.stdout.write(f"  {MARKS[level]:<8} {name:<14} {text}".rstrip())
+
+
+def _embeddings() -> tuple[str, str]:
+    if not embed.enabled():
+        return vitals.WARNING, "Switched off: memories are found by words alone."
+    try:
+        embed.embed_query("How are you?")
+    except embed.EmbeddingFailed as error:
+        return vitals.ERROR, str(error)
+    return vitals.OK, embed.current().name
+
+
+def _probe(space: Space) -> tuple[str, str]:
+    try:
+        said = complete(
+            "chat",
+            space=space,
+            system="Answer with one word.",
+            messages=[{"role": "user", "content": "Say: well"}],
+            max_tokens=16,
+        )
+    except ProviderError as error:
+        return vitals.ERROR, str(error)
+    return vitals.OK, f"{said.provider} answered in {said.ms} ms"
