@@ -128,14 +128,14 @@ class Rehearsed(Exception):
     """Ends a rehearsal: everything it did is rolled back."""
 
 
-def rehearse(space: Space, *, now: datetime) -> Night:
+def rehearse(space: Space, *, now: datetime, phases: tuple[Phase, ...] | None = None) -> Night:
     """Sleep and forget it: what a night would do, on heuristics, with nothing kept.
 
     The night that comes back has its phases as `told`.
     """
     try:
         with transaction.atomic():
-            night = sleep(space, now=now, asked_by="rehearsal")
+            night = sleep(space, now=now, phases=phases, asked_by="rehearsal")
             night.told = list(night.phases.filter(run=night.run))
             raise Rehearsed
     except Rehearsed:

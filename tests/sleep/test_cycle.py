@@ -1,0 +1,160 @@
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+
+from memory import facts
+from memory.models import Fact, Notice
+from sleep import cycle, nights
+from sleep.cycle import Outcome, Phase
+from sleep.models import Night, PhaseRun
+from tests.factories import make_space
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
+
+
+class Recorder:
+    """A phase that remembers what it was asked to do, and may fail at one item."""
+
+    def __init__(self, name="one", items=("a", "b", "c"), fails_at=None):
+        self.items, self.fails_at, self.worked, self.planned = items, fails_at, [], 0
+        self.phase = Phase(name, self.plan, self.work)
+
+    def plan(self, night, now):
+        self.planned += 1
+        return list(self.items)
+
+    def work(self, sleeper, item):
+        if item == self.fails_at:
+            raise RuntimeError("Test error")
+        with sleeper.applies("note", item):
+            facts.remember(sleeper.space, text=f"{self.phase.name} {item}", by="night")
+        self.worked.append(item)
+        return Outcome({"items": 1}, [f"did {item}"])
+
+
+def sleep(space, *recorders, now=NOW, **given):
+    return cycle.sleep(space, now=now, phases=tuple(one.phase for one in recorders), **given)
+
+
+def test_a_night_runs_its_phases_in_order_and_counts():
+    space, one, two = make_space(), Recorder("one"), Recorder("two", items=["x"])
+    night = sleep(space, one, two)
+    assert night.status == Night.Status.SUCCESS
+    assert [(run.phase, run.counts["items"]) for run in night.phases.all()] == [
+        ("one", 3),
+        ("two", 1),
+    ]
+    assert night.phases.first().lines == ["did a", "did b", "did c"]
+
+
+def test_a54_nothing_to_do_is_a_success():
+    night = sleep(make_space(), Recorder(items=[]))
+    assert (night.status, night.phase, night.error) == ("success", "", "")
+
+
+def test_a55_a_failure_is_kept_told_and_taken_up_at_that_item():
+    space = make_space()
+    one, broken = Recorder("one"), Recorder("two", fails_at="b")
+    with pytest.raises(RuntimeError, match="Test error"):
+        sleep(space, one, broken)
+    night = Night.objects.get()
+    assert (night.status, night.error, night.phase) == ("failed", "Test error", "two")
+    assert Notice.objects.filter(space=space, kind="night_failed").count() == 1
+
+    mended_one, mended = Recorder("one"), Recorder("two")
+    night = sleep(space, mended_one, mended, now=NOW + timedelta(hours=1))
+    assert night.status == "success"
+    assert (mended_one.worked, mended.worked) == ([], ["b", "c"])
+    assert mended.planned == 0
+    assert Night.objects.count() == 1
+
+
+def test_a_failed_item_leaves_nothing_half_done():
+    space = make_space()
+
+    def work(sleeper, item):
+        facts.remember(sleeper.space, text="half", by="night")
+        raise RuntimeError("late")
+
+    with pytest.raises(RuntimeError):
+        cycle.sleep(space, now=NOW, phases=(Phase("one", lambda night, now: [1], work),))
+    assert not Fact.objects.filter(text="half").exists()
+
+
+def test_n11_a_second_run_the_same_date_is_the_same_night():
+    space = make_space()
+    sleep(space, Recorder())
+    night = sleep(space, Recorder(items=[]), now=NOW + timedelta(hours=3))
+    assert Night.objects.count() == 1
+    assert (night.run, PhaseRun.objects.count()) == (2, 2)
+
+
+def test_is_due_once_a_local_date():
+    space = make_space(timezone="America/Mexico_City")
+    assert not cycle.is_due(space, now=NOW - timedelta(minutes=1))
+    assert cycle.is_due(space, now=NOW)
+    sleep(space, Recorder(items=[]))
+    Night.objects.update(ended_at=NOW)
+    assert not cycle.is_due(space, now=NOW + timedelta(hours=13))
+    assert cycle.is_due(space, now=NOW + timedelta(hours=24))
+
+
+def test_r08_only_one_process_sleeps_at_a_time():
+    space, outcomes = make_space(), []
+    inside, go = threading.Event(), threading.Event()
+
+    def slow(sleeper, item):
+        inside.set()
+        go.wait(10)
+        return Outcome({"items": 1})
+
+    def first():
+        try:
+            cycle.sleep(space, now=NOW, phases=(Phase("one", lambda night, now: [1], slow),))
+            outcomes.append("slept")
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    inside.wait(10)
+    assert cycle.asleep(space)
+    with pytest.raises(cycle.AlreadyAsleep):
+        sleep(space, Recorder())
+    go.set()
+    thread.join()
+    assert outcomes == ["slept"]
+    assert not cycle.asleep(space)
+    assert PhaseRun.objects.get().counts == {"items": 1}
+
+
+def test_a_rehearsal_keeps_nothing():
+    space = make_space()
+    night = cycle.rehearse(space, now=NOW, phases=(Recorder().phase,))
+    assert [run.counts for run in night.told] == [{"items": 3}]
+    assert not Night.objects.exists()
+    assert not Fact.objects.exists()
+
+
+def test_one_line_of_a_night_is_taken_back_and_brought_again():
+    space = make_space()
+    night = sleep(space, Recorder())
+    line = night.changes.get(text="b")
+    nights.undo_change(line, by="person:ana")
+    assert set(Fact.objects.live().values_list("text", flat=True)) == {"one a", "one c"}
+    nights.undo_change(line, by="person:ana")
+    nights.redo_change(line, by="person:ana")
+    assert Fact.objects.live().count() == 3
+
+
+def test_a_whole_night_is_taken_back():
+    space = make_space()
+    kept = facts.remember(space, text="kept", by="person:ana").row
+    night = sleep(space, Recorder())
+    assert nights.undo(night, by="person:ana") == 3
+    assert list(Fact.objects.live()) == [kept]
+    with pytest.raises(nights.NothingToUndo):
+        nights.undo(night, by="person:ana")
