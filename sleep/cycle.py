@@ -3,16 +3,17 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import history, notices
+from memory import notices
 from memory.models import Space
 from sleep import clock
-from sleep.models import Night, NightChange, PhaseRun
+from sleep.models import Night, PhaseRun
+from sleep.phases import PHASES
+from sleep.sleeper import Phase, Sleeper
 
 logger = logging.getLogger(__name__)
 # Says "a night" among advisory locks; the second number is the space.
@@ -24,61 +25,6 @@ class AlreadyAsleep(Exception):
 
     def __str__(self):
         return self.__doc__
-
-
-@dataclass
-class Outcome:
-    """What one item of a phase did: counts to add up and lines for the log."""
-
-    counts: dict[str, float] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-
-    def count(self, name: str, n: float = 1) -> None:
-        self.counts[name] = round(self.counts.get(name, 0) + n, 6)
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A part of the night. `plan` lists items (JSON); `work` does one of them."""
-
-    name: str
-    plan: Callable[[Night, datetime], list]
-    work: Callable[["Sleeper", object], Outcome]
-
-
-@dataclass(frozen=True)
-class Sleeper:
-    """What a phase works with. `now` is when the night began: a resumed night thinks the same."""
-
-    night: Night
-    phase: str
-    now: datetime
-    # Asks a model; None when the night runs on heuristics alone.
-    complete: Callable[[str], str] | None = None
-
-    @property
-    def space(self) -> Space:
-        return self.night.space
-
-    @contextmanager
-    def applies(
-        self, kind: str, text: str, *, evidence: list = (), mode: str = "heuristics"
-    ) -> Iterator:
-        """Changes made inside are one line of the night and are undone together."""
-        with history.change(by="night", why=kind, night=self.night.pk) as context:
-            yield context
-        NightChange.objects.create(
-            night=self.night,
-            phase=self.phase,
-            kind=kind,
-            text=text,
-            context=context.id,
-            evidence=list(evidence),
-            mode=mode,
-        )
 
 
 def is_due(space: Space, *, now: datetime) -> bool:
@@ -99,18 +45,16 @@ def sleep(
     space: Space,
     *,
     now: datetime,
-    phases: tuple[Phase, ...] | None = None,
+    phases: tuple[Phase, ...] = PHASES,
     complete: Callable[[str], str] | None = None,
     mode: str = "heuristics",
     asked_by: str = "",
 ) -> Night:
     """Sleep now: begin tonight's night, or go on with it where it stopped."""
-    from sleep.phases import PHASES
-
     with only_one(space):
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
         try:
-            for position, phase in enumerate(phases or PHASES):
+            for position, phase in enumerate(phases):
                 _run_phase(night, phase, position, complete)
         except Exception as error:
             _fail(night, error)
@@ -128,7 +72,7 @@ class Rehearsed(Exception):
     """Ends a rehearsal: everything it did is rolled back."""
 
 
-def rehearse(space: Space, *, now: datetime, phases: tuple[Phase, ...] | None = None) -> Night:
+def rehearse(space: Space, *, now: datetime, phases: tuple[Phase, ...] = PHASES) -> Night:
     """Sleep and forget it: what a night would do, on heuristics, with nothing kept.
 
     The night that comes back has its phases as `told`.

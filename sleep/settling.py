@@ -7,8 +7,8 @@ from memory.models import Fact
 from sleep import proposals
 from sleep.agreement import Said, Verdict
 from sleep.apply import image, target
-from sleep.cycle import Outcome, Sleeper
 from sleep.models import Claim, Proposal
+from sleep.sleeper import Outcome, Sleeper
 
 
 def _close(verdict: Verdict, sleeper: Sleeper) -> None:

@@ -8,8 +8,8 @@ from memory import episodes
 from memory.models import Episode, Fact, Message, WorkingNote
 from sleep import agreement, proposals, reading, salience, settling
 from sleep.agreement import Said
-from sleep.cycle import Outcome, Phase, Sleeper
 from sleep.models import Claim, Night, Proposal
+from sleep.sleeper import Outcome, Phase, Sleeper
 
 BATCH = 200
 # A chat that has been quiet this long has finished its episode for the night's purposes.

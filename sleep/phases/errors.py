@@ -5,8 +5,8 @@ from datetime import datetime
 from memory.models import Episode, LlmCall
 from memory.text import said_key
 from sleep import clock, mishaps, proposals, reading
-from sleep.cycle import Outcome, Phase, Sleeper
 from sleep.models import Night, PhaseRun, Proposal
+from sleep.sleeper import Outcome, Phase, Sleeper
 
 BATCH = 200
 

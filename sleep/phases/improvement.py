@@ -6,8 +6,8 @@ from datetime import datetime
 from memory.models import Fact
 from sleep import advice, measures, proposals
 from sleep.advice import Advice
-from sleep.cycle import Outcome, Phase, Sleeper
 from sleep.models import Night, Proposal
+from sleep.sleeper import Outcome, Phase, Sleeper
 
 CONFIDENCE = {"high": 0.8, "medium": 0.6, "low": 0.4}
 

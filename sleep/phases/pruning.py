@@ -9,9 +9,9 @@ from memory import episode_groups, episodes, facts, patterns, working
 from memory.models import Episode, Fact, Pattern, WorkingNote
 from sleep import clusters, conflicts, proposals
 from sleep.apply import image, target
-from sleep.cycle import Outcome, Phase, Sleeper
 from sleep.fuse import Fuse
 from sleep.models import Night, Proposal
+from sleep.sleeper import Outcome, Phase, Sleeper
 
 BATCH = 100
 WEAK = 0.3

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from sleep import measures
-from sleep.cycle import Outcome, Phase, Sleeper
 from sleep.models import Night, Reflection
+from sleep.sleeper import Outcome, Phase, Sleeper
 
 
 def plan(night: Night, now: datetime) -> list:

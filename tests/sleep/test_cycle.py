@@ -7,8 +7,8 @@ from django.db import connection
 from memory import facts
 from memory.models import Fact, Notice
 from sleep import cycle, nights
-from sleep.cycle import Outcome, Phase
 from sleep.models import Night, PhaseRun
+from sleep.sleeper import Outcome, Phase
 from tests.factories import make_space
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,0 +1,65 @@
+"""What a phase of the night is, and what it works with."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memory import history
+from memory.models import Space
+from sleep.models import Night, NightChange
+
+
+@dataclass
+class Outcome:
+    """What one item of a phase did: counts to add up and lines for the log."""
+
+    counts: dict[str, float] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    def count(self, name: str, n: float = 1) -> None:
+        self.counts[name] = round(self.counts.get(name, 0) + n, 6)
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the night. `plan` lists items (JSON); `work` does one of them."""
+
+    name: str
+    plan: Callable[[Night, datetime], list]
+    work: Callable[["Sleeper", object], Outcome]
+
+
+@dataclass(frozen=True)
+class Sleeper:
+    """What a phase works with. `now` is when the night began: a resumed night thinks the same."""
+
+    night: Night
+    phase: str
+    now: datetime
+    # Asks a model; None when the night runs on heuristics alone.
+    complete: Callable[[str], str] | None = None
+
+    @property
+    def space(self) -> Space:
+        return self.night.space
+
+    @contextmanager
+    def applies(
+        self, kind: str, text: str, *, evidence: list = (), mode: str = "heuristics"
+    ) -> Iterator:
+        """Changes made inside are one line of the night and are undone together."""
+        with history.change(by="night", why=kind, night=self.night.pk) as context:
+            yield context
+        NightChange.objects.create(
+            night=self.night,
+            phase=self.phase,
+            kind=kind,
+            text=text,
+            context=context.id,
+            evidence=list(evidence),
+            mode=mode,
+        )
