@@ -1,0 +1,291 @@
+import threading
+
+import pytest
+from django.db import connection
+
+from memory import facts, history, patterns, rulings
+from memory.identity import preferences, rules
+from memory.models import AuditEntry, Fact, Pattern, Preference, Rule, Ruling
+from sleep import apply, proposals
+from sleep.models import Proposal
+from tests.factories import make_chat, make_member
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Kind = Proposal.Kind
+
+
+@pytest.fixture
+def member():
+    return make_member(role="curator")
+
+
+@pytest.fixture
+def space(member):
+    return member.space
+
+
+def believe(space, text="Ana lives in Lisbon", **given):
+    return facts.remember(space, text=text, by="extraction", subject="Ana", **given).row
+
+
+def propose(space, kind, after, *targets, key="k", **given):
+    return proposals.propose(
+        space,
+        kind,
+        key=key,
+        after=after,
+        targets=[apply.target(thing) for thing in targets],
+        before=given.pop("before", apply.image(*targets)),
+        title="t",
+        **given,
+    )
+
+
+def approve(proposal, member):
+    return proposals.approve(proposal, member=member, digest=proposal.digest)
+
+
+def state(space):
+    """All that a proposal may change, as it lives now."""
+    return {
+        "facts": sorted(Fact.objects.live().values_list("text", "subject", "chat_id", "valid_to")),
+        "patterns": sorted(
+            Pattern.objects.filter(status="active").values_list("trigger", "response")
+        ),
+        "rules": sorted(Rule.objects.filter(status="active").values_list("slug", "instruction")),
+        "preferences": sorted(
+            Preference.objects.filter(status="active").values_list("key", "value")
+        ),
+        "settings": type(space).objects.get(pk=space.pk).settings,
+    }
+
+
+def of_every_kind(space):
+    """(kind, proposal) for each kind, each on rows of its own."""
+    chat = make_chat(space=space)
+    weak = patterns.learn(space, trigger="alpha beta", response="gamma", by="night").row
+    private = facts.remember(space, text="Ana sings", by="tag", chat=chat).row
+    odd = facts.quarantine(believe(space, "Odd one"), by="system", reason="looks odd").row
+    one, two = believe(space, "Ana drinks tea"), believe(space, "Ana drinks teas")
+    image = {
+        "text": "Ana reads",
+        "subject": "Ana",
+        "kind": "fact",
+        "category": "other",
+        "chat": None,
+    }
+    pattern = {
+        "trigger": "n8n + 401",
+        "response": "check the token",
+        "confidence": 0.6,
+        "chat": None,
+    }
+    return {
+        Kind.ADD: propose(space, Kind.ADD, image, key="1"),
+        Kind.REVISE: propose(
+            space, Kind.REVISE, {"text": "Ana lives in Porto"}, believe(space), key="2"
+        ),
+        Kind.SUPERSEDE: propose(
+            space,
+            Kind.SUPERSEDE,
+            image | {"text": "Ana naps"},
+            believe(space, "Ana never naps"),
+            key="3",
+        ),
+        Kind.MERGE: propose(
+            space, Kind.MERGE, {"text": "Ana drinks tea", "keep": one.pk}, one, two, key="4"
+        ),
+        Kind.RETIRE: propose(
+            space, Kind.RETIRE, {"count": 1}, believe(space, "Old thing"), key="5"
+        ),
+        Kind.PROMOTE: propose(space, Kind.PROMOTE, {"chat": None}, private, key="6"),
+        Kind.ADD_PATTERN: propose(space, Kind.ADD_PATTERN, pattern, key="7"),
+        Kind.RETIRE_PATTERN: propose(space, Kind.RETIRE_PATTERN, {"count": 1}, weak, key="8"),
+        Kind.RULE: propose(
+            space,
+            Kind.RULE,
+            {"slug": "plain", "category": "style", "instruction": "Be plain."},
+            key="9",
+        ),
+        Kind.PREFERENCE: propose(
+            space, Kind.PREFERENCE, {"key": "length", "value": "short", "section": ""}, key="10"
+        ),
+        Kind.SETTING: propose(
+            space,
+            Kind.SETTING,
+            {"name": "working_stale_days", "value": 14},
+            before={"working_stale_days": 7},
+            key="11",
+        ),
+        Kind.RELEASE: propose(space, Kind.RELEASE, {}, odd, key="12"),
+        Kind.IMPORTED: propose(space, Kind.IMPORTED, image | {"text": "Ana runs"}, key="13"),
+    }
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.ADVICE])
+def test_r10_every_kind_is_applied_and_taken_back(kind, space, member):
+    proposal = of_every_kind(space)[kind]
+    before = state(space)
+    approve(proposal, member)
+    assert state(space) != before
+    proposals.undo(proposal, member=member)
+    assert state(space) == before
+    proposal.refresh_from_db()
+    assert proposal.status == "undone"
+
+
+def test_advice_is_agreed_with_and_changes_nothing(space, member):
+    before = state(space)
+    proposal = approve(propose(space, Kind.ADVICE, {}), member)
+    assert (proposal.status, state(space)) == ("approved", before)
+
+
+def test_every_kind_can_be_applied():
+    assert set(apply.APPLY) == set(Kind)
+
+
+def test_the_same_is_not_proposed_twice(space, member):
+    first = propose(space, Kind.ADVICE, {})
+    proposals.reject(first, member=member, digest=first.digest, reason="no")
+    assert propose(space, Kind.ADVICE, {}) is None
+
+
+def test_a74_a_decided_proposal_is_not_decided_again(space, member):
+    proposal = propose(space, Kind.ADVICE, {})
+    stale = Proposal.objects.get(pk=proposal.pk)
+    approve(proposal, member)
+    with pytest.raises(proposals.AlreadyDecided, match=f"approved by {member.user}"):
+        proposals.reject(stale, member=member, digest=stale.digest)
+    stale.refresh_from_db()
+    assert stale.status == "approved"
+
+
+def test_a74_a_rejection_keeps_its_reason(space, member):
+    proposal = propose(space, Kind.ADVICE, {})
+    proposals.reject(proposal, member=member, digest=proposal.digest, reason="a joke")
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.reason) == ("rejected", "a joke")
+
+
+def test_a_rejection_becomes_a_ruling_when_the_person_says_so(space, member):
+    proposal = propose(space, Kind.ADD, {"text": "Ana hates mornings"})
+    proposals.reject(proposal, member=member, digest=proposal.digest, never=True)
+    assert rulings.forbidden(space, said="Ana hates mornings")
+    proposals.undo(proposal, member=member)
+    assert not Ruling.objects.filter(status="active").exists()
+    proposal.refresh_from_db()
+    assert proposal.status == "pending"
+
+
+def test_t06_what_was_changed_after_it_was_shown_is_refused(space, member):
+    proposal = propose(space, Kind.ADD, {"text": "harmless"})
+    shown = proposal.digest
+    Proposal.objects.filter(pk=proposal.pk).update(after={"text": "evil"}, digest="0" * 64)
+    with pytest.raises(proposals.NotWhatWasShown):
+        proposals.approve(proposal, member=member, digest=shown)
+    assert not Fact.objects.exists()
+
+
+def test_a_target_changed_meanwhile_is_refused_and_nothing_is_decided(space, member):
+    fact = believe(space)
+    proposal = propose(space, Kind.REVISE, {"text": "Ana lives in Porto"}, fact)
+    facts.revise(fact, by="person:ana", text="Ana lives in Braga")
+    with pytest.raises(apply.TargetChanged, match="text"):
+        approve(proposal, member)
+    proposal.refresh_from_db()
+    assert proposal.status == "pending"
+    assert proposals.expire_changed(space) == 1
+    proposal.refresh_from_db()
+    assert proposal.status == "expired"
+
+
+def test_undo_after_a_later_edit_is_refused_with_what_differs(space, member):
+    fact = believe(space)
+    proposal = approve(propose(space, Kind.REVISE, {"text": "Ana lives in Porto"}, fact), member)
+    facts.revise(fact, by="person:ana", text="Ana lives in Braga")
+    with pytest.raises(history.Conflict, match="text"):
+        proposals.undo(proposal, member=member)
+    proposal.refresh_from_db()
+    assert proposal.status == "approved"
+
+
+def test_editing_gives_a_new_digest_and_approving_writes_the_edit(space, member):
+    proposal = propose(space, Kind.ADD, {"text": "Ana reads", "subject": "Ana"})
+    old = proposal.digest
+    edited = proposals.edit(
+        proposal, member=member, digest=old, changes={"text": "Ana reads a lot"}
+    )
+    with pytest.raises(proposals.NotWhatWasShown):
+        proposals.approve(proposal, member=member, digest=old)
+    approve(edited, member)
+    assert Fact.objects.get().text == "Ana reads a lot"
+
+
+def test_an_edit_may_not_add_fields(space, member):
+    proposal = propose(space, Kind.ADD, {"text": "Ana reads"})
+    with pytest.raises(ValueError, match="status"):
+        proposals.edit(proposal, member=member, digest=proposal.digest, changes={"status": "x"})
+
+
+@pytest.mark.parametrize("role", ["viewer"])
+def test_a_viewer_may_not_decide(role, space):
+    viewer = make_member(space=space, role=role)
+    proposal = propose(space, Kind.ADVICE, {})
+    with pytest.raises(proposals.MayNotDecide):
+        approve(proposal, viewer)
+
+
+def test_a_member_of_another_space_may_not_decide(space):
+    with pytest.raises(proposals.MayNotDecide):
+        approve(propose(space, Kind.ADVICE, {}), make_member(role="owner"))
+
+
+def test_t06_a_hundred_approvals_at_once_apply_once(space, member):
+    proposal = propose(space, Kind.ADD, {"text": "Ana reads", "subject": "Ana"})
+    won, lost = [], []
+
+    def decide():
+        try:
+            won.append(approve(Proposal.objects.get(pk=proposal.pk), member))
+        except proposals.AlreadyDecided as error:
+            lost.append(error)
+        finally:
+            connection.close()
+
+    for _ in range(10):
+        threads = [threading.Thread(target=decide) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert (len(won), len(lost)) == (1, 99)
+    assert Fact.objects.get().times_seen == 1
+
+
+def test_several_are_approved_and_those_that_cannot_be_stay(space, member):
+    fact = believe(space)
+    propose(space, Kind.ADD, {"text": "Ana reads"}, key="a")
+    propose(space, Kind.REVISE, {"text": "x y z"}, fact, key="b")
+    facts.revise(fact, by="person:ana", text="changed meanwhile")
+    done, refused = proposals.approve_all(Proposal.objects.filter(status="pending"), member=member)
+    assert (len(done), len(refused)) == (1, 1)
+
+
+def test_a_decision_is_written_in_the_book(space, member):
+    approve(propose(space, Kind.ADVICE, {}), member)
+    entry = AuditEntry.objects.get(action="proposal.approve")
+    assert entry.actor == f"person:{member.user}"
+
+
+def test_approved_words_are_a_persons_and_say_which_night_derived_them(space, member):
+    approve(propose(space, Kind.ADD, {"text": "Ana reads"}, mode="heuristics"), member)
+    fact = Fact.objects.get()
+    assert (fact.source, fact.mode) == ("night", "heuristics")
+
+
+def test_a_rule_and_a_preference_reach_the_identity(space, member):
+    made = of_every_kind(space)
+    approve(made[Kind.RULE], member)
+    approve(made[Kind.PREFERENCE], member)
+    assert "plain" in [rule.slug for rule in rules.active(space)]
+    assert "short" in [one.value for one in preferences.active(space)]
