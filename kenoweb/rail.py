@@ -94,7 +94,7 @@ RAIL = [
 ]
 SPACE_MENU = [
     Place("members:index", _("Members"), "members", "y"),
-    Place("tokens:index", _("API keys"), "key", "v", role="owner"),
+    Place("tokens:index", _("API tokens"), "key", "v", role="owner"),
     Place("spaces:edit", _("Settings"), "settings", "s", role="owner"),
     Place("settings:index", _("Memory settings"), "filter", "z", role="owner"),
 ]
