@@ -42,7 +42,7 @@ def say(request: HttpRequest, text: str, *, undo: str = "") -> None:
 
 def undo_url(space: Space, done: Done) -> str:
     """What takes back what a writer of memory did; nothing when it changed nothing."""
-    return reverse("history:undo", args=[space.slug, done.change_id]) if done else ""
+    return reverse("history:undo", args=[space.slug, done.change_id]) if done.changed else ""
 
 
 def warn(request: HttpRequest, text: str) -> None:

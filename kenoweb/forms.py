@@ -106,7 +106,12 @@ class OwnerForm(NewAccountForm):
         max_length=80,
         help_text=_("A space is a wall: nothing remembered in one is seen in another."),
     )
-    timezone = forms.ChoiceField(label=_("Time zone"), choices=zones.choices)
+    timezone = forms.ChoiceField(
+        label=_("Time zone"),
+        choices=zones.choices,
+        widget=forms.Select(attrs={"data-zone": True}),
+        help_text=_("The night begins after 04:00 on this clock."),
+    )
     field_order = ("name", "new", "again", "space", "timezone")
 
     def account(self) -> dict:

@@ -64,4 +64,6 @@ class ToastsInFragments:
             and request.method == "POST"
             and response.status_code in SWAPPED
             and not response.streaming
+            # The page it leads to will say them.
+            and "HX-Redirect" not in response
         )

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kenoweb import zones
 from kenoweb.access import in_space, memberships, signed_in
-from kenoweb.actions import say, show_form
+from kenoweb.actions import say, show_form, undo_url
 from kenoweb.address import client_ip
 from kenoweb.forms import SpaceForm
 from memory import spaces
@@ -42,8 +42,8 @@ def edit(request, space):
     form = SpaceForm(request.POST or None, initial=initial)
     if form.is_valid():
         ip = client_ip(request)
-        spaces.revise(space, by=person(request.user), ip=ip, **form.cleaned_data)
-        say(request, _("Saved."))
+        done = spaces.revise(space, by=person(request.user), ip=ip, **form.cleaned_data)
+        say(request, _("Saved."), undo=undo_url(space, done))
         return redirect("spaces:edit", space.slug)
     return show_form(request, "spaces/edit.html", form)
 

@@ -1,3 +1,4 @@
+from django.db.models import F
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -12,11 +13,13 @@ from memory import tokens
 from memory.actors import person
 from memory.models import ApiToken
 
+LIVE_FIRST = F("revoked_at").asc(nulls_first=True)
+
 
 @in_space(role="owner")
 @require_safe
 def index(request, space):
-    rows = things(space, ApiToken).select_related("user").order_by("revoked_at", "-created_at")
+    rows = things(space, ApiToken).select_related("user").order_by(LIVE_FIRST, "-created_at")
     return render(request, "tokens/index.html", {"tokens": rows, "now": timezone.now()})
 
 

@@ -106,6 +106,21 @@ document.addEventListener("htmx:afterSettle", (event) => {
   place = -1;
 });
 
+// Copy the field beside the button; where the browser forbids it, the text stands selected.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  const field = button?.parentElement.querySelector("input");
+  if (!field) return;
+  field.select();
+  try { await navigator.clipboard.writeText(field.value); button.textContent = button.dataset.copy; } catch { /* selected */ }
+});
+
+// On a first visit the clock of the browser is a better guess than that of the server.
+for (const zones of $$("select[data-zone]")) {
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if ([...zones.options].some((one) => one.value === here)) zones.value = here;
+}
+
 function toast(id) {
   const template = document.getElementById(id);
   if (template) document.getElementById("toasts")?.append(template.content.cloneNode(true));

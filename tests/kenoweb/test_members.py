@@ -141,3 +141,12 @@ def test_a_guest_may_leave(guest):
 def test_a_look_does_nothing(client, guest, act):
     args = [] if act in {"invite", "leave"} else [guest.pk]
     assert client.get(at(act, *args)).status_code == 405
+
+
+def test_undo_from_a_toast_leads_to_the_list_which_then_says_so(client, guest):
+    client.post(at("remove", guest.pk))
+    client.get(at("index"))
+    entry = AuditEntry.objects.get(action="member.removed")
+    answer = client.post(at("undo", entry.pk), headers={"hx-request": "true"})
+    assert answer["HX-Redirect"] == at("index")
+    assert "Undone." in client.get(at("index")).content.decode()
