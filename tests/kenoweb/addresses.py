@@ -13,6 +13,7 @@ class Address:
     role: str
     arguments: tuple[str, ...]
     csrf_exempt: bool = False
+    sudo: bool = False
 
     @property
     def in_space(self) -> bool:
@@ -42,7 +43,8 @@ def _walk(patterns, prefix: str, arguments: tuple[str, ...]):
         if isinstance(entry, URLPattern):
             role = getattr(entry.callback, "keno_role", "")
             exempt = getattr(entry.callback, "csrf_exempt", False)
-            yield Address(f"{prefix}{entry.name}", role, here, exempt)
+            sudo = getattr(entry.callback, "keno_sudo", False)
+            yield Address(f"{prefix}{entry.name}", role, here, exempt, sudo)
         else:
             inner = f"{prefix}{entry.namespace}:" if entry.namespace else prefix
             yield from _walk(entry.url_patterns, inner, here)

@@ -20,6 +20,9 @@ LADDER = ["viewer", "curator", "owner"]
 ROLES = {"public", "signed-in", "token", *LADDER}
 ADDRESSES = every_address()
 IN_SPACE = [found for found in ADDRESSES if found.in_space]
+# Viewers look; what they may send all the same stands here, one by one.
+VIEWERS_MAY_SEND = {"members:leave"}
+GIVES_AWAY = re.compile(r"export|import|backup|erase|download|tokens:new")
 LOOKUP = re.compile(r"\.(?:objects|_default_manager|_base_manager)\b|get_object_or_404")
 CANARY, STRANGER = "canaryhere", "canarythere"
 
@@ -112,6 +115,17 @@ def test_a_role_opens_its_pages_and_none_above(address, who, house):
     for answer in found:
         assert (answer.status_code != 403) == enough, answer.status_code
         assert answer.status_code not in {404, 500}
+
+
+@each_in_space
+def test_viewers_only_look(address, house):
+    if address.role == "viewer" and address.name not in VIEWERS_MAY_SEND:
+        assert house.client("viewer").post(house.path(address)).status_code == 405
+
+
+@each
+def test_T16_what_gives_memory_away_asks_for_the_password_again(address):
+    assert address.sudo or not GIVES_AWAY.search(address.name)
 
 
 @each_in_space
