@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from kenoweb import database, embedded
+from kenoweb import database, embedded, translations
 
 # Tests may lose their data in a power cut.
 CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -34,6 +34,7 @@ def django_db_modify_db_settings(postgres, django_db_modify_db_settings_parallel
 def pytest_sessionstart(session):
     if not hasattr(session.config, "workerinput"):
         _sweep_what_killed_runs_left()
+        translations.compile_all()
 
 
 def pytest_sessionfinish(session):

@@ -134,8 +134,8 @@ def shown(text: str) -> SafeString:
 
 
 def _chip(match: re.Match) -> str:
-    code = f"U+{ord(match[0]):04X}"
-    return f'<span class="hidden-mark" title="{_("hidden character")}">{code}</span>'
+    code, title = f"U+{ord(match[0]):04X}", _("hidden character")
+    return format_html('<span class="hidden-mark" title="{}">{}</span>', title, code)
 
 
 @register.filter(name="markdown")

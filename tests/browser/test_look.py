@@ -220,6 +220,8 @@ def test_spanish_is_one_choice_away(window, home):
     page.locator(".foot summary").click()
     page.get_by_role("button", name="Español").click()
     assert page.locator("html").get_attribute("lang") == "es"
+    expect(page.locator("h1")).to_have_text("Resumen")
+    expect(page.locator("#learned")).to_contain_text("Aprendido en las últimas 24 horas")
 
 
 def test_everything_works_without_script(window, home):

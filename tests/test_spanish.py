@@ -1,0 +1,85 @@
+"""English and Spanish are first-class: what is said in one can be read in the other."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from django.utils.translation.template import templatize
+
+from kenoweb import translations
+
+ROOT = Path(__file__).resolve().parent.parent
+CATALOGUE = (ROOT / "locale/es/LC_MESSAGES/django.po").read_text()
+SPANISH = {
+    original.decode(): spanish.decode()
+    for original, spanish in translations.messages(CATALOGUE).items()
+}
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+CODE = sorted(
+    file
+    for app in ("kenoweb", "memory", "sleep", "bot")
+    for file in (ROOT / app).rglob("*.py")
+    if "migrations" not in file.parts
+)
+LITERAL = r"""u?(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+CALL = re.compile(rf"\b(_|n?p?gettext)\(\s*({LITERAL}(?:\s*,\s*{LITERAL})*)")
+SPEAKS = {"_", "gettext", "gettext_lazy", "gettext_noop"}
+COUNTS = {"ngettext", "ngettext_lazy"}
+PLACE = re.compile(r"%(?:\(\w+\))?[.\d]*[sdgf%]")
+
+
+def said_in_template(source: str) -> set[str]:
+    found = set()
+    for name, literals in CALL.findall(templatize(source)):
+        words = [ast.literal_eval(one) for one in re.findall(LITERAL, literals)]
+        context = f"{words.pop(0)}\4" if name.startswith(("p", "np")) else ""
+        found.add(context + "\0".join(words[: 2 if "n" in name.removesuffix("gettext") else 1]))
+    return found
+
+
+def said_in_code(source: str) -> set[str]:
+    found = set()
+    for call in ast.walk(ast.parse(source)):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            continue
+        texts = [arg.value for arg in call.args if isinstance(getattr(arg, "value", None), str)]
+        if call.func.id in SPEAKS and texts:
+            found.add(texts[0])
+        elif call.func.id in COUNTS and len(texts) > 1:
+            found.add("\0".join(texts[:2]))
+    return found
+
+
+def test_both_readers_find_what_is_there():
+    assert said_in_template(
+        '{% load i18n %}{% translate "One" %}{% blocktranslate count n=n %}{{ n }} a{% plural %}'
+        '{{ n }} b{% endblocktranslate %}{% translate "in" context "place" %}'
+        '{% include "x" with title=_("Two") %}'
+    ) == {"One", "%(n)s a\0%(n)s b", "place\4in", "Two"}
+    assert said_in_code('_("One"); ngettext("a", "b", n); _("x" "y") % {"n": 1}') == {
+        "One",
+        "a\0b",
+        "xy",
+    }
+
+
+@pytest.mark.parametrize("file", TEMPLATES, ids=lambda f: str(f.relative_to(ROOT)))
+def test_every_template_speaks_spanish(file):
+    assert sorted(said_in_template(file.read_text()) - SPANISH.keys()) == []
+
+
+@pytest.mark.parametrize("file", CODE, ids=lambda f: str(f.relative_to(ROOT)))
+def test_every_sentence_of_the_code_has_its_spanish(file):
+    assert sorted(said_in_code(file.read_text()) - SPANISH.keys()) == []
+
+
+@pytest.mark.parametrize("original", sorted(SPANISH), ids=lambda text: text[:40])
+def test_a_translation_keeps_what_is_filled_in(original):
+    for side in SPANISH[original].split("\0"):
+        assert set(PLACE.findall(side)) == set(PLACE.findall(original))
+
+
+def test_keno_says_tu():
+    formal = re.compile(r"\b(usted|ustedes|vosotros|su contraseña|su cuenta)\b", re.I)
+    assert [text for text in SPANISH.values() if formal.search(text)] == []
