@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext as _
+
 from memory.text import words
 
 ENOUGH_REPLIES = 10
@@ -42,22 +44,23 @@ def habitual_opening(replies: Iterable[str], *, share: float = 0.2, length: int 
     return start if n / len(starts) > share else ""
 
 
-def _no_patterns(m: Measures, *_) -> Advice | None:
+def _no_patterns(m: Measures, *__) -> Advice | None:
     if m.get("episodes", 0) > 10 and not m.get("patterns_proposed"):
         return Advice(
             "no-patterns", "medium",
-            f"{m['episodes']:.0f} episodes were read and no pattern was found in them.",
-            "Say what solved a problem when it is solved, or teach a pattern with /learn.",
+            _("%(n)d episodes were read and no pattern was found in them.") % {"n": m["episodes"]},
+            _("Say what solved a problem when it is solved, or teach a pattern with /learn."),
         )  # fmt: skip
     return None
 
 
-def _many_errors(m: Measures, *_) -> Advice | None:
+def _many_errors(m: Measures, *__) -> Advice | None:
     if m.get("errors", 0) > 3:
         return Advice(
             "many-errors", "high",
-            f"{m['errors']:.0f} errors in a night, {m.get('internal', 0):.0f} of them Keno's own.",
-            "Look at the lessons of this night and approve the ones that hold.",
+            _("%(n)d errors in a night, %(own)d of them Keno's own.")
+            % {"n": m["errors"], "own": m.get("internal", 0)},
+            _("Look at the lessons of this night and approve the ones that hold."),
         )  # fmt: skip
     return None
 
@@ -67,20 +70,21 @@ def _notes_go_stale(m: Measures, _opening: str, options: dict) -> Advice | None:
     if m.get("notes", 0) > 5 and days < 30:
         return Advice(
             "stale-notes", "low",
-            f"{m['notes']:.0f} working notes went stale after {days} days.",
-            f"Keep working notes for {min(30, days * 2)} days.",
+            _("%(n)d working notes went stale after %(days)d days.")
+            % {"n": m["notes"], "days": days},
+            _("Keep working notes for %(days)d days.") % {"days": min(30, days * 2)},
             "setting",
             {"name": "working_stale_days", "value": min(30, days * 2)},
         )  # fmt: skip
     return None
 
 
-def _weak_patterns(m: Measures, *_) -> Advice | None:
+def _weak_patterns(m: Measures, *__) -> Advice | None:
     if m.get("patterns", 0) > 3:
         return Advice(
             "weak-patterns", "medium",
-            f"{m['patterns']:.0f} weak patterns were archived unused.",
-            "Approve fewer patterns, or write triggers people really use.",
+            _("%(n)d weak patterns were archived unused.") % {"n": m["patterns"]},
+            _("Approve fewer patterns, or write triggers people really use."),
         )  # fmt: skip
     return None
 
@@ -90,71 +94,77 @@ def _habitual(m: Measures, opening: str, _options: dict) -> Advice | None:
         return None
     return Advice(
         "habitual-opening", "medium",
-        f"More than a fifth of {m.get('replies', 0):.0f} replies begin with “{opening}”.",
-        f"Do not begin a reply with “{opening}”.",
+        _("More than a fifth of %(n)d replies begin with “%(opening)s”.")
+        % {"n": m.get("replies", 0), "opening": opening},
+        _("Do not begin a reply with “%(opening)s”.") % {"opening": opening},
         "rule",
         {
             "slug": f"no-opening-{'-'.join(opening.split())}"[:80],
             "category": "style",
-            "instruction": f"Begin with the answer, not with “{opening}”.",
+            "instruction": _("Begin with the answer, not with “%(opening)s”.")
+            % {"opening": opening},
             "forbidden": [{"phrase": opening, "reason": "habit", "pattern": False}],
         },
     )  # fmt: skip
 
 
-def _hedging(m: Measures, *_) -> Advice | None:
+def _hedging(m: Measures, *__) -> Advice | None:
     if m.get("replies", 0) >= ENOUGH_REPLIES and m.get("hedging_rate", 0) > 0.3:
         return Advice(
             "hedging", "medium",
-            f"{m['hedging_rate']:.0%} of {m['replies']:.0f} replies hedge.",
-            "Say plainly what is known, and plainly what is not.",
+            _("%(rate)d %% of %(n)d replies hedge.")
+            % {"rate": 100 * m["hedging_rate"], "n": m["replies"]},
+            _("Say plainly what is known, and plainly what is not."),
             "rule",
             {
                 "slug": "plain-about-doubt",
                 "category": "style",
-                "instruction": "Say plainly what you know. When you do not know, say that once.",
+                "instruction": _("Say plainly what you know. When you do not know, say that once."),
                 "forbidden": [],
             },
         )  # fmt: skip
     return None
 
 
-def _filler(m: Measures, *_) -> Advice | None:
+def _filler(m: Measures, *__) -> Advice | None:
     if m.get("replies", 0) >= ENOUGH_REPLIES and m.get("filler_rate", 0) > 0.1:
         return Advice(
             "filler", "medium",
-            f"{m['filler_rate']:.0%} of {m['replies']:.0f} replies hold a forbidden phrase.",
-            "Add an example of a good answer to the rule that forbids it.",
+            _("%(rate)d %% of %(n)d replies hold a forbidden phrase.")
+            % {"rate": 100 * m["filler_rate"], "n": m["replies"]},
+            _("Add an example of a good answer to the rule that forbids it."),
         )  # fmt: skip
     return None
 
 
-def _junk(m: Measures, *_) -> Advice | None:
+def _junk(m: Measures, *__) -> Advice | None:
     if m.get("extracted", 0) >= ENOUGH_FACTS and m.get("junk_rate", 0) > 0.3:
         return Advice(
             "junk", "high",
-            f"People took back {m['junk_rate']:.0%} of {m['extracted']:.0f} extracted facts.",
-            "Rule out what comes back again and again, or turn extraction off for a chat.",
+            _("People took back %(rate)d %% of %(n)d extracted facts.")
+            % {"rate": 100 * m["junk_rate"], "n": m["extracted"]},
+            _("Rule out what comes back again and again."),
         )  # fmt: skip
     return None
 
 
-def _unused(m: Measures, *_) -> Advice | None:
+def _unused(m: Measures, *__) -> Advice | None:
     if m.get("unused_facts", 0) >= 50:
         return Advice(
             "unused-facts", "low",
-            f"{m['unused_facts']:.0f} facts were not recalled for 90 days.",
-            "Look through them: some may be obsolete.",
+            _("%(n)d facts were not recalled for 90 days.") % {"n": m["unused_facts"]},
+            _("Look through them: some may be obsolete."),
         )  # fmt: skip
     return None
 
 
-def _repeats(m: Measures, *_) -> Advice | None:
+def _repeats(m: Measures, *__) -> Advice | None:
     if m.get("errors", 0) >= 3 and m.get("error_repeat_rate", 0) > 0.5:
         return Advice(
             "repeated-errors", "high",
-            f"{m['error_repeat_rate']:.0%} of {m['errors']:.0f} errors had happened before.",
-            "Approve the lesson about them, so that it is recalled in time.",
+            _("%(rate)d %% of %(n)d errors had happened before.")
+            % {"rate": 100 * m["error_repeat_rate"], "n": m["errors"]},
+            _("Approve the lesson about them, so that it is recalled in time."),
         )  # fmt: skip
     return None
 

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from django.db import connection, transaction
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 
 from memory import notices
 from memory.models import Space
@@ -51,7 +52,7 @@ def sleep(
     asked_by: str = "",
 ) -> Night:
     """Sleep now: begin tonight's night, or go on with it where it stopped."""
-    with only_one(space):
+    with only_one(space), translation.override(space.language):
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
         try:
             for position, phase in enumerate(phases):
@@ -194,7 +195,8 @@ def _fail(night: Night, error: Exception) -> None:
         kind="night_failed",
         key=f"night-failed-{night.pk}-{night.run}",
         level="error",
-        text=f"The night of {night.local_date} failed and will be tried again.",
+        text=_("The night of %(date)s failed and will be tried again.")
+        % {"date": night.local_date},
         link=f"nights/{night.pk}",
     )
 

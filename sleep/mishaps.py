@@ -4,6 +4,9 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as N_
+
 from memory.text import STOP_WORDS, fold, short, words
 
 ERROR = {
@@ -28,10 +31,10 @@ CATEGORIES: tuple[tuple[str, set[str]], ...] = (
     ("user", {"invalid", "unexpected", "typo", "misspelled", "invalido", "invalida", "inesperado"}),
 )  # fmt: skip
 OWN = ("internal", "configuration")
-LEAD = {"internal": "Error encountered", "configuration": "Configuration issue"}
+LEAD = {"internal": N_("Error encountered"), "configuration": N_("Configuration issue")}
 RULE = {
-    "internal": "Check for this before answering; say so when it happens again.",
-    "configuration": "Check the configuration first when this shows up.",
+    "internal": N_("Check for this before answering; say so when it happens again."),
+    "configuration": N_("Check the configuration first when this shows up."),
 }
 _STAMP = re.compile(r"^\s*(?:#{1,6}\s*)?(?:\d{1,2}:\d{2}\s*(?:—|–|--|-)\s*)?(?:[-*]\s+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -70,9 +73,13 @@ class Lesson:
 
     @property
     def told(self) -> str:
-        return (
-            f"Error: {self.error}\nResult: {self.result}\nLesson: {self.lesson}\nRule: {self.rule}"
+        parts = (
+            (_("Error"), self.error),
+            (_("Result"), self.result),
+            (_("Lesson"), self.lesson),
+            (_("Rule"), self.rule),
         )
+        return "\n".join(f"{name}: {text}" for name, text in parts)
 
 
 def is_error(text: str) -> bool:
@@ -118,9 +125,11 @@ def lesson(text: str, *, on: date) -> Lesson | None:
     return Lesson(
         category=category,
         error=short(line, 160),
-        result=solved.answer if solved else "No solution was noted.",
-        lesson=f"{LEAD[category]}: {short(line, 150)}",
-        rule=RULE[category] if not solved else f"Try first: {solved.answer}",
+        result=solved.answer if solved else _("No solution was noted."),
+        lesson=f"{_(LEAD[category])}: {short(line, 150)}",
+        rule=_("Try first: %(answer)s") % {"answer": solved.answer}
+        if solved
+        else _(RULE[category]),
     )
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from django.utils.translation import gettext as _
+
 from memory import facts
 from memory.models import Fact
 from sleep import proposals
@@ -77,7 +79,7 @@ def _believe(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
             evidence=evidence(verdict.said),
         )
     outcome.count("facts_" + done.outcome)
-    proposals.expire([_key(best)], space=sleeper.space, reason="three episodes agree: applied")
+    proposals.expire([_key(best)], space=sleeper.space, reason=_("Three episodes agree: applied."))
     return _close(verdict, sleeper)
 
 
@@ -94,7 +96,7 @@ def _propose(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
         night=sleeper.night,
         title=best.text,
         after=_fact_image(best, confidence=0.7),
-        rationale=f"{verdict.episodes} episodes say it.",
+        rationale=_("%(n)s episodes say it.") % {"n": verdict.episodes},
         evidence=evidence(verdict.said),
         confidence=0.5 + 0.1 * verdict.episodes,
         mode=best.mode,
@@ -114,7 +116,7 @@ def _supersede(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
         targets=[target(old)],
         before=image(old),
         after=_fact_image(best, confidence=0.7),
-        rationale=f"It cannot be true together with what is believed ({verdict.why}).",
+        rationale=_("It cannot be true together with what is believed."),
         evidence=[_old_evidence(old), *evidence(verdict.said)],
         confidence=min(0.95, 0.55 + 0.1 * verdict.episodes),
         flags=["contradiction"],
@@ -144,7 +146,7 @@ def _contested(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
         night=sleeper.night,
         title=best.text,
         after=_fact_image(best, confidence=0.6),
-        rationale="Episodes disagree; this is what was said last.",
+        rationale=_("Episodes disagree; this is what was said last."),
         evidence=evidence([*verdict.said, *verdict.against]),
         confidence=0.5,
         flags=["contradiction"],
@@ -195,7 +197,7 @@ def propose_promotion(sleeper: Sleeper, together: tuple[Said, ...], outcome: Out
         night=sleeper.night,
         title=best.text,
         after=_fact_image(best, confidence=0.7) | {"chat": None},
-        rationale="Several chats say it; approving lets the whole space know.",
+        rationale=_("Several chats say it; approving lets the whole space know."),
         evidence=evidence(together),
         confidence=0.6,
         flags=["leaves its chat"],

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from memory import episodes
 from memory.models import Episode, Fact, Message, WorkingNote
@@ -96,7 +97,7 @@ def _propose_pattern(sleeper: Sleeper, episode: Episode, messages, outcome: Outc
             "chat": episode.chat_id,
             "learned_from": f"episode {episode.pk}",
         },
-        rationale="A problem was met and solved in this episode.",
+        rationale=_("A problem was met and solved in this episode."),
         evidence=[
             {"episode": episode.pk, "quote": solved.problem},
             {"episode": episode.pk, "quote": solved.answer},

@@ -4,6 +4,7 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from memory import episode_groups, episodes, facts, patterns, working
 from memory.models import Episode, Fact, Pattern, WorkingNote
@@ -105,7 +106,9 @@ def _archive_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
     outcome = Outcome()
     old = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
     for (_chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
-        with sleeper.applies("old episodes", f"{len(some)} episodes of {month}"):
+        with sleeper.applies(
+            "old episodes", _("%(n)s episodes of %(month)s") % {"n": len(some), "month": month}
+        ):
             episode_groups.summarise(some, by="night", now=sleeper.now)
         outcome.count("episodes", len(some))
     return outcome
@@ -131,11 +134,12 @@ def _blown(sleeper: Sleeper, fuse: Fuse, kind: str, things: list, outcome: Outco
         kind,
         key=proposals.key("fuse", fuse.tier, *[thing.pk for thing in things]),
         night=sleeper.night,
-        title=f"Archive {len(things)} {fuse.tier}",
+        title=_("Archive %(n)s at once: %(tier)s") % {"n": len(things), "tier": fuse.tier},
         targets=[target(thing) for thing in things],
         before=image(*things),
         after={"count": len(things)},
-        rationale=f"More than the loss fuse allows ({fuse.limit} of {fuse.total}).",
+        rationale=_("More than the loss fuse allows: %(limit)s of %(total)s.")
+        % {"limit": fuse.limit, "total": fuse.total},
         confidence=0.4,
         flags=["loss fuse"],
     )
@@ -182,13 +186,13 @@ def _propose_merge(sleeper: Sleeper, some: list[Fact]) -> Proposal | None:
         targets=[target(fact) for fact in some],
         before=image(*some),
         after={"text": keep.text, "keep": keep.pk},
-        rationale=f"{len(some)} facts say nearly the same.",
+        rationale=_("%(n)s facts say nearly the same.") % {"n": len(some)},
         evidence=[{"fact": fact.pk, "quote": fact.quote or fact.text} for fact in some],
         confidence=0.75,
     )
 
 
-def _empty_trash(sleeper: Sleeper, _: object) -> Outcome:
+def _empty_trash(sleeper: Sleeper, item: object) -> Outcome:
     """What has lain in the trash long enough is deleted: the one thing a night deletes."""
     return Outcome(
         {

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from sleep import measures
 from sleep.models import Night, Reflection
 from sleep.sleeper import Outcome, Phase, Sleeper
@@ -12,7 +14,7 @@ def plan(night: Night, now: datetime) -> list:
 
 
 def work(sleeper: Sleeper, item: str) -> Outcome:
-    talk, _ = measures.of_replies(sleeper.space, now=sleeper.now)
+    talk, _replies = measures.of_replies(sleeper.space, now=sleeper.now)
     totals = measures.of_night(sleeper.night)
     numbers = reflect(totals, talk | measures.of_memory(sleeper.space, now=sleeper.now))
     insights = insights_of(totals, numbers)
@@ -50,14 +52,15 @@ def insights_of(totals: dict, numbers: dict) -> list[str]:
     episodes = totals.get("episodes", 0)
     if numbers["learned"] > 5:
         found.append(
-            f"High learning rate: {numbers['learned']:.0f} new facts from {episodes:.0f} episodes."
+            _("High learning rate: %(facts)d new facts from %(episodes)d episodes.")
+            % {"facts": numbers["learned"], "episodes": episodes}
         )
     if totals.get("errors", 0) and not totals.get("lessons", 0):
-        found.append(f"{totals['errors']:.0f} errors taught nothing new.")
+        found.append(_("%(n)d errors taught nothing new.") % {"n": totals["errors"]})
     if episodes and numbers["consolidation_yield"] < 0.1:
-        found.append("Little was learned: few episodes say anything that lasts.")
+        found.append(_("Little was learned: few episodes say anything that lasts."))
     if totals.get("patterns", 0) > totals.get("patterns_proposed", 0):
-        found.append("More patterns were archived than found.")
+        found.append(_("More patterns were archived than found."))
     return found
 
 
