@@ -18,7 +18,15 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from kenoweb.postgres_account import EmbeddedError, Place, open_file, place, prepare, programs
+from kenoweb.postgres_account import (
+    SOCKET,
+    EmbeddedError,
+    Place,
+    open_file,
+    place,
+    prepare,
+    programs,
+)
 from kenoweb.postgres_cluster import (
     NAME,
     check_version,
@@ -132,7 +140,7 @@ def _start(here: Place, options: Mapping) -> None:
         sweep(here)
         if not here.data.is_dir():
             create(here)
-        _forget_stranger(here)
+        _forget_strangers(here)
         configure(here, options)
         _launch(here)
     _ensure_database(here)
@@ -140,7 +148,7 @@ def _start(here: Place, options: Mapping) -> None:
 
 def _pid(here: Place) -> int | None:
     """The live server of this very folder; a stale file may name any process by now."""
-    pid = _noted_pid(here)
+    pid = _noted_pid(here.data / "postmaster.pid")
     try:
         process = psutil.Process(pid) if pid else None
         if not process or not process.name().startswith("postgres"):
@@ -150,19 +158,20 @@ def _pid(here: Place) -> int | None:
         return None
 
 
-def _noted_pid(here: Place) -> int | None:
+def _noted_pid(note: Path) -> int | None:
     try:
-        first = (here.data / "postmaster.pid").read_text().split("\n", 1)[0]
-        return int(first)
+        return int(note.read_text().split("\n", 1)[0])
     except (OSError, ValueError):
         return None
 
 
-def _forget_stranger(here: Place) -> None:
-    # Postgres itself clears the note of a dead process, but believes one that names a live one.
-    pid = _noted_pid(here)
-    if pid and psutil.pid_exists(pid):
-        (here.data / "postmaster.pid").unlink()
+def _forget_strangers(here: Place) -> None:
+    # Postgres itself clears the note of a dead process, but believes one that names a live one,
+    # or a dead one that nobody has buried yet. Ours does not live: whoever it names is another.
+    for note in (here.data / "postmaster.pid", here.socket_folder / f"{SOCKET}.lock"):
+        pid = _noted_pid(note)
+        if pid and psutil.pid_exists(pid):
+            note.unlink()
 
 
 def _launch(here: Place) -> None:

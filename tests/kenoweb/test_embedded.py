@@ -133,10 +133,12 @@ def test_rows_survive_an_unclean_stop(home):
 def test_a_stale_note_that_names_another_live_process_is_not_believed(home):
     url = embedded.start(home, options=QUICK)
     add_row(url, "kept")
-    note = place(home).data / "postmaster.pid"
-    lines = note.read_text().split("\n")
+    here = place(home)
+    notes = [here.data / "postmaster.pid", here.socket_folder / f"{SOCKET}.lock"]
+    texts = [note.read_text().split("\n") for note in notes]
     embedded.stop(home)
-    note.write_text("\n".join([str(os.getppid()), *lines[1:]]))
+    for note, lines in zip(notes, texts, strict=True):
+        note.write_text("\n".join([str(os.getppid()), *lines[1:]]))
     assert not embedded.running(home)
     embedded.start(home, options=QUICK)
     assert rows(url) == ["kept"]

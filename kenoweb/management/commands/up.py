@@ -1,6 +1,7 @@
 """Start Keno: database, pages and worker, until Ctrl-C."""
 
 import http.client
+import os
 import signal
 import threading
 import time
@@ -91,11 +92,11 @@ class Command(BaseCommand):
     def _children(self, door, held) -> list[Child]:
         fds = (door.fileno(), held.fileno())
         web = ["-m", "gunicorn", "-c", "python:kenoweb.gunicorn", "-b", f"fd://{door.fileno()}"]
+        # The printed address must be one that the pages accept.
+        os.environ["KENO_HOSTS"] = ",".join([*settings.ALLOWED_HOSTS, door.getsockname()[0]])
         children = [Child("web process", [*web, "kenoweb.wsgi"], fds)]
         if "runbot" in get_commands():
-            children.append(
-                Child("worker", [str(settings.BASE_DIR / "manage.py"), "runbot"], fds[1:])
-            )
+            children.append(Child("worker", ["manage.py", "runbot"], fds[1:]))
         return children
 
     def _greet(self, family, address, host, port):
@@ -109,10 +110,9 @@ class Command(BaseCommand):
             self.line("worker", "started")
         if not safety.is_local(host):
             self.line("note", "other machines can reach this address" + _missing(host))
-        self.say(
-            f"\nSign in with this link, once and within 30 minutes:\n  {sign_in_link(address)}\n"
-        )
-        self.say("Ctrl-C stops everything.")
+        self.say("\nSign in with this link, once and within 30 minutes:")
+        self.say(f"  {sign_in_link(address)}")
+        self.say("\nCtrl-C stops everything.")
 
     def _tend(self, family):
         """Until told to stop, keep the children and the embedded database alive."""

@@ -1,0 +1,78 @@
+"""Children of `up` are watched: one death is forgiven, a string of deaths is not."""
+
+import os
+import signal
+
+import pytest
+
+from kenoweb import children
+from kenoweb.children import Child, Family
+from kenoweb.home import NotReady
+from tests.kenoweb.running import until
+
+SLEEPER = ("-c", "import time; time.sleep(600)")
+STUBBORN = (
+    "-c",
+    "import pathlib, signal, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "pathlib.Path(sys.argv[1]).touch()\ntime.sleep(600)",
+)
+FAILING = ("-c", "raise SystemExit(3)")
+
+
+@pytest.fixture
+def family():
+    made = []
+
+    def make(*argvs):
+        made.append(Family([Child(f"number {n}", argv) for n, argv in enumerate(argvs)]))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for found in made:
+        if any(child.process and child.process.poll() is None for child in found.children):
+            found.stop()
+
+
+def test_a_dead_child_is_started_again_at_once_and_then_more_slowly(family):
+    house, said = family(SLEEPER), []
+    child = house.children[0]
+    for now, again_after in [(100, 100), (101, 102), (103, 105)]:
+        first = child.process
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait()
+        house.tend(said.append, now=now)
+        assert child.again_at == again_after
+        house.tend(said.append, now=again_after)
+        assert child.process not in (None, first)
+    assert said == ["The number 0 was killed by signal 9; starting it again."] * 3
+
+
+def test_five_deaths_within_a_minute_stop_everything(family):
+    house, said = family(FAILING, SLEEPER), []
+    child = house.children[0]
+    for now in (0, 10, 20, 30):
+        child.process.wait()
+        house.tend(said.append, now=now)
+        house.tend(said.append, now=child.again_at)
+    child.process.wait()
+    with pytest.raises(NotReady, match="number 0 ended 5 times within a minute: Keno stops"):
+        house.tend(said.append, now=40)
+    assert said == ["The number 0 ended with code 3; starting it again."] * 4
+
+
+def test_deaths_far_apart_are_forgiven(family):
+    house, said = family(FAILING), []
+    for now in range(0, 600, 60):
+        house.children[0].process.wait()
+        house.tend(said.append, now=now)
+    assert len(said) == 10
+
+
+def test_a_child_that_does_not_listen_is_killed(family, monkeypatch, tmp_path):
+    monkeypatch.setattr(children, "PATIENCE", 0.2)
+    house = family((*STUBBORN, str(tmp_path / "deaf")), SLEEPER)
+    assert until((tmp_path / "deaf").exists)
+    processes = [child.process for child in house.children]
+    house.stop()
+    assert [process.returncode for process in processes] == [-signal.SIGKILL, -signal.SIGTERM]
