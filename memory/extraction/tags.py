@@ -39,6 +39,7 @@ _DIRECTIVE = re2.compile(r"(?is)\[\[\s*(MEMORY_LINE|MEMORY_LOOKUP)\s*:\s*([^\[\]
 _ANY_DIRECTIVE = re2.compile(r"(?is)\[\[\s*[A-Z_]{3,24}\s*(?::[^\[\]]*)?\]\]")
 _SKIP = re2.compile(r"(?i)\[SKIP\]")
 _BLANKS = re.compile(r"\n{3,}")
+_WIDE = str.maketrans("＜＞／", "<>/")
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 
 
@@ -96,25 +97,28 @@ def disarm(said: str) -> str:
     """A person's words with our tags made harmless, however they were spelled or hidden."""
     if not has_tag(said):
         return said
-    bare = _INVISIBLE.sub("", html.unescape(html.unescape(said)))
-    bare = bare.replace("＜", "<").replace("＞", ">").replace("／", "/")
+    bare = _undisguised(said)
     safe = _TAG.sub(lambda m: f"‹{m.group(1)}{m.group(2)}{m.group(3)}›", bare)
     return _HALF.sub(lambda m: m.group(0).replace("<", "‹"), _ANY_DIRECTIVE.sub(_round, safe))
 
 
 def has_tag(said: str) -> bool:
     """Whether the text holds one of our tags or directives, also in disguise."""
-    bare = _INVISIBLE.sub("", html.unescape(html.unescape(said)))
-    bare = bare.replace("＜", "<").replace("＞", ">").replace("／", "/")
+    bare = _undisguised(said)
     return bool(_TAG.search(bare) or _HALF.search(bare) or _ANY_DIRECTIVE.search(bare))
+
+
+def _undisguised(said: str) -> str:
+    """Entities (also twice wrapped), invisible signs and wide brackets as a model may read them."""
+    bare = _INVISIBLE.sub("", html.unescape(html.unescape(said)))
+    return bare.translate(_WIDE)
 
 
 def echoes(candidate: str, said: str) -> bool:
     """Whether the model only repeats what a person put inside a tag of their own (T-04)."""
     if not has_tag(said):
         return False
-    bare = _INVISIBLE.sub("", html.unescape(html.unescape(said)))
-    bare = bare.replace("＜", "<").replace("＞", ">").replace("／", "/")
+    bare = _undisguised(said)
     _, found = _tags(bare)
     _, directives = _directives(bare)
     planted = [one.content for one in found] + list(directives.values())
