@@ -179,7 +179,7 @@ def promote(fact: Fact, *, by: str, now: datetime | None = None) -> Done:
 
 def quarantine(fact: Fact, *, by: str, reason: str, now: datetime | None = None) -> Done:
     """Set it aside with its reason until a person has looked."""
-    flags = list(dict.fromkeys([*fact.flags, text.short(reason, 120)]))
+    flags = list(dict.fromkeys([*fact.flags, text.short(text.clean(reason), 120)]))
     values = {"status": Status.QUARANTINED, "flags": flags}
     return rows.set_fields(fact, by=by, why="quarantine", now=now, **values)
 

@@ -101,7 +101,11 @@ def _rule(space, kind, said, *, by: str, reason: str, fact: Fact | None) -> Done
         try:
             with transaction.atomic():
                 made = Ruling.objects.create(
-                    space=space, text=said, by=by[:160], reason=text.short(reason, 300), **values
+                    space=space,
+                    text=said,
+                    by=by[:160],
+                    reason=text.short(text.clean(reason), 300),
+                    **values,
                 )
         except IntegrityError:
             return Done(standing.first(), outcome="unchanged")
