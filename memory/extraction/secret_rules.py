@@ -1,0 +1,78 @@
+"""Secrets in a text: passwords, tokens, keys, cards, PINs; in code and in prose, en and es."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from memory.extraction.guard_rules import compiled, entries
+from memory.extraction.secret_checks import CHECKS
+
+FILE = Path(__file__).with_name("secret_rules.txt")
+_ENTRY = re.compile(r"([A-Z]+|[a-z_]+/[a-z]+)(?: =|:) (.*)", re.DOTALL)
+_PIECE = re.compile(r"\{([A-Z]+)\}")
+_MARKER = re.compile(rb"\[redacted:[a-z_]+\]")
+_AFTER = ".!?)]}:”’»"
+
+
+@dataclass(frozen=True)
+class Secret:
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class SecretRule:
+    kind: str
+    check: Callable[[str, str], bool]
+    pattern: object
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Every secret, in order, never overlapping; the first rule that claims a place wins it."""
+    raw = text.encode("utf-8", "surrogatepass")
+    left, found = bytearray(_MARKER.sub(lambda m: b"<" * len(m.group()), raw)), []
+    for rule in _rules():
+        spans = list(_spans(rule, bytes(left)))
+        for start, end in spans:
+            left[start:end] = b"<" * (end - start)  # no later rule takes this sign for a secret
+        found += [(start, end, rule.kind) for start, end in spans]
+    return list(_in_signs(raw, sorted(found)))
+
+
+def _spans(rule: SecretRule, raw: bytes) -> Iterator[tuple[int, int]]:
+    group = rule.pattern.groupindex.get(b"s", 0)
+    for found in rule.pattern.finditer(raw):
+        start, end = found.span(group)
+        value = raw[start:end].decode("utf-8", "surrogateescape").rstrip(_AFTER)
+        if not value or "<" in value:
+            continue
+        before = raw[max(0, start - 80) : start].decode("utf-8", "ignore")
+        if rule.check(value, before):
+            yield start, start + len(value.encode("utf-8", "surrogateescape"))
+
+
+def _in_signs(raw: bytes, spans: list[tuple[int, int, str]]) -> Iterator[Secret]:
+    """Byte positions as positions in the text, counted once from left to right."""
+    at = signs = 0
+    for start, end, kind in spans:
+        signs += len(raw[at:start].decode("utf-8", "surrogatepass"))
+        first, at = signs, end
+        signs += len(raw[start:end].decode("utf-8", "surrogatepass"))
+        yield Secret(kind, first, signs)
+
+
+@cache
+def _rules() -> tuple[SecretRule, ...]:
+    pieces, made = {}, []
+    for entry in entries(FILE.read_text("utf-8")):
+        name, pattern = _ENTRY.fullmatch(entry).groups()
+        pattern = _PIECE.sub(lambda m: pieces[m.group(1)], pattern)
+        if name.isupper():
+            pieces[name] = pattern
+        else:
+            kind, check = name.split("/")
+            made.append(SecretRule(kind, CHECKS[check], compiled(pattern)))
+    return tuple(made)
