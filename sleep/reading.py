@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from memory.extraction import guards, propose
-
 from memory.models import Episode, Message
 from memory.text import detect_language, one_line, said_key
 from sleep.mishaps import sentences, solution
