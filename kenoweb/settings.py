@@ -22,6 +22,11 @@ KENO_PROXIES = envint("KENO_PROXIES", 0, low=0, high=9)
 # Behind HTTPS. Whether subdomains follow, and preloading, is for the owner of the domain.
 KENO_HTTPS = envbool("KENO_HTTPS")
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = KENO_HTTPS
+# Names of our own: another program on another port of this machine shares its cookies with us.
+# Under __Host- a browser takes them from this very host alone.
+_HOST = "__Host-" if KENO_HTTPS else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_HOST}keno_session", f"{_HOST}keno_csrf"
+CSRF_COOKIE_HTTPONLY = True  # pages carry the token in their markup
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if KENO_HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if KENO_PROXIES else None
 SECURE_REDIRECT_EXEMPT = ["^healthz$", "^readyz$"]

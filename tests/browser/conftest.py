@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from django.conf import settings
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.factories import make_client
@@ -85,8 +86,9 @@ class Window:
         self.page: Page = self.context.new_page()
 
     def sign_in(self, user) -> Page:
-        key = make_client(user, sudo=True).cookies["sessionid"].value
-        self.context.add_cookies([{"name": "sessionid", "value": key, "url": self.base}])
+        name = settings.SESSION_COOKIE_NAME
+        key = make_client(user, sudo=True).cookies[name].value
+        self.context.add_cookies([{"name": name, "value": key, "url": self.base}])
         return self.page
 
     def expect(self, part: str) -> None:

@@ -1,6 +1,7 @@
 """The look, in a real browser: quiet console, keyboard, themes, phone, and without script."""
 
 import pytest
+from django.conf import settings
 from django.urls import reverse
 from playwright.sync_api import expect
 
@@ -188,7 +189,7 @@ def test_a_session_that_ended_leads_to_the_door(window, home):
     opened = window()
     page = opened.sign_in(home.user)
     page.goto(overview(home))
-    opened.context.clear_cookies(name="sessionid")
+    opened.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     page.locator("[data-row] button").first.click(force=True)
     expect(page.locator("h1")).to_have_text("Sign in to Keno")
 

@@ -1,6 +1,7 @@
 import time
 
 import pytest
+from django.conf import settings
 
 from kenoweb import sessions
 from tests.factories import PASSWORD, make_client, make_user
@@ -58,10 +59,10 @@ def test_a_session_without_clocks_is_over(client):
 
 def test_without_staying_the_cookie_ends_with_the_browser(client):
     sign_in(client)
-    assert client.cookies["sessionid"]["max-age"] == ""
+    assert client.cookies[settings.SESSION_COOKIE_NAME]["max-age"] == ""
     client.cookies.clear()
     client.post("/sign-in/", {"name": "ana", "password": PASSWORD, "keep": "on"})
-    assert client.cookies["sessionid"]["max-age"] == 14 * DAY
+    assert client.cookies[settings.SESSION_COOKIE_NAME]["max-age"] == 14 * DAY
 
 
 def test_looking_writes_the_session_at_most_every_five_minutes(client, django_assert_num_queries):
