@@ -4,11 +4,14 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from kenoweb import links, sessions, throttle
 from kenoweb.address import client_ip
 from kenoweb.models import Account, OneTimeLink
-from memory import audit, members, spaces
+from memory import audit, members, notices, spaces
 from memory.actors import person
 from memory.models import Member
 
@@ -78,7 +81,9 @@ def create_member(
 def accept(link: OneTimeLink, *, user: User, ip: str | None) -> Member:
     """Become a member by invitation, and use the invitation up."""
     links.redeem(link)
-    return members.join(link.space, user=user, role=link.role, by=person(user), ip=ip)
+    member = members.join(link.space, user=user, role=link.role, by=person(user), ip=ip)
+    _announce(member)
+    return member
 
 
 @transaction.atomic
@@ -101,7 +106,7 @@ def change_password(user: User, *, password: str, ip: str | None) -> None:
 @transaction.atomic
 def prefer(user: User, **choice: str) -> None:
     """Keep the language or the theme that the person chose."""
-    account, _new = Account.objects.get_or_create(user=user)
+    account, _is_new = Account.objects.get_or_create(user=user)
     for field, value in choice.items():
         setattr(account, field, value)
     account.save(update_fields=list(choice))
@@ -115,6 +120,17 @@ def _create(name: str, password: str, *, language: str) -> User:
         raise NameTaken from error
     Account.objects.create(user=user, language=language)
     return user
+
+
+def _announce(member: Member) -> None:
+    # Read later and by others: in the language of the space, not of the newcomer.
+    with translation.override(member.space.language):
+        said = {"name": member.user.username, "role": member.get_role_display()}
+        text = _("%(name)s joined. Role: %(role)s.") % said
+    link = reverse("members:index", args=[member.space.slug])
+    notices.tell(
+        member.space, kind="member_joined", key=f"member_joined:{member.pk}", text=text, link=link
+    )
 
 
 def _known(name: str) -> str:

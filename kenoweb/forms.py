@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from kenoweb import zones
-from memory import tokens
+from memory import text, tokens
 from memory.models import Member
 
 EXPIRES = {"30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year"), "": _("Never")}
@@ -22,6 +22,13 @@ def _password(label: str, *, autocomplete: str, **more) -> forms.CharField:
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
     # Cut off where argon2 would only waste time.
     return forms.CharField(label=label, strip=False, max_length=1024, widget=widget, **more)
+
+
+class OneLine(forms.CharField):
+    """A short name: one line, without what cannot be seen or stored."""
+
+    def to_python(self, value):
+        return super().to_python(text.one_line(text.clean(value or "")))
 
 
 class SignInForm(forms.Form):
@@ -91,7 +98,7 @@ class NewAccountForm(NewPassword):
 
 
 class SpaceForm(forms.Form):
-    name = forms.CharField(label=_("Name of the space"), max_length=80)
+    name = OneLine(label=_("Name of the space"), max_length=80)
     language = forms.ChoiceField(label=_("Language"), choices=settings.LANGUAGES)
     timezone = forms.ChoiceField(
         label=_("Time zone"),
@@ -101,7 +108,7 @@ class SpaceForm(forms.Form):
 
 
 class OwnerForm(NewAccountForm):
-    space = forms.CharField(
+    space = OneLine(
         label=_("Name of your space"),
         max_length=80,
         help_text=_("A space is a wall: nothing remembered in one is seen in another."),
@@ -123,7 +130,7 @@ class InviteForm(forms.Form):
     role = forms.ChoiceField(
         label=_("Role"), choices=Member.Role.choices, initial=Member.Role.VIEWER
     )
-    label = forms.CharField(
+    label = OneLine(
         label=_("For whom"),
         max_length=120,
         required=False,
@@ -136,7 +143,7 @@ class RoleForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(
+    name = OneLine(
         label=_("What is it for"), max_length=80, help_text=_("Such as: backup script, editor.")
     )
     scopes = forms.MultipleChoiceField(

@@ -10,11 +10,13 @@ from django.contrib import auth
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.middleware import AuthenticationMiddleware, LoginRequiredMiddleware
 from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.sessions.models import Session
 from django.db.models import F
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django_htmx.http import HttpResponseClientRedirect
@@ -40,6 +42,8 @@ class Backend(ModelBackend):
 def begin(request: HttpRequest, user: User, *, keep: bool = False, sudo: bool = False) -> None:
     """Sign in under a new session key; `keep` lifts the idle limit, not the absolute one."""
     auth.login(request, user, backend="kenoweb.sessions.Backend")
+    # Nobody else sweeps what browsers left behind.
+    Session.objects.filter(expire_date__lt=timezone.now()).delete()
     request.session["keep"] = keep
     if sudo:
         confirm(request)

@@ -27,7 +27,13 @@ SPEND = """
 REFUND = """
     UPDATE kenoweb_tokenbucket SET tokens = LEAST(%(capacity)s, tokens + 1) WHERE key = %(key)s
 """
-FORGET_FULL = "DELETE FROM kenoweb_tokenbucket WHERE updated_at < %(now)s - interval '1 hour'"
+# An hour fills every bucket: such a row says no more than no row. Whoever is at it, skip.
+FORGET_FULL = """
+    DELETE FROM kenoweb_tokenbucket WHERE key IN (
+        SELECT key FROM kenoweb_tokenbucket
+        WHERE updated_at < %(now)s - interval '1 hour' FOR UPDATE SKIP LOCKED
+    )
+"""
 
 
 class TooManyTries(Exception):
@@ -41,17 +47,18 @@ class TooManyTries(Exception):
 def spend(name: str, ip: str | None, *, now: datetime | None = None) -> int:
     """Take one try for this account name and one for this address; how many are left."""
     now = now or timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET_FULL, {"now": now})
     by_address = _take(_address_key(ip), PER_ADDRESS, now)
     by_account = _take(_account_key(name), PER_ACCOUNT, now)
     return min(by_address, by_account)
 
 
-def refund(name: str, ip: str | None, *, now: datetime | None = None) -> None:
-    """Give the tries back after the right password, and drop buckets that are full again."""
+def refund(name: str, ip: str | None) -> None:
+    """Give the tries back after the right password."""
     with connection.cursor() as cursor:
         cursor.execute(REFUND, {"key": _account_key(name), "capacity": PER_ACCOUNT})
         cursor.execute(REFUND, {"key": _address_key(ip), "capacity": PER_ADDRESS})
-        cursor.execute(FORGET_FULL, {"now": now or timezone.now()})
 
 
 def _take(key: str, capacity: int, now: datetime) -> int:

@@ -2,22 +2,35 @@
 
 import os
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from zoneinfo import available_timezones
 
+# Places people know, not the aliases and fixed offsets of the database.
+REGIONS = {
+    *("Africa", "America", "Antarctica", "Arctic", "Asia"),
+    *("Atlantic", "Australia", "Europe", "Indian", "Pacific"),
+}
+
 
 @cache
-def choices() -> list[tuple[str, str]]:
-    """Places people know, not the aliases and fixed offsets of the database."""
-    names = (name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))
-    return [("UTC", "UTC"), *((name, name.replace("_", " ")) for name in sorted(names))]
+def names() -> frozenset[str]:
+    return frozenset({"UTC"} | {n for n in available_timezones() if n.split("/")[0] in REGIONS})
+
+
+@cache
+def choices() -> list[tuple]:
+    """UTC, then the cities of each region."""
+    grouped = groupby(sorted(names() - {"UTC"}), key=lambda name: name.split("/")[0])
+    regions = [(region, [(name, _city(name)) for name in found]) for region, found in grouped]
+    return [("UTC", "UTC"), *regions]
 
 
 def guess(localtime: Path = Path("/etc/localtime")) -> str:
     """The zone of this computer, which on a first run is most likely the person's own."""
-    try:
-        target = os.path.realpath(localtime)
-    except OSError:
-        return "UTC"
-    name = target.partition("zoneinfo/")[2]
-    return name if name in dict(choices()) else "UTC"
+    name = os.path.realpath(localtime).partition("zoneinfo/")[2]
+    return name if name in names() else "UTC"
+
+
+def _city(name: str) -> str:
+    return name.partition("/")[2].replace("_", " ").replace("/", ", ")

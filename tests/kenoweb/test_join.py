@@ -6,7 +6,7 @@ from django.db import connection
 from django.test import Client
 
 from kenoweb import links
-from memory.models import Member
+from memory.models import Member, Notice
 from tests.factories import PASSWORD, make_client, make_member, make_user
 
 FORM = {"name": "bo", "new": PASSWORD, "again": PASSWORD}
@@ -49,6 +49,14 @@ def test_a_member_keeps_their_role_and_the_link_is_left(owner):
     owner.refresh_from_db()
     assert owner.role == "owner"
     assert len(links.waiting(owner.space)) == 1
+
+
+def test_the_space_gets_a_notice_in_its_own_language(client, owner):
+    type(owner.space).objects.update(language="es")
+    client.post(invite(owner), FORM, headers={"accept-language": "en"})
+    notice = Notice.objects.get(space=owner.space)
+    assert notice.text == "bo se ha unido. Papel: Curador."
+    assert notice.link == f"/s/{owner.space.slug}/members/"
 
 
 def test_it_works_once(client, owner):

@@ -1,7 +1,10 @@
 import time
+from datetime import timedelta
 
 import pytest
 from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.utils import timezone
 
 from kenoweb import sessions
 from tests.factories import PASSWORD, make_client, make_user
@@ -71,6 +74,13 @@ def test_looking_writes_the_session_at_most_every_five_minutes(client, django_as
     age(client, seen=sessions.SEEN_EVERY + 60)
     is_in(client)
     assert time.time() - client.session["seen"] < 60
+
+
+def test_signing_in_sweeps_sessions_that_are_over(client):
+    past = timezone.now() - timedelta(days=1)
+    Session.objects.create(session_key="old", session_data="", expire_date=past)
+    sign_in(client)
+    assert Session.objects.count() == 1
 
 
 def test_a_person_who_is_switched_off_is_out_at_once(client):
