@@ -147,7 +147,17 @@ def _tags(text: str) -> tuple[str, list[_Found]]:
     _say(text[end:], stack, shown)
     # What was never closed was never meant: its words are the reply's.
     shown += [part for one in stack for part in one.parts]
-    return _HALF.sub("", "".join(shown)), found
+    whole = [_Found(one.name, _bare(one.content)) for one in found]
+    return _bare("".join(shown)), [one for one in whole if one.content or one.name == DONE]
+
+
+def _bare(text: str) -> str:
+    """Without what only became a tag when another was taken out of its middle."""
+    rest = _HALF.sub("", text)
+    if not _TAG.search(rest):
+        return rest
+    rest = _HALF.sub("", _TAG.sub("", rest))
+    return rest.replace("<", "‹") if _TAG.search(rest) else rest
 
 
 def _say(words: str, stack: list[_Open], shown: list[str]) -> None:

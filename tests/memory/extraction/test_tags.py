@@ -53,6 +53,7 @@ LIVE = re2.compile(r"(?i)<\s*/?\s*(?:" + "|".join(NAMES) + r")\b[^<>]*>")
         pytest.param("a <memory/> b", "a  b", (), id="self-closed"),
         pytest.param("cut off <mem", "cut off <mem", (), id="not-yet-a-tag"),
         pytest.param("cut off <memory", "cut off", (), id="half-a-tag"),
+        pytest.param("a <memory<memory>> b", "a  b", (), id="a-tag-in-a-tag"),
         pytest.param("< memory >b< / memory >", "", ("b",), id="spaces"),
         pytest.param("one\n\n\n\n\ntwo", "one\n\ntwo", (), id="blank-lines"),
     ],
