@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-OURS = {"secret_key", "postgres", "postgres.log", "gate.lock", "users.lock", "run", "lost+found"}
+OURS = ("secret_key", "postgres", "gate.lock", "users.lock", "lost+found")
 
 
 class NotReady(Exception):
@@ -19,9 +19,9 @@ def prepare(home: Path) -> None:
     """Make the folder and the key that signs cookies, both closed to everybody else."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = {entry.name for entry in home.iterdir()}
+        found = [entry.name for entry in home.iterdir()]
         # Closing a folder such as /tmp or somebody's home would do harm.
-        if found and not found & OURS:
+        if found and not any(name.startswith(OURS) for name in found):
             raise NotReady(f"KENO_HOME ({home}) holds other things: choose an empty folder.")
         if home.stat().st_mode & 0o077:
             home.chmod(0o700)
@@ -43,7 +43,7 @@ def _keep_secret(file: Path) -> None:
         if file.stat().st_mode & 0o077:
             file.chmod(0o600)
         return
-    part = file.with_name(f"secret_key.{os.getpid()}")
+    part = file.with_name(f"secret_key.{secrets.token_hex(4)}")
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as new:
         new.write(secrets.token_urlsafe(64) + "\n")
     try:
