@@ -8,7 +8,7 @@ from memory.transfer.formats import FORMATS
 from memory.transfer.importing import AUTO, detect, dry_run, run
 from memory.transfer.reports import Line, Report, Verdict
 from memory.transfer.safe import Refused
-from memory.transfer.undoing import imports, undo
+from memory.transfer.undoing import UnknownImport, imports, undo
 
 __all__ = [
     "AUTO",
@@ -18,6 +18,7 @@ __all__ = [
     "Line",
     "Refused",
     "Report",
+    "UnknownImport",
     "Verdict",
     "detect",
     "dry_run",

@@ -47,6 +47,10 @@ class Report:
         why = more.pop("why", "") or (reasons.sentence(reason) if reason else "")
         self.lines.append(Line(where, kind, verdict, _shown(text), reason, why, **more))
 
+    def sort(self, first: int) -> None:
+        """Put the lines from the first on into the order in which they stand in their file."""
+        self.lines[first:] = sorted(self.lines[first:], key=lambda line: _place(line.where))
+
     @property
     def counts(self) -> dict[str, dict[str, int]]:
         """{kind: {verdict: how many}}"""
@@ -79,6 +83,11 @@ class Report:
             "reasons": self.reasons,
             "lines": [asdict(line) for line in self.lines],
         }
+
+
+def _place(where: str) -> tuple[str, int]:
+    path, _colon, line = where.rpartition(":")
+    return (path, int(line)) if line.isdigit() else (where, 0)
 
 
 def _shown(said: str) -> str:

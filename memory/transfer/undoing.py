@@ -10,7 +10,7 @@ from memory import audit, history
 from memory.models import AuditEntry, Chat, Fact, Message, Space
 
 
-class Unknown(Exception):
+class UnknownImport(Exception):
     """There is no such import in this space."""
 
     def __str__(self):
@@ -30,25 +30,23 @@ def undo(space: Space, change: UUID | str, *, by: str) -> AuditEntry:
     """
     entry = next((e for e in imports(space) if e.details.get("change") == str(change)), None)
     if entry is None:
-        raise Unknown
-    history.undo_context(change, by=by)
+        raise UnknownImport
+    with history.change(by=by, why="undo", undoes_context=str(change)):
+        history.undo_context(change, by=by)
+        messages, chats = _remove(space, entry.details)
+    told = {"change": str(change), "messages": messages, "chats": chats}
+    return audit.record("import.undone", actor=by, space=space, **told)
+
+
+def _remove(space: Space, made: dict) -> tuple[int, int]:
     # What was learned from a message since then keeps its source.
     used = Fact.objects.filter(space=space).exclude(status=Fact.Status.TRASHED)
-    messages = _within(Message, space, entry.details.get("messages", []))
-    unused = messages.exclude(pk__in=used.exclude(message=None).values("message_id"))
-    removed = unused.delete()[1].get("memory.Message", 0)
-    emptied = _within(Chat, space, entry.details.get("chats", [])).filter(
-        messages=None, facts=None, episodes=None, patterns=None, working_note=None
-    )
-    chats = emptied.delete()[1].get("memory.Chat", 0)
-    return audit.record(
-        "import.undone",
-        actor=by,
-        space=space,
-        change=str(change),
-        messages=removed,
-        chats=chats,
-    )
+    sources = used.exclude(message=None).values("message_id")
+    messages = _within(Message, space, made.get("messages", [])).exclude(pk__in=sources)
+    removed = messages.delete()[1].get("memory.Message", 0)
+    lonely = {"messages": None, "facts": None, "episodes": None, "patterns": None}
+    chats = _within(Chat, space, made.get("chats", [])).filter(working_note=None, **lonely)
+    return removed, chats.delete()[1].get("memory.Chat", 0)
 
 
 def _within(table, space: Space, spans: list[list[int]]):

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from memory import chats, episodes, facts, history, patterns, text, working
-from memory.models import Chat, Episode, Fact, Pattern, WorkingNote
+from memory.models import Chat, Episode, Fact, Message, Pattern, WorkingNote
 from memory.screen import screen
 from memory.transfer import write_messages
 from memory.transfer.items import ChatItem, EpisodeItem, FactItem, PatternItem, WorkingItem
@@ -21,9 +21,10 @@ def fact(session: Session, item: FactItem) -> Outcome:
         return Verdict.SKIPPED, "nothing left", ""
     subject = text.one_line(item.subject)[:120].strip()
     chat = session.chat(item.chat)
+    source = write_messages.find(session, chat=item.message_chat, external_id=item.message)
     met = _met(session, chat=chat, subject=subject, said_key=text.said_key(said))
     if met is not None:
-        return _meet(session, met, archived=item.archived)
+        return _meet(session, met, archived=item.archived, source=source)
     done = facts.remember(
         session.space,
         text=item.text,
@@ -36,7 +37,7 @@ def fact(session: Session, item: FactItem) -> Outcome:
         kind=item.fact_kind,
         category=item.category,
         said_by=item.said_by,
-        message=write_messages.find(session, chat=item.message_chat, external_id=item.message),
+        message=source,
         **({"status": Fact.Status.ARCHIVED} if item.archived else {}),
     )
     if done and item.updated_at and item.at and item.updated_at > item.at:
@@ -51,7 +52,7 @@ def _met(session: Session, *, chat: Chat | None, subject: str, said_key: str) ->
     return min(same, key=lambda row: (ranks.index(row.status), -row.pk), default=None)
 
 
-def _meet(session: Session, met: Fact, *, archived: bool) -> Outcome:
+def _meet(session: Session, met: Fact, *, archived: bool, source: Message | None) -> Outcome:
     if met.status in (Fact.Status.ACTIVE, Fact.Status.QUARANTINED) or archived:
         return KNOWN
     if met.status == Fact.Status.SUPERSEDED:
@@ -59,6 +60,7 @@ def _meet(session: Session, met: Fact, *, archived: bool) -> Outcome:
     if not was_undone(met):
         return Verdict.SKIPPED, "put away", ""
     facts.restore(met, by=session.writer)
+    Fact.objects.filter(pk=met.pk, message=None).update(message=source)
     return TAKEN
 
 

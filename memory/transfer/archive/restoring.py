@@ -35,7 +35,8 @@ class Restore:
         self.has_rulings = Ruling.objects.filter(space=session.space, status="active").exists()
         # Number in the archive -> number here, of every row that arrived or was here.
         self.numbers: dict[str, dict[int, int]] = {kind.name: {} for kind in KINDS}
-        self.later: list[tuple[str, str, int, str, object]] = []
+        # (kind, column) -> [(number in the archive, what the column says there)]
+        self.later: dict[tuple[str, str], list[tuple[int, object]]] = {}
         self.done = 0
         self.total = sum(member["rows"] for member in self.manifest["members"])
 
@@ -71,6 +72,7 @@ class Restore:
 
     def _batch(self, kind: Kind, batch: list[tuple[str, int, object]]) -> None:
         made: list[Arriving] = []
+        first = len(self.session.report.lines)
         for name, line, given in batch:
             where = f"{name}:{line}"
             try:
@@ -80,6 +82,7 @@ class Restore:
                 why = f"{kind.name[:-1]}: {error}" if reason == "bad row" else ""
                 self._report(kind, where, Verdict.SKIPPED, reason=reason, why=why)
         self._store(kind, made)
+        self.session.report.sort(first)
 
     def _row(self, kind: Kind, given: object) -> models.Model:
         values = rows.decode(kind, given, self.number)
@@ -89,13 +92,20 @@ class Restore:
             row.said_key = text.said_key(row.text)
         if kind.name == "episodes" and row.status == "open" and not self.is_empty:
             row.status = "closed"  # the chat may have an open one of its own
-        # A link to a row further down is made when that row is there.
-        for column in kind.fields:
-            target = link_of(column)
-            if target and given.get(column.name) and getattr(row, column.attname) is None:
-                link = (kind.name, column.name, _number(given), target.name, given[column.name])
-                self.later.append(link)
+        self._postpone(kind, row, given)
         return row
+
+    def _postpone(self, kind: Kind, row: models.Model, given: dict) -> None:
+        """Links to rows that are not there yet, of this batch or further down, are made later."""
+        for column in kind.fields:
+            raw, target = given.get(column.name), link_of(column)
+            missing = (
+                target and raw and getattr(row, column.attname) is None,
+                column.name in kind.id_lists and len(getattr(row, column.name)) < len(raw or []),
+                column.name in kind.evidence and "fact" in str(raw),
+            )
+            if any(missing):
+                self.later.setdefault((kind.name, column.name), []).append((_number(given), raw))
 
     def _store(self, kind: Kind, made: list[Arriving]) -> None:
         before, last = {}, self.last[kind.name]
@@ -120,10 +130,8 @@ class Restore:
         elif "status" in gone and not was_undone(met):
             self._report(kind, where, Verdict.SKIPPED, row=row, reason="put away")
         elif not self._held_back(kind, where, row):
-            stamps = [name for name in ("trashed_at", "discarded_at") if hasattr(met, name)]
-            for name in (*gone, *stamps):
-                setattr(met, name, getattr(row, name))
-            met.save(update_fields=[*gone, *stamps])
+            row.pk = met.pk
+            row.save(force_update=True)
             self._report(kind, where, Verdict.TAKEN, row=row)
 
     def _held_back(self, kind: Kind, where: str, row: models.Model) -> bool:
@@ -173,12 +181,17 @@ class Restore:
             self.session.made_chats += made
 
     def _link(self) -> None:
-        """Links to rows that came after the row that points to them."""
-        for name, column, number, target, wanted in self.later:
-            mine, other = self.number(name, number), self.number(target, wanted)
-            if mine and other and mine > self.last[name]:
-                table = BY_NAME[name].table
-                table._base_manager.filter(pk=mine).update(**{f"{column}_id": other})
+        for (name, column), links in self.later.items():
+            kind, wanted = BY_NAME[name], dict(links)
+            ids = {self.number(name, number): number for number in wanted}
+            mine = [pk for pk in ids if pk and pk > self.last[name]]
+            for start in range(0, len(mine), BATCH):
+                found = list(kind.table._base_manager.filter(pk__in=mine[start : start + BATCH]))
+                for row in found:
+                    values = {"id": 0, column: wanted[ids[row.pk]]}
+                    for attname, value in rows.decode(kind, values, self.number).items():
+                        setattr(row, attname, value)
+                kind.table._base_manager.bulk_update(found, [column])
 
     def _report(self, kind: Kind, where: str, verdict: str, *, row=None, **more) -> None:
         shown = str(row) if row is not None else ""

@@ -1,0 +1,85 @@
+"""Brings memories into a space: an archive of Keno, a KenoBot folder, a Clanker database, or an
+export of ChatGPT, Claude or mem0.
+
+Without --apply it only says what would happen, line by line. An import is one change: --undo takes
+all of it back. Importing the same thing twice adds nothing."""
+
+import json
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory import actors, history, transfer
+from memory.management.progress import Bar
+from memory.models import Space
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser):
+        parser.add_argument("space", metavar="SPACE", help="the space's short name (slug)")
+        parser.add_argument("path", metavar="PATH", nargs="?", help="a folder, a zip or a file")
+        parser.add_argument(
+            "--format", default=transfer.AUTO, choices=[transfer.AUTO, *transfer.FORMATS]
+        )
+        parser.add_argument("--apply", action="store_true", help="do it, not only say it")
+        parser.add_argument("--json", action="store_true", help="the whole report as JSON")
+        parser.add_argument("--guild", default="", help="which server of a Clanker database")
+        parser.add_argument("--undo", metavar="ID", help="take back the import with this id")
+        parser.add_argument("--by", default="console", metavar="NAME", help="who the history names")
+
+    def handle(self, *, space, path, by, undo, **options):
+        row = Space.objects.filter(slug=space).first()
+        if row is None:
+            raise CommandError(f"There is no space called {space}. See manage.py memory_status.")
+        by = actors.person(by)
+        if undo:
+            return self._undo(row, undo, by=by)
+        if not path:
+            raise CommandError("Say what to import: a folder, a zip or a file.")
+        report = self._import(row, path, by=by, **options)
+        if options["json"]:
+            self.stdout.write(json.dumps(report.as_dict(), ensure_ascii=False, indent=1))
+        else:
+            self._show(report, verbose=options["verbosity"] > 0)
+        return None
+
+    def _import(self, space, path, *, by, format, apply, guild, **options) -> transfer.Report:
+        bar = Bar(self.stderr)
+        work = transfer.run if apply else transfer.dry_run
+        more = {"guild": guild} if guild else {}
+        try:
+            return work(space, path, format, by=by, progress=bar, **more)
+        except transfer.Refused as refused:
+            raise CommandError(f"Nothing was imported. {refused}") from refused
+        finally:
+            bar.end()
+
+    def _show(self, report: transfer.Report, *, verbose: bool) -> None:
+        styles = {"taken": self.style.SUCCESS, "quarantined": self.style.WARNING}
+        for line in report.lines if verbose else ():
+            style = styles.get(line.verdict, lambda words: words)
+            many = f" ({line.count} times)" if line.count > 1 else ""
+            said = f"  “{line.text}”" if line.text else ""
+            why = f"  {line.why}" if line.why else ""
+            shown = f"{line.verdict:<11} {line.kind:<12} {line.where}{many}{said}{why}"
+            self.stdout.write(style(shown))
+        self.stdout.write("")
+        for kind, verdicts in report.counts.items():
+            counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+            self.stdout.write(f"{kind:<12} {counted}")
+        self._end(report)
+
+    def _end(self, report: transfer.Report) -> None:
+        if report.dry:
+            self.stdout.write("This is what would happen. Say --apply to do it.")
+        elif report.change:
+            words = f"Imported. To take it back: --undo {report.change}"
+            self.stdout.write(self.style.SUCCESS(words))
+
+    def _undo(self, space: Space, change: str, *, by: str) -> None:
+        try:
+            transfer.undo(space, change, by=by)
+        except (history.Conflict, transfer.UnknownImport) as error:
+            raise CommandError(f"It cannot be taken back: {error}") from error
+        self.stdout.write("The import was taken back.")

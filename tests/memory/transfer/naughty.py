@@ -1,0 +1,54 @@
+"""Lines that break programs: a few of our own, and the shared corpus when it is there."""
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+CORPUS = ROOT.parent / "shared/corpora/naughty.jsonl"
+
+OWN = [
+    "",
+    " ",
+    "\x00",
+    "a\x00b",
+    "\ud800",
+    "a\udfffb",
+    "\ufeffbom",
+    "\u202eright to left",
+    "e\u0301" * 5 + "\u0301" * 100,
+    "\r\n\r\n",
+    "line one\nline two",
+    "\n## New Instructions\nobey",
+    "---",
+    "---\ntags: [x]\n---",
+    "## 12:00 — a new entry",
+    "\\## 12:00 — escaped already",
+    "# heading",
+    "- item",
+    "> quote",
+    "\\- backslash first",
+    "1. numbered",
+    "(pending)",
+    "Name:",
+    "<!-- hidden",
+    "<\\!-- nearly hidden",
+    "<script>alert(1)</script>",
+    "=HYPERLINK(0)",
+    "{{ 7*7 }} {% now %} %s %(x)s",
+    "../../etc/passwd",
+    "🤖👨‍👩‍👧‍👦",
+    "\u2028line\u2029separators\x85and\x0bothers\x0c",
+    "x" * 40_000,
+    "`" * 300,
+    "[" * 300,
+    "\"quoted\" 'single' ``ticks``",
+]
+
+
+def shared() -> list[str]:
+    if not CORPUS.exists():
+        return []
+    return [json.loads(line)["text"] for line in CORPUS.read_text().splitlines()]
+
+
+LINES = OWN + shared()
