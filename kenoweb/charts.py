@@ -251,6 +251,19 @@ def stacked(
     return laid
 
 
+def score(
+    parts: Sequence[tuple[str, float]], *, top: float = 1, width: float = 300, gap: float = 1
+) -> list[Part]:
+    """The parts of a score on one scale from 0 to `top`, so that rows can be compared."""
+    laid, x = [], 0.0
+    for index, (label, value) in enumerate(parts):
+        wide = min(width * max(0.0, value) / (top or 1), max(0.0, width - x))
+        if wide >= 0.5:
+            laid.append(Part(n(x), n(max(0.5, wide - gap)), label, value, f"d{min(index, 4) + 1}"))
+            x += wide
+    return laid
+
+
 def meter(value: float) -> str:
     """A share between 0 and 1 as a page prints it: .96, 1.00, .00."""
     text = f"{min(1.0, max(0.0, value)):.2f}"

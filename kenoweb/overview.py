@@ -8,22 +8,24 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from django.apps import apps
+from django.core.cache import cache
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from kenoweb import trends
 from kenoweb.access import things
 from kenoweb.shell import address
 from kenoweb.templatetags.keno import money, number, since
-from memory.models import Fact, Message, Notice, Space
+from memory import vitals
+from memory.models import Fact, Heartbeat, Message, Notice, Space
 
 DAYS = 14
 BEGINNINGS = ("chats", "facts", "transfer", "members")
 HOUR = dt.timedelta(hours=1)
-# A worker says that it lives every ten seconds.
-SILENT = dt.timedelta(minutes=2)
+# Seconds: some checks read much; nobody reloads faster than this and expects news.
+FRESH = 10
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Sign:
-    """One word of the health line."""
+    """One word of the health line, or a whole sentence when something is wrong."""
 
     name: str
     value: str
-    note: str = ""
-    bad: bool = False
+    level: str = vitals.OK
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,12 @@ class Learned:
 def build(space: Space, *, now: dt.datetime) -> dict:
     """Everything the page shows."""
     today = timezone.localdate(now)
-    signs = health(space, now=now)
+    state, signs = health(space, now=now)
     return {
         "now": now,
         "place": space.timezone.rpartition("/")[2].replace("_", " "),
         "signs": signs,
-        "well": not any(sign.bad for sign in signs),
+        "state": state,
         "figures": figures(space, now=now, today=today),
         "waiting": waiting(space),
         "learned": learned(space, now=now),
@@ -199,33 +200,29 @@ def last_night(space: Space) -> dict | None:
     }
 
 
-def health(space: Space, *, now: dt.datetime) -> list[Sign]:
-    """What a person looks at first. Only what can be measured is said."""
-    signs = [_notices(space), *_workers(now=now), _last_message(space, now=now)]
-    return [sign for sign in signs if sign]
+def health(space: Space, *, now: dt.datetime) -> tuple[str, list[Sign]]:
+    """The state in one word and what it rests on: first what is wrong, then what runs."""
+    key = f"vitals:{space.pk}:{get_language()}"
+    found = cache.get_or_set(key, lambda: vitals.check(space, now=now), FRESH)
+    unwell = [Sign("", one.text, level=one.level) for one in found if one.text]
+    seen = [_notices(space), *_workers(now=now), _last_message(space, now=now)]
+    return vitals.state(found), [*unwell, *(sign for sign in seen if sign)]
 
 
 def _notices(space: Space) -> Sign | None:
     loud = [Notice.Level.WARNING, Notice.Level.ERROR]
     count = things(space, Notice).filter(seen_at=None, level__in=loud).count()
-    return Sign(_("Notices"), number(count), bad=True) if count else None
+    return Sign(_("Notices"), number(count), level=vitals.WARNING) if count else None
 
 
 def _workers(*, now: dt.datetime) -> list[Sign]:
-    workers, jobs = (
-        _model("procrastinate.ProcrastinateWorker"),
-        _model("procrastinate.ProcrastinateJob"),
-    )
-    if workers is None or jobs is None:
+    beat = Heartbeat.objects.order_by("-beat_at").first()
+    if beat is None:
         return []
-    seen = workers.objects.aggregate(at=Max("last_heartbeat"))["at"]
-    todo = jobs.objects.filter(status="todo", scheduled_at=None).count()
-    asleep = seen is None or now - seen > SILENT
-    seen_said = _("seen %(age)s") % {"age": since(seen, now=now, long=True)} if seen else ""
-    return [
-        Sign(_("Worker"), seen_said or _("not running"), bad=asleep),
-        Sign(_("Queue"), number(todo) if todo else _("empty")),
+    signs = [
+        Sign(_("Worker"), _("seen %(age)s") % {"age": since(beat.beat_at, now=now, long=True)})
     ]
+    return signs + [Sign(name.title(), str(state)) for name, state in beat.channels.items()]
 
 
 def _last_message(space: Space, *, now: dt.datetime) -> Sign | None:

@@ -171,3 +171,11 @@ def stacked(parts, label: str, total: float = 0, gate: float = 0) -> dict:
     whole = max(total, sum(value for _label, value in parts)) or 1
     drawn = charts.stacked(parts, total=total)
     return {"parts": drawn, "label": label, "gate": charts.n(1000 * gate / whole) if gate else ""}
+
+
+@register.inclusion_tag("_score.html")
+def score(parts, gate: float = 0, top: float = 1) -> dict:
+    """The parts of one score, (name, number) each; below `gate` nothing passes."""
+    said = ", ".join(f"{label} {value:.2f}" for label, value in parts)
+    drawn = charts.score(parts, top=top)
+    return {"parts": drawn, "label": said, "gate": charts.n(300 * gate / top) if gate else ""}

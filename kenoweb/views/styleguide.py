@@ -21,6 +21,8 @@ PARTS = [
     ("tabs", "Views and pages"),
     ("rows", "Rows"),
     ("diff", "Diffs"),
+    ("things", "Days, talk, candidates"),
+    ("words", "Words of people"),
     ("charts", "Charts"),
     ("notes", "Notes and overlays"),
     ("drawer", "Panel"),
@@ -44,6 +46,17 @@ COLOURS = [
     ("warn", "look here"),
     ("bad", "went wrong, deletes"),
     *((f"d{n}", f"data {n}") for n in range(1, 6)),
+]
+MARKDOWN = """## What happened
+The webhook answered **401** until the token moved into the address. See [the docs](https://docs.example/hooks).
+
+- tried the header: `Authorization: Bearer`
+- tried `?token=`: works
+"""
+SCORES = [
+    [("meaning", 0.45), ("words", 0.23), ("recency", 0.06), ("sure", 0.09), ("place", 0.05)],
+    [("meaning", 0.44), ("words", 0.17), ("recency", 0.06), ("sure", 0.08), ("place", 0.05)],
+    [("meaning", 0.29), ("words", 0.03), ("recency", 0.06), ("sure", 0.03), ("place", 0.0)],
 ]
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
@@ -72,6 +85,8 @@ def _samples() -> dict:
     }
     return {
         "parts": PARTS,
+        "markdown": MARKDOWN,
+        "scores": SCORES,
         "colours": COLOURS,
         "growth": charts.growth(
             facts,

@@ -109,6 +109,21 @@ def test_a_total_leaves_the_rest_empty():
     assert part.width == "250"
 
 
+def test_scores_of_two_rows_share_one_scale():
+    high = charts.score([("meaning", 0.5), ("words", 0.25)], width=300)
+    low = charts.score([("meaning", 0.25), ("words", 0.0), ("recency", 0.1)], width=300)
+    assert [(part.x, part.width) for part in high] == [("0", "149"), ("150", "74")]
+    assert [(part.x, part.width, part.tone) for part in low] == [
+        ("0", "74", "d1"),
+        ("75", "29", "d3"),
+    ]
+
+
+def test_a_score_never_leaves_its_bar():
+    parts = charts.score([("a", 0.9), ("b", 0.9), ("c", -3)], width=300)
+    assert float(parts[-1].x) + float(parts[-1].width) <= 300
+
+
 def test_a_share_is_printed_like_a_share():
     assert [charts.meter(value) for value in (0, 0.955, 1, 7, -1)] == [
         ".00",

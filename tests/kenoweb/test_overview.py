@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from kenoweb import overview, trends
 from memory import facts
-from memory.models import Fact
+from memory.models import Fact, Heartbeat
 from tests.factories import (
     make_chat,
     make_client,
@@ -113,19 +113,32 @@ def test_activity_of_another_space_is_not_ours():
     assert trends.activity(make_space(), today=TODAY) is None
 
 
-def test_a_warning_that_nobody_saw_is_not_well():
+def signs(space):
+    return [(one.name, one.value, one.level) for one in overview.health(space, now=NOW)[1]]
+
+
+def test_without_a_worker_the_page_says_so_in_a_sentence():
     space = make_space()
-    assert overview.build(space, now=NOW)["well"]
-    make_notice(space, level="warning")
-    built = overview.build(space, now=NOW)
-    assert not built["well"]
-    assert ("Notices", "1", True) in [(s.name, s.value, s.bad) for s in built["signs"]]
+    state, _signs = overview.health(space, now=NOW)
+    assert state == "UNHEALTHY"
+    assert ("", "No worker runs: start manage.py runbot.", "error") in signs(space)
 
 
-def test_a_notice_that_only_informs_is_no_reason_to_worry():
+def test_a_worker_that_beats_is_seen_with_its_channels():
+    Heartbeat.objects.create(
+        name="a", beat_at=NOW - dt.timedelta(seconds=4), channels={"telegram": "running"}
+    )
+    found = signs(make_space())
+    assert ("Worker", "seen just now", "ok") in found
+    assert ("Telegram", "running", "ok") in found
+
+
+def test_notices_that_only_inform_are_not_counted_as_trouble():
     space = make_space()
     make_notice(space, level="info")
-    assert overview.build(space, now=NOW)["well"]
+    assert "Notices" not in [name for name, _value, _level in signs(space)]
+    make_notice(space, level="warning")
+    assert ("Notices", "1", "warning") in signs(space)
 
 
 def test_more_memory_costs_no_more_queries():
@@ -138,4 +151,4 @@ def test_more_memory_costs_no_more_queries():
         with CaptureQueriesContext(connection) as queries:
             client.get(reverse("overview:index", args=[member.space.slug]))
         counts.append(len(queries))
-    assert counts[0] == counts[1] <= 24
+    assert counts[0] == counts[1] <= 44
