@@ -38,7 +38,8 @@ def plain(words: str, *, limit: int = 0) -> str:
 
 
 def _lines(space: Space) -> Iterator[tuple[str, str]]:
-    yield f"# {_('Memory of %s') % plain(space.name)}", ""
+    title = _("Memory of %s") % plain(space.name)
+    yield f"# {title}", ""
     yield "", ""
     now = date_format(timezone.now(), "DATETIME_FORMAT")
     yield "> " + _("Written for people on %s. Keno never reads this file.") % now, ""
@@ -58,7 +59,8 @@ def _facts(rows, heading: str, *, named: bool = True) -> Iterator[tuple[str, str
         empty = False
         if named:
             yield "", ""
-            yield f"### {plain(subject) or _('In general')}", ""
+            title = plain(subject) or _("In general")
+            yield f"### {title}", ""
         for fact in facts:
             label = "" if fact.category == "other" else f"{fact.get_category_display()}: "
             yield f"- {label}{plain(fact.text)}", "facts"
