@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
@@ -16,7 +17,10 @@ OLDEST = 15
 
 def address() -> str:
     """DATABASE_URL, or nothing: then the embedded server is ours to run."""
-    return envsecret("DATABASE_URL")
+    url, password = envsecret("DATABASE_URL"), envsecret("DATABASE_PASSWORD")
+    if not url or not password:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}password={quote(password, safe='')}"
 
 
 def settings_for(url: str, folder: Path) -> dict:

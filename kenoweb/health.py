@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -23,7 +23,7 @@ def database() -> str:
         connection.ensure_connection()
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-    except DatabaseError:
+    except Error:
         return "The database does not answer."
     return ""
 
@@ -31,7 +31,7 @@ def database() -> str:
 def migrations() -> str:
     try:
         waiting = _shipped() - set(MigrationRecorder(connection).applied_migrations())
-    except DatabaseError:
+    except Error:
         return "The database does not answer."
     return "The tables are older than the program: run manage.py migrate." if waiting else ""
 

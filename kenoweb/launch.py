@@ -1,6 +1,7 @@
 """How a process of Keno begins: its folder, its key and its database first."""
 
 import fcntl
+import hashlib
 import sys
 import time
 from pathlib import Path
@@ -70,13 +71,14 @@ def collect_static() -> int:
 
 
 def _fingerprint() -> str:
+    """Of the contents, not of the times: an image may have been built elsewhere."""
     from django.contrib.staticfiles.finders import get_finders
 
-    found = [
-        f"{path} {storage.get_modified_time(path).timestamp()}"
-        for finder in get_finders()
-        for path, storage in finder.list([])
-    ]
+    found = []
+    for finder in get_finders():
+        for path, storage in finder.list([]):
+            with storage.open(path) as file:
+                found.append(f"{path} {hashlib.file_digest(file, 'sha256').hexdigest()}")
     return "\n".join([settings.VERSION, *sorted(found)])
 
 

@@ -100,6 +100,16 @@ def test_the_address_may_come_from_a_file(monkeypatch, tmp_path):
     assert database.address() == "postgresql://from.a.file/keno"
 
 
+@pytest.mark.parametrize(
+    "url", ["postgresql://ana@db.lan/keno", "postgresql://ana@db.lan/keno?sslmode=require"]
+)
+def test_the_password_may_come_from_a_file_of_its_own(monkeypatch, tmp_path, url):
+    (tmp_path / "password").write_text("p@s/s %&?\n")
+    monkeypatch.setenv("DATABASE_URL", url)
+    monkeypatch.setenv("DATABASE_PASSWORD_FILE", str(tmp_path / "password"))
+    assert database.parse(database.address())["PASSWORD"] == "p@s/s %&?"
+
+
 def test_a_good_postgres_passes(postgres):
     database.check(postgres)
 

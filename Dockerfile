@@ -1,0 +1,26 @@
+# Alone it runs everything, embedded Postgres included: docker run -v keno:/data -p 127.0.0.1:8000:8000 keno
+# compose.yaml runs the parts beside a Postgres of their own.
+FROM python:3.12-slim AS build
+WORKDIR /app
+RUN python -m venv /venv
+COPY pyproject.toml constraints.txt ./
+RUN /venv/bin/pip install --no-cache-dir --constraint constraints.txt .
+COPY . .
+ENV KENO_STATIC=/app/staticfiles
+RUN /venv/bin/python -m kenoweb.build
+
+FROM python:3.12-slim
+# Postgres refuses to run as root and wants an account with a name.
+RUN useradd --system --uid 10001 --home-dir /data keno && install --directory --owner keno --mode 0700 /data
+COPY --from=build /venv /venv
+COPY --from=build /app /app
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
+    KENO_HOME=/data KENO_STATIC=/app/staticfiles KENO_BIND=0.0.0.0:8000
+WORKDIR /app
+USER keno
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/readyz', timeout=8)"]
+STOPSIGNAL SIGTERM
+CMD ["python", "manage.py", "up"]

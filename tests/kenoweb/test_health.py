@@ -1,0 +1,95 @@
+"""/healthz and /readyz tell the truth, and pages say so politely while the database is away."""
+
+import sys
+from collections import namedtuple
+
+import pytest
+from django.db import connection
+
+from kenoweb import embedded, health
+from tests.kenoweb.running import Keno, fetch, free_port, manage, until
+from tests.kenoweb.servers import QUICK, Homes
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def test_the_process_answers_anybody_without_the_database(client):
+    response = client.get("/healthz")
+    assert (response.status_code, response.content) == (200, b"ok\n")
+
+
+def test_the_probes_answer_inside_a_house_that_insists_on_https(client, settings):
+    settings.SECURE_SSL_REDIRECT = True
+    assert client.get("/healthz").status_code == 200
+    assert client.get("/sign-in/").status_code == 301
+
+
+@pytest.mark.django_db
+def test_ready_when_every_check_is_well(client):
+    response = client.get("/readyz")
+    assert response.status_code == 200
+    assert response.json()["ready"] is True
+    assert set(response.json()["checks"].values()) == {"ok"}
+
+
+@pytest.mark.django_db
+def test_not_ready_while_a_migration_is_missing(client):
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'memory' AND name LIKE '0002%'")
+    response = client.get("/readyz")
+    assert response.status_code == 503
+    assert "manage.py migrate" in response.json()["checks"]["migrations"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("free", "status"), [(9, 503), (11, 200)])
+def test_not_ready_when_the_disk_is_nearly_full(client, monkeypatch, free, status):
+    monkeypatch.setattr(health.shutil, "disk_usage", lambda path: Usage(100, 100 - free, free))
+    assert client.get("/readyz").status_code == status
+
+
+@pytest.mark.django_db
+def test_a_check_can_join(client, monkeypatch):
+    monkeypatch.setitem(health.CHECKS, "queue", lambda: "Jobs have waited for an hour.")
+    response = client.get("/readyz")
+    assert response.status_code == 503
+    assert response.json()["checks"]["queue"] == "Jobs have waited for an hour."
+
+
+@pytest.fixture
+def homes():
+    made = Homes()
+    yield made
+    made.clear()
+
+
+@pytest.fixture
+def web(homes):
+    """gunicorn on a database that is not its own: its home and its address."""
+    home, url = homes.new(), f"http://127.0.0.1:{free_port()}"
+    assert manage(home, "migrate", "--verbosity", "0").returncode == 0
+    assert manage(home, "collectstatic", "--no-input", "--verbosity", "0").returncode == 0
+    keno = Keno(
+        home,
+        argv=[sys.executable, "-m", "gunicorn", "-c", "python:kenoweb.gunicorn", "kenoweb.wsgi"],
+        DATABASE_URL=embedded.start(home, options=QUICK),
+        KENO_BIND=url.removeprefix("http://"),
+        KENO_WEB_WORKERS="1",
+    )
+    assert until(lambda: fetch(f"{url}/healthz")[0] == 200)
+    yield home, url
+    keno.close()
+
+
+def test_pages_answer_503_while_the_database_is_away_and_recover_by_themselves(web):
+    home, url = web
+    assert fetch(f"{url}/sign-in/")[0] == fetch(f"{url}/readyz")[0] == 200
+    embedded.stop(home)
+    status, page = fetch(f"{url}/setup/nothing/")
+    assert status == 503
+    assert "Keno cannot reach its memory" in page
+    assert fetch(f"{url}/readyz")[0] == 503
+    assert fetch(f"{url}/healthz")[0] == 200
+    embedded.start(home, options=QUICK)
+    assert fetch(f"{url}/readyz")[0] == 200
+    assert fetch(f"{url}/setup/nothing/")[0] != 503

@@ -1,0 +1,96 @@
+"""What is installed, and how: Makefile, pins, image and compose file."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+PINS = (ROOT / "constraints.txt").read_text().split()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+
+
+def plain(name: str) -> str:
+    return re.split(r"[\[<>=~;! ]", name)[0].lower().replace("_", "-")
+
+
+def test_every_pin_is_exact_and_names_no_place():
+    assert [pin for pin in PINS if not re.fullmatch(r"[A-Za-z0-9._-]+==[\w.!+]+", pin)] == []
+
+
+def test_every_dependency_is_pinned():
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+    assert {plain(name) for name in wanted} - {plain(pin) for pin in PINS} == set()
+
+
+def test_the_makefile_is_short_and_has_its_targets():
+    text = (ROOT / "Makefile").read_text()
+    assert len(text.splitlines()) <= 25
+    assert {"run", "test", "lint", "bench", "clean"} <= set(re.findall(r"^(\w+):", text, re.M))
+
+
+def test_a_second_run_installs_nothing(tmp_path):
+    (tmp_path / ".venv").mkdir()
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    make = ["make", "--dry-run", "run"]
+    first = subprocess.run(make, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "pip install" in first.stdout
+    (tmp_path / ".venv" / "ready").touch()
+    second = subprocess.run(make, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert second.stdout.strip() == "exec .venv/bin/python manage.py up"
+
+
+def test_a_python_that_is_too_old_gets_a_sentence():
+    rule = re.search(r"^ENOUGH = (.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
+    assert "sys.version_info < (3, 11)" in rule
+    assert "Keno needs Python 3.11 or newer" in rule
+
+
+def test_compose_runs_the_parts_beside_pgvector():
+    services = COMPOSE["services"]
+    assert set(services) == {"db", "migrate", "web", "worker"}
+    assert services["db"]["image"].startswith("pgvector/pgvector:pg")
+    assert all("restart" in service for service in services.values())
+    assert services["web"]["command"][-1] == "kenoweb.wsgi"
+    assert services["worker"]["command"] == ["python", "manage.py", "runbot"]
+
+
+def test_compose_opens_nothing_but_the_pages_and_those_only_here():
+    ports = {name: service.get("ports") for name, service in COMPOSE["services"].items()}
+    assert ports.pop("web") == ["127.0.0.1:8000:8000"]
+    assert set(ports.values()) == {None}
+
+
+def test_compose_keeps_no_password_in_itself():
+    text = (ROOT / "compose.yaml").read_text()
+    assert COMPOSE["secrets"] == {"postgres_password": {"environment": "POSTGRES_PASSWORD"}}
+    assert not re.search(r"PASSWORD: ", text)
+    declared = set(COMPOSE["volumes"])
+    used = {v.split(":")[0] for s in COMPOSE["services"].values() for v in s.get("volumes", [])}
+    assert used == declared
+
+
+def test_the_image_does_not_run_as_root_and_says_how_it_feels():
+    last = DOCKERFILE.rsplit("FROM ", 1)[1]
+    assert "\nUSER keno\n" in last
+    assert "\nHEALTHCHECK " in last
+    assert "/readyz" in last
+
+
+@pytest.mark.parametrize("copied", re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.M))
+def test_what_the_image_copies_exists(copied):
+    assert [name for name in copied.split() if not (ROOT / name).exists()] == []
+
+
+def test_the_example_environment_names_settings_that_exist_and_no_secret():
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    given = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    known = (ROOT / "docs/settings.md").read_text()
+    assert [name for name in given if f"`{name}`" not in known] == ["POSTGRES_PASSWORD"]
+    assert set(given.values()) <= {"", "0"}
