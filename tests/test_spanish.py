@@ -80,6 +80,11 @@ def test_a_translation_keeps_what_is_filled_in(original):
         assert set(PLACE.findall(side)) == set(PLACE.findall(original))
 
 
+def test_the_catalogue_holds_no_guesses():
+    """`make messages` guesses by likeness and marks it fuzzy: a person has to look."""
+    assert re.findall(r"^#[|~].*|^#,.*fuzzy.*", CATALOGUE, re.M) == []
+
+
 def test_keno_says_tu():
     formal = re.compile(r"\b(usted|ustedes|vosotros|su contraseña|su cuenta)\b", re.I)
     assert [text for text in SPANISH.values() if formal.search(text)] == []
