@@ -1,0 +1,284 @@
+"""Kill the bot again and again while it works, and count what was lost, doubled or disordered.
+
+python -m bench.chaos --messages 1000 --kills 30 --json OUT
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import django
+
+from bench.fresh_database import fresh_database
+
+POINTS = (
+    "claimed",
+    "thought",
+    "committing",
+    "committed",
+    "sent",
+    "delivered",
+    "ingested",
+    "anywhere",
+)
+NUMBER = re.compile(r"\d+")
+PATIENCE = 150
+
+
+class Sink(ThreadingHTTPServer):
+    """Where the bot delivers to: keeps every delivery in the order of arrival."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), _Receive)
+        self.deliveries: list[dict] = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class _Receive(BaseHTTPRequestHandler):
+    def log_message(self, *_args):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.deliveries.append(body)
+        self.send_response(204)
+        self.end_headers()
+
+
+@dataclass
+class Bot:
+    """One worker process and the order by which it will die."""
+
+    sink: str
+    order: str = ""
+    process: subprocess.Popen = field(init=False)
+    dies_at: float = float("inf")
+
+    def __post_init__(self):
+        if self.order.startswith("anywhere"):
+            self.dies_at = time.monotonic() + 4 + random.uniform(0, 4)
+        order = "" if self.order.startswith("anywhere") else self.order
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "bench.chaos_worker"],
+            env=os.environ | {"CHAOS_SINK": self.sink, "CHAOS_DIE": order},
+            stdout=subprocess.DEVNULL,
+        )
+
+    def is_dead(self) -> bool:
+        if time.monotonic() > self.dies_at:
+            self.process.kill()
+            self.process.wait()
+        return self.process.poll() is not None
+
+
+@dataclass
+class Death:
+    point: str
+    at: float
+    in_flight: list[int]
+    recovered_after: float | None = None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=1000)
+    parser.add_argument("--chats", type=int, default=40)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", default="")
+    given = parser.parse_args()
+    random.seed(given.seed)
+    with fresh_database("keno_chaos"):
+        found = run(given)
+    print(json.dumps(found, indent=2))
+    if given.json:
+        with open(given.json, "w") as out:
+            json.dump(found, out, indent=2)
+    sys.exit(0 if found["passed"] else 1)
+
+
+def run(given: argparse.Namespace) -> dict:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    sink = Sink()
+    feeding = threading.Thread(target=_feed, args=[given])
+    began = time.monotonic()
+    feeding.start()
+    deaths, bots = _kill_and_restart(given, f"http://127.0.0.1:{sink.server_port}")
+    feeding.join()
+    finished = _wait_until_done(deaths)
+    seconds = time.monotonic() - began
+    stop_seconds = [_stop(bot) for bot in bots]
+    return (
+        _count(given, sink, deaths)
+        | {
+            "finished": finished,
+            "seconds": round(seconds, 1),
+            "stop_seconds_max": round(max(stop_seconds), 2),
+        }
+        | _verdict(given, sink, deaths, finished, stop_seconds)
+    )
+
+
+def _feed(given: argparse.Namespace) -> None:
+    """Messages arrive steadily in random chats, every tenth of them twice."""
+    from memory import chats, inbox
+    from memory.models import Space
+
+    # Every message is a turn of its own here, so that each can be looked for.
+    space = Space.objects.create(
+        name="Chaos", slug="chaos", settings={"batch_silence": 0, "batch_size": 1}
+    )
+    rooms = [chats.find_or_open(space, channel="chaos", external_id=n) for n in range(given.chats)]
+    pause = given.kills * 3.5 / given.messages
+    for n in range(1, given.messages + 1):
+        chat = random.choice(rooms)
+        for _ in range(2 if n % 10 == 0 else 1):
+            inbox.take(chat, text=f"Please keep parcel {n} for me", external_id=n, author="Ana")
+        time.sleep(random.uniform(0, 2 * pause))
+
+
+def _kill_and_restart(given: argparse.Namespace, sink: str) -> tuple[list[Death], list[Bot]]:
+    orders = [POINTS[n % len(POINTS)] for n in range(given.kills)]
+    random.shuffle(orders)
+    orders = [f"{point}:{random.randint(1, 12)}" for point in orders]
+    bots = [Bot(sink, orders.pop() if orders else "") for _ in range(given.workers)]
+    deaths: list[Death] = []
+    while orders or any(bot.order for bot in bots):
+        for n, bot in enumerate(bots):
+            if bot.is_dead():
+                deaths.append(Death(bot.order.partition(":")[0], time.time(), _in_flight()))
+                bots[n] = Bot(sink, orders.pop() if orders else "")
+        _note_recoveries(deaths)
+        if _nothing_left(given):
+            # The last orders wait for passes that will never come.
+            for bot in bots:
+                bot.dies_at = time.monotonic() if bot.order else bot.dies_at
+        time.sleep(0.1)
+    return deaths, bots
+
+
+def _in_flight() -> list[int]:
+    """Messages whose jobs were running, in whichever process."""
+    from procrastinate.contrib.django.models import ProcrastinateJob
+
+    running = ProcrastinateJob.objects.filter(status="doing", task_name="bot.answer")
+    return [job.args["message_id"] for job in running]
+
+
+def _note_recoveries(deaths: list[Death]) -> None:
+    from memory.models import Message
+
+    for death in deaths:
+        if death.recovered_after is None:
+            waiting = Message.objects.filter(pk__in=death.in_flight, handled_at=None).exists()
+            if not waiting:
+                death.recovered_after = time.time() - death.at
+
+
+def _nothing_left(given: argparse.Namespace) -> bool:
+    from memory.models import Message
+
+    said = Message.objects.filter(role="user")
+    return said.count() == given.messages and not said.filter(handled_at=None).exists()
+
+
+def _wait_until_done(deaths: list[Death]) -> bool:
+    from memory import jobs
+    from memory.models import Message, OutboxItem
+
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        _note_recoveries(deaths)
+        open_ends = (
+            Message.objects.filter(role="user", handled_at=None).exists()
+            or OutboxItem.objects.filter(delivered_at=None).exists()
+            or any(jobs.counts()[state] for state in ("waiting", "later", "running"))
+        )
+        if not open_ends:
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def _stop(bot: Bot) -> float:
+    began = time.monotonic()
+    bot.process.send_signal(signal.SIGTERM)
+    bot.process.wait(30)
+    return time.monotonic() - began
+
+
+def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
+    from memory import jobs
+    from memory.models import Fact, LlmCall, Message
+
+    users = Message.objects.filter(role="user")
+    replies = Message.objects.filter(role="assistant")
+    answered = Counter(replies.values_list("reply_to_id", flat=True))
+    keys = Counter((d["chat"], d["key"]) for d in sink.deliveries)
+    facts = Fact.objects.filter(text__startswith="Parcel")
+    recoveries = [death.recovered_after for death in deaths]
+    return {
+        "messages": users.count(),
+        "kills": len(deaths),
+        "kills_by_point": dict(Counter(death.point for death in deaths)),
+        "lost": given.messages - users.exclude(handled_at=None).count(),
+        "undelivered": replies.count() - len(keys),
+        "doubled_replies": sum(count > 1 for count in answered.values()),
+        "facts": facts.count(),
+        "doubled_facts": facts.filter(times_seen__gt=1).count(),
+        "out_of_order": _inversions(sink),
+        "duplicate_deliveries": sum(count - 1 for count in keys.values()),
+        "dead_letters": jobs.dead_letters().count(),
+        "model_calls": LlmCall.objects.count(),
+        "recovery_max_s": round(max((r for r in recoveries if r is not None), default=0), 1),
+        "not_recovered": sum(r is None for r in recoveries),
+    }
+
+
+def _inversions(sink: Sink) -> int:
+    """Deliveries that came after a later one of the same chat; repeats are not counted again."""
+    seen, last, wrong = set(), defaultdict(int), 0
+    for delivery in sink.deliveries:
+        if (delivery["chat"], delivery["key"]) in seen:
+            continue
+        seen.add((delivery["chat"], delivery["key"]))
+        number = int(NUMBER.search(delivery["text"])[0])
+        wrong += number < last[delivery["chat"]]
+        last[delivery["chat"]] = max(number, last[delivery["chat"]])
+    return wrong
+
+
+def _verdict(given, sink, deaths, finished, stop_seconds) -> dict:
+    found = _count(given, sink, deaths)
+    zero = ("lost", "undelivered", "doubled_replies", "doubled_facts", "out_of_order")
+    passed = (
+        finished
+        and found["kills"] == given.kills
+        and all(found[name] == 0 for name in (*zero, "dead_letters", "not_recovered"))
+        and found["facts"] == given.messages
+        and found["duplicate_deliveries"] <= given.kills
+        and found["recovery_max_s"] < 30
+        and max(stop_seconds) < 10
+    )
+    return {"passed": passed}
+
+
+if __name__ == "__main__":
+    main()
