@@ -1,0 +1,36 @@
+"""What is known when an answer is due, as values: the built-in provider reads this, not prose."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """One memory that was recalled, with where it comes from."""
+
+    text: str
+    kind: str = "fact"
+    quote: str = ""
+    subject: str = ""
+    said_by: str = ""
+    said_at: datetime | None = None
+    score: float = 0.0
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """What the person said, in which language, and what memory has to say about it."""
+
+    said: str
+    now: datetime
+    language: str = "en"
+    person: str = ""
+    recalled: Sequence[Recalled] = field(default_factory=tuple)
+    # none, low, medium or high: how well the recall fits the question.
+    level: str = "none"
+    working: str = ""
+    # A sentence that the first conversation wants said now, word for word.
+    script: str = ""
+    # Whether with that sentence the first conversation is over.
+    completes: bool = False

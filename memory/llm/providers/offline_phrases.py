@@ -1,0 +1,87 @@
+"""What the built-in provider says, in English and Spanish.
+
+Not through gettext: the language is that of the message, and these are its words, not a page's.
+"""
+
+PHRASES = {
+    "en": {
+        "greeting": "Hello{name}! Tell me something to remember, or ask me about what you told me.",
+        "thanks": "You are welcome.",
+        "bye": "See you soon. I keep what you told me.",
+        "help": (
+            "I am Keno, a memory. I run without a language model here, so I cannot chat about just "
+            "anything, reason or write texts. I can keep what you tell me, answer from what I "
+            "remember and say where I know it from. Try “Remember that…”, ask a question, or send "
+            "/help for the commands."
+        ),
+        "noted": "Noted: {facts}",
+        "noted_chat": "Noted for this chat: {facts}",
+        "corrected": "Corrected: {facts}",
+        "instead_of": "Until now I had: {old}",
+        "planned": "I keep in mind what you are working on.",
+        "answer_one": "{line}",
+        "answer_many": "This is what I remember:\n{lines}",
+        "about_me": "This is what I remember about you:\n{lines}",
+        "maybe": "I am not certain, but this may be it:\n{lines}",
+        "unknown": "I do not remember anything about that. Tell me, and I will.",
+        "forget_found": (
+            "I cannot forget on my own. Is it this?\n{lines}\nSend /forget with a few of its words "
+            "and I put it away; you can take that back."
+        ),
+        "forget_none": (
+            "I find nothing like that in my memory. /forget last takes back what I learned last."
+        ),
+        "cannot": (
+            "I have no language model here, so I cannot say much to that. I keep what you tell me "
+            "and answer from it."
+        ),
+        "related": "That reminds me:\n{lines}",
+        "you": "you",
+        "said_on": "{who}, {date}",
+        "months": "January February March April May June July August September October November "
+        "December",
+        "date": "{day} {month} {year}",
+    },
+    "es": {
+        "greeting": "¡Hola{name}! Cuéntame algo y lo recuerdo, o pregúntame por lo que sé de ti.",
+        "thanks": "De nada.",
+        "bye": "Hasta pronto. Guardo lo que me has contado.",
+        "help": (
+            "Soy Keno, una memoria. Aquí funciono sin modelo de lenguaje: no puedo conversar de "
+            "cualquier cosa, razonar ni redactar. Puedo guardar lo que me cuentas, responder con "
+            "lo que recuerdo y decir de dónde lo sé. Prueba con «Recuerda que…», hazme una "
+            "pregunta o envía /help para ver los comandos."
+        ),
+        "noted": "Anotado: {facts}",
+        "noted_chat": "Anotado en este chat: {facts}",
+        "corrected": "Corregido: {facts}",
+        "instead_of": "Hasta ahora tenía: {old}",
+        "planned": "Tengo presente en qué estás trabajando.",
+        "answer_one": "{line}",
+        "answer_many": "Esto es lo que recuerdo:\n{lines}",
+        "about_me": "Esto es lo que recuerdo de ti:\n{lines}",
+        "maybe": "No es seguro, pero puede ser esto:\n{lines}",
+        "unknown": "No recuerdo nada sobre eso. Cuéntamelo y lo recordaré.",
+        "forget_found": (
+            "No puedo olvidar por mi cuenta. ¿Es esto?\n{lines}\nEnvía /forget con algunas de sus "
+            "palabras y lo aparto; se puede deshacer."
+        ),
+        "forget_none": (
+            "No encuentro nada así en mi memoria. /forget last deshace lo último que aprendí."
+        ),
+        "cannot": (
+            "Aquí no tengo modelo de lenguaje, así que no puedo decir mucho a eso. Guardo lo que "
+            "me cuentas y respondo con ello."
+        ),
+        "related": "Eso me recuerda:\n{lines}",
+        "you": "tú",
+        "said_on": "{who}, {date}",
+        "months": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
+        "diciembre",
+        "date": "{day} de {month} de {year}",
+    },
+}
+
+
+def say(language: str, name: str, **values: object) -> str:
+    return PHRASES["es" if language == "es" else "en"][name].format(**values)

@@ -1,0 +1,86 @@
+import pytest
+
+from memory.llm.providers.offline_intents import read
+
+CASES = {
+    "greeting": ["Hi!", "hello Keno", "Hola", "Buenos días, Keno", "¡Hola! :)"],
+    "thanks": ["Thanks a lot", "muchas gracias", "Gracias, Keno!"],
+    "bye": ["bye", "Hasta mañana", "See you tomorrow"],
+    "help": ["help", "What can you do?", "¿Qué puedes hacer?", "ayuda", "¿Quién eres?"],
+    "about_me": ["What do you know about me?", "¿Qué sabes de mí?"],
+    "remember": [
+        "Remember that my dog is called Rex",
+        "please remember: the door code changed",
+        "Recuerda que mi hermana vive en Quito",
+        "No olvides que el jueves hay reunión",
+        "Apunta: comprar leche",
+        "Don’t forget that I am allergic to nuts",
+    ],
+    "forget": [
+        "Forget that I like tea",
+        "olvida lo de mi hermana",
+        "Please forget my address",
+        "Olvídate de eso",
+    ],
+    "correct": [
+        "Actually, I live in Porto now",
+        "No, es Marta",
+        "En realidad trabajo en Bilbao",
+        "I meant Tuesday",
+        "no. it is Rex",
+    ],
+    "question": [
+        "What is my dog called?",
+        "¿Dónde vive mi hermana?",
+        "do you remember my birthday",
+        "Dime cuándo es la reunión",
+        "Where do I live? And my sister?",
+    ],
+    "statement": [
+        "My dog is called Rex",
+        "Vivo en Lisboa",
+        "I like hiking in the mountains",
+        "Nobody answered the phone today",
+        "I moved to Porto. Do you remember my old address?",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "name"), [(said, name) for name, lines in CASES.items() for said in lines]
+)
+def test_what_a_message_wants(said, name):
+    assert read(said).name == name
+
+
+@pytest.mark.parametrize(
+    ("said", "rest"),
+    [
+        ("Remember that my dog is called Rex.", "my dog is called Rex"),
+        ("Por favor, recuerda que odio el cilantro", "odio el cilantro"),
+        ("Actually, I live in Porto now.", "I live in Porto now"),
+        ("No, es Marta", "es Marta"),
+    ],
+)
+def test_what_it_is_about(said, rest):
+    assert read(said).rest == rest
+
+
+def test_a_statement_may_also_ask():
+    intent = read("I moved to Porto. Do you remember my old address?")
+    assert intent.questions == ("Do you remember my old address?",)
+
+
+@pytest.mark.parametrize("said", ["We decided to use Postgres", "Al final decidimos usar Postgres"])
+def test_decisions_are_noticed(said):
+    assert read(said).decides
+
+
+@pytest.mark.parametrize("said", ["I'm working on the tax return", "Tengo que llamar al banco"])
+def test_plans_are_noticed(said):
+    assert read(said).plans
+
+
+@pytest.mark.parametrize("said", ["", "?", "…", "🙂", "a" * 32768, "remember " * 4000])
+def test_odd_messages_are_read_quickly(said):
+    assert read(said).name
