@@ -1,0 +1,107 @@
+"""The real process, over the real wire, stopped while it works."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from procrastinate.contrib.django.models import ProcrastinateJob
+
+from memory import inbox
+from memory.models import Heartbeat, Message, OutboxItem
+from tests.factories import make_chat, make_space
+from tests.llm import servers
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_queue")]
+
+
+@pytest.fixture
+def server():
+    with servers.running() as server:
+        yield server
+
+
+@pytest.fixture
+def runbot(server):
+    """Starts the command against the tests' own database and the local server."""
+    started = []
+
+    def start(*arguments):
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "runbot", *arguments],
+            cwd=ROOT,
+            env=os.environ
+            | {
+                "DATABASE_URL": _test_database(),
+                "PROVIDER": "openai",
+                "MODEL": "test-model",
+                "OPENAI_BASE_URL": f"{server.url}/v1",
+            },
+            stderr=subprocess.DEVNULL,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def _test_database():
+    values = connection.settings_dict
+    host, port = values["HOST"], values["PORT"]
+    where = f"{host}:{port}" if not host.startswith("/") else f"/?host={host}&port={port}"
+    return f"postgresql://{values['USER']}@{where}/{values['NAME']}"
+
+
+def wait_for(condition, *, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def say_in(count):
+    space = make_space()
+    for n in range(count):
+        inbox.take(make_chat(space, channel="web"), text=f"Hello {n}", silence=0)
+
+
+def test_once_does_what_is_due_and_ends(runbot):
+    say_in(3)
+    assert runbot("--once").wait(60) == 0
+    assert Message.objects.filter(role="assistant").count() == 3
+    assert not ProcrastinateJob.objects.exclude(status="succeeded").exists()
+
+
+def test_r13_sigterm_with_five_in_flight_loses_and_doubles_nothing(runbot, server):
+    say_in(5)
+    server.script = ["hang"] * 5
+    process = runbot("--jobs", "5")
+    wait_for(lambda: len(server.requests) == 5)
+    assert Heartbeat.objects.exists()
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(15) == 0
+    assert time.monotonic() - began < 10
+    assert Message.objects.filter(role="assistant").count() == 0
+    assert not Heartbeat.objects.exists()
+    statuses = ProcrastinateJob.objects.filter(task_name="bot.answer")
+    assert set(statuses.values_list("status", flat=True)) == {"todo"}
+    assert runbot("--once").wait(60) == 0
+    assert Message.objects.filter(role="assistant").count() == OutboxItem.objects.count() == 5
+
+
+def test_an_idle_worker_stops_at_once(runbot):
+    process = runbot()
+    wait_for(Heartbeat.objects.exists)
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+    assert time.monotonic() - began < 3
