@@ -1,9 +1,15 @@
 """Around every job: when it is given up, the reason is kept where the dashboard can see it."""
 
+import logging
+
 from asgiref.sync import sync_to_async
 from procrastinate.job_context import JobContext
 
+from bot.channels import SendFailed
 from memory import jobs
+from memory.llm.errors import ProviderError
+
+log = logging.getLogger(__name__)
 
 
 def sync_job(call_next, context: JobContext, worker):
@@ -23,6 +29,15 @@ async def async_job(call_next, context: JobContext, worker):
 
 
 def _keep(context: JobContext, error: Exception) -> None:
-    task = context.app.tasks.get(context.job.task_name)
-    if task is None or task.get_retry_exception(exception=error, job=context.job) is None:
-        jobs.bury(context.job, error=f"{type(error).__name__}: {error}")
+    job, task = context.job, context.app.tasks.get(context.job.task_name)
+    again = task is not None and task.get_retry_exception(exception=error, job=job)
+    # What we raise ourselves says it all; anything else is a bug and shows where.
+    expected = isinstance(error, ProviderError | SendFailed)
+    log.log(
+        logging.WARNING if again else logging.ERROR,
+        "job failed" if again else "job given up",
+        exc_info=None if expected else error,
+        extra={"task": job.task_name, "job": job.id, "attempt": job.attempts, "why": str(error)},
+    )
+    if not again:
+        jobs.bury(job, error=f"{type(error).__name__}: {error}")

@@ -20,6 +20,8 @@ LOGGING = {
     "loggers": {
         **{app: {"level": _LEVEL} for app in ("memory", "sleep", "bot", "kenoweb")},
         **{name: {"level": _QUIET} for name in ("procrastinate", "httpx2", "psycopg")},
+        # Failed jobs are reported by bot.bury, with less noise.
+        "procrastinate.worker": {"level": "INFO" if LOG_LEVEL == "debug" else "CRITICAL"},
         # Without handlers of its own everything is printed once, by ours.
         **{name: {"level": _QUIET, "handlers": []} for name in ("django", "django.server")},
     },

@@ -37,6 +37,7 @@ def runbot(server):
             cwd=ROOT,
             env=os.environ
             | {
+                "DJANGO_SETTINGS_MODULE": "kenoweb.settings",
                 "DATABASE_URL": _test_database(),
                 "PROVIDER": "openai",
                 "MODEL": "test-model",
