@@ -71,6 +71,23 @@ def available(purpose: Purpose, *, space: Space) -> bool:
     return choose(purpose, space=space).provider != "offline"
 
 
+def asker(
+    purpose: Purpose, *, space: Space, system: str = "", **more: object
+) -> Callable[[str], str] | None:
+    """A function from a question to its answer, or None when only heuristics are at hand.
+
+    It raises ProviderError like complete(); `more` is what complete() takes (night_id, chat, …).
+    """
+    if not available(purpose, space=space):
+        return None
+
+    def ask(question: str) -> str:
+        turns: list[Turn] = [{"role": "user", "content": question}]
+        return complete(purpose, space=space, system=system, messages=turns, **more).text
+
+    return ask
+
+
 def chosen(purpose: Purpose, *, space: Space) -> Choice:
     """Provider and model that would serve this purpose now."""
     return choose(purpose, space=space)

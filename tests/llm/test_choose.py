@@ -1,7 +1,7 @@
 import pytest
 
 from memory.llm.choose import choose
-from memory.llm.complete import available, complete
+from memory.llm.complete import asker, available, complete
 from memory.llm.errors import NotAvailable
 from memory.models import LlmCall
 
@@ -61,3 +61,14 @@ def test_asking_for_what_nobody_can_do_is_said_clearly(space):
     with pytest.raises(NotAvailable, match="No language model is set up for expand"):
         complete("expand", space=space, system="", messages=[])
     assert not LlmCall.objects.exists()
+
+
+def test_an_asker_asks_for_its_purpose(space, server, provider):
+    assert asker("extract", space=space, night_id=7)("What?") == "Hello from the wire."
+    call = LlmCall.objects.get()
+    assert (call.purpose, call.night_id) == ("extract", 7)
+    assert server.requests[0]["messages"][-1]["content"] == "What?"
+
+
+def test_without_a_model_there_is_no_asker(space):
+    assert asker("extract", space=space) is None
