@@ -70,6 +70,7 @@ def _plain(value: object) -> object:
 
 def _safe(text: str) -> str:
     # Imported late: logging is set up before Django's apps are.
-    from memory.screen import screen
+    from memory.extraction.guards import redact
+    from memory.text import clean
 
-    return screen(text[:LONGEST]).text
+    return redact(clean(text[:LONGEST]))[0]

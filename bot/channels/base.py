@@ -32,6 +32,8 @@ class Channel:
     name = ""
     # False when the database row itself is the delivery, as for the dashboard's chat page.
     delivers = True
+    # True when `draft` shows something.
+    streams = False
 
     async def run(self, space: Space, stop: asyncio.Event) -> None:
         """Receive until told to stop. Hand each message to `memory.inbox.take`."""
@@ -44,5 +46,5 @@ class Channel:
     async def typing(self, chat: Chat) -> None:
         """Show that an answer is being written, where that can be shown."""
 
-    async def draft(self, chat: Chat, text: str) -> None:
-        """Show the answer so far, where that can be shown."""
+    def draft(self, chat: Chat, text: str) -> None:
+        """Show the answer so far. Called from the thread that thinks, not from the loop."""

@@ -1,5 +1,6 @@
 from memory.models.audit import AuditEntry
 from memory.models.chat import Chat, Message
+from memory.models.draft import Draft
 from memory.models.episode import Episode
 from memory.models.fact import Fact
 from memory.models.identity import Identity, Preference, Rule
@@ -20,6 +21,7 @@ __all__ = [
     "Breaker",
     "Chat",
     "DeadLetter",
+    "Draft",
     "Embedding",
     "EmbeddingModel",
     "Episode",

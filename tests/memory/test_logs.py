@@ -38,3 +38,15 @@ def test_an_exception_is_kept_short():
 @pytest.mark.parametrize("value", [{"a": [1, None]}, ("x",), object()])
 def test_whatever_is_added_can_be_written(value):
     assert json.loads(line(value=value))["data"]
+
+
+@pytest.mark.parametrize("where", ["message", "extra", "error"])
+@pytest.mark.parametrize("formatter", [logs.JsonFormatter, logs.PlainFormatter])
+def test_t25_no_secret_gets_into_a_log(where, formatter):
+    secret = "sk-" + "ant-api03-" + "aB3x" * 12
+    given = {
+        "message": {"message": f"the key is {secret}"},
+        "extra": {"why": {"inner": [f"key={secret}"]}},
+        "error": {"exception": ValueError(f"refused {secret}")},
+    }[where]
+    assert secret not in line(formatter=formatter, **given)
