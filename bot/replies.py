@@ -6,8 +6,9 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from bot import batching
+from bot import batching, drafts
 from memory import chats, logs
+from memory.llm.briefing import Briefing
 from memory.llm.complete import complete
 from memory.llm.request import Completion
 from memory.models import Chat, Message
@@ -35,6 +36,13 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         space=chat.space,
         system="You are Keno.",
         messages=[*said, {"role": "user", "content": question}],
+        stream=drafts.stream_to(chat),
+        briefing=Briefing(
+            said=question,
+            now=now,
+            language=group[-1].language or chat.space.language,
+            person=group[-1].author,
+        ),
         chat=chat,
         message=group[-1],
         trace=logs.current_trace(),
