@@ -143,7 +143,7 @@ def transcript(chat: Chat) -> QuerySet:
 @transaction.atomic
 def set_context(chat: Chat, *, text: str, by: str, now: datetime | None = None) -> Done:
     """Say what kind of chat this is. It replaces what was there; saying nothing changes nothing."""
-    said = screen(text)
+    said = screen(text, but={"learned"})
     words = said.text[:CONTEXT_LENGTH].strip()
     if not words or words == chat.context:
         return Done(chat, outcome="unchanged" if words else "empty")

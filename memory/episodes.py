@@ -4,7 +4,7 @@ Writers behave as facts.py describes. A chat has at most one open episode; its w
 its messages until it is closed and gets a title, a body and tags.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -17,7 +17,7 @@ from memory.boundaries import boundary, similarity
 from memory.episode_words import Complete, shortened, tidy, transcript
 from memory.history import Done
 from memory.models import Chat, Episode, Message, Space
-from memory.screen import screen
+from memory.screen import in_words, screen
 
 FEEDBACK = ("", "positive", "negative")
 # What the likeness of a new message is measured against: the last things said.
@@ -126,6 +126,7 @@ def write(
     started_at: datetime | None = None,
     ended_at: datetime | None = None,
     source: str = "",
+    suspicions: Sequence[str] = (),
     **more: object,
 ) -> Done:
     """Keep an episode that is already over: a tag's line, a person's note, a stale note.
@@ -143,7 +144,7 @@ def write(
     source = source or actors.kind(by)
     if twin := _twin(space, chat, said.text, started_at):
         return Done(twin, outcome="again")
-    suspicious = list(dict.fromkeys([*said.reasons, *name.reasons]))
+    suspicious = list(dict.fromkeys([*suspicions, *said.reasons, *name.reasons]))
     episode = Episode(
         space=space,
         chat=chat,
@@ -160,7 +161,7 @@ def write(
     )
     with history.change(by=by, why="an episode is written") as context:
         episode.save(force_insert=True)
-    return Done(episode, context.id, "quarantined" if suspicious else "new", ", ".join(suspicious))
+    return Done(episode, context.id, "quarantined" if suspicious else "new", in_words(suspicious))
 
 
 @transaction.atomic

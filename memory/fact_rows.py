@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from memory import actors, history, rulings, text
 from memory.history import Done
 from memory.models import Chat, Fact
+from memory.screen import in_words
 
 CONFIDENCE = {"person": 0.9, "tag": 0.8, "command": 0.9, "extraction": 0.6, "night": 0.6}
 TRUST = {"person": 0.9, "command": 0.7, "tag": 0.6, "extraction": 0.6}
@@ -69,8 +70,9 @@ def insert_or_meet(fact: Fact, *, by: str, change_id: UUID) -> Done:
             if _constraint(error) != "fact_said_once":
                 raise
             continue
-        outcome = "quarantined" if fact.status == Status.QUARANTINED else "new"
-        return Done(fact, change_id, outcome=outcome)
+        if fact.status == Status.QUARANTINED:
+            return Done(fact, change_id, "quarantined", in_words(fact.flags))
+        return Done(fact, change_id, outcome="new")
 
 
 def save(fact: Fact, *, now: datetime | None = None, **values: object) -> None:

@@ -9,6 +9,7 @@ is brought up to date; the answer is a Done(row, change_id, outcome, reason), an
 can be shown.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -44,6 +45,7 @@ def remember(
     subject: str = "",
     quote: str = "",
     confidence: float | None = None,
+    suspicions: Sequence[str] = (),
     why: str = "remember",
     now: datetime | None = None,
     **more: object,
@@ -51,7 +53,8 @@ def remember(
     """Believe this. The same said again strengthens the row that is there.
 
     Outcomes: new, again, restored (it had been put away), quarantined, refused, empty.
-    `more` may name any other field of a fact: kind, category, message, episode, said_by, mode …
+    `suspicions` are the caller's own reasons for quarantine. `more` may name any other field of a
+    fact: kind, category, message, episode, said_by, mode …
     """
     said, evidence = screen(text, line=True), screen(quote)
     if refusal := _refusal(space, said, now=now):
@@ -60,9 +63,9 @@ def remember(
     rows.describe(fact, by=by, subject=subject, quote=evidence.text, confidence=confidence)
     if rulings.forbidden(space, said=fact.quote):
         fact.quote = ""  # the sentence also held something that is never to be remembered
-    fact.flags = [*fact.flags, *dict.fromkeys([*said.flags, *evidence.flags])]
+    fact.flags = list(dict.fromkeys([*fact.flags, *suspicions, *said.flags, *evidence.flags]))
     fact.created_at = fact.updated_at = fact.last_seen_at = now or timezone.now()
-    if (said.reasons or evidence.reasons) and not actors.is_person(by):
+    if (suspicions or said.reasons or evidence.reasons) and not actors.is_person(by):
         fact.status = Status.QUARANTINED
     with history.change(by=by, why=why) as context:
         return rows.insert_or_meet(fact, by=by, change_id=context.id)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from memory import text as words
 from memory.history import Done
 from memory.models import Notice, Space
+from memory.screen import in_words
 
 
 def tell(
@@ -30,7 +31,7 @@ def tell(
 
 def set_aside(space: Space, *, what: str, text: str, reasons: list[str]) -> Done:
     """Suspicious words for a place that has no quarantine: the owner gets them instead."""
-    reason = ", ".join(reasons)
+    reason = in_words(reasons)
     tell(
         space,
         kind="set_aside",

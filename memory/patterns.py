@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from memory import actors, history, rows, rulings, text
 from memory.history import Done
 from memory.models import Chat, Pattern, Space
-from memory.screen import Screened, screen
+from memory.screen import ORDERS, Screened, in_words, screen
 
 SEPARATORS = re.compile(r"[\s+,]+")
 # From here on a match is worth a place in the prompt.
@@ -56,7 +56,7 @@ def learn(
     Outcomes: new, again, restored, quarantined, refused. `more` may name learned_from, evidence,
     mode, use_count, created_at.
     """
-    when, then = screen(trigger, line=True), screen(response)
+    when, then = screen(trigger, line=True, but=ORDERS), screen(response, but=ORDERS)
     _check(when.text, then.text, confidence)
     if refusal := _refusal(space, when, then, now=now):
         return refusal
@@ -78,8 +78,9 @@ def learn(
         if met := _same(pattern):
             return _meet(met, pattern, now=now, change_id=context.id)
         _insert(pattern, slug or _slug(pattern.trigger))
-        outcome = "new" if pattern.status == Status.ACTIVE else "quarantined"
-        return Done(pattern, context.id, outcome=outcome)
+        if pattern.status == Status.QUARANTINED:
+            return Done(pattern, context.id, "quarantined", in_words(pattern.flags))
+        return Done(pattern, context.id, outcome="new")
 
 
 def match(
@@ -122,7 +123,8 @@ def revise(pattern: Pattern, *, by: str, now: datetime | None = None, **values: 
     if refusal := _worded(pattern, by=by):
         return refusal
     merged = {name: values.get(name, getattr(pattern, name)) for name in ("trigger", "response")}
-    when, then = screen(merged["trigger"], line=True), screen(merged["response"])
+    when = screen(merged["trigger"], line=True, but=ORDERS)
+    then = screen(merged["response"], but=ORDERS)
     _check(when.text, then.text, values.get("confidence", pattern.confidence))
     if refusal := _refusal(pattern.space, when, then, now=now):
         return refusal

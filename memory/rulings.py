@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from memory import actors, history, text
+from memory import actors, history, meaning, text
 from memory.history import Done
 from memory.models import Fact, Ruling, Space
 
@@ -40,12 +40,11 @@ def lift(ruling: Ruling, *, by: str) -> Done:
 
 
 def forbidden(
-    space: Space, *, said: str, near: Callable[[str, str], bool] | None = None
+    space: Space, *, said: str, near: Callable[[str, str], bool] | None = meaning.same
 ) -> Ruling | None:
     """The ruling that forbids to remember this, if there is one.
 
-    `near` is asked when words do not decide: (ruling's text, text) -> same thing? It is where a
-    comparison by meaning comes in.
+    `near` is asked when words do not decide: (ruling's text, text) -> do they mean the same?
     """
     rulings = list(_in_force(space, Ruling.Kind.NEVER_REMEMBER))
     if not rulings:

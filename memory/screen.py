@@ -1,8 +1,19 @@
 """What happens to every text before it becomes durable: cleaned, redacted, judged."""
 
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext as _
+
 from memory import text
+from memory.extraction import guards
+
+REASONS = guards.REASONS | {
+    "ungrounded": "Nobody here said it",
+}
+# Where an instruction is what the place is for (a habit, a preference, a task), reading like one is
+# no suspicion; everything else still is.
+ORDERS = frozenset({"learned", "directive"})
 
 
 @dataclass(frozen=True)
@@ -11,6 +22,7 @@ class Screened:
 
     text: str
     redacted: list[str] = field(default_factory=list)
+    # Kinds of guards.REASONS; in_words() says them to a person.
     reasons: list[str] = field(default_factory=list)
 
     @property
@@ -18,7 +30,20 @@ class Screened:
         return [*self.reasons, *(f"redacted:{kind}" for kind in self.redacted)]
 
 
-def screen(said: str, *, line: bool = False) -> Screened:
-    """`line` for what must be one line (a fact, a title); else breaks and indents are kept."""
-    kept = text.clean(said)
-    return Screened(text.one_line(kept) if line else kept.strip())
+def screen(said: str, *, line: bool = False, but: Set[str] = frozenset()) -> Screened:
+    """`line` for what must be one line (a fact, a title); else breaks and indents are kept.
+
+    `but` names kinds of suspicion that do not count in this place.
+    """
+    kept = text.clean(said).strip()
+    if not kept:
+        return Screened("")
+    reasons = [flag.kind for flag in guards.inspect(kept).flags if flag.kind not in but]
+    kept, kinds = guards.redact(kept)
+    kept = text.one_line(kept) if line else kept.strip()
+    return Screened(kept, list(dict.fromkeys(kinds)), list(dict.fromkeys(reasons)))
+
+
+def in_words(kinds: Iterable[str]) -> str:
+    """The kinds of suspicion as a person reads them."""
+    return ", ".join(str(_(REASONS.get(kind, kind))) for kind in kinds)

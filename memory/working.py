@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory import actors, history, notices, rulings
 from memory.history import Done
 from memory.models import Chat, Space, WorkingNote
-from memory.screen import screen
+from memory.screen import ORDERS, screen
 
 EMPTY = {"task": "", "context": [], "pending": [], "notes": ""}
 LIST_LENGTH = 50
@@ -34,7 +34,7 @@ def replace(
 ) -> Done:
     """Replace the note by these parts."""
     said = {"task": task, "context": list(context), "pending": list(pending), "notes": notes}
-    reasons = screen("\n".join([task, *context, *pending, notes])).reasons
+    reasons = screen("\n".join([task, *context, *pending, notes]), but=ORDERS).reasons
     if reasons and not actors.is_person(by):
         return notices.set_aside(
             chat.space,

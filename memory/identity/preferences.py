@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from memory import actors, history, notices, rulings, text
 from memory.history import Done
 from memory.models import Preference, Space
-from memory.screen import screen
+from memory.screen import ORDERS, screen
 
 HEADING = "# User Preferences"
 LEARNED = "learned"
@@ -44,7 +44,7 @@ def put(
 ) -> Done:
     """Say how it should be. A person's word stands against every machine's."""
     key, section = text.short(text.one_line(key), 80), text.short(text.one_line(section), 80)
-    said = screen(value, line=True)
+    said = screen(value, line=True, but=ORDERS)
     if not said.text or not key:
         return Done(None, outcome="empty", reason=_("A preference needs a name and a value."))
     if ruling := rulings.forbidden(space, said=said.text):

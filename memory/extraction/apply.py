@@ -1,0 +1,161 @@
+"""From the tags of a reply to the memories: each on its own, so that none takes others along."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from memory import chats, episodes, facts, notices, text, working
+from memory.extraction import evidence, lore, tags
+from memory.extraction.tags import Split
+from memory.history import Done
+from memory.identity import preferences
+from memory.models import Chat, Fact, Message
+
+log = logging.getLogger(__name__)
+
+UNGROUNDED = "ungrounded"
+ABOUT_SPEAKER = ("user ", "the user ", "usuario ", "el usuario ", "la usuaria ")
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What became of one tag. `done` is None when the write failed; the reply goes on without."""
+
+    tag: str
+    said: str
+    done: Done | None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a tag may rest on: the messages being answered and what people said shortly before."""
+
+    chat: Chat
+    message: Message
+    heard: Sequence[Message]
+    mode: str
+    now: datetime | None
+
+    @property
+    def said(self) -> str:
+        return "\n".join(message.text for message in self.heard)
+
+
+def apply(
+    split: Split,
+    *,
+    chat: Chat,
+    messages: Sequence[Message],
+    mode: str = "",
+    now: datetime | None = None,
+) -> list[Applied]:
+    """Give every tag to its memory, in the order facts, events, note, context, preferences, lore.
+
+    `messages` are those being answered, oldest first. What only repeats a tag that somebody typed,
+    and what nobody here said, is not believed: it waits in quarantine (T-02, T-04).
+    """
+    before = chats.short_term(chat, now=now, before=messages[0])
+    heard = [m for m in [*before, *messages] if m.role == Message.Role.USER]
+    turn = Turn(chat, messages[-1], heard, mode, now)
+    return [_attempt(tag, said, write, turn) for tag, said, write in _work(split)]
+
+
+Write = Callable[[str, Turn], Done]
+
+
+def _work(split: Split) -> Iterator[tuple[str, str, Write]]:
+    for said in split.facts:
+        yield tags.FACT, said, _fact
+    for said in split.chat_facts:
+        yield tags.CHAT, said, _event
+    if split.working:
+        yield tags.WORKING, split.working, _note
+    if split.context:
+        yield tags.CONTEXT, split.context, _context
+    for said in split.preferences:
+        yield tags.USER, said, _preference
+    if split.lore:
+        yield "lore", split.lore, _lore
+
+
+def _attempt(tag: str, said: str, write: Write, turn: Turn) -> Applied:
+    if tags.echoes(said, turn.said):
+        reason = _("It only repeats a tag that somebody typed.")
+        return Applied(tag, said, Done(None, outcome="refused", reason=reason))
+    try:
+        with transaction.atomic():
+            return Applied(tag, said, write(said, turn))
+    except Exception as error:
+        log.exception("a <%s> tag of the reply to message %s was lost", tag, turn.message.pk)
+        return Applied(tag, said, None, error=type(error).__name__)
+
+
+def _fact(said: str, turn: Turn) -> Done:
+    return _remember(turn, said, subject=_subject(said, turn.message))
+
+
+def _lore(said: str, turn: Turn) -> Done:
+    given = {"kind": Fact.Kind.LORE, "confidence": lore.CONFIDENCE}
+    return _remember(turn, lore.line(said), subject=Fact.LORE, chat=turn.chat, **given)
+
+
+def _remember(turn: Turn, said: str, **given: object) -> Done:
+    found = evidence.find(said, turn.heard)
+    message = found.message if found else turn.message
+    done = facts.remember(
+        turn.chat.space,
+        text=said,
+        by="tag",
+        message=message,
+        quote=found.quote if found else "",
+        said_by=message.author,
+        mode=turn.mode,
+        suspicions=[] if found else [UNGROUNDED],
+        now=turn.now,
+        **given,
+    )
+    if done.row and done.row.subject and done.row.status == Fact.Status.ACTIVE:
+        facts.trim(turn.chat.space, subject=done.row.subject, by="system", now=turn.now)
+    return done
+
+
+def _event(said: str, turn: Turn) -> Done:
+    found = evidence.find(said, turn.heard)
+    return episodes.write(
+        turn.chat.space,
+        chat=turn.chat,
+        body=said,
+        by="tag",
+        started_at=turn.now or turn.message.sent_at,
+        participants=[turn.message.author],
+        suspicions=[] if found else [UNGROUNDED],
+    )
+
+
+def _note(said: str, turn: Turn) -> Done:
+    return working.write(turn.chat, text=said, by="tag", now=turn.now)
+
+
+def _context(said: str, turn: Turn) -> Done:
+    return chats.set_context(turn.chat, text=said, by="tag", now=turn.now)
+
+
+def _preference(said: str, turn: Turn) -> Done:
+    if not evidence.find(said, turn.heard):
+        return notices.set_aside(
+            turn.chat.space, what="preference", text=text.clean(said), reasons=[UNGROUNDED]
+        )
+    return preferences.learn(turn.chat.space, said=said, by="tag", now=turn.now)
+
+
+def _subject(said: str, message: Message) -> str:
+    """Whom a fact is about, when it says so: the speaker, by name or as "the user"."""
+    folded = text.fold(said)
+    author = text.fold(message.author).strip()
+    named = bool(author) and folded.startswith(author)
+    return message.author if named or folded.startswith(ABOUT_SPEAKER) else ""
