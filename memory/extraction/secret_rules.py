@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from memory.extraction.guard_rules import compiled, entries
+from memory.extraction import rulebook
 from memory.extraction.secret_checks import CHECKS
 
 FILE = Path(__file__).with_name("secret_rules.txt")
-_ENTRY = re.compile(r"([A-Z]+|[a-z_]+/[a-z]+)(?: =|:) (.*)", re.DOTALL)
-_PIECE = re.compile(r"\{([A-Z]+)\}")
 _MARKER = re.compile(rb"\[redacted:[a-z_]+\]")
 _AFTER = ".!?)]}:”’»"
 
@@ -66,13 +64,8 @@ def _in_signs(raw: bytes, spans: list[tuple[int, int, str]]) -> Iterator[Secret]
 
 @cache
 def _rules() -> tuple[SecretRule, ...]:
-    pieces, made = {}, []
-    for entry in entries(FILE.read_text("utf-8")):
-        name, pattern = _ENTRY.fullmatch(entry).groups()
-        pattern = _PIECE.sub(lambda m: pieces[m.group(1)], pattern)
-        if name.isupper():
-            pieces[name] = pattern
-        else:
-            kind, check = name.split("/")
-            made.append(SecretRule(kind, CHECKS[check], compiled(pattern)))
+    made = []
+    for name, pattern in rulebook.read(FILE):
+        kind, check = name.split("/")
+        made.append(SecretRule(kind, CHECKS[check], rulebook.linear(pattern)))
     return tuple(made)

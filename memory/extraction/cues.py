@@ -1,0 +1,51 @@
+"""The cues of a fact, read from cues.txt: what a clause says about its speaker, and how surely."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from memory.extraction import rulebook
+
+FILE = Path(__file__).with_name("cues.txt")
+REMEMBER = "remember"
+_ABOUT_SOMETHING = re.compile(
+    r"(?i:the|an?|our|my|we|they|he|she|it|there|this|these|those|all|every|no|any|both|on|in|at)\b"
+    r"|(?i:el|la|los|las|un|una|unos|unas|nuestr[oa]s?|mis?|su|hay|ya|no|se|este|esta|todos?|todas?"
+    r"|cada|ningún|ninguna|en|los)\b|[A-ZÁÉÍÓÚÑ]\w|\d"
+)
+
+
+@dataclass(frozen=True)
+class Cue:
+    category: str
+    confidence: float
+    pattern: re.Pattern
+
+
+@cache
+def cues(language: str) -> tuple[Cue, ...]:
+    """In order: the first that matches the beginning of a clause names it."""
+    made = []
+    for name, pattern in rulebook.read(FILE):
+        spoken, category, sure = name.split("/")
+        if spoken == language:
+            made.append(Cue(category, float(sure), re.compile(pattern, re.IGNORECASE)))
+    return tuple(made)
+
+
+def find(clause: str, language: str) -> Cue | None:
+    known = (cue for cue in cues(language) if cue.category != REMEMBER)
+    return next((cue for cue in known if cue.pattern.match(clause)), None)
+
+
+def states_something(line: str) -> bool:
+    """A line worth keeping as lore: about something, not a nudge ("to rest", "believe in you")."""
+    return bool(_ABOUT_SOMETHING.match(line))
+
+
+def asked_to_remember(clause: str, language: str) -> str:
+    """What follows "remember that…", "fyi…", "recuerda que…"; empty without such words."""
+    (cue,) = (cue for cue in cues(language) if cue.category == REMEMBER)
+    found = cue.pattern.match(clause)
+    return clause[found.end() :] if found else ""

@@ -1,0 +1,199 @@
+"""What people tell of themselves becomes facts; what they only say does not."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.extraction import propose
+from memory.extraction.propose import lore_line
+
+STATED = [
+    ("I prefer tea over coffee", "Adrian prefers tea over coffee", "preference"),
+    ("I live in Lisbon now", "Adrian lives in Lisbon now", "profile"),
+    ("My name is Ana", "Adrian's name is Ana", "profile"),
+    ("I work at Acme as a developer.", "Adrian works at Acme as a developer", "profile"),
+    ("I'm allergic to peanuts!", "Adrian is allergic to peanuts", "profile"),
+    ("I don't eat meat", "Adrian doesn't eat meat", "profile"),
+    ("My favourite band is Toto", "Adrian's favourite band is Toto", "preference"),
+    ("my sister is called Marta", "Adrian's sister is called Marta", "relationship"),
+    ("my wife works at a hospital", "Adrian's wife works at a hospital", "relationship"),
+    ("I have two kids", "Adrian has two kids", "profile"),
+    ("we decided to use Postgres", "The group decided to use Postgres", "project"),
+    ("Remember that I'm vegetarian", "Adrian is vegetarian", "profile"),
+    ("Actually, I moved to Porto last month", "Adrian moved to Porto last month", "profile"),
+    ("I was born in Oslo", "Adrian was born in Oslo", "profile"),
+    ("Btw I'm a nurse", "Adrian is a nurse", "profile"),
+    ("I can't stand cilantro", "Adrian can't stand cilantro", "preference"),
+    ("No, I hate cilantro", "Adrian hates cilantro", "preference"),
+    ("Call me Adri", "Adrian wants to be called Adri", "profile"),
+    ("My birthday is on March 3", "Adrian's birthday is on March 3", "profile"),
+    ("I'm 34 years old", "Adrian is 34 years old", "profile"),
+    ("my time zone is America/Mexico_City", "Adrian's time zone is America/Mexico_City", "profile"),
+    ("I never drink coffee after noon", "Adrian never drinks coffee after noon", "profile"),
+    ("I got married last summer", "Adrian got married last summer", "profile"),
+    ("Prefiero el té", "Adrian prefiere el té", "preference"),
+    ("me llamo Ana", "Adrian se llama Ana", "profile"),
+    ("Soy alérgica a los cacahuetes", "Adrian es alérgica a los cacahuetes", "profile"),
+    ("No como carne", "Adrian no come carne", "profile"),
+    ("Mi color favorito es el azul", "El color favorito de Adrian es el azul", "preference"),
+    ("mi hermana se llama Marta", "La hermana de Adrian se llama Marta", "relationship"),
+    ("Tengo dos hijos", "Adrian tiene dos hijos", "profile"),
+    ("decidimos usar Postgres", "El grupo decidió usar Postgres", "project"),
+    ("Recuerda que soy vegetariano", "Adrian es vegetariano", "profile"),
+    ("En realidad me mudé a Oporto", "Adrian se mudó a Oporto", "profile"),
+    ("Soy enfermera", "Adrian es enfermera", "profile"),
+    ("No me gusta el cilantro", "A Adrian no le gusta el cilantro", "preference"),
+    ("Llámame Adri", "Adrian quiere que le llamen Adri", "profile"),
+    ("Mi cumpleaños es el 3 de marzo", "El cumpleaños de Adrian es el 3 de marzo", "profile"),
+    ("mi mujer vive en Cali", "La mujer de Adrian vive en Cali", "relationship"),
+    ("Nunca tomo café por la tarde", "Adrian nunca toma café por la tarde", "profile"),
+    ("Trabajo en una panadería", "Adrian trabaja en una panadería", "profile"),
+    ("Me dedico a la fotografía", "Adrian se dedica a la fotografía", "profile"),
+]  # fmt: skip
+
+NOTHING = [
+    "How are you?", "Do you know where I live?", "If I lived in Lisbon I would be happy",
+    "I wish I had a dog", 'She said "I live in Lisbon"', "He told me I work too much", "I love you",
+    "I like it", "I'm a bit tired", "I'm fine", "I'm a mess today", "I'd like a coffee", "ok",
+    "My dog is so cute", "my phone is dead", "I think I like her", "What if I moved to Berlin",
+    "I live on the moon, just kidding", "Thanks a lot!", "I have a question", "I have to go",
+    "I'm going to bed", "> I live in Lisbon", "`I prefer tabs`", "```\nI prefer tabs\n```",
+    "/remember I like tea", "maybe I prefer tea", "I love that!", "I use it daily", "I'm working",
+    "I am so excited!", "the weather is nice", "I know", "I want to go home", "I work hard",
+    "my head hurts", "remember to rest", "don't forget to breathe", "remember you are great",
+    "¿Dónde vivo?", "Si viviera en Lisboa sería feliz", "Ojalá tuviera un perro", "Me gusta eso",
+    "te quiero", "Estoy cansado", "Tengo hambre", "Tengo una pregunta", "Tengo que irme",
+    "Vivo en la luna, es broma", "Juan dijo: vivo en Lisboa", "Creo que prefiero el té",
+    "Hola, qué tal", "Me gustaría un café", "quiero pizza", "quizás prefiero el té", "soy yo",
+    "Estoy en casa", "", "   ", "🙂", "?!",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "fact", "category"), STATED)
+def test_what_is_stated_becomes_a_fact(said, fact, category):
+    (found,) = propose.propose(said, author="Adrian")
+    assert (found.text, found.category, found.kind) == (fact, category, "fact")
+    assert found.quote in said
+    assert (found.subject, found.mode) == ("Adrian", "heuristics")
+    assert 0.5 < found.confidence <= 1
+
+
+@pytest.mark.parametrize("said", NOTHING)
+def test_what_is_only_said_becomes_nothing(said):
+    assert propose.propose(said, author="Adrian") == []
+
+
+def test_one_message_may_state_several_things_but_four_at_most():
+    said = (
+        "I live in Oslo and I work at Acme. Me encanta la escalada pero odio correr. I'm a nurse."
+    )
+    found = propose.propose(said, author="Ana")
+    assert [f.text for f in found] == [
+        "Ana lives in Oslo",
+        "Ana works at Acme",
+        "A Ana le encanta la escalada",
+        "Ana odia correr",
+    ]
+    assert [f.language for f in found] == ["en", "en", "es", "es"]
+
+
+def test_without_a_name_the_fact_is_about_the_user():
+    assert propose.propose("I live in Oslo")[0].text == "User lives in Oslo"
+    assert propose.propose("Prefiero el té")[0].text == "Prefiere el té"
+
+
+def test_saying_it_twice_in_one_message_is_one_fact():
+    assert len(propose.propose("I live in Oslo. I live in Oslo!", author="Ana")) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("remember that the door code changed", "The door code changed"),
+        ("FYI the office closes at 5", "The office closes at 5"),
+        ("recuerda que la oficina cierra a las 5", "La oficina cierra a las 5"),
+    ],
+)
+def test_what_somebody_asks_to_keep_is_lore(said, line):
+    (found,) = propose.propose(said, author="Ana")
+    assert (found.text, found.kind, found.subject) == (line, "lore", "__lore__")
+    assert found.confidence == 0.72
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("Remember this: pizza | on Fridays!", "pizza / on Fridays"),
+        ("important: Memory line: that the cat is Tom.", "the cat is Tom"),
+        ("keep in mind that we meet at five", "we meet at five"),
+        ("no olvides que la llave está abajo", "la llave está abajo"),
+        ("fyi", ""),
+        ("x", ""),
+        ("remember " + "very " * 60 + "long", "very " * 35 + "very…"),
+    ],
+)
+def test_a_lore_line_is_bare_and_short(said, line):
+    assert lore_line(said) == line
+    assert len(lore_line(said)) <= 180
+
+
+def test_a_model_is_asked_and_believed_only_where_the_message_agrees():
+    answer = {
+        "facts": [
+            {"fact": "Ana lives in Oslo", "evidence": "I LIVE in Oslo", "type": "profile",
+             "confidence": 7},
+            {"fact": "Ana is a spy", "evidence": "I live in Oslo", "type": "profile"},
+            {"fact": "Ana has a dog called Rex", "evidence": "made up", "type": "weird"},
+            {"fact": 5}, "noise", {"fact": "Ana lives in Oslo", "evidence": "I live in Oslo"},
+        ]
+    }  # fmt: skip
+    prompts = []
+
+    def complete(prompt):
+        prompts.append(prompt)
+        return f"```json\n{json.dumps(answer)}\n```"
+
+    complete.model = "tiny-1"
+    said = "I live in Oslo. My dog is called Rex."
+    found = propose.propose(said, author="Ana", complete=complete)
+    assert [(f.text, f.quote, f.category, f.confidence) for f in found] == [
+        ("Ana lives in Oslo", "I live in Oslo", "profile", 1.0),
+        ("Ana has a dog called Rex", "My dog is called Rex.", "other", 0.5),
+    ]
+    assert {f.mode for f in found} == {"tiny-1"}
+    assert json.dumps(said) in prompts[0]
+
+
+@pytest.mark.parametrize("answer", ["sorry, no", "{}", "null", '{"facts": 3}', "[1", "", None, 5])
+def test_a_bad_answer_falls_back_to_the_cues(answer):
+    found = propose.propose("I live in Oslo", author="Ana", complete=lambda prompt: answer)
+    assert [(f.text, f.mode) for f in found] == [("Ana lives in Oslo", "heuristics")]
+
+
+def test_a_failing_model_falls_back_to_the_cues():
+    def broken(prompt):
+        raise TimeoutError
+
+    assert propose.propose("I live in Oslo", author="Ana", complete=broken)[0].mode == "heuristics"
+
+
+def test_a_model_that_finds_nothing_is_believed():
+    assert propose.propose("I live in Oslo", complete=lambda prompt: '{"facts": []}') == []
+
+
+@given(st.text(st.characters(codec=None), max_size=300), st.text(max_size=20))
+@settings(max_examples=200, deadline=None)
+def test_any_message_is_survived_and_quoted_verbatim(said, author):
+    for found in propose.propose(f"{said} I live in Oslo. {said}", author=author):
+        assert found.text
+        assert len(found.text) <= 190
+        assert found.quote in propose.clean(f"{said} I live in Oslo. {said}")
+
+
+@pytest.mark.parametrize(
+    "seed", ["I ", "and I ", "remember that ", "my ", ", I", "``` ", '"a" ', ". "]
+)
+def test_a_long_message_costs_little(seed):
+    assert len(propose.propose(seed * 20000, author="Ana")) <= 4
