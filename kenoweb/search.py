@@ -1,18 +1,29 @@
 """Find a page, a fact or an episode by a few letters: what the jump sheet shows."""
 
+import re
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db import connection
 from django.utils.translation import gettext as _
 
 from kenoweb.access import things
 from kenoweb.rail import RAIL
 from kenoweb.shell import address
+from memory import text
 from memory.models import Episode, Fact, Space
-from memory.text import clean
+from memory.models.unit import anywhere
 
 MOST = 6
+MOST_WORDS = 8
 LONGEST = 400
+# Sorting every match of a common word would cost more than it shows.
+ENOUGH = 300
+SQL = """
+SELECT owner_id FROM (
+  SELECT owner_id, at FROM memory_unit
+  WHERE scopes @> %s::bigint[] AND kind = %s AND live AND words @@ ({every}) LIMIT %s
+) AS found ORDER BY at DESC, owner_id DESC LIMIT %s
+"""
 
 
 @dataclass(frozen=True)
@@ -26,7 +37,7 @@ class Hit:
 
 def find(space: Space, said: str) -> list[tuple[str, list[Hit]]]:
     """Groups of hits, the empty ones left out; without a question, the pages."""
-    words = clean(said)[:LONGEST].strip()
+    words = text.clean(said)[:LONGEST].strip()
     groups = [(_("Go to"), _places(space, words))]
     if words:
         groups += [(_("Facts"), _facts(space, words)), (_("Episodes"), _episodes(space, words))]
@@ -43,23 +54,36 @@ def _places(space: Space, words: str) -> list[Hit]:
 
 
 def _facts(space: Space, words: str) -> list[Hit]:
-    found = things(space, Fact).filter(
-        Q(text__icontains=words) | Q(subject__icontains=words), status=Fact.Status.ACTIVE
-    )
     return [
         Hit("fact", fact.text, _page("facts", space, fact.pk), fact.subject, fact.language)
-        for fact in found.order_by("-updated_at", "-pk")[:MOST]
+        for fact in _found(space, Fact, words)
     ]
 
 
 def _episodes(space: Space, words: str) -> list[Hit]:
-    found = things(space, Episode).filter(
-        Q(title__icontains=words) | Q(body__icontains=words), status__in=Episode.REMEMBERED
-    )
     return [
         Hit("episode", str(episode), _page("episodes", space, episode.pk), lang=episode.language)
-        for episode in found.order_by("-started_at", "-pk")[:MOST]
+        for episode in _found(space, Episode, words)
     ]
+
+
+def _found(space: Space, model: type[Fact | Episode], words: str) -> list:
+    pks = _matches(space, model._meta.model_name, words)
+    rows = things(space, model).in_bulk(pks)
+    return [rows[pk] for pk in pks if pk in rows]
+
+
+def _matches(space: Space, kind: str, said: str) -> list[int]:
+    """Ids of what holds every word, the last ones perhaps only begun; the newest first."""
+    # Letters and digits alone: no sign of the query language can be among them.
+    words = re.findall(r"[^\W_]+", text.fold(said))[:MOST_WORDS]
+    if not words:
+        return []
+    every = " && ".join(["(keno_query(%s) || to_tsquery('pg_catalog.simple', %s))"] * len(words))
+    values = [form for word in words for form in (word, f"{word}:*")]
+    with connection.cursor() as cursor:
+        cursor.execute(SQL.format(every=every), [[anywhere(space.pk)], kind, *values, ENOUGH, MOST])
+        return [pk for (pk,) in cursor.fetchall()]
 
 
 def _page(noun: str, space: Space, pk: int) -> str:

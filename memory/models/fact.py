@@ -150,6 +150,7 @@ class Fact(models.Model):
         indexes = [
             models.Index(fields=["space", "status", "-updated_at", "-id"], name="fact_recent"),
             models.Index(fields=["space", "subject"], name="fact_by_subject"),
+            models.Index(fields=["space", "-created_at"], name="fact_by_age"),
             models.Index(
                 fields=["chat"], name="fact_by_chat", condition=models.Q(chat__isnull=False)
             ),

@@ -23,6 +23,20 @@ def test_it_finds_pages_facts_and_episodes():
     assert texts(space, "over") == ["Overview"]
 
 
+@pytest.mark.parametrize("said", ["arbol", "Árboles", "limon arb", "limón"])
+def test_a_word_may_be_begun_bent_or_without_its_accents(said):
+    space = make_space()
+    make_fact(space, text="El árbol de limón da sombra", language="es")
+    assert texts(space, said) == ["El árbol de limón da sombra"]
+
+
+def test_the_newest_comes_first():
+    space = make_space()
+    for text in ("tea in Lima", "tea in Rome"):
+        make_fact(space, text=text)
+    assert texts(space, "tea") == ["tea in Rome", "tea in Lima"]
+
+
 def test_without_a_question_it_shows_where_one_can_go():
     assert "Overview" in texts(make_space(), "")
 
