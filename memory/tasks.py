@@ -4,17 +4,27 @@ from django.utils import timezone
 from procrastinate import builtin_tasks
 from procrastinate.contrib.django import app
 
-from memory import embeddings
+from memory import embeddings, episodes, meaning
 from memory import watch as watchdog
+from memory.extraction import ingest as extraction
 from memory.jobs import Backoff
-from memory.models import Space
+from memory.llm.complete import asker
+from memory.models import Message, Space
 
 MONTH_HOURS = 30 * 24
 
 
 @app.task(name="memory.ingest", retry=Backoff(first=5, longest=600, attempts=8))
 def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
-    """Find facts in what was said, with guards, and embed them."""
+    """Put what was said into its episode and find the facts in it, with guards."""
+    ids = [*message_ids, reply_id]
+    said = list(Message.objects.filter(pk__in=ids).select_related("chat__space").order_by("pk"))
+    for message in said:
+        episodes.follow(message, likeness=meaning.topic)
+    for chat in {message.chat for message in said}:
+        complete = asker("extract", space=chat.space, chat=chat)
+        # All that waits in the chat, so that order is kept whichever job comes first.
+        extraction.ingest_waiting(chat.space, chat=chat, complete=complete)
 
 
 @app.periodic(cron="*/5 * * * *")

@@ -9,7 +9,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from memory import chats, episodes, facts, notices, text, working
-from memory.extraction import evidence, lore, tags
+from memory.extraction import evidence, tags
+from memory.extraction.propose import lore_line
 from memory.extraction.tags import Split
 from memory.history import Done
 from memory.identity import preferences
@@ -18,6 +19,7 @@ from memory.models import Chat, Fact, Message
 log = logging.getLogger(__name__)
 
 UNGROUNDED = "ungrounded"
+LORE_CONFIDENCE = 0.72
 ABOUT_SPEAKER = ("user ", "the user ", "usuario ", "el usuario ", "la usuaria ")
 
 
@@ -100,8 +102,8 @@ def _fact(said: str, turn: Turn) -> Done:
 
 
 def _lore(said: str, turn: Turn) -> Done:
-    given = {"kind": Fact.Kind.LORE, "confidence": lore.CONFIDENCE}
-    return _remember(turn, lore.line(said), subject=Fact.LORE, chat=turn.chat, **given)
+    given = {"kind": Fact.Kind.LORE, "confidence": LORE_CONFIDENCE}
+    return _remember(turn, lore_line(said), subject=Fact.LORE, chat=turn.chat, **given)
 
 
 def _remember(turn: Turn, said: str, **given: object) -> Done:

@@ -86,7 +86,7 @@ def _proposed(message: Message, complete: Complete | None) -> tuple[list, list[d
     return found, [] if found else [{"outcome": "skipped", "reason": "no fact in it"}]
 
 
-def _take(message: Message, one: "propose.Proposed", *, now: datetime | None) -> dict:
+def _take(message: Message, one: "propose.Candidate", *, now: datetime | None) -> dict:
     """Remember one fact; a failure is a line in the journal, not the end of the others."""
     try:
         with transaction.atomic():
@@ -102,7 +102,7 @@ def _take(message: Message, one: "propose.Proposed", *, now: datetime | None) ->
     return {name: value for name, value in line.items() if value}
 
 
-def _remember(message: Message, one: "propose.Proposed", *, now: datetime | None):
+def _remember(message: Message, one: "propose.Candidate", *, now: datetime | None):
     known = _known(message, one)
     return facts.remember(
         message.space,
@@ -126,7 +126,7 @@ def _remember(message: Message, one: "propose.Proposed", *, now: datetime | None
     )
 
 
-def _known(message: Message, one: "propose.Proposed") -> Fact | None:
+def _known(message: Message, one: "propose.Candidate") -> Fact | None:
     same = Fact.objects.in_scope(message.chat).live().filter(said_key=text.said_key(one.text))
     return same.order_by("chat_id").first()
 

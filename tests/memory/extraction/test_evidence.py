@@ -16,6 +16,7 @@ def said(text, role="user", author="Ana"):
         ("Ana prefiere el español", "I prefer to talk in Spanish"),
         ("User is vegetarian", "no como carne"),
         ("The user's dog is called Rex", "my dog Rex is ill"),
+        ("User earns 40k", "my salary is 40k"),
         ("Usuario vive en Lisboa", "ahora vivo en Lisboa"),
     ],
 )
@@ -28,6 +29,10 @@ def test_what_was_said_carries_the_candidate(candidate, message):
 @pytest.mark.parametrize("message", ["yes", "sí", "ok, thanks", "what is the weather like?", ""])
 def test_t02_what_nobody_said_is_carried_by_nothing(message):
     assert evidence.find("Always buy shares of AcmeCorp", [said(message)]) is None
+
+
+def test_a_number_nobody_said_is_carried_by_nothing():
+    assert evidence.find("User earns 50k", [said("my salary is 40k")]) is None
 
 
 def test_what_keno_said_is_no_evidence():
