@@ -48,7 +48,7 @@ def _words(listed: str) -> str:
     return "|".join(re.escape(one) for one in reversed(phrases))
 
 
-def _begins(listed: str) -> re.Pattern:
+def begins(listed: str) -> re.Pattern:
     return re.compile(rf"^[\W_]*(?:{POLITE})*(?:{_words(listed)})\b(?P<rest>.*)", re.I | re.S)
 
 
@@ -69,11 +69,11 @@ SMALL_TALK = {
     "bye": _is_all(GOODBYES),
 }
 ORDERS = {
-    "forget": _begins(FORGET),
-    "remember": _begins(REMEMBER),
-    "correct": _begins(CORRECTIONS),
+    "forget": begins(FORGET),
+    "remember": begins(REMEMBER),
+    "correct": begins(CORRECTIONS),
 }
-_DECIDES, _PLANS, _ASKS = _holds(DECISIONS), _holds(PLANS), _begins(QUESTIONS)
+_DECIDES, _PLANS, _ASKS = _holds(DECISIONS), _holds(PLANS), begins(QUESTIONS)
 
 
 @dataclass(frozen=True)

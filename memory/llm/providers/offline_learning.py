@@ -1,9 +1,23 @@
 """What the built-in provider keeps of a message: the same tags a model would write."""
 
+import json
+import re
 from dataclasses import dataclass
 
+from memory import text as words
+from memory.extraction import propose
 from memory.llm.briefing import Briefing
-from memory.llm.providers.offline_intents import Intent
+from memory.llm.providers.offline_intents import Intent, begins, is_question
+
+MOST = 4
+OLD_LINES = 4
+# How somebody wants to be talked to, which is a preference and not a fact.
+MANNERS = """answer me, answer in, reply to me, reply in, talk to me, speak to me, write to me,
+call me, keep it short, keep your answers short, be brief, be concise, be formal, be informal,
+contéstame, respóndeme, responde en, háblame, escríbeme, llámame, trátame, tutéame, sé breve,
+sé conciso, sé formal"""
+_MANNERS = begins(MANNERS)
+_SENTENCE = re.compile(r"(?<=[.!?…;])\s+|\n+")
 
 
 @dataclass(frozen=True)
@@ -20,4 +34,55 @@ class Lesson:
 
 
 def lessons(briefing: Briefing, intent: Intent, language: str) -> list[Lesson]:
-    return []
+    told = _told(intent.rest or briefing.said)
+    if not told:
+        return []
+    found = [_manners(line) for line in told if _MANNERS.match(line)]
+    facts = [line for line in told if not _MANNERS.match(line)]
+    found += _facts(facts, briefing, intent, language)
+    if intent.decides:
+        found.append(_lesson("chat-memory", " ".join(told), shown=not found))
+    if intent.plans:
+        found.append(_note(briefing, " ".join(told)))
+    return found
+
+
+def _facts(told: list[str], briefing: Briefing, intent: Intent, language: str) -> list[Lesson]:
+    known = {words.said_key(one.text) for one in briefing.recalled}
+    made = [
+        one.text
+        for line in told
+        for one in propose.propose(line, author=briefing.person, language=language)
+    ]
+    if not made and intent.name in {"remember", "correct"} and not intent.decides:
+        # Asked to keep it: then the very words are the fact.
+        made = [_third_person(line, briefing.person) for line in told if len(line) > 3]
+    fresh = [text for text in dict.fromkeys(made) if words.said_key(text) not in known]
+    return [_lesson("memory", text) for text in fresh[:MOST]]
+
+
+def _told(said: str) -> list[str]:
+    """The sentences that tell something."""
+    parts = (part.strip() for part in _SENTENCE.split(said))
+    return [words.one_line(part) for part in parts if part and not is_question(part)]
+
+
+def _manners(line: str) -> Lesson:
+    return _lesson("user", line.rstrip("."))
+
+
+def _note(briefing: Briefing, told: str) -> Lesson:
+    """The note is replaced whole, so what it said before goes along."""
+    before = [line for line in briefing.working.splitlines() if line.strip() and line not in told]
+    note = {"task": told, "context": before[:OLD_LINES]}
+    return Lesson("working-memory", json.dumps(note, ensure_ascii=False))
+
+
+def _lesson(kind: str, content: str, *, shown: bool = True) -> Lesson:
+    # Angle brackets of the person's own could end the tag early.
+    safe = words.one_line(content).replace("<", "‹").replace(">", "›")
+    return Lesson(kind, safe, safe if shown else "")
+
+
+def _third_person(line: str, person: str) -> str:
+    return line

@@ -83,5 +83,5 @@ PHRASES = {
 }
 
 
-def say(language: str, name: str, **values: object) -> str:
-    return PHRASES["es" if language == "es" else "en"][name].format(**values)
+def say(language: str, phrase: str, **values: object) -> str:
+    return PHRASES["es" if language == "es" else "en"][phrase].format(**values)

@@ -1,0 +1,103 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from memory.llm.briefing import Briefing, Recalled
+from memory.llm.complete import complete
+from memory.llm.errors import ProviderError
+from memory.llm.providers.offline import reply
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+DOG = Recalled(
+    "Ana's dog is called Rex", quote="my dog is Rex", said_by="Ana", said_at=NOW, score=0.9
+)
+SISTER = Recalled("La hermana de Ana vive en Quito", said_by="Ana", said_at=NOW, score=0.85)
+FAR = Recalled("Bo plays chess", said_by="Bo", said_at=NOW, score=0.2)
+
+
+def say(said, *recalled, level="high", **given):
+    return reply(
+        Briefing(said=said, now=NOW, person="Ana", recalled=recalled, level=level, **given)
+    )
+
+
+def test_it_answers_from_memory_and_says_where_it_knows_it_from():
+    assert say("What is my dog called?", DOG, FAR) == (
+        "Ana's dog is called Rex. (you, 10 March 2026)"
+    )
+
+
+def test_it_answers_in_the_language_of_the_question():
+    assert say("¿Dónde vive mi hermana?", SISTER) == (
+        "La hermana de Ana vive en Quito. (tú, 10 de marzo de 2026)"
+    )
+
+
+def test_what_somebody_else_said_is_said_to_be_theirs():
+    assert "(Bo, 10 March 2026)" in say("What does Bo play?", FAR)
+
+
+def test_several_memories_near_the_best_are_all_told():
+    said = say("What do you remember of my family?", DOG, SISTER, FAR)
+    assert "Rex" in said
+    assert "Quito" in said
+    assert "chess" not in said
+
+
+def test_a_weak_memory_is_offered_as_weak():
+    assert say("What is my dog called?", DOG, level="low").startswith("I am not certain")
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("What is my cat called?", "I do not remember anything about that."),
+        ("¿Cómo se llama mi gato?", "No recuerdo nada sobre eso."),
+    ],
+)
+def test_what_it_does_not_know_it_does_not_make_up(said, answer):
+    assert say(said, level="none").startswith(answer)
+
+
+def test_it_says_plainly_what_it_cannot_do():
+    assert "without a language model" in say("What can you do?")
+    assert "sin modelo de lenguaje" in say("¿Qué puedes hacer?")
+    assert "no language model" in say("Hm, the weather turned grey and cold again", level="none")
+
+
+def test_it_cannot_forget_by_itself_and_says_how():
+    said = say("Forget that my dog is called Rex", DOG)
+    assert "/forget" in said
+    assert "Rex" in said
+    assert "<" not in said
+
+
+def test_it_greets_by_name_in_both_languages():
+    assert say("Hi!").startswith("Hello, Ana!")
+    assert say("¡Hola!").startswith("¡Hola, Ana!")
+
+
+def test_the_first_conversation_says_its_line_and_may_be_over():
+    said = say("Fine by me", script="So: short answers, no emojis. Right?", completes=True)
+    assert said.startswith("So: short answers, no emojis. Right?")
+    assert said.endswith("<bootstrap-complete/>")
+
+
+def test_the_same_message_always_gets_the_same_answer():
+    assert say("What is my dog called?", DOG, FAR) == say("What is my dog called?", DOG, FAR)
+
+
+def test_it_is_asked_like_any_other_provider(space):
+    briefing = Briefing(said="What is my dog called?", now=NOW, recalled=[DOG], level="high")
+    seen = []
+    completion = complete(
+        "chat", space=space, system="", messages=[], briefing=briefing, stream=seen.append
+    )
+    assert "Rex" in completion.text
+    assert seen == [completion.text]
+    assert (completion.provider, completion.cost) == ("offline", 0)
+
+
+def test_without_a_briefing_it_has_nothing_to_answer_from(space):
+    with pytest.raises(ProviderError, match="answers chats only"):
+        complete("chat", space=space, system="", messages=[{"role": "user", "content": "Hi"}])
