@@ -72,7 +72,7 @@ class Bot:
         order = "" if self.order.startswith("anywhere") else self.order
         self.process = subprocess.Popen(
             [sys.executable, "-m", "bench.chaos_worker"],
-            env=os.environ | {"CHAOS_SINK": self.sink, "CHAOS_DIE": order},
+            env=os.environ | {"CHAOS_SINK": self.sink, "CHAOS_DIE": order, "LOG_LEVEL": "error"},
             stdout=subprocess.DEVNULL,
         )
 

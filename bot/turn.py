@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import translation
 
 from bot import apology, batching, commands, outbox, replies
-from memory import chats, inbox, jobs, logs
+from memory import chats, episodes, inbox, jobs, logs
 from memory.llm.errors import ProviderError
 from memory.models import Chat, Message, OutboxItem
 
@@ -78,15 +78,33 @@ def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:
         if not _claim(group):
             log.info("answered by another worker")
             return
-        learned = replies.apply_tags(chat, group, thought, now=now)
-        reply = _say(chat, group, replies.spoken(thought, learned), now=now)
-        replies.keep_receipt(thought, reply)
+        learned = replies.learn(chat, group, thought, now=now)
+        reply = _say(chat, group, replies.spoken(thought), now=now)
+        for message in [*group, reply]:
+            episodes.follow(message)
+        check = replies.keep_receipt(thought, reply)
         jobs.enqueue(
             "memory.ingest",
             message_ids=[message.pk for message in group],
             reply_id=reply.pk,
             space_id=chat.space_id,
         )
+    _report(thought, group, learned, quality=check.quality)
+
+
+def _report(thought: replies.Thought, group: list[Message], learned: list, *, quality: str) -> None:
+    outcomes = [f"{one.tag}: {one.done.outcome if one.done else one.error}" for one in learned]
+    log.info(
+        "turn answered",
+        extra={
+            "chat": group[0].chat_id,
+            "messages": len(group),
+            "provider": thought.completion.provider,
+            "ms": thought.completion.ms,
+            "learned": outcomes,
+            "quality": quality,
+        },
+    )
 
 
 def _claim(group: Sequence[Message]) -> bool:

@@ -14,7 +14,7 @@ from procrastinate.retry import BaseRetryStrategy, RetryDecision
 from memory.models import DeadLetter, Space
 
 # A worker that is silent for longer is dead: its jobs go to another.
-SILENT_SECONDS = 12
+SILENT_SECONDS = 8
 # A job whose workers keep dying is the likely killer.
 DEATHS = 20
 

@@ -9,14 +9,14 @@ from memory import watch as watchdog
 from memory.extraction import ingest as extraction
 from memory.jobs import Backoff
 from memory.llm.complete import asker
-from memory.models import Message, Space
+from memory.models import Fact, Message, Space
 
 MONTH_HOURS = 30 * 24
 
 
 @app.task(name="memory.ingest", retry=Backoff(first=5, longest=600, attempts=8))
 def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
-    """Put what was said into its episode and find the facts in it, with guards."""
+    """Put what was said into its episode, find the facts in it, and embed what is new."""
     ids = [*message_ids, reply_id]
     said = list(Message.objects.filter(pk__in=ids).select_related("chat__space").order_by("pk"))
     for message in said:
@@ -25,6 +25,9 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
         complete = asker("extract", space=chat.space, chat=chat)
         # All that waits in the chat, so that order is kept whichever job comes first.
         extraction.ingest_waiting(chat.space, chat=chat, complete=complete)
+    learned = Fact.objects.filter(message__in=message_ids).values_list("pk", flat=True)
+    embeddings.put_owners("fact", list(learned))
+    embeddings.put_owners("message", ids)
 
 
 @app.periodic(cron="*/5 * * * *")

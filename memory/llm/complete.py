@@ -76,7 +76,8 @@ def asker(
 ) -> Callable[[str], str] | None:
     """A function from a question to its answer, or None when only heuristics are at hand.
 
-    It raises ProviderError like complete(); `more` is what complete() takes (night_id, chat, …).
+    Its `model` says who answers. It raises ProviderError as complete() does; `more` is what
+    complete() takes (night_id, chat, …).
     """
     if not available(purpose, space=space):
         return None
@@ -85,6 +86,7 @@ def asker(
         turns: list[Turn] = [{"role": "user", "content": question}]
         return complete(purpose, space=space, system=system, messages=turns, **more).text
 
+    ask.model = choose(purpose, space=space).model
     return ask
 
 

@@ -70,7 +70,7 @@ def _learned(
         return say(language, "planned") if learned else ""
     facts = " ".join(_sentence(lesson.text) for lesson in shown)
     if intent.name != "correct":
-        everywhere = any(lesson.kind == "memory" for lesson in shown)
+        everywhere = any(lesson.kind in {"memory", "user"} for lesson in shown)
         return say(language, "noted" if everywhere else "noted_chat", facts=facts)
     lines = [say(language, "corrected", facts=facts)]
     if briefing.level in {"medium", "high"} and briefing.recalled:

@@ -34,7 +34,7 @@ class Lesson:
 
 
 def lessons(briefing: Briefing, intent: Intent, language: str) -> list[Lesson]:
-    told = _told(intent.rest or briefing.said)
+    told = _told(intent.rest if intent.name == "correct" else briefing.said)
     if not told:
         return []
     found = [_manners(line) for line in told if _MANNERS.match(line)]
@@ -56,7 +56,7 @@ def _facts(told: list[str], briefing: Briefing, intent: Intent, language: str) -
     ]
     if not made and intent.name in {"remember", "correct"} and not intent.decides:
         # Asked to keep it: then the very words are the fact.
-        made = [_third_person(line, briefing.person) for line in told if len(line) > 3]
+        made = [line for line in _told(intent.rest) if len(line) > 3]
     fresh = [text for text in dict.fromkeys(made) if words.said_key(text) not in known]
     return [_lesson("memory", text) for text in fresh[:MOST]]
 
@@ -82,7 +82,3 @@ def _lesson(kind: str, content: str, *, shown: bool = True) -> Lesson:
     # Angle brackets of the person's own could end the tag early.
     safe = words.one_line(content).replace("<", "‹").replace(">", "›")
     return Lesson(kind, safe, safe if shown else "")
-
-
-def _third_person(line: str, person: str) -> str:
-    return line
