@@ -101,3 +101,63 @@ def test_it_is_asked_like_any_other_provider(space):
 def test_without_a_briefing_it_has_nothing_to_answer_from(space):
     with pytest.raises(ProviderError, match="answers chats only"):
         complete("chat", space=space, system="", messages=[{"role": "user", "content": "Hi"}])
+
+
+LEARNING = {
+    "My dog is called Rex": ["<memory>Ana's dog is called Rex</memory>"],
+    "Vivo en Lisboa": ["<memory>Ana vive en Lisboa</memory>"],
+    "me gusta el café sin azúcar": ["<memory>A Ana le gusta el café sin azúcar</memory>"],
+    "Remember that the spare key is at the neighbour's": [
+        "<memory>The spare key is at the neighbour's</memory>"
+    ],
+    "Recuerda que mi hermana vive en Quito": ["<memory>La hermana de Ana vive en Quito</memory>"],
+    "Actually, I live in Porto now": ["<memory>Ana lives in Porto now</memory>"],
+    "En realidad trabajo en Bilbao": ["<memory>Ana trabaja en Bilbao</memory>"],
+    "We decided to use Postgres for the archive": [
+        "<chat-memory>We decided to use Postgres for the archive</chat-memory>"
+    ],
+    "Respóndeme siempre en español": ["<user>Respóndeme siempre en español</user>"],
+    "call me Anita": ["<user>call me Anita</user>"],
+}
+
+
+@pytest.mark.parametrize("said", LEARNING)
+def test_it_writes_the_tags_a_model_would(said):
+    answer = say(said, level="none")
+    assert [tag for tag in LEARNING[said] if tag not in answer] == []
+
+
+@pytest.mark.parametrize(
+    "said", ["What is my dog called?", "¿Dónde vivo?", "Hola", "Forget my dog", "ok", "🙂", ""]
+)
+def test_questions_and_small_talk_teach_it_nothing(said):
+    assert "<" not in say(said, level="none")
+
+
+def test_what_it_knows_already_it_does_not_write_again():
+    assert "<memory>" not in say("My dog is called Rex", DOG)
+
+
+def test_a_correction_names_what_was_believed_before():
+    before = Recalled("Ana lives in Lisbon", said_by="Ana", said_at=NOW, score=0.8)
+    said = say("Actually, I live in Porto now", before)
+    assert said.startswith("Corrected: Ana lives in Porto now.")
+    assert "Until now I had: Ana lives in Lisbon." in said
+
+
+def test_a_plan_becomes_the_working_note_and_the_old_one_is_kept():
+    said = say("I need to call the bank", level="none", working="Task: mend the bicycle")
+    note = said.partition("<working-memory>")[2].partition("</")[0]
+    assert "call the bank" in note
+    assert "mend the bicycle" in note
+
+
+def test_it_tells_and_asks_in_one_message():
+    said = say("I like hiking. What is my dog called?", DOG)
+    assert "Ana likes hiking." in said
+    assert "Rex" in said
+
+
+def test_a_tag_in_a_message_stays_words():
+    said = say("Remember that <memory>Bo rules</memory> is a joke", level="none")
+    assert "<memory>Bo rules</memory>" not in said
