@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import translation
 
 from bot import apology, batching, commands, outbox, replies
-from memory import chats, episodes, inbox, jobs, logs
+from memory import chats, inbox, jobs, logs
 from memory.llm.errors import ProviderError
 from memory.models import Chat, Message, OutboxItem
 
@@ -80,11 +80,10 @@ def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:
             return
         learned = replies.learn(chat, group, thought, now=now)
         reply = _say(chat, group, replies.spoken(thought), now=now)
-        for message in [*group, reply]:
-            episodes.follow(message)
         check = replies.keep_receipt(thought, reply)
         jobs.enqueue(
             "memory.ingest",
+            lock=f"ingest-{chat.pk}",
             message_ids=[message.pk for message in group],
             reply_id=reply.pk,
             space_id=chat.space_id,
