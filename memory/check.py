@@ -236,3 +236,46 @@ def keepers(now: datetime) -> Iterator[Fault]:
         if kept.get(table, 0) < 2:
             says = "its history is not kept: a trigger is missing or switched off"
             yield Fault("keepers", "table", table, says)
+
+
+UNITS = {
+    "not searchable": "SELECT '{kind}', o.id FROM memory_{kind} o WHERE NOT EXISTS"
+    " (SELECT FROM memory_unit u WHERE u.kind = '{kind}' AND u.owner_id = o.id)",
+    "searchable, though it is gone": "SELECT '{kind} unit', u.id FROM memory_unit u WHERE"
+    " u.kind = '{kind}' AND NOT EXISTS (SELECT FROM memory_{kind} o WHERE o.id = u.owner_id)",
+    "searchable in another space or chat": "SELECT '{kind}', o.id FROM memory_{kind} o JOIN"
+    " memory_unit u ON u.kind = '{kind}' AND u.owner_id = o.id WHERE (u.space_id, u.chat_id)"
+    " IS DISTINCT FROM (o.space_id, o.chat_id)",
+}
+VECTORS = {
+    "a vector of nothing": "SELECT 'embedding', e.id FROM memory_embedding e WHERE NOT EXISTS"
+    " (SELECT FROM memory_unit u WHERE u.id = e.unit_id)",
+    "a vector of the wrong length": "SELECT 'embedding', e.id FROM memory_embedding e LEFT JOIN"
+    " memory_embeddingmodel m ON m.name = e.model WHERE e.dims <> vector_dims(e.vector)"
+    " OR e.dims <> m.dims",
+    "a vector that may be found in another space or chat": "SELECT 'embedding', e.id FROM"
+    " memory_embedding e JOIN memory_unit u ON u.id = e.unit_id WHERE (e.space_id, e.scope)"
+    " IS DISTINCT FROM (u.space_id, u.scope)",
+}
+
+
+@check
+def units(now: datetime) -> Iterator[Fault]:
+    """Every memory is found as what it is and where it is."""
+    for kind in ("fact", "episode", "message"):
+        for says, sql in UNITS.items():
+            yield from _asked("units", sql.format(kind=kind), says)
+
+
+@check
+def vectors(now: datetime) -> Iterator[Fault]:
+    """Every vector belongs to something and has its model's length."""
+    for says, sql in VECTORS.items():
+        yield from _asked("vectors", sql, says)
+
+
+def _asked(name: str, sql: str, says: str) -> Iterator[Fault]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        for model, pk in cursor.fetchall():
+            yield Fault(name, model, pk, says)

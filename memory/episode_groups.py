@@ -35,17 +35,15 @@ def summarise(
 
 @transaction.atomic
 def merge(episodes: list[Episode], *, by: str, now: datetime | None = None) -> Done:
-    """One new episode takes the place of these, with all their words; they go to the trash."""
+    """One new episode takes the place of these, with all their words; they are archived."""
     members = _together(episodes)
     now = now or timezone.now()
     body = "\n\n".join(one.body for one in members if one.body)
     done = all(one.consolidated_at for one in members)
     with history.change(by=by, why="merge") as context:
         made = _joined(members, source="merge", body=body, consolidated_at=now if done else None)
-        away = {"status": Status.DISCARDED, "discarded_at": now}
         for one in members:
-            reason = _("merged into episode %(pk)s") % {"pk": made.pk}
-            rows.change(one, by=by, why="merged", now=now, discard_reason=reason, **away)
+            rows.change(one, by=by, why="merged", now=now, status=Status.ARCHIVED)
     return Done(made, context.id, outcome="new", count=len(members))
 
 

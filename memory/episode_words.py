@@ -29,8 +29,6 @@ def messages_of(episode: Episode) -> QuerySet:
     family = Q(episode=episode)
     if episode.source == "merge":
         family |= Q(episode__in=episode.summary_of)
-    undone = {"source": "split", "status": "discarded", "discard_reason": "undone"}
-    family |= Q(episode__in=Episode.objects.filter(summary_of=[episode.pk], **undone))
     return Message.objects.filter(family, space=episode.space_id).order_by("sent_at", "pk")
 
 

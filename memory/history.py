@@ -238,6 +238,8 @@ def _write(row: models.Model, goal: dict) -> models.Model:
     try:
         with transaction.atomic():
             row.save(update_fields=_field_names(row, goal))
+            if hasattr(row, "reverted"):
+                row.reverted()
     except IntegrityError as error:
         # Somebody said the same again meanwhile: the place in the live rows is taken.
         raise Conflict({"text": (str(row), "another live row says the same")}) from error

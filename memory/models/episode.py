@@ -95,3 +95,14 @@ class Episode(models.Model):
 
     def __str__(self):
         return self.title or self.body[:60]
+
+    def reverted(self) -> None:
+        """After an undo, a part that was split off gives its messages back, or takes them again."""
+        if self.source != "split":
+            return
+        whole = type(self).objects.get(pk=self.summary_of[0])
+        if self.status == self.Status.DISCARDED:
+            self.messages.update(episode=whole)
+        else:
+            mine = whole.messages.filter(sent_at__gte=self.started_at, sent_at__lte=self.ended_at)
+            mine.update(episode=self)

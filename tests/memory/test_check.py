@@ -6,7 +6,18 @@ from django.db import connection
 from django.utils import timezone
 
 from memory import actors, chats, check, episodes, facts, patterns, rulings, working
-from memory.models import Chat, Episode, Fact, Message, Ruling, Space, WorkingNote
+from memory.models import (
+    Chat,
+    Embedding,
+    EmbeddingModel,
+    Episode,
+    Fact,
+    Message,
+    Ruling,
+    Space,
+    Unit,
+    WorkingNote,
+)
 from tests.factories import (
     make_chat,
     make_episode,
@@ -146,6 +157,54 @@ def _history_off(space, chat):
         cursor.execute("ALTER TABLE memory_pattern DISABLE TRIGGER USER")
 
 
+def _sql(statement):
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def _not_searchable(space, chat):
+    make_fact(space)
+    _sql("DELETE FROM memory_unit")
+
+
+def _ghost(space, chat):
+    make_fact(space)
+    _sql("UPDATE memory_unit SET owner_id = 999999")
+    Fact.objects.all().delete()
+
+
+def _found_elsewhere(space, chat):
+    make_fact(space, chat=chat)
+    _sql("UPDATE memory_unit SET chat_id = NULL")
+
+
+def _vector(space, dims=3, **given):
+    make_fact(space)
+    values = {"model": "m", "dims": dims, "space": space, "scope": -2 * space.pk, "text_hash": "x"}
+    unit = Unit.objects.get()
+    return Embedding.objects.create(unit=unit, vector=[1.0] * 3, **values | given)
+
+
+def _orphan_vector(space, chat):
+    vector = _vector(space)
+    _sql("SET CONSTRAINTS ALL IMMEDIATE")
+    _sql("ALTER TABLE memory_embedding DROP CONSTRAINT embedding_of_unit")
+    Embedding.objects.filter(pk=vector.pk).update(unit=999_999)
+
+
+def _short_vector(space, chat):
+    _vector(space, dims=384)
+
+
+def _wrong_model_length(space, chat):
+    EmbeddingModel.objects.create(name="m", provider="x", dims=768)
+    _vector(space)
+
+
+def _leaking_vector(space, chat):
+    _vector(space, scope=chat.pk)
+
+
 PLANTED = {
     _other_space_chat: "walls",
     _other_space_message: "walls",
@@ -169,6 +228,13 @@ PLANTED = {
     _unknown_clock: "spaces",
     _wrong_chat_key: "keys_of_chats",
     _history_off: "keepers",
+    _not_searchable: "units",
+    _ghost: "units",
+    _found_elsewhere: "units",
+    _orphan_vector: "vectors",
+    _short_vector: "vectors",
+    _wrong_model_length: "vectors",
+    _leaking_vector: "vectors",
 }
 
 

@@ -219,15 +219,17 @@ def test_merging_keeps_every_word_and_every_message(space, chat):
     assert made.body == "- Ana: one\n\n- Ana: two"
     assert [m.text for m in episodes.messages_of(made)] == ["one", "two"]
     assert (made.started_at, made.ended_at) == (first.started_at, second.ended_at)
-    episodes.purge_discarded(space, by=ANA)
+    for one in (first, second):
+        episodes.purge(one, by=ANA)
     assert [m.text for m in episodes.messages_of(made)] == ["one", "two"]
 
 
 def test_a_merge_is_undone_whole(space, chat):
     some = [make_episode(space, chat=chat), make_episode(space, chat=chat)]
     done = episodes.merge(some, by=ANA)
+    assert {one.status for one in Episode.objects.exclude(pk=done.row.pk)} == {"archived"}
     history.undo_context(done.change_id, by=ANA)
-    assert set(Episode.objects.remembered()) == set(some)
+    assert set(Episode.objects.filter(status="closed")) == set(some)
 
 
 @pytest.mark.parametrize("verb", [episodes.merge, episodes.summarise])
@@ -251,6 +253,8 @@ def test_splitting_gives_each_part_its_messages_and_undo_gives_them_back(chat):
     assert [m.text for m in episodes.messages_of(done.row)] == ["and the paella is ready"]
     history.undo_context(done.change_id, by=ANA)
     assert episodes.messages_of(episode).count() == 2
+    history.undo(history.history(done.row)[0], by=ANA)
+    assert [m.text for m in episodes.messages_of(done.row)] == ["and the paella is ready"]
 
 
 def test_an_episode_is_written_and_read_as_the_seed_shows(space, chat):
