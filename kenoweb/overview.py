@@ -11,7 +11,7 @@ from django.apps import apps
 from django.core.cache import cache
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from kenoweb import trends
@@ -22,6 +22,31 @@ from memory import vitals
 from memory.models import Fact, Heartbeat, Message, Notice, Space
 
 DAYS = 14
+PHASES = {
+    "consolidation": gettext_lazy("consolidation"),
+    "errors": gettext_lazy("errors"),
+    "pruning": gettext_lazy("pruning"),
+    "improvement": gettext_lazy("improvement"),
+    "reflection": gettext_lazy("reflection"),
+}
+CHANNELS = {"http": "HTTP", "web": gettext_lazy("Web"), "console": gettext_lazy("Console")}
+STATES = {
+    "running": gettext_lazy("running"),
+    "stopped": gettext_lazy("stopped"),
+    "failed": gettext_lazy("failed"),
+}
+ICONS = {
+    "supersede": "conflict",
+    "merge": "merge",
+    "add_pattern": "pattern",
+    "retire_pattern": "pattern",
+    "retire": "archive",
+    "rule": "identity",
+    "preference": "identity",
+    "setting": "settings",
+    "release": "shield",
+    "imported": "transfer",
+}
 BEGINNINGS = ("chats", "facts", "transfer", "members")
 HOUR = dt.timedelta(hours=1)
 # Seconds: some checks read much; nobody reloads faster than this and expects news.
@@ -153,10 +178,13 @@ def spending(space: Space, *, today: dt.date) -> Figure | None:
     )
 
 
-def waiting(space: Space, *, most: int = 4) -> list:
-    """The first of the queue, the oldest at the top."""
+def waiting(space: Space, *, most: int = 4) -> list[tuple]:
+    """The first of the queue, the oldest at the top, each with its icon."""
     rows = _pending(space)
-    return list(rows.order_by("created_at", "pk")[:most]) if rows is not None else []
+    if rows is None:
+        return []
+    first = rows.order_by("created_at", "pk")[:most]
+    return [(proposal, ICONS.get(proposal.kind, "fact")) for proposal in first]
 
 
 def learned(space: Space, *, now: dt.datetime, most: int = 5) -> list[Learned]:
@@ -189,11 +217,12 @@ def last_night(space: Space) -> dict | None:
     if night is None:
         return None
     phases = list(night.phases.filter(run=night.run))
-    parts = [(phase.phase, max(0.05, phase.seconds)) for phase in phases]
+    parts = [(PHASES.get(one.phase, one.phase), max(0.05, one.seconds)) for one in phases]
+    took = sum(seconds for _name, seconds in parts)
     return {
         "night": night,
         "parts": parts,
-        "seconds": sum(seconds for _name, seconds in parts),
+        "seconds": number(took, 0 if took >= 10 else 1),
         "changes": night.changes.count(),
         "proposed": night.proposals.count(),
         "url": address("nights:detail", space, pk=night.pk) or address("nights:index", space),
@@ -222,7 +251,10 @@ def _workers(*, now: dt.datetime) -> list[Sign]:
     signs = [
         Sign(_("Worker"), _("seen %(age)s") % {"age": since(beat.beat_at, now=now, long=True)})
     ]
-    return signs + [Sign(name.title(), str(state)) for name, state in beat.channels.items()]
+    return signs + [
+        Sign(CHANNELS.get(name, name.title()), STATES.get(state, state))
+        for name, state in beat.channels.items()
+    ]
 
 
 def _last_message(space: Space, *, now: dt.datetime) -> Sign | None:

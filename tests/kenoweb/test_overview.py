@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from kenoweb import overview, trends
 from memory import facts
-from memory.models import Fact, Heartbeat
+from memory.models import Fact, Heartbeat, LlmCall
+from sleep.models import Night, PhaseRun, Proposal
 from tests.factories import (
     make_chat,
     make_client,
@@ -152,3 +153,50 @@ def test_more_memory_costs_no_more_queries():
             client.get(reverse("overview:index", args=[member.space.slug]))
         counts.append(len(queries))
     assert counts[0] == counts[1] <= 44
+
+
+def test_what_waits_is_shown_oldest_first_with_how_many_there_are():
+    space = make_space()
+    for number in range(6):
+        Proposal.objects.create(
+            space=space,
+            kind="merge",
+            key=str(number),
+            title=f"proposal {number}",
+            digest="0" * 64,
+            created_at=NOW - dt.timedelta(days=number),
+        )
+    Proposal.objects.filter(title="proposal 5").update(status="approved")
+    found = [(proposal.title, icon) for proposal, icon in overview.waiting(space)]
+    assert found[0] == ("proposal 4", "merge")
+    assert len(found) == 4
+    figure = overview.to_decide(space, now=NOW)
+    assert (figure.value, figure.note, len(figure.steps)) == ("5", "oldest 4 days ago", 5)
+
+
+def test_the_last_night_tells_what_it_did():
+    space = make_space()
+    night = Night.objects.create(space=space, local_date=TODAY, status="success", ended_at=NOW)
+    for position, (phase, seconds) in enumerate([("consolidation", 22), ("pruning", 3)]):
+        PhaseRun.objects.create(
+            night=night,
+            phase=phase,
+            position=position,
+            started_at=NOW,
+            ended_at=NOW + dt.timedelta(seconds=seconds),
+        )
+    found = overview.last_night(space)
+    assert found["parts"] == [("consolidation", 22), ("pruning", 3)]
+    assert (found["seconds"], found["changes"], found["proposed"]) == ("25", 0, 0)
+
+
+def test_the_cost_is_of_this_month():
+    space = make_space()
+    for when, cost in (
+        (NOW, "0.5"),
+        (NOW - dt.timedelta(days=1), "0.25"),
+        (NOW.replace(month=1), 9),
+    ):
+        LlmCall.objects.create(space=space, purpose="chat", provider="x", cost=cost, at=when)
+    figure = overview.spending(space, today=TODAY)
+    assert (figure.value, figure.note) == ("$0.75", "2 calls")
