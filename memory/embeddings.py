@@ -29,8 +29,9 @@ WHERE u.id = ANY(%s) AND u.live
 """
 # Joined by the hash: a text that changed while it was embedded does not get the old vector.
 PUT = """
-INSERT INTO memory_embedding (unit_id, model, dims, space_id, scope, live, text_hash, vector)
-SELECT u.id, %s, %s, u.space_id, u.scope, u.live, u.text_hash, made.vector::vector
+INSERT INTO memory_embedding
+  (unit_id, model, dims, kind, space_id, scope, live, text_hash, vector)
+SELECT u.id, %s, %s, u.kind, u.space_id, u.scope, u.live, u.text_hash, made.vector::vector
 FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS made (id, text_hash, vector)
 JOIN memory_unit u ON u.id = made.id AND u.text_hash = made.text_hash
 ON CONFLICT (unit_id, model) DO UPDATE

@@ -59,7 +59,7 @@ class Unit(models.Model):
             # Without a pending list: it would have to be read through by every search.
             GinIndex(fields=["scopes", "words"], name="unit_words", fastupdate=False),
             models.Index(
-                fields=["scope", "-at"], name="unit_recent", condition=models.Q(live=True)
+                fields=["scope", "kind", "-at"], name="unit_recent", condition=models.Q(live=True)
             ),
             models.Index(
                 fields=["scope"], name="unit_pinned", condition=models.Q(live=True, pinned=True)
@@ -123,6 +123,7 @@ class Embedding(models.Model):
     model = models.CharField(max_length=160)
     dims = models.PositiveSmallIntegerField()
     # Beside the vector, because an index scan cannot look into another table.
+    kind = models.CharField(max_length=7, default="")
     space = models.ForeignKey(Space, models.CASCADE, related_name="+", db_index=False)
     scope = models.BigIntegerField()
     live = models.BooleanField(default=True)

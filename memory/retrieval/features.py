@@ -1,0 +1,203 @@
+"""What is known about each candidate, as numbers between about 0 and 1: plain arithmetic."""
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory.retrieval import temporal
+from memory.retrieval.lanes import Candidate, Found
+from memory.retrieval.understand import Question
+
+# Shares of the question without names and as asked: names pull towards whoever speaks of them.
+BARE, ASKED = 0.6, 0.4
+# How far "near by" reaches, in turns of the talk.
+NEARBY = 2
+BEFORE, AFTER = 0.6, 0.4
+# The logarithm of a turn of ordinary length: what a fact or an episode counts as.
+ORDINARY = math.log1p(20)
+HALF_YEAR = 182
+_ASKS = re.compile(r"\?\W*$")
+
+NAMES = (
+    "semantic",
+    "words",
+    "nearby",
+    "episode",
+    "around",
+    "topic",
+    "speaker",
+    "date",
+    "length",
+    "question",
+    "when",
+    "confidence",
+    "trust",
+    "recency",
+    "channel",
+    "usage",
+    "pin",
+)
+
+
+def compute(
+    question: Question, found: Found, *, now: datetime, chat_id: int | None = None
+) -> dict[int, dict[str, float]]:
+    """Every feature of every candidate, by the unit's id."""
+    weights = term_weights(found, len(question.terms))
+    talk = _Talk(found, weights)
+    meaning = _Meaning(found)
+    return {
+        unit.id: {
+            "semantic": meaning.of(unit),
+            "words": talk.own(unit),
+            "nearby": talk.nearby(unit),
+            "episode": talk.episode(unit),
+            "around": meaning.around(unit),
+            "topic": meaning.topic(unit),
+            "speaker": speaker(question.names, unit.speaker),
+            "date": date(question.cues, unit),
+            "length": length(unit),
+            "question": float(unit.kind == "message" and bool(_ASKS.search(unit.text))),
+            "when": float(question.asks_when and temporal.says_when(unit.text)),
+            "confidence": unit.confidence,
+            "trust": trust(unit),
+            "recency": recency(unit, now),
+            "channel": channel(unit.chat_id, chat_id),
+            "usage": 1 - 1 / (1 + math.log1p(unit.use_count)),
+            "pin": float(unit.pinned),
+        }
+        for unit in found.units
+    }
+
+
+def term_weights(found: Found, terms: int) -> list[float]:
+    """How much each word of the question says: rare ones more (BM25's idf), together 1."""
+    raw = []
+    for number in range(1, terms + 1):
+        count = found.counts.get(number)
+        size = max(found.size, count or 0)
+        raw.append(0.0 if count is None else math.log1p((size - count + 0.5) / (count + 0.5)))
+    total = sum(raw)
+    return [weight / total if total else 0.0 for weight in raw]
+
+
+class _Talk:
+    """The words of the question: in the unit itself, a few turns around it, in its episode."""
+
+    def __init__(self, found: Found, weights: list[float]):
+        self.weights = weights
+        self.hits = found.hits
+        self.order = found.episodes
+        self.place = {
+            unit: (episode, position)
+            for episode, units in found.episodes.items()
+            for position, unit in enumerate(units)
+        }
+        self.of_episode = {
+            episode: {number for number, hit in found.hits.items() if not hit.isdisjoint(units)}
+            for episode, units in found.episodes.items()
+        }
+
+    def own(self, unit: Candidate) -> float:
+        return self._share(unit.terms)
+
+    def nearby(self, unit: Candidate) -> float:
+        if unit.id not in self.place:
+            return self.own(unit)
+        episode, position = self.place[unit.id]
+        mates = self.order[episode][max(0, position - NEARBY) : position + NEARBY + 1]
+        said = {number for number, hit in self.hits.items() if not hit.isdisjoint(mates)}
+        return self._share(said | set(unit.terms))
+
+    def episode(self, unit: Candidate) -> float:
+        if unit.id not in self.place:
+            return self.own(unit)
+        return self._share(self.of_episode[unit.episode_id] | set(unit.terms))
+
+    def _share(self, numbers: Sequence[int] | set[int]) -> float:
+        return sum(self.weights[number - 1] for number in numbers)
+
+
+class _Meaning:
+    """Likeness in meaning: of the unit, of the turns beside it, of the best of its episode."""
+
+    def __init__(self, found: Found):
+        known = [unit for unit in found.units if unit.bare is not None]
+        self.bare = {unit.id: max(0.0, unit.bare) for unit in known}
+        # Whoever did not reach the lane of meaning is at most as near as the last that did.
+        lane = [self.bare[unit.id] for unit in known if "meaning" in unit.lanes]
+        self.floor = min(lane, default=0.0)
+        self.order = found.episodes
+        self.place = {
+            unit: (episode, position)
+            for episode, units in found.episodes.items()
+            for position, unit in enumerate(units)
+        }
+        self.topics = {episode: self._best(units) for episode, units in found.episodes.items()}
+
+    def of(self, unit: Candidate) -> float:
+        if unit.bare is None:
+            return self.floor
+        return max(0.0, BARE * unit.bare + ASKED * unit.asked)
+
+    def around(self, unit: Candidate) -> float:
+        if unit.id not in self.place:
+            return self._known(unit.id)
+        episode, position = self.place[unit.id]
+        mates = self.order[episode]
+        before = mates[position - 1] if position else unit.id
+        after = mates[position + 1] if position + 1 < len(mates) else unit.id
+        return BEFORE * self._known(before) + AFTER * self._known(after)
+
+    def topic(self, unit: Candidate) -> float:
+        return self.topics[unit.episode_id] if unit.id in self.place else self._known(unit.id)
+
+    def _known(self, unit: int) -> float:
+        return max(self.floor, self.bare.get(unit, self.floor))
+
+    def _best(self, units: list[int]) -> float:
+        best = sorted((self._known(unit) for unit in units), reverse=True)[:3]
+        return sum(best) / len(best)
+
+
+def speaker(names: list[str], said_by: str) -> float:
+    """1 when the person asked about is the one who speaks; less for a second person named."""
+    if not names:
+        return 0.5
+    first = said_by.split(" ", 1)[0]
+    if first not in names:
+        return 0.0
+    if len(names) == 1:
+        return 1.0
+    return 0.8 if first == names[0] else 0.2
+
+
+def date(cues: list[temporal.Cue], unit: Candidate) -> float:
+    """1 inside the time that was asked for or a day beside it, then fading over weeks."""
+    if not cues:
+        return 0.0
+    days = min(cue.distance(unit.at, unit.until) for cue in cues)
+    return 1.0 if days <= 1 else 0.8 * math.exp(-days / 7)
+
+
+def length(unit: Candidate) -> float:
+    """Long turns say more. Facts and episodes were worded on purpose: no reward for many words."""
+    return math.log1p(len(unit.text.split())) if unit.kind == "message" else ORDINARY
+
+
+def trust(unit: Candidate) -> float:
+    """What Keno said itself is no evidence of its own."""
+    return 0.2 if unit.role == "assistant" else unit.trust
+
+
+def recency(unit: Candidate, now: datetime) -> float:
+    days = max(0.0, (now - unit.at).total_seconds() / 86400)
+    return 0.5 ** (days / HALF_YEAR)
+
+
+def channel(of_unit: int | None, asked_in: int | None) -> float:
+    """Seed 004: the same chat 1, the whole space .25, elsewhere 0."""
+    if asked_in is None:
+        return 0.0
+    return 0.25 if of_unit is None else float(of_unit == asked_in)

@@ -1,0 +1,99 @@
+"""What a question asks for, in words: keywords, and other words for them from a fast model."""
+
+import logging
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memory import text
+
+log = logging.getLogger(__name__)
+
+MOST = 16
+CACHED = 1000
+Expand = Callable[[list[str]], Sequence[str] | None]
+
+_FOLDED_STOPS = {
+    language: {text.fold(word) for word in words} for language, words in text.STOP_WORDS.items()
+}
+_EVERY_STOP = frozenset().union(*_FOLDED_STOPS.values())
+_SHORT_NAME = re.compile(r"[A-Z]{2}|\w?\d\w?")
+
+
+def keywords(said: str, *, language: str = "") -> list[str]:
+    """The words that carry the topic, in order, each once; stop words of the language are out."""
+    stops = _FOLDED_STOPS.get(language or text.detect_language(said), _EVERY_STOP)
+    written = {text.fold(word): word for word in re.findall(r"\w+", said)}
+    kept = {}
+    for word in text.words(said):
+        word = word.removesuffix("'s").replace("'", "")
+        folded = text.fold(word)
+        # "AI", "UK" and "C4" are short and still say something.
+        long_enough = len(word) > 2 or _SHORT_NAME.fullmatch(written.get(folded, ""))
+        if long_enough and folded not in stops:
+            kept.setdefault(folded, word)
+    return list(kept.values())[:MOST]
+
+
+def is_stop(folded: str) -> bool:
+    return folded in _EVERY_STOP
+
+
+@dataclass(frozen=True)
+class Hit:
+    text: str
+    score: int
+    matched: tuple[str, ...]
+
+
+def match(items: Sequence[str], words: Sequence[str], *, limit: int = 10) -> list[Hit]:
+    """KenoBot's matcher, in any script: 3 points for a whole word, 1 for a part of one."""
+    hits = [hit for item in items if (hit := _points(item, words)).score]
+    return sorted(hits, key=lambda hit: -hit.score)[:limit]
+
+
+def _points(item: str, words: Sequence[str]) -> Hit:
+    folded = text.fold(item)
+    whole = set(text.words(folded))
+    points = {}
+    for word in map(text.fold, words):
+        points[word] = 3 if word in whole else int(word in folded)
+    return Hit(item, sum(points.values()), tuple(w for w, n in points.items() if n))
+
+
+class Expansion:
+    """Asks a fast model for other words, remembers its answers, and does without when it fails."""
+
+    def __init__(self, size: int = CACHED):
+        self.size = size
+        self.known: OrderedDict[str, list[str]] = OrderedDict()
+
+    def __call__(self, said: str, found: list[str], expand: Expand | None) -> list[str]:
+        """The words to search with: the model's when it gives any, else the ones found."""
+        if not found or expand is None:
+            return found
+        key = said.strip().lower()[:100]
+        if key not in self.known:
+            answer = self._ask(found, expand)
+            if not answer:
+                return found  # not remembered: the model may be back for the next question
+            self.known[key] = answer
+            while len(self.known) > self.size:
+                self.known.popitem(last=False)
+        self.known.move_to_end(key)
+        return self.known[key]
+
+    def _ask(self, found: list[str], expand: Expand) -> list[str]:
+        try:
+            answer = expand(found)
+        except Exception as error:
+            log.warning("expanding the question failed: %s", error)
+            return []
+        if not isinstance(answer, list | tuple):
+            return []
+        terms = [text.one_line(term)[:60] for term in answer if isinstance(term, str)]
+        return list(dict.fromkeys(filter(None, terms)))[:MOST]
+
+
+expansion = Expansion()

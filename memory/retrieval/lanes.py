@@ -1,0 +1,169 @@
+"""Candidates by meaning, words, date, recency and pin: one round trip to Postgres."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+from django.db import connection
+
+from memory.embeddings import as_text
+from memory.llm.embed import Embedder
+from memory.models import Chat, Space
+from memory.models.unit import anywhere, shared
+from memory.retrieval import lanes_sql, statistics
+from memory.retrieval.understand import Question
+
+KINDS = ("fact", "episode", "message")
+DEPTH = 120
+RECENT = 6
+DATED = 100
+# Up to here an exact search is faster than the index, and misses nothing.
+EXACT_TO = 3000
+LOOK_AT = 3000
+COUNT_TO = 2000
+
+
+@dataclass
+class Candidate:
+    """A unit with everything that features are made from."""
+
+    id: int
+    kind: str
+    owner_id: int
+    chat_id: int | None
+    episode_id: int | None
+    speaker: str
+    at: datetime
+    until: datetime
+    pinned: bool
+    lanes: list[str]
+    text: str
+    quote: str
+    fact_kind: str
+    confidence: float
+    trust: float
+    role: str
+    use_count: int
+    created_at: datetime
+    terms: list[int]
+    length: int
+    bare: float | None
+    asked: float | None
+
+
+@dataclass(frozen=True)
+class Habit:
+    """A pattern that shares a word with the question."""
+
+    id: int
+    trigger: str
+    response: str
+    confidence: float
+
+
+@dataclass
+class Found:
+    """What the lanes brought, and what is needed to weigh it."""
+
+    units: list[Candidate] = field(default_factory=list)
+    habits: list[Habit] = field(default_factory=list)
+    # How many units in sight hold term number n, and how many units there are.
+    counts: dict[int, int] = field(default_factory=dict)
+    size: int = 0
+    # The units of each episode in their order, and which of them hold which term.
+    episodes: dict[int, list[int]] = field(default_factory=dict)
+    hits: dict[int, set[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose memory may be seen: the space's own, and that of one chat or (its owner) of all."""
+
+    space: int
+    here: tuple[int, ...]
+    # What the word index is asked for: the same scopes, or the mark of the whole space.
+    mark: tuple[int, ...]
+
+    @classmethod
+    def of(cls, space: Space, chat: Chat | None = None) -> "Scope":
+        if chat is not None and chat.space_id != space.pk:
+            raise ValueError("The chat belongs to another space.")
+        here = (shared(space.pk), *([chat.pk] if chat else []))
+        return cls(space.pk, here, here)
+
+    @classmethod
+    def whole(cls, space: Space) -> "Scope":
+        """Every chat of the space: for people who look through it, never for a reply."""
+        chats = Chat.objects.filter(space=space).order_by("-last_message_at")
+        here = (shared(space.pk), *chats.values_list("pk", flat=True))
+        return cls(space.pk, here, (anywhere(space.pk),))
+
+
+def collect(
+    scope: Scope,
+    question: Question,
+    *,
+    now: datetime,
+    embedder: Embedder | None = None,
+    vectors: tuple[np.ndarray, np.ndarray] | None = None,
+    kinds: Sequence[str] = KINDS,
+    seen: Sequence[int] = (),
+    depth: int = DEPTH,
+) -> Found:
+    """One round trip. `vectors` are those of the question without names and as asked."""
+    known = statistics.current()
+    size = known.size(list(scope.mark))
+    counts = [known.count(word, size=size) for word in question.terms]
+    values = {
+        "space": scope.space,
+        "here": list(scope.here),
+        "mark": list(scope.mark),
+        "kinds": list(kinds),
+        "seen": list(seen),
+        "now": now,
+        "words": question.terms,
+        "known": counts,
+        "said": question.said,
+        "size": size,
+        "size_to": statistics.COUNT_UP_TO,
+        "starts": [cue.start for cue in question.cues],
+        "ends": [cue.end for cue in question.cues],
+        "depth": depth,
+        "recent": RECENT,
+        "dated": DATED,
+        "exact_to": EXACT_TO,
+        "look_at": LOOK_AT,
+        "count_to": COUNT_TO,
+    }
+    meaning = {}
+    if embedder and vectors:
+        meaning = {"model": embedder.name, "dims": embedder.dims}
+        values |= {"bare": as_text(vectors[0]), "asked": as_text(vectors[1])}
+    return _sorted_out(_run(lanes_sql.statement(**meaning), values))
+
+
+def _run(sql: str, values: dict) -> list[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        cursor.nextset()  # past the settings
+        return cursor.fetchall()
+
+
+def _sorted_out(rows: list[tuple]) -> Found:
+    found = Found()
+    for part, number, ids, count, *values in rows:
+        if part == "unit":
+            found.units.append(Candidate(number, *values))
+        elif part == "term":
+            found.counts[number] = count
+        elif part == "size":
+            found.size = count
+        elif part == "episode":
+            found.episodes[number] = ids
+        elif part == "hit":
+            found.hits[number] = set(ids)
+        elif part == "pattern":
+            row = dict(zip(lanes_sql.COLUMNS, values, strict=True))
+            found.habits.append(Habit(number, row["text"], row["quote"], row["confidence"]))
+    return found

@@ -1,0 +1,270 @@
+"""Find what matters for a message, fast, and say why."""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+
+from memory import embeddings, text
+from memory.llm import embed
+from memory.llm.embed import EmbeddingFailed
+from memory.models import Chat, Message, Recall, Space
+from memory.retrieval import diversity, gate, lanes, profiles, receipts, scoring
+from memory.retrieval.keywords import Expand
+from memory.retrieval.lanes import KINDS, Found, Habit, Scope
+from memory.retrieval.profiles import Profile
+from memory.retrieval.ranking import Scored
+from memory.retrieval.understand import Question, understand
+
+log = logging.getLogger(__name__)
+
+LIMIT = 20
+# As seed 002: a few episodes say enough, facts are short.
+CAPS = {"episode": 3}
+BACKFILL = 8
+# Date, speaker and list mark of a memory in the prompt, in tokens.
+OVERHEAD = 8
+Judge = Callable[[list[str]], object]
+
+
+@dataclass
+class Recalled:
+    """What came to mind. `items` are for the prompt; `cut` was weighed and left out."""
+
+    question: Question
+    items: list[Scored] = field(default_factory=list)
+    cut: list[Scored] = field(default_factory=list)
+    habits: list[Habit] = field(default_factory=list)
+    confidence: float = 0.0
+    level: str = Recall.Level.NONE
+    mode: str = "none"
+    profile: Profile | None = None
+    strict: bool = False
+    candidates: int = 0
+    tokens: int = 0
+    budget: int = 0
+    ms: dict[str, float] = field(default_factory=dict)
+    error: str = ""
+    receipt: Recall | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Everything a recall was asked for."""
+
+    space: Space
+    text: str
+    scope: Scope
+    now: datetime
+    chat: Chat | None = None
+    person: str = ""
+    limit: int = LIMIT
+    caps: dict[str, int] = field(default_factory=lambda: CAPS)
+    kinds: Sequence[str] = KINDS
+    profile: Profile | None = None
+    strict: bool = False
+    budget: int | None = None
+    seen: Sequence[int] = ()
+    expand: Expand | None = None
+    judge: Judge | None = None
+
+
+def recall(
+    space: Space,
+    text: str,
+    *,
+    chat: Chat | None = None,
+    person: str = "",
+    now: datetime | None = None,
+    everywhere: bool = False,
+    profile: Profile | str | None = None,
+    strict: bool | None = None,
+    message: Message | None = None,
+    save: bool = True,
+    **more: object,
+) -> Recalled:
+    """Never raises: what goes wrong is logged, stands on the receipt, and leaves less to recall.
+
+    A chat sees its own memory and that of the whole space; `everywhere` (every chat) is for people
+    who look through their space. `more` may name limit, caps, kinds, budget, seen (ids of messages
+    that are in the prompt already), expand and judge (models; both optional).
+    """
+    now = now or timezone.now()
+    result, clock = Recalled(Question(text)), _Clock()
+    try:
+        asked = Asked(
+            space=space,
+            text=text,
+            scope=Scope.whole(space) if everywhere else Scope.of(space, chat),
+            now=now,
+            chat=chat,
+            person=person,
+            profile=profile if isinstance(profile, Profile) else profiles.get(space, profile or ""),
+            strict=space.options.recall_strict if strict is None else strict,
+            **more,
+        )
+        result = _recall(asked, clock)
+    except Exception as error:
+        log.exception("recall failed in space %s", space.pk)
+        result.error = f"{type(error).__name__}: {error}"[:500]
+    result.ms = clock.ms
+    if save:
+        result.receipt = _saved(
+            result, space=space, chat=chat, person=person, now=now, message=message
+        )
+    return result
+
+
+def _recall(asked: Asked, clock: "_Clock") -> Recalled:
+    with clock("understand"):
+        question = understand(
+            asked.text,
+            scopes=asked.scope.here[:60],
+            now=asked.now,
+            zone=asked.space.timezone,
+            person=asked.person,
+            expand=asked.expand,
+        )
+    result = Recalled(question, profile=asked.profile, strict=asked.strict)
+    with clock("embed"):
+        vectors = _vectors(question, result)
+    with clock("lanes"):
+        found = _collect(asked, question, vectors)
+    with clock("backfill"):
+        if _backfill(found):
+            found = _collect(asked, question, vectors)
+    with clock("rank"):
+        ranked, passes = scoring.score(
+            asked.profile,
+            question,
+            found,
+            now=asked.now,
+            chat_id=asked.chat and asked.chat.pk,
+            strict=asked.strict,
+        )
+        kept = gate.apply(ranked, passes, strict=asked.strict)
+        _choose(asked, _diverse(asked.profile, kept), result)
+        result.cut = [one for one in ranked if one.cut]
+    result.mode = "hybrid" if vectors else "words"
+    result.candidates, result.habits = len(found.units), found.habits
+    return result
+
+
+def _vectors(question: Question, result: Recalled) -> tuple | None:
+    """The question without names and as asked; None leaves words to answer alone."""
+    embedder = embeddings.active()
+    if embedder is None or len(question.text) < 3:
+        return None
+    try:
+        bare = embed.embed_query(question.bare, by=embedder)
+        same = question.bare == question.text
+        return embedder, bare, bare if same else embed.embed_query(question.text, by=embedder)
+    except EmbeddingFailed as error:
+        log.warning("recall goes by words alone: %s", error)
+        result.error = f"By words alone: {error}"
+        return None
+
+
+def _collect(asked: Asked, question: Question, vectors: tuple | None) -> Found:
+    meaning = {"embedder": vectors[0], "vectors": vectors[1:]} if vectors else {}
+    found = lanes.collect(
+        asked.scope, question, now=asked.now, kinds=asked.kinds, seen=asked.seen, **meaning
+    )
+    if question.cues:
+        # Seed 002: a question about a time gets the episodes of that time, and no others.
+        found.units = [unit for unit in found.units if _in_time(unit, question)]
+    return found
+
+
+def _in_time(unit: lanes.Candidate, question: Question) -> bool:
+    return unit.kind != "episode" or any(
+        cue.distance(unit.at, unit.until) == 0 for cue in question.cues
+    )
+
+
+def _backfill(found: Found) -> int:
+    """A few memories that came without a vector get one while we are here."""
+    bare = [unit.id for unit in found.units if unit.bare is None][:BACKFILL]
+    if not bare or embeddings.active() is None:
+        return 0
+    try:
+        with transaction.atomic():
+            return embeddings.put(bare)
+    except DatabaseError:
+        log.warning("backfilling vectors failed", exc_info=True)
+        return 0
+
+
+def _choose(asked: Asked, kept: list[Scored], result: Recalled) -> None:
+    """Take the best that fit into the limits and the budget, and say how sure we are."""
+    room = asked.budget if asked.budget is not None else float("inf")
+    counts, said = Counter(), diversity.Said()
+    for one in kept:
+        one.tokens = text.token_estimate(one.unit.text) + OVERHEAD
+        full = counts[one.unit.kind] >= asked.caps.get(one.unit.kind, asked.limit)
+        if full or len(result.items) >= asked.limit:
+            one.cut = "limit"
+        elif said.again(one.unit.text):
+            one.cut = "same"
+        elif one.tokens > room:
+            one.cut = "budget"
+        else:
+            counts[one.unit.kind] += 1
+            room -= one.tokens
+            said.add(one.unit.text)
+            result.items.append(one)
+    result.tokens = sum(one.tokens for one in result.items)
+    result.budget = asked.budget or 0
+    best = max((one.confidence for one in result.items), default=0.0)
+    result.confidence = gate.judged(best, [one.unit.text for one in result.items[:5]], asked.judge)
+    result.level = gate.level(result.confidence, found=bool(result.items))
+
+
+def _diverse(profile: Profile, kept: list[Scored]) -> list[Scored]:
+    """The best of them reordered, where the profile asks for variety."""
+    balance = profile.settings.get("diversity", 1.0)
+    if balance >= 1 or len(kept) < 2:
+        return kept
+    head, tail = kept[: 3 * LIMIT], kept[3 * LIMIT :]
+    low, spread = head[-1].score, (head[0].score - head[-1].score) or 1.0
+    mixed = diversity.mmr(
+        head,
+        score=lambda one: (one.score - low) / spread,
+        words=lambda one: diversity.signs(one.unit.text),
+        balance=balance,
+    )
+    return mixed + tail
+
+
+def _saved(result: Recalled, **given: object) -> Recall | None:
+    try:
+        with transaction.atomic():
+            return receipts.write(result, **given)
+    except Exception:
+        # A receipt that cannot be written must not cost the answer.
+        log.exception("the receipt of a recall could not be written")
+        return None
+
+
+class _Clock:
+    """Milliseconds a stage."""
+
+    def __init__(self):
+        self.ms: dict[str, float] = {}
+        self.began = time.perf_counter()
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            now = time.perf_counter()
+            self.ms[stage] = round((now - began) * 1000, 2)
+            self.ms["total"] = round((now - self.began) * 1000, 2)

@@ -1,0 +1,160 @@
+"""Receipts: every recall with its reasons, from a reply to its memories and back."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory import text
+from memory.models import Chat, Fact, Message, Recall, RecallItem, Space
+from memory.retrieval.ranking import Scored
+
+# Beside what was injected, the best of what was cut is kept too.
+KEPT_CUT = 20
+OWNERS = ("fact", "episode", "message")
+
+
+def write(
+    result,
+    *,
+    space: Space,
+    chat: Chat | None,
+    person: str,
+    now: datetime,
+    message: Message | None = None,
+) -> Recall:
+    """Keep a recall with its items; two statements."""
+    question = result.question
+    receipt = Recall.objects.create(
+        space=space,
+        chat=chat,
+        message=message,
+        query=text.clean(question.text),
+        person=text.short(person, 120),
+        language=question.language,
+        keywords=[word[:200] for word in question.keywords],
+        expansion=[word[:200] for word in question.expansion],
+        names=[name[:120] for name in question.names],
+        cue=_cue(question),
+        mode=result.mode,
+        profile=result.profile.name if result.profile else "",
+        profile_version=result.profile.version if result.profile else 1,
+        strict=result.strict,
+        confidence=result.confidence,
+        level=result.level,
+        candidates=result.candidates,
+        tokens=result.tokens,
+        budget=result.budget,
+        ms=result.ms,
+        error=result.error,
+        at=now,
+    )
+    kept = [*result.items, *result.cut[:KEPT_CUT]]
+    RecallItem.objects.bulk_create(
+        _item(receipt, one, rank) for rank, one in enumerate(kept, start=1)
+    )
+    return receipt
+
+
+def attach(receipt: Recall, *, reply: Message, sections: dict[str, int] | None = None) -> None:
+    """Say which reply the recall was for, and what else its prompt held."""
+    receipt.reply = reply
+    receipt.sections = sections or receipt.sections
+    receipt.save(update_fields=["reply", "sections"])
+
+
+def drop(receipt: Recall, cut: dict[int, str]) -> None:
+    """Items that the prompt had no room for after all: {rank: why}."""
+    for rank, why in cut.items():
+        receipt.items.filter(rank=rank).update(injected=False, cut=why)
+
+
+def explain(receipt: Recall) -> dict:
+    """Everything about a recall, as plain data for `/why` and for the page."""
+    items = list(receipt.items.select_related(*OWNERS, "pattern").order_by("rank"))
+    return {
+        "query": receipt.query,
+        "keywords": receipt.keywords,
+        "expansion": receipt.expansion,
+        "names": receipt.names,
+        "cue": receipt.cue,
+        "mode": receipt.mode,
+        "profile": f"{receipt.profile} v{receipt.profile_version}",
+        "level": receipt.level,
+        "confidence": receipt.confidence,
+        "tokens": receipt.tokens,
+        "budget": receipt.budget,
+        "ms": receipt.ms,
+        "error": receipt.error,
+        "injected": [_explained(item) for item in items if item.injected],
+        "cut": [_explained(item) for item in items if not item.injected],
+    }
+
+
+def of_reply(reply: Message) -> Recall | None:
+    return Recall.objects.filter(reply=reply).order_by("-at", "-pk").first()
+
+
+def last(chat: Chat) -> Recall | None:
+    """The recall behind the newest reply of a chat: what `/why` explains."""
+    return Recall.objects.filter(chat=chat).order_by("-at", "-pk").first()
+
+
+def reached_by(fact: Fact) -> QuerySet:
+    """Every recall that put this fact into a prompt, newest first."""
+    return (
+        Recall.objects.filter(items__fact=fact, items__injected=True)
+        .select_related("reply", "chat")
+        .order_by("-at", "-pk")
+    )
+
+
+def prune(space: Space, *, now: datetime | None = None) -> int:
+    """Delete receipts that are older than the space keeps them."""
+    ripe = (now or timezone.now()) - timedelta(days=space.options.receipt_days)
+    old = Recall.objects.filter(space=space, at__lt=ripe)
+    RecallItem.objects.filter(recall__in=old).delete()
+    return old.delete()[0]
+
+
+def _item(receipt: Recall, one: Scored, rank: int) -> RecallItem:
+    return RecallItem(
+        recall=receipt,
+        kind=one.unit.kind,
+        rank=rank,
+        score=one.score,
+        confidence=one.confidence,
+        parts=[list(part) for part in one.parts],
+        lanes=one.unit.lanes,
+        injected=not one.cut,
+        cut=one.cut,
+        tokens=one.tokens,
+        **{f"{one.unit.kind}_id": one.unit.owner_id},
+    )
+
+
+def _explained(item: RecallItem) -> dict:
+    owner = item.fact or item.episode or item.message or item.pattern
+    return {
+        "rank": item.rank,
+        "kind": item.kind,
+        "id": owner.pk if owner else None,
+        "owner": owner,
+        "text": str(getattr(owner, "text", "") or getattr(owner, "body", "") or owner or ""),
+        "score": item.score,
+        "confidence": item.confidence,
+        "parts": [
+            {"name": name, "value": value, "weight": weight, "points": points}
+            for name, value, weight, points in item.parts
+        ],
+        "lanes": item.lanes,
+        "cut": item.cut,
+        "tokens": item.tokens,
+    }
+
+
+def _cue(question) -> dict:
+    if not question.cues:
+        return {}
+    cue = question.cues[0]
+    return {"phrase": cue.phrase, "start": cue.start.isoformat(), "end": cue.end.isoformat()}

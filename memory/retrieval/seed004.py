@@ -1,0 +1,75 @@
+"""Seed 004's ranking and gate, to the letter: what it scored, this profile scores."""
+
+import math
+import re
+from datetime import datetime
+
+from memory.retrieval.features import channel
+from memory.retrieval.lanes import Candidate
+
+WITH_MEANING = {
+    "semantic": 0.50,
+    "lexical": 0.28,
+    "confidence": 0.10,
+    "recency": 0.07,
+    "channel": 0.05,
+}
+WITHOUT = {"lexical": 0.75, "confidence": 0.10, "recency": 0.10, "channel": 0.05}
+_TOKEN = re.compile(r"[a-z0-9]{3,}")
+_NOISE = re.compile(r"https?://\S+|<a?:\w{1,64}:\d{1,24}>")
+
+
+def tokens(said: str, most: int) -> list[str]:
+    return list(dict.fromkeys(_TOKEN.findall(said.lower())))[:most]
+
+
+def compact(said: str) -> str:
+    plain = re.sub(r"[^a-z0-9 ]", " ", _NOISE.sub(" ", said.lower()))
+    return re.sub(r"\s+", " ", plain).strip()
+
+
+def lexical(query: str, fact: str, evidence: str = "") -> float:
+    """1 when the question stands in the fact as it is, else the share of its words that do."""
+    whole, asked = compact(f"{fact} {evidence}"), compact(query)
+    if asked and asked in whole:
+        return 1.0
+    wanted = tokens(query, 32)
+    held = set(tokens(f"{fact} {evidence}", 96))
+    return len(held.intersection(wanted)) / len(wanted) if wanted else 0.0
+
+
+def recency(created_at: datetime, now: datetime) -> float:
+    days = max(0.0, (now - created_at).total_seconds() / 86400)
+    return 1 / (1 + days / 45)
+
+
+def features(
+    query: str, unit: Candidate, *, now: datetime, chat_id: int | None
+) -> dict[str, float]:
+    return {
+        "semantic": min(1.0, max(0.0, unit.asked or 0.0)),
+        "lexical": lexical(query, unit.text, unit.quote or ""),
+        "confidence": min(1.0, max(0.0, unit.confidence)),
+        "recency": recency(unit.created_at, now),
+        "channel": channel(unit.chat_id, chat_id),
+    }
+
+
+def weights(*, meaning: bool) -> dict[str, float]:
+    return WITH_MEANING if meaning else WITHOUT
+
+
+def passes(one: dict[str, float], score: float, *, meaning: bool) -> bool:
+    semantic, words = one["semantic"], one["lexical"]
+    if not meaning:
+        return words >= 0.24 or score >= 0.62
+    if semantic >= 0.2 or words >= 0.22:
+        return True
+    return score >= 0.52 and (semantic >= 0.08 or words >= 0.1)
+
+
+def decay(score: float, *, age_days: float, kind: str) -> float:
+    """A later version's fading: half in 90 days, never below a fifth; guidance stays."""
+    if kind in {"guidance", "behavioral", "procedure", "lesson"}:
+        return score
+    return score * max(0.2, math.exp(-math.log(2) * age_days / 90))

@@ -1,0 +1,108 @@
+"""What a question means before anything is looked up: its words, names, time and language."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import connection
+
+from memory import text
+from memory.retrieval import temporal
+from memory.retrieval.keywords import Expand, expansion, is_stop, keywords
+from memory.retrieval.temporal import Cue
+
+LONGEST = 2000
+_FIRST_PERSON = frozenset("i me my mine myself im ive yo mi mis mio mia mios mias conmigo".split())
+
+# One probe of the index a word; a name counts when somebody in sight goes by it.
+NAMES = """
+SELECT DISTINCT word FROM unnest(%s::text[]) AS word
+WHERE EXISTS (
+  SELECT FROM memory_unit u WHERE u.scope = ANY(%s::bigint[]) AND u.live AND u.speaker <> ''
+    AND split_part(u.speaker, ' ', 1) = word)
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    text: str
+    language: str = ""
+    # What a person would call the keywords; the same or a model's other words for searching.
+    keywords: list[str] = field(default_factory=list)
+    expansion: list[str] = field(default_factory=list)
+    # Words to look up: as above without names, which are matched to people instead.
+    terms: list[str] = field(default_factory=list)
+    # People it speaks of, first names folded, in their order.
+    names: list[str] = field(default_factory=list)
+    cues: list[Cue] = field(default_factory=list)
+    # The question without names, for comparing meanings.
+    bare: str = ""
+    # Every word of it, folded, for habits.
+    said: list[str] = field(default_factory=list)
+    asks_when: bool = False
+
+
+def understand(
+    said: str,
+    *,
+    scopes: Sequence[int],
+    now: datetime,
+    zone: str = "UTC",
+    person: str = "",
+    expand: Expand | None = None,
+) -> Question:
+    said = text.clean(said, limit=LONGEST).strip()
+    language = text.detect_language(said)
+    found = keywords(said, language=language)
+    wider = expansion(said, found, expand)
+    names = _names(said, scopes=scopes, person=person)
+    return Question(
+        text=said,
+        language=language,
+        keywords=found,
+        expansion=wider if wider is not found else [],
+        terms=_terms(wider, names),
+        names=names,
+        cues=temporal.cues(said, now=now, zone=zone),
+        bare=without(said, names),
+        said=text.words(text.fold(said)),
+        asks_when=temporal.asks_when(said),
+    )
+
+
+def without(said: str, names: Sequence[str]) -> str:
+    """The question with these names taken out; the question itself when nothing else is left."""
+    words = re.split(r"(\s+)", said)
+    kept = [word for word in words if _bare(word) not in names]
+    rest = re.sub(r"\s+", " ", "".join(kept)).strip()
+    return rest if re.search(r"\w", rest) else said
+
+
+def _names(said: str, *, scopes: Sequence[int], person: str) -> list[str]:
+    words = [word.removesuffix("'s") for word in text.words(text.fold(said))]
+    # "will" is a word, "Will" may be somebody.
+    written = {text.fold(word) for word in re.findall(r"\w+", said) if not word.islower()}
+    asked = [word for word in dict.fromkeys(words) if word in written or not is_stop(word)]
+    known = _known([word for word in asked if len(word) > 1], scopes)
+    if known:
+        return [word for word in asked if word in known]
+    return text.words(text.fold(person))[:1] if _FIRST_PERSON & set(words) else []
+
+
+def _known(words: list[str], scopes: Sequence[int]) -> set[str]:
+    if not words:
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute(NAMES, [words[:40], list(scopes)])
+        return {row[0] for row in cursor.fetchall()}
+
+
+def _terms(words: list[str], names: list[str]) -> list[str]:
+    rest = [word for word in words if text.fold(word) not in names]
+    return rest or words
+
+
+def _bare(word: str) -> str:
+    found = text.words(text.fold(word))
+    return found[0].removesuffix("'s") if len(found) == 1 else ""
