@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from bot import batching, drafts, selfcheck
+from bot import batching, corrections, drafts, selfcheck
 from memory import chats, logs
 from memory.extraction import tags
 from memory.extraction.apply import Applied, apply
@@ -30,6 +30,7 @@ class Thought:
 def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
     """Ask the model. Nothing is written here but the record of the call."""
     question = batching.join([(message.author, tags.disarm(message.text)) for message in group])
+    latest = corrections.latest(chat, now=now)
     before = chats.short_term(chat, now=now, before=group[0])
     said = [
         {"role": "user" if m.role == Message.Role.USER else "assistant", "content": m.text}
@@ -46,6 +47,7 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
             now=now,
             language=group[-1].language or chat.space.language,
             person=group[-1].author,
+            latest=latest.text if latest else "",
         ),
         chat=chat,
         message=group[-1],
@@ -60,7 +62,9 @@ def learn(
 ) -> list[Applied]:
     """Each tag to its memory, each on its own: one that fails takes nothing else with it."""
     mode = f"{thought.completion.provider}:{thought.completion.model}"
-    return apply(thought.split, chat=chat, messages=group, mode=mode, now=now)
+    learned = apply(thought.split, chat=chat, messages=group, mode=mode, now=now)
+    corrections.settle(chat, said=group[-1].text, learned=learned, now=now)
+    return learned
 
 
 def spoken(thought: Thought) -> str:

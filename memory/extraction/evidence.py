@@ -1,6 +1,7 @@
 """Where a model got something from: the words of a person that carry it, or nothing."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from memory import meaning, text
@@ -28,6 +29,11 @@ def find(candidate: str, messages: Sequence[Message]) -> Evidence | None:
     for message in newest_first:
         if grounding.is_grounded(candidate, message.text, names=[message.author]):
             return Evidence(message, quote(candidate, message.text))
+    for message, before in pairwise(newest_first):
+        # "My dog is called Rex" and then "no, Max": neither says it alone.
+        both = f"{before.text}\n{message.text}"
+        if grounding.is_grounded(candidate, both, names=[message.author]):
+            return Evidence(message, message.text[:LONGEST_QUOTE])
     return next(filter(None, (_by_meaning(candidate, message) for message in newest_first)), None)
 
 

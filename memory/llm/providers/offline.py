@@ -7,9 +7,9 @@ plainly what it cannot do.
 from datetime import datetime
 
 from memory import text as words
+from memory.extraction import intents
 from memory.llm.briefing import Briefing, Recalled
 from memory.llm.errors import ProviderError
-from memory.llm.providers import offline_intents as intents
 from memory.llm.providers.offline_learning import Lesson, lessons
 from memory.llm.providers.offline_phrases import say
 from memory.llm.request import Answer, Request

@@ -6,17 +6,30 @@ from dataclasses import dataclass
 
 from memory import text as words
 from memory.extraction import propose
+from memory.extraction.intents import Intent, begins, is_question
 from memory.llm.briefing import Briefing
-from memory.llm.providers.offline_intents import Intent, begins, is_question
 
 MOST = 4
 OLD_LINES = 4
+# A correction of so many words names a value; a longer one says it all.
+FRAGMENT = 3
 # How somebody wants to be talked to, which is a preference and not a fact.
 MANNERS = """answer me, answer in, reply to me, reply in, talk to me, speak to me, write to me,
 call me, keep it short, keep your answers short, be brief, be concise, be formal, be informal,
 contéstame, respóndeme, responde en, háblame, escríbeme, llámame, trátame, tutéame, sé breve,
 sé conciso, sé formal"""
 _MANNERS = begins(MANNERS)
+# Where the value of a fact begins: what comes after the last of these can be replaced.
+_VALUE = re.compile(
+    r".*\b(?:is called|is named|lives in|works (?:at|for|as|in)|is on|is at|is|are|has|likes"
+    r"|prefers|se llama|vive en|trabaja (?:en|como|para)|le gustan?|prefiere|tiene|es|son|está)\s",
+    re.IGNORECASE,
+)
+_COPULA = re.compile(
+    r"^(?:(?:it|he|she|they|that|this)(?:'s| is| are)|its|is|are|was|es|son|se llama|está|era"
+    r"|i meant|the|el|la)\s+",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.!?…;])\s+|\n+")
 
 
@@ -49,6 +62,8 @@ def lessons(briefing: Briefing, intent: Intent, language: str) -> list[Lesson]:
 
 def _facts(told: list[str], briefing: Briefing, intent: Intent, language: str) -> list[Lesson]:
     known = {words.said_key(one.text) for one in briefing.recalled}
+    if intent.name == "correct" and (mended := mend(briefing.latest, intent.rest)):
+        return [_lesson("memory", mended)]
     made = [
         one.text
         for line in told
@@ -59,6 +74,22 @@ def _facts(told: list[str], briefing: Briefing, intent: Intent, language: str) -
         made = [line for line in _told(intent.rest) if len(line) > 3]
     fresh = [text for text in dict.fromkeys(made) if words.said_key(text) not in known]
     return [_lesson("memory", text) for text in fresh[:MOST]]
+
+
+def mend(latest: str, rest: str) -> str:
+    """The fact learned last with another value, when a correction only names that: "no, Marta"."""
+    value = words.one_line(rest).rstrip(".! ")
+    while (shorter := _COPULA.sub("", value)) != value:
+        value = shorter
+    head = _VALUE.match(latest)
+    if (
+        not head
+        or not value
+        or len(value.split()) > FRAGMENT
+        or words.fold(value) in latest.lower()
+    ):
+        return ""
+    return head[0] + value
 
 
 def _told(said: str) -> list[str]:

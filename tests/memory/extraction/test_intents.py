@@ -1,6 +1,6 @@
 import pytest
 
-from memory.llm.providers.offline_intents import read
+from memory.extraction.intents import read
 
 CASES = {
     "greeting": ["Hi!", "hello Keno", "Hola", "Buenos días, Keno", "¡Hola! :)"],
