@@ -5,14 +5,13 @@ from procrastinate.contrib.django import app
 
 from memory import jobs
 from memory.models import Space
+from sleep import cycle
 
 
 @app.periodic(cron="7 * * * *")
 @app.task(name="sleep.look", queueing_lock="sleep.look")
 def look(timestamp: int) -> None:
     """Begin the nights that are due; a night that failed is due again an hour later."""
-    from sleep import cycle
-
     now = timezone.now()
     for space in Space.objects.order_by("pk"):
         if cycle.is_due(space, now=now) or cycle.stopped(space):
@@ -21,8 +20,6 @@ def look(timestamp: int) -> None:
 
 @app.task(name="sleep.night")
 def night(space_id: int, asked_by: str = "") -> None:
-    from sleep import cycle
-
     space = Space.objects.get(pk=space_id)
     try:
         cycle.sleep(space, now=timezone.now(), asked_by=asked_by, **cycle.voice(space))
