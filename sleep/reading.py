@@ -50,12 +50,22 @@ def claims_of(
     found: dict[str, Claim] = {}
     kept_out = 0
     for line in lines_of(episode, messages):
-        if line.flagged or guards.inspect(line.text).flags:
+        # A model must not see what the guards would keep out; heuristics cannot be talked to, and
+        # most lines claim nothing, so there the guards look at the few that do.
+        if line.flagged or (complete and _is_suspicious(line)):
             kept_out += 1
             continue
-        for claim in _claims(episode, line, complete):
+        claims = _claims(episode, line, complete)
+        if claims and not complete and _is_suspicious(line):
+            kept_out += 1
+            continue
+        for claim in claims:
             found.setdefault(claim.key, claim)
     return list(found.values()), kept_out
+
+
+def _is_suspicious(line: Line) -> bool:
+    return bool(guards.inspect(line.text).flags)
 
 
 def _claims(episode: Episode, line: Line, complete) -> list[Claim]:
@@ -119,7 +129,8 @@ def _claim(episode: Episode, line: Line, *, text: str, **fields) -> Claim:
 def solution_of(episode: Episode, messages: Iterable[Message]):
     """The problem and its answer, told anywhere in the episode; from people and Keno alike."""
     text = "\n".join(message.text for message in messages if not message.flags) or episode.body
-    return None if guards.inspect(text).flags else solution(text)
+    found = solution(text)
+    return found if found and not guards.inspect(text).flags else None
 
 
 def _is_heading(line: str) -> bool:

@@ -60,7 +60,12 @@ def weigh(
     goals: Iterable[str] = (),
 ) -> Salience:
     """Score 0..1. What someone curated with a tag always passes, at 1."""
-    found = [(name, weight) for name, (weight, cues) in CUES.items() if _says(text, cues)]
+    flat = f" {' '.join(words(fold(text)))} "
+    found = [
+        (name, weight)
+        for name, (weight, cues) in CUES.items()
+        if any(f" {cue} " in flat for cue in cues)
+    ]
     for tag in sorted({fold(tag) for tag in tags}):
         if tag in {"error", "success"} and tag not in dict(found):
             found.append((tag, CUES[tag][0]))
@@ -71,7 +76,7 @@ def weigh(
     reasons = tuple(name for name, _ in found)
     if curated:
         return Salience(1.0, ("curated", *reasons))
-    return Salience(round(min(1.0, sum(weight for _, weight in found)), 2), reasons)
+    return Salience(round(min(1.0, sum((weight for _, weight in found), 0.0)), 2), reasons)
 
 
 def near_goal(text: str, goals: Iterable[str]) -> bool:
@@ -86,11 +91,6 @@ def near_goal(text: str, goals: Iterable[str]) -> bool:
         if wanted and len(wanted & said) >= min(2, len(wanted)):
             return True
     return False
-
-
-def _says(text: str, cues: tuple[str, ...]) -> bool:
-    flat = f" {' '.join(words(fold(text)))} "
-    return any(f" {cue} " in flat for cue in cues)
 
 
 def _stems(text: str) -> set[str]:

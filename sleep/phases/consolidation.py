@@ -1,7 +1,9 @@
 """Consolidation: what several episodes say together becomes knowledge, or a proposal of it."""
 
+import json
 from datetime import datetime, timedelta
 
+from django.db import connection
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
@@ -33,11 +35,26 @@ def plan(night: Night, now: datetime) -> list:
             goals=goals,
         )
         episode.salience, episode.salience_reasons = weighed.score, list(weighed.reasons)
-    Episode.objects.bulk_update(waiting, ["salience", "salience_reasons"], batch_size=500)
+    _store_salience(waiting)
     waiting.sort(key=lambda episode: (-episode.salience, episode.started_at, episode.pk))
     chosen = [episode.pk for episode in waiting[: night.space.options.episodes_per_night]]
     reads = [{"read": chosen[i : i + BATCH]} for i in range(0, len(chosen), BATCH)]
     return [*reads, {"settle": True, "waiting": len(waiting)}]
+
+
+def _store_salience(weighed: list[Episode]) -> None:
+    # One statement: bulk_update writes a CASE per row and takes seconds for ten thousand.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE memory_episode AS e SET salience = w.score, salience_reasons = w.reasons::jsonb"
+            " FROM unnest(%s::bigint[], %s::float8[], %s::text[]) AS w (id, score, reasons)"
+            " WHERE e.id = w.id",
+            [
+                [episode.pk for episode in weighed],
+                [episode.salience for episode in weighed],
+                [json.dumps(episode.salience_reasons) for episode in weighed],
+            ],
+        )
 
 
 def work(sleeper: Sleeper, item: dict) -> Outcome:

@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
+from memory.extraction import guards
 from memory.models import Episode, LlmCall
 from memory.text import said_key
-from sleep import clock, mishaps, proposals, reading
+from sleep import clock, mishaps, proposals
 from sleep.models import Night, PhaseRun, Proposal
 from sleep.sleeper import Outcome, Phase, Sleeper
 
@@ -42,7 +43,7 @@ def _from_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
     for episode in episodes.order_by("pk").prefetch_related("messages"):
         text = "\n".join(message.text for message in episode.messages.all() if not message.flags)
         text = text or episode.body
-        if not mishaps.is_error(text) or reading.guards.inspect(text).flags:
+        if not mishaps.is_error(text) or guards.is_suspicious(text):
             continue
         outcome.count("errors")
         outcome.count(mishaps.classify(mishaps.error_line(text)))
