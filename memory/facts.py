@@ -57,11 +57,12 @@ def remember(
     fact: kind, category, message, episode, said_by, mode …
     """
     said, evidence = screen(text, line=True), screen(quote)
-    if refusal := _refusal(space, said, now=now):
+    book = rulings.forbidding(space)
+    if refusal := _refusal(space, said, now=now, among=book):
         return refusal
     fact = Fact(space=space, chat=chat, text=said.text, **rows.origin(by, **more))
     rows.describe(fact, by=by, subject=subject, quote=evidence.text, confidence=confidence)
-    if rulings.forbidden(space, said=fact.quote):
+    if rulings.forbidden(space, said=fact.quote, among=book):
         fact.quote = ""  # the sentence also held something that is never to be remembered
     fact.flags = list(dict.fromkeys([*fact.flags, *suspicions, *said.flags, *evidence.flags]))
     fact.created_at = fact.updated_at = fact.last_seen_at = now or timezone.now()
@@ -281,10 +282,10 @@ def _check(values: dict) -> None:
             raise Invalid(_("“%(value)s” is no %(name)s.") % {"value": values[name], "name": name})
 
 
-def _refusal(space: Space, said: Screened, *, now: datetime | None) -> Done | None:
+def _refusal(space: Space, said: Screened, *, now: datetime | None, among=None) -> Done | None:
     if not said.text:
         return Done(None, outcome="empty", reason=_("There is nothing to remember."))
-    ruling = rulings.forbidden(space, said=said.text)
+    ruling = rulings.forbidden(space, said=said.text, among=among)
     if not ruling:
         return None
     rulings.obeyed(ruling, now=now)

@@ -39,15 +39,24 @@ def lift(ruling: Ruling, *, by: str) -> Done:
     return Done(ruling, context.id) if won else Done(ruling, outcome="unchanged")
 
 
+def forbidding(space: Space) -> list[Ruling]:
+    """The rulings forbidden() looks through, for callers that ask about several texts."""
+    return list(_in_force(space, Ruling.Kind.NEVER_REMEMBER))
+
+
 def forbidden(
-    space: Space, *, said: str, near: Callable[[str, str], bool] | None = meaning.same
+    space: Space,
+    *,
+    said: str,
+    near: Callable[[str, str], bool] | None = meaning.same,
+    among: list[Ruling] | None = None,
 ) -> Ruling | None:
     """The ruling that forbids to remember this, if there is one.
 
     `near` is asked when words do not decide: (ruling's text, text) -> do they mean the same?
     """
-    rulings = list(_in_force(space, Ruling.Kind.NEVER_REMEMBER))
-    if not rulings:
+    rulings = forbidding(space) if among is None else among
+    if not rulings or not said:
         return None
     key, mine = text.said_key(said), text.stems(said)
     by_words = (r for r in rulings if r.said_key == key or is_near(text.stems(r.text), mine))

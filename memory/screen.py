@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from django.utils.translation import gettext as _
 
@@ -38,10 +39,17 @@ def screen(said: str, *, line: bool = False, but: Set[str] = frozenset()) -> Scr
     kept = text.clean(said).strip()
     if not kept:
         return Screened("")
-    reasons = [flag.kind for flag in guards.inspect(kept).flags if flag.kind not in but]
-    kept, kinds = guards.redact(kept)
+    reasons, kept, kinds = _judged(kept)
     kept = text.one_line(kept) if line else kept.strip()
-    return Screened(kept, list(dict.fromkeys(kinds)), list(dict.fromkeys(reasons)))
+    return Screened(kept, list(kinds), [kind for kind in reasons if kind not in but])
+
+
+# The same words come by several times on their way: as a message, as a quote, as a fact.
+@lru_cache(maxsize=256)
+def _judged(said: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    reasons = dict.fromkeys(flag.kind for flag in guards.inspect(said).flags)
+    kept, kinds = guards.redact(said)
+    return tuple(reasons), kept, tuple(dict.fromkeys(kinds))
 
 
 def in_words(kinds: Iterable[str]) -> str:

@@ -122,10 +122,11 @@ def _lines(value: object) -> list[str]:
 
 def _screened(space: Space, *, task, context, pending, notes) -> dict:
     """Secrets out, and nothing that is never to be remembered."""
+    book = rulings.forbidding(space)
 
     def keep(value: str, line: bool = True) -> str:
         said = screen(value, line=line).text
-        return "" if rulings.forbidden(space, said=said) else said
+        return "" if rulings.forbidden(space, said=said, among=book) else said
 
     return {
         "task": keep(task),
