@@ -169,7 +169,7 @@ def revise(episode: Episode, *, by: str, now: datetime | None = None, **values: 
     """Correct title, body, tags, participants or times. A person's wording is final."""
     rows.lock(episode)
     reason = _("A person worded this; only a person may change it.")
-    if refusal := rows.worded_by(episode, by=by, reason=reason):
+    if (refusal := rows.worded_by(episode, by=by, reason=reason)) is not None:
         return refusal
     for name, line in (("title", True), ("body", False)):
         if name in values:

@@ -110,7 +110,8 @@ def set_fields(fact: Fact, *, by: str, why: str, now: datetime | None = None, **
     watched = "status" if "status" in values else "pinned"
     if getattr(fact, watched) == values[watched]:
         return Done(fact, outcome="unchanged")
-    return protected(fact, by=by) or change(fact, by=by, why=why, now=now, **values)
+    refusal = protected(fact, by=by)
+    return change(fact, by=by, why=why, now=now, **values) if refusal is None else refusal
 
 
 def change(fact: Fact, *, by: str, why: str, now: datetime | None, **values) -> Done:

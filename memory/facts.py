@@ -58,7 +58,7 @@ def remember(
     """
     said, evidence = screen(text, line=True), screen(quote)
     book = rulings.forbidding(space)
-    if refusal := _refusal(space, said, now=now, among=book):
+    if (refusal := _refusal(space, said, now=now, among=book)) is not None:
         return refusal
     fact = Fact(space=space, chat=chat, text=said.text, **rows.origin(by, **more))
     rows.describe(fact, by=by, subject=subject, quote=evidence.text, confidence=confidence)
@@ -78,11 +78,11 @@ def revise(
 ) -> Done:
     """Word it differently, or correct what is known about it. A person's wording is final."""
     rows.lock(fact)
-    if refusal := rows.protected(fact, by=by):
+    if (refusal := rows.protected(fact, by=by)) is not None:
         return refusal
     if text is not None:
         said = screen(text, line=True)
-        if refusal := _refusal(fact.space, said, now=now):
+        if (refusal := _refusal(fact.space, said, now=now)) is not None:
             return refusal
         values |= _new_wording(fact, said, by=by)
     _check(values)
@@ -110,7 +110,7 @@ def supersede(
     """
     now = now or timezone.now()
     rows.lock(fact)
-    if refusal := rows.protected(fact, by=by):
+    if (refusal := rows.protected(fact, by=by)) is not None:
         return refusal
     with history.change(by=by, why="supersede") as context:
         if new is None:

@@ -61,6 +61,9 @@ class Done:
         """Whether anything was written."""
         return self.change_id is not None
 
+    def __bool__(self) -> bool:
+        return self.changed
+
 
 @dataclass(frozen=True)
 class Change:

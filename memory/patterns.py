@@ -58,7 +58,7 @@ def learn(
     """
     when, then = screen(trigger, line=True, but=ORDERS), screen(response, but=ORDERS)
     _check(when.text, then.text, confidence)
-    if refusal := _refusal(space, when, then, now=now):
+    if (refusal := _refusal(space, when, then, now=now)) is not None:
         return refusal
     now = now or timezone.now()
     pattern = Pattern(
@@ -120,13 +120,13 @@ def reinforce(patterns: list[Pattern], *, now: datetime | None = None) -> None:
 def revise(pattern: Pattern, *, by: str, now: datetime | None = None, **values: object) -> Done:
     """Word it differently. A person's wording is final."""
     rows.lock(pattern)
-    if refusal := _worded(pattern, by=by):
+    if (refusal := _worded(pattern, by=by)) is not None:
         return refusal
     merged = {name: values.get(name, getattr(pattern, name)) for name in ("trigger", "response")}
     when = screen(merged["trigger"], line=True, but=ORDERS)
     then = screen(merged["response"], but=ORDERS)
     _check(when.text, then.text, values.get("confidence", pattern.confidence))
-    if refusal := _refusal(pattern.space, when, then, now=now):
+    if (refusal := _refusal(pattern.space, when, then, now=now)) is not None:
         return refusal
     values |= {"trigger": text.short(when.text, 200), "response": then.text}
     if actors.is_person(by):

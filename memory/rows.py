@@ -40,7 +40,8 @@ def guarded(
 ) -> Done:
     """Lock, ask `may` whether it must not be, change."""
     lock(row)
-    return may(row) or change(row, by=by, why=why, now=now, **values)
+    refusal = may(row)
+    return change(row, by=by, why=why, now=now, **values) if refusal is None else refusal
 
 
 @transaction.atomic
