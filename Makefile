@@ -20,6 +20,6 @@ clean:
 	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet --constraint constraints.txt . && touch $@
 .venv/ready-dev: .venv/ready
 	$(BIN)/pip install --quiet --constraint constraints.txt '.[dev]'
-	@command -v chromium chromium-browser google-chrome || $(BIN)/playwright install chromium || true
+	@for b in chromium chromium-browser google-chrome; do command -v $$b && exit; done; $(BIN)/playwright install chromium || true
 	@touch $@
 .PHONY: run test lint bench messages clean
