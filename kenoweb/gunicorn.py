@@ -1,5 +1,6 @@
 """How gunicorn serves the pages: `gunicorn --config kenoweb/gunicorn.py kenoweb.wsgi`."""
 
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,7 +11,7 @@ bind = envstr("KENO_BIND", "127.0.0.1:8000")
 worker_class = "gthread"
 workers = envint("KENO_WEB_WORKERS", 2, low=1, high=32)
 threads = envint("KENO_WEB_THREADS", 4, low=1, high=64)
-preload_app = True
+preload_app = sys.platform != "darwin"  # there, a fork after loading libraries may crash
 timeout = 60
 graceful_timeout = 10
 loglevel = "warning"
