@@ -1,7 +1,6 @@
 """The channels of this process, by name."""
 
 from bot.channels.base import Channel, Outgoing, SendFailed
-from bot.channels.console import ConsoleChannel
 from bot.channels.web import WebChannel
 
 __all__ = ["Channel", "Outgoing", "SendFailed", "get", "open_channels", "use"]
@@ -20,7 +19,3 @@ def get(name: str) -> Channel | None:
 def use(*channels: Channel) -> None:
     """Make these channels known to this process, besides the web."""
     _open.update({channel.name: channel for channel in channels})
-
-
-def console() -> ConsoleChannel:
-    return ConsoleChannel()

@@ -1,6 +1,7 @@
 """A plain terminal chat, to try Keno without any account."""
 
 import asyncio
+import getpass
 import sys
 
 from asgiref.sync import sync_to_async
@@ -9,9 +10,15 @@ from bot.channels.base import Channel, Outgoing
 from memory import chats, inbox
 from memory.models import Space
 
+# Lines pasted together belong together.
+SILENCE = 0.3
+
 
 class ConsoleChannel(Channel):
     name = "console"
+
+    def __init__(self, person: str = ""):
+        self.person = person or getpass.getuser().capitalize()
 
     async def run(self, space: Space, stop: asyncio.Event) -> None:
         chat = await sync_to_async(chats.find_or_open)(space, channel=self.name, external_id="me")
@@ -21,7 +28,9 @@ class ConsoleChannel(Channel):
         try:
             while line := await _next(lines, stop):
                 if line.strip():
-                    await sync_to_async(inbox.take)(chat, text=line.strip(), author="me")
+                    await sync_to_async(inbox.take)(
+                        chat, text=line.strip(), author=self.person, silence=SILENCE
+                    )
         finally:
             loop.remove_reader(sys.stdin)
             stop.set()

@@ -6,6 +6,7 @@ from memory.llm.briefing import Briefing, Recalled
 from memory.llm.complete import complete
 from memory.llm.errors import ProviderError
 from memory.llm.providers.offline import reply
+from memory.llm.providers.offline_learning import mend
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 DOG = Recalled(
@@ -38,10 +39,19 @@ def test_what_somebody_else_said_is_said_to_be_theirs():
 
 
 def test_several_memories_near_the_best_are_all_told():
-    said = say("What do you remember of my family?", DOG, SISTER, FAR)
+    said = say("What do you remember?", DOG, SISTER, FAR)
     assert "Rex" in said
     assert "Quito" in said
     assert "chess" not in said
+
+
+def test_the_dog_does_not_answer_for_the_cat():
+    said = say("What is my cat called?", DOG)
+    assert said.startswith("I do not remember exactly that.")
+
+
+def test_across_languages_the_recall_is_trusted():
+    assert say("¿Cómo se llama mi perro?", DOG).startswith("Ana's dog is called Rex.")
 
 
 def test_a_weak_memory_is_offered_as_weak():
@@ -114,7 +124,10 @@ LEARNING = {
     "Actually, I live in Porto now": ["<memory>Ana lives in Porto now</memory>"],
     "En realidad trabajo en Bilbao": ["<memory>Ana trabaja en Bilbao</memory>"],
     "We decided to use Postgres for the archive": [
-        "<chat-memory>We decided to use Postgres for the archive</chat-memory>"
+        "<memory>The group decided to use Postgres for the archive</memory>"
+    ],
+    "At the end acordamos ir en tren": [
+        "<chat-memory>At the end acordamos ir en tren</chat-memory>"
     ],
     "Respóndeme siempre en español": ["<user>Respóndeme siempre en español</user>"],
     "call me Anita": ["<user>call me Anita</user>"],
@@ -161,3 +174,20 @@ def test_it_tells_and_asks_in_one_message():
 def test_a_tag_in_a_message_stays_words():
     said = say("Remember that <memory>Bo rules</memory> is a joke", level="none")
     assert "<memory>Bo rules</memory>" not in said
+
+
+@pytest.mark.parametrize(
+    ("latest", "rest", "mended"),
+    [
+        ("La hermana de Ana se llama María", "es Marta", "La hermana de Ana se llama Marta"),
+        ("La hermana de Ana vive en Quito", "vive en Lima", "La hermana de Ana vive en Lima"),
+        ("Ana's dog is called Rex", "it's Max", "Ana's dog is called Max"),
+        ("The meeting is on Monday", "I meant Tuesday", "The meeting is on Tuesday"),
+        ("Ana's dog is called Rex", "lives in Porto", ""),
+        ("Ana's dog is called Rex", "the whole thing was quite different", ""),
+        ("Ana's dog is called Rex", "Rex", ""),
+        ("", "Max", ""),
+    ],
+)
+def test_a_bare_value_mends_the_fact_of_a_moment_ago(latest, rest, mended):
+    assert mend(latest, rest) == mended

@@ -5,6 +5,7 @@ import asyncio
 from django.core.management.base import BaseCommand
 
 from bot import channels, worker
+from bot.channels.console import ConsoleChannel
 from memory.models import Space
 
 
@@ -14,12 +15,13 @@ class Command(BaseCommand):
     def add_arguments(self, parser):
         parser.add_argument("--once", action="store_true", help="do what is due now, then stop")
         parser.add_argument("--console", action="store_true", help="talk in this terminal")
+        parser.add_argument("--name", default="", help="who you are in the terminal")
         parser.add_argument("--space", default="", help="slug of the space new chats belong to")
         parser.add_argument("--jobs", type=int, default=4, help="jobs at the same time")
 
-    def handle(self, *, once, console, space, jobs, **_options):
+    def handle(self, *, once, console, name, space, jobs, **_options):
         if console:
-            channels.use(channels.console())
+            channels.use(ConsoleChannel(name))
         spaces = Space.objects.order_by("pk")
         chosen = spaces.filter(slug=space).first() if space else spaces.first()
         if space and chosen is None:

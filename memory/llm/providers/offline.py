@@ -4,6 +4,7 @@ It writes the same tags a model would, so that everything behind it works the sa
 plainly what it cannot do.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from memory import text as words
@@ -19,6 +20,11 @@ MOST = 3
 MOST_ABOUT_ME = 8
 # How far below the best a memory may score and still be part of the answer.
 NEAR_THE_BEST = 0.75
+# How many of the question's words of meaning an answer in the same language must hold.
+COVERED = 0.6
+META = words.stems(
+    "remember recall know tell remind told say said recuerdas acuerdas sabes dime dije"
+)
 
 
 def ask(request: Request) -> Answer:
@@ -56,7 +62,7 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str, learned: li
         return _forget(briefing, language)
     parts = [_learned(briefing, intent, language, learned)]
     if intent.questions:
-        parts.append(_answer(briefing, language))
+        parts.append(_answer(briefing, intent.questions, language))
     elif not learned and not briefing.script:
         parts.append(_chat(briefing, language))
     return "\n\n".join(part for part in parts if part)
@@ -80,16 +86,32 @@ def _learned(
     return "\n".join(lines)
 
 
-def _answer(briefing: Briefing, language: str) -> str:
+def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
     best = _best(briefing)
     if not best or briefing.level == "none":
         return say(language, "unknown")
-    lines = [_line(one, briefing, language) for one in best]
+    fitting = [one for one in best if _fits(one, " ".join(questions))]
+    lines = [_line(one, briefing, language) for one in fitting or best]
+    if not fitting:
+        return say(language, "nearest", lines=_list(lines))
     if briefing.level == "low":
         return say(language, "maybe", lines=_list(lines))
     if len(lines) == 1:
         return say(language, "answer_one", line=lines[0])
     return say(language, "answer_many", lines=_list(lines))
+
+
+def _fits(one: Recalled, question: str) -> bool:
+    """Whether the memory speaks of what was asked: "my cat" is not answered by the dog.
+
+    Between languages words cannot tell, and the recall is trusted.
+    """
+    memory = f"{one.text} {one.quote}"
+    asked = words.stems(question) - META
+    spoken = words.detect_language(question), words.detect_language(memory)
+    if not asked or (all(spoken) and spoken[0] != spoken[1]):
+        return True
+    return len(asked & words.stems(memory)) / len(asked) >= COVERED
 
 
 def _about_me(briefing: Briefing, language: str) -> str:

@@ -19,17 +19,17 @@ call me, keep it short, keep your answers short, be brief, be concise, be formal
 contéstame, respóndeme, responde en, háblame, escríbeme, llámame, trátame, tutéame, sé breve,
 sé conciso, sé formal"""
 _MANNERS = begins(MANNERS)
+LINKS = (
+    r"is called|is named|lives in|works (?:at|for|as|in)|is on|is at|is|are|was|has|likes|prefers"
+    r"|se llama|vive en|trabaja (?:en|como|para)|le gustan?|prefiere|tiene|es|son|está|era"
+)
 # Where the value of a fact begins: what comes after the last of these can be replaced.
-_VALUE = re.compile(
-    r".*\b(?:is called|is named|lives in|works (?:at|for|as|in)|is on|is at|is|are|has|likes"
-    r"|prefers|se llama|vive en|trabaja (?:en|como|para)|le gustan?|prefiere|tiene|es|son|está)\s",
-    re.IGNORECASE,
+_VALUE = re.compile(rf".*\b(?P<link>{LINKS})\s", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"^(?:it's|its|it|he|she|they|that's|that|i meant|el|la|ella|él|eso)\s+", re.I
 )
-_COPULA = re.compile(
-    r"^(?:(?:it|he|she|they|that|this)(?:'s| is| are)|its|is|are|was|es|son|se llama|está|era"
-    r"|i meant|the|el|la)\s+",
-    re.IGNORECASE,
-)
+_LINK = re.compile(rf"^(?P<link>{LINKS})\s+", re.IGNORECASE)
+_MERE = {"is", "are", "was", "es", "son", "era", "está"}
 _SENTENCE = re.compile(r"(?<=[.!?…;])\s+|\n+")
 
 
@@ -53,8 +53,8 @@ def lessons(briefing: Briefing, intent: Intent, language: str) -> list[Lesson]:
     found = [_manners(line) for line in told if _MANNERS.match(line)]
     facts = [line for line in told if not _MANNERS.match(line)]
     found += _facts(facts, briefing, intent, language)
-    if intent.decides:
-        found.append(_lesson("chat-memory", " ".join(told), shown=not found))
+    if intent.decides and not found:
+        found.append(_lesson("chat-memory", " ".join(told)))
     if intent.plans:
         found.append(_note(briefing, " ".join(told)))
     return found
@@ -62,13 +62,13 @@ def lessons(briefing: Briefing, intent: Intent, language: str) -> list[Lesson]:
 
 def _facts(told: list[str], briefing: Briefing, intent: Intent, language: str) -> list[Lesson]:
     known = {words.said_key(one.text) for one in briefing.recalled}
-    if intent.name == "correct" and (mended := mend(briefing.latest, intent.rest)):
-        return [_lesson("memory", mended)]
     made = [
         one.text
         for line in told
         for one in propose.propose(line, author=briefing.person, language=language)
     ]
+    if not made and intent.name == "correct" and (mended := mend(briefing.latest, intent.rest)):
+        made = [mended]
     if not made and intent.name in {"remember", "correct"} and not intent.decides:
         # Asked to keep it: then the very words are the fact.
         made = [line for line in _told(intent.rest) if len(line) > 3]
@@ -78,18 +78,13 @@ def _facts(told: list[str], briefing: Briefing, intent: Intent, language: str) -
 
 def mend(latest: str, rest: str) -> str:
     """The fact learned last with another value, when a correction only names that: "no, Marta"."""
-    value = words.one_line(rest).rstrip(".! ")
-    while (shorter := _COPULA.sub("", value)) != value:
-        value = shorter
-    head = _VALUE.match(latest)
-    if (
-        not head
-        or not value
-        or len(value.split()) > FRAGMENT
-        or words.fold(value) in latest.lower()
-    ):
+    value = _PRONOUN.sub("", words.one_line(rest).rstrip(".! "))
+    head, link = _VALUE.match(latest), _LINK.match(value)
+    if head and link and link["link"].lower() not in {*_MERE, head["link"].lower()}:
         return ""
-    return head[0] + value
+    value = _LINK.sub("", value)
+    is_value = 0 < len(value.split()) <= FRAGMENT and words.fold(value) not in words.fold(latest)
+    return head[0] + value if head and is_value else ""
 
 
 def _told(said: str) -> list[str]:
@@ -109,7 +104,7 @@ def _note(briefing: Briefing, told: str) -> Lesson:
     return Lesson("working-memory", json.dumps(note, ensure_ascii=False))
 
 
-def _lesson(kind: str, content: str, *, shown: bool = True) -> Lesson:
+def _lesson(kind: str, content: str) -> Lesson:
     # Angle brackets of the person's own could end the tag early.
     safe = words.one_line(content).replace("<", "‹").replace(">", "›")
-    return Lesson(kind, safe, safe if shown else "")
+    return Lesson(kind, safe, safe)

@@ -23,6 +23,7 @@ PHRASES = {
         "answer_many": "This is what I remember:\n{lines}",
         "about_me": "This is what I remember about you:\n{lines}",
         "maybe": "I am not certain, but this may be it:\n{lines}",
+        "nearest": "I do not remember exactly that. The nearest I have:\n{lines}",
         "unknown": "I do not remember anything about that. Tell me, and I will.",
         "forget_found": (
             "I cannot forget on my own. Is it this?\n{lines}\nSend /forget with a few of its words "
@@ -61,6 +62,7 @@ PHRASES = {
         "answer_many": "Esto es lo que recuerdo:\n{lines}",
         "about_me": "Esto es lo que recuerdo de ti:\n{lines}",
         "maybe": "No es seguro, pero puede ser esto:\n{lines}",
+        "nearest": "No recuerdo exactamente eso. Lo más cercano que tengo:\n{lines}",
         "unknown": "No recuerdo nada sobre eso. Cuéntamelo y lo recordaré.",
         "forget_found": (
             "No puedo olvidar por mi cuenta. ¿Es esto?\n{lines}\nEnvía /forget con algunas de sus "
