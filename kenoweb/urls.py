@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from kenoweb.views import (
     account,
+    facts,
     health,
     history,
     home,
@@ -76,12 +77,38 @@ token_urls = (
     ],
     "tokens",
 )
+fact_urls = (
+    [
+        path("", facts.index, name="index"),
+        path("new/", facts.new, name="new"),
+        path("remember/", facts.remember, name="remember"),
+        path("bulk/", facts.bulk, name="bulk"),
+        path("markdown/", facts.markdown_list, name="markdown_list"),
+        path("<int:pk>/", facts.detail, name="detail"),
+        path("<int:pk>/markdown/", facts.markdown, name="markdown"),
+        path("<int:pk>/revise/", facts.revise, name="revise"),
+        path("<int:pk>/forget/", facts.forget, name="forget"),
+        path("<int:pk>/restore/", facts.restore, name="restore"),
+        path("<int:pk>/pin/", facts.pin, name="pin"),
+        path("<int:pk>/unpin/", facts.unpin, name="unpin"),
+        path("<int:pk>/discard/", facts.discard, name="discard"),
+        path("<int:pk>/deprecate/", facts.deprecate, name="deprecate"),
+        path("<int:pk>/promote/", facts.promote, name="promote"),
+        path("<int:pk>/quarantine/", facts.quarantine, name="quarantine"),
+        path("<int:pk>/release/", facts.release, name="release"),
+        path("<int:pk>/never/", facts.never, name="never"),
+        path("<int:pk>/keep/", facts.keep, name="keep"),
+        path("<int:pk>/purge/", facts.purge, name="purge"),
+    ],
+    "facts",
+)
 
 # The pages of one space, a list per noun: /s/<space>/<noun>/…
 in_space_urls = [
     path("", include(overview_urls)),
     path("", include(history_urls)),
     path("search/", include(search_urls)),
+    path("facts/", include(fact_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),
 ]

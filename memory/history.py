@@ -122,10 +122,12 @@ def _forget_context() -> None:
             cursor.execute("SELECT set_config('pghistory.context_id', '', true)")
 
 
-def history(thing: models.Model) -> list[Change]:
-    """All changes of one row, newest first."""
-    events = _events(type(thing)).filter(pgh_obj_id=thing.pk)
-    return list(reversed(_as_changes(events.select_related("pgh_context").order_by("pgh_id"))))
+def history(thing: models.Model, *, most: int | None = None) -> list[Change]:
+    """The changes of one row, newest first; all of them, or so many."""
+    events = _events(type(thing)).filter(pgh_obj_id=thing.pk).select_related("pgh_context")
+    # One more than asked for: each is compared with the one before it.
+    latest = events.order_by("-pgh_id")[: most + 1 if most else None]
+    return _as_changes(reversed(list(latest)))[::-1][:most]
 
 
 def changes_in(*context_ids: UUID | str) -> list[Change]:
@@ -257,7 +259,7 @@ def _changed(before: dict, after: dict) -> dict[str, tuple[object, object]]:
     return {name: (before[name], after[name]) for name in after if before[name] != after[name]}
 
 
-def _as_changes(events: models.QuerySet) -> list[Change]:
+def _as_changes(events: Iterable[models.Model]) -> list[Change]:
     """Pair each event with the one before it of the same row; expects them in that order."""
     found: list[Change] = []
     for event in events:

@@ -31,5 +31,5 @@ def undo(request, space, change):
         warn(request, str(conflict))
     if request.htmx:
         # The toast that asked goes; lists that show the row listen and fetch themselves.
-        return HttpResponse(headers={"HX-Trigger": "memory-changed"})
+        return HttpResponse(headers={"HX-Trigger": "memory-changed, rows-changed"})
     return redirect(next_url(request) or reverse("overview:index", args=[space.slug]))

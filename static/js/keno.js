@@ -30,7 +30,7 @@ function pressed(event) {
     return;
   }
   if (modal()) return;
-  if (event.key === "Escape") return shutMenus();
+  if (event.key === "Escape" && (shutMenus() || clearPicked())) return;
   if (Date.now() < going) {
     going = 0;
     const link = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
@@ -61,7 +61,15 @@ document.addEventListener("keydown", (event) => {
 });
 
 function shutMenus(except) {
-  for (const menu of $$("details.drop[open]")) if (!menu.contains(except)) menu.open = false;
+  const open = $$("details.drop[open]").filter((menu) => !menu.contains(except));
+  for (const menu of open) menu.open = false;
+  return open.length;
+}
+
+function clearPicked() {
+  const picked = $$("[data-one]:checked");
+  picked[0]?.form?.reset();
+  return picked.length;
 }
 
 document.addEventListener("click", (event) => {
@@ -94,6 +102,14 @@ document.addEventListener("change", (event) => {
   if (all) all.indeterminate = picked > 0 && picked < $$("[data-one]", list).length;
 });
 
+// The row whose thing stands in the panel is marked, also when the panel alone was fetched.
+document.addEventListener("htmx:afterSettle", () => {
+  const panel = document.getElementById("panel");
+  if (!panel) return;
+  for (const row of $$(".list [aria-current=true]")) row.removeAttribute("aria-current");
+  if (panel.dataset.for) document.getElementById(panel.dataset.for)?.setAttribute("aria-current", "true");
+});
+
 // A swap that removes the focused row must not throw the reader to the top.
 let place = -1;
 document.addEventListener("htmx:beforeSwap", () => { place = rows().indexOf(current()); });
@@ -113,6 +129,17 @@ document.addEventListener("click", async (event) => {
   if (!field) return;
   field.select();
   try { await navigator.clipboard.writeText(field.value); button.textContent = button.dataset.copy; } catch { /* selected */ }
+});
+
+// Copy what a link leads to; where the browser forbids it, the link is followed.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("[data-copy-from]");
+  if (!link || event.defaultPrevented) return;
+  event.preventDefault();
+  try {
+    await navigator.clipboard.writeText(await (await fetch(link.href)).text());
+    toast("toast-copied");
+  } catch { location.assign(link.href); }
 });
 
 // On a first visit the clock of the browser is a better guess than that of the server.

@@ -1,0 +1,138 @@
+"""The list of facts as a page shows it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb import facts_search, lists
+from kenoweb.access import things
+from kenoweb.filters import FactFilter
+from kenoweb.lists import Chip, Select, View
+from kenoweb.paging import CAP, counted, part
+from memory.models import Chat, Fact, Space
+
+# What a chip calls each part of the filter, in this order.
+LABELS = {
+    "q": gettext_lazy("with"),
+    "subject": gettext_lazy("about"),
+    "kind": gettext_lazy("kind is"),
+    "category": gettext_lazy("category is"),
+    "chat": gettext_lazy("in"),
+    "status": gettext_lazy("state is"),
+    "source": gettext_lazy("from"),
+    "sure": gettext_lazy("is"),
+    "since": gettext_lazy("learned"),
+    "unused": gettext_lazy("is"),
+}
+FIELDS = {
+    "status": gettext_lazy("State"),
+    "kind": gettext_lazy("Kind"),
+    "category": gettext_lazy("Category"),
+    "chat": gettext_lazy("Where"),
+    "source": gettext_lazy("Source"),
+    "sure": gettext_lazy("Sure"),
+    "since": gettext_lazy("Age"),
+    "unused": gettext_lazy("Use"),
+    "sort": gettext_lazy("Order"),
+}
+VIEWS = [
+    (gettext_lazy("All"), {}),
+    (gettext_lazy("New since yesterday"), {"since": "24h"}),
+    (gettext_lazy("Unsure"), {"sure": "low"}),
+    (gettext_lazy("Never used"), {"unused": "never"}),
+    (gettext_lazy("Forgotten"), {"status": "archived"}),
+    (gettext_lazy("Quarantine"), {"status": "quarantined"}),
+]
+
+
+@dataclass(frozen=True)
+class FactList:
+    filter: FactFilter
+    rows: list[Fact]
+    url: str
+    query: str
+    more: str
+    found: int
+    views: list[View]
+    chips: list[Chip]
+    selects: list[Select]
+    chats: list[tuple[str, str]]
+    nothing_yet: bool
+
+    @property
+    def count(self) -> str:
+        return lists.about(self.found)
+
+    @property
+    def is_past(self) -> bool:
+        return self.filter.when is not None
+
+    @property
+    def day(self) -> str:
+        return lists.said_day(self.filter.day)
+
+    @property
+    def here(self) -> str:
+        return f"{self.url}?{self.query}" if self.query else self.url
+
+    @property
+    def today(self) -> str:
+        return lists.there(self.url, self.filter, as_of="")
+
+
+def fact_list(space: Space, wanted: FactFilter, *, now: datetime) -> FactList:
+    url = reverse("facts:index", args=[space.slug])
+    chats = lists.chats_of(space)
+    found = facts_search.find(space, wanted, now=now)
+    page = part(found.select_related("chat"), order=facts_search.order(wanted), after=wanted.after)
+    rows = facts_search.as_they_were(page.rows) if wanted.when else page.rows
+    filters = [FactFilter(**values) for _label, values in VIEWS]
+    numbers = counted(
+        found,
+        things(space, Fact),
+        *(facts_search.find(space, one, now=now) for one in filters),
+    )
+    return FactList(
+        filter=wanted,
+        rows=rows,
+        url=url,
+        query=wanted.query(),
+        more=lists.there(url, wanted, after=page.after) if page.after else "",
+        found=numbers[0],
+        views=[
+            View(
+                label, lists.there(url, one), lists.about(n), current=one.query() == wanted.query()
+            )
+            for (label, _values), one, n in zip(VIEWS, filters, numbers[2:], strict=True)
+        ],
+        chips=lists.chips(wanted, url=url, labels=LABELS, chats=chats),
+        selects=lists.selects(wanted, FIELDS, chats=chats),
+        chats=lists.chat_choices(chats),
+        nothing_yet=not numbers[1],
+    )
+
+
+def as_markdown(rows: list[Fact]) -> str:
+    """A list for people and models: one line a fact, with its subject."""
+    return "".join(
+        f"- {f'{_subject(fact)}: ' if fact.subject else ''}{fact.text}\n" for fact in rows
+    )
+
+
+def _subject(fact: Fact) -> str:
+    return _("Lore") if fact.subject == Fact.LORE else fact.subject
+
+
+def matching(space: Space, wanted: FactFilter, *, now: datetime, most: int = CAP) -> list[Fact]:
+    """The first facts of the list in its order."""
+    rows = facts_search.find(space, wanted, now=now).order_by(*facts_search.order(wanted).names)
+    found = list(rows[:most])
+    return facts_search.as_they_were(found) if wanted.when else found
+
+
+def chat_of(space: Space, key: str) -> Chat | None:
+    """The chat of a choice; None is the whole space, and what does not exist is not found."""
+    return things(space, Chat).get(pk=int(key)) if key.isdigit() else None

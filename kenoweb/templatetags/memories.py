@@ -1,0 +1,56 @@
+"""Words for what a memory is made of."""
+
+from django import template
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memory.extraction.guards import REASONS
+from memory.models import Fact
+
+register = template.Library()
+
+WROTE = {
+    "tag": gettext_lazy("said"),
+    "command": gettext_lazy("said"),
+    "extraction": gettext_lazy("extracted"),
+    "night": gettext_lazy("night"),
+    "person": gettext_lazy("by hand"),
+    "import": gettext_lazy("import"),
+    "bot": gettext_lazy("Keno"),
+}
+AGAINST = {
+    "value": gettext_lazy("another value"),
+    "negation": gettext_lazy("says the opposite"),
+    "number": gettext_lazy("another number"),
+}
+
+
+@register.filter
+def about(subject: str) -> str:
+    """Whom or what a fact is about."""
+    return _("Lore") if subject == Fact.LORE else subject
+
+
+@register.filter
+def origin(fact: Fact) -> str:
+    """Where it came from, in one word: what wrote it says more than where it was written."""
+    kind = fact.written_by.partition(":")[0]
+    return str(WROTE.get(kind) or fact.get_source_display())
+
+
+@register.filter
+def share(value: float | None) -> str:
+    """A number from 0 to 1 as the pages write it: .87"""
+    return "–" if value is None else f"{value:.2f}".removeprefix("0")
+
+
+@register.filter
+def against(why: str) -> str:
+    """Why two claims cannot both be true."""
+    return str(AGAINST.get(why, why))
+
+
+@register.filter
+def flag_word(flag: str) -> str:
+    """What a guard or a writer noted, as a sentence where there is one."""
+    return _(REASONS[flag]) if flag in REASONS else flag
