@@ -22,10 +22,10 @@ LABELS = {
     "category": gettext_lazy("category is"),
     "chat": gettext_lazy("in"),
     "status": gettext_lazy("state is"),
-    "source": gettext_lazy("from"),
-    "sure": gettext_lazy("is"),
+    "source": gettext_lazy("source is"),
+    "sure": "",
     "since": gettext_lazy("learned"),
-    "unused": gettext_lazy("is"),
+    "unused": "",
 }
 FIELDS = {
     "status": gettext_lazy("State"),

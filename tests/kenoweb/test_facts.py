@@ -132,7 +132,9 @@ def test_parts_follow_each_other_in_every_order(client, space, sort):
 
 
 def test_the_panel_shows_the_words_in_their_message(client, space):
-    message = make_message(make_chat(space, title="Casa chat"), text="ojo: el puerto es 5678, no 80")
+    message = make_message(
+        make_chat(space, title="Casa chat"), text="ojo: el puerto es 5678, no 80"
+    )
     fact = make_fact(space, text="Port 5678", quote="el puerto es 5678", message=message)
     shown = page(client, "detail", fact.pk)
     assert "ojo: <mark>el puerto es 5678</mark>, no 80" in shown

@@ -31,7 +31,7 @@ def test_htmx_loses_the_toast_and_hears_that_memory_changed():
     member = make_member()
     done = facts.remember(member.space, text="Ana lives in Lima", by="tag")
     got = taken_back(member, done.change_id, **{"hx-request": "true"})
-    assert got["HX-Trigger"] == "memory-changed"
+    assert got["HX-Trigger"] == "memory-changed, rows-changed"
     assert got.content.decode().startswith("<template>")
     assert "Taken back." in got.content.decode()
 
