@@ -10,26 +10,12 @@ from datetime import datetime
 from uuid import UUID
 
 import pghistory
-from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 from pghistory.runtime import _tracker
 from psycopg.pq import TransactionStatus
 
-# Bookkeeping that later, unrelated changes also touch: never a reason to refuse an undo.
-BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
-TRACKED = (
-    "Space",
-    "Fact",
-    "Episode",
-    "Pattern",
-    "WorkingNote",
-    "Chat",
-    "Ruling",
-    "Identity",
-    "Rule",
-    "Preference",
-)
+from memory.events import BOOKKEEPING, Change, as_changes, changed, events_of, tracked_models
 
 
 class Conflict(Exception):
@@ -65,34 +51,6 @@ class Done:
         return self.changed
 
 
-@dataclass(frozen=True)
-class Change:
-    """One row before and after one change. `before` is None when the change created it."""
-
-    model: type[models.Model]
-    object_id: int
-    event_id: int
-    at: datetime
-    context_id: UUID | None
-    by: str
-    why: str
-    metadata: dict
-    before: dict | None
-    after: dict
-
-    @property
-    def is_create(self) -> bool:
-        return self.before is None
-
-    @property
-    def fields(self) -> dict[str, tuple[object, object]]:
-        """What changed, as {field: (before, after)}, without bookkeeping."""
-        if self.before is None:
-            return {}
-        changed = _changed(self.before, self.after)
-        return {name: pair for name, pair in changed.items() if name not in BOOKKEEPING}
-
-
 @contextmanager
 def change(*, by: str, why: str, **metadata: object) -> Iterator[pghistory.context]:
     """Group what happens inside as one change. Its `id` is what undo_context() takes.
@@ -124,10 +82,10 @@ def _forget_context() -> None:
 
 def history(thing: models.Model, *, most: int | None = None) -> list[Change]:
     """The changes of one row, newest first; all of them, or so many."""
-    events = _events(type(thing)).filter(pgh_obj_id=thing.pk).select_related("pgh_context")
+    events = events_of(type(thing)).filter(pgh_obj_id=thing.pk).select_related("pgh_context")
     # One more than asked for: each is compared with the one before it.
     latest = events.order_by("-pgh_id")[: most + 1 if most else None]
-    return _as_changes(reversed(list(latest)))[::-1][:most]
+    return as_changes(reversed(list(latest)))[::-1][:most]
 
 
 def changes_in(*context_ids: UUID | str) -> list[Change]:
@@ -135,11 +93,11 @@ def changes_in(*context_ids: UUID | str) -> list[Change]:
     wanted = {str(one) for one in context_ids}
     found = []
     for model in tracked_models():
-        touched = _events(model).filter(pgh_context_id__in=wanted).values("pgh_obj_id")
-        rows = _events(model).filter(pgh_obj_id__in=touched).select_related("pgh_context")
+        touched = events_of(model).filter(pgh_context_id__in=wanted).values("pgh_obj_id")
+        rows = events_of(model).filter(pgh_obj_id__in=touched).select_related("pgh_context")
         found += [
             step
-            for step in _as_changes(rows.order_by("pgh_obj_id", "pgh_id"))
+            for step in as_changes(rows.order_by("pgh_obj_id", "pgh_id"))
             if str(step.context_id) in wanted
         ]
     return sorted(found, key=lambda step: (step.at, step.event_id))
@@ -150,7 +108,7 @@ def as_of(queryset: models.QuerySet, when: datetime) -> models.QuerySet:
 
     The queryset says which rows (a space, a chat); filter what comes back by how they were then.
     """
-    events = _events(queryset.model)
+    events = events_of(queryset.model)
     latest = (
         events.filter(pgh_obj_id__in=queryset.values("pk"), pgh_created_at__lte=when)
         .order_by("pgh_obj_id", "-pgh_id")
@@ -197,13 +155,13 @@ def redo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
 def _restore(model: type[models.Model], pk: int, after: dict) -> models.Model:
     row = model._default_manager.select_for_update().get(pk=pk)
     now = {name: getattr(row, name) for name in after}
-    differs = _changed(now, after)
+    differs = changed(now, after)
     return _write(row, {name: value for name, (_, value) in differs.items()}) if differs else row
 
 
 def erase(thing: models.Model) -> None:
     """Delete the row's whole history. For purge and erase only."""
-    _events(type(thing)).filter(pgh_obj_id=thing.pk).delete()
+    events_of(type(thing)).filter(pgh_obj_id=thing.pk).delete()
 
 
 def _revert(model: type[models.Model], pk: int, *, before: dict | None, after: dict):
@@ -229,7 +187,7 @@ def _revert(model: type[models.Model], pk: int, *, before: dict | None, after: d
 def _goal(model: type[models.Model], *, before: dict | None, after: dict) -> dict:
     """The values that take the row back; a created row goes to its model's soft end state."""
     if before is not None:
-        return {name: was for name, (was, _) in _changed(before, after).items()}
+        return {name: was for name, (was, _) in changed(before, after).items()}
     goal = dict(model.UNDO_CREATE)
     for stamp in ("trashed_at", "discarded_at"):
         if stamp in after and "status" in goal:
@@ -253,49 +211,3 @@ def _write(row: models.Model, goal: dict) -> models.Model:
 
 def _field_names(row: models.Model, goal: dict) -> list[str]:
     return [row._meta.get_field(name.removesuffix("_id")).name for name in goal]
-
-
-def _changed(before: dict, after: dict) -> dict[str, tuple[object, object]]:
-    return {name: (before[name], after[name]) for name in after if before[name] != after[name]}
-
-
-def _as_changes(events: Iterable[models.Model]) -> list[Change]:
-    """Pair each event with the one before it of the same row; expects them in that order."""
-    found: list[Change] = []
-    for event in events:
-        after = _snapshot(event)
-        last = found[-1] if found and found[-1].object_id == event.pgh_obj_id else None
-        found.append(_change(event, before=last.after if last else None, after=after))
-    return found
-
-
-def _change(event: models.Model, *, before: dict | None, after: dict) -> Change:
-    metadata = event.pgh_context.metadata if event.pgh_context else {}
-    return Change(
-        model=event.pgh_tracked_model,
-        object_id=event.pgh_obj_id,
-        event_id=event.pgh_id,
-        at=event.pgh_created_at,
-        context_id=event.pgh_context_id,
-        by=metadata.get("by", ""),
-        why=metadata.get("why", ""),
-        metadata=metadata,
-        before=before,
-        after=after,
-    )
-
-
-def _snapshot(event: models.Model) -> dict:
-    return {
-        field.attname: getattr(event, field.attname)
-        for field in event._meta.fields
-        if not field.name.startswith("pgh_") and field.name != "id"
-    }
-
-
-def _events(model: type[models.Model]) -> models.QuerySet:
-    return apps.get_model("memory", f"{model.__name__}Event")._default_manager.all()
-
-
-def tracked_models() -> list[type[models.Model]]:
-    return [apps.get_model("memory", name) for name in TRACKED]
