@@ -49,8 +49,8 @@ def mmr(
 class Said:
     """What was chosen so far; asked whether another line only says it again."""
 
-    def __init__(self):
-        self.lines: list[frozenset[str]] = []
+    def __init__(self, lines: Sequence[str] = ()):
+        self.lines = [signs(line) for line in lines]
 
     def again(self, line: str) -> bool:
         words = signs(line)

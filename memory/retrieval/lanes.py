@@ -40,6 +40,8 @@ class Candidate:
     lanes: list[str]
     text: str
     quote: str
+    subject: str
+    said_by: str
     fact_kind: str
     confidence: float
     trust: float

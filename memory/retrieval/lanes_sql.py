@@ -135,6 +135,8 @@ COLUMNS = {
     "lanes": "u.lanes",
     "text": "coalesce(f.text, m.text, btrim(e.title || E'\\n' || e.body))",
     "quote": "f.quote",
+    "subject": "coalesce(f.subject, '')",
+    "said_by": "coalesce(nullif(f.said_by, ''), m.author, '')",
     "fact_kind": "f.kind",
     "confidence": "coalesce(f.confidence, 0.5)",
     "trust": "coalesce(f.trust, e.trust, 0.5)",

@@ -17,7 +17,7 @@ from memory.llm.embed import EmbeddingFailed
 from memory.models import Chat, Message, Recall, Space
 from memory.retrieval import diversity, gate, lanes, profiles, receipts, scoring
 from memory.retrieval.keywords import Expand
-from memory.retrieval.lanes import KINDS, Found, Habit, Scope
+from memory.retrieval.lanes import KINDS, Candidate, Found, Habit, Scope
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Scored
 from memory.retrieval.understand import Question, understand
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 LIMIT = 20
 # As seed 002: a few episodes say enough, facts are short.
 CAPS = {"episode": 3}
+KINDS_BY_WORTH = ("fact", "message", "episode")
 BACKFILL = 8
 # Date, speaker and list mark of a memory in the prompt, in tokens.
 OVERHEAD = 8
@@ -71,6 +72,8 @@ class Asked:
     strict: bool = False
     budget: int | None = None
     seen: Sequence[int] = ()
+    seen_texts: Sequence[str] = ()
+    cost: Callable[[Candidate], int] = lambda unit: text.token_estimate(unit.text) + OVERHEAD
     expand: Expand | None = None
     judge: Judge | None = None
 
@@ -92,8 +95,9 @@ def recall(
     """Never raises: what goes wrong is logged, stands on the receipt, and leaves less to recall.
 
     A chat sees its own memory and that of the whole space; `everywhere` (every chat) is for people
-    who look through their space. `more` may name limit, caps, kinds, budget, seen (ids of messages
-    that are in the prompt already), expand and judge (models; both optional).
+    who look through their space. `more` may name limit, caps, kinds, budget, cost (tokens of one
+    memory), seen and seen_texts (messages that are in the prompt already, by id and by words),
+    expand and judge (models; both optional).
     """
     now = now or timezone.now()
     result, clock = Recalled(Question(text)), _Clock()
@@ -203,27 +207,44 @@ def _backfill(found: Found) -> int:
 
 def _choose(asked: Asked, kept: list[Scored], result: Recalled) -> None:
     """Take the best that fit into the limits and the budget, and say how sure we are."""
-    room = asked.budget if asked.budget is not None else float("inf")
-    counts, said = Counter(), diversity.Said()
+    chosen = _fit(asked, _select(asked, kept))
+    result.items = chosen
+    result.tokens = sum(one.tokens for one in chosen)
+    result.budget = asked.budget or 0
+    best = max((one.confidence for one in chosen), default=0.0)
+    result.confidence = gate.judged(best, [one.unit.text for one in chosen[:5]], asked.judge)
+    result.level = gate.level(result.confidence, found=bool(chosen))
+
+
+def _select(asked: Asked, kept: list[Scored]) -> list[Scored]:
+    """At most so many, so many of a kind, and none that only says what is there already."""
+    counts, chosen = Counter(), []
+    here, said = diversity.Said(asked.seen_texts), diversity.Said()
     for one in kept:
-        one.tokens = text.token_estimate(one.unit.text) + OVERHEAD
-        full = counts[one.unit.kind] >= asked.caps.get(one.unit.kind, asked.limit)
-        if full or len(result.items) >= asked.limit:
+        kind = one.unit.kind
+        if counts[kind] >= asked.caps.get(kind, asked.limit) or len(chosen) >= asked.limit:
             one.cut = "limit"
+        elif here.again(one.unit.text):
+            one.cut = "seen"
         elif said.again(one.unit.text):
             one.cut = "same"
-        elif one.tokens > room:
+        else:
+            counts[kind] += 1
+            said.add(one.unit.text)
+            chosen.append(one)
+    return chosen
+
+
+def _fit(asked: Asked, chosen: list[Scored]) -> list[Scored]:
+    """Where the budget is short, facts stay before turns, and turns before episodes."""
+    room = asked.budget if asked.budget is not None else float("inf")
+    for one in sorted(chosen, key=lambda one: KINDS_BY_WORTH.index(one.unit.kind)):
+        one.tokens = asked.cost(one.unit)
+        if one.tokens > room:
             one.cut = "budget"
         else:
-            counts[one.unit.kind] += 1
             room -= one.tokens
-            said.add(one.unit.text)
-            result.items.append(one)
-    result.tokens = sum(one.tokens for one in result.items)
-    result.budget = asked.budget or 0
-    best = max((one.confidence for one in result.items), default=0.0)
-    result.confidence = gate.judged(best, [one.unit.text for one in result.items[:5]], asked.judge)
-    result.level = gate.level(result.confidence, found=bool(result.items))
+    return [one for one in chosen if not one.cut]
 
 
 def _diverse(profile: Profile, kept: list[Scored]) -> list[Scored]:

@@ -1,0 +1,293 @@
+"""What a model is given for one reply: who it is, what was said, and what was remembered."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from django.db.models import F, Q
+from django.utils import timezone
+
+from memory import chats, identity, patterns, prompt_parts, working
+from memory.llm.briefing import Briefing
+from memory.llm.briefing import Recalled as Briefed
+from memory.llm.request import Turn
+from memory.llm.tokens import counter
+from memory.models import Chat, Episode, Fact, Message
+from memory.patterns import Match
+from memory.retrieval import gate, receipts, surroundings
+from memory.retrieval.keywords import Expand
+from memory.retrieval.ranking import Scored
+from memory.retrieval.recall import Judge, Recalled, recall
+from memory.text import token_estimate
+
+log = logging.getLogger(__name__)
+
+# Short-term history comes before recalled memory, but may not starve it.
+HISTORY_SHARE = 0.5
+ALWAYS_SEEN = 2
+# Turns that are printed with what was said before and after them.
+WITH_SURROUNDINGS = 4
+MOST_PATTERNS = 5
+# Headings and marks around what was recalled, in tokens.
+HEADINGS = 60
+
+
+@dataclass
+class Context:
+    """Everything for one request. `system` is stable first; memory stands before the question."""
+
+    system: list[str]
+    messages: list[Turn]
+    # Tokens a section, in the order of their importance.
+    sections: dict[str, int] = field(default_factory=dict)
+    tokens: int = 0
+    recall: Recalled | None = None
+    habits: list[Match] = field(default_factory=list)
+    memory: str = ""
+    briefing: Briefing | None = None
+    error: str = ""
+
+    @property
+    def had_memory(self) -> bool:
+        return bool(self.recall and self.recall.items)
+
+
+def build(
+    chat: Chat,
+    said: str,
+    *,
+    now: datetime | None = None,
+    person: str = "",
+    group: Sequence[Message] = (),
+    language: str = "",
+    expand: Expand | None = None,
+    judge: Judge | None = None,
+) -> Context:
+    """Never fails for want of memory: then the reply gets its identity and a note.
+
+    `group` are the messages that are to be answered; they are not history and not recalled.
+    """
+    now = now or timezone.now()
+    language = language or chat.language or chat.space.language
+    if identity.bootstrapping(chat.space):
+        return _bootstrap(chat, said, now=now, person=person, group=group, language=language)
+    context = Context([identity.prompt(chat.space), prompt_parts.MEMORY_RULES], [])
+    draft = _Draft(chat, said, now, person, group)
+    try:
+        draft.gather(expand=expand, judge=judge)
+        context.memory = draft.printed()
+    except Exception as error:
+        log.exception("memory could not be gathered for chat %s", chat.pk)
+        context.error = f"{type(error).__name__}: {error}"[:500]
+        context.memory = f"_{prompt_parts.FAILED}_"
+    return _finish(context, draft, language=language)
+
+
+def keep(context: Context, *, reply: Message, now: datetime | None = None) -> None:
+    """Tie the receipt to the reply and count what reached it. Call it with the reply's save."""
+    now = now or timezone.now()
+    if context.recall and context.recall.receipt:
+        receipts.attach(context.recall.receipt, reply=reply, sections=context.sections)
+    used = [one.unit.owner_id for one in _items(context) if one.unit.kind == "fact"]
+    Fact.objects.filter(pk__in=used).update(use_count=F("use_count") + 1, last_used_at=now)
+    patterns.reinforce([match.pattern for match in context.habits], now=now)
+
+
+class _Draft:
+    """A context while it is put together: what there is, and how much room is left."""
+
+    def __init__(self, chat, said, now, person, group):
+        self.chat, self.said, self.now, self.person, self.group = chat, said, now, person, group
+        self.space = chat.space
+        self.zone = ZoneInfo(chat.space.timezone)
+        self.count = counter(chat.space)
+        self.room = chat.space.options.token_budget
+        self.sections: dict[str, int] = {}
+        self.printed_parts: dict[str, str] = {}
+        self.history: list[Message] = []
+        self.recalled: Recalled | None = None
+        self.matches: list[Match] = []
+
+    def gather(self, *, expand: Expand | None, judge: Judge | None) -> None:
+        """In the order of importance: working note, short-term, then what is recalled."""
+        self._working_note()
+        self._chat_context()
+        self._history()
+        self._patterns()
+        if self.space.options.use_retrieval:
+            self._recall(expand=expand, judge=judge)
+        else:
+            self._newest()
+
+    def printed(self) -> str:
+        """The sections in the order a model reads them."""
+        order = ("relevance", "facts", "notes", "context", "chat_facts", "turns", "working")
+        return prompt_parts.joined(
+            [self.printed_parts.get(name, "") for name in (*order, "patterns")]
+        )
+
+    def _working_note(self) -> None:
+        if note := working.current(self.chat, now=self.now):
+            age = prompt_parts.age(note.updated_at, self.now)
+            lines = [prompt_parts.line(one) for one in working.as_text(note).splitlines()]
+            self._put("working", prompt_parts.section(f"Working memory (updated {age})", lines))
+
+    def _chat_context(self) -> None:
+        lines = [prompt_parts.line(one) for one in self.chat.context.splitlines()]
+        self._put("context", prompt_parts.section("Chat context", lines))
+
+    def _history(self) -> None:
+        before = self.group[0] if self.group else None
+        said = chats.short_term(self.chat, now=self.now, before=before)
+        room, kept = self.room * HISTORY_SHARE, []
+        for message in reversed(said):
+            cost = self.count(message.text) + 4
+            if cost > room and len(kept) >= ALWAYS_SEEN:
+                break
+            room -= cost
+            kept.append(message)
+            self.sections["history"] = self.sections.get("history", 0) + cost
+        self.history = kept[::-1]
+        self.room = max(0, self.room - self.sections.get("history", 0))
+
+    def _patterns(self) -> None:
+        found = patterns.match(
+            self.space, said=self.said, chat=self.chat, at_least=patterns.INJECTED_FROM
+        )
+        lines = []
+        for match in found[:MOST_PATTERNS]:
+            when, then = match.pattern.trigger, match.pattern.response
+            lines.append(f"- {prompt_parts.line(when)}: {prompt_parts.line(then)}")
+        if self._put("patterns", prompt_parts.section("Habits that fit", lines)):
+            self.matches = found[:MOST_PATTERNS]
+
+    def _recall(self, *, expand: Expand | None, judge: Judge | None) -> None:
+        self.recalled = recall(
+            self.space,
+            self.said,
+            chat=self.chat,
+            person=self.person,
+            now=self.now,
+            budget=max(0, self.room - HEADINGS),
+            cost=lambda unit: self.count(prompt_parts.RENDER[unit.kind](unit, self.zone)) + 1,
+            message=self.group[-1] if self.group else None,
+            seen=[message.pk for message in (*self.history, *self.group)],
+            seen_texts=[message.text for message in self.history],
+            expand=expand,
+            judge=judge,
+        )
+        items, level = self.recalled.items, self.recalled.level
+        left = self.room - HEADINGS - self.recalled.tokens
+        surroundings.add(items[:WITH_SURROUNDINGS])
+        for one in items:
+            left -= self.count(prompt_parts.beside(one))
+            if left < 0:
+                one.around = []
+        self._put("relevance", prompt_parts.relevance(level, gate.describe(level)))
+        mine = [one for one in items if one.unit.chat_id is not None]
+        shared = [one for one in items if one.unit.chat_id is None]
+        self._print("facts", "Long-term memory", shared, "fact")
+        self._print("notes", "Recent notes", shared, "episode")
+        self._print("chat_facts", "Chat-specific memory", mine, "fact")
+        self._print("turns", "Chat-specific notes", mine, "episode", "message")
+
+    def _print(self, name: str, heading: str, items: list[Scored], *kinds: str) -> None:
+        lines = []
+        for one in items:
+            if one.unit.kind in kinds:
+                lines += [prompt_parts.RENDER[one.unit.kind](one.unit, self.zone)]
+                lines += [prompt_parts.beside(one)]
+        self._put(name, prompt_parts.section(heading, lines))
+
+    def _newest(self) -> None:
+        """Recall is switched off: the newest facts and the notes of the last days."""
+        own = Q(chat=None) | Q(chat=self.chat)
+        facts = Fact.objects.filter(own, space=self.space, status=Fact.Status.ACTIVE)
+        self._fit(
+            "facts", "Long-term memory", [f.text for f in facts.order_by("-updated_at")[:200]]
+        )
+        since = self.now - timedelta(days=self.space.options.memory_days)
+        live = (Episode.Status.OPEN, Episode.Status.CLOSED)
+        notes = Episode.objects.filter(
+            own, space=self.space, status__in=live, started_at__gte=since
+        )
+        said = [f"{note.title} {note.body}" for note in notes.order_by("-started_at")[:100]]
+        self._fit("notes", "Recent notes", said)
+
+    def _fit(self, name: str, heading: str, said: list[str]) -> None:
+        lines, room = [], self.room - self.count(heading)
+        for one in said:
+            printed = f"- {prompt_parts.line(one)}"
+            room -= self.count(printed) + 1
+            if room < 0:
+                break
+            lines.append(printed)
+        self._put(name, prompt_parts.section(heading, lines))
+
+    def _put(self, name: str, printed: str) -> bool:
+        """Into the prompt when there is room."""
+        cost = self.count(printed) if printed else 0
+        if not cost or cost > self.room:
+            return False
+        self.printed_parts[name] = printed
+        self.sections[name] = cost
+        self.room -= cost
+        return True
+
+
+def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
+    turns = [_turn(message) for message in draft.history]
+    block = f"{prompt_parts.fence(context.memory)}\n\n" if context.memory else ""
+    context.messages = [*turns, {"role": "user", "content": block + draft.said}]
+    context.recall, context.habits = draft.recalled, draft.matches
+    context.tokens = sum(draft.sections.values())
+    # Beside the sections the whole prompt, uncorrected: what the provider's own count is held to.
+    whole = [*context.system, *(turn["content"] for turn in context.messages)]
+    context.sections = draft.sections | {"prompt": sum(map(token_estimate, whole))}
+    if draft.recalled and draft.recalled.error and not context.error:
+        context.error = draft.recalled.error
+    note = working.current(draft.chat, now=draft.now) if not context.error else None
+    context.briefing = Briefing(
+        said=draft.said,
+        now=draft.now,
+        language=language,
+        person=draft.person,
+        recalled=[_briefed(one) for one in _items(context)],
+        level=draft.recalled.level if draft.recalled else "none",
+        working=working.as_text(note) if note else "",
+    )
+    return context
+
+
+def _bootstrap(chat: Chat, said: str, *, now, person, group, language) -> Context:
+    """A first conversation has no memory and reads none."""
+    system = [identity.prompt(chat.space, with_preferences=False), prompt_parts.BOOTSTRAP]
+    before = chats.short_term(chat, now=now, before=group[0] if group else None)
+    turns = [_turn(message) for message in before]
+    briefing = Briefing(said=said, now=now, language=language, person=person)
+    return Context(system, [*turns, {"role": "user", "content": said}], briefing=briefing)
+
+
+def _items(context: Context) -> list[Scored]:
+    return context.recall.items if context.recall else []
+
+
+def _turn(message: Message) -> Turn:
+    assistant = message.role == Message.Role.ASSISTANT
+    return {"role": "assistant" if assistant else "user", "content": message.text}
+
+
+def _briefed(one: Scored) -> Briefed:
+    unit = one.unit
+    fact = unit.kind == "fact"
+    return Briefed(
+        text=unit.text,
+        kind=unit.kind,
+        quote=unit.quote or "",
+        subject=unit.speaker if fact else "",
+        said_by=unit.said_by,
+        said_at=unit.at,
+        score=one.score,
+    )
