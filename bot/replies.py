@@ -1,24 +1,21 @@
 """From what was said to what is answered: context, language model, tags."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from bot import batching, corrections, drafts, selfcheck
-from memory import chats, logs, working
+from memory import context, logs
+from memory.context import Context
 from memory.extraction import intents, tags
 from memory.extraction.apply import Applied, apply
-from memory.identity import prompt, rules
+from memory.identity import rules
 from memory.llm.briefing import Briefing, Recalled
 from memory.llm.complete import complete
 from memory.llm.request import Completion
 from memory.models import Chat, Draft, Fact, Message, SelfCheck
-from memory.retrieval import receipts
-from memory.retrieval.ranking import Scored
-from memory.retrieval.recall import Recalled as Found
-from memory.retrieval.recall import recall
 
 ABOUT_SOMEBODY = 12
 
@@ -30,53 +27,38 @@ class Thought:
     question: str
     completion: Completion
     split: tags.Split
-    found: Found
+    context: Context
 
 
 def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
     """Recall, and ask the model. Nothing is written here but the receipt and the call."""
     question = batching.join([(message.author, tags.disarm(message.text)) for message in group])
-    before = chats.short_term(chat, now=now, before=group[0])
-    found = recall(
-        chat.space,
-        question,
-        chat=chat,
-        person=group[-1].author,
-        now=now,
-        message=group[-1],
-        seen=[message.pk for message in [*before, *group]],
+    last = group[-1]
+    built = context.build(
+        chat, question, now=now, person=last.author, group=group, language=last.language
     )
-    said = [
-        {"role": "user" if m.role == Message.Role.USER else "assistant", "content": m.text}
-        for m in before
-    ]
     completion = complete(
         "chat",
         space=chat.space,
-        system=prompt(chat.space),
-        messages=[*said, {"role": "user", "content": question}],
+        system=built.system,
+        messages=built.messages,
         stream=drafts.stream_to(chat),
-        briefing=_briefing(chat, group, question, found, now=now),
+        briefing=_briefing(chat, last, question, built, now=now),
         chat=chat,
-        message=group[-1],
+        message=last,
         trace=logs.current_trace(),
         now=now,
     )
-    return Thought(question, completion, tags.split(completion.text), found)
+    return Thought(question, completion, tags.split(completion.text), built)
 
 
 def _briefing(
-    chat: Chat, group: Sequence[Message], question: str, found: Found, *, now: datetime
+    chat: Chat, message: Message, question: str, built: Context, *, now: datetime
 ) -> Briefing:
-    latest, note = corrections.latest(chat, now=now), working.current(chat, now=now)
-    return Briefing(
-        said=question,
-        now=now,
-        language=group[-1].language or chat.language or chat.space.language,
-        person=group[-1].author,
-        recalled=_about(group[-1], question) or [_recalled(one) for one in found.items],
-        level=found.level,
-        working=working.as_text(note) if note else "",
+    latest = corrections.latest(chat, now=now)
+    return replace(
+        built.briefing,
+        recalled=_about(message, question) or built.briefing.recalled,
         latest=latest.text if latest else "",
     )
 
@@ -90,19 +72,6 @@ def _about(message: Message, question: str) -> list[Recalled]:
         Recalled(fact.text, quote=fact.quote, said_by=fact.said_by, said_at=fact.last_seen_at)
         for fact in mine.order_by("-pinned", "-confidence", "-last_seen_at")[:ABOUT_SOMEBODY]
     ]
-
-
-def _recalled(one: Scored) -> Recalled:
-    unit = one.unit
-    return Recalled(
-        # An episode's title is often how its body begins.
-        text="\n".join(dict.fromkeys(unit.text.splitlines())),
-        kind=unit.kind,
-        quote=unit.quote,
-        said_by=unit.speaker,
-        said_at=unit.at,
-        score=one.score,
-    )
 
 
 def learn(
@@ -126,14 +95,13 @@ def keep_receipt(thought: Thought, reply: Message) -> SelfCheck:
     found = selfcheck.check(
         reply.text,
         question=thought.question,
-        had_memory=bool(thought.found.items),
+        had_memory=thought.context.had_memory,
         forbidden=[phrase.phrase for phrase in held],
     )
     if {"mild_hedging", "excessive_hedging"} & set(found.signals):
         reply.flags = [*reply.flags, "hedging"]
         reply.save(update_fields=["flags"])
-    if thought.found.receipt:
-        receipts.attach(thought.found.receipt, reply=reply)
+    context.keep(thought.context, reply=reply, now=reply.sent_at)
     Draft.objects.filter(chat=reply.chat_id).delete()
     return SelfCheck.objects.create(
         space=reply.space,

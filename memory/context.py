@@ -283,7 +283,8 @@ def _briefed(one: Scored) -> Briefed:
     unit = one.unit
     fact = unit.kind == "fact"
     return Briefed(
-        text=unit.text,
+        # An episode's title is often how its body begins.
+        text="\n".join(dict.fromkeys(unit.text.splitlines())),
         kind=unit.kind,
         quote=unit.quote or "",
         subject=unit.speaker if fact else "",
