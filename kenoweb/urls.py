@@ -11,7 +11,9 @@ from kenoweb.views import (
     links,
     look,
     members,
+    nights,
     overview,
+    proposals,
     search,
     spaces,
     styleguide,
@@ -103,6 +105,32 @@ fact_urls = (
     "facts",
 )
 
+proposal_urls = (
+    [
+        path("", proposals.index, name="index"),
+        path("approve-all/", proposals.approve_all, name="approve_all"),
+        path("reject-all/", proposals.reject_all, name="reject_all"),
+        path("<int:pk>/", proposals.detail, name="detail"),
+        path("<int:pk>/approve/", proposals.approve, name="approve"),
+        path("<int:pk>/reject/", proposals.reject, name="reject"),
+        path("<int:pk>/edit/", proposals.edit, name="edit"),
+        path("<int:pk>/undo/", proposals.undo, name="undo"),
+    ],
+    "proposals",
+)
+night_urls = (
+    [
+        path("", nights.index, name="index"),
+        path("run/", nights.run, name="run"),
+        path("progress/", nights.progress, name="progress"),
+        path("<int:pk>/", nights.detail, name="detail"),
+        path("<int:pk>/undo/", nights.undo, name="undo"),
+        path("changes/<int:pk>/undo/", nights.undo_change, name="undo_change"),
+        path("changes/<int:pk>/redo/", nights.redo_change, name="redo_change"),
+    ],
+    "nights",
+)
+
 # The pages of one space, a list per noun: /s/<space>/<noun>/…
 in_space_urls = [
     path("", include(overview_urls)),
@@ -111,6 +139,8 @@ in_space_urls = [
     path("facts/", include(fact_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),
+    path("proposals/", include(proposal_urls)),
+    path("nights/", include(night_urls)),
 ]
 
 health_urls = (

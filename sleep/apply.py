@@ -4,14 +4,21 @@ from collections.abc import Callable
 
 from django.db import models
 
-from memory import facts, identity, options, patterns
-from memory.models import Chat, Fact, Pattern, Preference, Rule
+from memory import episode_groups, facts, identity, options, patterns, rulings
+from memory.models import Chat, Episode, Fact, Pattern, Preference, Rule
 from sleep.models import Proposal
 
-MODELS = {"fact": Fact, "pattern": Pattern, "rule": Rule, "preference": Preference}
+MODELS = {
+    "fact": Fact,
+    "episode": Episode,
+    "pattern": Pattern,
+    "rule": Rule,
+    "preference": Preference,
+}
 # What a person saw of a target: when one of these differs, the proposal speaks of another row.
 WATCHED = {
     "fact": ("text", "subject", "status", "chat_id", "kind", "category"),
+    "episode": ("title", "status"),
     "pattern": ("trigger", "response", "status", "chat_id"),
     "rule": ("instruction", "examples", "forbidden", "status"),
     "preference": ("key", "value", "status"),
@@ -105,6 +112,14 @@ def supersede(proposal: Proposal, *, by: str) -> None:
     _done(facts.supersede(old, by=by, text=proposal.after["text"], **given))
 
 
+def keep_both(proposal: Proposal, *, by: str) -> None:
+    """Neither side gives way: the new one is added and the old one is ruled to stay."""
+    (old,) = _targets(proposal)
+    rulings.keep(old, by=by, reason="both are true")
+    given = _believe(proposal) | {"chat": old.chat}
+    _done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
+
+
 def merge(proposal: Proposal, *, by: str) -> None:
     """One stays, in the words that were shown; the others point to it."""
     rows = {fact.pk: fact for fact in _targets(proposal)}
@@ -116,8 +131,14 @@ def merge(proposal: Proposal, *, by: str) -> None:
 
 
 def retire(proposal: Proposal, *, by: str) -> None:
-    for fact in _targets(proposal):
+    rows = _targets(proposal)
+    for fact in (one for one in rows if isinstance(one, Fact)):
         _done(facts.forget(fact, by=by, why="retire"))
+    by_chat: dict[int | None, list[Episode]] = {}
+    for episode in (one for one in rows if isinstance(one, Episode)):
+        by_chat.setdefault(episode.chat_id, []).append(episode)
+    for some in by_chat.values():
+        _done(episode_groups.summarise(some, by=by))
 
 
 def promote(proposal: Proposal, *, by: str) -> None:

@@ -80,6 +80,7 @@ class PhaseRun(models.Model):
 class NightChange(models.Model):
     """One line of a night: something it applied on its own, with why, and how to take it back."""
 
+    space = models.ForeignKey(Space, models.CASCADE, related_name="night_changes")
     night = models.ForeignKey(Night, models.CASCADE, related_name="changes")
     phase = models.CharField(max_length=16)
     kind = models.CharField(max_length=32)

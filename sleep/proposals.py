@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memory import actors, audit, history, rulings
 from memory.models import Member, Space
-from sleep.apply import APPLY, TargetChanged, check_targets
+from sleep.apply import APPLY, TargetChanged, check_targets, keep_both
 from sleep.models import Night, Proposal
 
 DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
@@ -67,15 +67,23 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: object)
 
 
 @transaction.atomic
-def approve(proposal: Proposal, *, member: Member, digest: str, reason: str = "") -> Proposal:
-    """Apply exactly what was shown. Raises, and changes nothing, when that is not possible."""
+def approve(
+    proposal: Proposal, *, member: Member, digest: str, reason: str = "", both: bool = False
+) -> Proposal:
+    """Apply exactly what was shown. Raises, and changes nothing, when that is not possible.
+
+    With `both`, the two sides of a contradiction hold together and no night asks again.
+    """
     by = _decider(proposal, member)
     locked = _decide(
         proposal, Proposal.Status.APPROVED, member=member, digest=digest, reason=reason
     )
     check_targets(locked)
     with history.change(by=by, why=f"approve {locked.kind}", proposal=locked.pk) as context:
-        APPLY[locked.kind](locked, by=by)
+        action = (
+            keep_both if both and locked.kind == Proposal.Kind.SUPERSEDE else APPLY[locked.kind]
+        )
+        action(locked, by=by)
     locked.applied_as = context.id
     locked.save(update_fields=["applied_as"])
     _audit(locked, "approve", by)

@@ -55,6 +55,7 @@ class Sleeper:
         with history.change(by="night", why=kind, night=self.night.pk) as context:
             yield context
         NightChange.objects.create(
+            space=self.space,
             night=self.night,
             phase=self.phase,
             kind=kind,

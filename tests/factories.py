@@ -1,5 +1,6 @@
 """Things to test with: functions with sensible defaults, every one of which can be overridden."""
 
+import datetime as dt
 import itertools
 import time
 
@@ -22,6 +23,8 @@ from memory.models import (
     Space,
     WorkingNote,
 )
+from sleep import proposals
+from sleep.models import Night, NightChange, Proposal
 
 PASSWORD = "correct horse battery"
 _number = itertools.count(1)
@@ -136,4 +139,42 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "members:withdraw": {"pk": space.invitations.get().pk},
         "tokens": {"pk": token.pk},
         "links": {"token": "not-a-link"},
+        **_a_night(space, mark=mark),
+    }
+
+
+def make_night(space: Space | None = None, **given) -> Night:
+    values = {"local_date": dt.date(2026, 2, 15), "status": "success"}
+    return Night.objects.create(space=space or make_space(), **values | given)
+
+
+def make_proposal(space: Space | None = None, *, after: dict | None = None, **given) -> Proposal:
+    values = {
+        "kind": "add",
+        "key": str(next(_number)),
+        "title": "Ana reads",
+        "rationale": "2 say it",
+    }
+    after = {"text": "Ana reads", "subject": "Ana"} if after is None else after
+    space, values = space or make_space(), values | given
+    kind = values.pop("kind")
+    return proposals.propose(space, kind, after=after, **values)
+
+
+def _a_night(space: Space, *, mark: str) -> dict[str, dict]:
+    night = make_night(space)
+    change = NightChange.objects.create(
+        space=space,
+        night=night,
+        phase="consolidation",
+        kind="agreement",
+        text=mark,
+        context=facts.remember(space, text=f"{mark} learned", by="night").change_id,
+    )
+    proposal = make_proposal(space, night=night, title=mark, after={"text": mark})
+    return {
+        "proposals": {"pk": proposal.pk},
+        "nights": {"pk": night.pk},
+        "nights:undo_change": {"pk": change.pk},
+        "nights:redo_change": {"pk": change.pk},
     }

@@ -1,0 +1,219 @@
+"""A night as a pull request: its phases, every change as a line, its checks and its cost."""
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet, Sum
+from django.utils.translation import gettext as _
+
+from kenoweb.access import things
+from kenoweb.overview import PHASES
+from kenoweb.shell import address
+from memory import history
+from memory.models import Episode, Fact, Identity, LlmCall, Pattern, Space
+from sleep import cycle
+from sleep.fuse import Fuse
+from sleep.models import Night, NightChange, PhaseRun, Reflection
+
+TRENDS = (
+    "learning_rate",
+    "consolidation_yield",
+    "error_repeat_rate",
+    "filler_rate",
+    "voice_consistency",
+)
+ADDED, CUT = {"agreement", "curated", "lesson"}, {"stale note", "weak pattern", "old episodes"}
+CHART, LEFT, ROW = 706, 112, 26
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One phase on the time line; geometry as text, because Spanish prints 12,4."""
+
+    label: str
+    x: str
+    width: str
+    y: str
+    text_y: str
+    tone: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Check:
+    label: str
+    ok: bool
+    told: str
+
+
+@dataclass
+class Line:
+    """A change the night applied: what, on which row, and how it reads now."""
+
+    change: NightChange
+    sign: str
+    tone: str
+    url: str
+    label: str
+    before: str
+    after: str
+
+
+def listed(space: Space) -> QuerySet[Night]:
+    return (
+        things(space, Night)
+        .annotate(
+            applied=Count("changes", filter=Q(changes__undone_at=None), distinct=True),
+            asked=Count("proposals", distinct=True),
+            to_decide=Count("proposals", filter=Q(proposals__status="pending"), distinct=True),
+        )
+        .order_by("-local_date")
+    )
+
+
+def trends(space: Space) -> list[tuple[str, list[float], float]]:
+    """(name, values, latest) of each success metric over the last nights that measured it."""
+    rows = list(things(space, Reflection).order_by("-at").values_list("numbers", flat=True)[:60])
+    rows.reverse()
+    if len(rows) < 2:
+        return []
+    labels = {
+        "learning_rate": _("Learning rate"),
+        "consolidation_yield": _("Consolidation yield"),
+        "error_repeat_rate": _("Errors repeated"),
+        "filler_rate": _("Filler"),
+        "voice_consistency": _("Voice consistency"),
+    }
+    return [
+        (labels[name], [row.get(name, 0) for row in rows], rows[-1].get(name, 0)) for name in TRENDS
+    ]
+
+
+def phases(night: Night) -> list[PhaseRun]:
+    return list(night.phases.filter(run=night.run).order_by("position"))
+
+
+def time_line(runs: list[PhaseRun]) -> dict:
+    """Bars on one axis from the first phase's start to the last one's end."""
+    if not runs:
+        return {}
+    began = min(run.started_at for run in runs)
+    total = max((run.started_at - began).total_seconds() + run.seconds for run in runs) or 0.001
+    scale = (CHART - LEFT - 130) / total
+    bars = []
+    for n, run in enumerate(runs):
+        start = (run.started_at - began).total_seconds()
+        bars.append(
+            Bar(
+                label=str(PHASES.get(run.phase, run.phase)).capitalize(),
+                x=f"{LEFT + start * scale:.1f}",
+                width=f"{max(run.seconds * scale, 2):.1f}",
+                y=str(n * ROW + 7),
+                text_y=str(n * ROW + 17),
+                tone="d1" if n == 0 else "d2",
+                told=f"{run.seconds:.1f} s",
+            )
+        )
+    return {"bars": bars, "height": str(len(runs) * ROW + 4), "total": total}
+
+
+def lines(night: Night, *, only: NightChange | None = None) -> list[Line]:
+    """The night's changes, or one of them, each with the row it changed."""
+    changes = [only] if only else list(night.changes.order_by("pk")[:1000])
+    steps = history.changes_in(*[change.context for change in changes]) if changes else []
+    by_context: dict[str, list[history.Change]] = {}
+    for step in steps:
+        by_context.setdefault(str(step.context_id), []).append(step)
+    return [_line(night.space, one, by_context.get(str(one.context), [])) for one in changes]
+
+
+def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Line:
+    first = steps[0] if steps else None
+    sign, tone = (
+        ("+", "add")
+        if change.kind in ADDED
+        else ("−", "cut")
+        if change.kind in CUT
+        else ("~", "mod")
+    )
+    before, after = "", ""
+    if first and not first.is_create and "confidence" in first.fields:
+        sign, tone = "~", "mod"
+        before, after = (f"{value:.2f}" for value in first.fields["confidence"])
+    name = first.model._meta.model_name if first else ""
+    page = {"fact": "facts:detail", "episode": "episodes:detail", "pattern": "patterns:detail"}.get(
+        name
+    )
+    url = address(page, space, pk=first.object_id) if page else ""
+    label = f"{first.model._meta.verbose_name.capitalize()} {first.object_id}" if first else ""
+    return Line(change, sign, tone, url, label, before, after)
+
+
+def checks(night: Night) -> list[Check]:
+    """What must hold after every night, looked up and not assumed."""
+    contexts = list(night.changes.filter(undone_at=None).values_list("context", flat=True))
+    steps = history.changes_in(*contexts) if contexts else []
+    made = [step.after for step in steps if step.model is Fact and step.is_create]
+    quoted = sum(bool(one["quote"]) for one in made)
+    touched = [step for step in steps if step.model is Fact and not step.is_create]
+    pinned = sum(step.before["pinned"] or step.before["sticky"] for step in touched)
+    crossed = sum(one["chat_id"] is None and _private(one["evidence"]) for one in made)
+    core = sum(step.model is Identity for step in steps)
+    return [
+        Check(_("Every new fact has a quote"), quoted == len(made), f"{quoted}/{len(made)}"),
+        Check(_("No pinned or worded fact touched"), not pinned, str(pinned)),
+        Check(_("Nothing left its chat"), not crossed, str(crossed)),
+        Check(_("Core identity unchanged"), not core, str(core)),
+    ]
+
+
+def _private(evidence: list[dict]) -> bool:
+    return any(item.get("chat") for item in evidence)
+
+
+def fuses(night: Night, runs: list[PhaseRun]) -> list[dict]:
+    """How close the night came to the loss fuse, per tier."""
+    counts = next((run.counts for run in runs if run.phase == "pruning"), {})
+    tiers = (
+        (_("Episodes"), "episodes", things(night.space, Episode).count()),
+        (_("Patterns"), "patterns", things(night.space, Pattern).filter(status="active").count()),
+    )
+    found = []
+    for label, name, total in tiers:
+        taken = int(counts.get(name, 0))
+        fuse = Fuse(name, total + (taken if name == "patterns" else 0))
+        sentence = _("%(taken)s of %(total)s archived, limit %(limit)s") % fuse.state(taken)
+        top = max(fuse.total, fuse.limit, 1)
+        shown = {"label": label, "parts": [(label, taken)], "sentence": sentence, "top": top}
+        found.append(shown | fuse.state(taken))
+    return found
+
+
+def calls(night: Night) -> dict:
+    rows = things(night.space, LlmCall).filter(night_id=night.pk)
+    totals = rows.aggregate(
+        cost=Sum("cost"), n=Count("pk"), tin=Sum("tokens_in"), out=Sum("tokens_out")
+    )
+    return totals | {"rows": list(rows.order_by("pk")[:200])}
+
+
+def read_episodes(night: Night) -> list[Episode]:
+    """What the night read, the most salient first."""
+    run = night.phases.filter(run=night.run, phase="consolidation").first()
+    ids = [pk for item in (run.plan if run else []) if "read" in item for pk in item["read"]]
+    return list(
+        things(night.space, Episode).filter(pk__in=ids[:500]).order_by("-salience", "pk")[:200]
+    )
+
+
+def neighbours(night: Night) -> tuple[Night | None, Night | None]:
+    rows = things(night.space, Night)
+    before = rows.filter(local_date__lt=night.local_date).order_by("-local_date").first()
+    return before, rows.filter(local_date__gt=night.local_date).order_by("local_date").first()
+
+
+def progress(space: Space) -> dict:
+    """Whether the space is asleep, and how far its night has come."""
+    night = things(space, Night).order_by("-local_date").first()
+    running = cycle.asleep(space)
+    runs = phases(night) if night else []
+    return {"asleep": running, "night": night, "runs": runs if running else []}

@@ -1,0 +1,236 @@
+"""What the review queue shows: one change in front, the others waiting beside it."""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from django.db.models import Model, QuerySet
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb.access import things
+from kenoweb.overview import ICONS
+from kenoweb.shell import address
+from memory.models import Chat, Episode, Fact, Member, Pattern, Space
+from memory.text import short
+from sleep.models import Proposal
+
+# A person who knows the matter decides one about this fast.
+SECONDS_EACH = 8
+SHOWN = 200
+EDITABLE = {
+    "text": gettext_lazy("Fact"),
+    "subject": gettext_lazy("About"),
+    "trigger": gettext_lazy("When a message says"),
+    "response": gettext_lazy("Answer so"),
+    "instruction": gettext_lazy("Rule"),
+    "value": gettext_lazy("Value"),
+}
+NOTES = {
+    "contradiction": gettext_lazy("Both cannot be true. It is always yours to decide."),
+    "leaves its chat": gettext_lazy(
+        "It was said in private chats; approving tells the whole space."
+    ),
+    "loss fuse": gettext_lazy("More than a night may archive on its own."),
+    "edited": gettext_lazy("Somebody changed the wording before deciding."),
+}
+
+
+@dataclass(frozen=True)
+class ProposalFilter:
+    """What the address bar asks for; what it does not know is ignored."""
+
+    kind: str = ""
+    flag: str = ""
+
+    @classmethod
+    def from_query(cls, query) -> "ProposalFilter":
+        kind, flag = query.get("kind", ""), query.get("flag", "")
+        return cls(
+            kind=kind if kind in Proposal.Kind.values else "", flag=flag if flag in NOTES else ""
+        )
+
+    def apply(self, found: QuerySet[Proposal]) -> QuerySet[Proposal]:
+        if self.kind:
+            found = found.filter(kind=self.kind)
+        return found.filter(flags__contains=[self.flag]) if self.flag else found
+
+    @property
+    def query(self) -> str:
+        parts = [
+            f"{name}={value}" for name, value in (("kind", self.kind), ("flag", self.flag)) if value
+        ]
+        return "?" + "&".join(parts) if parts else ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    quote: str
+    by: str
+    where: str
+    url: str
+    when: dt.datetime | None
+    language: str
+
+
+@dataclass(frozen=True)
+class Target:
+    label: str
+    text: str
+    url: str
+    thing: Model
+
+
+@dataclass
+class Desk:
+    """One proposal as it is put before a person."""
+
+    proposal: Proposal
+    icon: str
+    targets: list[Target]
+    before: str
+    after: str
+    evidence: list[Evidence]
+    notes: list[str]
+    fields: list[tuple[str, str, str]] = field(default_factory=list)
+    scope: str = ""
+
+
+def waiting(space: Space, chosen: ProposalFilter) -> QuerySet[Proposal]:
+    """What waits, in the order it is shown: the newest night first, the surest first in it."""
+    found = things(space, Proposal).filter(status=Proposal.Status.PENDING)
+    return chosen.apply(found).select_related("night").order_by("-night_id", "-confidence", "pk")
+
+
+def queue(space: Space, chosen: ProposalFilter) -> dict:
+    """The list beside the desk: waiting by night, then what was decided today."""
+    rows = list(waiting(space, chosen)[:SHOWN])
+    groups = [
+        (_heading(night, first=n == 0), list(some))
+        for n, (night, some) in enumerate(groupby(rows, key=lambda one: one.night))
+    ]
+    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    decided = things(space, Proposal).filter(decided_at__gte=today).order_by("-decided_at")[:20]
+    for one in [*rows, *decided]:
+        one.icon = ICONS.get(one.kind, "fact")
+    return {"groups": groups, "rows": rows, "decided": list(decided)}
+
+
+def following(rows: list[Proposal], after: int | None) -> Proposal | None:
+    """The one to show after this one: the next in the list, else the first that is left."""
+    places = [one.pk for one in rows]
+    if after in places and places.index(after) + 1 < len(rows):
+        return rows[places.index(after) + 1]
+    return next((one for one in rows if one.pk != after), None)
+
+
+def steps(shown: dict, current: Proposal | None) -> list[str]:
+    """One dash each: decided ones coloured, the one in front marked."""
+    tone = {"approved": "yes", "rejected": "no"}
+    done = [tone.get(one.status, "") for one in reversed(shown["decided"])]
+    return [*done, *("now" if one == current else "" for one in shown["rows"])][:40]
+
+
+def desk(space: Space, proposal: Proposal) -> Desk:
+    targets = [_target(space, one, proposal) for one in proposal.targets[:50]]
+    targets = [one for one in targets if one]
+    after = proposal.after
+    return Desk(
+        proposal=proposal,
+        icon=ICONS.get(proposal.kind, "fact"),
+        targets=targets,
+        before=_before(proposal, targets),
+        after=_wording(after, proposal),
+        evidence=_evidence(space, proposal),
+        notes=[str(NOTES[flag]) for flag in proposal.flags if flag in NOTES],
+        fields=[
+            (name, str(label), str(after[name]))
+            for name, label in EDITABLE.items()
+            if name in after
+        ],
+        scope=_scope(space, proposal),
+    )
+
+
+def may_decide(member: Member) -> bool:
+    return member.may(Member.Role.CURATOR)
+
+
+def _heading(night, *, first: bool) -> str:
+    if night is None:
+        return _("Without a night")
+    if first:
+        return _("From the last night")
+    return date_format(night.local_date, "l j F")
+
+
+def _target(space: Space, one: dict, proposal: Proposal) -> Target | None:
+    model, page = _PAGES.get(one["type"], (None, ""))
+    then = proposal.before.get(f"{one['type']}:{one['id']}", {})
+    thing = things(space, model).filter(pk=one["id"]).first() if model else None
+    text = then.get("text") or then.get("trigger") or then.get("title") or str(thing or "")
+    label = f"{_LABELS[one['type']]} {one['id']}"
+    return Target(label, text, address(page, space, pk=one["id"]) if page else "", thing)
+
+
+_PAGES = {
+    "fact": (Fact, "facts:detail"),
+    "pattern": (Pattern, "patterns:detail"),
+    "episode": (Episode, "episodes:detail"),
+}
+_LABELS = {
+    "fact": gettext_lazy("Fact"),
+    "pattern": gettext_lazy("Pattern"),
+    "episode": gettext_lazy("Episode"),
+    "rule": gettext_lazy("Rule"),
+    "preference": gettext_lazy("Preference"),
+}
+
+
+def _before(proposal: Proposal, targets: list[Target]) -> str:
+    if proposal.kind == Proposal.Kind.SETTING:
+        name = proposal.after.get("name", "")
+        return f"{name}: {proposal.before.get(name)}"
+    return targets[0].text if proposal.kind in ("revise", "supersede") and targets else ""
+
+
+def _wording(after: dict, proposal: Proposal) -> str:
+    if proposal.kind == Proposal.Kind.SETTING:
+        return f"{after.get('name')}: {after.get('value')}"
+    if proposal.kind == Proposal.Kind.ADD_PATTERN:
+        return f"{after.get('trigger')} → {after.get('response')}"
+    if proposal.kind == Proposal.Kind.PREFERENCE:
+        return f"{after.get('key')}: {after.get('value')}"
+    return str(after.get("text") or after.get("instruction") or "")
+
+
+def _scope(space: Space, proposal: Proposal) -> str:
+    if "chat" not in proposal.after:
+        return ""
+    number = proposal.after["chat"]
+    chat = things(space, Chat).filter(pk=number).first() if number else None
+    return str(chat) if chat else _("every chat")
+
+
+def _evidence(space: Space, proposal: Proposal) -> list[Evidence]:
+    rows = proposal.evidence[:12]
+    found = things(space, Episode).filter(pk__in=[one.get("episode") or 0 for one in rows])
+    episodes = {one.pk: one for one in found.only("title", "body", "language", "started_at")}
+    return [_one_evidence(space, one, episodes.get(one.get("episode"))) for one in rows]
+
+
+def _one_evidence(space: Space, one: dict, episode: Episode | None) -> Evidence:
+    url = address("episodes:detail", space, pk=episode.pk) if episode else ""
+    if not episode and one.get("fact"):
+        url = address("facts:detail", space, pk=one["fact"])
+    return Evidence(
+        quote=one.get("quote", ""),
+        by=one.get("by", ""),
+        where=short(str(episode), 60) if episode else "",
+        url=url,
+        when=parse_datetime(one.get("at") or "") or (episode.started_at if episode else None),
+        language=one.get("language") or (episode.language if episode else ""),
+    )

@@ -1,0 +1,132 @@
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb import night_pages as pages
+from kenoweb.access import in_space, thing_for
+from kenoweb.actions import answer, say, warn
+from memory import jobs
+from memory.actors import person
+from memory.history import Conflict
+from sleep import cycle, nights
+from sleep.models import Night, NightChange, Proposal
+
+PARTS = ("changes", "proposals", "episodes", "calls", "log")
+STOP_POLLING = 286
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    found = list(pages.listed(space)[:60])
+    context = {"space": space, "nights": found, "trends": pages.trends(space)}
+    return render(request, "nights/index.html", context | pages.progress(space))
+
+
+@in_space(role="viewer")
+@require_safe
+def detail(request, space, pk):
+    night = thing_for(space, Night, pk)
+    part = request.GET.get("part", "")
+    return render(
+        request, "nights/detail.html", _context(night, part if part in PARTS else "changes")
+    )
+
+
+@in_space(role="viewer")
+@require_safe
+def progress(request, space):
+    """What the page of a running night asks every two seconds; 286 tells it to stop asking."""
+    shown = pages.progress(space)
+    response = render(request, "nights/_progress.html", shown | {"space": space})
+    if not shown["asleep"] and "waiting" not in request.GET:
+        response.status_code = STOP_POLLING
+        response["HX-Trigger"] = "memory-changed"
+    return response
+
+
+@in_space(role="curator")
+@require_POST
+def run(request, space):
+    if cycle.asleep(space):
+        warn(request, str(cycle.AlreadyAsleep()))
+    else:
+        asked = {"space_id": space.pk, "asked_by": person(request.user)}
+        jobs.enqueue("sleep.night", once=f"night-{space.pk}", **asked)
+        say(request, _("Keno goes to sleep as soon as the worker is free."))
+    back = reverse("nights:index", args=[space.slug])
+    return answer(
+        request,
+        "nights/_progress.html",
+        pages.progress(space) | {"space": space, "asked": True},
+        back=back,
+    )
+
+
+@in_space(role="curator")
+@require_POST
+def undo(request, space, pk):
+    night = thing_for(space, Night, pk)
+    try:
+        n = nights.undo(night, by=person(request.user))
+        say(request, ngettext("Took back %(n)s change.", "Took back %(n)s changes.", n) % {"n": n})
+    except (Conflict, nights.NothingToUndo) as error:
+        warn(request, str(error))
+    return redirect("nights:detail", space.slug, night.pk)
+
+
+@in_space(role="curator")
+@require_POST
+def undo_change(request, space, pk):
+    return _turn(request, space, pk, nights.undo_change, _("Taken back."))
+
+
+@in_space(role="curator")
+@require_POST
+def redo_change(request, space, pk):
+    return _turn(request, space, pk, nights.redo_change, _("Applied again."))
+
+
+def _turn(request, space, pk, act, said):
+    change = thing_for(space, NightChange, pk)
+    try:
+        act(change, by=person(request.user))
+        say(request, said)
+    except Conflict as error:
+        warn(request, str(error))
+    change.refresh_from_db()
+    (line,) = pages.lines(change.night, only=change)
+    back = reverse("nights:detail", args=[space.slug, change.night_id])
+    return answer(request, "nights/_line.html", {"line": line, "space": space}, back=back)
+
+
+def _context(night: Night, part: str) -> dict:
+    runs = pages.phases(night)
+    before, after = pages.neighbours(night)
+    shown = {
+        "space": night.space,
+        "night": night,
+        "part": part,
+        "runs": runs,
+        "chart": pages.time_line(runs),
+        "checks": pages.checks(night),
+        "fuses": pages.fuses(night, runs),
+        "calls": pages.calls(night),
+        "before": before,
+        "after": after,
+        "applied": night.changes.count(),
+        "standing": night.changes.filter(undone_at=None).count(),
+        "proposals": list(night.proposals.order_by("-confidence", "pk")),
+        "pending": night.proposals.filter(status=Proposal.Status.PENDING).count(),
+        "reflection": getattr(night, "reflection", None),
+    }
+    if part == "changes":
+        grouped = {}
+        for line in pages.lines(night):
+            grouped.setdefault(line.change.phase, []).append(line)
+        shown["by_phase"] = [(run, grouped.get(run.phase, [])) for run in runs]
+    if part == "episodes":
+        shown["episodes"] = pages.read_episodes(night)
+    return shown

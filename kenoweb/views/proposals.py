@@ -1,0 +1,174 @@
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb import proposal_pages as pages
+from kenoweb.access import in_space, thing_for
+from kenoweb.actions import say, warn
+from memory.history import Conflict
+from memory.text import short
+from sleep import proposals
+from sleep.apply import TargetChanged
+from sleep.models import Proposal
+
+REFUSALS = (
+    proposals.AlreadyDecided,
+    proposals.NotWhatWasShown,
+    TargetChanged,
+    Conflict,
+    ValueError,
+)
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    return _page(request, space, None)
+
+
+@in_space(role="viewer")
+@require_safe
+def detail(request, space, pk):
+    return _page(request, space, thing_for(space, Proposal, pk))
+
+
+@in_space(role="curator")
+@require_POST
+def approve(request, space, pk):
+    proposal = thing_for(space, Proposal, pk)
+    given = {
+        "member": request.member,
+        "digest": request.POST.get("digest", ""),
+        "both": request.POST.get("holds") == "both",
+    }
+    said = _("Approved “%(title)s”.")
+    return _decided(request, space, proposal, said, lambda: proposals.approve(proposal, **given))
+
+
+@in_space(role="curator")
+@require_POST
+def reject(request, space, pk):
+    proposal = thing_for(space, Proposal, pk)
+    given = {
+        "member": request.member,
+        "digest": request.POST.get("digest", ""),
+        "reason": request.POST.get("reason", "")[:300],
+        "never": "never" in request.POST,
+    }
+    said = _("Rejected “%(title)s”.")
+    return _decided(request, space, proposal, said, lambda: proposals.reject(proposal, **given))
+
+
+@in_space(role="curator")
+@require_POST
+def edit(request, space, pk):
+    proposal = thing_for(space, Proposal, pk)
+    changes = {
+        name: request.POST[name].strip()
+        for name in pages.EDITABLE
+        if request.POST.get(name, "").strip() and name in proposal.after
+    }
+    try:
+        digest = request.POST.get("digest", "")
+        proposals.edit(proposal, member=request.member, digest=digest, changes=changes)
+        say(request, _("Changed the wording. Approve it when it is right."))
+    except REFUSALS as error:
+        warn(request, str(error))
+    return _shown(request, space, proposal.pk)
+
+
+@in_space(role="curator")
+@require_POST
+def undo(request, space, pk):
+    proposal = thing_for(space, Proposal, pk)
+    try:
+        proposals.undo(proposal, member=request.member)
+        proposals.reopen(proposal, member=request.member)
+        say(request, _("Taken back; it waits again."))
+    except REFUSALS as error:
+        warn(request, str(error))
+    return _shown(request, space, proposal.pk)
+
+
+@in_space(role="curator")
+@require_POST
+def approve_all(request, space):
+    chosen = pages.ProposalFilter.from_query(request.POST)
+    done, refused = proposals.approve_all(pages.waiting(space, chosen), member=request.member)
+    n = len(done)
+    say(request, ngettext("Approved %(n)s proposal.", "Approved %(n)s proposals.", n) % {"n": n})
+    for reason in refused[:3]:
+        warn(request, reason)
+    return redirect(reverse("proposals:index", args=[space.slug]))
+
+
+@in_space(role="curator")
+@require_POST
+def reject_all(request, space):
+    chosen = pages.ProposalFilter.from_query(request.POST)
+    n = len(
+        proposals.reject_all(
+            pages.waiting(space, chosen), member=request.member, reason=_("several at once")
+        )
+    )
+    say(request, ngettext("Rejected %(n)s proposal.", "Rejected %(n)s proposals.", n) % {"n": n})
+    return redirect(reverse("proposals:index", args=[space.slug]))
+
+
+def _decided(request, space, proposal, said, decide):
+    """Decide and show the next; a refusal says why and shows the same one again."""
+    chosen = pages.ProposalFilter.from_query(request.GET)
+    rows = list(pages.waiting(space, chosen)[: pages.SHOWN])
+    coming = pages.following(rows, proposal.pk)
+    try:
+        decide()
+        undo = reverse("proposals:undo", args=[space.slug, proposal.pk])
+        say(request, said % {"title": short(proposal.title, 60)}, undo=undo)
+    except REFUSALS as error:
+        warn(request, str(error))
+        coming = proposal
+    return _shown(request, space, coming.pk if coming else None)
+
+
+def _shown(request, space, pk):
+    """The desk with this one in front, as a fragment or by redirect."""
+    if request.htmx:
+        current = thing_for(space, Proposal, pk) if pk else None
+        response = render(request, "proposals/_work.html", _context(request, space, current))
+        response["HX-Trigger"] = "proposal-decided"
+        return response
+    query = pages.ProposalFilter.from_query(request.GET).query
+    if pk is None:
+        return redirect(reverse("proposals:index", args=[space.slug]) + query)
+    return redirect(reverse("proposals:detail", args=[space.slug, pk]) + query)
+
+
+def _page(request, space, current):
+    return render(request, "proposals/index.html", _context(request, space, current))
+
+
+def _context(request, space, current) -> dict:
+    chosen = pages.ProposalFilter.from_query(request.GET)
+    shown = pages.queue(space, chosen)
+    alone = current is not None
+    current = current or (shown["rows"][0] if shown["rows"] else None)
+    rows = shown["rows"]
+    place = next((n for n, one in enumerate(rows, 1) if one == current), None)
+    return shown | {
+        "space": space,
+        "filter": chosen,
+        "kinds": Proposal.Kind.choices,
+        "desk": pages.desk(space, current) if current else None,
+        "open": alone,
+        "place": place + len(shown["decided"]) if place else None,
+        "total": len(rows) + len(shown["decided"]),
+        "steps": pages.steps(shown, current),
+        "seconds": len(rows) * pages.SECONDS_EACH,
+        "coming": pages.following(rows, current.pk if current else None),
+        "last": next(
+            (one for one in shown["decided"] if one.status in ("approved", "rejected")), None
+        ),
+        "may_decide": pages.may_decide(request.member),
+    }

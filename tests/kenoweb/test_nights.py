@@ -1,0 +1,88 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.urls import reverse
+from procrastinate.contrib.django.models import ProcrastinateJob
+
+from memory import episodes
+from memory.models import Fact
+from sleep import cycle
+from tests.factories import make_client, make_member
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def member():
+    return make_member(role="curator")
+
+
+@pytest.fixture
+def client(member):
+    return make_client(member.user)
+
+
+@pytest.fixture
+def night(member):
+    at = NOW - timedelta(hours=8)
+    episodes.write(member.space, body="The server moved to Hetzner", by="tag", started_at=at)
+    return cycle.sleep(member.space, now=NOW)
+
+
+def url(name, night, *args):
+    return reverse(f"nights:{name}", args=[night.space.slug, *args])
+
+
+def test_the_list_shows_every_night_with_what_it_did(client, night):
+    cycle.sleep(night.space, now=NOW + timedelta(days=1))
+    page = client.get(url("index", night)).content.decode()
+    assert "Sunday 15 February" in page
+    assert "Learning rate" in page
+
+
+def test_no_night_yet_says_what_a_night_is(client, member):
+    page = client.get(reverse("nights:index", args=[member.space.slug])).content.decode()
+    assert "has not slept here yet" in page
+
+
+def test_a_night_reads_like_a_pull_request(client, night):
+    page = client.get(url("detail", night, night.pk)).content.decode()
+    assert "The server moved to Hetzner" in page
+    assert "Every new fact has a quote" in page
+    assert "Undo this night" in page
+
+
+@pytest.mark.parametrize("part", ["changes", "proposals", "episodes", "calls", "log", "junk"])
+def test_every_part_of_a_night_opens(client, night, part):
+    assert client.get(url("detail", night, night.pk), {"part": part}).status_code == 200
+
+
+def test_one_line_is_taken_back_and_applied_again(client, night):
+    line = night.changes.get()
+    html = client.post(url("undo_change", night, line.pk), headers=HTMX).content.decode()
+    assert "undone" in html
+    assert not Fact.objects.live().exists()
+    client.post(url("redo_change", night, line.pk))
+    assert Fact.objects.live().count() == 1
+
+
+def test_the_whole_night_is_taken_back(client, night):
+    client.post(url("undo", night, night.pk))
+    assert not Fact.objects.live().exists()
+    page = client.post(url("undo", night, night.pk), follow=True).content.decode()
+    assert "taken back already" in page
+
+
+def test_sleep_now_asks_the_worker_once(client, member):
+    address = reverse("nights:run", args=[member.space.slug])
+    client.post(address)
+    client.post(address)
+    jobs = ProcrastinateJob.objects.filter(task_name="sleep.night")
+    assert [job.args["space_id"] for job in jobs] == [member.space.pk]
+
+
+def test_progress_stops_asking_when_nobody_sleeps(client, night):
+    assert client.get(url("progress", night), headers=HTMX).status_code == 286
+    assert client.get(url("progress", night), {"waiting": "1"}, headers=HTMX).status_code == 200

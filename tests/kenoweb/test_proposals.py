@@ -1,0 +1,150 @@
+import pytest
+from django.urls import reverse
+
+from memory import facts
+from memory.models import Fact, Ruling
+from sleep import apply
+from sleep.models import Proposal
+from tests.factories import make_client, make_member, make_night, make_proposal, make_user
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def member():
+    return make_member(role="curator")
+
+
+@pytest.fixture
+def client(member):
+    return make_client(member.user)
+
+
+@pytest.fixture
+def space(member):
+    return member.space
+
+
+def at(name, space, *args):
+    return reverse(f"proposals:{name}", args=[space.slug, *args])
+
+
+def test_the_first_page_shows_the_surest_of_the_newest_night(client, space):
+    night = make_night(space)
+    make_proposal(space, title="less sure", confidence=0.4, night=night)
+    make_proposal(space, title="more sure", confidence=0.9, night=night)
+    page = client.get(at("index", space)).content.decode()
+    assert '<h1 dir="auto">more sure</h1>' in page
+    assert "less sure" in page
+
+
+def test_nothing_to_decide_says_so(client, space):
+    assert "Nothing to decide" in client.get(at("index", space)).content.decode()
+
+
+def test_approve_with_htmx_applies_and_brings_the_next(client, space):
+    one = make_proposal(space, title="first", confidence=0.9)
+    make_proposal(space, title="second", confidence=0.5, after={"text": "Ana sings"})
+    answer = client.post(at("approve", space, one.pk), {"digest": one.digest}, headers=HTMX)
+    html = answer.content.decode()
+    assert "second</h1>" in html
+    assert at("undo", space, one.pk) in html
+    assert Fact.objects.get().text == "Ana reads"
+    assert answer["HX-Trigger"] == "proposal-decided"
+
+
+def test_approve_without_htmx_redirects_to_the_next(client, space):
+    one, two = make_proposal(space, confidence=0.9), make_proposal(space, confidence=0.5)
+    answer = client.post(at("approve", space, one.pk), {"digest": one.digest})
+    assert answer["Location"] == at("detail", space, two.pk)
+
+
+def test_t06_another_digest_is_refused_and_nothing_is_applied(client, space):
+    one = make_proposal(space)
+    page = client.post(at("approve", space, one.pk), {"digest": "0" * 64}, follow=True)
+    assert "changed after it was shown" in page.content.decode()
+    assert not Fact.objects.exists()
+
+
+def test_reject_with_a_reason_and_never_again(client, space):
+    one = make_proposal(space)
+    sent = {"digest": one.digest, "reason": "a joke", "never": "on"}
+    client.post(at("reject", space, one.pk), sent)
+    one.refresh_from_db()
+    assert (one.status, one.reason) == ("rejected", "a joke")
+    assert Ruling.objects.get().text == "Ana reads"
+
+
+def test_undo_lets_it_wait_again(client, space):
+    one = make_proposal(space)
+    client.post(at("approve", space, one.pk), {"digest": one.digest})
+    client.post(at("undo", space, one.pk))
+    one.refresh_from_db()
+    assert one.status == "pending"
+    assert not Fact.objects.live().exists()
+
+
+def test_an_edit_is_what_gets_approved(client, space):
+    one = make_proposal(space)
+    client.post(
+        at("edit", space, one.pk), {"digest": one.digest, "text": "Ana reads a lot", "evil": "x"}
+    )
+    one.refresh_from_db()
+    client.post(at("approve", space, one.pk), {"digest": one.digest})
+    assert Fact.objects.get().text == "Ana reads a lot"
+
+
+def test_a_contradiction_stands_side_by_side_and_both_may_hold(client, space):
+    old = facts.remember(space, text="Ana lives in Lima", by="extraction", subject="Ana").row
+    one = make_proposal(
+        space, kind="supersede", after={"text": "Ana lives in Quito", "subject": "Ana"},
+        targets=[apply.target(old)], before=apply.image(old), flags=["contradiction"],
+    )  # fmt: skip
+    page = client.get(at("detail", space, one.pk)).content.decode()
+    assert 'class="versus"' in page
+    client.post(at("approve", space, one.pk), {"digest": one.digest, "holds": "both"})
+    assert set(Fact.objects.live().values_list("text", flat=True)) == {
+        "Ana lives in Lima",
+        "Ana lives in Quito",
+    }
+    assert Ruling.objects.get().kind == "keep"
+
+
+def test_several_are_decided_by_the_filter(client, space):
+    make_proposal(space, kind="advice", after={})
+    make_proposal(space, kind="advice", after={})
+    kept = make_proposal(space)
+    client.post(at("approve_all", space), {"kind": "advice"})
+    assert list(Proposal.objects.filter(status="pending")) == [kept]
+    client.post(at("reject_all", space), {})
+    assert not Proposal.objects.filter(status="pending").exists()
+
+
+def test_a_viewer_sees_and_cannot_decide(space):
+    client = make_client(make_member(space=space, user=make_user(), role="viewer").user)
+    one = make_proposal(space)
+    assert 'data-key="a"' not in client.get(at("index", space)).content.decode()
+    assert client.post(at("approve", space, one.pk), {"digest": one.digest}).status_code == 403
+
+
+def test_deciding_refuses_get(client, space):
+    assert client.get(at("approve", space, make_proposal(space).pk)).status_code == 405
+
+
+def test_hostile_words_stay_words(client, space):
+    make_proposal(
+        space, title="<script>alert(1)</script>", after={"text": "<img src=x onerror=alert(1)>"}
+    )
+    page = client.get(at("index", space)).content.decode()
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+
+
+@pytest.mark.parametrize("n", [3, 60])
+def test_the_page_costs_a_fixed_number_of_queries(client, space, n, django_assert_max_num_queries):
+    for _ in range(n):
+        make_proposal(space, night=None)
+    client.get(at("index", space))
+    with django_assert_max_num_queries(22):
+        client.get(at("index", space))
