@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kenoweb.access import things
 from kenoweb.overview import PHASES
@@ -23,6 +24,35 @@ TRENDS = (
 )
 ADDED, CUT = {"agreement", "curated", "lesson"}, {"stale note", "weak pattern", "old episodes"}
 CHART, LEFT, ROW = 706, 112, 26
+
+
+# What a phase counts, in words; what is not named here stays in the log.
+COUNTS = {
+    "episodes": gettext_lazy("episodes read"),
+    "claims": gettext_lazy("claims"),
+    "kept_out": gettext_lazy("lines kept out by the guards"),
+    "facts_new": gettext_lazy("facts learned"),
+    "facts_confirmed": gettext_lazy("facts confirmed"),
+    "facts_proposed": gettext_lazy("facts proposed"),
+    "patterns_proposed": gettext_lazy("patterns proposed"),
+    "promotions_proposed": gettext_lazy("promotions proposed"),
+    "contradictions": gettext_lazy("contradictions"),
+    "said_once": gettext_lazy("said only once"),
+    "errors": gettext_lazy("errors"),
+    "internal": gettext_lazy("of them Keno's own"),
+    "external": gettext_lazy("of them from outside"),
+    "lessons": gettext_lazy("lessons proposed"),
+    "failed_calls": gettext_lazy("failed calls"),
+    "notes": gettext_lazy("stale notes archived"),
+    "patterns": gettext_lazy("weak patterns archived"),
+    "merges_proposed": gettext_lazy("merges proposed"),
+    "fuse_blown": gettext_lazy("times the fuse stopped it"),
+    "facts_deleted": gettext_lazy("facts deleted from the trash"),
+    "episodes_deleted": gettext_lazy("episodes deleted from the trash"),
+    "suggestions": gettext_lazy("suggestions"),
+    "expired": gettext_lazy("proposals expired"),
+    "insights": gettext_lazy("insights"),
+}
 
 
 @dataclass(frozen=True)
@@ -92,6 +122,18 @@ def phases(night: Night) -> list[PhaseRun]:
     return list(night.phases.filter(run=night.run).order_by("position"))
 
 
+def name_of(run: PhaseRun) -> str:
+    return str(PHASES.get(run.phase, run.phase)).capitalize()
+
+
+def told(run: PhaseRun) -> list[str]:
+    """What the phase counted, in words and in its own order."""
+    named = COUNTS | ({"episodes": _("old episodes archived")} if run.phase == "pruning" else {})
+    return [
+        f"{run.counts[name]:g} {label}" for name, label in named.items() if run.counts.get(name)
+    ]
+
+
 def time_line(runs: list[PhaseRun]) -> dict:
     """Bars on one axis from the first phase's start to the last one's end."""
     if not runs:
@@ -104,7 +146,7 @@ def time_line(runs: list[PhaseRun]) -> dict:
         start = (run.started_at - began).total_seconds()
         bars.append(
             Bar(
-                label=str(PHASES.get(run.phase, run.phase)).capitalize(),
+                label=name_of(run),
                 x=f"{LEFT + start * scale:.1f}",
                 width=f"{max(run.seconds * scale, 2):.1f}",
                 y=str(n * ROW + 7),

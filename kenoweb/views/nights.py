@@ -126,7 +126,9 @@ def _context(night: Night, part: str) -> dict:
         grouped = {}
         for line in pages.lines(night):
             grouped.setdefault(line.change.phase, []).append(line)
-        shown["by_phase"] = [(run, grouped.get(run.phase, [])) for run in runs]
+        shown["by_phase"] = [
+            (run, grouped.get(run.phase, []), pages.told(run), pages.name_of(run)) for run in runs
+        ]
     if part == "episodes":
         shown["episodes"] = pages.read_episodes(night)
     return shown

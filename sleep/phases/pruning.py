@@ -187,7 +187,7 @@ def _propose_merge(sleeper: Sleeper, some: list[Fact]) -> Proposal | None:
         before=image(*some),
         after={"text": keep.text, "keep": keep.pk},
         rationale=_("%(n)s facts say nearly the same.") % {"n": len(some)},
-        evidence=[{"fact": fact.pk, "quote": fact.quote or fact.text} for fact in some],
+        evidence=[{"fact": fact.pk, "quote": fact.quote} for fact in some if fact.quote],
         confidence=0.75,
     )
 
