@@ -105,7 +105,7 @@ def _message(node: object, name: str, shown: bool, key: str, started, spot: dict
     else:
         identity = a_text(message.get("id")) or name
         made = {"chat": key, "at": at, "role": role, "text": words}
-        yield MessageItem(**spot, **made, external_id=identity[:128])
+        yield MessageItem(**spot, **made, external_id=identity)
 
 
 def _noted(words: str, key: str, at, spot: dict) -> Iterator[FactItem]:

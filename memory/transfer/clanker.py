@@ -15,8 +15,8 @@ from memory.transfer.safe import MB, Refused
 MAGIC = b"SQLite format 3\x00"
 FILE_LIMIT = 500 * MB
 # A crafted file can make one query run for ever; an honest one needs a fraction of this.
-STEPS = 500_000
-TICKS = 400
+STEPS = 100_000
+TICKS = 600
 LORE = "__lore__"
 _CATEGORIES = {"preference", "profile", "relationship", "project"}
 _FACTS = (
@@ -116,8 +116,8 @@ def _messages(database, name: str, guild: str) -> Iterator[Found]:
                 author=a_text(row[5]),
                 author_id=author,
                 text=words,
-                external_id=identity[:128],
-                reply_to=_id(row[8])[:128],
+                external_id=identity,
+                reply_to=_id(row[8]),
             )
 
 
@@ -144,7 +144,7 @@ def _facts(database, name: str, guild: str, names: dict[str, str]) -> Iterator[F
                 archived=not row[11],
                 at=a_time(row[1]),
                 updated_at=a_time(row[2]),
-                message=_id(row[9])[:128],
+                message=_id(row[9]),
                 message_chat=chat_key("discord", _id(row[4])) if row[4] else "",
             )
 

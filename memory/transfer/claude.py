@@ -78,7 +78,7 @@ def _message(given: object, part: str, key: str, started, place: Place) -> Found
     if not words.strip():
         return place.left("empty message", part=part)
     identity = a_text(given.get("uuid")) or text.said_key(f"{part}|{words}")[:32]
-    made = {"at": a_time(given.get("created_at")) or started, "external_id": identity[:128]}
+    made = {"at": a_time(given.get("created_at")) or started, "external_id": identity}
     return MessageItem(path=place.path, part=part, chat=key, role=role, text=words, **made)
 
 

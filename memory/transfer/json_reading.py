@@ -110,10 +110,14 @@ class _Text:
                     self._at = end
                     return found
             if len(self._text) - self._at > ELEMENT_LIMIT:
-                raise Refused(
-                    "size", _("One element is larger than %d MB.") % (ELEMENT_LIMIT // MB)
-                )
+                sentence = _("One element is larger than %d MB.")
+                raise Refused("size", sentence % (ELEMENT_LIMIT // MB))
             self._more()
+
+    def _is_certain(self, error: json.JSONDecodeError) -> bool:
+        """Whether more text could not mend it: the fault lies well before the edge."""
+        edge = len(self._text) - 16
+        return error.pos < edge and not error.msg.startswith("Unterminated string")
 
 
 def a_text(value: object) -> str:

@@ -4,7 +4,7 @@ from memory import actors, notices, text
 from memory.identity import core as cores
 from memory.identity import preferences, rules
 from memory.models import Identity, Preference, Rule
-from memory.screen import screen
+from memory.screen import ORDERS, screen
 from memory.transfer.items import CoreItem, PreferenceItem, RuleItem
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
@@ -48,7 +48,7 @@ def _by_a_person(session: Session, item: CoreItem | RuleItem, write) -> Outcome:
     if not actors.is_person(session.by):
         return Verdict.SKIPPED, "needs a person", ""
     # Every prompt carries these words, so a suspicious one goes to the owner instead.
-    if reasons := screen(f"{item.text}\n{getattr(item, 'examples', '')}").reasons:
+    if reasons := screen(f"{item.text}\n{getattr(item, 'examples', '')}", but=ORDERS).reasons:
         done = notices.set_aside(session.space, what=item.kind, text=item.text, reasons=reasons)
         return outcome(done)
     return outcome(write())

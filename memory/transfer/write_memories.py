@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from memory import chats, episodes, facts, history, patterns, text, working
+from memory import chats, episodes, facts, history, patterns, rows, text, working
 from memory.models import Chat, Episode, Fact, Message, Pattern, WorkingNote
-from memory.screen import screen
+from memory.screen import in_words, screen
 from memory.transfer import write_messages
 from memory.transfer.items import ChatItem, EpisodeItem, FactItem, PatternItem, WorkingItem
 from memory.transfer.reports import Verdict
@@ -36,7 +36,7 @@ def fact(session: Session, item: FactItem) -> Outcome:
         now=item.at,
         kind=item.fact_kind,
         category=item.category,
-        said_by=item.said_by,
+        said_by=text.one_line(item.said_by),
         message=source,
         **({"status": Fact.Status.ARCHIVED} if item.archived else {}),
     )
@@ -57,17 +57,29 @@ def _meet(session: Session, met: Fact, *, archived: bool, source: Message | None
         return KNOWN
     if met.status == Fact.Status.SUPERSEDED:
         return Verdict.SKIPPED, "superseded", ""
-    if not was_undone(met):
+    return revived(session, met, **({"message": source} if source else {}))
+
+
+def before_undo(row) -> dict | None:
+    """How the row was before an import was taken back; None when it is gone for another reason."""
+    steps = history.history(row)
+    if not steps or "undoes_context" not in steps[0].metadata:
+        return None
+    return next((step.after for step in steps if "undoes_context" not in step.metadata), None)
+
+
+def revived(session: Session, row, **more: object) -> Outcome:
+    """Bring back what an undo took away: importing again means it."""
+    was = before_undo(row)
+    if was is None:
         return Verdict.SKIPPED, "put away", ""
-    facts.restore(met, by=session.writer)
-    Fact.objects.filter(pk=met.pk, message=None).update(message=source)
+    stamps = {name: None for name in ("trashed_at", "discarded_at") if name in was}
+    reason = {"discard_reason": was["discard_reason"]} if "discard_reason" in was else {}
+    values = {"status": was["status"]} | stamps | reason | more
+    rows.change(row, by=session.writer, why="import again", now=None, **values)
+    if was["status"] == "quarantined":
+        return Verdict.QUARANTINED, "", in_words(row.flags)
     return TAKEN
-
-
-def was_undone(row) -> bool:
-    """Whether it is gone because an import was taken back: importing again means it."""
-    latest = history.history(row)[:1]
-    return bool(latest) and "undoes_context" in latest[0].metadata
 
 
 def episode(session: Session, item: EpisodeItem) -> Outcome:
@@ -77,10 +89,8 @@ def episode(session: Session, item: EpisodeItem) -> Outcome:
         return Verdict.SKIPPED, "nothing left", ""
     for met in _same_time(session, chat, item):
         if (met.title, met.body) == (text.short(title, 200), body) or met.body == body:
-            if met.status == Episode.Status.DISCARDED and not item.discarded and was_undone(met):
-                episodes.restore(met, by=session.writer)
-                return TAKEN
-            return KNOWN
+            gone = met.status == Episode.Status.DISCARDED
+            return revived(session, met) if gone and before_undo(met) else KNOWN
     done = episodes.write(
         session.space,
         body=item.body,
@@ -101,12 +111,12 @@ def episode(session: Session, item: EpisodeItem) -> Outcome:
 
 
 def _same_time(session: Session, chat: Chat | None, item: EpisodeItem):
-    rows = Episode.objects.filter(space=session.space, chat=chat)
+    found = Episode.objects.filter(space=session.space, chat=chat)
     if item.at is None:
-        return rows.filter(source="import")
+        return found.filter(source="import")
     start = item.at.replace(second=0, microsecond=0) if item.to_the_minute else item.at
     end = start + (timedelta(minutes=1) if item.to_the_minute else timedelta(seconds=1))
-    return rows.filter(started_at__gte=start, started_at__lt=end)
+    return found.filter(started_at__gte=start, started_at__lt=end)
 
 
 def pattern(session: Session, item: PatternItem) -> Outcome:
@@ -114,10 +124,8 @@ def pattern(session: Session, item: PatternItem) -> Outcome:
     response = screen(item.response).text
     same = Pattern.objects.filter(space=session.space, trigger=trigger, response=response)
     for met in same:
-        if met.status == Pattern.Status.TRASHED and was_undone(met):
-            patterns.restore(met, by=session.writer)
-            return TAKEN
-        return KNOWN
+        gone = met.status == Pattern.Status.TRASHED
+        return revived(session, met) if gone and before_undo(met) else KNOWN
     try:
         done = patterns.learn(
             session.space,
@@ -175,7 +183,7 @@ def chat(session: Session, item: ChatItem) -> Outcome:
 def outcome(done: history.Done) -> Outcome:
     """What a service answered, in the words of a report."""
     if done.outcome == "quarantined":
-        return Verdict.QUARANTINED, "", done.reason or ", ".join(getattr(done.row, "flags", []))
+        return Verdict.QUARANTINED, "", done.reason or in_words(getattr(done.row, "flags", []))
     if done.outcome == "refused":
         return Verdict.SKIPPED, "ruling", done.reason
     if done.outcome == "empty":

@@ -39,9 +39,9 @@ def write(session: Session, items: list[MessageItem]) -> None:
 
 def find(session: Session, *, chat: str, external_id: str) -> Message | None:
     """The message a fact came from, when it was imported."""
-    if not external_id:
+    if not (name := _name(external_id)):
         return None
-    found = Message.objects.filter(space=session.space, external_id=external_id[:128])
+    found = Message.objects.filter(space=session.space, external_id=name)
     return found.filter(chat=session.chat(chat)).first() if chat else found.first()
 
 
@@ -75,7 +75,13 @@ def _message(session: Session, item: MessageItem) -> Message:
 
 
 def _external_id(item: MessageItem) -> str:
-    return text.clean(item.external_id)[:128] or text.said_key(item.text)[:32]
+    return _name(item.external_id) or text.said_key(item.text)[:32]
+
+
+def _name(given: str) -> str:
+    """An id as it may be stored and looked for; a long one by its digest."""
+    name = text.clean(given, limit=None).strip()
+    return name if len(name) <= 128 else hashlib.sha256(name.encode()).hexdigest()
 
 
 def _cut(whole: str) -> list[str]:
@@ -87,17 +93,17 @@ def _cut(whole: str) -> list[str]:
 
 
 def _link_replies(session: Session, pairs: Iterable[tuple[MessageItem, Message]]) -> None:
-    answers = [(item, message) for item, message in pairs if item.reply_to]
+    answers = [(name, message) for item, message in pairs if (name := _name(item.reply_to))]
     if not answers:
         return
     rows = Message.objects.filter(
-        chat_id__in={message.chat_id for _item, message in answers},
-        external_id__in={item.reply_to for item, _message in answers},
+        chat_id__in={message.chat_id for _name, message in answers},
+        external_id__in={name for name, _message in answers},
     )
     ids = {(chat, name): pk for pk, chat, name in rows.values_list("pk", "chat_id", "external_id")}
-    for item, message in answers:
-        message.reply_to_id = ids.get((message.chat_id, item.reply_to))
-    Message.objects.bulk_update([message for _item, message in answers], ["reply_to"])
+    for name, message in answers:
+        message.reply_to_id = ids.get((message.chat_id, name))
+    Message.objects.bulk_update([message for _name, message in answers], ["reply_to"])
 
 
 def _touch(session: Session, chat_ids: set[int]) -> None:

@@ -9,12 +9,13 @@ from django.db import DataError, IntegrityError, models, transaction
 
 from memory import options, rulings, text
 from memory.models import Ruling
+from memory.screen import in_words
 from memory.transfer import safe
 from memory.transfer.archive import known, reading, rows, screening
 from memory.transfer.archive.shape import BY_NAME, KINDS, Kind, link_of
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
-from memory.transfer.write_memories import was_undone
+from memory.transfer.write_memories import before_undo
 
 BATCH = 500
 _SAID = {"facts", "rulings"}
@@ -127,7 +128,7 @@ class Restore:
         is_gone = bool(gone) and all(getattr(met, name) == value for name, value in gone.items())
         if not is_gone or all(getattr(row, name) == value for name, value in gone.items()):
             self._report(kind, where, Verdict.KNOWN, row=row, reason="known")
-        elif "status" in gone and not was_undone(met):
+        elif "status" in gone and before_undo(met) is None:
             self._report(kind, where, Verdict.SKIPPED, row=row, reason="put away")
         elif not self._held_back(kind, where, row):
             row.pk = met.pk
@@ -143,7 +144,7 @@ class Restore:
             self._report(kind, where, Verdict.SKIPPED, row=row, reason="ruling")
             return True
         if screening.hold(kind.name, row, row.suspicions, space=space):
-            why = ", ".join(row.suspicions)
+            why = in_words(row.suspicions)
             self._report(kind, where, Verdict.QUARANTINED, row=row, why=why)
             return True
         return False
@@ -159,7 +160,10 @@ class Restore:
         for where, number, row in fresh:
             self.numbers[kind.name][number] = row.pk
             held = getattr(row, "status", "") == "quarantined"
-            self._report(kind, where, Verdict.QUARANTINED if held else Verdict.TAKEN, row=row)
+            verdict, why = Verdict.TAKEN, ""
+            if held:
+                verdict, why = Verdict.QUARANTINED, in_words(map(str, row.flags))
+            self._report(kind, where, verdict, row=row, why=why)
         self._remember_what_has_no_history(kind, fresh)
 
     def _one_by_one(self, kind: Kind, fresh: list[Arriving]) -> Iterator[Arriving]:

@@ -4,7 +4,7 @@ from django.db import models
 
 from memory import notices
 from memory.models import Space
-from memory.screen import screen
+from memory.screen import ORDERS, screen
 
 # Columns of words, and whether each is a single line.
 _WORDS = {
@@ -21,6 +21,8 @@ _WORDS = {
 }
 # Lists of words that prompts carry as well.
 _LISTS = {"working_notes": ("context", "pending"), "rules": ("examples", "forbidden")}
+# Where an instruction is what the place is for.
+_ORDERLY = {"patterns", "working_notes", "identity", "rules", "preferences"}
 # Suspicious rows of these wait in a quarantine of their own.
 HELD = {"facts", "patterns"}
 # These are in every prompt and have no quarantine: the owner gets the words instead.
@@ -29,14 +31,16 @@ IN_PROMPTS = {"chats", "working_notes", "identity", "rules", "preferences"}
 
 def check(name: str, row: models.Model) -> list[str]:
     """Take out secrets, hold back what is suspicious; why it is."""
+    but = ORDERS if name in _ORDERLY else frozenset()
     said = {
-        column: screen(getattr(row, column), line=line) for column, line in _WORDS[name].items()
+        column: screen(getattr(row, column), line=line, but=but)
+        for column, line in _WORDS[name].items()
     }
     for column, found in said.items():
         setattr(row, column, found.text[: row._meta.get_field(column).max_length])
     reasons = list(dict.fromkeys(reason for found in said.values() for reason in found.reasons))
     for column in _LISTS.get(name, ()):
-        reasons += screen(str(getattr(row, column))).reasons
+        reasons += screen(str(getattr(row, column)), but=but).reasons
     flags = [flag for found in said.values() for flag in found.flags]
     if flags and hasattr(row, "flags"):
         row.flags = list(dict.fromkeys([*row.flags, *flags]))

@@ -57,6 +57,7 @@ LEFT_OUT = {
     "memory.Embedding": _("Vectors are computed anew from the words."),
     "memory.Unit": _("The search index is made anew from the words."),
     "memory.RecallProfile": _("How recall ranks is set for an installation."),
+    "memory.SelfCheck": _("A check of a reply belongs to the reply's receipt."),
     "memory.DeadLetter": _("A job that was given up belongs where it ran."),
     "memory.Recall": _("A receipt tells of a reply of this installation."),
     "memory.LlmCall": _("Costs belong to the installation that paid them."),

@@ -20,11 +20,14 @@ def find(lines: list[str], start: int) -> int:
     """The line after a front matter that begins at `start`; `start` when none does."""
     if start >= len(lines) or not FENCE.match(lines[start]):
         return start
+    fields = 0
     for at in range(start + 1, min(len(lines), start + LONGEST)):
-        if FENCE.match(lines[at]):
-            return at + 1 if at > start + 1 else start
         line = lines[at]
-        if line.strip() and not (_FIELD.match(line) or _LIST_ITEM.match(line) or line[:1] == "#"):
+        if FENCE.match(line):
+            return at + 1 if fields else start
+        is_field = bool(_FIELD.match(line))
+        fields += is_field
+        if line.strip() and not (is_field or _LIST_ITEM.match(line) or line[:1] == "#"):
             return start
     return start
 

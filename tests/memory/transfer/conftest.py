@@ -1,23 +1,34 @@
 import pytest
 
-from memory import chats, episodes, facts, patterns, working
+from memory import chats, episodes, facts, patterns, text, working
 from memory import screen as screens
+from memory.identity import preferences
 from memory.transfer import write_identity, write_memories, write_messages
 from memory.transfer.archive import screening
 
-_WRITERS = [chats, episodes, facts, patterns, working]
+_WRITERS = [chats, episodes, facts, patterns, preferences, working]
 _WRITERS += [screening, write_identity, write_memories, write_messages]
 
 
 @pytest.fixture
-def toy_guard(monkeypatch):
-    """A guard whose judgement is plain: what it holds back, an import must hold back."""
-    real = screens.screen
+def real_guard():
+    """For a test that wants the guard as it is."""
 
-    def screen(said, *, line=False):
-        found = real(said, line=line)
-        kept = found.text.replace("sk-" + "ant-", "[redacted:key]")
-        redacted = ["key"] if kept != found.text else []
+
+@pytest.fixture(autouse=True)
+def toy_guard(request, monkeypatch):
+    """A guard whose judgement is plain: what it holds back, an import must hold back.
+
+    Which words the real guard suspects is tested where it lives; here it would only move the goal.
+    """
+    if "real_guard" in request.fixturenames:
+        return
+
+    def screen(said, *, line=False, but=frozenset()):
+        whole = text.clean(said)
+        whole = text.one_line(whole) if line else whole.strip()
+        kept = whole.replace("sk-" + "ant-", "[redacted:key]")
+        redacted = ["key"] if kept != whole else []
         reasons = ["instruction"] if "ignore all previous" in kept.lower() else []
         return screens.Screened(kept, redacted, reasons)
 

@@ -193,7 +193,7 @@ def test_what_a_person_released_here_is_not_asked_again(tmp_path):
     assert [line.verdict for line in report.lines] == ["taken"]
 
 
-def test_an_archive_from_elsewhere_is_screened_like_every_import(tmp_path, toy_guard):
+def test_an_archive_from_elsewhere_is_screened_like_every_import(tmp_path):
     space, other = make_space(), make_space()
     make_fact(space, text=POISON, status="active")
     make_fact(space, text=f"the key is {SECRET}", status="active")
