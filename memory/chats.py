@@ -18,6 +18,8 @@ from memory.models import Chat, Message, Space
 from memory.screen import Screened, screen
 
 KEY = re.compile(r"[A-Za-z0-9_-]{1,161}\Z")
+# No dash: the first dash of a key ends the channel, so that no two chats share a key.
+CHANNEL = re.compile(r"[A-Za-z0-9_]{1,32}\Z")
 CONTEXT_LENGTH = 4000
 # However long the silence, a reply still sees the last exchanges of the same afternoon.
 FLOOR, FLOOR_HOURS = 4, 4
@@ -38,7 +40,9 @@ class Received(NamedTuple):
 def key_of(channel: str, external_id: object) -> str:
     """The chat's name inside its space: telegram-123456789, telegram--4990985512 for a group."""
     key = f"{channel}-{external_id}"
-    if not channel or not str(external_id) or not KEY.match(key) or len(channel) > 32:
+    if not CHANNEL.match(channel) or not str(external_id) or not KEY.match(key):
+        raise BadChatId
+    if len(str(external_id)) > 128:
         raise BadChatId
     return key
 
@@ -51,7 +55,7 @@ def find_or_open(space: Space, *, channel: str, external_id: object, **given: ob
     return Chat.objects.get_or_create(
         space=space,
         channel=channel,
-        external_id=str(external_id)[:128],
+        external_id=str(external_id),
         defaults={"key": key} | given,
     )[0]
 

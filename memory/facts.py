@@ -22,7 +22,7 @@ from memory import actors, audit, history, rulings, text
 from memory import fact_rows as rows
 from memory.history import Done
 from memory.models import Chat, Fact, Ruling, Space
-from memory.screen import Screened, screen
+from memory.screen import RELEASED, Screened, screen, still_suspicious
 
 # A belief that was not said again for this long counts half when the caps choose what goes.
 HALF_LIFE_DAYS = 120
@@ -140,11 +140,12 @@ def discard(fact: Fact, *, by: str, why: str = "discard", now: datetime | None =
 
 @transaction.atomic
 def restore(fact: Fact, *, by: str, now: datetime | None = None) -> Done:
-    """Believe it again, from wherever it was put."""
+    """Believe it again, from wherever it was put; what waited for a person waits again."""
     rows.lock(fact)
     if fact.status == Status.ACTIVE:
         return Done(fact, outcome="unchanged")
-    values = {"status": Status.ACTIVE, "trashed_at": None}
+    waits = still_suspicious(fact.flags) and not fact.sticky
+    values = {"status": Status.QUARANTINED if waits else Status.ACTIVE, "trashed_at": None}
     if fact.status == Status.SUPERSEDED or "deprecated" in fact.flags:
         flags = [flag for flag in fact.flags if flag != "deprecated"]
         values |= {"valid_to": None, "superseded_by": None, "flags": flags}
@@ -195,7 +196,8 @@ def release(fact: Fact, *, by: str, now: datetime | None = None) -> Done:
     rows.lock(fact)
     if fact.status != Status.QUARANTINED:
         return Done(fact, outcome="unchanged")
-    return rows.change(fact, by=by, why="release", now=now, status=Status.ACTIVE)
+    flags = [*fact.flags, RELEASED]
+    return rows.change(fact, by=by, why="release", now=now, status=Status.ACTIVE, flags=flags)
 
 
 @transaction.atomic

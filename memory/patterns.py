@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from memory import actors, history, rows, rulings, text
 from memory.history import Done
 from memory.models import Chat, Pattern, Space
-from memory.screen import ORDERS, Screened, in_words, screen
+from memory.screen import ORDERS, RELEASED, Screened, in_words, screen, still_suspicious
 
 SEPARATORS = re.compile(r"[\s+,]+")
 # From here on a match is worth a place in the prompt.
@@ -154,9 +154,10 @@ def discard(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:
 
 @transaction.atomic
 def restore(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:
-    """Use it again, from wherever it was put."""
+    """Use it again, from wherever it was put; what waited for a person waits again."""
     rows.lock(pattern)
-    values = {"status": Status.ACTIVE, "trashed_at": None}
+    waits = still_suspicious(pattern.flags) and not pattern.sticky
+    values = {"status": Status.QUARANTINED if waits else Status.ACTIVE, "trashed_at": None}
     if _live(pattern.space, pattern.slug).exclude(pk=pattern.pk).exists():
         values["slug"] = _free(pattern.space, pattern.slug)
     return rows.change(pattern, by=by, why="restore", now=now, **values)
@@ -165,7 +166,9 @@ def restore(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:
 def release(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:
     """A person looked and found it harmless."""
     actors.require_person(by)
-    return restore(pattern, by=by, now=now)
+    with transaction.atomic(), history.change(by=by, why="release"):
+        rows.guarded(pattern, by=by, why="release", now=now, flags=[*pattern.flags, RELEASED])
+        return restore(pattern, by=by, now=now)
 
 
 def promote(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:

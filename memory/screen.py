@@ -12,6 +12,8 @@ from memory.extraction import guards
 REASONS = guards.REASONS | {
     "ungrounded": "Nobody here said it",
 }
+# Beside the kinds in a row's flags: a person looked and found it harmless.
+RELEASED = "released"
 # Where an instruction is what the place is for (a habit, a preference, a task), reading like one is
 # no suspicion; everything else still is.
 ORDERS = frozenset({"learned", "directive"})
@@ -42,6 +44,12 @@ def screen(said: str, *, line: bool = False, but: Set[str] = frozenset()) -> Scr
     reasons, kept, kinds = _judged(kept)
     kept = text.one_line(kept) if line else kept.strip()
     return Screened(kept, list(kinds), [kind for kind in reasons if kind not in but])
+
+
+def still_suspicious(flags: Iterable[str]) -> bool:
+    """Whether these flags of a row raise a suspicion that no person has answered."""
+    flags = set(flags)
+    return RELEASED not in flags and any(flag in REASONS for flag in flags)
 
 
 # The same words come by several times on their way: as a message, as a quote, as a fact.

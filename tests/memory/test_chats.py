@@ -47,6 +47,12 @@ def test_a28_an_id_that_could_name_a_path_is_refused(space, bad):
     assert Chat.objects.count() == 0
 
 
+@pytest.mark.parametrize("channel", ["", "a-b", "a/b", "x" * 33])
+def test_a_channel_is_one_word(space, channel):
+    with pytest.raises(chats.BadChatId):
+        chats.find_or_open(space, channel=channel, external_id="1")
+
+
 def test_the_same_chat_in_two_spaces_is_two_chats(space):
     mine = chats.find_or_open(space, channel="telegram", external_id=1)
     assert chats.find_or_open(make_space(), channel="telegram", external_id=1) != mine

@@ -48,6 +48,18 @@ def test_what_a_person_released_stays_released_when_said_again(space):
     assert (again.outcome, again.row.status) == ("again", "active")
 
 
+@pytest.mark.parametrize("by", [ANA, "import"])
+def test_the_way_through_the_trash_is_no_way_out_of_quarantine(space, by):
+    fact = facts.remember(space, text=ATTACK, by="extraction").row
+    facts.discard(fact, by=by)
+    facts.restore(fact, by=by)
+    assert fact.status == "quarantined"
+    facts.release(fact, by=ANA)
+    facts.forget(fact, by=by)
+    facts.restore(fact, by=by)
+    assert fact.status == "active"
+
+
 def test_saying_a_quarantined_thing_again_makes_no_second_row(space):
     facts.remember(space, text=ATTACK, by="extraction")
     assert facts.remember(space, text=ATTACK, by="tag").outcome == "quarantined"
