@@ -149,7 +149,8 @@ def _meet(met: Fact, fact: Fact, *, by: str, change_id: UUID) -> Done:
     }
     outcome = "quarantined" if met.status == Status.QUARANTINED else "again"
     if met.status in (Status.ARCHIVED, Status.TRASHED):
-        if fact.source in ("night", "import") and _put_away_by_person(met):
+        derived = fact.source in ("night", "import") and not actors.is_person(by)
+        if derived and _put_away_by_person(met):
             return Done(met, outcome="refused", reason=_("A person put this away."))
         outcome = "restored" if fact.status == Status.ACTIVE else "quarantined"
         values |= {"status": fact.status, "trashed_at": None, "flags": fact.flags}

@@ -1,3 +1,6 @@
+import json
+
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,6 +16,7 @@ from sleep import proposals
 from sleep.apply import TargetChanged
 from sleep.models import Proposal
 
+DESK = {"target": "#main", "select": "#main", "swap": "outerHTML"}
 REFUSALS = (
     proposals.AlreadyDecided,
     proposals.NotWhatWasShown,
@@ -89,6 +93,10 @@ def undo(request, space, pk):
         say(request, _("Taken back; it waits again."))
     except REFUSALS as error:
         warn(request, str(error))
+    if request.htmx and request.htmx.target != "proposals":
+        # A toast asked, and it has no room for the desk: the page goes there itself.
+        there = reverse("proposals:detail", args=[space.slug, pk])
+        return HttpResponse(headers={"HX-Location": json.dumps({"path": there, **DESK})})
     return _shown(request, space, proposal.pk)
 
 

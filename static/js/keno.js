@@ -159,6 +159,11 @@ document.addEventListener("htmx:responseError", (event) => {
   toast(status === 403 || status === 404 ? "toast-not-yours" : status === 503 ? "toast-lost" : "toast-refused");
 });
 
+// An Undo that leads to another page has done its work.
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.xhr?.getResponseHeader("HX-Location")) event.target.closest?.(".toast")?.remove();
+});
+
 // Toasts leave by themselves, but not while someone is on them.
 setInterval(() => {
   for (const one of $$(".toast:not(:hover):not(:focus-within)", document.getElementById("toasts") ?? document)) {

@@ -289,3 +289,12 @@ def test_a_rule_and_a_preference_reach_the_identity(space, member):
     approve(made[Kind.PREFERENCE], member)
     assert "plain" in [rule.slug for rule in rules.active(space)]
     assert "short" in [one.value for one in preferences.active(space)]
+
+
+def test_what_was_approved_and_taken_back_can_be_approved_again(space, member):
+    proposal = approve(propose(space, Kind.ADD, {"text": "Ana reads"}), member)
+    proposals.undo(proposal, member=member)
+    proposals.reopen(proposal, member=member)
+    proposal.refresh_from_db()
+    approve(proposal, member)
+    assert Fact.objects.live().get().text == "Ana reads"
