@@ -130,6 +130,7 @@ def run(given: argparse.Namespace) -> dict:
         | {
             "finished": finished,
             "seconds": round(seconds, 1),
+            "messages_per_second": round(given.messages / seconds, 1),
             "stop_seconds_max": round(max(stop_seconds), 2),
         }
         | _verdict(given, sink, deaths, finished, stop_seconds)

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from bot import batching, corrections, drafts, selfcheck
-from memory import context, logs
-from memory.context import Context
+from memory import chats, context, logs
 from memory.extraction import intents, tags
 from memory.extraction.apply import Applied, apply
 from memory.identity import rules
 from memory.llm.briefing import Briefing, Recalled
-from memory.llm.complete import complete
+from memory.llm.complete import available, complete
+from memory.llm.expand import expander
 from memory.llm.request import Completion
 from memory.models import Chat, Draft, Fact, Message, SelfCheck
 
@@ -25,17 +26,23 @@ class Thought:
     """What the model answered to one group of messages, before anything follows from it."""
 
     question: str
+    context: context.Context
     completion: Completion
     split: tags.Split
-    context: Context
 
 
 def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
     """Recall, and ask the model. Nothing is written here but the receipt and the call."""
-    question = batching.join([(message.author, tags.disarm(message.text)) for message in group])
     last = group[-1]
+    question = batching.join([(message.author, tags.disarm(message.text)) for message in group])
     built = context.build(
-        chat, question, now=now, person=last.author, group=group, language=last.language
+        chat,
+        question,
+        now=now,
+        person=last.author,
+        group=group,
+        language=last.language,
+        expand=expander(chat),
     )
     completion = complete(
         "chat",
@@ -43,35 +50,13 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         system=built.system,
         messages=built.messages,
         stream=drafts.stream_to(chat),
-        briefing=_briefing(chat, last, question, built, now=now),
+        briefing=_briefed(chat, group, built.briefing, now=now),
         chat=chat,
         message=last,
         trace=logs.current_trace(),
         now=now,
     )
-    return Thought(question, completion, tags.split(completion.text), built)
-
-
-def _briefing(
-    chat: Chat, message: Message, question: str, built: Context, *, now: datetime
-) -> Briefing:
-    latest = corrections.latest(chat, now=now)
-    return replace(
-        built.briefing,
-        recalled=_about(message, question) or built.briefing.recalled,
-        latest=latest.text if latest else "",
-    )
-
-
-def _about(message: Message, question: str) -> list[Recalled]:
-    """Somebody who asks what is known about them wants all of it, not what fits the words."""
-    if intents.read(question).name != "about_me" or not message.author:
-        return []
-    mine = Fact.objects.in_scope(message.chat).live().about(message.author)
-    return [
-        Recalled(fact.text, quote=fact.quote, said_by=fact.said_by, said_at=fact.last_seen_at)
-        for fact in mine.order_by("-pinned", "-confidence", "-last_seen_at")[:ABOUT_SOMEBODY]
-    ]
+    return Thought(question, built, completion, tags.split(completion.text))
 
 
 def learn(
@@ -89,8 +74,9 @@ def spoken(thought: Thought) -> str:
     return thought.split.text or _("Noted.")
 
 
-def keep_receipt(thought: Thought, reply: Message) -> SelfCheck:
+def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfCheck:
     """Tie what was recalled, and a look back at the answer, to the reply."""
+    context.keep(thought.context, reply=reply, now=now)
     held = rules.violations(reply.text, rules.active(reply.space))
     found = selfcheck.check(
         reply.text,
@@ -101,7 +87,6 @@ def keep_receipt(thought: Thought, reply: Message) -> SelfCheck:
     if {"mild_hedging", "excessive_hedging"} & set(found.signals):
         reply.flags = [*reply.flags, "hedging"]
         reply.save(update_fields=["flags"])
-    context.keep(thought.context, reply=reply, now=reply.sent_at)
     Draft.objects.filter(chat=reply.chat_id).delete()
     return SelfCheck.objects.create(
         space=reply.space,
@@ -111,3 +96,34 @@ def keep_receipt(thought: Thought, reply: Message) -> SelfCheck:
         signals=found.signals,
         forbidden=found.forbidden,
     )
+
+
+def _briefed(
+    chat: Chat, group: Sequence[Message], briefing: Briefing, *, now: datetime
+) -> Briefing:
+    """What only the built-in provider needs besides."""
+    if available("chat", space=chat.space):
+        return briefing
+    latest = corrections.latest(chat, now=now)
+    asks = intents.read(briefing.said).name == "about_me"
+    before = chats.short_term(chat, now=now, before=group[0])
+    return replace(
+        briefing,
+        latest=latest.text if latest else "",
+        recalled=(asks and _about(group[-1])) or briefing.recalled,
+        heard=[_heard(message) for message in before if message.role == Message.Role.USER],
+    )
+
+
+def _heard(message: Message) -> Recalled:
+    return Recalled(message.text, kind="message", said_by=message.author, said_at=message.sent_at)
+
+
+def _about(message: Message) -> list[Recalled]:
+    """Somebody who asks what is known about them wants all of it, not what fits the words."""
+    mine = Q(subject__iexact=message.author) | Q(said_by__iexact=message.author)
+    facts = Fact.objects.in_scope(message.chat).live().filter(mine)
+    return [
+        Recalled(fact.text, quote=fact.quote, said_by=fact.said_by, said_at=fact.last_seen_at)
+        for fact in facts.order_by("-pinned", "-confidence", "-last_seen_at")[:ABOUT_SOMEBODY]
+    ]

@@ -80,7 +80,7 @@ def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:
             return
         learned = replies.learn(chat, group, thought, now=now)
         reply = _say(chat, group, replies.spoken(thought), now=now)
-        check = replies.keep_receipt(thought, reply)
+        check = replies.keep_receipt(thought, reply, now=now)
         jobs.enqueue(
             "memory.ingest",
             lock=f"ingest-{chat.pk}",

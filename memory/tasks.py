@@ -1,5 +1,6 @@
 """Memory's jobs."""
 
+from django.db.models import Q
 from django.utils import timezone
 from procrastinate import builtin_tasks
 from procrastinate.contrib.django import app
@@ -9,7 +10,7 @@ from memory import watch as watchdog
 from memory.extraction import ingest as extraction
 from memory.jobs import Backoff
 from memory.llm.complete import asker
-from memory.models import Fact, Message, Space
+from memory.models import Fact, Message, Space, Unit
 
 MONTH_HOURS = 30 * 24
 
@@ -25,9 +26,9 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
         complete = asker("extract", space=chat.space, chat=chat)
         # All that waits in the chat, so that order is kept whichever job comes first.
         extraction.ingest_waiting(chat.space, chat=chat, complete=complete)
-    learned = Fact.objects.filter(message__in=message_ids).values_list("pk", flat=True)
-    embeddings.put_owners("fact", list(learned))
-    embeddings.put_owners("message", ids)
+    learned = Fact.objects.filter(message__in=message_ids).values("pk")
+    new = Q(kind="message", owner_id__in=ids) | Q(kind="fact", owner_id__in=learned)
+    embeddings.put(list(Unit.objects.filter(new, live=True).values_list("pk", flat=True)))
 
 
 @app.periodic(cron="*/5 * * * *")

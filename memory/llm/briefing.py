@@ -30,6 +30,8 @@ class Briefing:
     # none, low, medium or high: how well the recall fits the question.
     level: str = "none"
     working: str = ""
+    # What people said a moment ago in this chat, newest last; a recall leaves that out.
+    heard: Sequence[Recalled] = field(default_factory=tuple)
     # The fact that was learned last in this chat, a moment ago: what "no, …" is about.
     latest: str = ""
     # A sentence that the first conversation wants said now, word for word.

@@ -87,10 +87,13 @@ def _learned(
 
 
 def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
-    best = _best(briefing)
-    if not best or briefing.level == "none":
+    asked = " ".join(questions)
+    best = _best(briefing) if briefing.level != "none" else []
+    fitting = [one for one in best if _fits(one, asked)]
+    if not fitting and (heard := _just_heard(briefing, asked)):
+        return _line(heard, briefing, language)
+    if not best:
         return say(language, "unknown")
-    fitting = [one for one in best if _fits(one, " ".join(questions))]
     lines = [_line(one, briefing, language) for one in fitting or best]
     if not fitting:
         return say(language, "nearest", lines=_list(lines))
@@ -112,6 +115,19 @@ def _fits(one: Recalled, question: str) -> bool:
     if not asked or (all(spoken) and spoken[0] != spoken[1]):
         return True
     return len(asked & words.stems(memory)) / len(asked) >= COVERED
+
+
+def _just_heard(briefing: Briefing, question: str) -> Recalled | None:
+    """What somebody said a moment ago and holds every word that matters."""
+    asked = words.stems(question) - META
+    return next(
+        (
+            one
+            for one in reversed(briefing.heard)
+            if asked and not intents.is_question(one.text) and asked <= words.stems(one.text)
+        ),
+        None,
+    )
 
 
 def _about_me(briefing: Briefing, language: str) -> str:
@@ -147,7 +163,9 @@ def _best(briefing: Briefing) -> list[Recalled]:
 def _line(one: Recalled, briefing: Briefing, language: str) -> str:
     """The memory and where it comes from."""
     source = _source(one, briefing, language)
-    said = _sentence(words.short(one.text, 400))
+    # An episode's title is often how its body begins.
+    told = "\n".join(dict.fromkeys(one.text.splitlines()))
+    said = _sentence(words.short(told, 400))
     return f"{said} ({source})" if source else said
 
 

@@ -1,0 +1,1 @@
+from tests.bot.conftest import chat, fake, llm, space  # noqa: F401
