@@ -15,7 +15,7 @@ from bench import corpora, seed004
 from bench.corpora import Row
 from memory.extraction import guards
 
-CHAT_AND_FACTS = {"benign_chat", "benign_fact", "benign_amg"}
+CHAT_AND_FACTS = {"benign_chat", "benign_fact"}
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class _Plain(dict):
         sign = chr(code)
         if 0xE0020 <= code <= 0xE007E:  # an invisible twin of ASCII
             seen = chr(code - 0xE0000).lower()
-        elif 0xE0000 <= code <= 0xE007F or _INVISIBLE.match(sign):
+        elif 0xE0000 <= code <= 0xE007F or 0xD800 <= code <= 0xDFFF or _INVISIBLE.match(sign):
             seen = ""
         else:
             wide = unicodedata.normalize("NFKD", sign).casefold()
