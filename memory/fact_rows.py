@@ -1,5 +1,6 @@
 """How a fact gets its row: one live row for one saying, also when two writers say it at once."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -9,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from memory import actors, history, rulings, text
 from memory.history import Done
-from memory.models import Chat, Fact
-from memory.screen import in_words
+from memory.models import Chat, Fact, Ruling, Space
+from memory.screen import Screened, in_words, screen
 
 CONFIDENCE = {"person": 0.9, "tag": 0.8, "command": 0.9, "extraction": 0.6, "night": 0.6}
 TRUST = {"person": 0.9, "command": 0.7, "tag": 0.6, "extraction": 0.6}
@@ -26,6 +27,50 @@ class SaidAlready(Exception):
     def __init__(self, other: Fact | None):
         self.other = other
         super().__init__(self.__doc__)
+
+
+def draft(
+    space: Space,
+    *,
+    text: str,
+    by: str,
+    chat: Chat | None = None,
+    subject: str = "",
+    quote: str = "",
+    confidence: float | None = None,
+    suspicions: Sequence[str] = (),
+    now: datetime | None = None,
+    among: list[Ruling] | None = None,
+    **more: object,
+) -> Fact | Done:
+    """The row this saying would be, screened and not yet saved; a Done when it may not be one.
+
+    `among` are the rulings to obey, for a caller that drafts many.
+    """
+    said, evidence = screen(text, line=True), screen(quote)
+    book = rulings.forbidding(space) if among is None else among
+    if (refused := refusal(space, said, now=now, among=book)) is not None:
+        return refused
+    fact = Fact(space=space, chat=chat, text=said.text, **origin(by, **more))
+    describe(fact, by=by, subject=subject, quote=evidence.text, confidence=confidence)
+    if rulings.forbidden(space, said=fact.quote, among=book):
+        fact.quote = ""  # the sentence also held something that is never to be remembered
+    fact.flags = list(dict.fromkeys([*fact.flags, *suspicions, *said.flags, *evidence.flags]))
+    fact.created_at = fact.updated_at = fact.last_seen_at = now or timezone.now()
+    if (suspicions or said.reasons or evidence.reasons) and not actors.is_person(by):
+        fact.status = Status.QUARANTINED
+    return fact
+
+
+def refusal(space: Space, said: Screened, *, now: datetime | None, among=None) -> Done | None:
+    if not said.text:
+        return Done(None, outcome="empty", reason=_("There is nothing to remember."))
+    ruling = rulings.forbidden(space, said=said.text, among=among)
+    if not ruling:
+        return None
+    rulings.obeyed(ruling, now=now)
+    reason = _("A ruling says never to remember this: “%(text)s”. Lift it first.")
+    return Done(None, outcome="refused", reason=reason % {"text": text.short(ruling.text, 80)})
 
 
 def describe(fact: Fact, *, by: str, subject: str, quote: str, confidence: float | None) -> None:
@@ -44,7 +89,7 @@ def origin(by: str, **given: object) -> dict:
     source = SOURCE.get(kind) or ("message" if given.get("message") else "episode")
     if source == "episode" and not given.get("episode"):
         source = "message"
-    given["said_by"] = str(given.get("said_by") or "")[:120]
+    given["said_by"] = text.clean(str(given.get("said_by") or ""))[:120]
     return {"source": source, "trust": TRUST.get(kind, 0.5)} | given
 
 

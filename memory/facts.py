@@ -56,18 +56,10 @@ def remember(
     `suspicions` are the caller's own reasons for quarantine. `more` may name any other field of a
     fact: kind, category, message, episode, said_by, mode …
     """
-    said, evidence = screen(text, line=True), screen(quote)
-    book = rulings.forbidding(space)
-    if (refusal := _refusal(space, said, now=now, among=book)) is not None:
-        return refusal
-    fact = Fact(space=space, chat=chat, text=said.text, **rows.origin(by, **more))
-    rows.describe(fact, by=by, subject=subject, quote=evidence.text, confidence=confidence)
-    if rulings.forbidden(space, said=fact.quote, among=book):
-        fact.quote = ""  # the sentence also held something that is never to be remembered
-    fact.flags = list(dict.fromkeys([*fact.flags, *suspicions, *said.flags, *evidence.flags]))
-    fact.created_at = fact.updated_at = fact.last_seen_at = now or timezone.now()
-    if (suspicions or said.reasons or evidence.reasons) and not actors.is_person(by):
-        fact.status = Status.QUARANTINED
+    given = {"subject": subject, "quote": quote, "confidence": confidence, "now": now} | more
+    fact = rows.draft(space, text=text, by=by, chat=chat, suspicions=suspicions, **given)
+    if isinstance(fact, Done):
+        return fact
     with history.change(by=by, why=why) as context:
         return rows.insert_or_meet(fact, by=by, change_id=context.id)
 
@@ -82,7 +74,7 @@ def revise(
         return refusal
     if text is not None:
         said = screen(text, line=True)
-        if (refusal := _refusal(fact.space, said, now=now)) is not None:
+        if (refusal := rows.refusal(fact.space, said, now=now)) is not None:
             return refusal
         values |= _new_wording(fact, said, by=by)
     _check(values)
@@ -282,14 +274,3 @@ def _check(values: dict) -> None:
     for name, choices in (("kind", Fact.Kind), ("category", Fact.Category)):
         if name in values and values[name] not in choices.values:
             raise Invalid(_("“%(value)s” is no %(name)s.") % {"value": values[name], "name": name})
-
-
-def _refusal(space: Space, said: Screened, *, now: datetime | None, among=None) -> Done | None:
-    if not said.text:
-        return Done(None, outcome="empty", reason=_("There is nothing to remember."))
-    ruling = rulings.forbidden(space, said=said.text, among=among)
-    if not ruling:
-        return None
-    rulings.obeyed(ruling, now=now)
-    reason = _("A ruling says never to remember this: “%(text)s”. Lift it first.")
-    return Done(None, outcome="refused", reason=reason % {"text": text.short(ruling.text, 80)})

@@ -8,16 +8,26 @@ from django.utils.translation import gettext as _
 
 from memory import audit, history
 from memory.models import Space
-from memory.transfer import formats, safe, trees, write_identity, write_memories, write_messages
+from memory.transfer import (
+    formats,
+    safe,
+    trees,
+    write_facts,
+    write_identity,
+    write_memories,
+    write_messages,
+)
 from memory.transfer.archive import reading
 from memory.transfer.archive.restoring import Restore
-from memory.transfer.items import Found, Left, MessageItem
+from memory.transfer.items import Found, Left
+from memory.transfer.outcomes import Outcome
 from memory.transfer.reports import Report, Verdict
 from memory.transfer.session import Progress, Session, ranges
 
 AUTO = "auto"
-_WRITERS = {
-    "fact": write_memories.fact,
+BATCH = 200
+_AT_ONCE = {"fact": write_facts.write, "message": write_messages.write}
+_ONE_BY_ONE = {
     "episode": write_memories.episode,
     "pattern": write_memories.pattern,
     "working note": write_memories.working_note,
@@ -26,7 +36,6 @@ _WRITERS = {
     "rule": write_identity.rule,
     "preference": write_identity.preference,
 }
-_STEP = 50
 
 
 def _quiet(done: int, total: int, what: str) -> None:
@@ -118,28 +127,45 @@ def _write(session: Session, tree: safe.Tree, path: Path, options: dict) -> None
 
 def write(session: Session, found: Iterator[Found], *, total: int = 0) -> None:
     """Hand every item to the service that owns it, and say what became of it."""
-    waiting: list[MessageItem] = []
-    for done, item in enumerate(found, 1):
-        if isinstance(item, MessageItem):
-            waiting.append(item)
-        if waiting and (not isinstance(item, MessageItem) or len(waiting) >= write_messages.BATCH):
-            write_messages.write(session, waiting)
-            waiting = []
-        if not isinstance(item, MessageItem):
-            _one(session, item)
-        if done % _STEP == 0:
-            session.progress(done, total, item.path)
-    write_messages.write(session, waiting)
-    session.progress(total, total, "")
+    done = 0
+    for batch in _batches(found):
+        items = [each for each in batch if not isinstance(each, Left)]
+        outcomes = iter(_written(session, items) if items else ())
+        for each in batch:
+            _report(session, each, None if isinstance(each, Left) else next(outcomes))
+        done += len(batch)
+        session.progress(done, total, batch[-1].path)
 
 
-def _one(session: Session, item: Found) -> None:
-    if isinstance(item, Left):
-        more = {"reason": item.reason, "count": item.count}
-        session.report.add(item.where, item.kind, Verdict.SKIPPED, text=item.text, **more)
-        return
-    verdict, reason, why = _WRITERS[item.kind](session, item)
-    session.report.add(item.where, item.kind, verdict, text=item.text, reason=reason, why=why)
+def _batches(found: Iterator[Found]) -> Iterator[list[Found]]:
+    """Runs of one kind, with what was left out in between, in the order they were found."""
+    batch: list[Found] = []
+    kind = ""
+    for each in found:
+        is_other = not isinstance(each, Left) and kind not in ("", each.kind)
+        if batch and (is_other or len(batch) >= BATCH):
+            yield batch
+            batch, kind = [], ""
+        batch.append(each)
+        kind = kind if isinstance(each, Left) else each.kind
+    if batch:
+        yield batch
+
+
+def _written(session: Session, items: list[Found]) -> list[Outcome]:
+    kind = items[0].kind
+    if kind in _AT_ONCE:
+        return _AT_ONCE[kind](session, items)
+    return [_ONE_BY_ONE[kind](session, item) for item in items]
+
+
+def _report(session: Session, each: Found, outcome: Outcome | None) -> None:
+    if isinstance(each, Left):
+        told = {"reason": each.reason, "count": each.count}
+        session.report.add(each.where, each.kind, Verdict.SKIPPED, text=each.text, **told)
+    else:
+        verdict, reason, why = outcome
+        session.report.add(each.where, each.kind, verdict, text=each.text, reason=reason, why=why)
 
 
 def _record(session: Session) -> None:

@@ -6,9 +6,9 @@ from memory.identity import preferences, rules
 from memory.models import Identity, Preference, Rule
 from memory.screen import ORDERS, screen
 from memory.transfer.items import CoreItem, PreferenceItem, RuleItem
+from memory.transfer.outcomes import KNOWN, Outcome, outcome
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
-from memory.transfer.write_memories import KNOWN, TAKEN, Outcome, outcome
 
 
 def core(session: Session, item: CoreItem) -> Outcome:
@@ -70,4 +70,4 @@ def preference(session: Session, item: PreferenceItem) -> Outcome:
     done = preferences.put(
         session.space, key=key, value=value, section=section, by=session.writer, now=item.at
     )
-    return TAKEN if done else outcome(done)
+    return outcome(done)

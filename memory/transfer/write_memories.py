@@ -1,85 +1,14 @@
-"""Facts, episodes, patterns, notes: each through the service that owns it, once."""
+"""Episodes, patterns, notes and chats: each through the service that owns it, once."""
 
 from datetime import timedelta
 
-from memory import chats, episodes, facts, history, patterns, rows, text, working
-from memory.models import Chat, Episode, Fact, Message, Pattern, WorkingNote
-from memory.screen import in_words, screen
-from memory.transfer import write_messages
-from memory.transfer.items import ChatItem, EpisodeItem, FactItem, PatternItem, WorkingItem
+from memory import chats, episodes, patterns, text, working
+from memory.models import Chat, Episode, Pattern, WorkingNote
+from memory.screen import screen
+from memory.transfer.items import ChatItem, EpisodeItem, PatternItem, WorkingItem
+from memory.transfer.outcomes import KNOWN, TAKEN, Outcome, before_undo, outcome, revived
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
-
-Outcome = tuple[str, str, str]
-TAKEN: Outcome = (Verdict.TAKEN, "", "")
-KNOWN: Outcome = (Verdict.KNOWN, "known", "")
-
-
-def fact(session: Session, item: FactItem) -> Outcome:
-    said = screen(item.text, line=True).text
-    if not said:
-        return Verdict.SKIPPED, "nothing left", ""
-    subject = text.one_line(item.subject)[:120].strip()
-    chat = session.chat(item.chat)
-    source = write_messages.find(session, chat=item.message_chat, external_id=item.message)
-    met = _met(session, chat=chat, subject=subject, said_key=text.said_key(said))
-    if met is not None:
-        return _meet(session, met, archived=item.archived, source=source)
-    done = facts.remember(
-        session.space,
-        text=item.text,
-        by=session.writer,
-        chat=chat,
-        subject=item.subject,
-        quote=item.quote,
-        confidence=item.confidence,
-        now=item.at,
-        kind=item.fact_kind,
-        category=item.category,
-        said_by=text.one_line(item.said_by),
-        message=source,
-        **({"status": Fact.Status.ARCHIVED} if item.archived else {}),
-    )
-    if done and item.updated_at and item.at and item.updated_at > item.at:
-        Fact.objects.filter(pk=done.row.pk).update(last_seen_at=item.updated_at)
-    return outcome(done)
-
-
-def _met(session: Session, *, chat: Chat | None, subject: str, said_key: str) -> Fact | None:
-    """The row that says this already, the living before the put away."""
-    same = Fact.objects.filter(space=session.space, chat=chat, subject=subject, said_key=said_key)
-    ranks = list(Fact.Status.values)
-    return min(same, key=lambda row: (ranks.index(row.status), -row.pk), default=None)
-
-
-def _meet(session: Session, met: Fact, *, archived: bool, source: Message | None) -> Outcome:
-    if met.status in (Fact.Status.ACTIVE, Fact.Status.QUARANTINED) or archived:
-        return KNOWN
-    if met.status == Fact.Status.SUPERSEDED:
-        return Verdict.SKIPPED, "superseded", ""
-    return revived(session, met, **({"message": source} if source else {}))
-
-
-def before_undo(row) -> dict | None:
-    """How the row was before an import was taken back; None when it is gone for another reason."""
-    steps = history.history(row)
-    if not steps or "undoes_context" not in steps[0].metadata:
-        return None
-    return next((step.after for step in steps if "undoes_context" not in step.metadata), None)
-
-
-def revived(session: Session, row, **more: object) -> Outcome:
-    """Bring back what an undo took away: importing again means it."""
-    was = before_undo(row)
-    if was is None:
-        return Verdict.SKIPPED, "put away", ""
-    stamps = {name: None for name in ("trashed_at", "discarded_at") if name in was}
-    reason = {"discard_reason": was["discard_reason"]} if "discard_reason" in was else {}
-    values = {"status": was["status"]} | stamps | reason | more
-    rows.change(row, by=session.writer, why="import again", now=None, **values)
-    if was["status"] == "quarantined":
-        return Verdict.QUARANTINED, "", in_words(row.flags)
-    return TAKEN
 
 
 def episode(session: Session, item: EpisodeItem) -> Outcome:
@@ -103,9 +32,9 @@ def episode(session: Session, item: EpisodeItem) -> Outcome:
         ended_at=max(item.ended_at, item.at) if item.ended_at and item.at else item.at,
         source="import",
     )
-    if done and item.feedback in ("positive", "negative"):
+    if done.changed and item.feedback in ("positive", "negative"):
         episodes.rate(done.row, feedback=item.feedback, by=session.writer)
-    if done and item.discarded:
+    if done.changed and item.discarded:
         episodes.discard(done.row, by=session.writer, reason=item.discard_reason)
     return outcome(done)
 
@@ -178,14 +107,3 @@ def chat(session: Session, item: ChatItem) -> Outcome:
         same = row.context == screen(item.context).text[: chats.CONTEXT_LENGTH].strip()
         return KNOWN if same else (Verdict.SKIPPED, "own context", "")
     return outcome(chats.set_context(row, text=item.context, by=session.writer))
-
-
-def outcome(done: history.Done) -> Outcome:
-    """What a service answered, in the words of a report."""
-    if done.outcome == "quarantined":
-        return Verdict.QUARANTINED, "", done.reason or in_words(getattr(done.row, "flags", []))
-    if done.outcome == "refused":
-        return Verdict.SKIPPED, "ruling", done.reason
-    if done.outcome == "empty":
-        return Verdict.SKIPPED, "nothing left", done.reason
-    return TAKEN if done else KNOWN

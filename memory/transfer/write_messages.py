@@ -11,38 +11,43 @@ from memory import text
 from memory.models import Chat, Message
 from memory.screen import screen
 from memory.transfer.items import MessageItem
+from memory.transfer.outcomes import TAKEN, Outcome
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
 
-BATCH = 500
 
-
-def write(session: Session, items: list[MessageItem]) -> None:
+def write(session: Session, items: list[MessageItem]) -> list[Outcome]:
     """Keep the messages that are not there yet, each under its own id in its chat."""
     known = _known(session, items)
     fresh: dict[tuple[int, str], tuple[MessageItem, Message]] = {}
+    found: list[Outcome] = []
     for item in items:
         key = (session.chat(item.chat).pk, _external_id(item))
-        message = None if key in known or key in fresh else _message(session, item)
-        if message is None or not message.text:
-            reason = "twice" if key in fresh else "known" if key in known else "empty message"
-            verdict = Verdict.KNOWN if reason == "known" else Verdict.SKIPPED
-            session.report.add(item.where, item.kind, verdict, text=item.text, reason=reason)
-            continue
-        fresh[key] = (item, message)
-        session.report.add(item.where, item.kind, Verdict.TAKEN, text=item.text)
+        if key in known or key in fresh:
+            found.append((Verdict.KNOWN, "known" if key in known else "twice", ""))
+        elif not (message := _message(session, item)).text:
+            found.append((Verdict.SKIPPED, "empty message", ""))
+        else:
+            fresh[key] = (item, message)
+            found.append(TAKEN)
     made = Message.objects.bulk_create([message for _item, message in fresh.values()])
     session.made_messages += [message.pk for message in made]
     _link_replies(session, fresh.values())
     _touch(session, {message.chat_id for message in made})
+    return found
 
 
-def find(session: Session, *, chat: str, external_id: str) -> Message | None:
-    """The message a fact came from, when it was imported."""
-    if not (name := _name(external_id)):
-        return None
-    found = Message.objects.filter(space=session.space, external_id=name)
-    return found.filter(chat=session.chat(chat)).first() if chat else found.first()
+def find(session: Session, wanted: list[tuple[str, str]]) -> list[int | None]:
+    """The messages facts came from, by chat (if it is known) and id; None for one not here."""
+    names = [_name(name) for _chat, name in wanted]
+    rows = Message.objects.filter(space=session.space, external_id__in=set(names) - {""})
+    ids: dict[tuple[int | None, str], int] = {}
+    for pk, chat, name in rows.order_by("-pk").values_list("pk", "chat_id", "external_id"):
+        ids[chat, name] = ids[None, name] = pk
+    return [
+        ids.get((session.chat(chat).pk if chat else None, name)) if name else None
+        for (chat, _given), name in zip(wanted, names, strict=True)
+    ]
 
 
 def _known(session: Session, items: list[MessageItem]) -> set[tuple[int, str]]:

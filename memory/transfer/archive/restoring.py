@@ -13,9 +13,9 @@ from memory.screen import in_words
 from memory.transfer import safe
 from memory.transfer.archive import known, reading, rows, screening
 from memory.transfer.archive.shape import BY_NAME, KINDS, Kind, link_of
+from memory.transfer.outcomes import before_undo
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
-from memory.transfer.write_memories import before_undo
 
 BATCH = 500
 _SAID = {"facts", "rulings"}

@@ -65,6 +65,7 @@ LEFT_OUT = {
     "sleep.Night": _("A night tells what it did on this installation."),
     "sleep.Reflection": _("What a night measured, on this installation."),
     "kenoweb.OneTimeLink": _("A link is for one person and one use."),
+    "sleep.NightChange": _("A night tells what it did on this installation."),
     "sleep.Claim": _("What a night read out of an episode; the next night reads it again."),
     "sleep.Proposal": _("A proposal speaks of rows by their number; decide it before you move."),
 }

@@ -11,7 +11,7 @@ from memory.transfer.kenobot.placeholders import is_placeholder
 _ENTRY = r"##\s*\d{1,2}:\d{2}"
 _BODY_MARK = re.compile(rf"\\*(?={_ENTRY}|---\s*$)")
 _BODY_ESCAPED = re.compile(rf"\\(?=\\*(?:{_ENTRY}|---\s*$))")
-_ITEM_MARK = re.compile(r"[#>*+=|`~\\-]|\d{1,9}[.)]|\(|<|_\(|\*\*")
+_ITEM_MARK = re.compile(r"[#>*+=|`~_(<\\-]|\d{1,9}[.)]")
 _COMMENT = re.compile(r"<(\\*)!--")
 _COMMENT_ESCAPED = re.compile(r"<\\(\\*)!--")
 

@@ -1,12 +1,12 @@
 import pytest
 
-from memory import chats, episodes, facts, patterns, text, working
+from memory import chats, episodes, fact_rows, facts, patterns, text, working
 from memory import screen as screens
 from memory.identity import preferences
 from memory.transfer import write_identity, write_memories, write_messages
 from memory.transfer.archive import screening
 
-_WRITERS = [chats, episodes, facts, patterns, preferences, working]
+_WRITERS = [chats, episodes, fact_rows, facts, patterns, preferences, working]
 _WRITERS += [screening, write_identity, write_memories, write_messages]
 
 

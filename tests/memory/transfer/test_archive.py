@@ -417,7 +417,7 @@ def fill(space, rows):
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(rows=spaces())
 def test_any_words_come_back_the_same(tmp_path, rows):
