@@ -175,7 +175,7 @@ def _forget_strangers(here: Place) -> None:
 
 
 def _launch(here: Place) -> None:
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 30
     while True:
         begin = open_log(here)
         code, words = here.run(

@@ -43,6 +43,12 @@ def url(host: str, port: int, *, scheme: str = "http") -> str:
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+def names(door: socket.socket) -> list[str]:
+    """The host that a browser may name when it comes to this door by address."""
+    host = door.getsockname()[0]
+    return [] if host in {"0.0.0.0", "::"} else [f"[{host}]" if ":" in host else host]
+
+
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     door = socket.socket(family, socket.SOCK_STREAM)

@@ -50,3 +50,9 @@ def test_a_taken_port_is_passed_over_unless_chosen():
 )
 def test_the_address_to_click(host, url):
     assert listening.url(host, 8000) == url
+
+
+@pytest.mark.parametrize(("host", "named"), [("127.0.0.2", ["127.0.0.2"]), ("0.0.0.0", [])])
+def test_the_pages_accept_the_address_they_listen_on_but_not_any(host, named):
+    with socket.create_server((host, 0)) as door:
+        assert listening.names(door) == named

@@ -10,6 +10,7 @@ from contextlib import closing
 from django.conf import settings
 from django.core.management import get_commands
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
 
 from kenoweb import database, launch, listening, safety
 from kenoweb.children import Child, Family
@@ -25,9 +26,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser):
         parser.add_argument("--bind", default=envstr("KENO_BIND"), help="address, address:port")
-        parser.add_argument(
-            "--port", type=int, help="a port that must be free; else the next is taken"
-        )
+        parser.add_argument("--port", type=int, help="this port, or none")
 
     def handle(self, *, bind, port, **options):
         self.stopping = threading.Event()
@@ -49,9 +48,7 @@ class Command(BaseCommand):
         claim = launch.lock(settings.KENO_HOME / "up.lock")
         if not claim:
             where = (settings.KENO_HOME / "up.lock").read_text().strip() or "another place"
-            raise NotReady(
-                f"Keno already runs at {where}: stop it there, or set another KENO_HOME."
-            )
+            raise NotReady(f"Keno already runs at {where}: stop it, or set another KENO_HOME.")
         return claim
 
     def _run(self, claim, door, *, host, wanted):
@@ -93,7 +90,7 @@ class Command(BaseCommand):
         fds = (door.fileno(), held.fileno())
         web = ["-m", "gunicorn", "-c", "python:kenoweb.gunicorn", "-b", f"fd://{door.fileno()}"]
         # The printed address must be one that the pages accept.
-        os.environ["KENO_HOSTS"] = ",".join([*settings.ALLOWED_HOSTS, door.getsockname()[0]])
+        os.environ["KENO_HOSTS"] = ",".join([*settings.ALLOWED_HOSTS, *listening.names(door)])
         children = [Child("web process", [*web, "kenoweb.wsgi"], fds)]
         if "runbot" in get_commands():
             children.append(Child("worker", ["manage.py", "runbot"], fds[1:]))
@@ -105,14 +102,17 @@ class Command(BaseCommand):
         while not self.stopping.is_set() and not _answers(host, port):
             family.tend(self.say, now=time.monotonic())
             self.stopping.wait(0.05)
+        if self.stopping.is_set():
+            return
         self.line("pages", address)
         if len(family.children) > 1:
             self.line("worker", "started")
         if not safety.is_local(host):
-            self.line("note", "other machines can reach this address" + _missing(host))
+            self.line("note", "other machines can reach this address" + _unless_https())
         self.say("\nSign in with this link, once and within 30 minutes:")
         self.say(f"  {sign_in_link(address)}")
         self.say("\nCtrl-C stops everything.")
+        connections.close_all()  # nothing more to ask
 
     def _tend(self, family):
         """Until told to stop, keep the children and the embedded database alive."""
@@ -141,7 +141,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _missing(host) -> str:
+def _unless_https() -> str:
     return "" if settings.KENO_HTTPS else ", without encryption: put a proxy with HTTPS in front"
 
 
@@ -151,5 +151,5 @@ def _answers(host, port) -> bool:
         try:
             connection.request("GET", "/healthz", headers={"Host": "localhost"})
             return connection.getresponse().status == 200
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return False
