@@ -26,6 +26,7 @@ BEAT_SECONDS = 2
 GRACE_SECONDS = 8
 # Scheduled jobs are found by looking, not by being told: this is how late a batch may be.
 POLL_SECONDS = 0.5
+LONGEST_PAUSE = 15
 
 
 @dataclass
@@ -34,6 +35,9 @@ class Running:
 
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     channels: dict[str, str] = field(default_factory=dict)
+    worker: Worker | None = None
+    # Jobs that the database says we do and we do not; doubted twice they are handed on.
+    doubted: set[int] = field(default_factory=set)
 
 
 async def run(
@@ -43,19 +47,48 @@ async def run(
     running = Running()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, running.stop.set)
+    beside = [asyncio.create_task(_beat(running), name="heartbeat")]
+    beside += [asyncio.create_task(_talk(one, space, running), name=one.name) for one in channels]
+    try:
+        if once:
+            await _work(running, concurrency=concurrency, once=True)
+        else:
+            await _keep_working(running, concurrency=concurrency)
+    finally:
+        running.stop.set()
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+        await sync_to_async(_sign_off)()
+
+
+async def _keep_working(running: Running, *, concurrency: int) -> None:
+    """Start the worker again when the database was gone; it comes back, and so do we."""
+    pause = 1
+    while not running.stop.is_set():
+        began = asyncio.get_running_loop().time()
+        try:
+            await _work(running, concurrency=concurrency)
+        except Exception as error:
+            log.error("worker failed", extra={"why": f"{type(error).__name__}: {error}"})
+        if asyncio.get_running_loop().time() - began > 60:
+            pause = 1
+        await _first(asyncio.sleep(pause), running.stop.wait())
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
+async def _work(running: Running, *, concurrency: int, once: bool = False) -> None:
     queue = _queue()
     async with queue.open_async():
-        worker = _worker(queue, concurrency=concurrency, once=once)
-        work = _drain(worker) if once else worker.run()
+        running.worker = _worker(queue, concurrency=concurrency, once=once)
+        work = _drain(running.worker) if once else running.worker.run()
         working = asyncio.create_task(work, name="worker")
-        beating = asyncio.create_task(_beat(running), name="heartbeat")
-        talking = [
-            asyncio.create_task(_talk(channel, space, running), name=channel.name)
-            for channel in channels
-        ]
-        await _first(working, asyncio.create_task(running.stop.wait()))
-        running.stop.set()
-        await _wind_down(worker, working, [beating, *talking])
+        await _first(working, running.stop.wait())
+        running.worker.stop()
+        await asyncio.wait({working}, timeout=GRACE_SECONDS)
+        if not working.done():
+            await _leave_at_once(running.worker)
+        working.result()
 
 
 def _queue() -> DjangoApp:
@@ -108,56 +141,56 @@ async def _talk(channel: Channel, space: Space | None, running: Running) -> None
 
 async def _beat(running: Running) -> None:
     """Say that we live, and look after the jobs of those that do not any more."""
-    name = f"{socket.gethostname()}:{os.getpid()}"
     while True:
         try:
-            await sync_to_async(_beat_once)(name, running.channels)
-        except DatabaseError:
-            log.exception("heartbeat failed")
+            await sync_to_async(_beat_once)(running)
+        except DatabaseError as error:
+            log.error("heartbeat failed", extra={"why": str(error)})
             await sync_to_async(connections.close_all)()
         await asyncio.sleep(BEAT_SECONDS)
 
 
-def _beat_once(name: str, channels: dict[str, str]) -> None:
+def _beat_once(running: Running) -> None:
     close_old_connections()
     now = timezone.now()
+    seen = {"beat_at": now, "channels": running.channels, "version": settings.VERSION}
     Heartbeat.objects.update_or_create(
-        name=name,
-        defaults={"beat_at": now, "channels": channels, "version": settings.VERSION},
-        create_defaults={
-            "started_at": now,
-            "beat_at": now,
-            "channels": channels,
-            "version": settings.VERSION,
-        },
+        name=_name(), defaults=seen, create_defaults=seen | {"started_at": now}
     )
-    if rescued := jobs.rescue():
+    rescued = jobs.rescue()
+    worker = running.worker
+    if worker and worker.worker_id:
+        # A job whose end could not be written stays "doing" for ever, and its chat with it.
+        busy = {context.job.id for context in list(worker._running_jobs.values())}
+        strays = jobs.strays(worker.worker_id, busy=busy)
+        rescued += jobs.hand_on(strays & running.doubted)
+        running.doubted = strays
+    if rescued:
         log.warning("jobs rescued", extra={"count": rescued})
 
 
-async def _wind_down(worker: Worker, working: asyncio.Task, others: Sequence[asyncio.Task]) -> None:
-    worker.stop()
-    await asyncio.wait({working}, timeout=GRACE_SECONDS)
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
-    await sync_to_async(_sign_off)()
-    if working.done():
-        working.result()
-        return
-    # A thread cannot be stopped: its job goes back to the queue and the process ends at once.
-    # Should it still finish in between, the guarded commit of the turn makes the second run idle.
+async def _leave_at_once(worker: Worker) -> None:
+    """A thread cannot be stopped: its job goes back to the queue and the process ends.
+
+    Should it still finish in between, the guarded commit of the turn makes the second run idle.
+    """
     returned = await sync_to_async(jobs.give_back)(worker.worker_id)
+    await sync_to_async(_sign_off)()
     log.warning("stopped with jobs running", extra={"returned": returned})
     logging.shutdown()
     os._exit(0)
 
 
 def _sign_off() -> None:
-    Heartbeat.objects.filter(name=f"{socket.gethostname()}:{os.getpid()}").delete()
+    Heartbeat.objects.filter(name=_name()).delete()
+
+
+def _name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 async def _first(*waits) -> None:
+    """Until one of them is done; the others are given up, except the worker's own task."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     _, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in rest:

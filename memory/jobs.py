@@ -1,6 +1,7 @@
 """The job queue: how jobs are tried again, rescued from dead workers, given up and revived."""
 
 import random
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
@@ -81,13 +82,23 @@ def rescue() -> int:
             [SILENT_SECONDS],
         )
         stalled = [row[0] for row in cursor.fetchall()]
-    return sum(_hand_on(job_id) for job_id in stalled)
+    return hand_on(stalled)
 
 
 def give_back(worker_id: int) -> int:
     """A worker that must go now puts what it was doing back into the queue."""
+    return hand_on(strays(worker_id, busy=set()))
+
+
+def strays(worker_id: int, *, busy: set[int]) -> set[int]:
+    """Jobs that are down as this worker's and that it is not busy with."""
     mine = ProcrastinateJob.objects.filter(status="doing", worker_id=worker_id)
-    return sum(_hand_on(job_id) for job_id in mine.values_list("pk", flat=True))
+    return set(mine.values_list("pk", flat=True)) - busy
+
+
+def hand_on(job_ids: Iterable[int]) -> int:
+    """Put running jobs back into the queue; how many were."""
+    return sum(_hand_on(job_id) for job_id in job_ids)
 
 
 @transaction.atomic

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from memory import inbox
+from memory import inbox, jobs
 from memory.models import Heartbeat, Message, OutboxItem
 from tests.factories import make_chat, make_space
 from tests.llm import servers
@@ -106,3 +106,36 @@ def test_an_idle_worker_stops_at_once(runbot):
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
     assert time.monotonic() - began < 3
+
+
+def test_r04_it_outlives_the_loss_of_every_database_connection(runbot):
+    process = runbot()
+    wait_for(Heartbeat.objects.exists)
+    say_in(1)
+    wait_for(lambda: Message.objects.filter(role="assistant").count() == 1)
+    _cut_all_connections()
+    say_in(1)
+    wait_for(lambda: Message.objects.filter(role="assistant").count() == 2)
+    assert process.poll() is None
+
+
+def test_a_refused_key_ends_as_a_dead_letter_that_can_be_tried_again(runbot, server):
+    say_in(1)
+    server.script = ["401"]
+    assert runbot("--once").wait(60) == 0
+    (letter,) = jobs.dead_letters()
+    assert "refused the key" in letter.error
+    assert Message.objects.get(role="user").flags == ["unanswered"]
+    assert OutboxItem.objects.get().kind == "notice"
+    assert jobs.retry(letter, by="person:ana")
+    assert runbot("--once").wait(60) == 0
+    assert Message.objects.filter(role="assistant").count() == 1
+    assert list(jobs.dead_letters()) == []
+
+
+def _cut_all_connections():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )

@@ -97,6 +97,15 @@ def test_a_worker_that_must_go_gives_its_jobs_back():
     assert (status(running), status(other)) == ("todo", "doing")
 
 
+def test_a_job_whose_end_was_never_written_is_found():
+    mine = worker()
+    lost, running = job(mine), job(mine)
+    job(worker())
+    assert jobs.strays(mine, busy={running}) == {lost}
+    assert jobs.hand_on({lost}) == 1
+    assert (status(lost), status(running)) == ("todo", "doing")
+
+
 def test_a_job_with_a_name_waits_only_once():
     assert jobs.enqueue("memory.ingest", once="sweep", space_id=0)
     assert jobs.enqueue("memory.ingest", once="sweep", space_id=0) is None
