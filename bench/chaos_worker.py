@@ -36,7 +36,8 @@ def _script_the_model() -> None:
         @staticmethod
         def ask(request):
             time.sleep(random.uniform(0, 0.05))
-            numbers = NUMBER.findall(request.messages[-1]["content"])
+            # Not the prompt: that also holds the parcels that were recalled.
+            numbers = NUMBER.findall(request.briefing.said)
             tags = "".join(f"<memory>Parcel {n} is stored in rack {n}</memory>" for n in numbers)
             return Answer(f"Got {' '.join(numbers)}. {tags}", model="built-in")
 
