@@ -90,6 +90,21 @@ def events_of(model: type[models.Model]) -> models.QuerySet:
     return apps.get_model("memory", f"{model.__name__}Event")._default_manager.all()
 
 
+def event_models() -> list[type[models.Model]]:
+    """Every table of events, of whichever app."""
+    return [model for model in apps.get_models() if hasattr(model, "pgh_tracked_model")]
+
+
+def erase_space(space_id: int) -> None:
+    """Delete what triggers kept of all rows of a space. For erasing the space only."""
+    for model in event_models():
+        names = {field.name for field in model._meta.fields}
+        if "space" in names:
+            model._default_manager.filter(space_id=space_id).delete()
+        elif model.pgh_tracked_model._meta.model_name == "space":
+            model._default_manager.filter(pgh_obj_id=space_id).delete()
+
+
 def tracked_models() -> list[type[models.Model]]:
     return [apps.get_model("memory", name) for name in TRACKED]
 

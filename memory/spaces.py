@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils.text import slugify
 
-from memory import audit, history
+from memory import audit, events, history
 from memory.actors import person
 from memory.history import Done
 from memory.models import Member, Space
@@ -55,3 +55,17 @@ def _free_slug(name: str) -> str:
     taken = set(Space.objects.filter(slug__startswith=stem[:30]).values_list("slug", flat=True))
     candidates = (f"{stem[: SLUG_LENGTH - 6]}-{number}" for number in range(2, 10_000))
     return stem if stem not in taken else next(slug for slug in candidates if slug not in taken)
+
+
+@transaction.atomic
+def erase(space: Space, *, typed: str, by: str) -> None:
+    """Delete a space and everything in it for good. The caller types its exact name."""
+    if typed != space.name:
+        raise WrongName(f"Type the exact name of the space to erase it: {space.name}")
+    audit.record("space.erased", actor=by, space=space, thing=space)
+    events.erase_space(space.pk)
+    space.delete()
+
+
+class WrongName(ValueError):
+    """What was typed is not the name of the space."""

@@ -25,25 +25,27 @@ OPPOSED = {"hates": "likes", "hate": "like", "odia": "gusta", "odio": "gusta",
 # Each is a thing one has one of at a time, so two different values exclude each other.
 _SINGLE = {
     "home": (
-        r"^(?P<s>.*?)\b(?:lives?|(?:has |have )?moved|relocated) (?:now )?(?:in|to) (?P<v>.+)$",
-        r"^(?P<s>.*?)\b(?:vive|vivo|se mudo|me mude|se ha mudado) (?:ahora )?(?:en|a) (?P<v>.+)$",
+        r"^(?P<s>.*?)\b(?:lives?|(?:has |have )?moved|relocated) (?:now )?(?:in|to) (?P<v>[^,;]+)",
+        r"^(?P<s>.*?)\b(?:vive|vivo|se mudo|me mude|se ha mudado) (?:ahora )?(?:en|a) "
+        r"(?P<v>[^,;]+)",
     ),
     "job": (
-        r"^(?P<s>.*?)\bworks? (?:now )?(?:at|for) (?P<v>.+)$",
-        r"^(?P<s>.*?)\b(?:trabaja|trabajo) (?:ahora )?(?:en|para) (?P<v>.+)$",
+        r"^(?P<s>.*?)\bworks? (?:now )?(?:at|for) (?P<v>[^,;]+)",
+        r"^(?P<s>.*?)\b(?:trabaja|trabajo) (?:ahora )?(?:en|para) (?P<v>[^,;]+)",
     ),
     "name": (
-        r"^(?P<s>.*?)\b(?:is called|name is) (?P<v>.+)$",
-        r"^(?P<s>.*?)\bse llama (?P<v>.+)$",
+        r"^(?P<s>.*?)\b(?:is called|name is) (?P<v>[^,;]+)",
+        r"^(?P<s>.*?)\bse llama (?P<v>[^,;]+)",
     ),
     "of": (
-        r"^the (?P<x>[\w .-]{2,40}?) (?:of|for) (?P<s>.{2,60}?) (?:is|are|was) (?:now )?(?P<v>.+)$",
-        r"^(?P<s>[\w .-]{1,60}?)'s (?P<x>[\w .-]{2,40}?) (?:is|are|was) (?:now )?(?P<v>.+)$",
+        r"^the (?P<x>[\w .-]{2,40}?) (?:of|for) (?P<s>.{2,60}?) (?:is|are|was) (?:now )?"
+        r"(?P<v>[^,;]+)",
+        r"^(?P<s>[\w .-]{1,60}?)'s (?P<x>[\w .-]{2,40}?) (?:is|are|was) (?:now )?(?P<v>[^,;]+)",
         r"^(?:el|la|los|las) (?P<x>[\w .-]{2,40}?) (?:de|del|para) (?P<s>.{2,60}?) "
-        r"(?:es|son|era|esta) (?:ahora )?(?P<v>.+)$",
-        r"^(?P<s>)(?:the|my|our) (?P<x>[\w .-]{2,40}?) (?:is|are) (?:now )?(?P<v>.+)$",
+        r"(?:es|son|era|esta) (?:ahora )?(?P<v>[^,;]+)",
+        r"^(?P<s>)(?:the|my|our) (?P<x>[\w .-]{2,40}?) (?:is|are) (?:now )?(?P<v>[^,;]+)",
         r"^(?P<s>)(?:el|la|mi|nuestro|nuestra) (?P<x>[\w .-]{2,40}?) (?:es|son|esta) "
-        r"(?:ahora )?(?P<v>.+)$",
+        r"(?:ahora )?(?P<v>[^,;]+)",
     ),
 }
 SINGLE = [(name, re2.compile(p)) for name, patterns in _SINGLE.items() for p in patterns]

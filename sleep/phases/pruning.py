@@ -51,6 +51,7 @@ def _old_episodes(night: Night, now: datetime) -> QuerySet[Episode]:
     return (
         Episode.objects.filter(space=night.space, status=Episode.Status.CLOSED, ended_at__lt=old)
         .exclude(consolidated_at=None)
+        .exclude(source="summary")
         .order_by("started_at", "pk")
     )
 
@@ -105,13 +106,31 @@ def _archive_patterns(sleeper: Sleeper, ids: list[int]) -> Outcome:
 def _archive_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
     outcome = Outcome()
     old = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
-    for (_chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
+    for (chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
         with sleeper.applies(
             "old episodes", _("%(n)s episodes of %(month)s") % {"n": len(some), "month": month}
         ):
-            episode_groups.summarise(some, by="night", now=sleeper.now)
+            _summarise(sleeper, chat, month, some)
         outcome.count("episodes", len(some))
     return outcome
+
+
+def _summarise(sleeper: Sleeper, chat: int | None, month: str, some: list[Episode]) -> None:
+    """One summary a chat and month: a fuller one takes the place of the one before."""
+    year, number = map(int, month.split("-"))
+    earlier = Episode.objects.filter(
+        space=sleeper.space,
+        chat=chat,
+        source="summary",
+        status=Episode.Status.CLOSED,
+        started_at__year=year,
+        started_at__month=number,
+    ).first()
+    if earlier:
+        some = [*Episode.objects.filter(pk__in=earlier.summary_of, status="archived"), *some]
+        reason = _("A fuller summary took its place.")
+        episodes.discard(earlier, by="night", reason=reason, now=sleeper.now)
+    episode_groups.summarise(some, by="night", now=sleeper.now)
 
 
 def _by_chat_and_month(old: QuerySet[Episode]) -> dict[tuple, list[Episode]]:

@@ -30,6 +30,10 @@ def test_claims_that_exclude_each_other_are_found(one, other, why):
         ("Ana likes coffee", "Ana likes tea"),
         ("Ana lives in Lisbon", "Ana lives in Lisbon, Portugal"),
         ("Ana lives in Lisbon", "Bo lives in Porto"),
+        (
+            "Adrian se mudó a Ciudad de México, ya estamos",
+            "Adrian vive en Ciudad de México, al sur",
+        ),
         ("Ana is a developer", "Ana is tall"),
         ("Adrian prefers Spanish", "Adrian prefers short answers"),
         ("The port of n8n is 5678", "The port of Caddy is 443"),

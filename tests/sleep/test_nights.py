@@ -324,6 +324,16 @@ def test_a70_old_episodes_are_summarised_and_archived_only_when_read(space):
     assert old.status == "closed"
 
 
+def test_a_month_has_one_summary_however_many_nights_it_takes(space):
+    for day in (12, 13):
+        noted(space, f"Day {day} was a long one", at=datetime(2026, 1, day, tzinfo=UTC))
+        sleep(space, datetime(2026, 1, day, 12, tzinfo=UTC) + timedelta(days=31))
+    (summary,) = Episode.objects.filter(source="summary", status="closed")
+    assert len(summary.summary_of) == 2
+    sleep(space, NOW + timedelta(days=90))
+    assert Episode.objects.filter(source="summary", status="closed").count() == 1
+
+
 def test_n13_the_trash_is_emptied_after_seven_days(space):
     for days in (6, 8):
         made = noted(space, f"Thrown away {days} days ago")

@@ -1,0 +1,34 @@
+"""Make a demo space: three months of a believable memory, in English and Spanish."""
+
+import time
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from kenoweb import demo
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser):
+        parser.add_argument("--remove", action="store_true", help="delete the demo space again")
+
+    def handle(self, *, remove, **options):
+        if remove:
+            gone = demo.remove()
+            self.stdout.write("The demo space is gone." if gone else "There is no demo space.")
+            return
+        began = time.perf_counter()
+        owners = User.objects.filter(is_active=True).order_by("pk")
+        space = demo.make(owners=owners, now=timezone.now(), progress=self._progress)
+        took = time.perf_counter() - began
+        self.stdout.write(f"\rMade “{space.name}” in {took:.0f} s: open /s/{space.slug}/")
+        if not owners:
+            self.stdout.write("Nobody has an account yet: sign in first, then run this again.")
+
+    def _progress(self, done: int, of: int) -> None:
+        if self.stdout.isatty():
+            self.stdout.write(f"\r{done * 100 // of} %", ending="")
+            self.stdout.flush()
