@@ -48,6 +48,8 @@ SENTENCES = {
     "working note": gettext_lazy("%(who)s wrote it"),
     "clear the working note": gettext_lazy("%(who)s cleared it"),
     "import": gettext_lazy("%(who)s imported it"),
+    "chat context": gettext_lazy("%(who)s said what kind of chat it is"),
+    "take back": gettext_lazy("%(who)s took it back"),
 }
 MACHINES = {
     "tag": gettext_lazy("Keno, by a tag,"),

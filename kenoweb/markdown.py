@@ -11,6 +11,8 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
 
+from kenoweb.hidden import HIDDEN, code
+
 TAGS = {
     "p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li",
     "h2", "h3", "h4", "a", "span", "table", "thead", "tbody", "tr", "th", "td",
@@ -22,11 +24,13 @@ MAX_LENGTH = 20_000
 MAX_OF = {"[": 150, "<!": 50, "*": 1500, "_": 1500, "`": 600, ">": 600, "\n": 2000}
 MAX_NESTING = 12
 NESTING = re.compile(r"(?:[ \t>*+-]|\d{1,9}\.)*")
+LIST_ITEM = re.compile(r"[-*+] |1[.)] ")
+NO_SENTENCE = re.compile(r"[-*+>|#\s]|\d{1,3}[.)] |$")
 
 
 def render(text: str) -> SafeString:
     """Markdown to HTML that cannot act; what would be slow to read stays plain text."""
-    text = text.replace("\x00", "")
+    text = HIDDEN.sub(lambda sign: f"⟨{code(sign[0])}⟩", text.replace("\x00", ""))
     if _is_costly(text):
         return _plain(text)
     try:
@@ -64,7 +68,18 @@ def _depth(line: str) -> int:
 
 
 def _to_html(text: str) -> str:
-    return markdown.markdown(text, extensions=["tables", "sane_lists", "nl2br", _Calm()])
+    return markdown.markdown(_apart(text), extensions=["tables", "sane_lists", "nl2br", _Calm()])
+
+
+def _apart(text: str) -> str:
+    """Models and people begin a list right below its sentence; Markdown wants a line between."""
+    lines, last = [], ""
+    for line in text.split("\n"):
+        if LIST_ITEM.match(line) and not NO_SENTENCE.match(last):
+            lines.append("")
+        lines.append(line)
+        last = line
+    return "\n".join(lines)
 
 
 class _Calm(Extension):

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from kenoweb.views import (
     account,
+    chats,
     facts,
     health,
     history,
@@ -79,6 +80,22 @@ token_urls = (
     ],
     "tokens",
 )
+chat_urls = (
+    [
+        path("", chats.index, name="index"),
+        path("new/", chats.new, name="new"),
+        path("begin/", chats.begin, name="begin"),
+        path("<int:pk>/", chats.detail, name="detail"),
+        path("<int:pk>/say/", chats.say, name="say"),
+        path("<int:pk>/waiting/", chats.waiting, name="waiting"),
+        path("<int:pk>/facts/", chats.facts, name="facts"),
+        path("<int:pk>/about/", chats.about, name="about"),
+        path("<int:pk>/revise/", chats.revise, name="revise"),
+        path("<int:pk>/unlearn/<int:fact>/", chats.unlearn, name="unlearn"),
+        path("<int:pk>/relearn/<int:fact>/", chats.relearn, name="relearn"),
+    ],
+    "chats",
+)
 fact_urls = (
     [
         path("", facts.index, name="index"),
@@ -136,6 +153,7 @@ in_space_urls = [
     path("", include(overview_urls)),
     path("", include(history_urls)),
     path("search/", include(search_urls)),
+    path("chats/", include(chat_urls)),
     path("facts/", include(fact_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),

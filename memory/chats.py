@@ -162,6 +162,22 @@ def set_context(chat: Chat, *, text: str, by: str, now: datetime | None = None) 
     return Done(chat, context.id)
 
 
+@transaction.atomic
+def revise(chat: Chat, *, title: str, context: str, by: str) -> Done:
+    """A person names the chat and says what kind it is; both may be emptied."""
+    actors.require_person(by)
+    values = {
+        "title": text.short(text.clean(title), 200),
+        "context": screen(context).text[:CONTEXT_LENGTH].strip(),
+    }
+    if all(getattr(chat, name) == value for name, value in values.items()):
+        return Done(chat, outcome="unchanged")
+    with history.change(by=by, why="chat context") as change:
+        chat.title, chat.context = values["title"], values["context"]
+        chat.save(update_fields=["title", "context"])
+    return Done(chat, change.id)
+
+
 def _described(said: Screened, given: dict) -> dict:
     author = text.short(text.clean(str(given.pop("author", ""))), 120)
     author_id = text.clean(str(given.pop("author_id", "")))[:128]

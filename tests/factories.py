@@ -122,13 +122,14 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
     guest = make_member(space=space, user=make_user(f"{mark}-guest"), role="viewer")
     token, _key = make_token(space, user=owner, name=mark)
     links.invite(space, role="viewer", by=owner, label=mark)
-    make_message(chat, text=mark, author=mark)
+    message = make_message(chat, text=mark, author=mark)
+    learned = make_fact(space, text=f"{mark} learned", message=message)
     make_notice(space, text=mark)
     entry = make_audit_entry(
         space, action="member.removed", thing=guest, user=guest.user_id, was="viewer"
     )
     return {
-        "chats": {"pk": chat.pk},
+        "chats": {"pk": chat.pk, "fact": learned.pk},
         "working": {"pk": make_working_note(chat, task=mark, notes=mark).pk},
         "facts": {"pk": fact.pk},
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},

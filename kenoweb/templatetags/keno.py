@@ -13,11 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kenoweb import charts, diffs, markdown
+from kenoweb.hidden import HIDDEN, code
 
 register = template.Library()
-
-# Characters that reorder or hide text: shown, so that a reader sees what was really said.
-HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 
 @register.simple_tag
@@ -134,8 +132,8 @@ def shown(text: str) -> SafeString:
 
 
 def _chip(match: re.Match) -> str:
-    code, title = f"U+{ord(match[0]):04X}", _("hidden character")
-    return format_html('<span class="hidden-mark" title="{}">{}</span>', title, code)
+    title = _("hidden character")
+    return format_html('<span class="hidden-mark" title="{}">{}</span>', title, code(match[0]))
 
 
 @register.filter(name="markdown")

@@ -46,7 +46,7 @@ function pressed(event) {
   const button = space ? event.target.querySelector("input[type=checkbox]") : event.key !== " " && buttonFor(event.key);
   if (!button) return;
   event.preventDefault();
-  button.matches("input:not([type=checkbox])") ? (button.focus(), button.select()) : button.click();
+  button.matches("input:not([type=checkbox]), textarea") ? (button.focus(), button.select()) : button.click();
 }
 document.addEventListener("keydown", pressed);
 
@@ -91,6 +91,42 @@ document.addEventListener("click", (event) => {
   for (const one of $$("button", button.form)) one.setAttribute("aria-pressed", one === button);
 });
 
+// A chat: Enter sends, Shift+Enter begins a new line; what was sent leaves the field.
+document.addEventListener("keydown", (event) => {
+  if (!event.target.matches("[data-sends]") || event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  if (event.target.value.trim()) event.target.form.requestSubmit();
+});
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.successful && event.detail.elt.matches("[data-clears]")) event.detail.elt.reset();
+});
+document.addEventListener("click", (event) => {
+  const field = document.getElementById(event.target.closest("[data-fill]")?.dataset.fill);
+  if (field) { field.value = event.target.textContent; field.focus(); }
+});
+
+// A transcript begins at its end and follows it, unless the reader has gone up to read.
+const scroller = (list) => (getComputedStyle(list).overflowY === "auto" ? list : document.scrollingElement);
+const below = (list) => { const all = scroller(list); return all.scrollHeight - all.scrollTop - all.clientHeight; };
+let under = null; // how much stood below the window before the swap, and whether what comes goes above
+function toEnd() {
+  const list = document.querySelector("[data-follow]");
+  if (list && !location.search.includes("message=") && !location.search.includes("reply=")) scroller(list).scrollTop = scroller(list).scrollHeight;
+}
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const list = document.querySelector("[data-follow]");
+  const inside = list?.contains(event.detail.target);
+  under = inside ? { list, at: below(list), above: event.detail.target.matches("[data-earlier]") } : null;
+});
+document.addEventListener("htmx:afterSettle", () => {
+  if (!under?.list.isConnected) return;
+  const all = scroller(under.list);
+  if (under.above) all.scrollTop = all.scrollHeight - all.clientHeight - under.at;
+  else if (under.at < 160) all.scrollTop = all.scrollHeight;
+  under = null;
+});
+toEnd();
+
 // "Select all" and the number of what is selected.
 document.addEventListener("change", (event) => {
   const list = event.target.closest("[data-pick]");
@@ -116,6 +152,7 @@ document.addEventListener("htmx:beforeSwap", () => { place = rows().indexOf(curr
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.boosted || event.detail.requestConfig?.boosted) {
     document.getElementById("main")?.focus({ preventScroll: true }); // a new page begins at its main part
+    toEnd();
   } else if (place >= 0 && !current()) {
     (rows()[place] ?? rows().at(-1))?.focus({ preventScroll: true });
   }

@@ -140,3 +140,14 @@ def test_T20_no_text_costs_more_than_a_moment(name):
     html = markdown.render(HEAVY[name])
     assert time.perf_counter() - began < 0.3
     assert live(html) == []
+
+
+def test_a_list_right_below_its_sentence_is_a_list():
+    html = markdown.render("I know:\n- tea\n- bread\n\nThat is all.")
+    assert html.count("<li>") == 2
+    assert "<p>I know:</p>" in html
+    assert "<li>" not in markdown.render("no list\n-no item\n2020. A good year")
+
+
+def test_what_turns_the_direction_around_is_shown():
+    assert "U+202E" in markdown.render("\u202egnp.exe")

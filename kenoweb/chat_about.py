@@ -1,0 +1,68 @@
+"""What is known of one chat besides its transcript: context, note, window, what was learned."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import User
+
+from kenoweb import changes, lists
+from kenoweb.chat_pages import channel, learned_in, views
+from kenoweb.paging import Order, part
+from kenoweb.shell import address
+from memory import chats, working
+from memory.models import Chat, Fact, Message, Space, WorkingNote
+
+STEPS = 12
+
+
+@dataclass(frozen=True)
+class About:
+    chat: Chat
+    url: str
+    where: str
+    views: list[lists.View]
+    note: WorkingNote | None
+    note_is_stale: bool
+    note_url: str
+    # What a reply written now would see, oldest first.
+    window: list[Message]
+    steps: list[changes.Step]
+
+
+def about(chat: Chat, *, space: Space, user: User, now: datetime) -> About:
+    fresh = working.current(chat, now=now)
+    note = fresh or WorkingNote.objects.filter(chat=chat).first()
+    return About(
+        chat=chat,
+        url=address("chats:detail", space, pk=chat.pk),
+        where=channel(chat.channel),
+        views=views(chat, space=space, here="about"),
+        note=note if note and str(note) else None,
+        note_is_stale=fresh is None,
+        note_url=address("working:detail", space, pk=note.pk) if note else "",
+        window=chats.short_term(chat, now=now),
+        steps=[one for one in changes.thread(chat, space=space, user=user, most=STEPS) if one.undo],
+    )
+
+
+@dataclass(frozen=True)
+class ChatFacts:
+    chat: Chat
+    url: str
+    views: list[lists.View]
+    rows: list[Fact]
+    more: str
+
+
+def chat_facts(chat: Chat, *, space: Space, after: str = "") -> ChatFacts:
+    """What was learned from what was said here, the newest first."""
+    found = part(learned_in(chat).select_related("message"), order=Order("created_at"), after=after)
+    here = address("chats:facts", space, pk=chat.pk)
+    return ChatFacts(
+        chat=chat,
+        url=address("chats:detail", space, pk=chat.pk),
+        views=views(chat, space=space, here="facts"),
+        rows=found.rows,
+        more=f"{here}?{urlencode({'after': found.after})}" if found.after else "",
+    )

@@ -1,0 +1,223 @@
+"""The chats of a space and one of them: what their pages show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb import lists, talk
+from kenoweb.access import things
+from kenoweb.paging import Order, counted, part
+from kenoweb.receipt_panel import Panel, receipt_panel
+from kenoweb.shell import address
+from kenoweb.tail import Tail, beginning, tail
+from kenoweb.words import letters
+from memory import vitals
+from memory.llm.choose import Choice, choose
+from memory.models import Chat, Episode, Fact, Message, Space
+
+WEB = "web"
+SIZE = 40
+AROUND = 15
+CHANNELS = {
+    "http": "HTTP",
+    WEB: gettext_lazy("Web"),
+    "console": gettext_lazy("Console"),
+    "telegram": "Telegram",
+    "discord": "Discord",
+}
+# Counting stops here, for each chat by itself.
+CAP = 1000
+COUNT = """(SELECT count(*) FROM
+  (SELECT 1 FROM memory_message AS said WHERE said.chat_id = memory_chat.id LIMIT %s) AS counted)"""
+TIME = Order("sent_at")
+
+
+def channel(name: str) -> str:
+    return str(CHANNELS.get(name, name.title()))
+
+
+@dataclass(frozen=True)
+class ChatList:
+    rows: list[Chat]
+    q: str
+    count: str
+    more: str
+    nothing_yet: bool
+
+
+def chat_list(space: Space, *, q: str = "", after: str = "") -> ChatList:
+    """The chats, the one with the newest message first."""
+    rows = things(space, Chat).filter(letters(q, "title", "key", "context"))
+    found = part(_described(rows), order=Order("at"), after=after)
+    url = address("chats:index", space)
+    more = f"{url}?{urlencode({'q': q, 'after': found.after})}" if found.after else ""
+    [count] = counted(rows)
+    return ChatList(
+        rows=[_row(chat) for chat in found.rows],
+        q=q,
+        count=lists.about(count),
+        more=more,
+        nothing_yet=not found.rows and not q,
+    )
+
+
+def _described(rows: QuerySet) -> QuerySet:
+    last = Message.objects.filter(chat=OuterRef("pk")).order_by("-sent_at", "-pk")
+    return rows.annotate(
+        at=Coalesce("last_message_at", "created_at"),
+        last_text=Subquery(last.values("text")[:1]),
+        last_author=Subquery(last.values("author")[:1]),
+        last_lang=Subquery(last.values("language")[:1]),
+        said=RawSQL(COUNT, [CAP + 1], output_field=IntegerField()),
+    )
+
+
+def _row(chat: Chat) -> Chat:
+    chat.where, chat.messages_said = channel(chat.channel), lists.about(chat.said, CAP)
+    return chat
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of a transcript, and the addresses of what comes before and after it."""
+
+    lines: list[talk.Line]
+    earlier: str = ""
+    later: str = ""
+
+
+def window(chat: Chat, *, url: str, asked: dict[str, str], until: int, chosen: int = 0) -> Window:
+    """The part the address asks for: around a message, before or after a place, else the end."""
+    said = Message.objects.filter(chat=chat).select_related("episode")
+    target = said.filter(pk=number_in(asked.get("message", ""))).first()
+    if target:
+        return _around(chat, said, target, url=url)
+    if asked.get("later"):
+        order = Order("sent_at", down=False)
+        found = part(said, order=order, after=asked["later"], size=SIZE)
+        earlier = _cursor(found.rows[0]) if found.rows else ""
+        return _window(chat, found.rows, url, earlier=earlier, later=found.after)
+    if not asked.get("before"):
+        said = said.filter(pk__lte=until)
+    found = part(said, order=TIME, after=asked.get("before", ""), size=SIZE)
+    later = _cursor(found.rows[0]) if asked.get("before") and found.rows else ""
+    return _window(chat, found.rows[::-1], url, found.after, later, chosen=chosen)
+
+
+def _around(chat: Chat, said: QuerySet, target: Message, *, url: str) -> Window:
+    spot = _cursor(target)
+    old = part(said, order=TIME, after=spot, size=AROUND)
+    new = part(said, order=Order("sent_at", down=False), after=spot, size=AROUND)
+    rows = [*old.rows[::-1], target, *new.rows]
+    return _window(chat, rows, url, old.after, new.after, chosen=target.pk)
+
+
+def _window(
+    chat: Chat, rows: Sequence[Message], url: str, earlier="", later="", chosen: int = 0
+) -> Window:
+    return Window(
+        talk.lines(chat, rows, chosen=chosen, to_the_end=not later),
+        earlier=f"{url}?{urlencode({'before': earlier})}" if earlier else "",
+        later=f"{url}?{urlencode({'later': later})}" if later else "",
+    )
+
+
+def _cursor(message: Message) -> str:
+    return f"{message.pk}~{message.sent_at.isoformat()}"
+
+
+@dataclass(frozen=True)
+class ChatPage:
+    chat: Chat
+    url: str
+    where: str
+    count: str
+    window: Window
+    tail: Tail | None
+    panel: Panel | None
+    views: list[lists.View]
+    provider: Choice
+    q: str = ""
+    found: list[Message] = field(default_factory=list)
+    # Whether the panel was asked for by its address.
+    chosen: bool = False
+
+    @property
+    def is_web(self) -> bool:
+        return self.chat.channel == WEB
+
+
+def chat_page(chat: Chat, *, space: Space, asked: dict[str, str], now: datetime) -> ChatPage:
+    url = address("chats:detail", space, pk=chat.pk)
+    q = asked.get("q", "").strip()
+    elsewhere = any(asked.get(name) for name in ("before", "later", "message"))
+    until = beginning(chat, now=now)
+    end = None if elsewhere or q else tail(chat, since=until, now=now)
+    reply = number_in(asked.get("reply", ""))
+    return ChatPage(
+        chat=chat,
+        url=url,
+        where=channel(chat.channel),
+        count=lists.about(counted(Message.objects.filter(chat=chat))[0]),
+        window=window(chat, url=url, asked=asked, until=until, chosen=reply)
+        if not q
+        else Window([]),
+        tail=end,
+        panel=panel(chat, space=space, reply=reply),
+        views=views(chat, space=space, here="detail"),
+        provider=choose("chat", space=space),
+        q=q,
+        found=_search(chat, q) if q else [],
+        chosen=bool(reply),
+    )
+
+
+def panel(chat: Chat, *, space: Space, reply: int = 0) -> Panel | None:
+    """The receipt of the reply that was asked for, else of the newest that has one."""
+    replies = Message.objects.filter(chat=chat, role=Message.Role.ASSISTANT)
+    if reply:
+        found = replies.filter(pk=reply).first()
+    else:
+        found = replies.filter(receipts__isnull=False).order_by("-sent_at", "-pk").first()
+    return receipt_panel(found, space=space) if found else None
+
+
+def views(chat: Chat, *, space: Space, here: str) -> list[lists.View]:
+    facts, episodes = counted(learned_in(chat), Episode.objects.filter(chat=chat))
+    there = address("episodes:index", space)
+    found = [
+        ("detail", _("Transcript"), address("chats:detail", space, pk=chat.pk), 0),
+        ("facts", _("Facts from here"), address("chats:facts", space, pk=chat.pk), facts),
+        ("episodes", _("Episodes"), there and f"{there}?chat={chat.pk}", episodes),
+        ("about", _("Context"), address("chats:about", space, pk=chat.pk), 0),
+    ]
+    return [
+        lists.View(label, url, lists.about(count) if count else "", name == here)
+        for name, label, url, count in found
+        if url
+    ]
+
+
+def learned_in(chat: Chat) -> QuerySet:
+    """What was learned from what was said here, wherever it is believed."""
+    return Fact.objects.filter(message__chat=chat)
+
+
+def _search(chat: Chat, q: str) -> list[Message]:
+    rows = Message.objects.filter(letters(q, "text"), chat=chat)
+    return list(rows.order_by("-sent_at", "-pk")[:SIZE])
+
+
+def nobody_answers(space: Space, *, now: datetime) -> bool:
+    return vitals.worker(space, now).level != vitals.OK
+
+
+def number_in(said: str) -> int:
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 16 else 0

@@ -1,0 +1,97 @@
+"""The end of a chat that still moves: what was just said, the answer as it grows, who is there."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Max, Min
+from django.utils import timezone
+
+from kenoweb import talk
+from memory import inbox, vitals
+from memory.models import Chat, Draft, Message
+
+# What a message teaches is found after the reply: that long the page waits for it.
+SETTLING = timedelta(seconds=12)
+# How often to look, by how long the person has been waiting; after the last, not by itself.
+PACES = [(timedelta(seconds=20), "700ms"), (timedelta(minutes=5), "4s")]
+MOST = 60
+
+
+@dataclass(frozen=True)
+class Tail:
+    chat: Chat
+    lines: list[talk.Line]
+    since: int
+    # What is known of the answer, while it is being written; None when nothing is.
+    draft: str | None = None
+    pace: str = ""
+    waiting: bool = False
+    nobody: bool = False
+
+    @property
+    def last(self) -> int:
+        return max([self.since, *(line.message.pk for line in self.lines if line.message)])
+
+    @property
+    def answer(self) -> Message | None:
+        replies = [line.message for line in self.lines if line.is_reply]
+        return replies[-1] if replies else None
+
+    @property
+    def seen(self) -> str:
+        """Changes when there is something new to show."""
+        shown = [(line.message or line.notice).pk for line in self.lines]
+        learned = [(fact.pk, fact.status) for line in self.lines for fact in line.learned]
+        state = (shown, learned, self.draft, self.pace, self.waiting, self.nobody)
+        return hashlib.sha256(repr(state).encode()).hexdigest()[:12]
+
+
+def tail(chat: Chat, *, since: int, now: datetime | None = None) -> Tail:
+    """Everything after the message `since`, and what the page is waiting for."""
+    now = now or timezone.now()
+    newer = Message.objects.filter(chat=chat, pk__gt=since).select_related("episode")
+    messages = list(newer.order_by("pk")[:MOST])
+    before = Message.objects.filter(chat=chat, pk=since).select_related("episode").first()
+    asked = inbox.waiting(chat.pk).exclude(trace=Message.Trace.IMPORT)
+    first = asked.aggregate(at=Min("received_at"))["at"]
+    draft = Draft.objects.filter(chat=chat).values_list("text", flat=True).first()
+    return Tail(
+        chat=chat,
+        lines=talk.lines(chat, messages, before=before),
+        since=since,
+        draft=draft or "" if first else None,
+        pace=_pace(now - first) if first else _settling(messages, now=now),
+        waiting=first is not None,
+        nobody=first is not None and vitals.worker(chat.space, now).level != vitals.OK,
+    )
+
+
+def beginning(chat: Chat, *, now: datetime | None = None) -> int:
+    """The last message that is settled: what comes after it belongs to the tail."""
+    now = now or timezone.now()
+    said = Message.objects.filter(chat=chat)
+    open_ones = inbox.waiting(chat.pk).exclude(trace=Message.Trace.IMPORT)
+    fresh = said.filter(role=Message.Role.USER, ingested_at=None, handled_at__gt=now - SETTLING)
+    fresh = fresh.exclude(text__startswith="/")
+    firsts = [rows.aggregate(pk=Min("pk"))["pk"] for rows in (open_ones, fresh)]
+    first = min([pk for pk in firsts if pk], default=None)
+    settled = said.filter(pk__lt=first) if first else said
+    return settled.aggregate(pk=Max("pk"))["pk"] or 0
+
+
+def _pace(waited: timedelta) -> str:
+    return next((pace for until, pace in PACES if waited < until), "")
+
+
+def _settling(messages: list[Message], *, now: datetime) -> str:
+    """Still looking, briefly: the facts of an answered message come a moment after the answer."""
+    fresh = [
+        one
+        for one in messages
+        if one.role == Message.Role.USER
+        and not one.ingested_at
+        and not inbox.is_command(one.text)
+        and now - (one.handled_at or one.received_at) < SETTLING
+    ]
+    return PACES[0][1] if fresh else ""
