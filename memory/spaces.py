@@ -63,8 +63,10 @@ def erase(space: Space, *, typed: str, by: str) -> None:
     if typed != space.name:
         raise WrongName(f"Type the exact name of the space to erase it: {space.name}")
     audit.record("space.erased", actor=by, space=space, thing=space)
-    events.erase_space(space.pk)
+    gone = space.pk
     space.delete()
+    # After it: deleting sets links to null, and the triggers keep that too.
+    events.erase_space(gone)
 
 
 class WrongName(ValueError):
