@@ -12,7 +12,7 @@ from kenoweb.access import things
 from kenoweb.filters import FactFilter
 from kenoweb.lists import Chip, Select, View
 from kenoweb.paging import CAP, counted, part
-from memory.models import Chat, Fact, Space
+from memory.models import Chat, Fact, Member, Space
 
 # What a chip calls each part of the filter, in this order.
 LABELS = {
@@ -46,14 +46,35 @@ VIEWS = [
     (gettext_lazy("Forgotten"), {"status": "archived"}),
     (gettext_lazy("Quarantine"), {"status": "quarantined"}),
 ]
+WORDS = {
+    "select": gettext_lazy("Select"),
+    "pinned": gettext_lazy("pinned"),
+    "everywhere": gettext_lazy("Everywhere"),
+    "pin": gettext_lazy("Pin"),
+    "unpin": gettext_lazy("Unpin"),
+    "edit": gettext_lazy("Edit"),
+    "forget": gettext_lazy("Forget"),
+    "release": gettext_lazy("Release"),
+    "restore": gettext_lazy("Restore"),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every row of a list needs and none has to look up again."""
+
+    url: str
+    query: str
+    sort: str
+    may: bool
+    words: dict[str, str]
 
 
 @dataclass(frozen=True)
 class FactList:
     filter: FactFilter
     rows: list[Fact]
-    url: str
-    query: str
+    setting: Setting
     more: str
     found: int
     views: list[View]
@@ -61,6 +82,14 @@ class FactList:
     selects: list[Select]
     chats: list[tuple[str, str]]
     nothing_yet: bool
+
+    @property
+    def url(self) -> str:
+        return self.setting.url
+
+    @property
+    def query(self) -> str:
+        return self.setting.query
 
     @property
     def count(self) -> str:
@@ -83,8 +112,20 @@ class FactList:
         return lists.there(self.url, self.filter, as_of="")
 
 
-def fact_list(space: Space, wanted: FactFilter, *, now: datetime) -> FactList:
-    url = reverse("facts:index", args=[space.slug])
+def setting(space: Space, wanted: FactFilter, *, member: Member) -> Setting:
+    return Setting(
+        url=reverse("facts:index", args=[space.slug]),
+        query=wanted.query(),
+        sort=wanted.sort,
+        may=member.may("curator") and not wanted.when,
+        # Said once a page instead of fifty times.
+        words={name: str(word) for name, word in WORDS.items()},
+    )
+
+
+def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime) -> FactList:
+    around = setting(space, wanted, member=member)
+    url = around.url
     chats = lists.chats_of(space)
     found = facts_search.find(space, wanted, now=now)
     page = part(found.select_related("chat"), order=facts_search.order(wanted), after=wanted.after)
@@ -98,8 +139,7 @@ def fact_list(space: Space, wanted: FactFilter, *, now: datetime) -> FactList:
     return FactList(
         filter=wanted,
         rows=rows,
-        url=url,
-        query=wanted.query(),
+        setting=around,
         more=lists.there(url, wanted, after=page.after) if page.after else "",
         found=numbers[0],
         views=[

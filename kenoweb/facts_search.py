@@ -1,21 +1,23 @@
 """Which facts a list shows: the one place where a filter becomes a query."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
-from django.db.models import Q, QuerySet, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 
 from kenoweb.access import things
 from kenoweb.filters import SURE, FactFilter, in_chat, of_age
 from kenoweb.paging import Order
-from kenoweb.words import letters, matches, spoken, units
+from kenoweb.words import Away, having, letters, words_of
 from memory import history
 from memory.models import Fact, Space
+from memory.models.fact import USED_AT
 
-NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-USED = Coalesce("last_used_at", Value(NEVER))
 # As the index fact_words_away has it: only what is live has its words in a unit.
-WORDS = "keno_words(text || ' ' || quote || ' ' || subject, language)"
+AWAY = Away(
+    ~Q(status=Fact.Status.ACTIVE),
+    words_of("text || ' ' || quote || ' ' || subject"),
+    ("text", "subject", "quote"),
+)
 ORDERS = {
     "": Order("updated_at"),
     "new": Order("created_at"),
@@ -29,22 +31,26 @@ ORDERS = {
 def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
     """The facts that the filter describes, not yet in order. As events when it asks for a day."""
     if wanted.when:
-        rows = history.as_of(things(space, Fact), wanted.when)
+        # The space is said twice: the first is known of the rows, the second of their index.
+        rows = history.as_of(things(space, Fact), wanted.when).filter(space=space)
     else:
-        rows = things(space, Fact).annotate(used_at=USED)
+        rows = things(space, Fact).annotate(used_at=USED_AT)
     rows = rows.filter(_fields(wanted, now=wanted.when or now))
     if wanted.unused and not wanted.when:
         rows = rows.filter(_unused(wanted.unused, now=now))
-    return _having(rows, space, wanted) if wanted.q else rows
+    if not wanted.q:
+        return rows
+    if wanted.when:
+        return rows.filter(letters(wanted.q, *AWAY.fields))
+    live = {"any": None, Fact.Status.ACTIVE: True}.get(wanted.status, False)
+    return having(rows, space=space, kind="fact", said=wanted.q, away=AWAY, live=live)
 
 
 def order(wanted: FactFilter) -> Order:
-    found = ORDERS[wanted.sort]
-    if not wanted.when:
-        return found
-    # Uses are not part of history; a row of then is known by the row of now.
-    field = "updated_at" if found.field == "used_at" else found.field
-    return Order(field, found.type, found.down, key="pgh_obj_id")
+    # The past has one order: a row of then is known by the row of now.
+    if wanted.when:
+        return Order("pgh_created_at", key="pgh_obj_id")
+    return ORDERS[wanted.sort or ("new" if wanted.since else "")]
 
 
 def as_they_were(events: list) -> list[Fact]:
@@ -80,17 +86,3 @@ def _unused(unused: str, *, now: datetime) -> Q:
     return (
         never if unused == "never" else never | of_age("older-90d", field="last_used_at", now=now)
     )
-
-
-def _having(rows: QuerySet, space: Space, wanted: FactFilter) -> QuerySet:
-    """With these words in it: by the word index where there is one, else letter by letter."""
-    asked = spoken(wanted.q)
-    if wanted.when or not asked:
-        return rows.filter(letters(wanted.q, "text", "subject", "quote"))
-    live = units(space, "fact", asked)
-    if wanted.status == Fact.Status.ACTIVE:
-        return rows.filter(pk__in=live)
-    away = things(space, Fact).exclude(status=Fact.Status.ACTIVE).filter(matches(WORDS, asked))
-    if wanted.status != "any":
-        return rows.filter(pk__in=away.values_list("pk"))
-    return rows.filter(pk__in=live.union(away.values_list("pk"), all=True))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
@@ -54,11 +55,18 @@ def part(rows: QuerySet, *, order: Order, after: str = "", size: int = SIZE) -> 
 
 def counted(*querysets: QuerySet, cap: int = CAP) -> list[int]:
     """How many rows each has, at most one more than the cap, in one round trip."""
-    parts = [q.order_by().values("pk")[: cap + 1].query.sql_with_params() for q in querysets]
+    parts = [_count_sql(queryset, cap) for queryset in querysets]
     sql = ", ".join(f"(SELECT count(*) FROM ({one}) AS counted)" for one, _params in parts)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {sql}", [value for _sql, params in parts for value in params])
         return list(cursor.fetchone())
+
+
+def _count_sql(rows: QuerySet, cap: int) -> tuple[str, tuple]:
+    try:
+        return rows.order_by().values("pk")[: cap + 1].query.sql_with_params()
+    except EmptyResultSet:  # such as: one of no ids
+        return "SELECT 1 WHERE false", ()
 
 
 def _write(row: object, order: Order) -> str:

@@ -1,9 +1,12 @@
 """Finding rows by words as a person types them: all of them, each perhaps unfinished."""
 
 import re
+from dataclasses import dataclass
 
-from django.db.models import BooleanField, Q, QuerySet
+from django.db.models import BooleanField, Q, QuerySet, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Lower, StrIndex
+from django.db.models.lookups import GreaterThan
 
 from memory.models import Space, Unit
 from memory.models.unit import anywhere
@@ -14,7 +17,27 @@ MOST = 12
 ONE = "(keno_query(%s) || to_tsquery('pg_catalog.simple', %s))"
 # Scripts without spaces: the index holds whole runs of them, not words.
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff]")
+# Up to here the rows found by words are put in order afterwards.
+FEW = 2000
 STOPS = {fold(word) for known in STOP_WORDS.values() for word in known}
+
+# keno_words of no known language, spelt out as the indexes on what is not live have it: an index
+# may not call a function that is not built in.
+FOLDED = (
+    "regexp_replace(lower(regexp_replace(normalize(left({said}, 20000), NFD), "
+    r"'[\u0300-\u036f]+', '', 'g')), "
+    r"'[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00bf\u2000-\u206f\u3000-\u303f]+', "
+    "' ', 'g')"
+)
+
+
+@dataclass(frozen=True)
+class Away:
+    """Rows whose words stand in no unit: which, their words as the index has them, their fields."""
+
+    where: Q
+    words: str
+    fields: tuple[str, ...]
 
 
 def spoken(said: str) -> list[str]:
@@ -32,18 +55,64 @@ def matches(column: str, asked: list[str]) -> RawSQL:
     return RawSQL(f"{column} @@ ({query})", params, output_field=BooleanField())
 
 
-def units(space: Space, kind: str, asked: list[str]) -> QuerySet:
-    """Ids of the live facts or episodes of the space that have all these words."""
+def words_of(said: str) -> str:
+    """SQL for the words of these columns. They are ours, never of a person."""
+    folded = FOLDED.format(said=said)
+    parts = (f"to_tsvector('pg_catalog.{name}', {folded})" for name in ("english", "spanish"))
+    return f"({' || '.join(parts)})"
+
+
+def having(
+    rows: QuerySet, *, space: Space, kind: str, said: str, away: Away, live: bool | None = None
+) -> QuerySet:
+    """The rows with all these words in them; `live` says that only such are asked for, or none.
+
+    Few are found first and then put in order; with many it is faster to go through the rows in
+    their order and to ask each.
+    """
+    asked = spoken(said)
+    if not asked:
+        return rows.filter(letters(said, *away.fields))
+    found: list[int] = []
+    if live is not False:
+        found += _some(_units(space, kind, asked))
+    if live is not True:
+        found += _some(_away(space, rows, away, asked).values_list("pk", flat=True))
+    if len(found) <= FEW:
+        return rows.filter(pk__in=found)
+    each = Q(_each(rows, kind, asked)) if live is not False else Q()
+    return rows.filter(each | (away.where & Q(matches(away.words, asked))) if not live else each)
+
+
+def _some(pks: QuerySet) -> list[int]:
+    return list(pks.order_by()[: FEW + 1])
+
+
+def _units(space: Space, kind: str, asked: list[str]) -> QuerySet:
     found = Unit.objects.filter(kind=kind, scopes__contains=[anywhere(space.pk)])
-    return found.filter(matches("words", asked)).values_list("owner_id")
+    return found.filter(matches("words", asked)).values_list("owner_id", flat=True)
+
+
+def _away(space: Space, rows: QuerySet, away: Away, asked: list[str]) -> QuerySet:
+    known = rows.model._default_manager.filter(away.where, space=space)
+    return known.filter(matches(away.words, asked))
+
+
+def _each(rows: QuerySet, kind: str, asked: list[str]) -> RawSQL:
+    """The same question to the unit of one row, as a value: the planner cannot turn it around."""
+    one = matches("u.words", asked)
+    table = rows.model._meta.db_table
+    sql = f"(SELECT {one.sql} FROM memory_unit u WHERE u.kind = %s AND u.owner_id = {table}.id)"
+    return RawSQL(sql, [*one.params, kind], output_field=BooleanField())
 
 
 def letters(said: str, *fields: str) -> Q:
     """Rows in which every piece stands somewhere, letter by letter."""
     every = Q()
-    for piece in said.split()[:MOST]:
+    for piece in said.lower().split()[:MOST]:
         some = Q()
         for field in fields:
-            some |= Q(**{f"{field}__icontains": piece})
+            # Not icontains: the planner takes that for rare, and reads the whole table first.
+            some |= Q(GreaterThan(StrIndex(Lower(field), Value(piece)), 0))
         every &= some
     return every

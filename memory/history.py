@@ -108,14 +108,11 @@ def as_of(queryset: models.QuerySet, when: datetime) -> models.QuerySet:
 
     The queryset says which rows (a space, a chat); filter what comes back by how they were then.
     """
-    events = events_of(queryset.model)
-    latest = (
-        events.filter(pgh_obj_id__in=queryset.values("pk"), pgh_created_at__lte=when)
-        .order_by("pgh_obj_id", "-pgh_id")
-        .distinct("pgh_obj_id")
-        .values("pgh_id")
+    events = events_of(queryset.model).filter(pgh_created_at__lte=when)
+    later = events.filter(
+        pgh_obj_id=models.OuterRef("pgh_obj_id"), pgh_id__gt=models.OuterRef("pgh_id")
     )
-    return events.filter(pgh_id__in=latest)
+    return events.filter(~models.Exists(later), pgh_obj_id__in=queryset.values("pk"))
 
 
 def undo(step: Change, *, by: str) -> models.Model:

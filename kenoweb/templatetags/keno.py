@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from functools import lru_cache
 
 from django import template
 from django.templatetags.static import static
@@ -19,6 +20,7 @@ register = template.Library()
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)
 def icon(name: str, tone: str = "") -> SafeString:
     """One of static/icons.svg; decoration, so the word stands beside it or in .vh."""
     return format_html(

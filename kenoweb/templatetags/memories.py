@@ -1,9 +1,12 @@
 """Words for what a memory is made of."""
 
 from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from kenoweb.templatetags.keno import icon
 from memory.extraction.guards import REASONS
 from memory.models import Fact
 
@@ -54,3 +57,19 @@ def against(why: str) -> str:
 def flag_word(flag: str) -> str:
     """What a guard or a writer noted, as a sentence where there is one."""
     return _(REASONS[flag]) if flag in REASONS else flag
+
+
+@register.simple_tag(takes_context=True)
+def act(context: template.Context, name: str, symbol: str, key: str) -> SafeString:
+    """A button on a row that does one thing to it and puts the row back."""
+    fact, around = context["fact"], context["set"]
+    return format_html(
+        '<button class="btn sm quiet icon" formaction="{0}" hx-post="{0}" hx-target="#fact-{1}" '
+        'hx-swap="outerHTML" data-key="{2}" title="{3} ({2})">'
+        '{4}<span class="vh">{3}</span></button>',
+        f"{around.url}{fact.pk}/{name}/",
+        fact.pk,
+        key,
+        around.words[name],
+        icon(symbol),
+    )

@@ -95,7 +95,8 @@ def _row(request, fact):
     if request.POST.get("from") == "panel":
         return refreshed(request, back=back)
     row = things(request.space, Fact).select_related("chat").get(pk=fact.pk)
-    return answer(request, "facts/_row.html", {"fact": row, "list": {}}, back=back)
+    setting = fact_pages.setting(request.space, FactFilter(), member=request.member)
+    return answer(request, "facts/_row.html", {"fact": row, "set": setting}, back=back)
 
 
 def _act(writer, said, **given):
@@ -145,7 +146,7 @@ def bulk(request, space):
         say(request, done.said, undo=undo_url(space, done))
     back = reverse("facts:index", args=[space.slug])
     wanted = FactFilter.read(QueryDict(request.POST.get("where", "")))
-    context = {"list": fact_list(space, wanted, now=timezone.now())}
+    context = {"list": fact_list(space, wanted, member=request.member, now=timezone.now())}
     return answer(request, "facts/_list.html", context, back=lists.there(back, wanted))
 
 
@@ -164,7 +165,7 @@ def markdown_list(request, space):
 
 def _page(request, space, *, status=200, **context):
     wanted = FactFilter.read(request.GET)
-    context["list"] = fact_list(space, wanted, now=timezone.now())
+    context["list"] = fact_list(space, wanted, member=request.member, now=timezone.now())
     return render(request, "facts/index.html", context, status=status)
 
 

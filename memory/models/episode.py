@@ -24,7 +24,10 @@ class EpisodeQuerySet(models.QuerySet):
         return self.order_by("-started_at", "-pk")
 
 
-@pghistory.track(exclude=["salience", "salience_reasons"])
+THEN = models.Index(fields=["space", "-started_at", "-pgh_obj"], name="episode_then")
+
+
+@pghistory.track(exclude=["salience", "salience_reasons"], meta={"indexes": [THEN]})
 class Episode(models.Model):
     """Something that happened. Discarding puts it in a trash for seven days."""
 
@@ -84,7 +87,7 @@ class Episode(models.Model):
         ]
         indexes = [
             models.Index(fields=["space", "-started_at", "-id"], name="episode_by_day"),
-            models.Index(fields=["chat", "-started_at"], name="episode_by_chat"),
+            models.Index(fields=["chat", "-started_at", "-id"], name="episode_by_chat"),
             models.Index(
                 fields=["space", "started_at"],
                 name="episode_unconsolidated",

@@ -1,7 +1,8 @@
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pghistory
 from django.db import models
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -42,8 +43,13 @@ class FactQuerySet(models.QuerySet):
         return self.order_by("-updated_at", "-pk")
 
 
+# When it was used last, with a date for never: an order needs one for every row.
+USED_AT = Coalesce("last_used_at", models.Value(datetime(1970, 1, 1, tzinfo=UTC)))
+THEN = models.Index(fields=["space", "-pgh_created_at", "-pgh_obj"], name="fact_then")
+
+
 # Uses are counted by every reply; they are not changes of what Keno believes.
-@pghistory.track(exclude=["use_count", "last_used_at"])
+@pghistory.track(exclude=["use_count", "last_used_at"], meta={"indexes": [THEN]})
 class Fact(models.Model):
     """One thing Keno believes. Forgetting archives it; only purge deletes."""
 
@@ -157,6 +163,20 @@ class Fact(models.Model):
             models.Index(
                 fields=["space", "last_used_at"],
                 name="fact_unused",
+                condition=models.Q(status="active"),
+            ),
+            # One for each order of the list, so that its first page costs the same at any size.
+            models.Index(fields=["space", "-updated_at", "-id"], name="fact_recent_any"),
+            models.Index(
+                fields=["space", "-confidence", "-id"],
+                name="fact_by_confidence",
+                condition=models.Q(status="active"),
+            ),
+            models.Index(
+                models.F("space"),
+                USED_AT.desc(),
+                models.F("id").desc(),
+                name="fact_by_use",
                 condition=models.Q(status="active"),
             ),
         ]
