@@ -65,8 +65,8 @@ def learn(
     """Each tag to its memory, each on its own: one that fails takes nothing else with it."""
     mode = f"{thought.completion.provider}:{thought.completion.model}"
     learned = apply(thought.split, chat=chat, messages=group, mode=mode, now=now)
-    corrections.settle(chat, said=group[-1].text, learned=learned, now=now)
-    return learned
+    settled = corrections.settle(chat, said=group[-1].text, learned=learned, now=now)
+    return [*learned, *(Applied("corrected", done.row.text, done) for done in settled if done)]
 
 
 def spoken(thought: Thought) -> str:

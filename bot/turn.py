@@ -12,8 +12,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import translation
 
-from bot import apology, batching, commands, outbox, replies
+from bot import apology, batching, commands, feedback, outbox, replies, taking_back
 from memory import chats, inbox, jobs, logs
+from memory.extraction.apply import Applied
 from memory.llm.errors import ProviderError
 from memory.models import Chat, Message, OutboxItem
 
@@ -64,8 +65,10 @@ def _groups(message: Message, *, now: datetime) -> list[list[Message]]:
 def _obey(chat: Chat, message: Message, *, now: datetime) -> None:
     if not _claim([message]):
         return
-    said = commands.run(message, now=now)
-    _say(chat, [message], said, kind=OutboxItem.Kind.COMMAND, now=now)
+    with translation.override(commands.language(message)):
+        said = commands.run(message, now=now)
+    reply = _say(chat, [message], said.text, kind=OutboxItem.Kind.COMMAND, now=now)
+    taking_back.keep(reply, said.changes)
 
 
 def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:
@@ -79,7 +82,8 @@ def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:
             log.info("answered by another worker")
             return
         learned = replies.learn(chat, group, thought, now=now)
-        reply = _say(chat, group, replies.spoken(thought), now=now)
+        reply = _say(chat, group, replies.spoken(thought), learned=learned, now=now)
+        taking_back.keep(reply, [one.done.change_id for one in learned if one.done])
         check = replies.keep_receipt(thought, reply, now=now)
         jobs.enqueue(
             "memory.ingest",
@@ -119,11 +123,14 @@ def _say(
     text: str,
     *,
     kind: str = OutboxItem.Kind.REPLY,
+    learned: Sequence[Applied] = (),
     now: datetime,
 ) -> Message:
     last = group[-1]
     reply = chats.reply(chat, text=text, to=last, now=now)
-    outbox.put(chat, text=reply.text, key=f"reply-{last.pk}", kind=kind, message=reply, now=now)
+    noted = feedback.under(reply.text, learned) if chat.space.options.learning_feedback else ""
+    sent = f"{reply.text}\n\n{noted}".strip()
+    outbox.put(chat, text=sent, key=f"reply-{last.pk}", kind=kind, message=reply, now=now)
     for message in group:
         message.handled_at = now
         message.flags = [flag for flag in message.flags if flag != apology.UNANSWERED]

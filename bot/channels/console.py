@@ -29,7 +29,7 @@ class ConsoleChannel(Channel):
             while line := await _next(lines, stop):
                 if line.strip():
                     await sync_to_async(inbox.take)(
-                        chat, text=line.strip(), author=self.person, silence=SILENCE
+                        chat, text=line.strip(), author=self.person, author_id="me", silence=SILENCE
                     )
         finally:
             loop.remove_reader(sys.stdin)

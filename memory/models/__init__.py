@@ -4,6 +4,7 @@ from memory.models.draft import Draft
 from memory.models.episode import Episode
 from memory.models.fact import Fact
 from memory.models.identity import Identity, Preference, Rule
+from memory.models.link import ChatLink
 from memory.models.llm import Breaker, LlmCall
 from memory.models.notice import Notice
 from memory.models.pattern import Pattern
@@ -20,6 +21,7 @@ __all__ = [
     "AuditEntry",
     "Breaker",
     "Chat",
+    "ChatLink",
     "DeadLetter",
     "Draft",
     "Embedding",

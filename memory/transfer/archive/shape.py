@@ -51,6 +51,7 @@ EVIDENCE = {"fact": "facts", "episode": "episodes", "message": "messages", "patt
 # Everything else that belongs to a space, and why it stays behind.
 LEFT_OUT = {
     "memory.Member": _("People belong to an installation, not to a memory."),
+    "memory.ChatLink": _("Who somebody in a chat is was proved to this installation."),
     "memory.ApiToken": _("A key is shown once and never copied."),
     "memory.AuditEntry": _("The audit tells what happened on this installation."),
     "memory.Notice": _("A notice is told once, where it arose."),

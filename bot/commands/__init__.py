@@ -1,0 +1,47 @@
+"""Commands in a chat. They answer at once and never reach a language model.
+
+Only a person's message that begins with / is ever read here: what a model writes is a reply, and
+replies are not messages of people.
+"""
+
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from bot.commands import account, explain, knowledge, night, talk  # noqa: F401
+from bot.commands.asked import REGISTRY, SHAPE, Answer, Asked, plain
+from memory import inbox
+from memory.models import Message
+
+__all__ = ["Answer", "language", "run"]
+
+COMMANDS = REGISTRY.by_name
+
+
+def run(message: Message, *, now: datetime) -> Answer:
+    """Do what the message commands; the answer is what the person is told."""
+    name, rest = _read(message.text)
+    command = COMMANDS.get(plain(name))
+    if message.role != Message.Role.USER or command is None:
+        unknown = _("I do not know the command /%(name)s. Try /help.")
+        return Answer(unknown % {"name": name[:40]})
+    answer = command.act(Asked(message, rest, now))
+    return answer if isinstance(answer, Answer) else Answer(answer)
+
+
+def language(message: Message) -> str:
+    """A Spanish name is answered in Spanish; an English one in the language of the talk."""
+    name = plain(_read(message.text)[0])
+    command = COMMANDS.get(name)
+    if command and name in map(plain, command.spanish) and name != command.name:
+        return "es"
+    said = Message.objects.filter(chat=message.chat_id, role=Message.Role.USER, pk__lt=message.pk)
+    for spoken, text in said.order_by("-pk").values_list("language", "text")[:20]:
+        if spoken and not inbox.is_command(text):
+            return spoken
+    return message.language or message.chat.language or message.chat.space.language
+
+
+def _read(text: str) -> tuple[str, str]:
+    found = SHAPE.match(text.strip())
+    return (found["name"], found["rest"]) if found else ("", "")

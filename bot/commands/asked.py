@@ -1,0 +1,114 @@
+"""What a command is: its names, its help, and what it is given."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from memory import actors, chat_links, text
+from memory.history import Done
+from memory.models import Chat, Member, Message
+
+QUOTES = "\"'“”„«»‘’`´ \t\n"
+# /why, /memory-status, /why@KenoBot; the rest may follow on the next line.
+SHAPE = re.compile(r"/(?P<name>[^\s@/]+)(?:@\w+)?\s*(?P<rest>.*)", re.S)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the person is told, and which changes of memory `/undo` takes back."""
+
+    text: str
+    changes: Sequence[UUID] = ()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One command of one person."""
+
+    message: Message
+    rest: str
+    now: datetime
+
+    @property
+    def chat(self) -> Chat:
+        return self.message.chat
+
+    @property
+    def space(self):
+        return self.message.chat.space
+
+    @cached_property
+    def member(self) -> Member | None:
+        """The dashboard account behind the person, when the two are linked."""
+        return chat_links.member_of(self.message)
+
+    @property
+    def may_decide(self) -> bool:
+        return self.member is not None and self.member.may(Member.Role.CURATOR)
+
+    @property
+    def by(self) -> str:
+        """A linked curator acts as the person they are; anybody else as a command."""
+        return actors.person(self.member.user) if self.may_decide else "command"
+
+    @property
+    def words(self) -> str:
+        """What follows the name, without the quotes around it."""
+        return self.rest.strip(QUOTES)
+
+
+@dataclass(frozen=True)
+class Command:
+    name: str
+    act: Callable[[Asked], Answer | str]
+    spanish: tuple[str, ...]
+    usage: str
+    help: str
+
+
+@dataclass
+class Registry:
+    by_name: dict[str, Command] = field(default_factory=dict)
+    all: list[Command] = field(default_factory=list)
+
+    def add(self, command: Command) -> None:
+        self.all.append(command)
+        for name in (command.name, *command.spanish):
+            self.by_name[plain(name)] = command
+
+
+REGISTRY = Registry()
+
+
+def command(name: str, *, es: str, help: str, usage: str = ""):
+    """Make the function a command. `es` holds its Spanish names, the first one shown."""
+
+    def add(act: Callable[[Asked], Answer | str]):
+        REGISTRY.add(Command(name, act, tuple(es.split()), usage, help))
+        return act
+
+    return add
+
+
+def plain(name: str) -> str:
+    """Names are found without accents, case or the kind of dash: /qué, /memory_status."""
+    return text.fold(name).replace("_", "-")
+
+
+def told(done: Done, said: str) -> Answer:
+    """The sentence when it was done, else why not."""
+    if done.changed:
+        return Answer(said, [done.change_id])
+    return Answer(done.reason or _("That is so already."))
+
+
+def need_link() -> str:
+    return _(
+        "Only a curator or owner of this space may do that. If you are one, link this chat to"
+        " your account first: the Account page shows a code for /link."
+    )

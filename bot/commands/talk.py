@@ -1,0 +1,83 @@
+"""The conversation itself: a new topic, and episodes that are not worth keeping."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from bot.commands.asked import Answer, Asked, command, need_link, plain
+from memory import episodes, working
+from memory.models import Episode
+
+ERRORS = {"errors", "errores"}
+# Whoever sits at the machine's own terminal can delete anything there anyway.
+TRUSTED = "console"
+
+
+@command(
+    "new-topic",
+    es="tema-nuevo nuevo-tema",
+    help=gettext_lazy("end this episode; what comes next is another one"),
+)
+def new_topic(asked: Asked) -> str:
+    episode = episodes.current(asked.chat)
+    if episode:
+        episodes.close(episode, by=asked.by, now=asked.now)
+    working.clear(asked.chat, by=asked.by, now=asked.now)
+    return _("A new topic, then. What was before is kept.")
+
+
+@command(
+    "purge",
+    es="purga purgar",
+    usage="errors",
+    help=gettext_lazy("delete for good what was discarded in this chat; asks first"),
+)
+def purge(asked: Asked) -> str:
+    what, _space, number = asked.words.partition(" ")
+    if plain(what) not in ERRORS:
+        return _("Send /purge errors to delete what was discarded in this chat.")
+    if not (asked.may_decide or asked.chat.channel == TRUSTED):
+        return need_link()
+    trash = Episode.objects.filter(chat=asked.chat, status=Episode.Status.DISCARDED).count()
+    if not trash:
+        return _("Nothing was discarded in this chat.")
+    # The number is what was shown: when it is another one by now, the question is asked again.
+    if number.strip() != str(trash):
+        return _ask(trash)
+    count = episodes.purge_discarded(asked.space, by=asked.by, chat=asked.chat)
+    return ngettext(
+        "Deleted %(n)d discarded episode for good.",
+        "Deleted %(n)d discarded episodes for good.",
+        count,
+    ) % {"n": count}
+
+
+def _ask(count: int) -> str:
+    asks = ngettext(
+        "This deletes %(n)d discarded episode of this chat for good; nothing brings it back."
+        " If you are sure, send: /purge errors %(n)d",
+        "This deletes %(n)d discarded episodes of this chat for good; nothing brings them back."
+        " If you are sure, send: /purge errors %(n)d",
+        count,
+    )
+    return asks % {"n": count}
+
+
+def forget_episode(asked: Asked) -> Answer:
+    """To the trash with what is being talked about now."""
+    episode = episodes.current(asked.chat)
+    if episode is None:
+        return Answer(
+            _(
+                "There is no open episode to forget. /forget last forgets the last fact,"
+                " /forget with some words a certain one."
+            )
+        )
+    reason = _("%(name)s said /forget") % {"name": asked.message.author or _("somebody")}
+    done = episodes.discard(episode, by=asked.by, reason=reason, now=asked.now)
+    return Answer(
+        _(
+            "This conversation is in the trash: it is not recalled and not learned from."
+            " /undo brings it back. Facts noted from it stay; /forget last takes the last one."
+        ),
+        [done.change_id] if done.changed else [],
+    )
