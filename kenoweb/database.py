@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
@@ -36,7 +36,7 @@ def parse(url: str) -> dict:
     if not url.startswith(("postgres://", "postgresql://")):
         raise ImproperlyConfigured("DATABASE_URL must begin with postgresql://.")
     try:
-        found = {"connect_timeout": 10} | conninfo_to_dict(url)
+        found = {"connect_timeout": "10"} | conninfo_to_dict(url)
     except psycopg.Error:
         # What psycopg says may quote a piece of the password.
         raise ImproperlyConfigured(
@@ -54,6 +54,14 @@ def parse(url: str) -> dict:
         "PORT": found.pop("port", ""),
         "OPTIONS": found,
     }
+
+
+def url_of(values: dict) -> str:
+    """The address for Django's settings: the way back from `parse`, for other programs."""
+    known = ("NAME", "USER", "PASSWORD", "HOST", "PORT")
+    given = {name.lower(): values[name] for name in known if values.get(name)}
+    given["dbname"] = given.pop("name", "")
+    return f"postgresql:///?{urlencode(given | values.get('OPTIONS', {}), quote_via=quote)}"
 
 
 def session() -> AbstractContextManager:

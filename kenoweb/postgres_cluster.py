@@ -5,6 +5,10 @@ import re
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
 
 from kenoweb.postgres_account import MAJOR, EmbeddedError, Place, closed_folder, open_file, write
 
@@ -50,7 +54,22 @@ def create(here: Place) -> None:
 def sweep(here: Place) -> None:
     """Remove what an interrupted `create` left."""
     for left in here.base.glob("postgres.part-*"):
+        _end_initdb(left)
         shutil.rmtree(left, ignore_errors=True)
+
+
+def _end_initdb(part: Path) -> None:
+    """An initdb whose parent was killed works on, and would write into what we remove."""
+    lost = [
+        process
+        for process in psutil.process_iter(["name", "cmdline"])
+        if process.info["name"] in {"initdb", "postgres"}
+        and str(part) in (process.info["cmdline"] or [])
+    ]
+    for process in lost:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(lost, timeout=10)
 
 
 def configure(here: Place, options: Mapping) -> None:

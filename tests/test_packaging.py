@@ -1,5 +1,6 @@
 """What is installed, and how: Makefile, pins, image and compose file."""
 
+import os
 import re
 import subprocess
 import tomllib
@@ -17,6 +18,13 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 def plain(name: str) -> str:
     return re.split(r"[\[<>=~;! ]", name)[0].lower().replace("_", "-")
+
+
+def planned(target: str, folder: Path) -> str:
+    """What make would do; also when make itself runs these tests."""
+    make = ["make", "--dry-run", "--no-print-directory", target]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(make, cwd=folder, env=env, capture_output=True, text=True).stdout
 
 
 def test_every_pin_is_exact_and_names_no_place():
@@ -38,12 +46,9 @@ def test_a_second_run_installs_nothing(tmp_path):
     (tmp_path / ".venv").mkdir()
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         (tmp_path / name).write_text((ROOT / name).read_text())
-    make = ["make", "--dry-run", "run"]
-    first = subprocess.run(make, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "pip install" in first.stdout
+    assert "pip install" in planned("run", tmp_path)
     (tmp_path / ".venv" / "ready").touch()
-    second = subprocess.run(make, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert second.stdout.strip() == "exec .venv/bin/python manage.py up"
+    assert planned("run", tmp_path).strip() == "exec .venv/bin/python manage.py up"
 
 
 def test_a_python_that_is_too_old_gets_a_sentence():

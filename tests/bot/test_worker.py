@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
+from kenoweb import database
 from memory import inbox, jobs
 from memory.models import Heartbeat, Message, OutboxItem
 from tests.factories import make_chat, make_space
@@ -38,7 +39,7 @@ def runbot(server):
             env=os.environ
             | {
                 "DJANGO_SETTINGS_MODULE": "kenoweb.settings",
-                "DATABASE_URL": _test_database(),
+                "DATABASE_URL": database.url_of(connection.settings_dict),
                 "PROVIDER": "openai",
                 "MODEL": "test-model",
                 "OPENAI_BASE_URL": f"{server.url}/v1",
@@ -52,13 +53,6 @@ def runbot(server):
     for process in started:
         process.kill()
         process.wait()
-
-
-def _test_database():
-    values = connection.settings_dict
-    host, port = values["HOST"], values["PORT"]
-    where = f"{host}:{port}" if not host.startswith("/") else f"/?host={host}&port={port}"
-    return f"postgresql://{values['USER']}@{where}/{values['NAME']}"
 
 
 def wait_for(condition, *, seconds=30):

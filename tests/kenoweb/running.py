@@ -17,7 +17,7 @@ from tests.kenoweb.servers import ROOT
 
 PATIENCE = 180  # for a machine that has much else to do
 # What the person at the keyboard or the tests themselves have set is none of its business.
-OWN = ("KENO_", "DATABASE_URL", "DJANGO_SETTINGS_MODULE")
+OWN = ("KENO_", "DATABASE_", "DJANGO_")
 
 
 def environment(home: Path, **values: str) -> dict[str, str]:

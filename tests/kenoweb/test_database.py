@@ -1,12 +1,10 @@
 """DATABASE_URL in all its shapes, and a sentence for every Postgres that will not do."""
 
 import socket
-from urllib.parse import urlencode
 
 import psycopg
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from psycopg.conninfo import conninfo_to_dict
 
 from kenoweb import database, embedded
 from kenoweb.home import NotReady
@@ -15,7 +13,7 @@ from tests.kenoweb.servers import QUICK, Homes, reachable_wheel
 
 def elsewhere(url: str, **changes: str) -> str:
     """The same server, another database or person."""
-    return f"postgresql:///?{urlencode(conninfo_to_dict(url) | changes)}"
+    return database.url_of(database.parse(url) | changes)
 
 
 def found(url: str) -> dict:
@@ -23,7 +21,7 @@ def found(url: str) -> dict:
     parsed = database.parse(url)
     options = parsed.pop("OPTIONS")
     assert parsed.pop("ENGINE") == "django.db.backends.postgresql"
-    assert options.pop("connect_timeout") == 10
+    assert options.pop("connect_timeout") == "10"
     return {name.lower(): value for name, value in parsed.items() if value} | options
 
 
@@ -67,8 +65,9 @@ def found(url: str) -> dict:
         ),
     ],
 )
-def test_every_shape_of_address_is_understood(url, meaning):
+def test_every_shape_of_address_is_understood_and_can_be_written_again(url, meaning):
     assert found(url) == meaning
+    assert database.parse(database.url_of(database.parse(url))) == database.parse(url)
 
 
 def test_a_timeout_of_ones_own_wins():
@@ -125,7 +124,7 @@ def test_a_postgres_that_is_away_gets_a_sentence():
 
 def test_a_database_that_does_not_exist_gets_the_same_sentence(postgres):
     with pytest.raises(NotReady, match=r"does not answer .*no_such_database.*"):
-        database.check(elsewhere(postgres, dbname="no_such_database"))
+        database.check(elsewhere(postgres, NAME="no_such_database"))
 
 
 def test_a_postgres_that_is_too_old_gets_a_sentence(postgres, monkeypatch):
@@ -161,10 +160,10 @@ def plain_role(postgres):
 
 
 def test_pgvector_that_only_an_administrator_may_switch_on_gets_a_sentence(postgres, plain_role):
-    url = elsewhere(postgres, dbname="plain", user="plain", password="plain")
+    url = elsewhere(postgres, NAME="plain", USER="plain", PASSWORD="plain")
     with pytest.raises(NotReady, match="administrator run CREATE EXTENSION vector; there"):
         database.check(url)
-    admin = elsewhere(postgres, dbname="plain")
+    admin = elsewhere(postgres, NAME="plain")
     database.check(admin)  # an administrator may
     with psycopg.connect(admin) as connection:
         connection.execute("CREATE EXTENSION vector")
