@@ -261,6 +261,10 @@ def score(
         if wide >= 0.5:
             laid.append(Part(n(x), n(max(0.5, wide - gap)), label, value, f"d{min(index, 4) + 1}"))
             x += wide
+    less = min(x, width * sum(-min(0.0, value) for _, value in parts) / (top or 1))
+    if less >= 0.5:
+        # What a part takes away is cut from the end, so that the bar ends where the sum does.
+        laid.append(Part(n(x - less), n(less), "", -less, "less"))
     return laid
 
 

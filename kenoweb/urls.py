@@ -15,6 +15,7 @@ from kenoweb.views import (
     nights,
     overview,
     proposals,
+    recall,
     search,
     spaces,
     styleguide,
@@ -148,6 +149,17 @@ night_urls = (
     "nights",
 )
 
+recall_urls = (
+    [
+        path("recall/", recall.lab, name="lab"),
+        path("recall/save/", recall.save, name="save"),
+        path("recall/choose/", recall.choose, name="choose"),
+        path("receipts/", recall.receipts, name="receipts"),
+        path("receipts/<int:pk>/", recall.receipt, name="receipt"),
+    ],
+    "recall",
+)
+
 # The pages of one space, a list per noun: /s/<space>/<noun>/…
 in_space_urls = [
     path("", include(overview_urls)),
@@ -159,6 +171,7 @@ in_space_urls = [
     path("tokens/", include(token_urls)),
     path("proposals/", include(proposal_urls)),
     path("nights/", include(night_urls)),
+    path("", include(recall_urls)),
 ]
 
 health_urls = (

@@ -64,10 +64,12 @@ def build(
     language: str = "",
     expand: Expand | None = None,
     judge: Judge | None = None,
+    **trying: object,
 ) -> Context:
     """Never fails for want of memory: then the reply gets its identity and a note.
 
     `group` are the messages that are to be answered; they are not history and not recalled.
+    `trying` is what a recall that is only tried out does otherwise: save, profile, strict.
     """
     now = now or timezone.now()
     language = language or chat.language or chat.space.language
@@ -76,7 +78,7 @@ def build(
     context = Context([identity.prompt(chat.space), prompt_parts.MEMORY_RULES], [])
     draft = _Draft(chat, said, now, person, group)
     try:
-        draft.gather(expand=expand, judge=judge)
+        draft.gather(expand=expand, judge=judge, **trying)
         context.memory = draft.printed()
     except Exception as error:
         log.exception("memory could not be gathered for chat %s", chat.pk)
@@ -110,14 +112,14 @@ class _Draft:
         self.recalled: Recalled | None = None
         self.matches: list[Match] = []
 
-    def gather(self, *, expand: Expand | None, judge: Judge | None) -> None:
+    def gather(self, **how: object) -> None:
         """In the order of importance: working note, short-term, then what is recalled."""
         self._working_note()
         self._chat_context()
         self._history()
         self._patterns()
         if self.space.options.use_retrieval:
-            self._recall(expand=expand, judge=judge)
+            self._recall(**how)
         else:
             self._newest()
 
@@ -163,7 +165,7 @@ class _Draft:
         if self._put("patterns", prompt_parts.section("Habits that fit", lines)):
             self.matches = found[:MOST_PATTERNS]
 
-    def _recall(self, *, expand: Expand | None, judge: Judge | None) -> None:
+    def _recall(self, **how: object) -> None:
         self.recalled = recall(
             self.space,
             self.said,
@@ -175,8 +177,7 @@ class _Draft:
             message=self.group[-1] if self.group else None,
             seen=[message.pk for message in (*self.history, *self.group)],
             seen_texts=[message.text for message in self.history],
-            expand=expand,
-            judge=judge,
+            **how,
         )
         items, level = self.recalled.items, self.recalled.level
         left = self.room - HEADINGS - self.recalled.tokens

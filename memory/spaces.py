@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils.text import slugify
 
-from memory import audit, events, history
+from memory import audit, events, history, options
 from memory.actors import person
 from memory.history import Done
 from memory.models import Member, Space
@@ -42,6 +42,24 @@ def revise(
         space.save(update_fields=["name", "language", "timezone"])
     audit.record(
         "space.revised", actor=by, space=space, thing=space, before=before, after=after, ip=ip
+    )
+    return Done(space, change_id=context.id)
+
+
+@transaction.atomic
+def set_option(space: Space, *, by: str, name: str, value: object, ip: str | None = None) -> Done:
+    """Change one setting of the space; ValueError says why a value cannot be stored."""
+    if wrong := options.problem(name, value):
+        raise ValueError(wrong)
+    space = Space.objects.select_for_update().get(pk=space.pk)
+    before = getattr(space.options, name)
+    if before == value:
+        return Done(space)
+    with history.change(by=by, why=f"setting {name}") as context:
+        space.settings = space.settings | {name: value}
+        space.save(update_fields=["settings"])
+    audit.record(
+        "space.option", actor=by, space=space, thing=space, name=name, was=before, now=value, ip=ip
     )
     return Done(space, change_id=context.id)
 

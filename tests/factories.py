@@ -20,6 +20,8 @@ from memory.models import (
     Message,
     Notice,
     Pattern,
+    Recall,
+    RecallItem,
     Space,
     WorkingNote,
 )
@@ -140,8 +142,24 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "members:withdraw": {"pk": space.invitations.get().pk},
         "tokens": {"pk": token.pk},
         "links": {"token": "not-a-link"},
+        "recall": {"pk": make_receipt(space, mark, chat=chat, fact=fact).pk},
         **_a_night(space, mark=mark),
     }
+
+
+def make_receipt(
+    space: Space | None = None, query: str = "what now?", *, fact: Fact | None = None, **given
+) -> Recall:
+    """A recall of a reply; `fact` was injected with a score of two parts."""
+    values = {"profile": "keno", "level": "high", "confidence": 0.8, "candidates": 1, "tokens": 12}
+    receipt = Recall.objects.create(space=space or make_space(), query=query, **values | given)
+    if fact:
+        parts = [["semantic", 0.5, 6.1, 3.05], ["words", 0.2, 1.11, 0.222]]
+        RecallItem.objects.create(
+            recall=receipt, kind="fact", fact=fact, rank=1, score=3.272, confidence=0.8,
+            parts=parts, lanes=["meaning", "words"], injected=True, tokens=12,
+        )  # fmt: skip
+    return receipt
 
 
 def make_night(space: Space | None = None, **given) -> Night:

@@ -174,8 +174,18 @@ def stacked(parts, label: str, total: float = 0, gate: float = 0) -> dict:
 
 
 @register.inclusion_tag("_score.html")
-def score(parts, gate: float = 0, top: float = 1) -> dict:
-    """The parts of one score, (name, number) each; below `gate` nothing passes."""
-    said = ", ".join(f"{label} {value:.2f}" for label, value in parts)
-    drawn = charts.score(parts, top=top)
-    return {"parts": drawn, "label": said, "gate": charts.n(300 * gate / top) if gate else ""}
+def score(parts, gate: float = 0, top: float = 1, dot: float | None = None) -> dict:
+    """The parts of one score, (name, number) each; below `gate` nothing passes.
+
+    Where something else than the score must reach the gate, that is the `dot`, from 0 to 1.
+    """
+    said = ", ".join(f"{label} {value:.2f}" for label, value in parts if value)
+    if dot is not None:
+        said = f"{said}; {_('relevance')} {charts.meter(dot)}"
+    scale = top if dot is None else 1
+    return {
+        "parts": charts.score(parts, top=top),
+        "label": said,
+        "gate": charts.n(300 * gate / scale) if gate else "",
+        "dot": "" if dot is None else charts.n(300 * min(1.0, max(0.0, dot))),
+    }

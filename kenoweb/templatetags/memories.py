@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.templatetags.keno import icon
+from kenoweb.weighed import FEATURES
 from memory.extraction.guards import REASONS
 from memory.models import Fact
 
@@ -73,3 +74,9 @@ def act(context: template.Context, name: str, symbol: str, key: str) -> SafeStri
         around.words[name],
         icon(symbol),
     )
+
+
+@register.filter
+def feature(name: str) -> str:
+    """What a part of a score looks at."""
+    return str(FEATURES.get(name, name))

@@ -208,3 +208,9 @@ setInterval(() => {
     if (one.dataset.age > 9) one.remove();
   }
 }, 1000);
+
+// The number beside a slider follows it at once; the server answers a little later.
+document.addEventListener("input", (event) => {
+  const out = event.target.matches(".slider input") && event.target.parentElement.querySelector("output");
+  if (out) out.textContent = Number(event.target.value).toFixed(2);
+});

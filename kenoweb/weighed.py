@@ -1,0 +1,212 @@
+"""A memory that was weighed, as the lab and the receipts show it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb import charts
+from kenoweb.shell import address
+from memory.models import RecallItem, Space
+from memory.retrieval.profiles import Profile
+from memory.retrieval.ranking import Part, Scored
+
+# Seventeen features are too many for one bar: five voices, always in this order.
+VOICES = {
+    "meaning": (gettext_lazy("meaning"), ("semantic", "around", "topic")),
+    "words": (gettext_lazy("words"), ("words", "lexical", "nearby", "episode")),
+    "time": (gettext_lazy("time"), ("date", "when", "recency")),
+    "sure": (
+        gettext_lazy("sure"),
+        ("confidence", "trust", "usage", "pin", "length", "question"),
+    ),
+    "place": (gettext_lazy("place"), ("speaker", "channel")),
+}
+FEATURES = {
+    "semantic": gettext_lazy("its meaning"),
+    "around": gettext_lazy("turns beside it"),
+    "topic": gettext_lazy("its episode's topic"),
+    "words": gettext_lazy("its words"),
+    "lexical": gettext_lazy("its words"),
+    "nearby": gettext_lazy("words near by"),
+    "episode": gettext_lazy("words of its episode"),
+    "date": gettext_lazy("date asked for"),
+    "when": gettext_lazy("says when"),
+    "recency": gettext_lazy("recency"),
+    "confidence": gettext_lazy("confidence"),
+    "trust": gettext_lazy("who said it"),
+    "usage": gettext_lazy("used before"),
+    "pin": gettext_lazy("pinned"),
+    "length": gettext_lazy("length"),
+    "question": gettext_lazy("is a question"),
+    "speaker": gettext_lazy("person asked about"),
+    "channel": gettext_lazy("same chat"),
+}
+LANES = {
+    "meaning": gettext_lazy("meaning"),
+    "words": gettext_lazy("words"),
+    "recent": gettext_lazy("recent"),
+    "pinned": gettext_lazy("pinned"),
+    "date": gettext_lazy("date"),
+}
+CUT = {
+    RecallItem.Cut.GATE: gettext_lazy("below the gate"),
+    RecallItem.Cut.LIMIT: gettext_lazy("beyond the limit"),
+    RecallItem.Cut.SAME: gettext_lazy("says the same as a better one"),
+    RecallItem.Cut.BUDGET: gettext_lazy("no room in the budget"),
+    RecallItem.Cut.SEEN: gettext_lazy("already in the prompt"),
+}
+SECTIONS = [
+    (gettext_lazy("talk"), ("history",)),
+    (gettext_lazy("facts"), ("facts", "chat_facts")),
+    (gettext_lazy("episodes and turns"), ("notes", "turns")),
+    (gettext_lazy("note and context"), ("working", "context")),
+    (gettext_lazy("habits"), ("patterns", "relevance")),
+]
+STAGES = {
+    "understand": gettext_lazy("understand"),
+    "embed": gettext_lazy("embed"),
+    "lanes": gettext_lazy("search"),
+    "backfill": gettext_lazy("catch up"),
+    "rank": gettext_lazy("rank"),
+}
+LONGEST = 300
+
+
+@dataclass
+class Row:
+    rank: int
+    kind: str
+    label: str
+    text: str
+    url: str
+    score: float
+    relevance: float
+    parts: list[Part]
+    lanes: list[str]
+    cut: str = ""
+    tokens: int = 0
+    lang: str = ""
+    # Its rank with the saved weights; None while nothing is compared.
+    before: int | None = None
+    voices: list[tuple[str, float]] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.voices = voices(self.parts)
+
+    @property
+    def up(self) -> int:
+        """How many places it rose; less than nothing when it fell."""
+        return self.before - self.rank if self.before else 0
+
+    @property
+    def down(self) -> int:
+        return -self.up
+
+
+def voices(parts: Iterable[Part]) -> list[tuple[str, float]]:
+    parts = list(parts)
+    return [
+        (str(label), round(sum(part.points for part in parts if part.name in names), 6))
+        for label, names in VOICES.values()
+    ]
+
+
+def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
+    """A candidate of a recall that just happened."""
+    unit = one.unit
+    return Row(
+        rank=rank,
+        kind=unit.kind,
+        label=label(unit.kind, unit.owner_id, at=unit.at, who=unit.said_by or unit.role),
+        text=unit.text[:LONGEST],
+        url=page(space, unit.kind, unit.owner_id, chat=unit.chat_id),
+        score=one.score,
+        relevance=one.confidence,
+        parts=one.parts,
+        lanes=_lanes(unit.lanes),
+        cut=str(CUT.get(one.cut, one.cut)),
+        tokens=one.tokens,
+    )
+
+
+def of_item(item: RecallItem, *, space: Space) -> Row:
+    """A candidate of a receipt, with the receipt's numbers."""
+    owner = getattr(item, item.kind, None)
+    said = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
+    at = getattr(owner, "sent_at", None) or getattr(owner, "started_at", None)
+    purged = _("It was purged since.")
+    return Row(
+        rank=item.rank,
+        kind=item.kind,
+        label=label(item.kind, owner.pk if owner else 0, at=at, who=getattr(owner, "author", "")),
+        text=said[:LONGEST] if owner else purged,
+        url=page(space, item.kind, owner.pk, chat=getattr(owner, "chat_id", 0)) if owner else "",
+        score=item.score,
+        relevance=item.confidence,
+        parts=[Part(*part) for part in item.parts],
+        lanes=_lanes(item.lanes),
+        cut="" if item.injected else str(CUT.get(item.cut, _("left out"))),
+        tokens=item.tokens,
+        lang=getattr(owner, "language", ""),
+    )
+
+
+def label(kind: str, pk: int, *, at: datetime | None = None, who: str = "") -> str:
+    """Fact 412; Episode, 13 February; Ana, 13 February."""
+    if kind == "fact" or not at:
+        noun = {"fact": _("Fact"), "episode": _("Episode"), "pattern": _("Pattern")}
+        return f"{noun.get(kind, _('Message'))} {pk or ''}".strip()
+    day = date_format(localtime(at), "DATE_FORMAT")
+    return f"{_('Episode') if kind == 'episode' else who or _('Message')}, {day}"
+
+
+def page(space: Space, kind: str, pk: int, *, chat: int | None = None) -> str:
+    """Where the memory itself is shown, or nothing while nobody has built that page."""
+    if kind == "message":
+        there = address("chats:detail", space, pk=chat) if chat else ""
+        return f"{there}?message={pk}#message-{pk}" if there else ""
+    return address(f"{kind}s:detail", space, pk=pk)
+
+
+def gate_line(profile: Profile | None, *, strict: bool) -> float:
+    """How relevant a memory must be, where one number says it."""
+    gate = profile.settings.get("gate", {}) if profile else {}
+    return float(gate.get("strict" if strict else "lenient") or 0)
+
+
+def gate(line: float) -> dict:
+    """The line and where it stands on a scale of 300."""
+    return {"gate": line, "gate_x": charts.n(300 * line)}
+
+
+def top_of(rows: Sequence[Row]) -> float:
+    """One scale for all rows: the longest bar fills it; seed004's is 0 to 1."""
+    longest = [sum(max(0.0, points) for _name, points in row.voices) for row in rows]
+    return max([*longest, 1.0])
+
+
+def chosen(rows: Sequence[Row], rank: int) -> Row | None:
+    """The one to take apart: the one asked for, else the best."""
+    return next((row for row in rows if row.rank == rank), rows[0] if rows else None)
+
+
+def sections(known: dict[str, int]) -> list[tuple[str, int]]:
+    """What the memory of a prompt is made of, in tokens."""
+    return [(str(name), sum(known.get(one, 0) for one in keys)) for name, keys in SECTIONS]
+
+
+def times(ms: dict[str, float]) -> list[tuple[str, float]]:
+    return [(str(label), ms[stage]) for stage, label in STAGES.items() if stage in ms]
+
+
+def legend() -> list[tuple[str, str]]:
+    return [(f"d{n}", str(name)) for n, (name, _names) in enumerate(VOICES.values(), 1)]
+
+
+def _lanes(names: Sequence[str]) -> list[str]:
+    return [str(LANES.get(name, name)) for name in names]
