@@ -27,14 +27,14 @@ VOICES = {
     "place": (gettext_lazy("place"), ("speaker", "channel")),
 }
 FEATURES = {
-    "semantic": gettext_lazy("its meaning"),
-    "around": gettext_lazy("turns beside it"),
-    "topic": gettext_lazy("its episode's topic"),
-    "words": gettext_lazy("its words"),
-    "lexical": gettext_lazy("its words"),
-    "nearby": gettext_lazy("words near by"),
-    "episode": gettext_lazy("words of its episode"),
-    "date": gettext_lazy("date asked for"),
+    "semantic": gettext_lazy("meaning"),
+    "around": gettext_lazy("turns beside"),
+    "topic": gettext_lazy("topic"),
+    "words": gettext_lazy("words"),
+    "lexical": gettext_lazy("words"),
+    "nearby": gettext_lazy("near by"),
+    "episode": gettext_lazy("episode"),
+    "date": gettext_lazy("date"),
     "when": gettext_lazy("says when"),
     "recency": gettext_lazy("recency"),
     "confidence": gettext_lazy("confidence"),
@@ -42,8 +42,8 @@ FEATURES = {
     "usage": gettext_lazy("used before"),
     "pin": gettext_lazy("pinned"),
     "length": gettext_lazy("length"),
-    "question": gettext_lazy("is a question"),
-    "speaker": gettext_lazy("person asked about"),
+    "question": gettext_lazy("a question"),
+    "speaker": gettext_lazy("person"),
     "channel": gettext_lazy("same chat"),
 }
 LANES = {
@@ -122,7 +122,7 @@ def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
     return Row(
         rank=rank,
         kind=unit.kind,
-        label=label(unit.kind, unit.owner_id, at=unit.at, who=unit.said_by or unit.role),
+        label=label(unit.kind, unit.owner_id, at=unit.at, who=_who(unit.said_by, unit.role)),
         text=unit.text[:LONGEST],
         url=page(space, unit.kind, unit.owner_id, chat=unit.chat_id),
         score=one.score,
@@ -143,7 +143,12 @@ def of_item(item: RecallItem, *, space: Space) -> Row:
     return Row(
         rank=item.rank,
         kind=item.kind,
-        label=label(item.kind, owner.pk if owner else 0, at=at, who=getattr(owner, "author", "")),
+        label=label(
+            item.kind,
+            owner.pk if owner else 0,
+            at=at,
+            who=_who(getattr(owner, "author", ""), getattr(owner, "role", "")),
+        ),
         text=said[:LONGEST] if owner else purged,
         url=page(space, item.kind, owner.pk, chat=getattr(owner, "chat_id", 0)) if owner else "",
         score=item.score,
@@ -206,6 +211,10 @@ def times(ms: dict[str, float]) -> list[tuple[str, float]]:
 
 def legend() -> list[tuple[str, str]]:
     return [(f"d{n}", str(name)) for n, (name, _names) in enumerate(VOICES.values(), 1)]
+
+
+def _who(author: str, role: str) -> str:
+    return author or ("Keno" if role == "assistant" else "")
 
 
 def _lanes(names: Sequence[str]) -> list[str]:
