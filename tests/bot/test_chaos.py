@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
-from tests.bot.test_worker import _test_database
+from kenoweb import database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -21,7 +22,10 @@ def test_r01_r03_kill_9_loses_doubles_and_disorders_nothing(tmp_path):
         [*command, "--messages", "24", "--chats", "4", "--kills", "3"],
         cwd=ROOT,
         env=os.environ
-        | {"DJANGO_SETTINGS_MODULE": "kenoweb.settings", "DATABASE_URL": _test_database()},
+        | {
+            "DJANGO_SETTINGS_MODULE": "kenoweb.settings",
+            "DATABASE_URL": database.url_of(connection.settings_dict),
+        },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         check=False,
