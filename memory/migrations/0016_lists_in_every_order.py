@@ -32,7 +32,7 @@ CREATE INDEX episode_words_away ON memory_episode
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory', '0014_remarks_are_no_suspicion'),
+        ('memory', '0015_chat_links'),
         ('pghistory', '0007_auto_20250421_0444'),
     ]
 
