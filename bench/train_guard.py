@@ -6,6 +6,7 @@ other half is what bench.guards reports as unseen.
 
 import argparse
 import random
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,49 +25,60 @@ RUNS = 4  # differently spun lines each; their weights are averaged
 class Line:
     text: str
     attack: bool
+    lang: str
     origin: str
 
 
 def training_rows(folder: Path | None, *, seed: int) -> list[Line]:
     """Single lines, and lines joined as people and attackers join them."""
     own = spun_lines.lines(per_template=24, seed=seed)
-    rows = [Line(row["text"], row["attack"], row["template"]) for row in own]
+    rows = [Line(row["text"], row["attack"], row["lang"], row["template"]) for row in own]
     if folder:
-        rows += [Line(r.text, r.attack, r.text) for r in corpora.trainable(folder)] * 3
+        rows += [Line(r.text, r.attack, r.lang, r.text) for r in corpora.trainable(folder)] * 3
     rng = random.Random(seed)
     good = [row for row in rows if not row.attack]
     bad = [row for row in rows if row.attack]
     for _ in range(2500):
         some = rng.sample(good, rng.choice([2, 2, 3, 4]))
-        rows.append(Line(" ".join(row.text for row in some), False, some[0].origin))
+        text = " ".join(row.text for row in some)
+        rows.append(Line(text, False, some[0].lang, some[0].origin))
     for _ in range(1200):
         before, after = rng.choice(good), rng.choice(bad)
-        rows.append(Line(f"{before.text} {after.text}", True, after.origin))
+        rows.append(Line(f"{before.text} {after.text}", True, after.lang, after.origin))
     rng.shuffle(rows)
     return rows
 
 
 def fit(rows: list[Line], *, seed: int) -> tuple[np.ndarray, float]:
-    """Logistic regression by AdaGrad over the hashed features; both sides weigh the same."""
+    """Logistic regression by AdaGrad over the hashed features.
+
+    Both sides of every language weigh the same, or the language itself would become a sign.
+    """
     lit = [guard_model.features(plain(row.text)) for row in rows]
     known = _supported(rows, lit)
+    sides = Counter((row.lang, row.attack) for row in rows)
     data = [
-        (f[known[f]], max(len(f), 1) ** 0.5, row.attack) for f, row in zip(lit, rows, strict=True)
+        (f[known[f]], max(len(f), 1) ** 0.5, row.attack, _weight(row, sides))
+        for f, row in zip(lit, rows, strict=True)
     ]
-    share = sum(row.attack for row in rows) / len(rows)
     weights, bias = np.zeros(1 << guard_model.BITS), 0.0
     steps = np.full(1 << guard_model.BITS, 1e-6)
     rng = random.Random(seed)
     for _ in range(EPOCHS):
         rng.shuffle(data)
-        for lit_here, norm, attack in data:
+        for lit_here, norm, attack, weight in data:
             guess = 1 / (1 + np.exp(-(bias + weights[lit_here].sum() / norm)))
-            pull = (guess - attack) * (0.5 / share if attack else 0.5 / (1 - share))
+            pull = (guess - attack) * weight
             slope = pull / norm + DECAY * weights[lit_here]
             steps[lit_here] += slope * slope
             weights[lit_here] -= RATE * slope / np.sqrt(steps[lit_here])
             bias -= 0.01 * pull
     return weights, bias
+
+
+def _weight(row: Line, sides: Counter) -> float:
+    both = sides[row.lang, True] + sides[row.lang, False]
+    return min(3.0, 0.5 * both / sides[row.lang, row.attack])
 
 
 def _supported(rows: list[Line], lit: list[np.ndarray]) -> np.ndarray:

@@ -14,7 +14,7 @@ WEIGHTS = Path(__file__).with_name("guard_weights.npz")
 BITS = 16
 SEGMENTS = 24
 WHOLE = 2000
-PART = 0.05  # a sentence alone says less than the text it stands in
+PART = 0.2  # a sentence alone says less than the text it stands in
 _WORD = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
