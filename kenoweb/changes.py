@@ -48,6 +48,11 @@ SENTENCES = {
     "working note": gettext_lazy("%(who)s wrote it"),
     "clear the working note": gettext_lazy("%(who)s cleared it"),
     "import": gettext_lazy("%(who)s imported it"),
+    "core identity": gettext_lazy("%(who)s edited the core"),
+    "a rule": gettext_lazy("%(who)s worded a rule"),
+    "retire a rule": gettext_lazy("%(who)s retired a rule"),
+    "a preference": gettext_lazy("%(who)s noted a preference"),
+    "drop a preference": gettext_lazy("%(who)s dropped a preference"),
     "chat context": gettext_lazy("%(who)s said what kind of chat it is"),
     "take back": gettext_lazy("%(who)s took it back"),
 }
@@ -77,6 +82,7 @@ FIELDS = {
     "task": gettext_lazy("task"),
 }
 WORDS = ("text", "title", "body", "trigger", "response", "notes", "context", "pending")
+WORDS += ("core", "instruction", "forbidden", "examples", "value")
 
 
 @dataclass(frozen=True)
@@ -90,8 +96,8 @@ class Step:
 
 def thread(row: Model, *, space: Space, user: User, most: int = MOST) -> list[Step]:
     """Newest first. What nobody would see on a page (the same said again) is left out."""
-    steps = [_step(one, space, user) for one in history.history(row, most=most)]
-    return [step for step in steps if step]
+    steps = (step(one, space, user) for one in history.history(row, most=most))
+    return [one for one in steps if one]
 
 
 def who(by: str, user: User) -> str:
@@ -102,7 +108,7 @@ def who(by: str, user: User) -> str:
     return str(MACHINES.get(actors.kind(by), actors.kind(by)) if by else MACHINES[""])
 
 
-def _step(change: history.Change, space: Space, user: User) -> Step | None:
+def step(change: history.Change, space: Space, user: User) -> Step | None:
     changed = change.fields
     diffs = [(_joined(was), _joined(is_)) for was, is_ in _of(changed, WORDS)]
     fields = [
@@ -133,7 +139,11 @@ def _sentence(change: history.Change, user: User) -> str:
 
 
 def _joined(value: object) -> str:
-    return "\n".join(map(str, value)) if isinstance(value, list) else str(value or "")
+    if isinstance(value, list):
+        return "\n".join(map(_joined, value))
+    if isinstance(value, dict):
+        return " / ".join(str(one) for one in value.values() if one and one is not True)
+    return str(value or "")
 
 
 def _plain(change: history.Change, name: str, value: object) -> str:

@@ -9,6 +9,7 @@ from kenoweb.views import (
     health,
     history,
     home,
+    identity,
     links,
     look,
     members,
@@ -148,6 +149,18 @@ night_urls = (
     ],
     "nights",
 )
+identity_urls = (
+    [
+        path("", identity.index, name="index"),
+        path("prompt/", identity.as_prompt, name="as_prompt"),
+        path("edit/", identity.edit, name="edit"),
+        path("rule/", identity.rule, name="rule"),
+        path("rule/retire/", identity.retire, name="retire"),
+        path("preference/", identity.prefer, name="prefer"),
+        path("preference/<int:pk>/drop/", identity.drop, name="drop"),
+    ],
+    "identity",
+)
 
 recall_urls = (
     [
@@ -167,6 +180,7 @@ in_space_urls = [
     path("search/", include(search_urls)),
     path("chats/", include(chat_urls)),
     path("facts/", include(fact_urls)),
+    path("identity/", include(identity_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),
     path("proposals/", include(proposal_urls)),

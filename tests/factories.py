@@ -20,6 +20,7 @@ from memory.models import (
     Message,
     Notice,
     Pattern,
+    Preference,
     Recall,
     RecallItem,
     Space,
@@ -93,6 +94,11 @@ def make_working_note(chat: Chat | None = None, **given) -> WorkingNote:
     return WorkingNote.objects.create(space=chat.space, chat=chat, **values | given)
 
 
+def make_preference(space: Space | None = None, **given) -> Preference:
+    values = {"key": "Tone", "value": "short and plain"}
+    return Preference.objects.create(space=space or make_space(), **values | given)
+
+
 def make_notice(space: Space | None = None, **given) -> Notice:
     n = next(_number)
     values = {"kind": "test", "text": f"Look at this: {n}", "key": f"test-{n}"}
@@ -134,6 +140,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "chats": {"pk": chat.pk, "fact": learned.pk},
         "working": {"pk": make_working_note(chat, task=mark, notes=mark).pk},
         "facts": {"pk": fact.pk},
+        "identity": {"pk": make_preference(space, value=mark).pk},
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},
         "episodes": {"pk": episode.pk},
         "patterns": {"pk": pattern.pk},

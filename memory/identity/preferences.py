@@ -58,6 +58,19 @@ def put(
 
 
 @transaction.atomic
+def reword(
+    space: Space, old: Preference | None, *, by: str, now: datetime | None = None, **said: str
+) -> Done:
+    """A person's new wording (key, value, section) takes the place of an old preference."""
+    actors.require_person(by)
+    with history.change(by=by, why="a preference") as context:
+        done = put(space, by=by, now=now, **said)
+        if old and done.row and done.row.pk != old.pk:
+            drop(old, by=by, now=now)
+    return Done(done.row, context.id) if done.changed else done
+
+
+@transaction.atomic
 def drop(preference: Preference, *, by: str, now: datetime | None = None) -> Done:
     """Take it out of force; undo brings it back."""
     with history.change(by=by, why="drop a preference") as context:
