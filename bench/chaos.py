@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -101,6 +102,8 @@ def main() -> None:
     parser.add_argument("--json", default="")
     given = parser.parse_args()
     random.seed(given.seed)
+    # A run that is told to stop still stops its workers and drops its database.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with fresh_database("keno_chaos"):
         found = run(given)
     print(json.dumps(found, indent=2))
@@ -117,20 +120,26 @@ def run(given: argparse.Namespace) -> dict:
 
     call_command("migrate", verbosity=0)
     sink = Sink()
-    feeding = threading.Thread(target=_feed, args=[given])
+    feeding = threading.Thread(target=_feed, args=[given], daemon=True)
     began = time.monotonic()
     feeding.start()
-    deaths, bots = _kill_and_restart(given, f"http://127.0.0.1:{sink.server_port}")
-    feeding.join()
-    finished = _wait_until_done(deaths)
-    seconds = time.monotonic() - began
-    stop_seconds = [_stop(bot) for bot in bots]
+    bots: list[Bot] = []
+    try:
+        deaths = _kill_and_restart(given, bots, f"http://127.0.0.1:{sink.server_port}")
+        feeding.join()
+        finished = _wait_until_done(deaths)
+        seconds = time.monotonic() - began
+        stop_seconds = [_stop(bot) for bot in bots]
+    finally:
+        for bot in bots:
+            bot.process.kill()
     return (
         _count(given, sink, deaths)
         | {
             "finished": finished,
             "seconds": round(seconds, 1),
             "messages_per_second": round(given.messages / seconds, 1),
+            "worker_cpu_ms_per_message": round(_cpu_of_workers() * 1000 / given.messages),
             "stop_seconds_max": round(max(stop_seconds), 2),
         }
         | _verdict(given, sink, deaths, finished, stop_seconds)
@@ -155,11 +164,11 @@ def _feed(given: argparse.Namespace) -> None:
         time.sleep(random.uniform(0, 2 * pause))
 
 
-def _kill_and_restart(given: argparse.Namespace, sink: str) -> tuple[list[Death], list[Bot]]:
+def _kill_and_restart(given: argparse.Namespace, bots: list[Bot], sink: str) -> list[Death]:
     orders = [POINTS[n % len(POINTS)] for n in range(given.kills)]
     random.shuffle(orders)
     orders = [f"{point}:{random.randint(1, 12)}" for point in orders]
-    bots = [Bot(sink, orders.pop() if orders else "") for _ in range(given.workers)]
+    bots += [Bot(sink, orders.pop() if orders else "") for _ in range(given.workers)]
     deaths: list[Death] = []
     while orders or any(bot.order for bot in bots):
         for n, bot in enumerate(bots):
@@ -172,7 +181,7 @@ def _kill_and_restart(given: argparse.Namespace, sink: str) -> tuple[list[Death]
             for bot in bots:
                 bot.dies_at = time.monotonic() if bot.order else bot.dies_at
         time.sleep(0.1)
-    return deaths, bots
+    return deaths
 
 
 def _in_flight() -> list[int]:
@@ -223,6 +232,12 @@ def _stop(bot: Bot) -> float:
     bot.process.send_signal(signal.SIGTERM)
     bot.process.wait(30)
     return time.monotonic() - began
+
+
+def _cpu_of_workers() -> float:
+    """Seconds of processor time of all workers, their start included."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from bot import channels
 from memory.extraction import tags
 from memory.llm.request import Stream
-from memory.models import Chat
+from memory.models import Chat, Draft
 
 # Faster than people read, slow enough for the database and for Telegram's limits.
 SECONDS_BETWEEN = 0.7
@@ -25,6 +25,13 @@ def stream_to(chat: Chat, *, clock: Callable[[], float] = time.monotonic) -> Str
             channel.draft(chat, visible(so_far))
 
     return show
+
+
+def drop(chat: Chat) -> None:
+    """The reply is there: nobody needs its draft any more."""
+    channel = channels.get(chat.channel)
+    if channel and channel.streams:
+        Draft.objects.filter(chat=chat).delete()
 
 
 def visible(so_far: str) -> str:

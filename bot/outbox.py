@@ -12,6 +12,8 @@ from memory import jobs, text
 from memory.models import Chat, Message, OutboxItem
 
 DELIVER = "bot.deliver"
+# What is ready to be sent goes before what is still to be thought about.
+PRIORITY = 20
 
 
 def put(
@@ -45,7 +47,13 @@ def put(
 
 def send_later(item: OutboxItem) -> None:
     # One lock per chat: replies arrive in the order in which they were written.
-    jobs.enqueue(DELIVER, lock=f"out-{item.chat_id}", item_id=item.pk, space_id=item.space_id)
+    jobs.enqueue(
+        DELIVER,
+        lock=f"out-{item.chat_id}",
+        priority=PRIORITY,
+        item_id=item.pk,
+        space_id=item.space_id,
+    )
 
 
 async def deliver(item_id: int) -> None:

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from bot import batching, corrections, drafts, selfcheck
-from memory import chats, context, logs
+from memory import context, logs
 from memory.extraction import intents, tags
 from memory.extraction.apply import Applied, apply
 from memory.identity import rules
@@ -16,7 +16,7 @@ from memory.llm.briefing import Briefing, Recalled
 from memory.llm.complete import available, complete
 from memory.llm.expand import expander
 from memory.llm.request import Completion
-from memory.models import Chat, Draft, Fact, Message, SelfCheck
+from memory.models import Chat, Fact, Message, SelfCheck
 
 ABOUT_SOMEBODY = 12
 
@@ -50,7 +50,7 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         system=built.system,
         messages=built.messages,
         stream=drafts.stream_to(chat),
-        briefing=_briefed(chat, group, built.briefing, now=now),
+        briefing=_briefed(chat, last, built, now=now),
         chat=chat,
         message=last,
         trace=logs.current_trace(),
@@ -87,7 +87,7 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
     if {"mild_hedging", "excessive_hedging"} & set(found.signals):
         reply.flags = [*reply.flags, "hedging"]
         reply.save(update_fields=["flags"])
-    Draft.objects.filter(chat=reply.chat_id).delete()
+    drafts.drop(reply.chat)
     return SelfCheck.objects.create(
         space=reply.space,
         reply=reply,
@@ -98,20 +98,18 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
     )
 
 
-def _briefed(
-    chat: Chat, group: Sequence[Message], briefing: Briefing, *, now: datetime
-) -> Briefing:
+def _briefed(chat: Chat, message: Message, built: context.Context, *, now: datetime) -> Briefing:
     """What only the built-in provider needs besides."""
+    briefing = built.briefing
     if available("chat", space=chat.space):
         return briefing
     latest = corrections.latest(chat, now=now)
     asks = intents.read(briefing.said).name == "about_me"
-    before = chats.short_term(chat, now=now, before=group[0])
     return replace(
         briefing,
         latest=latest.text if latest else "",
-        recalled=(asks and _about(group[-1])) or briefing.recalled,
-        heard=[_heard(message) for message in before if message.role == Message.Role.USER],
+        recalled=(asks and _about(message)) or briefing.recalled,
+        heard=[_heard(one) for one in built.history if one.role == Message.Role.USER],
     )
 
 

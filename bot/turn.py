@@ -20,6 +20,9 @@ from memory.models import Chat, Message, OutboxItem
 
 log = logging.getLogger(__name__)
 
+# Looking messages through can wait; people who wrote cannot.
+AFTERWARDS = -5
+
 
 def answer(message_id: int, *, now: datetime) -> None:
     """Answer the message, with whatever else waits in its chat; or leave it to a later job."""
@@ -88,6 +91,7 @@ def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:
         jobs.enqueue(
             "memory.ingest",
             lock=f"ingest-{chat.pk}",
+            priority=AFTERWARDS,
             message_ids=[message.pk for message in group],
             reply_id=reply.pk,
             space_id=chat.space_id,
@@ -131,8 +135,9 @@ def _say(
     noted = feedback.under(reply.text, learned) if chat.space.options.learning_feedback else ""
     sent = f"{reply.text}\n\n{noted}".strip()
     outbox.put(chat, text=sent, key=f"reply-{last.pk}", kind=kind, message=reply, now=now)
+    Message.objects.filter(pk__in=[message.pk for message in group]).update(handled_at=now)
     for message in group:
-        message.handled_at = now
-        message.flags = [flag for flag in message.flags if flag != apology.UNANSWERED]
-    Message.objects.bulk_update(group, ["handled_at", "flags"])
+        if apology.UNANSWERED in message.flags:
+            message.flags = [flag for flag in message.flags if flag != apology.UNANSWERED]
+            message.save(update_fields=["flags"])
     return reply

@@ -45,6 +45,7 @@ class Context:
     tokens: int = 0
     recall: Recalled | None = None
     habits: list[Match] = field(default_factory=list)
+    history: list[Message] = field(default_factory=list)
     memory: str = ""
     briefing: Briefing | None = None
     error: str = ""
@@ -243,6 +244,7 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
     block = f"{prompt_parts.fence(context.memory)}\n\n" if context.memory else ""
     context.messages = [*turns, {"role": "user", "content": block + draft.said}]
     context.recall, context.habits = draft.recalled, draft.matches
+    context.history = draft.history
     context.tokens = sum(draft.sections.values())
     # Beside the sections the whole prompt, uncorrected: what the provider's own count is held to.
     whole = [*context.system, *(turn["content"] for turn in context.messages)]

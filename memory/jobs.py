@@ -60,6 +60,8 @@ def enqueue(
     task = app.configure_task(
         name, lock=lock, queueing_lock=once, schedule_at=at, priority=priority
     )
+    if once is None:
+        return task.defer(**args)
     try:
         # Its own savepoint: a refused duplicate must not break the caller's transaction.
         with transaction.atomic():
