@@ -52,6 +52,7 @@ RAIL = [
                 {"status": "active"},
             ),
             Place("identity:index", _("Identity"), "identity", "i"),
+            Place("map:index", _("Map"), "map", "u"),
         ],
     ),
     (

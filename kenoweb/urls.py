@@ -12,6 +12,7 @@ from kenoweb.views import (
     identity,
     links,
     look,
+    map,
     members,
     nights,
     overview,
@@ -173,6 +174,11 @@ recall_urls = (
     "recall",
 )
 
+map_urls = (
+    [path("", map.index, name="index"), path("points/", map.points, name="points")],
+    "map",
+)
+
 # The pages of one space, a list per noun: /s/<space>/<noun>/…
 in_space_urls = [
     path("", include(overview_urls)),
@@ -186,6 +192,7 @@ in_space_urls = [
     path("proposals/", include(proposal_urls)),
     path("nights/", include(night_urls)),
     path("", include(recall_urls)),
+    path("map/", include(map_urls)),
 ]
 
 health_urls = (

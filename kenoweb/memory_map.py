@@ -1,0 +1,180 @@
+"""The memory map: facts and episodes by meaning, laid out flat. What is close was said alike."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+from django.core.cache import cache
+from django.db.models import Count, Max
+from django.utils.translation import gettext_lazy as _
+
+from kenoweb import weighed
+from kenoweb.access import things
+from kenoweb.charts import n
+from memory import embeddings
+from memory.models import Embedding, Episode, Fact, Space
+
+# As many dots as stay smooth and can be told apart.
+MOST = 3000
+SIDE = 1000
+EDGE = 20
+KEEP = 600
+SHORT = 160
+ROWS = 50
+KINDS = {
+    "fact": ("d1", _("fact")),
+    "concept": ("d2", _("concept")),
+    "procedure": ("d3", _("procedure or lesson")),
+    "lesson": ("d3", _("procedure or lesson")),
+    "lore": ("d4", _("lore")),
+    "episode": ("d5", _("episode")),
+}
+AGES = [
+    ("d1", _("last 7 days"), timedelta(days=7)),
+    ("d2", _("last 30 days"), timedelta(days=30)),
+    ("d3", _("last 90 days"), timedelta(days=90)),
+    ("d4", _("last year"), timedelta(days=365)),
+    ("d5", _("older"), timedelta(days=365_000)),
+]
+COLOURS = {"kind": _("by kind"), "age": _("by age")}
+SHOWN = {"": _("facts and episodes"), "fact": _("facts"), "episode": _("episodes")}
+
+
+@dataclass(frozen=True)
+class Dot:
+    kind: str
+    owner: int
+    at: datetime
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Told:
+    """A dot with its words."""
+
+    dot: Dot
+    text: str
+    label: str
+    lang: str
+    url: str
+    what: str
+
+
+def page(space: Space, *, colour: str, show: str, begin: int, now: datetime) -> dict:
+    found = chosen(space, show)
+    kinds = fact_kinds(space, found) if colour == "kind" else {}
+    return {
+        "space": space,
+        "clouds": clouds(found, colour=colour, kinds=kinds, now=now),
+        "count": len(found),
+        "rows": told(space, found[begin : begin + ROWS]),
+        "next": begin + ROWS if begin + ROWS < len(found) else 0,
+        "colour": colour,
+        "show": show,
+        "colours": COLOURS.items(),
+        "shown": SHOWN.items(),
+        "most": MOST,
+    }
+
+
+def chosen(space: Space, show: str) -> list[Dot]:
+    found = dots(space)
+    return [dot for dot in found if dot.kind == show] if show else found
+
+
+def dots(space: Space) -> list[Dot]:
+    """Every dot, the newest first; laid out again when memory has grown or shrunk."""
+    embedder = embeddings.active()
+    if embedder is None:
+        return []
+    rows = Embedding.objects.filter(
+        space=space, model=embedder.name, live=True, kind__in=["fact", "episode"]
+    )
+    state = rows.aggregate(count=Count("pk"), last=Max("pk"))
+    key = f"map:{space.pk}:{embedder.name[-40:]}:{state['count']}:{state['last']}"
+    return cache.get_or_set(key.replace(" ", "_"), lambda: _lay_out(rows), KEEP)
+
+
+def project(vectors: np.ndarray) -> np.ndarray:
+    """Onto the two directions in which they differ most, scaled to the map; (n, 2)."""
+    centred = vectors - vectors.mean(axis=0)
+    _values, directions = np.linalg.eigh(centred.T @ centred)
+    # The last two are the strongest. A direction has no sign of its own: the same one every time.
+    best = directions[:, :-3:-1]
+    best = best * np.sign(best[np.abs(best).argmax(axis=0), range(best.shape[1])])
+    flat = centred @ best
+    low, high = np.percentile(flat, [1, 99], axis=0)
+    spread = np.where(high - low > 1e-9, high - low, 1.0)
+    share = np.clip((flat - low) / spread, 0, 1)
+    return EDGE + share * (SIDE - 2 * EDGE)
+
+
+def clouds(found: list[Dot], *, colour: str, kinds: dict[int, str], now: datetime):
+    """(tone, name, how many, path): one path a tone, so that thousands of dots are few shapes."""
+    groups: dict[str, list] = {}
+    for dot in found:
+        tone, name = _tone(dot, colour=colour, kinds=kinds, now=now)
+        groups.setdefault(tone, [name, []])[1].append(f"M{n(dot.x)} {n(dot.y)}h0")
+    return [
+        (tone, str(name), len(some), "".join(some)) for tone, (name, some) in sorted(groups.items())
+    ]
+
+
+def fact_kinds(space: Space, found: list[Dot]) -> dict[int, str]:
+    pks = [dot.owner for dot in found if dot.kind == "fact"]
+    return dict(things(space, Fact).filter(pk__in=pks).values_list("pk", "kind"))
+
+
+def told(space: Space, found: list[Dot]) -> list[Told]:
+    """The dots with their words as they are now; what is gone since is left out."""
+    words = _facts(space, found) | _episodes(space, found)
+    return [
+        Told(
+            dot=dot,
+            text=text[:SHORT],
+            label=weighed.label(dot.kind, dot.owner, at=dot.at),
+            lang=language,
+            url=weighed.page(space, dot.kind, dot.owner),
+            what=str(KINDS.get(kind, KINDS["fact"])[1]),
+        )
+        for dot in found
+        if (known := words.get((dot.kind, dot.owner)))
+        for text, language, kind in [known]
+    ]
+
+
+def _lay_out(rows) -> list[Dot]:
+    columns = ("unit__kind", "unit__owner_id", "unit__at", "vector")
+    found = list(rows.order_by("-unit_id").values_list(*columns)[:MOST])
+    if len(found) < 3:
+        return []
+    places = project(np.array([np.asarray(row[3], dtype=np.float32) for row in found]))
+    return [
+        Dot(kind, owner, at, round(float(x), 1), round(float(y), 1))
+        for (kind, owner, at, _vector), (x, y) in zip(found, places, strict=True)
+    ]
+
+
+def _tone(dot: Dot, *, colour: str, kinds: dict[int, str], now: datetime):
+    if colour == "age":
+        return next((tone, name) for tone, name, span in AGES if now - dot.at < span)
+    return KINDS.get("episode" if dot.kind == "episode" else kinds.get(dot.owner, "fact"))
+
+
+def _facts(space: Space, found: list[Dot]) -> dict:
+    pks = [dot.owner for dot in found if dot.kind == "fact"]
+    rows = things(space, Fact).filter(pk__in=pks)
+    return {
+        ("fact", pk): (text, language, kind)
+        for pk, text, language, kind in rows.values_list("pk", "text", "language", "kind")
+    }
+
+
+def _episodes(space: Space, found: list[Dot]) -> dict:
+    pks = [dot.owner for dot in found if dot.kind == "episode"]
+    rows = things(space, Episode).filter(pk__in=pks)
+    return {
+        ("episode", pk): (title or body, language, "episode")
+        for pk, title, body, language in rows.values_list("pk", "title", "body", "language")
+    }

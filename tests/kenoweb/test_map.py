@@ -1,0 +1,142 @@
+"""The memory map: close together is what was said alike, and a table says the same."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from kenoweb import memory_map
+from memory import embeddings
+from tests.factories import make_client, make_episode, make_fact, make_member, make_user
+from tests.kenoweb.test_markup import problems
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    cache.clear()
+
+
+@pytest.fixture
+def space():
+    return make_member().space
+
+
+@pytest.fixture
+def client(space):
+    return make_client(make_member(space=space, role="viewer").user)
+
+
+def at(space, name="index"):
+    return reverse(f"map:{name}", args=[space.slug])
+
+
+def fill(space, n=6, what="tea"):
+    for number in range(n):
+        make_fact(space, f"Ana drinks {what} number {number}")
+    make_episode(space, title="A walk by the sea")
+    embeddings.backfill()
+
+
+def test_with_too_little_it_says_so(client, space):
+    assert "Too little to draw a map of" in client.get(at(space)).content.decode()
+
+
+def test_every_memory_is_a_dot_and_a_row_with_a_link(client, space):
+    fill(space)
+    fact = make_fact(space, "Bo repairs bicycles", kind="lesson")
+    embeddings.backfill()
+    html = client.get(at(space)).content.decode()
+    assert html.count("h0M") + html.count('h0"') == 8
+    assert reverse("facts:detail", args=[space.slug, fact.pk]) in html
+    assert "procedure or lesson" in html
+    assert problems(html) == []
+
+
+def test_it_shows_one_kind_or_colours_by_age(client, space):
+    fill(space)
+    make_fact(space, "long ago", created_at=timezone.now() - timedelta(days=800))
+    embeddings.backfill()
+    assert client.get(at(space), {"show": "episode"}).context["count"] == 1
+    by_age = client.get(at(space), {"colour": "age"}).content.decode()
+    assert "last 7 days" in by_age
+    assert client.get(at(space), {"show": "<x>", "colour": "?", "from": "²"}).status_code == 200
+
+
+def test_a_new_memory_gets_its_place_and_a_forgotten_one_leaves(client, space):
+    fill(space)
+    assert client.get(at(space)).context["count"] == 7
+    fact = make_fact(space, "Bo repairs bicycles")
+    embeddings.backfill()
+    assert client.get(at(space)).context["count"] == 8
+    fact.status = "archived"
+    fact.save()
+    assert client.get(at(space)).context["count"] == 7
+
+
+def test_the_script_gets_words_and_addresses(client, space):
+    fill(space)
+    points = client.get(at(space, "points")).json()["points"]
+    assert len(points) == 7
+    x, y, label, _text, url = next(one for one in points if one[3].endswith("number 0"))
+    assert 0 <= x <= 1000
+    assert 0 <= y <= 1000
+    assert label.startswith("Fact ")
+    assert url.startswith(f"/s/{space.slug}/facts/")
+
+
+def test_the_table_goes_on(client, space):
+    fill(space, n=60)
+    first = client.get(at(space))
+    rest = client.get(first.context["more"])
+    shown = [one.dot.owner for one in first.context["rows"] + rest.context["rows"]]
+    assert len(shown) == 61
+    assert rest.context["more"] == ""
+
+
+def test_alike_is_close():
+    rng = np.random.default_rng(4)
+    here, there = rng.normal(size=(2, 32)) * 5
+    vectors = np.vstack([here + rng.normal(size=(20, 32)), there + rng.normal(size=(20, 32))])
+    flat = memory_map.project(vectors)
+    apart = np.linalg.norm(flat[:20].mean(axis=0) - flat[20:].mean(axis=0))
+    assert apart > 3 * flat[:20].std(axis=0).max()
+    assert flat.min() >= 0
+    assert flat.max() <= memory_map.SIDE
+
+
+def test_all_the_same_is_no_error():
+    assert np.isfinite(memory_map.project(np.ones((5, 8)))).all()
+
+
+def test_hostile_text_is_inert(client, space):
+    fill(space)
+    make_fact(space, "<script>alert(1)</script>\u202e")
+    embeddings.backfill()
+    assert "<script>alert" not in client.get(at(space)).content.decode()
+
+
+def test_a_stranger_finds_nothing(space):
+    stranger = make_client(make_member(user=make_user()).user)
+    assert stranger.get(at(space)).status_code == 404
+    assert stranger.get(at(space, "points")).status_code == 404
+
+
+def test_the_number_of_queries_does_not_grow(client, space):
+    def count():
+        with CaptureQueriesContext(connection) as seen:
+            client.get(at(space))
+        return len(seen)
+
+    fill(space)
+    client.get(at(space))
+    few = count()
+    fill(space, n=40, what="milk")
+    client.get(at(space))
+    assert count() == few
