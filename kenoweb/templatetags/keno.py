@@ -187,5 +187,5 @@ def score(parts, gate: float = 0, top: float = 1, dot: float | None = None) -> d
         "parts": charts.score(parts, top=top),
         "label": said,
         "gate": charts.n(300 * gate / scale) if gate else "",
-        "dot": "" if dot is None else charts.n(300 * min(1.0, max(0.0, dot))),
+        "dot": "" if dot is None else charts.n(min(297.0, max(3.0, 300 * dot))),
     }

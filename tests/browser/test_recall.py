@@ -1,0 +1,144 @@
+"""The recall lab, the receipts and the map, in a real browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+from memory import embeddings
+from memory.models import Recall, RecallProfile
+from tests.browser.conftest import findings
+from tests.factories import (
+    make_chat,
+    make_episode,
+    make_fact,
+    make_member,
+    make_receipt,
+    make_space,
+    make_user,
+)
+
+SAID = (
+    "The webhook of n8n wants its token in the address",
+    "Ana drinks green tea in the morning",
+    "Backups run at half past three",
+    "<img src=x onerror=alert(1)> n8n webhook",
+)
+LAB = "/s/home/recall/"
+
+
+@pytest.fixture
+def owner():
+    member = make_member(space=make_space("home", name="Home"), user=make_user("ana"))
+    for text in SAID:
+        make_fact(member.space, text, pinned=text == SAID[2])
+    make_episode(member.space, title="A walk by the sea")
+    make_chat(member.space, title="Kitchen")
+    embeddings.backfill()
+    return member
+
+
+def first(page):
+    return page.locator(".cands .words a").first
+
+
+def test_asking_in_the_lab_answers_in_place(window, owner):
+    page = window().sign_in(owner.user)
+    page.goto(LAB)
+    page.keyboard.press("/")
+    page.keyboard.type("why does the n8n webhook want a token?")
+    page.keyboard.press("Enter")
+    expect(first(page)).to_have_text(SAID[0])
+    expect(page.locator("#apart .total")).to_be_visible()
+    assert "q=why" in page.url
+    page.locator(".cands .sum a").nth(1).click()
+    expect(page.locator("#apart th").first).to_contain_text("2 ·")
+    page.locator("details.prompt summary").click()
+    assert not Recall.objects.exists()
+
+
+def test_a_slider_ranks_again_and_what_was_tried_is_saved(window, owner):
+    page = window().sign_in(owner.user)
+    page.goto(f"{LAB}?q=why+does+the+n8n+webhook+want+a+token")
+    page.locator("#w-pin").focus()
+    page.keyboard.press("End")
+    expect(page.locator("#w-pin + output")).to_have_text("10.00")
+    expect(page.locator(".cands .move").first).to_be_visible()
+    page.fill("#profile-name", "mine")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("Saved as mine v1")
+    assert RecallProfile.objects.get().weights["pin"] == 10
+    page.get_by_role("button", name="Let the space recall by mine").click()
+    expect(page.locator("#toasts")).to_contain_text("Recall ranks by mine now")
+    page.select_option("#profile", "seed004")
+    expect(page.locator(".panel .note")).to_contain_text("fixed")
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_the_lab_works_without_script(window, owner, phone):
+    page = window(java_script_enabled=False, phone=phone).sign_in(owner.user)
+    page.goto(LAB)
+    page.fill("#q", "when do backups run?")
+    page.get_by_role("button", name="Recall", exact=True).click()
+    expect(first(page)).to_have_text(SAID[2])
+    page.fill("#profile-name", "mine")
+    page.get_by_role("button", name="Save", exact=True).click()
+    assert RecallProfile.objects.get().name == "mine"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("phone", [False, True])
+def test_full_pages_are_quiet_and_accessible(window, owner, theme, phone):
+    receipt = make_receipt(owner.space, SAID[3], fact=make_fact(owner.space), keywords=["n8n"])
+    opened = window(color_scheme=theme, phone=phone)
+    page = opened.sign_in(owner.user)
+    for path in (
+        f"{LAB}?q=n8n+webhook+yesterday&w-pin=4",
+        "/s/home/receipts/",
+        f"/s/home/receipts/{receipt.pk}/",
+        "/s/home/map/",
+    ):
+        page.goto(path)
+        assert findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    opened.check()
+
+
+def test_receipts_filter_as_one_types_and_open_by_keys(window, owner):
+    make_receipt(owner.space, "what tea?", fact=make_fact(owner.space, "Bo likes oolong"))
+    make_receipt(owner.space, "which bicycle?")
+    page = window().sign_in(owner.user)
+    page.goto("/s/home/receipts/")
+    page.keyboard.press("/")
+    page.keyboard.type("tea")
+    expect(page.locator("#receipt-rows tr")).to_have_count(1)
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator(".cands")).to_contain_text("Bo likes oolong")
+    page.get_by_role("link", name="Try it in the lab").click()
+    expect(page.locator("#q")).to_have_value("what tea?")
+
+
+def test_the_map_says_what_lies_under_the_pointer_and_opens_it(window, owner):
+    page = window().sign_in(owner.user)
+    page.goto("/s/home/map/")
+    page.wait_for_selector("[data-map][data-loaded]")
+    points = page.evaluate("fetch('/s/home/map/points/').then((got) => got.json())")["points"]
+    x, y, _label, text, url = next(one for one in points if "tea" in one[3])
+    page.locator("[data-zoom='all']").click()
+    box = page.locator(".cloud > svg").bounding_box()
+    side = min(box["width"], box["height"])
+    left = box["x"] + (box["width"] - side) / 2
+    spot = left + x * side / 1000, box["y"] + (box["height"] - side) / 2 + y * side / 1000
+    page.mouse.move(*spot)
+    expect(page.locator("[data-tip]")).to_contain_text(text)
+    page.mouse.wheel(0, -400)
+    assert page.locator(".cloud > svg").get_attribute("viewBox") != "0 0 1000 1000"
+    page.mouse.click(*spot)
+    expect(page).to_have_url(f"{page.url.split('/s/')[0]}{url}")
+
+
+def test_the_map_is_a_picture_and_a_table_without_script(window, owner):
+    page = window(java_script_enabled=False).sign_in(owner.user)
+    page.goto("/s/home/map/")
+    expect(page.locator(".cloud > svg path").first).to_be_visible()
+    expect(page.locator("#map-rows")).to_contain_text("Ana drinks green tea")
