@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 
 from kenoweb import embedded, health
-from tests.kenoweb.running import Keno, fetch, free_port, manage, until
-from tests.kenoweb.servers import QUICK, Homes
+from tests.kenoweb.running import Keno, fetch, free_port, until
+from tests.kenoweb.servers import QUICK
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -57,18 +57,9 @@ def test_a_check_can_join(client, monkeypatch):
 
 
 @pytest.fixture
-def homes():
-    made = Homes()
-    yield made
-    made.clear()
-
-
-@pytest.fixture
-def web(homes):
+def web(settled_home):
     """gunicorn on a database that is not its own: its home and its address."""
-    home, url = homes.new(), f"http://127.0.0.1:{free_port()}"
-    assert manage(home, "migrate", "--verbosity", "0").returncode == 0
-    assert manage(home, "collectstatic", "--no-input", "--verbosity", "0").returncode == 0
+    home, url = settled_home, f"http://127.0.0.1:{free_port()}"
     keno = Keno(
         home,
         argv=[sys.executable, "-m", "gunicorn", "-c", "python:kenoweb.gunicorn", "kenoweb.wsgi"],
@@ -79,6 +70,7 @@ def web(homes):
     assert until(lambda: fetch(f"{url}/healthz")[0] == 200)
     yield home, url
     keno.close()
+    embedded.stop(home)
 
 
 def test_pages_answer_503_while_the_database_is_away_and_recover_by_themselves(web):
