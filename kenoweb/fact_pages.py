@@ -12,8 +12,10 @@ from kenoweb.access import things
 from kenoweb.filters import FactFilter
 from kenoweb.lists import Chip, Select, View
 from kenoweb.paging import CAP, counted, part
+from kenoweb.past import as_they_were
 from memory.models import Chat, Fact, Member, Space
 
+NEAR = 6
 # What a chip calls each part of the filter, in this order.
 LABELS = {
     "q": gettext_lazy("with"),
@@ -75,6 +77,7 @@ class FactList:
     filter: FactFilter
     rows: list[Fact]
     setting: Setting
+    near: list[Fact]
     more: str
     found: int
     views: list[View]
@@ -129,7 +132,7 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     chats = lists.chats_of(space)
     found = facts_search.find(space, wanted, now=now)
     page = part(found.select_related("chat"), order=facts_search.order(wanted), after=wanted.after)
-    rows = facts_search.as_they_were(page.rows) if wanted.when else page.rows
+    rows = as_they_were(Fact, page.rows) if wanted.when else page.rows
     filters = [FactFilter(**values) for _label, values in VIEWS]
     numbers = counted(
         found,
@@ -140,6 +143,7 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
         filter=wanted,
         rows=rows,
         setting=around,
+        near=[] if page.after or wanted.after else _near(space, wanted, rows, now=now),
         more=lists.there(url, wanted, after=page.after) if page.after else "",
         found=numbers[0],
         views=[
@@ -153,6 +157,13 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
         chats=lists.chat_choices(chats),
         nothing_yet=not numbers[1],
     )
+
+
+def _near(space: Space, wanted: FactFilter, rows: list[Fact], *, now: datetime) -> list[Fact]:
+    """What only means it, after the last that says it."""
+    shown = {fact.pk for fact in rows}
+    found = facts_search.near(space, wanted, now=now)
+    return [fact for fact in found if fact.pk not in shown][:NEAR]
 
 
 def as_markdown(rows: list[Fact]) -> str:
@@ -170,7 +181,7 @@ def matching(space: Space, wanted: FactFilter, *, now: datetime, most: int = CAP
     """The first facts of the list in its order."""
     rows = facts_search.find(space, wanted, now=now).order_by(*facts_search.order(wanted).names)
     found = list(rows[:most])
-    return facts_search.as_they_were(found) if wanted.when else found
+    return as_they_were(Fact, found) if wanted.when else found
 
 
 def chat_of(space: Space, key: str) -> Chat | None:

@@ -1,11 +1,13 @@
 """Which facts a list shows: the one place where a filter becomes a query."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
 from kenoweb.access import things
 from kenoweb.filters import SURE, FactFilter, in_chat, of_age
+from kenoweb.meaning import near_words
 from kenoweb.paging import Order
 from kenoweb.words import Away, having, letters, words_of
 from memory import history
@@ -15,9 +17,10 @@ from memory.models.fact import USED_AT
 # As the index fact_words_away has it: only what is live has its words in a unit.
 AWAY = Away(
     ~Q(status=Fact.Status.ACTIVE),
-    words_of("text || ' ' || quote || ' ' || subject"),
+    words_of("memory_fact.text || ' ' || memory_fact.quote || ' ' || memory_fact.subject"),
     ("text", "subject", "quote"),
 )
+NEAR = 12
 ORDERS = {
     "": Order("updated_at"),
     "new": Order("created_at"),
@@ -46,25 +49,20 @@ def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
     return having(rows, space=space, kind="fact", said=wanted.q, away=AWAY, live=live)
 
 
+def near(space: Space, wanted: FactFilter, *, now: datetime) -> list[Fact]:
+    """Facts that mean what the words say without having them, the nearest first."""
+    if not wanted.q or wanted.when or wanted.status != Fact.Status.ACTIVE:
+        return []
+    scores = near_words(space, "fact", wanted.q, most=NEAR)
+    found = find(space, replace(wanted, q=""), now=now).filter(pk__in=scores)
+    return sorted(found.select_related("chat"), key=lambda fact: -scores[fact.pk])
+
+
 def order(wanted: FactFilter) -> Order:
     # The past has one order: a row of then is known by the row of now.
     if wanted.when:
         return Order("pgh_created_at", key="pgh_obj_id")
     return ORDERS[wanted.sort or ("new" if wanted.since else "")]
-
-
-def as_they_were(events: list) -> list[Fact]:
-    """Facts of another day, to be shown and never to be saved."""
-    names = [field.attname for field in Fact._meta.fields]
-    return [_as_it_was(event, names) for event in events]
-
-
-def _as_it_was(event: object, names: list[str]) -> Fact:
-    known = {name: getattr(event, name) for name in names if hasattr(event, name)}
-    fact = Fact(**known | {"id": event.pgh_obj_id})
-    if event.chat_id:
-        fact.chat = event.chat
-    return fact
 
 
 def _fields(wanted: FactFilter, *, now: datetime) -> Q:

@@ -5,6 +5,7 @@ from django.urls import include, path
 from kenoweb.views import (
     account,
     chats,
+    episodes,
     facts,
     health,
     history,
@@ -99,6 +100,21 @@ chat_urls = (
     ],
     "chats",
 )
+episode_urls = (
+    [
+        path("", episodes.index, name="index"),
+        path("bulk/", episodes.bulk, name="bulk"),
+        path("<int:pk>/", episodes.detail, name="detail"),
+        path("<int:pk>/markdown/", episodes.markdown, name="markdown"),
+        path("<int:pk>/revise/", episodes.revise, name="revise"),
+        path("<int:pk>/discard/", episodes.discard, name="discard"),
+        path("<int:pk>/restore/", episodes.restore, name="restore"),
+        path("<int:pk>/rate/", episodes.rate, name="rate"),
+        path("<int:pk>/split/", episodes.split, name="split"),
+        path("<int:pk>/purge/", episodes.purge, name="purge"),
+    ],
+    "episodes",
+)
 fact_urls = (
     [
         path("", facts.index, name="index"),
@@ -187,6 +203,7 @@ in_space_urls = [
     path("chats/", include(chat_urls)),
     path("facts/", include(fact_urls)),
     path("identity/", include(identity_urls)),
+    path("episodes/", include(episode_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),
     path("proposals/", include(proposal_urls)),

@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from django.db.models import BooleanField, Q, QuerySet, Value
 from django.db.models.expressions import RawSQL
@@ -73,15 +75,15 @@ def having(
     asked = spoken(said)
     if not asked:
         return rows.filter(letters(said, *away.fields))
-    found: list[int] = []
+    parts = []
     if live is not False:
-        found += _some(_units(space, kind, asked))
+        found = _some(_units(space, kind, asked))
+        parts.append(Q(pk__in=found) if len(found) <= FEW else Q(_each(rows, kind, asked)))
     if live is not True:
-        found += _some(_away(space, rows, away, asked).values_list("pk", flat=True))
-    if len(found) <= FEW:
-        return rows.filter(pk__in=found)
-    each = Q(_each(rows, kind, asked)) if live is not False else Q()
-    return rows.filter(each | (away.where & Q(matches(away.words, asked))) if not live else each)
+        found = _some(_away(space, rows, away, asked).values_list("pk", flat=True))
+        each = away.where & Q(matches(away.words, asked))
+        parts.append(Q(pk__in=found) if len(found) <= FEW else each)
+    return rows.filter(reduce(or_, parts))
 
 
 def _some(pks: QuerySet) -> list[int]:

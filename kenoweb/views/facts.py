@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -11,18 +11,18 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb import bulk as many
-from kenoweb import fact_pages, facts_search, lists
+from kenoweb import fact_pages, lists
 from kenoweb.access import fact_for, in_space, things
 from kenoweb.actions import answer, say, undo_url, warn
 from kenoweb.fact_forms import FactForm
 from kenoweb.fact_pages import fact_list
 from kenoweb.fact_panel import as_markdown, fact_panel
 from kenoweb.filters import FactFilter
+from kenoweb.past import as_it_was
 from kenoweb.sessions import go
 from kenoweb.verbs import attempt, refreshed, settled, verb
 from memory import facts, rulings
 from memory.actors import person
-from memory.history import as_of
 from memory.models import Fact
 
 PLAIN = "text/markdown; charset=utf-8"
@@ -38,10 +38,9 @@ def index(request, space):
 @in_space(role="viewer")
 @require_safe
 def detail(request, space, pk):
-    fact = fact_for(space, pk)
-    now = timezone.now()
-    panel = fact_panel(fact, space=space, user=request.user, now=now)
-    context = {"panel": panel, "then": _then(request, space, pk)}
+    fact, when = fact_for(space, pk), FactFilter.read(request.GET).when
+    panel = fact_panel(fact, space=space, user=request.user, now=timezone.now())
+    context = {"panel": panel, "then": as_it_was(space, Fact, pk, when) if when else None}
     if request.GET.get("edit") and request.member.may("curator"):
         context["form"] = _form(space, initial=_as_form(fact))
     return _page(request, space, **context)
@@ -167,17 +166,6 @@ def _page(request, space, *, status=200, **context):
     wanted = FactFilter.read(request.GET)
     context["list"] = fact_list(space, wanted, member=request.member, now=timezone.now())
     return render(request, "facts/index.html", context, status=status)
-
-
-def _then(request, space, pk):
-    """The fact as it was on the day the address asks about; not there yet is not found."""
-    wanted = FactFilter.read(request.GET)
-    if not wanted.when:
-        return None
-    found = facts_search.as_they_were(as_of(things(space, Fact).filter(pk=pk), wanted.when))
-    if not found:
-        raise Http404
-    return found[0]
 
 
 def _form(space, *data, **more):

@@ -1,6 +1,7 @@
 from datetime import UTC, datetime
 
 import pghistory
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -164,6 +165,13 @@ class Fact(models.Model):
                 fields=["space", "last_used_at"],
                 name="fact_unused",
                 condition=models.Q(status="active"),
+            ),
+            # From an episode to what rests on it.
+            GinIndex(
+                fields=["evidence"],
+                opclasses=["jsonb_path_ops"],
+                name="fact_evidence",
+                condition=~models.Q(evidence=[]),
             ),
             # One for each order of the list, so that its first page costs the same at any size.
             models.Index(fields=["space", "-updated_at", "-id"], name="fact_recent_any"),

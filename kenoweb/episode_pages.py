@@ -1,0 +1,235 @@
+"""The list of episodes as a page shows it: by day, or as a table."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import groupby
+
+from django.db.models import Count
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from kenoweb import episodes_search, lists
+from kenoweb.access import things
+from kenoweb.filters import EpisodeFilter
+from kenoweb.lists import Chip, Select, View
+from kenoweb.paging import counted, part
+from kenoweb.past import as_they_were
+from memory.models import Episode, Fact, Member, Message, Space
+
+LABELS = {
+    "q": gettext_lazy("with"),
+    "chat": gettext_lazy("in"),
+    "state": gettext_lazy("state is"),
+    "tag": gettext_lazy("tagged"),
+    "who": gettext_lazy("together with"),
+    "feedback": gettext_lazy("feedback was"),
+    "month": gettext_lazy("in"),
+}
+FIELDS = {"chat": gettext_lazy("Where"), "state": gettext_lazy("State")}
+MORE_FIELDS = {"feedback": gettext_lazy("Feedback"), "look": gettext_lazy("Look")}
+MONTHS = 4
+
+
+@dataclass(frozen=True)
+class Row:
+    """An episode with what stands under its title."""
+
+    episode: Episode
+    url: str
+    look: str
+    notes: list[str]
+    badge: str = ""
+
+    @property
+    def pk(self) -> int:
+        return self.episode.pk
+
+
+@dataclass(frozen=True)
+class Day:
+    name: str
+    date: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class EpisodeList:
+    filter: EpisodeFilter
+    rows: list[Row]
+    url: str
+    query: str
+    more: str
+    found: int
+    chats: int
+    trashed: int
+    may: bool
+    views: list[View]
+    chips: list[Chip]
+    selects: list[Select]
+    more_selects: list[Select]
+    nothing_yet: bool
+
+    @property
+    def count(self) -> str:
+        return lists.about(self.found)
+
+    @property
+    def is_past(self) -> bool:
+        return self.filter.when is not None
+
+    @property
+    def day(self) -> str:
+        return lists.said_day(self.filter.day)
+
+    @property
+    def here(self) -> str:
+        return f"{self.url}?{self.query}" if self.query else self.url
+
+    @property
+    def today(self) -> str:
+        return lists.there(self.url, self.filter, as_of="")
+
+    @property
+    def as_list(self) -> str:
+        return lists.there(self.url, self.filter, look="list")
+
+    @property
+    def by_day(self) -> str:
+        return lists.there(self.url, self.filter, look="")
+
+    @property
+    def days(self) -> list[Day]:
+        return by_day(self.rows, today=timezone.localdate())
+
+
+def episode_list(
+    space: Space, wanted: EpisodeFilter, *, member: Member, now: datetime
+) -> EpisodeList:
+    url = reverse("episodes:index", args=[space.slug])
+    chats = lists.chats_of(space)
+    found = episodes_search.find(space, wanted)
+    order = episodes_search.order(wanted)
+    page = part(found.select_related("chat"), order=order, after=wanted.after)
+    rows = as_they_were(Episode, page.rows) if wanted.when else page.rows
+    months = episodes_search.last_months(MONTHS, today=timezone.localdate(now))
+    filters = [EpisodeFilter(look=wanted.look, month=f"{one:%Y-%m}") for one in months]
+    filters = [EpisodeFilter(look=wanted.look), *filters]
+    trash = things(space, Episode).discarded()
+    numbers = counted(
+        found,
+        things(space, Episode),
+        trash,
+        *(episodes_search.find(space, one) for one in filters),
+    )
+    return EpisodeList(
+        filter=wanted,
+        rows=described(rows, space=space, query=wanted.query(), now=now),
+        url=url,
+        query=wanted.query(),
+        more=lists.there(url, wanted, after=page.after) if page.after else "",
+        found=numbers[0],
+        chats=len(chats),
+        trashed=numbers[2],
+        may=member.may("curator") and not wanted.when,
+        views=_views(url, wanted, filters, [None, *months], numbers[3:]),
+        chips=lists.chips(wanted, url=url, labels=LABELS, chats=chats),
+        selects=lists.selects(wanted, FIELDS, chats=chats),
+        more_selects=lists.selects(wanted, MORE_FIELDS, chats=chats),
+        nothing_yet=not numbers[1],
+    )
+
+
+def _views(url, wanted, filters, months, numbers) -> list[View]:
+    return [
+        View(
+            _month_name(month),
+            lists.there(url, one),
+            lists.about(n),
+            current=one.query() == wanted.query(),
+        )
+        for one, month, n in zip(filters, months, numbers, strict=True)
+        if n or month is None
+    ]
+
+
+def _month_name(month: date | None) -> str:
+    if month is None:
+        return _("All")
+    this_year = month.year == timezone.localdate().year
+    return date_format(month, "F" if this_year else "F Y").capitalize()
+
+
+def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -> list[Row]:
+    """What the rows need beside themselves, in two queries however many there are."""
+    pks = [episode.pk for episode in rows]
+    said = _per_episode(things(space, Message).filter(episode__in=pks))
+    left = _per_episode(things(space, Fact).live().filter(episode__in=pks))
+    keeps = space.options.trash_days
+    return [
+        Row(
+            episode=episode,
+            url=f"{reverse('episodes:detail', args=[space.slug, episode.pk])}"
+            + (f"?{query}" if query else ""),
+            look=_look(episode),
+            notes=_notes(episode, said[episode.pk], left[episode.pk], keeps=keeps, now=now),
+            badge=_badge(episode),
+        )
+        for episode in rows
+    ]
+
+
+def _per_episode(rows) -> Counter:
+    return Counter(dict(rows.order_by().values_list("episode").annotate(n=Count("pk"))))
+
+
+def _look(episode: Episode) -> str:
+    if episode.status == Episode.Status.DISCARDED:
+        return "thrown"
+    if episode.status == Episode.Status.OPEN:
+        return "open"
+    return "done" if episode.consolidated_at or episode.status == "archived" else ""
+
+
+def _badge(episode: Episode) -> str:
+    if episode.status == Episode.Status.OPEN:
+        return _("Open")
+    return _("Archived") if episode.status == Episode.Status.ARCHIVED else ""
+
+
+def _notes(episode: Episode, said: int, left: int, *, keeps: int, now: datetime) -> list[str]:
+    notes = [ngettext("%(n)s message", "%(n)s messages", said) % {"n": said}] if said else []
+    if episode.status == Episode.Status.DISCARDED:
+        days = episodes_search.days_left(episode.discarded_at, keeps=keeps, now=now)
+        why = episode.discard_reason
+        notes.append(_("Discarded: %(why)s") % {"why": why} if why else _("Discarded"))
+        return [*notes, ngettext("%(n)s day left", "%(n)s days left", days) % {"n": days}]
+    if left:
+        notes.append(ngettext("%(n)s fact", "%(n)s facts", left) % {"n": left})
+    elif episode.status == Episode.Status.CLOSED and not episode.consolidated_at:
+        notes.append(_("waits for a night"))
+    if episode.feedback:
+        notes.append(_("was good") if episode.feedback == "positive" else _("was bad"))
+    return notes
+
+
+def by_day(rows: list[Row], *, today: date) -> list[Day]:
+    """The rows under the days on which they began, in the clock of the space."""
+    return [
+        Day(_day_name(day, today=today), _day_date(day, today=today), list(some))
+        for day, some in groupby(rows, key=lambda row: timezone.localdate(row.episode.started_at))
+    ]
+
+
+def _day_name(day: date, *, today: date) -> str:
+    back = (today - day).days
+    if back < 2:
+        return [_("Today"), _("Yesterday")][max(0, back)]
+    return date_format(day, "l").capitalize()
+
+
+def _day_date(day: date, *, today: date) -> str:
+    return date_format(day, "j M" if day.year == today.year else "j M Y")
