@@ -20,7 +20,7 @@ ONE = "(keno_query(%s) || to_tsquery('pg_catalog.simple', %s))"
 # Scripts without spaces: the index holds whole runs of them, not words.
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff]")
 # Up to here the rows found by words are put in order afterwards.
-FEW = 2000
+FEW = 5000
 STOPS = {fold(word) for known in STOP_WORDS.values() for word in known}
 
 # keno_words of no known language, spelt out as the indexes on what is not live have it: an index
