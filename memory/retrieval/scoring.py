@@ -28,18 +28,23 @@ def score(
         ranked, passes = _seed004(question, found, now=now, chat_id=chat_id)
     else:
         ranked = ranking.rank(found.units, known, profile.weights)
-        passes = _line(profile, strict)
+        passes = None
     # One scale for every profile: the curve is keno's where a profile has none.
     curve = profile.settings["gate"].get("curve") or built_in("keno").settings["gate"]["curve"]
     for one in ranked:
         one.confidence = round(probability(known[one.unit.id], curve), 4)
-    return ranked, passes
+    return ranked, passes or _line(profile, ranked, strict)
 
 
-def _line(profile: Profile, strict: bool) -> Passes:
-    line = profile.settings["gate"]["strict" if strict else "lenient"]
-    # A pinned memory is always offered, unless only what surely fits was asked for.
-    return lambda one: one.confidence >= line or (one.unit.pinned and not strict)
+def _line(profile: Profile, ranked: list[Scored], strict: bool) -> Passes:
+    """Strict: each must be likely. Lenient: the best must be, and then hardly anything is cut."""
+    line = profile.settings["gate"]
+    if strict:
+        return lambda one: one.confidence >= line["strict"]
+    best = max((one.confidence for one in ranked[:20]), default=0.0)
+    floor = line["floor"] if best >= line["lenient"] else 1.0
+    # A pinned memory is always offered.
+    return lambda one: one.confidence >= floor or one.unit.pinned
 
 
 def _seed004(
