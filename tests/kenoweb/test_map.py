@@ -136,7 +136,8 @@ def test_the_number_of_queries_does_not_grow(client, space):
 
     fill(space)
     client.get(at(space))
-    few = count()
+    # Which model is in use is looked up again every few seconds.
+    few = min(count(), count())
     fill(space, n=40, what="milk")
     client.get(at(space))
-    assert count() == few
+    assert min(count(), count()) == few
