@@ -160,7 +160,9 @@ def _feed(given: argparse.Namespace) -> None:
     for n in range(1, given.messages + 1):
         chat = random.choice(rooms)
         for _ in range(2 if n % 10 == 0 else 1):
-            inbox.take(chat, text=f"Please keep parcel {n} for me", external_id=n, author="Ana")
+            inbox.take(
+                chat, text=f"Please keep parcel {n} in rack {n}", external_id=n, author="Ana"
+            )
         time.sleep(random.uniform(0, 2 * pause))
 
 

@@ -38,7 +38,7 @@ def _script_the_model() -> None:
             time.sleep(random.uniform(0, 0.05))
             # Not the prompt: that also holds the parcels that were recalled.
             numbers = NUMBER.findall(request.briefing.said)
-            tags = "".join(f"<memory>Parcel {n} is stored in rack {n}</memory>" for n in numbers)
+            tags = "".join(f"<memory>Parcel {n} is kept in rack {n}</memory>" for n in numbers)
             return Answer(f"Got {' '.join(numbers)}. {tags}", model="built-in")
 
     providers.load = lambda name: Scripted

@@ -38,6 +38,10 @@ def follow(
     likeness: Callable[[str, str], float | None] = similarity,
 ) -> Episode:
     """Put the message into its chat's open episode, or begin the next one. Twice is once."""
+    told = _answered(message)
+    # An answer belongs to what it answers and never begins something new.
+    if told and extend(told, message=message, by=by).outcome != "refused":
+        return told
     # Held so that two messages of one chat cannot begin two episodes.
     chat = Chat.objects.select_for_update().select_related("space").get(pk=message.chat_id)
     if message.episode_id:
@@ -242,6 +246,12 @@ def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> 
 
 def current(chat: Chat) -> Episode | None:
     return Episode.objects.filter(chat=chat, status=Status.OPEN).first()
+
+
+def _answered(message: Message) -> Episode | None:
+    if message.episode_id or message.role != Message.Role.ASSISTANT or not message.reply_to_id:
+        return None
+    return message.reply_to.episode
 
 
 def _ends(episode: Episode, message: Message, *, zone, likeness) -> str:

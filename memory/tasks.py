@@ -20,7 +20,9 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     """Put what was said into its episode, find the facts in it, and embed what is new."""
     ids = [*message_ids, reply_id]
     said = list(Message.objects.filter(pk__in=ids).select_related("chat__space").order_by("pk"))
+    known = {message.pk: message for message in said}
     for message in said:
+        message.reply_to = known.get(message.reply_to_id, message.reply_to)
         episodes.follow(message, likeness=meaning.topic)
     for chat in {message.chat for message in said}:
         complete = asker("extract", space=chat.space, chat=chat)

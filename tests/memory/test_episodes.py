@@ -285,3 +285,10 @@ def test_messages_survive_the_purge_of_their_episode(chat):
     episode = follow(chat, "hello")
     episodes.purge(episode, by=ANA)
     assert Message.objects.get().episode is None
+
+
+def test_an_answer_belongs_to_what_it_answers(chat):
+    asked = say(chat, "How do I mend the puncture of my bicycle?", 0)
+    first = episodes.follow(asked)
+    answer = chats.reply(chat, text="Rubber patches, a pump and patience.", to=asked, now=NOW)
+    assert episodes.follow(answer, likeness=lambda said, talk: 0.0) == first
