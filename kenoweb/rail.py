@@ -86,7 +86,7 @@ RAIL = [
                 True,
             ),
             Place("trash:index", _("Trash"), "trash", "b"),
-            Place("audit:index", _("History"), "history", "h"),
+            Place("audit:index", _("Audit"), "history", "h", role="curator"),
             Place("costs:index", _("Costs"), "cost", "m"),
             Place("health:index", _("Health"), "health", "d"),
             Place("transfer:index", _("Transfer"), "transfer", "x"),

@@ -61,7 +61,11 @@ def build(request: HttpRequest) -> Shell:
     by_name = {}
     groups = []
     for title, places in RAIL:
-        links = {place.name: link(place, here.space, view, counts) for place in places}
+        links = {
+            place.name: link(place, here.space, view, counts)
+            for place in places
+            if here.may(place.role)
+        }
         by_name |= links
         if shown := [one for one in links.values() if one]:
             groups.append((title, shown))
@@ -72,7 +76,7 @@ def build(request: HttpRequest) -> Shell:
         spaces=[_space_link(member.space, here.space) for member in members],
         groups=groups,
         menu=[one for one in menu if one],
-        tabs=[by_name[name] for name in TABS if by_name[name]],
+        tabs=[by_name[name] for name in TABS if by_name.get(name)],
         search=address("search:index", here.space),
     )
 

@@ -4,22 +4,28 @@ from django.urls import include, path
 
 from kenoweb.views import (
     account,
+    audit,
     chats,
+    costs,
     episodes,
     facts,
     health,
     history,
     home,
     identity,
+    letters,
     links,
     look,
     map,
     members,
     nights,
+    notices,
     overview,
+    probes,
     proposals,
     recall,
     search,
+    settings,
     spaces,
     styleguide,
     tokens,
@@ -166,6 +172,28 @@ night_urls = (
     ],
     "nights",
 )
+cost_urls = ([path("", costs.index, name="index")], "costs")
+health_urls = ([path("", health.index, name="index")], "health")
+notice_urls = (
+    [
+        path("", notices.index, name="index"),
+        path("see-all/", notices.see_all, name="see_all"),
+        path("<int:pk>/see/", notices.see, name="see"),
+        path("<int:pk>/unsee/", notices.unsee, name="unsee"),
+    ],
+    "notices",
+)
+letter_urls = (
+    [
+        path("", letters.index, name="index"),
+        path("<int:pk>/retry/", letters.retry, name="retry"),
+        path("<int:pk>/discard/", letters.discard, name="discard"),
+        path("<int:pk>/restore/", letters.restore, name="restore"),
+    ],
+    "letters",
+)
+settings_urls = ([path("", settings.index, name="index")], "settings")
+audit_urls = ([path("", audit.index, name="index")], "audit")
 identity_urls = (
     [
         path("", identity.index, name="index"),
@@ -202,6 +230,12 @@ in_space_urls = [
     path("search/", include(search_urls)),
     path("chats/", include(chat_urls)),
     path("facts/", include(fact_urls)),
+    path("costs/", include(cost_urls)),
+    path("health/", include(health_urls)),
+    path("notices/", include(notice_urls)),
+    path("dead-letters/", include(letter_urls)),
+    path("audit/", include(audit_urls)),
+    path("memory-settings/", include(settings_urls)),
     path("identity/", include(identity_urls)),
     path("episodes/", include(episode_urls)),
     path("members/", include(member_urls)),
@@ -212,19 +246,19 @@ in_space_urls = [
     path("map/", include(map_urls)),
 ]
 
-health_urls = (
+probe_urls = (
     [
-        path("healthz", health.healthz, name="healthz"),
-        path("readyz", health.readyz, name="readyz"),
-        path("metrics", health.metrics, name="metrics"),
+        path("healthz", probes.healthz, name="healthz"),
+        path("readyz", probes.readyz, name="readyz"),
+        path("metrics", probes.metrics, name="metrics"),
     ],
-    "health",
+    "probes",
 )
 
 urlpatterns = [
     path("", home.home, name="home"),
     *look_urls,
-    path("", include(health_urls)),
+    path("", include(probe_urls)),
     path("", include(account_urls)),
     path("", include(link_urls)),
     path("", include(space_urls)),

@@ -18,6 +18,8 @@ from memory.models import DeadLetter, Space
 SILENT_SECONDS = 8
 # A job whose workers keep dying is the likely killer.
 DEATHS = 20
+# Before the name of who discarded a dead letter; without it, of who had it tried again.
+DISCARDED = "discarded:"
 
 
 class Backoff(BaseRetryStrategy):
@@ -177,6 +179,23 @@ def retry(letter: DeadLetter, *, by: str, now: datetime | None = None) -> bool:
             enqueue(letter.task, **letter.args)
     letter.refresh_from_db()
     return True
+
+
+def discard(letter: DeadLetter, *, by: str, now: datetime | None = None) -> bool:
+    """Nobody need try it again. False when somebody decided before."""
+    won = DeadLetter.objects.filter(pk=letter.pk, retried_at=None).update(
+        retried_at=now or timezone.now(), retried_by=f"{DISCARDED}{by}"[:160]
+    )
+    letter.refresh_from_db()
+    return bool(won)
+
+
+def bring_back(letter: DeadLetter) -> bool:
+    """What was discarded waits again. False for what was tried again meanwhile."""
+    gone = DeadLetter.objects.filter(pk=letter.pk, retried_by__startswith=DISCARDED)
+    won = gone.update(retried_at=None, retried_by="")
+    letter.refresh_from_db()
+    return bool(won)
 
 
 def counts() -> dict[str, int]:

@@ -50,3 +50,13 @@ def unseen(space: Space) -> QuerySet:
 def see(notice: Notice, *, now: datetime | None = None) -> None:
     Notice.objects.filter(pk=notice.pk, seen_at=None).update(seen_at=now or timezone.now())
     notice.refresh_from_db()
+
+
+def unsee(notice: Notice) -> None:
+    """As if nobody had looked at it."""
+    Notice.objects.filter(pk=notice.pk).update(seen_at=None)
+    notice.refresh_from_db()
+
+
+def see_all(space: Space, *, now: datetime | None = None) -> int:
+    return unseen(space).update(seen_at=now or timezone.now())

@@ -64,6 +64,31 @@ def set_option(space: Space, *, by: str, name: str, value: object, ip: str | Non
     return Done(space, change_id=context.id)
 
 
+class BadSetting(ValueError):
+    """A setting that cannot have this value."""
+
+
+@transaction.atomic
+def configure(space: Space, *, by: str, values: dict[str, object], ip: str | None = None) -> Done:
+    """Set these settings of the space, all or none. What equals the default is not stored."""
+    for name, value in values.items():
+        if problem := options.problem(name, value):
+            raise BadSetting(problem)
+    usual = options.read({})
+    after = space.settings | values
+    after = {n: v for n, v in after.items() if n not in values or v != getattr(usual, n)}
+    if after == space.settings:
+        return Done(space, outcome="unchanged")
+    before = space.settings
+    with history.change(by=by, why="memory settings") as context:
+        space.settings = after
+        space.save(update_fields=["settings"])
+    audit.record(
+        "space.configured", actor=by, space=space, thing=space, before=before, after=after, ip=ip
+    )
+    return Done(space, context.id)
+
+
 def _stem(name: str) -> str:
     return slugify(name)[:SLUG_LENGTH].strip("-") or "space"
 

@@ -14,6 +14,7 @@ from memory.models import (
     ApiToken,
     AuditEntry,
     Chat,
+    DeadLetter,
     Episode,
     Fact,
     Member,
@@ -105,6 +106,13 @@ def make_notice(space: Space | None = None, **given) -> Notice:
     return Notice.objects.create(space=space or make_space(), **values | given)
 
 
+def make_dead_letter(space: Space | None = None, **given) -> DeadLetter:
+    space = space or make_space()
+    values = {"task": "bot.deliver", "args": {"item_id": 0, "space_id": space.pk}, "attempts": 9}
+    values |= {"job_id": next(_number), "error": "The channel does not run here."}
+    return DeadLetter.objects.create(space=space, **values | given)
+
+
 def make_token(
     space: Space | None = None, *, user: User | None = None, **given
 ) -> tuple[ApiToken, str]:
@@ -132,7 +140,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
     links.invite(space, role="viewer", by=owner, label=mark)
     message = make_message(chat, text=mark, author=mark)
     learned = make_fact(space, text=f"{mark} learned", message=message)
-    make_notice(space, text=mark)
+    notice = make_notice(space, text=mark)
     entry = make_audit_entry(
         space, action="member.removed", thing=guest, user=guest.user_id, was="viewer"
     )
@@ -140,6 +148,8 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "chats": {"pk": chat.pk, "fact": learned.pk},
         "working": {"pk": make_working_note(chat, task=mark, notes=mark).pk},
         "facts": {"pk": fact.pk},
+        "notices": {"pk": notice.pk},
+        "letters": {"pk": make_dead_letter(space, error=mark).pk},
         "identity": {"pk": make_preference(space, value=mark).pk},
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},
         "episodes": {"pk": episode.pk},

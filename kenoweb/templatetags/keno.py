@@ -54,8 +54,9 @@ def money(value: float | None) -> str:
     """Dollars: two digits, and as many as a small amount needs to be more than nothing."""
     if value is None:
         return "–"
-    small = 0 < abs(value) < 0.1
-    return f"${number_format(value, 3 if small else 2, use_l10n=True, force_grouping=True)}"
+    size = abs(value)
+    digits = 2 if size >= 0.1 or not size else 3 if size >= 0.01 else 4
+    return f"${number_format(value, digits, use_l10n=True, force_grouping=True)}"
 
 
 @register.simple_tag

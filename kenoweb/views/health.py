@@ -1,39 +1,14 @@
-"""For machines that watch: is the process alive, is it ready for work?"""
+"""How Keno is, for people. What machines ask stands in views/probes.py."""
 
-from django.conf import settings
-from django.http import HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from kenoweb import health
-from kenoweb.access import public, with_token
-from memory import metrics as numbers
+from kenoweb.access import in_space
+from kenoweb.health_pages import health_page
 
 
-@public
+@in_space(role="viewer")
 @require_safe
-def healthz(request):
-    return HttpResponse("ok\n", content_type="text/plain")
-
-
-@public
-@require_safe
-def readyz(request):
-    found = health.ready()
-    well = not any(found.values())
-    checks = {name: sentence or "ok" for name, sentence in found.items()}
-    return JsonResponse({"ready": well, "checks": checks}, status=200 if well else 503)
-
-
-@with_token
-@csrf_exempt
-def metrics(request):
-    """For Prometheus. Without METRICS_TOKEN in the environment nobody gets in."""
-    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    known = settings.METRICS_TOKEN
-    if not known or not constant_time_compare(given, known):
-        return HttpResponse("Send METRICS_TOKEN as a bearer token.\n", status=401)
-    text = numbers.text(now=timezone.now())
-    return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
+def index(request, space):
+    return render(request, "health/index.html", {"page": health_page(space, now=timezone.now())})

@@ -201,6 +201,11 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.xhr?.getResponseHeader("HX-Location")) event.target.closest?.(".toast")?.remove();
 });
 
+// A page that looks again by itself does so only while somebody can see it.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (document.hidden && event.detail.elt.matches("[data-live]")) event.preventDefault();
+});
+
 // Toasts leave by themselves, but not while someone is on them.
 setInterval(() => {
   for (const one of $$(".toast:not(:hover):not(:focus-within)", document.getElementById("toasts") ?? document)) {

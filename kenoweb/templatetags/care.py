@@ -1,0 +1,22 @@
+"""Numbers as the pages of care write them."""
+
+from django import template
+
+from kenoweb.templatetags.keno import number
+
+register = template.Library()
+
+
+@register.filter
+def compact(value: float | None) -> str:
+    """1.9 M, 148 k, 91."""
+    for size, sign in ((1_000_000, "M"), (10_000, "k")):
+        if value and value >= size:
+            unit = 1_000_000 if sign == "M" else 1_000
+            return f"{number(value / unit, 1 if value / unit < 10 else 0)} {sign}"
+    return number(value)
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{number(100 * share)} %"
