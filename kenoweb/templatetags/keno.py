@@ -46,6 +46,8 @@ def meter(value: float, number: bool = False) -> SafeString:
 def number(value: float | None, decimals: int = 0) -> str:
     if value is None:
         return "–"
+    # number_format cuts digits off; a reader expects them rounded.
+    value = value if isinstance(value, str) else round(value, decimals)
     return number_format(value, decimals, use_l10n=True, force_grouping=True)
 
 
@@ -56,7 +58,7 @@ def money(value: float | None) -> str:
         return "–"
     size = abs(value)
     digits = 2 if size >= 0.1 or not size else 3 if size >= 0.01 else 4
-    return f"${number_format(value, digits, use_l10n=True, force_grouping=True)}"
+    return f"${number(value, digits)}"
 
 
 @register.simple_tag

@@ -118,3 +118,8 @@ def test_every_icon_a_template_names_is_drawn():
     for file in (root / "templates").rglob("*.html"):
         named |= set(re.findall(r'{% icon "(\w+)"', file.read_text()))
     assert named <= set(icon_names())
+
+
+def test_numbers_are_rounded_not_cut():
+    assert keno.number(26.579787, 2) == "26.58"
+    assert keno.money(0.0129) == "$0.013"
