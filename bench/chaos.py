@@ -33,7 +33,7 @@ POINTS = (
     "anywhere",
 )
 NUMBER = re.compile(r"\d+")
-PATIENCE = 150
+PATIENCE = 900
 
 
 class Sink(ThreadingHTTPServer):
