@@ -7,11 +7,12 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from bot import batching, corrections, drafts, selfcheck
+from bot import batching, corrections, drafts, first_talk, selfcheck
 from memory import context, logs
 from memory.extraction import intents, tags
 from memory.extraction.apply import Applied, apply
 from memory.identity import rules
+from memory.identity.bootstrap import Step
 from memory.llm.briefing import Briefing, Recalled
 from memory.llm.complete import available, complete
 from memory.llm.expand import expander
@@ -29,11 +30,12 @@ class Thought:
     context: context.Context
     completion: Completion
     split: tags.Split
+    step: Step | None = None
 
 
 def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
     """Recall, and ask the model. Nothing is written here but the receipt and the call."""
-    last = group[-1]
+    last, step = group[-1], first_talk.step(chat, group, now=now)
     question = batching.join([(message.author, tags.disarm(message.text)) for message in group])
     built = context.build(
         chat,
@@ -50,13 +52,13 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         system=built.system,
         messages=built.messages,
         stream=drafts.stream_to(chat),
-        briefing=_briefed(chat, last, built, now=now),
+        briefing=first_talk.briefed(_briefed(chat, last, built, now=now), step),
         chat=chat,
         message=last,
         trace=logs.current_trace(),
         now=now,
     )
-    return Thought(question, built, completion, tags.split(completion.text))
+    return Thought(question, built, completion, tags.split(completion.text), step)
 
 
 def learn(
@@ -66,12 +68,17 @@ def learn(
     mode = f"{thought.completion.provider}:{thought.completion.model}"
     learned = apply(thought.split, chat=chat, messages=group, mode=mode, now=now)
     settled = corrections.settle(chat, said=group[-1].text, learned=learned, now=now)
+    tagged = thought.split.bootstrap_complete
+    learned += first_talk.settle(chat, thought.step, tagged=tagged, now=now)
     return [*learned, *(Applied("corrected", done.row.text, done) for done in settled if done)]
 
 
 def spoken(thought: Thought) -> str:
     """What the person reads. A reply of tags alone still gets a word."""
-    return thought.split.text or _("Noted.")
+    said, script = thought.split.text, thought.step.script if thought.step else ""
+    # The built-in provider says the script itself.
+    said = said if script in said else f"{said}\n\n{script}".strip()
+    return said or _("Noted.")
 
 
 def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfCheck:

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kenoweb import database, home
 from kenoweb.bot_settings import *  # noqa: F403
+from kenoweb.channel_settings import *  # noqa: F403
 from kenoweb.env import envbool, envchoice, envint, envlist, envsecret, envstr
 from kenoweb.log_settings import *  # noqa: F403
 

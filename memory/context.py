@@ -74,7 +74,7 @@ def build(
     """
     now = now or timezone.now()
     language = language or chat.language or chat.space.language
-    if identity.bootstrapping(chat.space):
+    if identity.bootstrapping(chat.space, chat=chat.pk):
         return _bootstrap(chat, said, now=now, person=person, group=group, language=language)
     context = Context([identity.prompt(chat.space), prompt_parts.MEMORY_RULES], [])
     draft = _Draft(chat, said, now, person, group)

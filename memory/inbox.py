@@ -1,5 +1,6 @@
 """How a message comes in: its row and the job that answers it, in one transaction."""
 
+import hashlib
 import re
 from datetime import datetime, timedelta
 
@@ -8,6 +9,7 @@ from django.utils import timezone
 
 from memory import chats, jobs
 from memory.models import Chat, Message
+from memory.screen import screen
 
 COMMAND = re.compile(r"/[^\W\d_]")
 ANSWER = "bot.answer"
@@ -45,6 +47,26 @@ def take(
             return message
         answer_later(message, silence=silence, now=now)
     return message
+
+
+def edit(chat: Chat, *, text: str, external_id: object, **given: object) -> Message | None:
+    """Somebody changed what they had said. Unanswered, it is as if they had said it so; a change
+    of what was answered already is said anew."""
+    said = screen(text)
+    with transaction.atomic():
+        found = Message.objects.select_for_update().filter(
+            chat=chat, external_id=_foreign(external_id), role=Message.Role.USER
+        )
+        message = found.first()
+        if message and (message.text == said.text or not said.text):
+            return None
+        if message and message.handled_at is None:
+            message.text, message.flags = said.text, said.flags
+            message.save(update_fields=["text", "flags"])
+            message.chat = chat
+            return message
+    anew = f"{external_id}-{hashlib.sha256(said.text.encode()).hexdigest()[:16]}"
+    return take(chat, text=text, external_id=anew if message else external_id, **given)
 
 
 def answer_later(message: Message, *, now: datetime, silence: float | None = None) -> None:

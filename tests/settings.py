@@ -23,6 +23,8 @@ for name in (
     "OPENAI_BASE_URL",
     "PROVIDER",
     "MODEL",
+    "TELEGRAM_BOT_TOKEN",
+    "HTTP_ENABLED",
 ):
     os.environ.pop(name, None)
 

@@ -1,9 +1,11 @@
 """The channels of this process, by name."""
 
+from django.conf import settings
+
 from bot.channels.base import Channel, Outgoing, SendFailed
 from bot.channels.web import WebChannel
 
-__all__ = ["Channel", "Outgoing", "SendFailed", "get", "open_channels", "use"]
+__all__ = ["Channel", "Outgoing", "SendFailed", "configured", "get", "open_channels", "use"]
 
 _open: dict[str, Channel] = {"web": WebChannel()}
 
@@ -19,3 +21,18 @@ def get(name: str) -> Channel | None:
 def use(*channels: Channel) -> None:
     """Make these channels known to this process, besides the web."""
     _open.update({channel.name: channel for channel in channels})
+
+
+def configured() -> list[Channel]:
+    """The channels that the settings ask for."""
+    # Imported when asked for: who does not use Telegram does not load it.
+    found = []
+    if settings.TELEGRAM_BOT_TOKEN:
+        from bot.channels.telegram import TelegramChannel
+
+        found.append(TelegramChannel())
+    if settings.HTTP_ENABLED:
+        from bot.channels.http import HttpChannel
+
+        found.append(HttpChannel())
+    return found

@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import dataclass
 
+from asgiref.sync import sync_to_async
+
 from memory.models import Chat, Space
 
 
@@ -48,3 +50,14 @@ class Channel:
 
     def draft(self, chat: Chat, text: str) -> None:
         """Show the answer so far. Called from the thread that thinks, not from the loop."""
+
+
+async def home(space: Space | None, stop: asyncio.Event, *, look: float = 5) -> Space:
+    """The space of new chats; before the first one is made, wait for it."""
+    while space is None:
+        space = await sync_to_async(Space.objects.order_by("pk").first)()
+        if space is None:
+            await asyncio.sleep(look)
+        if stop.is_set():
+            raise asyncio.CancelledError
+    return space

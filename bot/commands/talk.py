@@ -1,13 +1,15 @@
 """The conversation itself: a new topic, and episodes that are not worth keeping."""
 
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
 from bot.commands.asked import Answer, Asked, command, need_link, plain
 from memory import episodes, working
+from memory.identity import bootstrap, bootstrap_words
 from memory.models import Episode
 
 ERRORS = {"errors", "errores"}
+OFF = {"off", "stop", "no", "basta", "parar"}
 # Whoever sits at the machine's own terminal can delete anything there anyway.
 TRUSTED = "console"
 
@@ -81,3 +83,21 @@ def forget_episode(asked: Asked) -> Answer:
         ),
         [done.change_id] if done.changed else [],
     )
+
+
+@command(
+    "bootstrap",
+    es="conoceme presentacion",
+    usage="[off]",
+    help=gettext_lazy("get to know each other: I observe, say how I read you, and you correct me"),
+)
+def begin_bootstrap(asked: Asked) -> str:
+    if not (asked.may_decide or asked.chat.channel == TRUSTED):
+        return need_link()
+    if plain(asked.words) in OFF:
+        ended = bootstrap.stop(asked.space)
+        return _("All right, no more of that.") if ended else _("That is so already.")
+    if not bootstrap.start(asked.space, chat=asked.chat.pk, now=asked.now):
+        return _("We are in the middle of it. /bootstrap off ends it.")
+    language = "es" if (get_language() or "").startswith("es") else "en"
+    return bootstrap_words.PHRASES[language]["begin"]

@@ -6,7 +6,7 @@ from django.utils import translation
 from bot import commands, turn
 from bot.commands.explain import age
 from memory import chat_links, episodes, facts, inbox
-from memory.models import Episode, Fact, Message, OutboxItem
+from memory.models import Episode, Fact, Identity, Message, OutboxItem, Preference
 from sleep.models import Proposal
 from tests.bot.conftest import NOON, after
 from tests.factories import make_chat, make_fact, make_member, make_message, make_proposal
@@ -345,3 +345,38 @@ class TestTheRest:
         turn.answer(reply.pk, now=after(30))
         assert "do not know" in commands.run(reply, now=after(30)).text
         assert Fact.objects.get(text="Ana has a cat").status == "active"
+
+
+class TestTheFirstConversation:
+    def test_it_begins_when_the_owner_asks_and_ends_with_preferences(self, chat, curator, llm):
+        link(chat, curator)
+        assert "read you" in send(chat, "/bootstrap", 1)
+        said = [talk(chat, "Hello there, this is what I think", 10 * n) for n in range(1, 9)]
+        assert said[4] == "All right."
+        assert "how I read you so far" in said[5]
+        assert "never do" in said[6]
+        assert "I keep that" in said[7]
+        assert talk(chat, "Hello there, this is what I think", 100) == "All right."
+        assert set(Preference.objects.values_list("key", flat=True)) >= {"Tone", "Boundaries"}
+        send(chat, "/undo", 120)
+        assert not Preference.objects.filter(status="active").exists()
+
+    def test_not_for_strangers_and_never_by_itself(self, chat, llm):
+        assert "/link" in send(chat, "/bootstrap")
+        talk(chat, "Hello there", 5)
+        assert not Identity.objects.exists()
+
+    def test_a_fresh_space_may_begin_so_by_its_setting(self, chat, llm):
+        chat.space.settings = {"first_conversation": True}
+        chat.space.save()
+        talk(chat, "Hello there")
+        assert Identity.objects.get().bootstrap["count"] == 1
+
+    def test_the_built_in_provider_runs_it_too(self, chat, settings):
+        settings.PROVIDER = "offline"
+        chat.space.settings = {"first_conversation": True}
+        chat.space.save()
+        said = [talk(chat, "Hola, hoy hace mucho calor en la ciudad", 10 * n) for n in range(8)]
+        assert said[5].count("así te leo hasta ahora") == 1
+        assert said[7].count("Bien, lo guardo") == 1
+        assert Identity.objects.get().bootstrap is None

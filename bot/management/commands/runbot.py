@@ -20,6 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--jobs", type=int, default=4, help="jobs at the same time")
 
     def handle(self, *, once, console, name, space, jobs, **_options):
+        channels.use(*channels.configured())
         if console:
             channels.use(ConsoleChannel(name))
         spaces = Space.objects.order_by("pk")

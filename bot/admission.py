@@ -1,0 +1,45 @@
+"""Who may talk, and how much. Pure: ids and the time come in. Nobody may, until a list says so."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+
+@dataclass(frozen=True)
+class AllowList:
+    """A person of the list may talk anywhere; in a chat of the list anybody may."""
+
+    people: frozenset[str] = frozenset()
+    chats: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, people: Iterable[object] = (), chats: Iterable[object] = ()) -> "AllowList":
+        return cls(frozenset(map(str, people)), frozenset(map(str, chats)))
+
+    def lets_in(self, *, person: object, chat: object) -> bool:
+        return str(person) in self.people or str(chat) in self.chats
+
+
+@dataclass
+class Turnstile:
+    """So many messages a person in any minute and any hour; 0 counts nothing."""
+
+    per_minute: int = 0
+    per_hour: int = 0
+    _passed: dict[str, deque] = field(default_factory=lambda: defaultdict(deque))
+
+    def lets_through(self, person: object, *, now: datetime) -> bool:
+        """Whether one more is within the limits. What is refused is not counted."""
+        if not (self.per_minute or self.per_hour):
+            return True
+        times = self._passed[str(person)]
+        while times and times[0] <= now - timedelta(hours=1):
+            times.popleft()
+        minute = sum(at > now - timedelta(minutes=1) for at in times)
+        if (self.per_minute and minute >= self.per_minute) or (
+            self.per_hour and len(times) >= self.per_hour
+        ):
+            return False
+        times.append(now)
+        return True

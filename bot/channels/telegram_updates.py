@@ -1,0 +1,75 @@
+"""What a Telegram update means for us. Pure: the update comes in, what was heard goes out."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from telegram import Message, Update
+
+from bot.channels import telegram_text
+
+PRIVATE = "private"
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One thing that somebody said to the bot."""
+
+    chat: str
+    person: str
+    author: str
+    text: str
+    external_id: str
+    sent_at: datetime
+    trace: str = "text"
+    title: str = ""
+    thread: str = ""
+    edited: bool = False
+    # Something came that we cannot read, such as a voice message without words.
+    unreadable: bool = False
+    raw_chat: int = field(default=0)
+
+
+def heard(update: Update, *, bot: str, bot_id: int) -> Heard | None:
+    """What was said to the bot; None when it was not meant for it."""
+    message = update.message or update.edited_message
+    if message is None or message.from_user is None or message.from_user.id == bot_id:
+        return None
+    text = message.text or message.caption or ""
+    spoken = bool(message.voice or message.audio or message.video_note)
+    if telegram_text.for_another(text, bot=bot) or not _is_meant(message, text, bot, bot_id):
+        return None
+    words = telegram_text.without_mention(text, bot=bot) if bot else text
+    return Heard(
+        chat=address(message),
+        person=str(message.from_user.id),
+        author=message.from_user.full_name,
+        text=words,
+        external_id=str(message.message_id),
+        sent_at=message.date,
+        trace="voice" if spoken else "text",
+        title=message.chat.title or message.from_user.full_name,
+        thread=str(message.message_thread_id or "") if message.is_topic_message else "",
+        edited=update.edited_message is not None,
+        unreadable=not words,
+        raw_chat=message.chat.id,
+    )
+
+
+def address(message: Message) -> str:
+    """The chat's id; a topic of a forum is a chat of its own."""
+    topic = message.message_thread_id if message.is_topic_message else None
+    return f"{message.chat.id}_{topic}" if topic else str(message.chat.id)
+
+
+def place(address: str) -> tuple[int, int | None]:
+    """Back from the address: the chat and its topic."""
+    chat, _, topic = address.partition("_")
+    return int(chat), int(topic) if topic else None
+
+
+def _is_meant(message: Message, text: str, bot: str, bot_id: int) -> bool:
+    if message.chat.type == PRIVATE or text.startswith("/"):
+        return True
+    answered = message.reply_to_message
+    is_answer = bool(answered and answered.from_user and answered.from_user.id == bot_id)
+    return is_answer or telegram_text.mentions(text, bot=bot)

@@ -1,0 +1,52 @@
+from bot.admission import AllowList, Turnstile
+from tests.bot.conftest import after
+
+
+def test_without_lists_nobody_may_085():
+    assert not AllowList().lets_in(person=1, chat=1)
+    assert not AllowList.of([""], [""]).lets_in(person=1, chat=1)
+
+
+def test_a_person_of_the_list_may_anywhere_085():
+    listed = AllowList.of(people=["7"])
+    assert listed.lets_in(person=7, chat=-100123)
+    assert not listed.lets_in(person=8, chat=-100123)
+
+
+def test_anybody_may_in_a_chat_of_the_list_085():
+    listed = AllowList.of(chats=["-100123"])
+    assert listed.lets_in(person=8, chat=-100123)
+    assert not listed.lets_in(person=8, chat=8)
+
+
+def test_the_third_of_two_a_minute_waits_085():
+    gate = Turnstile(per_minute=2)
+    assert gate.lets_through("ana", now=after(0))
+    assert gate.lets_through("ana", now=after(1))
+    assert not gate.lets_through("ana", now=after(2))
+    assert gate.lets_through("ana", now=after(61))
+
+
+def test_people_are_counted_apart_085():
+    gate = Turnstile(per_minute=1)
+    assert gate.lets_through("ana", now=after(0))
+    assert gate.lets_through("bo", now=after(0))
+
+
+def test_what_was_refused_is_not_counted():
+    gate = Turnstile(per_minute=1)
+    gate.lets_through("ana", now=after(0))
+    for second in range(1, 60):
+        assert not gate.lets_through("ana", now=after(second))
+    assert gate.lets_through("ana", now=after(60))
+
+
+def test_an_hour_is_counted_too():
+    gate = Turnstile(per_hour=3)
+    assert [gate.lets_through("ana", now=after(n * 600)) for n in range(4)] == [True] * 3 + [False]
+    assert gate.lets_through("ana", now=after(3600))
+
+
+def test_zero_means_no_limit():
+    gate = Turnstile()
+    assert all(gate.lets_through("ana", now=after(0)) for _ in range(1000))
