@@ -72,6 +72,8 @@ def _obey(chat: Chat, message: Message, *, now: datetime) -> None:
         said = commands.run(message, now=now)
     reply = _say(chat, [message], said.text, kind=OutboxItem.Kind.COMMAND, now=now)
     taking_back.keep(reply, said.changes)
+    # A command is obeyed, not learned from: "/forget that I live in Rome" says nothing new.
+    Message.objects.filter(pk=message.pk).update(ingested_at=now)
 
 
 def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:

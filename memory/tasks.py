@@ -27,7 +27,8 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     for chat in {message.chat for message in said}:
         complete = asker("extract", space=chat.space, chat=chat)
         # All that waits in the chat, so that order is kept whichever job comes first.
-        extraction.ingest_waiting(chat.space, chat=chat, complete=complete)
+        until = max(message_ids, default=None)
+        extraction.ingest_waiting(chat.space, chat=chat, complete=complete, until=until)
     learned = Fact.objects.filter(message__in=message_ids).values("pk")
     new = Q(kind="message", owner_id__in=ids) | Q(kind="fact", owner_id__in=learned)
     embeddings.put(list(Unit.objects.filter(new, live=True).values_list("pk", flat=True)))

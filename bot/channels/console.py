@@ -1,43 +1,131 @@
-"""A plain terminal chat, to try Keno without any account."""
+"""A terminal chat, to try Keno without any account or key."""
 
 import asyncio
 import getpass
+import os
+import re
 import sys
+from collections.abc import Callable
 
 from asgiref.sync import sync_to_async
+from django.utils.translation import gettext as _
 
-from bot.channels.base import Channel, Outgoing
+from bot.channels.base import Channel, Outgoing, home
 from memory import chats, inbox
-from memory.models import Space
+from memory.models import Chat, OutboxItem, Space
 
 # Lines pasted together belong together.
 SILENCE = 0.3
+LOOK_SECONDS = 0.05
+LAST_WORDS_SECONDS = 30
+LEAVE = {"/exit", "/quit", "/salir", "/bye"}
+BOLD, DIM, COLOUR, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"
+CLEAR_LINE = "\r\x1b[K"
+# The last paragraph, when it says what was learned and how to take that back.
+NOTED = re.compile(r"\n\n((?:(?!\n\n).)*\(/\w[^()]*\))\Z", re.S)
 
 
 class ConsoleChannel(Channel):
     name = "console"
 
-    def __init__(self, person: str = ""):
+    def __init__(self, person: str = "", *, write: Callable[[str], object] | None = None):
         self.person = person or getpass.getuser().capitalize()
+        self.is_tty = write is None and sys.stdin.isatty() and sys.stdout.isatty()
+        self.colour = self.is_tty and "NO_COLOR" not in os.environ
+        self._write = write or _print
 
-    async def run(self, space: Space, stop: asyncio.Event) -> None:
+    async def run(self, space: Space | None, stop: asyncio.Event) -> None:
+        space = await home(space, stop)
         chat = await sync_to_async(chats.find_or_open)(space, channel=self.name, external_id="me")
-        lines = asyncio.Queue()
-        loop = asyncio.get_running_loop()
-        loop.add_reader(sys.stdin, lambda: lines.put_nowait(sys.stdin.readline()))
+        self._say(_("Talk to Keno. /help shows the commands, /exit leaves.") + "\n", DIM)
+        lines: asyncio.Queue = asyncio.Queue()
+        close = _listen(lines)
         try:
+            self._prompt()
             while line := await _next(lines, stop):
-                if line.strip():
-                    await sync_to_async(inbox.take)(
-                        chat, text=line.strip(), author=self.person, author_id="me", silence=SILENCE
-                    )
+                if line.strip().lower() in LEAVE:
+                    break
+                await self._take(chat, line.strip())
+            await self._answered(chat)
         finally:
-            loop.remove_reader(sys.stdin)
+            close()
             stop.set()
 
     async def send(self, outgoing: Outgoing) -> str:
-        print(f"\nKeno: {outgoing.text}\n", flush=True)
+        before = CLEAR_LINE if self.is_tty else ""
+        name = self._paint("Keno › ", BOLD + COLOUR)
+        found = NOTED.search(outgoing.text)
+        body, noted = (outgoing.text[: found.start()], found[1]) if found else (outgoing.text, "")
+        self._write(f"{before}{name}{body}\n")
+        if noted:
+            self._say(noted, DIM)
+        self._write("\n")
+        self._prompt()
         return ""
+
+    async def _take(self, chat: Chat, said: str) -> None:
+        if not said:
+            self._prompt()
+            return
+        if not self.is_tty:
+            # A script reads like a talk: what was said stands above its answer.
+            self._write(f"{self.person} › {said}\n")
+        await sync_to_async(inbox.take)(
+            chat, text=said, author=self.person, author_id="me", silence=SILENCE
+        )
+        if not self.is_tty:
+            await self._answered(chat)
+
+    async def _answered(self, chat: Chat) -> None:
+        """Wait until everything is answered and has been shown."""
+        try:
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                while await sync_to_async(_open_ends)(chat):
+                    await asyncio.sleep(LOOK_SECONDS)
+        except TimeoutError:
+            self._say(_("No answer yet. It will be there when you come back."), DIM)
+
+    def _prompt(self) -> None:
+        if self.is_tty:
+            self._write(self._paint(f"{self.person} › ", BOLD))
+
+    def _say(self, line: str, style: str) -> None:
+        self._write(self._paint(line, style) + "\n")
+
+    def _paint(self, words: str, style: str) -> str:
+        return f"{style}{words}{PLAIN}" if self.colour else words
+
+
+def _open_ends(chat: Chat) -> bool:
+    unsent = OutboxItem.objects.filter(chat=chat, delivered_at=None, failed_at=None)
+    return inbox.waiting(chat.pk).exists() or unsent.exists()
+
+
+def _print(words: str) -> None:
+    print(words, end="", flush=True)
+
+
+def _listen(lines: asyncio.Queue) -> Callable[[], object]:
+    """Put every line of the input into the queue, and "" at its end; returns what stops that."""
+    loop, number, rest = asyncio.get_running_loop(), sys.stdin.fileno(), [b""]
+
+    def read() -> None:
+        got = os.read(number, 65536)
+        *whole, rest[0] = (rest[0] + got).split(b"\n")
+        whole += [rest[0]] if not got and rest[0] else []
+        for line in whole:
+            lines.put_nowait(line.decode("utf-8", "replace") + "\n")
+        if not got:
+            lines.put_nowait("")
+            loop.remove_reader(number)
+
+    try:
+        loop.add_reader(number, read)
+    except PermissionError:  # a file, which is always ready
+        for line in [*sys.stdin, ""]:
+            lines.put_nowait(line)
+        return lambda: None
+    return lambda: loop.remove_reader(number)
 
 
 async def _next(lines: asyncio.Queue, stop: asyncio.Event) -> str:

@@ -41,11 +41,16 @@ def ingest_waiting(
     chat: Chat | None = None,
     complete: Complete | None = None,
     now: datetime | None = None,
+    until: int | None = None,
     limit: int = 1000,
 ) -> int:
-    """Look through everything that waits, in order; how many were finished."""
-    done = 0
-    for message in waiting(space, chat=chat).select_related("space", "chat")[:limit]:
+    """Look through everything that waits, in order; how many were finished.
+
+    `until` is the newest message to look at: a later one is first answered.
+    """
+    done, rows = 0, waiting(space, chat=chat)
+    rows = rows.filter(pk__lte=until) if until else rows
+    for message in rows.select_related("space", "chat")[:limit]:
         try:
             ingest(message, complete=complete, now=now)
             done += 1

@@ -6,6 +6,7 @@ from django.utils import translation
 from bot import commands, turn
 from bot.commands.explain import age
 from memory import chat_links, episodes, facts, inbox
+from memory.extraction import ingest
 from memory.models import Episode, Fact, Identity, Message, OutboxItem, Preference
 from sleep.models import Proposal
 from tests.bot.conftest import NOON, after
@@ -345,6 +346,11 @@ class TestTheRest:
         turn.answer(reply.pk, now=after(30))
         assert "do not know" in commands.run(reply, now=after(30)).text
         assert Fact.objects.get(text="Ana has a cat").status == "active"
+
+
+def test_nothing_is_learned_from_the_words_of_a_command(chat, space):
+    send(chat, "/forget I live in Madrid")
+    assert not ingest.waiting(space).exists()
 
 
 class TestTheFirstConversation:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from bot import channels, worker
 from bot.channels.console import ConsoleChannel
@@ -19,14 +19,17 @@ class Command(BaseCommand):
         parser.add_argument("--space", default="", help="slug of the space new chats belong to")
         parser.add_argument("--jobs", type=int, default=4, help="jobs at the same time")
 
-    def handle(self, *, once, console, name, space, jobs, **_options):
+    def handle(self, *, once, console, name, space, jobs, only=False, **_options):
         channels.use(*channels.configured())
         if console:
             channels.use(ConsoleChannel(name))
         spaces = Space.objects.order_by("pk")
         chosen = spaces.filter(slug=space).first() if space else spaces.first()
         if space and chosen is None:
-            self.stderr.write(f"There is no space called {space}.")
-            return
+            raise CommandError(f"There is no space called {space}.")
+        if console and chosen is None:
+            raise CommandError("There is no space yet. Begin with make run, and open its link.")
         opened = [] if once else channels.open_channels()
+        if only:
+            opened = [channel for channel in opened if channel.name == "console"]
         asyncio.run(worker.run(chosen, channels=opened, concurrency=jobs, once=once))
