@@ -4,7 +4,11 @@ from django.urls import include, path
 
 from kenoweb.views import (
     account,
+<<<<<<< HEAD
     audit,
+=======
+    chat_links,
+>>>>>>> c99c3c4 (Show on the account page a code that links a chat to it)
     chats,
     costs,
     episodes,
@@ -81,6 +85,13 @@ member_urls = (
         path("invitations/<int:pk>/withdraw/", members.withdraw, name="withdraw"),
     ],
     "members",
+)
+chat_link_urls = (
+    [
+        path("", chat_links.offer, name="offer"),
+        path("<int:pk>/unlink/", chat_links.unlink, name="unlink"),
+    ],
+    "chat_links",
 )
 token_urls = (
     [
@@ -240,6 +251,7 @@ in_space_urls = [
     path("episodes/", include(episode_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),
+    path("chat-links/", include(chat_link_urls)),
     path("proposals/", include(proposal_urls)),
     path("nights/", include(night_urls)),
     path("", include(recall_urls)),

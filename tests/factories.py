@@ -8,13 +8,17 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from kenoweb import links
-from memory import audit, facts, tokens
+from memory import audit, chat_links, facts, tokens
 from memory import text as words
 from memory.models import (
     ApiToken,
     AuditEntry,
     Chat,
+<<<<<<< HEAD
     DeadLetter,
+=======
+    ChatLink,
+>>>>>>> c99c3c4 (Show on the account page a code that links a chat to it)
     Episode,
     Fact,
     Member,
@@ -120,6 +124,14 @@ def make_token(
     return tokens.create(space or make_space(), user=user or make_user(), **values)
 
 
+def make_chat_link(member: Member, *, channel: str = "telegram", author_id: str = "7") -> ChatLink:
+    chat_links.offer(member)
+    link = ChatLink.objects.filter(member=member, linked_at=None).get()
+    link.channel, link.author_id, link.linked_at = channel, author_id, link.created_at
+    link.save()
+    return link
+
+
 def make_audit_entry(space: Space | None = None, **given) -> AuditEntry:
     return audit.record(**{"action": "test", "actor": "person:ana", "space": space} | given)
 
@@ -158,6 +170,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "members:undo": {"pk": entry.pk},
         "members:withdraw": {"pk": space.invitations.get().pk},
         "tokens": {"pk": token.pk},
+        "chat_links": {"pk": make_chat_link(guest).pk},
         "links": {"token": "not-a-link"},
         "recall": {"pk": make_receipt(space, mark, chat=chat, fact=fact).pk},
         **_a_night(space, mark=mark),

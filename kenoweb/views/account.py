@@ -14,7 +14,7 @@ from kenoweb.address import client_ip
 from kenoweb.forms import PasswordForm, SignInForm, SudoForm
 from kenoweb.throttle import TooManyTries
 from kenoweb.views.look import wear
-from memory import audit
+from memory import audit, chat_links
 from memory.actors import person
 
 # From here on the page says how many tries are left.
@@ -60,7 +60,9 @@ def sign_out_everywhere(request):
 @signed_in
 @require_safe
 def index(request):
-    return render(request, "account/index.html", {"memberships": memberships(request)})
+    mine = memberships(request)
+    shown = {"memberships": mine, "links": chat_links.linked(mine)}
+    return render(request, "account/index.html", shown)
 
 
 @signed_in
