@@ -4,11 +4,8 @@ from django.urls import include, path
 
 from kenoweb.views import (
     account,
-<<<<<<< HEAD
     audit,
-=======
     chat_links,
->>>>>>> c99c3c4 (Show on the account page a code that links a chat to it)
     chats,
     costs,
     episodes,
@@ -88,8 +85,8 @@ member_urls = (
 )
 chat_link_urls = (
     [
-        path("", chat_links.offer, name="offer"),
-        path("<int:pk>/unlink/", chat_links.unlink, name="unlink"),
+        path("account/chats/", chat_links.offer, name="offer"),
+        path("account/chats/<int:pk>/unlink/", chat_links.unlink, name="unlink"),
     ],
     "chat_links",
 )
@@ -251,7 +248,6 @@ in_space_urls = [
     path("episodes/", include(episode_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),
-    path("chat-links/", include(chat_link_urls)),
     path("proposals/", include(proposal_urls)),
     path("nights/", include(night_urls)),
     path("", include(recall_urls)),
@@ -272,6 +268,7 @@ urlpatterns = [
     *look_urls,
     path("", include(probe_urls)),
     path("", include(account_urls)),
+    path("", include(chat_link_urls)),
     path("", include(link_urls)),
     path("", include(space_urls)),
     path("s/<slug:space>/", include(in_space_urls)),

@@ -14,11 +14,8 @@ from memory.models import (
     ApiToken,
     AuditEntry,
     Chat,
-<<<<<<< HEAD
-    DeadLetter,
-=======
     ChatLink,
->>>>>>> c99c3c4 (Show on the account page a code that links a chat to it)
+    DeadLetter,
     Episode,
     Fact,
     Member,
