@@ -215,9 +215,10 @@ def test_the_number_of_queries_does_not_grow(client, space):
         return len(seen)
 
     ask(client, space)
-    few = count()
+    # What the index knows about words is read again every few seconds.
+    few = min(count() for _again in range(3))
     for number in range(40):
         make_fact(space, f"webhook number {number} of n8n")
     for _warm in range(8):
         ask(client, space)  # until every fact has its vector
-    assert count() <= few
+    assert min(count() for _again in range(3)) <= few
