@@ -9,8 +9,9 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils import translation
+from psycopg.errors import DeadlockDetected
 
 from bot import apology, batching, commands, feedback, outbox, replies, taking_back
 from memory import chats, inbox, jobs, logs
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 
 # Looking messages through can wait; people who wrote cannot.
 AFTERWARDS = -5
+COMMITS = 3
 
 
 def answer(message_id: int, *, now: datetime) -> None:
@@ -82,22 +84,34 @@ def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:
     except ProviderError as error:
         apology.say_sorry(chat, group, error, now=now)
         raise
-    with transaction.atomic():
-        if not _claim(group):
-            log.info("answered by another worker")
-            return
-        learned = replies.learn(chat, group, thought, now=now)
-        reply = _say(chat, group, replies.spoken(thought), learned=learned, now=now)
-        taking_back.keep(reply, [one.done.change_id for one in learned if one.done])
-        check = replies.keep_receipt(thought, reply, now=now)
-        jobs.enqueue(
-            "memory.ingest",
-            lock=f"ingest-{chat.pk}",
-            priority=AFTERWARDS,
-            message_ids=[message.pk for message in group],
-            reply_id=reply.pk,
-            space_id=chat.space_id,
-        )
+    for attempt in range(1, COMMITS + 1):
+        try:
+            return _commit(chat, group, thought, now=now)
+        except OperationalError as error:
+            # Two replies that touch the same facts can cross; asking the model again helps nobody.
+            if attempt == COMMITS or not isinstance(error.__cause__, DeadlockDetected):
+                raise
+            log.warning("crossed with another reply")
+
+
+@transaction.atomic
+def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: datetime) -> None:
+    """Everything that follows from the answer, or nothing."""
+    if not _claim(group):
+        log.info("answered by another worker")
+        return
+    learned = replies.learn(chat, group, thought, now=now)
+    reply = _say(chat, group, replies.spoken(thought), learned=learned, now=now)
+    taking_back.keep(reply, [one.done.change_id for one in learned if one.done])
+    check = replies.keep_receipt(thought, reply, now=now)
+    jobs.enqueue(
+        "memory.ingest",
+        lock=f"ingest-{chat.pk}",
+        priority=AFTERWARDS,
+        message_ids=[message.pk for message in group],
+        reply_id=reply.pk,
+        space_id=chat.space_id,
+    )
     _report(thought, group, learned, quality=check.quality)
 
 

@@ -94,7 +94,10 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> No
     if context.recall and context.recall.receipt:
         receipts.attach(context.recall.receipt, reply=reply, sections=context.sections)
     used = [one.unit.owner_id for one in _items(context) if one.unit.kind == "fact"]
-    Fact.objects.filter(pk__in=used).update(use_count=F("use_count") + 1, last_used_at=now)
+    # A count is not worth waiting for: replies that use the same facts would block each other.
+    free = Fact.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=used)
+    found = list(free.order_by("pk").values_list("pk", flat=True))
+    Fact.objects.filter(pk__in=found).update(use_count=F("use_count") + 1, last_used_at=now)
     patterns.reinforce([match.pattern for match in context.habits], now=now)
 
 

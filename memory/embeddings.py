@@ -28,12 +28,14 @@ LEFT JOIN memory_episode e ON u.kind = 'episode' AND e.id = u.owner_id
 WHERE u.id = ANY(%s) AND u.live
 """
 # Joined by the hash: a text that changed while it was embedded does not get the old vector.
+# In order: two workers that embed the same units would otherwise wait for each other.
 PUT = """
 INSERT INTO memory_embedding
   (unit_id, model, dims, kind, space_id, scope, live, text_hash, vector)
 SELECT u.id, %s, %s, u.kind, u.space_id, u.scope, u.live, u.text_hash, made.vector::vector
 FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS made (id, text_hash, vector)
 JOIN memory_unit u ON u.id = made.id AND u.text_hash = made.text_hash
+ORDER BY u.id
 ON CONFLICT (unit_id, model) DO UPDATE
 SET vector = excluded.vector, text_hash = excluded.text_hash
 """

@@ -10,6 +10,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from memory import notices
+from memory.llm.complete import asker
 from memory.models import Space
 from sleep import clock
 from sleep.models import Night, PhaseRun
@@ -54,6 +55,8 @@ def sleep(
     """Sleep now: begin tonight's night, or go on with it where it stopped."""
     with only_one(space), translation.override(space.language):
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
+        if hasattr(complete, "about"):
+            complete = complete.about(night_id=night.pk)
         try:
             for position, phase in enumerate(phases):
                 _run_phase(night, phase, position, complete)
@@ -89,7 +92,8 @@ def rehearse(space: Space, *, now: datetime, phases: tuple[Phase, ...] = PHASES)
 
 def voice(space: Space) -> dict:
     """The model a night may ask, and its name; heuristics when there is none."""
-    return {"complete": None, "mode": "heuristics"}
+    ask = asker("sleep", space=space)
+    return {"complete": ask, "mode": ask.model if ask else "heuristics"}
 
 
 @contextmanager

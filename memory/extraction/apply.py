@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils.translation import gettext as _
 
 from memory import chats, episodes, facts, notices, text, working
@@ -92,6 +92,9 @@ def _attempt(tag: str, said: str, write: Write, turn: Turn) -> Applied:
     try:
         with transaction.atomic():
             return Applied(tag, said, write(said, turn))
+    except OperationalError:
+        # The database is gone or two replies crossed: the whole turn is tried again.
+        raise
     except Exception as error:
         log.exception("a <%s> tag of the reply to message %s was lost", tag, turn.message.pk)
         return Applied(tag, said, None, error=type(error).__name__)

@@ -76,8 +76,8 @@ def asker(
 ) -> Callable[[str], str] | None:
     """A function from a question to its answer, or None when only heuristics are at hand.
 
-    Its `model` says who answers. It raises ProviderError as complete() does; `more` is what
-    complete() takes (night_id, chat, …).
+    Its `model` says who answers; `about(night_id=…)` is the same with more on its record. It raises
+    ProviderError as complete() does; `more` is what complete() takes (night_id, chat, …).
     """
     if not available(purpose, space=space):
         return None
@@ -87,6 +87,7 @@ def asker(
         return complete(purpose, space=space, system=system, messages=turns, **more).text
 
     ask.model = choose(purpose, space=space).model
+    ask.about = lambda **also: asker(purpose, space=space, system=system, **more | also)
     return ask
 
 

@@ -1,5 +1,7 @@
 import pytest
+from django.db import OperationalError
 from procrastinate.contrib.django.models import ProcrastinateJob
+from psycopg.errors import DeadlockDetected
 
 from bot import turn
 from memory import inbox
@@ -74,6 +76,35 @@ def test_a_crash_while_committing_leaves_nothing_half_done(chat, llm, monkeypatc
         with pytest.raises(ZeroDivisionError):
             turn.answer(message.pk, now=after(2))
     assert replies(chat) == sent(chat) == []
+    turn.answer(message.pk, now=after(3))
+    assert len(replies(chat)) == 1
+
+
+def test_replies_that_cross_are_committed_without_asking_the_model_again(chat, llm, monkeypatch):
+    message = say(chat, "Hello")
+    crossings = iter([True, True, False])
+    learn = turn.replies.learn
+
+    def crossing(*args, **kwargs):
+        if next(crossings):
+            raise OperationalError("deadlock detected") from DeadlockDetected()
+        return learn(*args, **kwargs)
+
+    monkeypatch.setattr(turn.replies, "learn", crossing)
+    turn.answer(message.pk, now=after(2))
+    assert len(llm.asked) == len(replies(chat)) == 1
+
+
+def test_a_lost_database_is_left_to_the_next_run_of_the_job(chat, llm, monkeypatch):
+    message = say(chat, "Hello")
+
+    def gone(*_args, **_kwargs):
+        raise OperationalError("server closed the connection")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(turn.replies, "learn", gone)
+        with pytest.raises(OperationalError):
+            turn.answer(message.pk, now=after(2))
     turn.answer(message.pk, now=after(3))
     assert len(replies(chat)) == 1
 
