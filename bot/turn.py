@@ -57,7 +57,7 @@ def _groups(message: Message, *, now: datetime) -> list[list[Message]]:
         found.chat, found.space = message.chat, message.chat.space
     options = message.chat.space.options
     rows = [
-        batching.Waiting(found.pk, found.received_at, inbox.is_command(found.text))
+        batching.Waiting(found.pk, found.received_at, inbox.is_urgent(found.text))
         for found in waiting.values()
     ]
     found = batching.groups(

@@ -8,10 +8,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import chats, jobs
+from memory import text as words
 from memory.models import Chat, Message
 from memory.screen import screen
 
 COMMAND = re.compile(r"/[^\W\d_]")
+STOP_WORDS = {"stop", "cancel", "para", "cancelar", "cancela"}
 ANSWER = "bot.answer"
 # A command never waits for the rest of what somebody is typing, nor behind it.
 PRIORITY = {"command": 10, "full": 5, "text": 0}
@@ -19,6 +21,11 @@ PRIORITY = {"command": 10, "full": 5, "text": 0}
 
 def is_command(text: str) -> bool:
     return bool(COMMAND.match(text))
+
+
+def is_urgent(text: str) -> bool:
+    """A command, or a word by which people interrupt: nothing waits for what else they type."""
+    return is_command(text) or words.fold(text).strip(" .!¡") in STOP_WORDS
 
 
 def take(
@@ -100,7 +107,7 @@ def _foreign(external_id: object) -> str:
 
 
 def _kind(message: Message, *, size: int) -> str:
-    if is_command(message.text):
+    if is_urgent(message.text):
         return "command"
     return "full" if waiting(message.chat_id)[:size].count() >= size else "text"
 

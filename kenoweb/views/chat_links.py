@@ -1,5 +1,5 @@
 from django.http import Http404
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
@@ -26,7 +26,10 @@ def offer(request):
 @signed_in
 @require_POST
 def unlink(request, pk):
-    link = get_object_or_404(chat_links.linked(memberships(request)), pk=pk)
+    mine = chat_links.linked(memberships(request))
+    link = next((one for one in mine if one.pk == pk), None)
+    if link is None:
+        raise Http404
     chat_links.unlink(link, by=person(request.user))
     say(request, _("Unlinked. Keno no longer takes that person for you."))
     return redirect("account:index")

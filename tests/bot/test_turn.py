@@ -123,6 +123,19 @@ def test_what_was_said_before_a_command_is_answered_before_it(chat, llm):
     assert [text[:9] for text in replies(chat)] == ["All right", "I do not "]
 
 
+@pytest.mark.parametrize("word", ["stop", "Para!", "CANCELAR"])
+def test_stop_sends_what_waits_first_and_then_itself_080(chat, llm, word):
+    say(chat, "Tell me a very long story")
+    halt = say(chat, word, 0.5)
+    job = ProcrastinateJob.objects.filter(task_name="bot.answer").latest("id")
+    assert job.scheduled_at is None
+    turn.answer(halt.pk, now=after(0.5))
+    assert [one.messages[-1]["content"].split("\n")[-1] for one in llm.asked] == [
+        "Tell me a very long story",
+        word,
+    ]
+
+
 def test_the_ingest_job_is_part_of_the_turn(chat, llm):
     message = say(chat, "Hello")
     turn.answer(message.pk, now=after(2))
