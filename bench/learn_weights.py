@@ -16,7 +16,9 @@ import django
 from bench.fresh_database import fresh_database
 from bench.questions import ANSWERABLE, locomo
 
-LEARNED = "semantic words nearby episode around topic speaker date length question when".split()
+LEARNED = (
+    "semantic words alike nearby episode around topic speaker date length question when".split()
+)
 BY_HAND = {
     "confidence": 0.5,
     "trust": 0.5,

@@ -15,8 +15,6 @@ from memory.llm.embedded import FOLDER
 from memory.llm.wordpiece import WordPiece
 
 TABLE = "word_embeddings.weight_quantized"
-SCALE = "word_embeddings.weight_scale"
-ZERO = "word_embeddings.weight_zero_point"
 # Field numbers of ONNX: model.graph, graph.initializer, tensor.dims / name / raw_data.
 GRAPH, INITIALIZER, DIMS, NAME, RAW = 7, 5, 1, 8, 9
 
@@ -27,20 +25,18 @@ class WordVectors:
     def __init__(self, folder: Path = FOLDER):
         self.pieces = WordPiece(folder / "vocab.txt")
         file = np.memmap(folder / "model_int8.onnx", dtype=np.uint8, mode="r")
-        found = _tensors(file)
-        dims, start, size = found[TABLE]
+        dims, start, size = _table(file)
         self.table = file[start : start + size].reshape(dims)
-        self.zero = float(file[found[ZERO][1]])
-        # The mean of the rows says nothing about any of them.
-        sample = self.table[1000 : dims[0] : 7].astype(np.float32)
-        self.mean = sample.mean(axis=0)
+        # The mean of the rows says nothing about any of them. Scale and zero point of the numbers
+        # fall away with it and with the length.
+        self.mean = self.table[1000 : dims[0] : 7].astype(np.float32).mean(axis=0)
         self._row = lru_cache(maxsize=16_384)(self._compute)
 
     def of(self, words: Sequence[str]) -> np.ndarray:
         """One unit vector a word."""
         if not words:
             return np.zeros((0, self.table.shape[1]), dtype=np.float32)
-        return np.stack([self._row(word) for word in words])
+        return np.stack([self._row(word) for word in words]).astype(np.float32)
 
     def _compute(self, word: str) -> np.ndarray:
         ids = self.pieces.encode(word, limit=10)[1:-1] or [100]
@@ -60,9 +56,8 @@ def word_vectors() -> WordVectors:
     return _loaded[0]
 
 
-def _tensors(file: np.ndarray) -> dict[str, tuple[list[int], int, int]]:
-    """{end of its name: (shape, first byte, length)} of the tensors we want."""
-    found = {}
+def _table(file: np.ndarray) -> tuple[list[int], int, int]:
+    """(shape, first byte, length) of the table of words."""
     graph = next((a, b) for number, a, b in _fields(file, 0, len(file)) if number == GRAPH)
     for number, start, end in _fields(file, *graph):
         if number != INITIALIZER:
@@ -75,10 +70,9 @@ def _tensors(file: np.ndarray) -> dict[str, tuple[list[int], int, int]]:
                 name = bytes(file[first:last]).decode()
             elif inner == RAW:
                 raw = (first, last - first)
-        for wanted in (TABLE, SCALE, ZERO):
-            if name.endswith(wanted):
-                found[wanted] = (dims, *raw)
-    return found
+        if name.endswith(TABLE):
+            return dims, *raw
+    raise ValueError("The embedded model has no table of words.")
 
 
 def _fields(file: np.ndarray, start: int, end: int):

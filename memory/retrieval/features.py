@@ -1,11 +1,18 @@
 """What is known about each candidate, as numbers between about 0 and 1: plain arithmetic."""
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 
+import numpy as np
+
+from memory import text
+from memory.llm.word_vectors import word_vectors
 from memory.retrieval import temporal
+from memory.retrieval.keywords import is_stop
 from memory.retrieval.lanes import Candidate, Found
 from memory.retrieval.understand import Question
 
@@ -22,6 +29,7 @@ _ASKS = re.compile(r"\?\W*$")
 NAMES = (
     "semantic",
     "words",
+    "alike",
     "nearby",
     "episode",
     "around",
@@ -46,11 +54,13 @@ def compute(
     """Every feature of every candidate, by the unit's id."""
     weights = term_weights(found, len(question.terms))
     talk = _Talk(found, weights)
+    like = alike(question.terms, found.units, weights)
     meaning = _Meaning(found)
     return {
         unit.id: {
             "semantic": meaning.of(unit),
             "words": talk.own(unit),
+            "alike": like[unit.id],
             "nearby": talk.nearby(unit),
             "episode": talk.episode(unit),
             "around": meaning.around(unit),
@@ -80,6 +90,31 @@ def term_weights(found: Found, terms: int) -> list[float]:
         raw.append(0.0 if count is None else math.log1p((size - count + 0.5) / (count + 0.5)))
     total = sum(raw)
     return [weight / total if total else 0.0 for weight in raw]
+
+
+def alike(terms: list[str], units: list[Candidate], weights: list[float]) -> dict[int, float]:
+    """Words of the question that the unit does not say, but something near: kids, niños."""
+    if not terms or not units:
+        return dict.fromkeys((unit.id for unit in units), 0.0)
+    said = [content(unit.text) for unit in units]
+    place = {word: n for n, word in enumerate(dict.fromkeys(itertools.chain(*said)))}
+    table = word_vectors()
+    near = table.of([text.fold(term) for term in terms]) @ table.of(list(place)).T
+    flat = np.fromiter((place[word] for word in itertools.chain(*said)), dtype=int)
+    starts = np.cumsum([0, *(len(words) for words in said[:-1])])
+    best = np.clip(np.maximum.reduceat(near[:, flat], starts, axis=1), 0, 1)
+    for column, unit in enumerate(units):
+        for number in unit.terms:
+            best[number - 1, column] = 0.0
+    shares = np.asarray(weights) @ best
+    return {unit.id: float(share) for unit, share in zip(units, shares, strict=True)}
+
+
+@lru_cache(maxsize=4096)
+def content(said: str) -> tuple[str, ...]:
+    """The words that carry the topic, each once; never none."""
+    words = dict.fromkeys(text.words(text.fold(said[:4000])))
+    return tuple(word for word in words if not is_stop(word)) or ("",)
 
 
 class _Talk:
