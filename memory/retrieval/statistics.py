@@ -40,7 +40,7 @@ class Statistics:
         if size is None:
             return None
         shares = [self.words[form] for form in forms(word) if form in self.words]
-        return max(1, round(size * min(1, sum(shares)))) if shares else None
+        return max(1, round(size * max(shares))) if shares else None
 
 
 def forms(word: str) -> set[str]:
