@@ -15,12 +15,12 @@ from memory.retrieval import lanes_sql, statistics
 from memory.retrieval.understand import Question
 
 KINDS = ("fact", "episode", "message")
-DEPTH = 120
+DEPTH = 100
 RECENT = 6
 DATED = 100
 # Up to here an exact search is faster than the index, and misses nothing.
 EXACT_TO = 3000
-LOOK_AT = 3000
+LOOK_AT = 2000
 COUNT_TO = 2000
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from memory.retrieval.lanes import Candidate
 
 # Parts are rounded before they are added, so that the receipt adds up to the last digit.
@@ -25,13 +27,12 @@ class Scored:
     unit: Candidate
     features: Mapping[str, float]
     weights: Mapping[str, float]
-    score: float
     # How likely it is to the point, 0..1: what the gate looks at.
     confidence: float = 0.0
     cut: str = ""
     tokens: int = 0
     # What stands before and after it in its talk, for a reader: (who, what).
-    around: list[tuple[str, str]] = field(default_factory=list)
+    around: list[tuple[str, str] | None] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -39,18 +40,17 @@ class Scored:
 
     @cached_property
     def parts(self) -> list[Part]:
-        """What the score is made of, the heaviest first; made for the few that are shown."""
-        made = [
-            Part(name, round(self.features.get(name, 0.0), DIGITS), weight, points)
-            for name, weight in self.weights.items()
-            if (points := _points(self.features, name, weight))
-        ]
+        """What the score is made of, the heaviest first."""
+        made = []
+        for name, weight in self.weights.items():
+            value = round(self.features.get(name, 0.0), DIGITS)
+            if points := round(value * weight, DIGITS):
+                made.append(Part(name, value, weight, points))
         return sorted(made, key=lambda part: -abs(part.points))
 
-
-def total(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    points = (_points(features, name, weight) for name, weight in weights.items())
-    return round(sum(points), DIGITS)
+    @cached_property
+    def score(self) -> float:
+        return round(sum(part.points for part in self.parts), DIGITS)
 
 
 def rank(
@@ -60,13 +60,11 @@ def rank(
 ) -> list[Scored]:
     """Best first; of two alike the newer."""
     weights = {name: weight for name, weight in weights.items() if weight}
-    scored = [
-        Scored(unit, features[unit.id], weights, total(features[unit.id], weights))
-        for unit in units
-    ]
-    return sorted(scored, key=lambda one: (-one.score, -one.unit.created_at.timestamp()))
-
-
-def _points(features: Mapping[str, float], name: str, weight: float) -> float:
-    value = features.get(name)
-    return round(round(value, DIGITS) * weight, DIGITS) if value else 0.0
+    if not units:
+        return []
+    names = list(weights)
+    table = np.array([[features[unit.id].get(name, 0.0) for name in names] for unit in units])
+    # All at once to sort by; the parts are made, rounded and added for the few that are shown.
+    scores = np.round(table @ np.array(list(weights.values())), DIGITS) if names else table.sum(1)
+    order = sorted(range(len(units)), key=lambda n: (-scores[n], -units[n].created_at.timestamp()))
+    return [Scored(units[n], features[units[n].id], weights) for n in order]

@@ -24,7 +24,8 @@ def walk(*, days=0, chat_id=7, asked=None) -> Candidate:
 
 def scored(query: str, unit: Candidate, *, chat_id: int | None) -> float:
     known = seed004.features(query, unit, now=NOW, chat_id=chat_id)
-    return ranking.total(known, seed004.weights(meaning=known["semantic"] > 0))
+    (one,) = ranking.rank([unit], {unit.id: known}, seed004.weights(meaning=known["semantic"] > 0))
+    return one.score
 
 
 def test_a_question_that_stands_in_the_fact():
