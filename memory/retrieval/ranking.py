@@ -64,7 +64,8 @@ def rank(
         return []
     names = list(weights)
     table = np.array([[features[unit.id].get(name, 0.0) for name in names] for unit in units])
-    # All at once to sort by; the parts are made, rounded and added for the few that are shown.
-    scores = np.round(table @ np.array(list(weights.values())), DIGITS) if names else table.sum(1)
+    # All at once to sort by, rounded as the parts are; parts are made for the few that are shown.
+    points = np.round(np.round(table, DIGITS) * np.array(list(weights.values())), DIGITS)
+    scores = np.round(points.sum(axis=1), DIGITS)
     order = sorted(range(len(units)), key=lambda n: (-scores[n], -units[n].created_at.timestamp()))
     return [Scored(units[n], features[units[n].id], weights) for n in order]
