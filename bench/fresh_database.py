@@ -5,10 +5,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
+
+from kenoweb import database
 
 
 @contextmanager
@@ -19,14 +20,14 @@ def fresh_database(name: str) -> Iterator[str]:
         os.chmod(home, 0o755)
         os.environ["KENO_HOME"] = home
         with _server(Path(home)) as server:
-            database = f"{name}_{os.getpid()}"
-            _run(server, "CREATE DATABASE {}", database)
+            new = f"{name}_{os.getpid()}"
+            _run(server, "CREATE DATABASE {}", new)
             try:
-                parts = urlsplit(server)
-                os.environ["DATABASE_URL"] = urlunsplit(parts._replace(path=f"/{database}"))
+                # The name may stand in the path or behind the ?, with or without a host before it.
+                os.environ["DATABASE_URL"] = database.url_of(database.parse(server) | {"NAME": new})
                 yield os.environ["DATABASE_URL"]
             finally:
-                _run(server, "DROP DATABASE {} WITH (FORCE)", database)
+                _run(server, "DROP DATABASE {} WITH (FORCE)", new)
 
 
 @contextmanager
@@ -40,6 +41,6 @@ def _server(home: Path) -> Iterator[str]:
         yield url
 
 
-def _run(server: str, statement: str, database: str) -> None:
+def _run(server: str, statement: str, name: str) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL(statement).format(sql.Identifier(database)))
+        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def test_r01_r03_kill_9_loses_doubles_and_disorders_nothing(tmp_path):
     out = tmp_path / "chaos.json"
     command = [sys.executable, "-m", "bench.chaos", "--json", str(out)]
-    subprocess.run(
+    run = subprocess.run(
         [*command, "--messages", "24", "--chats", "4", "--kills", "3"],
         cwd=ROOT,
         env=os.environ
@@ -27,9 +27,11 @@ def test_r01_r03_kill_9_loses_doubles_and_disorders_nothing(tmp_path):
             "DATABASE_URL": database.url_of(connection.settings_dict),
         },
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         check=False,
     )
+    assert out.exists(), run.stderr[-4000:]
     found = json.loads(out.read_text())
     assert found["kills"] == 3
     assert found["finished"]

@@ -28,7 +28,7 @@ def test_a_healthy_keno_is_told_so(worker):
     make_space("home")
     said, error = doctor("--probe")
     assert error == ""
-    assert "offline" in said
+    assert "offline answered" in said
     assert "ERROR" not in said
 
 
@@ -36,7 +36,7 @@ def test_what_is_wrong_is_said_with_what_to_do():
     make_space("home")
     said, error = doctor()
     assert "start manage.py runbot" in said
-    assert error == "1 things need you."
+    assert error == "1 thing needs you."
 
 
 def test_a_provider_without_a_key_is_found(worker, settings):

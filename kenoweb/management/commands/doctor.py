@@ -8,10 +8,12 @@ from django.utils import timezone
 from kenoweb import health as web
 from memory import vitals
 from memory.llm import embed
+from memory.llm.briefing import Briefing
 from memory.llm.complete import chosen, complete
 from memory.llm.errors import ProviderError
 from memory.models import Space
 
+QUESTION = "Say: well"
 MARKS = {vitals.OK: "ok", vitals.WARNING: "warning", vitals.ERROR: "ERROR"}
 
 
@@ -37,7 +39,9 @@ class Command(BaseCommand):
         except DatabaseError:
             self.line("spaces", vitals.ERROR, "The tables cannot be read: run manage.py migrate.")
         if self.errors:
-            raise CommandError(f"{self.errors} things need you.")
+            raise CommandError(
+                "1 thing needs you." if self.errors == 1 else f"{self.errors} things need you."
+            )
 
     def _look_at(self, space: Space, *, probe: bool):
         self.stdout.write(f"\n{space.name} ({space.slug})")
@@ -69,7 +73,9 @@ def _probe(space: Space) -> tuple[str, str]:
             "chat",
             space=space,
             system="Answer with one word.",
-            messages=[{"role": "user", "content": "Say: well"}],
+            messages=[{"role": "user", "content": QUESTION}],
+            # The built-in provider reads no prose.
+            briefing=Briefing(QUESTION, now=timezone.now()),
             max_tokens=16,
         )
     except ProviderError as error:
