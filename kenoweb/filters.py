@@ -163,6 +163,27 @@ class PatternFilter(Filter):
     }
 
 
+@dataclass(frozen=True)
+class WorkingFilter(Filter):
+    pass
+
+
+@dataclass(frozen=True)
+class RulingFilter(Filter):
+    show: str = ""
+
+    CHOICES: ClassVar = {"show": {"": "", "never": "", "keep": "", "lifted": ""}}
+
+
+@dataclass(frozen=True)
+class KindFilter(Filter):
+    """Of facts, episodes and patterns together: all of them, or one kind."""
+
+    kind: str = ""
+
+    CHOICES: ClassVar = {"kind": {"": "", "facts": "", "episodes": "", "patterns": ""}}
+
+
 def in_chat(chat: str) -> Q:
     """The rows of one chat, of the whole space ("space"), or all."""
     if chat == HERE:

@@ -2,14 +2,13 @@
 
 from django.urls import include, path
 
+from kenoweb.memory_urls import memory_urls
 from kenoweb.views import (
     account,
     audit,
     chat_links,
     chats,
     costs,
-    episodes,
-    facts,
     health,
     history,
     home,
@@ -114,46 +113,6 @@ chat_urls = (
     ],
     "chats",
 )
-episode_urls = (
-    [
-        path("", episodes.index, name="index"),
-        path("bulk/", episodes.bulk, name="bulk"),
-        path("<int:pk>/", episodes.detail, name="detail"),
-        path("<int:pk>/markdown/", episodes.markdown, name="markdown"),
-        path("<int:pk>/revise/", episodes.revise, name="revise"),
-        path("<int:pk>/discard/", episodes.discard, name="discard"),
-        path("<int:pk>/restore/", episodes.restore, name="restore"),
-        path("<int:pk>/rate/", episodes.rate, name="rate"),
-        path("<int:pk>/split/", episodes.split, name="split"),
-        path("<int:pk>/purge/", episodes.purge, name="purge"),
-    ],
-    "episodes",
-)
-fact_urls = (
-    [
-        path("", facts.index, name="index"),
-        path("new/", facts.new, name="new"),
-        path("remember/", facts.remember, name="remember"),
-        path("bulk/", facts.bulk, name="bulk"),
-        path("markdown/", facts.markdown_list, name="markdown_list"),
-        path("<int:pk>/", facts.detail, name="detail"),
-        path("<int:pk>/markdown/", facts.markdown, name="markdown"),
-        path("<int:pk>/revise/", facts.revise, name="revise"),
-        path("<int:pk>/forget/", facts.forget, name="forget"),
-        path("<int:pk>/restore/", facts.restore, name="restore"),
-        path("<int:pk>/pin/", facts.pin, name="pin"),
-        path("<int:pk>/unpin/", facts.unpin, name="unpin"),
-        path("<int:pk>/discard/", facts.discard, name="discard"),
-        path("<int:pk>/deprecate/", facts.deprecate, name="deprecate"),
-        path("<int:pk>/promote/", facts.promote, name="promote"),
-        path("<int:pk>/quarantine/", facts.quarantine, name="quarantine"),
-        path("<int:pk>/release/", facts.release, name="release"),
-        path("<int:pk>/never/", facts.never, name="never"),
-        path("<int:pk>/keep/", facts.keep, name="keep"),
-        path("<int:pk>/purge/", facts.purge, name="purge"),
-    ],
-    "facts",
-)
 
 proposal_urls = (
     [
@@ -236,8 +195,8 @@ in_space_urls = [
     path("", include(overview_urls)),
     path("", include(history_urls)),
     path("search/", include(search_urls)),
+    *memory_urls,
     path("chats/", include(chat_urls)),
-    path("facts/", include(fact_urls)),
     path("costs/", include(cost_urls)),
     path("health/", include(health_urls)),
     path("notices/", include(notice_urls)),
@@ -245,7 +204,6 @@ in_space_urls = [
     path("audit/", include(audit_urls)),
     path("memory-settings/", include(settings_urls)),
     path("identity/", include(identity_urls)),
-    path("episodes/", include(episode_urls)),
     path("members/", include(member_urls)),
     path("tokens/", include(token_urls)),
     path("proposals/", include(proposal_urls)),

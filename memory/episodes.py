@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from memory import actors, episode_groups, episode_words, history, rows, rulings, summaries, text
 from memory.boundaries import boundary, similarity
-from memory.episode_words import Complete, shortened, tidy, transcript
+from memory.episode_words import HARMLESS, Complete, shortened, suspicions_in, tidy, transcript
 from memory.history import Done
 from memory.models import Chat, Episode, Message, Space
 from memory.screen import in_words, screen
@@ -102,7 +102,7 @@ def close(
         "body": body,
         "title": episode.title or summaries.title(said or body)[:200],
         "tags": episode.tags or summaries.tags(said or body),
-        "flags": sorted({*episode.flags, *_suspicions(episode)}),
+        "flags": sorted({*episode.flags, *suspicions_in(episode)}),
     }
     over = lambda row: None if row.status == Status.OPEN else Done(row, outcome="unchanged")  # noqa: E731
     return rows.guarded(episode, by=by, why="an episode ends", now=now, may=over, **values)
@@ -224,6 +224,13 @@ def restore(episode: Episode, *, by: str, now: datetime | None = None) -> Done:
     return rows.change(episode, by=by, why="restore", now=now, **values)
 
 
+def release(episode: Episode, *, by: str, now: datetime | None = None) -> Done:
+    """A person looked and found it harmless: recall and nights may have it again."""
+    actors.require_person(by)
+    kept = [flag for flag in episode.flags if flag.startswith(HARMLESS)]
+    return rows.guarded(episode, by=by, why="release", now=now, flags=kept)
+
+
 def purge(episode: Episode, *, by: str) -> None:
     """Delete it for good, with its history. Its messages stay in the chat."""
     with transaction.atomic():
@@ -263,13 +270,6 @@ def _ends(episode: Episode, message: Message, *, zone, likeness) -> str:
         zone=zone,
         similarity=likeness(message.text, "\n".join(recent)),
     )
-
-
-def _suspicions(episode: Episode) -> list[str]:
-    """Flags of the messages, so that a night does not learn from a poisoned episode."""
-    flagged = episode_words.messages_of(episode).exclude(flags=[]).values_list("flags", flat=True)
-    harmless = ("truncated:", "redacted:")
-    return [flag for flags in flagged for flag in flags if not flag.startswith(harmless)]
 
 
 def _twin(space: Space, chat: Chat | None, body: str, at: datetime) -> Episode | None:

@@ -36,6 +36,8 @@ class Match:
     pattern: Pattern
     score: float
     words: tuple[str, ...]
+    # How many words of the trigger count.
+    of: int = 0
 
 
 @transaction.atomic
@@ -95,7 +97,7 @@ def match(
         hits, of = coverage(pattern.trigger, heard)
         score = len(hits) / of * pattern.confidence if of else 0.0
         if score > 0 and score >= at_least:
-            found.append(Match(pattern, score, tuple(hits)))
+            found.append(Match(pattern, score, tuple(hits), of))
     return sorted(found, key=lambda m: -m.score)
 
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from kenoweb import links
-from memory import audit, chat_links, facts, tokens
+from memory import audit, chat_links, facts, rulings, tokens
 from memory import text as words
 from memory.models import (
     ApiToken,
@@ -163,6 +163,8 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},
         "episodes": {"pk": episode.pk},
         "patterns": {"pk": pattern.pk},
+        "rulings": {"pk": rulings.forbid(space, text=f"{mark} ruled", by="person:ana").row.pk},
+        "quarantine": {"pk": episode.pk},
         "members": {"pk": guest.pk},
         "members:undo": {"pk": entry.pk},
         "members:withdraw": {"pk": space.invitations.get().pk},

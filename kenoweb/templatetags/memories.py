@@ -1,15 +1,16 @@
 """Words for what a memory is made of."""
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kenoweb.templatetags.keno import icon
+from kenoweb.templatetags.keno import icon, shown
 from kenoweb.weighed import FEATURES
-from memory.extraction.guards import REASONS
+from memory import actors
 from memory.models import Fact
+from memory.screen import REASONS
 
 register = template.Library()
 
@@ -80,3 +81,22 @@ def act(context: template.Context, name: str, symbol: str, key: str) -> SafeStri
 def feature(name: str) -> str:
     """What a part of a score looks at."""
     return str(FEATURES.get(name, name))
+
+
+@register.filter
+def coded(text: str) -> SafeString:
+    """One line in which what stands between backticks is code; everything else is as it is."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # the last one opens and never closes
+        parts[-2:] = ["`".join(parts[-2:])]
+    pieces = [
+        format_html("<code>{}</code>", shown(part)) if number % 2 else shown(part)
+        for number, part in enumerate(parts)
+    ]
+    return format_html_join("", "{}", ((piece,) for piece in pieces))
+
+
+@register.filter
+def actor(by: str) -> str:
+    """Who did it, without the mark of a person."""
+    return actors.name(by)

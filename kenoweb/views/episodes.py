@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb import episode_bulk, episode_pages, lists
 from kenoweb.access import episode_for, in_space, message_for
-from kenoweb.actions import answer, say, undo_url, warn
+from kenoweb.actions import answer, next_url, say, undo_url, warn
 from kenoweb.discarding import REASONS
 from kenoweb.discarding import discard as throw_away
 from kenoweb.episode_forms import DiscardForm, EpisodeForm
@@ -107,7 +107,7 @@ def purge(request, space, pk):
         return redirect("episodes:detail", space.slug, pk)
     episodes.purge(episode, by=person(request.user))
     say(request, _("Erased for good."))
-    return go(request, _beside(request, "episodes:index", space))
+    return go(request, next_url(request) or _beside(request, "episodes:index", space))
 
 
 @in_space(role="curator")

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from kenoweb import bulk as many
 from kenoweb import fact_pages, lists
 from kenoweb.access import fact_for, in_space, things
-from kenoweb.actions import answer, say, undo_url, warn
+from kenoweb.actions import answer, next_url, say, undo_url, warn
 from kenoweb.fact_forms import FactForm
 from kenoweb.fact_pages import fact_list
 from kenoweb.fact_panel import as_markdown, fact_panel
@@ -132,7 +132,7 @@ def purge(request, space, pk):
         return redirect("facts:detail", space.slug, pk)
     facts.purge(fact, by=person(request.user))
     say(request, _("Erased for good."))
-    return go(request, _beside(request, "facts:index", space))
+    return go(request, next_url(request) or _beside(request, "facts:index", space))
 
 
 @in_space(role="curator")

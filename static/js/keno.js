@@ -76,7 +76,12 @@ document.addEventListener("click", (event) => {
   shutMenus(event.target);
   const opener = event.target.closest("[data-open]");
   const dialog = opener && document.getElementById(opener.dataset.open);
-  if (dialog?.showModal) { event.preventDefault(); shutMenus(); dialog.showModal(); }
+  if (dialog?.showModal) {
+    event.preventDefault();
+    shutMenus();
+    if (opener.dataset.action) dialog.querySelector("form").action = opener.dataset.action; // one dialog, many rows
+    dialog.showModal();
+  }
   if (event.target.closest("[data-close]") || event.target.matches("dialog")) event.target.closest("dialog")?.close();
   if (event.target.closest(".toast [data-shut]")) event.target.closest(".toast").remove();
 });

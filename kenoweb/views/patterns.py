@@ -1,0 +1,131 @@
+"""The habits of a space: the list, a message to try on them, and what a person does with them."""
+
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb import pattern_pages
+from kenoweb.access import in_space, pattern_for, things
+from kenoweb.actions import answer, next_url, say, warn
+from kenoweb.filters import PatternFilter
+from kenoweb.past import as_it_was
+from kenoweb.pattern_forms import PatternForm
+from kenoweb.sessions import go
+from kenoweb.verbs import attempt, refreshed, settled, verb
+from memory import patterns
+from memory.actors import person
+from memory.models import Pattern
+
+ERASE = "erase"
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    return _page(request, space)
+
+
+@in_space(role="viewer")
+@require_safe
+def detail(request, space, pk):
+    pattern, when = pattern_for(space, pk), PatternFilter.read(request.GET).when
+    context = {"then": as_it_was(space, Pattern, pk, when) if when else None}
+    if request.GET.get("edit") and request.member.may("curator"):
+        names = ("trigger", "response", "confidence")
+        context["form"] = PatternForm(initial={name: getattr(pattern, name) for name in names})
+    return _page(request, space, chosen=pattern, **context)
+
+
+@in_space(role="curator")
+@require_safe
+def new(request, space):
+    return _page(request, space, form=PatternForm())
+
+
+@in_space(role="curator")
+@require_POST
+def learn(request, space):
+    form = PatternForm(request.POST)
+    if not form.is_valid():
+        return _page(request, space, status=422, form=form)
+    by = person(request.user)
+    done = attempt(
+        request,
+        _("Learned “%(text)s”."),
+        lambda: patterns.learn(
+            space, by=by, learned_from=request.user.username, **form.cleaned_data
+        ),
+    )
+    if done is None or done.row is None:
+        return _page(request, space, status=422, form=form)
+    return go(request, reverse("patterns:detail", args=[space.slug, done.row.pk]))
+
+
+@in_space(role="curator")
+@require_POST
+def revise(request, space, pk):
+    pattern, form = pattern_for(space, pk), PatternForm(request.POST)
+    if not form.is_valid():
+        return _page(request, space, status=422, form=form, chosen=pattern)
+    by = person(request.user)
+    done = attempt(
+        request,
+        _("Revised: “%(text)s”."),
+        lambda: patterns.revise(pattern, by=by, **form.cleaned_data),
+    )
+    if done is None or done.outcome == "refused":
+        return _page(request, space, status=422, form=form, chosen=pattern)
+    return settled(request, _beside(request, "patterns:detail", space, pk))
+
+
+def _row(request, pattern):
+    back = reverse("patterns:detail", args=[request.space.slug, pattern.pk])
+    if request.POST.get("from") == "panel":
+        return refreshed(request, back=back)
+    row = things(request.space, Pattern).select_related("chat").get(pk=pattern.pk)
+    url = reverse("patterns:index", args=[request.space.slug])
+    around = {"may": True, "url": url, "query": ""}
+    return answer(request, "patterns/_row.html", {"pattern": row, "list": around}, back=back)
+
+
+def _act(writer, said):
+    return verb(writer, said, fetch=pattern_for, respond=_row)
+
+
+archive = _act(patterns.unlearn, gettext_lazy("Put “%(text)s” away."))
+restore = _act(patterns.restore, gettext_lazy("Restored “%(text)s”."))
+discard = _act(patterns.discard, gettext_lazy("Put “%(text)s” in the trash."))
+promote = _act(patterns.promote, gettext_lazy("Every chat has “%(text)s” now."))
+release = _act(patterns.release, gettext_lazy("Released “%(text)s”."))
+
+
+@in_space(role="curator")
+@require_POST
+def purge(request, space, pk):
+    pattern = pattern_for(space, pk)
+    if request.POST.get("typed") != ERASE:
+        warn(request, _("Type the word to erase it for good. Nothing was changed."))
+        return redirect("patterns:detail", space.slug, pk)
+    patterns.purge(pattern, by=person(request.user))
+    say(request, _("Erased for good."))
+    return go(request, next_url(request) or _beside(request, "patterns:index", space))
+
+
+def _page(request, space, *, status=200, chosen=None, **context):
+    wanted, now = PatternFilter.read(request.GET), timezone.now()
+    context |= {
+        "list": pattern_pages.pattern_list(space, wanted, member=request.member, now=now),
+        "tried": pattern_pages.tried(space, wanted, chosen=chosen),
+        "panel": pattern_pages.pattern_panel(chosen, space=space, user=request.user)
+        if chosen
+        else None,
+    }
+    return render(request, "patterns/index.html", context, status=status)
+
+
+def _beside(request, name, space, *args):
+    url, query = reverse(name, args=[space.slug, *args]), PatternFilter.read(request.GET).query()
+    return f"{url}?{query}" if query else url
