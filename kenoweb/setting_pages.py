@@ -25,7 +25,7 @@ GROUPS = {
         "recall_strict", "expand_search", "memory_days",
     ],
     gettext_lazy("Answering"): [
-        "batch_silence", "batch_size", "batch_wait", "learning_feedback",
+        "batch_silence", "batch_size", "batch_wait", "learning_feedback", "first_conversation",
     ],
     gettext_lazy("Language models"): [
         "chat_provider", "chat_model", "fast_provider", "fast_model", "sleep_provider",
@@ -70,6 +70,7 @@ LABELS = {
     "batch_size": gettext_lazy("Messages together"),
     "batch_wait": gettext_lazy("Longest wait"),
     "learning_feedback": gettext_lazy("Say what was noted"),
+    "first_conversation": gettext_lazy("Get to know each other"),
 }
 CHOICES = {
     "auto": gettext_lazy("as the installation says"),
