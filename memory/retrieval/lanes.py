@@ -11,7 +11,8 @@ from memory.embeddings import as_text
 from memory.llm.embed import Embedder
 from memory.models import Chat, Space
 from memory.models.unit import anywhere, shared
-from memory.retrieval import lanes_sql, statistics
+from memory.retrieval import lanes_sql, past, statistics
+from memory.retrieval.past import Past
 from memory.retrieval.understand import Question
 
 KINDS = ("fact", "episode", "message")
@@ -112,9 +113,11 @@ def collect(
     kinds: Sequence[str] = KINDS,
     seen: Sequence[int] = (),
     depth: int = DEPTH,
+    then: Past | None = None,
 ) -> Found:
     """One round trip. `vectors` are those of the question without names and as asked."""
-    known = statistics.current()
+    # Of another day nothing is known beforehand: everything is counted.
+    known = statistics.Statistics() if then else statistics.current()
     size = known.size(list(scope.mark))
     counts = [known.count(word, size=size) for word in question.terms]
     values = {
@@ -142,7 +145,11 @@ def collect(
     if embedder and vectors:
         meaning = {"model": embedder.name, "dims": embedder.dims}
         values |= {"bare": as_text(vectors[0]), "asked": as_text(vectors[1])}
-    return _sorted_out(_run(lanes_sql.statement(**meaning), values))
+    sql = lanes_sql.statement(**meaning)
+    if then:
+        sql = past.within(sql, vectors=True)
+        values |= then.values | past.vectors(then, here=values["here"], embedder=embedder)
+    return _sorted_out(_run(sql, values))
 
 
 def _run(sql: str, values: dict) -> list[tuple]:

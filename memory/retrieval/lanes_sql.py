@@ -133,7 +133,7 @@ COLUMNS = {
     "until": "u.until",
     "pinned": "u.pinned",
     "lanes": "u.lanes",
-    "text": "coalesce(f.text, m.text, btrim(e.title || E'\\n' || e.body))",
+    "text": "coalesce(f.text, m.text, btrim(e.title || E'\\n' || e.body, E' \\n'))",
     "quote": "f.quote",
     "subject": "coalesce(f.subject, '')",
     "said_by": "coalesce(nullif(f.said_by, ''), m.author, '')",

@@ -1,10 +1,8 @@
 """Find what matters for a message, fast, and say why."""
 
 import logging
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -16,8 +14,10 @@ from memory.llm import embed
 from memory.llm.embed import EmbeddingFailed
 from memory.models import Chat, Message, Recall, Space
 from memory.retrieval import diversity, gate, lanes, profiles, receipts, scoring
+from memory.retrieval.clock import Clock
 from memory.retrieval.keywords import Expand
 from memory.retrieval.lanes import KINDS, Candidate, Found, Habit, Scope
+from memory.retrieval.past import Past
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Scored
 from memory.retrieval.understand import Question, understand
@@ -76,6 +76,9 @@ class Asked:
     cost: Callable[[Candidate], int] = lambda unit: text.token_estimate(unit.text) + OVERHEAD
     expand: Expand | None = None
     judge: Judge | None = None
+    # Whether anything may be written, and the day that is asked about instead of today.
+    save: bool = True
+    then: Past | None = None
 
 
 def recall(
@@ -90,6 +93,7 @@ def recall(
     strict: bool | None = None,
     message: Message | None = None,
     save: bool = True,
+    as_of: datetime | None = None,
     **more: object,
 ) -> Recalled:
     """Never raises: what goes wrong is logged, stands on the receipt, and leaves less to recall.
@@ -98,9 +102,12 @@ def recall(
     who look through their space. `more` may name limit, caps, kinds, budget, cost (tokens of one
     memory), seen and seen_texts (messages that are in the prompt already, by id and by words),
     expand and judge (models; both optional).
+
+    Without `save` nothing is written: no receipt, no vector. `as_of` asks what would have come to
+    mind at that time, from memory as it stood; it is the now of the question and writes nothing.
     """
-    now = now or timezone.now()
-    result, clock = Recalled(Question(text)), _Clock()
+    now, save = as_of or now or timezone.now(), save and as_of is None
+    result, clock = Recalled(Question(text)), Clock()
     try:
         asked = Asked(
             space=space,
@@ -111,6 +118,8 @@ def recall(
             person=person,
             profile=profile if isinstance(profile, Profile) else profiles.get(space, profile or ""),
             strict=space.options.recall_strict if strict is None else strict,
+            save=save,
+            then=Past(space.pk, as_of) if as_of else None,
             **more,
         )
         result = _recall(asked, clock)
@@ -125,7 +134,7 @@ def recall(
     return result
 
 
-def _recall(asked: Asked, clock: "_Clock") -> Recalled:
+def _recall(asked: Asked, clock: Clock) -> Recalled:
     with clock("understand"):
         question = understand(
             asked.text,
@@ -134,6 +143,7 @@ def _recall(asked: Asked, clock: "_Clock") -> Recalled:
             zone=asked.space.timezone,
             person=asked.person,
             expand=asked.expand,
+            then=asked.then,
         )
     result = Recalled(question, profile=asked.profile, strict=asked.strict)
     with clock("embed"):
@@ -141,7 +151,7 @@ def _recall(asked: Asked, clock: "_Clock") -> Recalled:
     with clock("lanes"):
         found = _collect(asked, question, vectors)
     with clock("backfill"):
-        if _backfill(found):
+        if asked.save and _backfill(found):
             found = _collect(asked, question, vectors)
     with clock("rank"):
         ranked, passes = scoring.score(
@@ -178,7 +188,13 @@ def _vectors(question: Question, result: Recalled) -> tuple | None:
 def _collect(asked: Asked, question: Question, vectors: tuple | None) -> Found:
     meaning = {"embedder": vectors[0], "vectors": vectors[1:]} if vectors else {}
     found = lanes.collect(
-        asked.scope, question, now=asked.now, kinds=asked.kinds, seen=asked.seen, **meaning
+        asked.scope,
+        question,
+        now=asked.now,
+        kinds=asked.kinds,
+        seen=asked.seen,
+        then=asked.then,
+        **meaning,
     )
     if question.cues:
         # Seed 002: a question about a time gets the episodes of that time, and no others.
@@ -271,21 +287,3 @@ def _saved(result: Recalled, **given: object) -> Recall | None:
         # A receipt that cannot be written must not cost the answer.
         log.exception("the receipt of a recall could not be written")
         return None
-
-
-class _Clock:
-    """Milliseconds a stage."""
-
-    def __init__(self):
-        self.ms: dict[str, float] = {}
-        self.began = time.perf_counter()
-
-    @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            now = time.perf_counter()
-            self.ms[stage] = round((now - began) * 1000, 2)
-            self.ms["total"] = round((now - self.began) * 1000, 2)

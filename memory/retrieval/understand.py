@@ -8,8 +8,9 @@ from datetime import datetime
 from django.db import connection
 
 from memory import text
-from memory.retrieval import temporal
+from memory.retrieval import past, temporal
 from memory.retrieval.keywords import Expand, expansion, is_stop, keywords
+from memory.retrieval.past import Past
 from memory.retrieval.temporal import Cue
 
 LONGEST = 2000
@@ -17,9 +18,11 @@ _FIRST_PERSON = frozenset("i me my mine myself im ive yo mi mis mio mia mios mia
 
 # One probe of the index a word; a name counts when somebody in sight goes by it.
 NAMES = """
-SELECT DISTINCT word FROM unnest(%s::text[]) AS word
+WITH asked AS (SELECT DISTINCT word FROM unnest(%(words)s::text[]) AS word)
+SELECT word FROM asked
 WHERE EXISTS (
-  SELECT FROM memory_unit u WHERE u.scope = ANY(%s::bigint[]) AND u.live AND u.speaker <> ''
+  SELECT FROM memory_unit u
+  WHERE u.scope = ANY(%(here)s::bigint[]) AND u.live AND u.speaker <> ''
     AND split_part(u.speaker, ' ', 1) = word)
 """
 
@@ -51,12 +54,13 @@ def understand(
     zone: str = "UTC",
     person: str = "",
     expand: Expand | None = None,
+    then: Past | None = None,
 ) -> Question:
     said = text.clean(said, limit=LONGEST).strip()
     language = text.detect_language(said)
     found = keywords(said, language=language)
     wider = expansion(said, found, expand)
-    names = _names(said, scopes=scopes, person=person)
+    names = _names(said, scopes=scopes, person=person, then=then)
     return Question(
         text=said,
         language=language,
@@ -79,22 +83,26 @@ def without(said: str, names: Sequence[str]) -> str:
     return rest if re.search(r"\w", rest) else said
 
 
-def _names(said: str, *, scopes: Sequence[int], person: str) -> list[str]:
+def _names(said: str, *, scopes: Sequence[int], person: str, then: Past | None = None) -> list[str]:
     words = [word.removesuffix("'s") for word in text.words(text.fold(said))]
     # "will" is a word, "Will" may be somebody.
     written = {text.fold(word) for word in re.findall(r"\w+", said) if not word.islower()}
     asked = [word for word in dict.fromkeys(words) if word in written or not is_stop(word)]
-    known = _known([word for word in asked if len(word) > 1], scopes)
+    known = _known([word for word in asked if len(word) > 1], scopes, then)
     if known:
         return [word for word in asked if word in known]
     return text.words(text.fold(person))[:1] if _FIRST_PERSON & set(words) else []
 
 
-def _known(words: list[str], scopes: Sequence[int]) -> set[str]:
+def _known(words: list[str], scopes: Sequence[int], then: Past | None) -> set[str]:
     if not words:
         return set()
+    values = {"words": words[:40], "here": list(scopes)}
     with connection.cursor() as cursor:
-        cursor.execute(NAMES, [words[:40], list(scopes)])
+        if then:
+            cursor.execute(past.within(NAMES), values | then.values)
+        else:
+            cursor.execute(NAMES, values)
         return {row[0] for row in cursor.fetchall()}
 
 
