@@ -7,7 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.conf import settings
+from django.db import connections
+from django.db.models.signals import post_migrate
 
 from kenoweb import database, embedded, translations
 
@@ -32,9 +35,16 @@ def django_db_modify_db_settings(postgres, django_db_modify_db_settings_parallel
 
 
 def pytest_sessionstart(session):
+    # The queue's tables are not Django's: a test that commits would leave its jobs to the next.
+    post_migrate.connect(_empty_queue, sender=apps.get_app_config("procrastinate"))
     if not hasattr(session.config, "workerinput"):
         _sweep_what_killed_runs_left()
         translations.compile_all()
+
+
+def _empty_queue(*, using: str, **_given) -> None:
+    with connections[using].cursor() as cursor:
+        cursor.execute("TRUNCATE procrastinate_jobs, procrastinate_workers CASCADE")
 
 
 def pytest_sessionfinish(session):

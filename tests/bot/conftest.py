@@ -1,7 +1,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
 
 from bot import channels
 from bot.channels import Channel, Outgoing, SendFailed
@@ -73,11 +72,3 @@ def space(db):
 @pytest.fixture
 def chat(space, fake):
     return make_chat(space, channel="fake")
-
-
-@pytest.fixture
-def empty_queue(transactional_db):
-    """The queue's tables are not Django's: nobody else empties them."""
-    yield
-    with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE procrastinate_jobs, procrastinate_workers CASCADE")

@@ -13,7 +13,7 @@ from memory.models import Fact
 from tests.factories import make_space
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_queue")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def chat(*lines):

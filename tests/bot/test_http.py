@@ -17,7 +17,7 @@ from bot.channels.http import HttpChannel
 from kenoweb import channel_settings
 from memory.models import Chat, Message, OutboxItem
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_queue")]
+pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "a secret of the tests, long enough"
 
 

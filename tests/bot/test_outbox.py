@@ -11,11 +11,6 @@ from tests.factories import make_chat, make_message
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(autouse=True)
-def _clean(empty_queue):
-    pass
-
-
 def put(chat, key="reply-1", text="Hello", **given):
     return outbox.put(chat, text=text, key=key, now=NOON, **given)
 

@@ -16,7 +16,7 @@ from tests.bot import bot_api
 from tests.bot.bot_api import TOKEN, update
 from tests.bot.conftest import NOON, after
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_queue")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.factories import make_chat, make_space
 from tests.llm import servers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_queue")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection, connections
+from django.db import connections
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from memory import inbox
@@ -59,8 +59,6 @@ def test_r02_a_hundred_duplicates_from_eight_threads_are_one_row_and_one_job(tra
     for thread in threads:
         thread.join()
     assert len(jobs()) == Message.objects.count() == 1
-    with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE procrastinate_jobs CASCADE")
 
 
 def test_a_command_does_not_wait(chat):
