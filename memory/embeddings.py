@@ -39,6 +39,10 @@ ORDER BY u.id
 ON CONFLICT (unit_id, model) DO UPDATE
 SET vector = excluded.vector, text_hash = excluded.text_hash
 """
+BROKEN = """
+SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE c.relname = %s AND i.indrelid = 'memory_embedding'::regclass AND NOT i.indisvalid
+"""
 
 
 def active() -> Embedder | None:
@@ -120,6 +124,10 @@ def build_index(embedder: Embedder) -> None:
             "SELECT quote_ident(%s), quote_literal(%s)", [index_name(embedder.name), embedder.name]
         )
         name, model = cursor.fetchone()
+        # A build that was broken off leaves an index that nobody may use.
+        cursor.execute(BROKEN, [index_name(embedder.name)])
+        if cursor.fetchone():
+            cursor.execute(f"DROP INDEX CONCURRENTLY {name}")
         cursor.execute(
             f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON memory_embedding "
             f"USING hnsw ((vector::vector({embedder.dims:d})) vector_cosine_ops) "

@@ -5,11 +5,12 @@ from io import StringIO
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from memory import embeddings
 from memory.llm import embed
 from memory.models import Embedding, EmbeddingModel, Fact, Unit
+from memory.retrieval.recall import recall
 from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
 
 pytestmark = pytest.mark.django_db
@@ -165,3 +166,80 @@ def test_a_provider_that_gives_nothing_changes_nothing(monkeypatch):
     with pytest.raises(CommandError, match="nothing was changed"):
         run()
     assert EmbeddingModel.objects.get(active=True).name.startswith("minilm")
+
+
+@pytest.fixture
+def another_model(monkeypatch):
+    """The settings name a new model; a space has facts by the built-in one."""
+    space = make_space()
+    for text in ("likes green tea", "plays the cello", "lives in Seville"):
+        make_fact(space, text=text)
+    embeddings.backfill()
+    embeddings.switch(embed.current())
+    new = Fake(name="new-model")
+    monkeypatch.setattr(embed, "current", lambda: new)
+    yield space, new
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP INDEX IF EXISTS {embeddings.index_name('new-model')}")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_the_new_vectors_are_made_recall_compares_by_the_old_ones(another_model):
+    space, new = another_model
+    found = []
+
+    def ask(text):
+        found.append(recall(space, "a string instrument", save=False))
+        return [1.0, 2.0, 3.0]
+
+    new.make = ask
+    run()
+    assert len(found) == 3
+    assert all(one.mode == "hybrid" and not one.error for one in found)
+    assert all(one.items[0].unit.text == "plays the cello" for one in found)
+    assert embeddings.active() is new
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_said_while_the_index_is_built_gets_its_vector_too(another_model, monkeypatch):
+    space, _ = another_model
+    build = embeddings.build_index
+
+    def slowly(embedder):
+        make_fact(space, text="said meanwhile")
+        build(embedder)
+
+    monkeypatch.setattr(embeddings, "build_index", slowly)
+    run()
+    assert embeddings.missing("new-model").count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_model_that_knows_too_little_does_not_take_over(another_model):
+    _, new = another_model
+    new.make = lambda text: [0, 0, 0] if "tea" in text else [1.0, 0.0, 0.0]
+    with pytest.raises(CommandError, match="1 of 3 have no vector by new-model yet"):
+        run()
+    assert EmbeddingModel.objects.get(active=True).name.startswith("minilm")
+    new.make = lambda text: [1.0, 0.0, 0.0]
+    assert "1 embedded" in run()
+    assert EmbeddingModel.objects.get(active=True).name == "new-model"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_index_whose_build_was_broken_off_is_built_again(another_model):
+    _, new = another_model
+    embeddings.backfill(by=new)
+    wrong = Fake(name="new-model")
+    wrong.dims = 4
+    with pytest.raises(DatabaseError, match="dimensions"):
+        embeddings.build_index(wrong)
+    assert valid(embeddings.index_name("new-model")) is False
+    embeddings.build_index(new)
+    assert valid(embeddings.index_name("new-model")) is True
+
+
+def valid(index: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = %s::regclass", [index])
+        return cursor.fetchone()[0]

@@ -4,9 +4,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory import embeddings
 from memory.llm import embed
-from memory.models import EmbeddingModel
+from memory.models import EmbeddingModel, Unit
 
 WIDTH = 30
+# Another model takes over when it knows nearly everything: what it lacks is found by words alone.
+ENOUGH = 0.95
 
 
 class Command(BaseCommand):
@@ -53,12 +55,23 @@ class Command(BaseCommand):
 
     def _switch(self, wanted):
         now = embeddings.active()
+        if now.name != wanted.name:
+            self._refuse_too_few(wanted, now)
         embeddings.build_index(wanted)
         # What was said while the index was built.
         embeddings.backfill(by=wanted)
         embeddings.switch(wanted)
         if now.name != wanted.name:
             self.stdout.write(f"Recall now compares by {wanted.name} instead of {now.name}.")
+
+    def _refuse_too_few(self, wanted, now):
+        total = Unit.objects.filter(live=True).count()
+        left = embeddings.missing(wanted.name).count()
+        if total - left < ENOUGH * total:
+            raise CommandError(
+                f"{left} of {total} have no vector by {wanted.name} yet, so recall stays with "
+                f"{now.name}. See the log, then run this again: it goes on where it stopped."
+            )
 
     def _drop(self, wanted):
         for row in EmbeddingModel.objects.exclude(name=wanted.name):

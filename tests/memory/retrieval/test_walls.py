@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,8 @@ WHAT = ("fact", "episode", "message", "pattern")
 ROW = st.tuples(
     st.integers(0, 1), st.sampled_from([None, 0, 1]), st.sampled_from(WHAT), st.booleans()
 )
-ASKED = "the green bicycle, la bicicleta verde, today"
+BIKES = "the green bicycle, la bicicleta verde"
+ASKED = f"{BIKES}, today"
 SAID = ["the green bicycle", "la bicicleta verde", "a bicycle, green as grass"]
 
 
@@ -70,13 +72,37 @@ def test_only_what_this_chat_may_know_is_recalled(by_index, rows, monkeypatch):
         for chat in (None, *own):
             result = recall(space, ASKED, chat=chat, now=NOW, limit=50, caps={}, save=False)
             assert not result.error
-            seen = {one.key for one in [*result.items, *result.cut]}
-            seen |= {("pattern", habit.id) for habit in result.habits}
             may = {
                 key
                 for key, (of, scope, away) in planted.items()
                 if of == space.pk and not away and scope in (None, chat and chat.pk)
             }
-            assert seen == may
+            assert _seen(result) == may
+    _clear()
+
+
+@pytest.mark.django_db
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rows=st.lists(ROW, min_size=1, max_size=12))
+def test_looking_back_shows_no_more_than_looking_now(rows):
+    spaces = [make_space(), make_space()]
+    chats = [[make_chat(space), make_chat(space)] for space in spaces]
+    plant(rows, chats)
+    for space, own in zip(spaces, chats, strict=True):
+        for chat in (None, *own):
+            how = {"chat": chat, "limit": 50, "caps": {}}
+            now = recall(space, BIKES, now=timezone.now(), save=False, **how)
+            then = recall(space, BIKES, as_of=timezone.now(), **how)
+            assert not then.error
+            assert _seen(then) == _seen(now)
+    _clear()
+
+
+def _seen(result) -> set[tuple[str, int]]:
+    habits = {("pattern", habit.id) for habit in result.habits}
+    return {one.key for one in [*result.items, *result.cut]} | habits
+
+
+def _clear() -> None:
     Space.objects.all().delete()
     assert not any(model.objects.exists() for model in (Fact, Chat, Message))
