@@ -89,7 +89,7 @@ RAIL = [
             Place("audit:index", _("Audit"), "history", "h", role="curator"),
             Place("costs:index", _("Costs"), "cost", "m"),
             Place("health:index", _("Health"), "health", "d"),
-            Place("transfer:index", _("Transfer"), "transfer", "x"),
+            Place("transfer:index", _("Import and export"), "transfer", "x", role="owner"),
         ],
     ),
 ]

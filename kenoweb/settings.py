@@ -121,6 +121,11 @@ STORAGES = {
     },
 }
 
+# Files come in on one page only, for owners, and no larger than this.
+KENO_UPLOAD_MB = envint("KENO_UPLOAD_MB", 200, low=1, high=2000)
+FILE_UPLOAD_HANDLERS = ["kenoweb.uploads.Capped"]
+PROCRASTINATE_IMPORT_PATHS = ["memory.transfer.tasks"]
+
 EMBEDDING_ENABLED = envbool("EMBEDDING_ENABLED", True)
 EMBEDDING_PROVIDER = envchoice(
     "EMBEDDING_PROVIDER", "embedded", choices=("embedded", "openai", "gemini", "gemini-embedding")

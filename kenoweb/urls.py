@@ -29,6 +29,7 @@ from kenoweb.views import (
     spaces,
     styleguide,
     tokens,
+    transfer,
 )
 
 handler500 = "kenoweb.views.errors.broken"
@@ -190,6 +191,21 @@ map_urls = (
     "map",
 )
 
+transfer_urls = (
+    [
+        path("", transfer.index, name="index"),
+        path("keep/", transfer.keep, name="keep"),
+        path("export/", transfer.export, name="export"),
+        path("<int:pk>/", transfer.detail, name="detail"),
+        path("<int:pk>/look/", transfer.look, name="look"),
+        path("<int:pk>/apply/", transfer.apply, name="apply"),
+        path("<int:pk>/download/", transfer.download, name="download"),
+        path("<int:pk>/discard/", transfer.discard, name="discard"),
+        path("undo/<int:pk>/", transfer.undo, name="undo"),
+    ],
+    "transfer",
+)
+
 # The pages of one space, a list per noun: /s/<space>/<noun>/…
 in_space_urls = [
     path("", include(overview_urls)),
@@ -210,6 +226,7 @@ in_space_urls = [
     path("nights/", include(night_urls)),
     path("", include(recall_urls)),
     path("map/", include(map_urls)),
+    path("transfer/", include(transfer_urls)),
 ]
 
 probe_urls = (

@@ -21,6 +21,9 @@ from memory.models import (
     Member,
     Message,
     Notice,
+    Parcel,
+    ParcelLine,
+    ParcelPiece,
     Pattern,
     Preference,
     Recall,
@@ -133,6 +136,18 @@ def make_audit_entry(space: Space | None = None, **given) -> AuditEntry:
     return audit.record(**{"action": "test", "actor": "person:ana", "space": space} | given)
 
 
+def make_parcel(space: Space | None = None, data: bytes = b"{}", **given) -> Parcel:
+    """A file that was looked at: one line of its report would be taken."""
+    values = {"name": "memories.json", "status": "ready", "format": "mem0", "by": "person:ana"}
+    values |= {"counts": {"fact": {"taken": 1}}, "size": len(data)} | given
+    parcel = Parcel.objects.create(space=space or make_space(), **values)
+    ParcelPiece.objects.create(parcel=parcel, number=0, data=data)
+    ParcelLine.objects.create(
+        parcel=parcel, number=0, place="1", kind="fact", verdict="taken", text=parcel.name
+    )
+    return parcel
+
+
 def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict]:
     """One row of each kind, every text of which carries the mark.
 
@@ -150,6 +165,8 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
     message = make_message(chat, text=mark, author=mark)
     learned = make_fact(space, text=f"{mark} learned", message=message)
     notice = make_notice(space, text=mark)
+    change = facts.remember(space, text=f"{mark} imported", by="import").change_id
+    brought = make_audit_entry(space, action="import", change=str(change), source=mark)
     entry = make_audit_entry(
         space, action="member.removed", thing=guest, user=guest.user_id, was="viewer"
     )
@@ -158,6 +175,8 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "working": {"pk": make_working_note(chat, task=mark, notes=mark).pk},
         "facts": {"pk": fact.pk},
         "notices": {"pk": notice.pk},
+        "transfer": {"pk": make_parcel(space, name=mark).pk},
+        "transfer:undo": {"pk": brought.pk},
         "letters": {"pk": make_dead_letter(space, error=mark).pk},
         "identity": {"pk": make_preference(space, value=mark).pk},
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},

@@ -7,6 +7,7 @@ from memory.models.identity import Identity, Preference, Rule
 from memory.models.link import ChatLink
 from memory.models.llm import Breaker, LlmCall
 from memory.models.notice import Notice
+from memory.models.parcel import Parcel, ParcelLine, ParcelPiece
 from memory.models.pattern import Pattern
 from memory.models.recall import Recall, RecallItem, RecallProfile
 from memory.models.ruling import Ruling
@@ -35,6 +36,9 @@ __all__ = [
     "Message",
     "Notice",
     "OutboxItem",
+    "Parcel",
+    "ParcelLine",
+    "ParcelPiece",
     "Pattern",
     "Preference",
     "Recall",

@@ -224,3 +224,11 @@ document.addEventListener("input", (event) => {
   const out = event.target.matches(".slider input") && event.target.parentElement.querySelector("output");
   if (out) out.textContent = Number(event.target.value).toFixed(2);
 });
+
+// A file that is too large is known here, before it has travelled.
+document.addEventListener("change", ({ target }) => {
+  if (!target.dataset?.most) return;
+  const tooLarge = [...target.files].some((file) => file.size > Number(target.dataset.most));
+  target.setCustomValidity(tooLarge ? target.dataset.mostSaid : "");
+  target.reportValidity();
+});

@@ -63,6 +63,7 @@ LEFT_OUT = {
     "memory.Recall": _("A receipt tells of a reply of this installation."),
     "memory.LlmCall": _("Costs belong to the installation that paid them."),
     "memory.OutboxItem": _("What waits to be sent would be sent twice."),
+    "memory.Parcel": _("A file on its way in or out; it is gone a day later."),
     "sleep.Night": _("A night tells what it did on this installation."),
     "sleep.Reflection": _("What a night measured, on this installation."),
     "kenoweb.OneTimeLink": _("A link is for one person and one use."),
