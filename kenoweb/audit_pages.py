@@ -37,6 +37,7 @@ ACTIONS = {
     "account.password_changed": _("changed the password"),
     "account.refused": _("was refused"),
     "export": _("exported memory"),
+    "export.downloaded": _("downloaded an export"),
     "import": _("imported memory"),
     "import.undone": _("took back an import"),
     "fact.purged": _("purged a fact"),

@@ -20,6 +20,7 @@ TASKS = {
     "bot.deliver": gettext_lazy("Deliver a reply"),
     "memory.ingest": gettext_lazy("Look through messages for facts"),
     "sleep.night": gettext_lazy("Sleep"),
+    "transfer.work": gettext_lazy("Import or export a file"),
 }
 
 
