@@ -99,12 +99,13 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--template", default="template1", help="a database to start from")
     parser.add_argument("--json", default="")
     given = parser.parse_args()
     random.seed(given.seed)
     # A run that is told to stop still stops its workers and drops its database.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with fresh_database("keno_chaos"):
+    with fresh_database("keno_chaos", template=given.template):
         found = run(given)
     print(json.dumps(found, indent=2))
     if given.json:
@@ -265,6 +266,7 @@ def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
         "duplicate_deliveries": sum(count - 1 for count in keys.values()),
         "dead_letters": jobs.dead_letters().count(),
         "model_calls": LlmCall.objects.count(),
+        "recoveries_s": sorted((round(r, 1) for r in recoveries if r is not None), reverse=True),
         "recovery_max_s": round(max((r for r in recoveries if r is not None), default=0), 1),
         "not_recovered": sum(r is None for r in recoveries),
     }

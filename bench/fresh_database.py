@@ -13,7 +13,7 @@ from kenoweb import database
 
 
 @contextmanager
-def fresh_database(name: str) -> Iterator[str]:
+def fresh_database(name: str, *, template: str = "template1") -> Iterator[str]:
     """Yields its address, which is also in the environment; it is gone afterwards."""
     os.environ.setdefault("KENO_SECRET_KEY", "for benchmarks only, never a secret " * 2)
     with tempfile.TemporaryDirectory(prefix="keno-bench-") as home:
@@ -21,7 +21,7 @@ def fresh_database(name: str) -> Iterator[str]:
         os.environ["KENO_HOME"] = home
         with _server(Path(home)) as server:
             new = f"{name}_{os.getpid()}"
-            _run(server, "CREATE DATABASE {}", new)
+            _run(server, "CREATE DATABASE {} TEMPLATE {}", new, template)
             try:
                 # The name may stand in the path or behind the ?, with or without a host before it.
                 os.environ["DATABASE_URL"] = database.url_of(database.parse(server) | {"NAME": new})
@@ -41,6 +41,6 @@ def _server(home: Path) -> Iterator[str]:
         yield url
 
 
-def _run(server: str, statement: str, name: str) -> None:
+def _run(server: str, statement: str, *names: str) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))

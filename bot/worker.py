@@ -22,7 +22,7 @@ from memory.models import Heartbeat, Space
 
 log = logging.getLogger(__name__)
 
-BEAT_SECONDS = 2
+BEAT_SECONDS = 1
 GRACE_SECONDS = 8
 # Scheduled jobs are found by looking, not by being told: this is how late a batch may be.
 POLL_SECONDS = 0.5

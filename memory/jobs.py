@@ -15,7 +15,7 @@ from procrastinate.retry import BaseRetryStrategy, RetryDecision
 from memory.models import DeadLetter, Space
 
 # A worker that is silent for longer is dead: its jobs go to another.
-SILENT_SECONDS = 8
+SILENT_SECONDS = 5
 # A job whose workers keep dying is the likely killer.
 DEATHS = 20
 # Before the name of who discarded a dead letter; without it, of who had it tried again.
