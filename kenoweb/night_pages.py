@@ -28,6 +28,7 @@ CHART, LEFT, ROW = 706, 112, 26
 
 # What a phase counts, in words; what is not named here stays in the log.
 COUNTS = {
+    "questions": gettext_lazy("questions for the model"),
     "episodes": gettext_lazy("episodes read"),
     "claims": gettext_lazy("claims"),
     "kept_out": gettext_lazy("lines kept out by the guards"),

@@ -53,6 +53,10 @@ class Options:
     sleep_model: str = _text("", _("The model of the night."))
     budget_day: float = _number(1, 0, 100000, _("US dollars a day; 0: no limit."))
     budget_month: float = _number(30, 0, 1000000, _("US dollars a month; 0: no limit."))
+    budget_night: float = _number(
+        0.5, 0, 100000, _("US dollars a night may spend on its model; 0: no limit.")
+    )
+    night_questions: int = _number(200, 0, 100000, _("Questions a night may ask its model."))
     budget_action: str = _choice(
         "cheap",
         ("warn", "cheap", "pause"),

@@ -10,9 +10,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from memory import notices
-from memory.llm.complete import asker
 from memory.models import Space
-from sleep import clock
+from sleep import clock, voice
 from sleep.models import Night, PhaseRun
 from sleep.phases import PHASES
 from sleep.sleeper import Phase, Sleeper
@@ -49,17 +48,20 @@ def sleep(
     now: datetime,
     phases: tuple[Phase, ...] = PHASES,
     complete: Callable[[str], str] | None = None,
-    mode: str = "heuristics",
+    mode: str = voice.HEURISTICS,
     asked_by: str = "",
+    may_ask: bool = True,
 ) -> Night:
-    """Sleep now: begin tonight's night, or go on with it where it stopped."""
+    """Sleep now: begin tonight's night, or go on with it where it stopped.
+
+    With `may_ask` off, what would be asked of the model is reckoned and nothing is asked.
+    """
     with only_one(space), translation.override(space.language):
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
-        if hasattr(complete, "about"):
-            complete = complete.about(night_id=night.pk)
+        speaker = voice.for_night(complete, night=night)
         try:
             for position, phase in enumerate(phases):
-                _run_phase(night, phase, position, complete)
+                _run_phase(night, phase, position, speaker, may_ask=may_ask)
         except Exception as error:
             _fail(night, error)
             raise
@@ -76,24 +78,25 @@ class Rehearsed(Exception):
     """Ends a rehearsal: everything it did is rolled back."""
 
 
-def rehearse(space: Space, *, now: datetime, phases: tuple[Phase, ...] = PHASES) -> Night:
+def rehearse(
+    space: Space,
+    *,
+    now: datetime,
+    phases: tuple[Phase, ...] = PHASES,
+    complete: Callable[[str], str] | None = None,
+) -> Night:
     """Sleep and forget it: what a night would do, on heuristics, with nothing kept.
 
-    The night that comes back has its phases as `told`.
+    The night that comes back has its phases as `told`, and what asking would have cost.
     """
     try:
         with transaction.atomic():
-            night = sleep(space, now=now, phases=phases, asked_by="rehearsal")
+            given = {"phases": phases, "complete": complete, "may_ask": False}
+            night = sleep(space, now=now, asked_by="rehearsal", **given)
             night.told = list(night.phases.filter(run=night.run))
             raise Rehearsed
     except Rehearsed:
         return night
-
-
-def voice(space: Space) -> dict:
-    """The model a night may ask, and its name; heuristics when there is none."""
-    ask = asker("sleep", space=space)
-    return {"complete": ask, "mode": ask.model if ask else "heuristics"}
 
 
 @contextmanager
@@ -144,13 +147,19 @@ def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
     return night
 
 
-def _run_phase(night: Night, phase: Phase, position: int, complete) -> None:
+def _run_phase(
+    night: Night, phase: Phase, position: int, speaker: voice.Voice | None, *, may_ask: bool
+) -> None:
     run = _open_phase(night, phase, position)
     if run.status == PhaseRun.Status.SUCCESS:
         return
-    sleeper = Sleeper(night, phase.name, night.started_at, complete)
+    sleeper = Sleeper(night, phase.name, night.started_at, speaker)
     try:
+        if speaker and phase.think and "questions" not in run.counts:
+            _reckon(run, phase, sleeper)
         while run.cursor < len(run.plan):
+            if speaker and phase.think and may_ask:
+                _think(run, phase, sleeper)
             _do_item(run, phase, sleeper)
     except Exception as error:
         PhaseRun.objects.filter(pk=run.pk).update(
@@ -180,6 +189,27 @@ def _open_phase(night: Night, phase: Phase, position: int) -> PhaseRun:
 
 
 @transaction.atomic
+def _reckon(run: PhaseRun, phase: Phase, sleeper: Sleeper) -> None:
+    """Say what this phase will ask and what that costs, before it asks anything."""
+    with sleeper.complete.counting() as lengths:
+        for item in run.plan[run.cursor :]:
+            phase.think(sleeper, item)
+    night, cost = sleeper.night, voice.price_of(lengths, space=sleeper.space)
+    night.cost_estimate += cost or 0
+    night.save(update_fields=["cost_estimate"])
+    run.counts["questions"] = len(lengths)
+    run.save(update_fields=["counts"])
+
+
+def _think(run: PhaseRun, phase: Phase, sleeper: Sleeper) -> None:
+    had_spent = sleeper.complete.spent
+    with sleeper.complete.asking():
+        phase.think(sleeper, run.plan[run.cursor])
+    if sleeper.complete.spent and not had_spent:
+        run.lines.append(_("The night has spent what it may; heuristics go on from here."))
+
+
+@transaction.atomic
 def _do_item(run: PhaseRun, phase: Phase, sleeper: Sleeper) -> None:
     outcome = phase.work(sleeper, run.plan[run.cursor])
     run.cursor += 1
@@ -192,7 +222,10 @@ def _do_item(run: PhaseRun, phase: Phase, sleeper: Sleeper) -> None:
 def _fail(night: Night, error: Exception) -> None:
     logger.exception("night failed", extra={"night": night.pk, "space": night.space_id})
     Night.objects.filter(pk=night.pk).update(
-        status=Night.Status.FAILED, error=str(error)[:2000], ended_at=timezone.now()
+        status=Night.Status.FAILED,
+        error=str(error)[:2000],
+        ended_at=timezone.now(),
+        cost=voice.spending(night)[0],
     )
     notices.tell(
         night.space,
@@ -207,4 +240,5 @@ def _fail(night: Night, error: Exception) -> None:
 
 def _succeed(night: Night) -> None:
     night.status, night.phase, night.ended_at = Night.Status.SUCCESS, "", timezone.now()
-    night.save(update_fields=["status", "phase", "ended_at"])
+    night.cost = voice.spending(night)[0]
+    night.save(update_fields=["status", "phase", "ended_at", "cost"])

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from datetime import date
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
@@ -116,20 +115,22 @@ def solution(text: str) -> Solution | None:
     return found if found.trigger else None
 
 
-def lesson(text: str, *, on: date) -> Lesson | None:
-    """What to learn from an own error; nothing from the network's or a person's."""
-    line, category = error_line(text), classify(text)
+def lesson(text: str, *, category: str = "", rule: str = "") -> Lesson | None:
+    """What to learn from an own error; nothing from the network's or a person's.
+
+    A category or a rule that somebody knows better goes before what the words say.
+    """
+    line, category = error_line(text), category or classify(text)
     if len(line) < 10 or category not in OWN:
         return None
     solved = solution(text)
+    first = _("Try first: %(answer)s") % {"answer": solved.answer} if solved else ""
     return Lesson(
         category=category,
         error=short(line, 160),
         result=solved.answer if solved else _("No solution was noted."),
         lesson=f"{_(LEAD[category])}: {short(line, 150)}",
-        rule=_("Try first: %(answer)s") % {"answer": solved.answer}
-        if solved
-        else _(RULE[category]),
+        rule=rule or first or _(RULE[category]),
     )
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from memory.extraction import guards, propose
 from memory.models import Episode, Message
 from memory.text import detect_language, one_line, said_key
-from sleep.mishaps import sentences, solution
+from sleep import thinking
+from sleep.mishaps import error_line, is_error, sentences, solution
 from sleep.models import Claim
+from sleep.voice import HEURISTICS
 
 SHORTEST = 11
 # An episode somebody wrote down on purpose: its lines are claims as they stand.
@@ -20,6 +22,17 @@ class Line:
     author: str
     at: object
     flagged: bool = False
+
+
+@dataclass(frozen=True)
+class Habit:
+    """A problem, what helped, and the words that say so."""
+
+    trigger: str
+    response: str
+    confidence: float
+    quotes: tuple[str, ...]
+    mode: str = HEURISTICS
 
 
 def is_curated(episode: Episode) -> bool:
@@ -126,11 +139,23 @@ def _claim(episode: Episode, line: Line, *, text: str, **fields) -> Claim:
     )
 
 
-def solution_of(episode: Episode, messages: Iterable[Message]):
+def habit_of(
+    episode: Episode, messages: Iterable[Message], *, complete: Callable[[str], str] | None = None
+) -> Habit | None:
     """The problem and its answer, told anywhere in the episode; from people and Keno alike."""
     text = "\n".join(message.text for message in messages if not message.flags) or episode.body
+    # A model is asked only about what went wrong: asking about small talk costs and finds nothing.
+    if complete and is_error(text) and not guards.is_suspicious(text):
+        told = thinking.habit(text, ask=complete)
+        if told:
+            quotes = dict.fromkeys([error_line(text), told.quote])
+            return Habit(
+                told.trigger, told.response, told.confidence, tuple(quotes), complete.model
+            )
     found = solution(text)
-    return found if found and not guards.inspect(text).flags else None
+    if not found or guards.inspect(text).flags:
+        return None
+    return Habit(found.trigger, found.answer, 0.6, (found.problem, found.answer))
 
 
 def _is_heading(line: str) -> bool:

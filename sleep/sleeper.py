@@ -8,6 +8,7 @@ from datetime import datetime
 from memory import history
 from memory.models import Space
 from sleep.models import Night, NightChange
+from sleep.voice import Voice
 
 
 @dataclass
@@ -26,11 +27,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of the night. `plan` lists items (JSON); `work` does one of them."""
+    """A part of the night. `plan` lists items (JSON); `work` does one of them.
+
+    `think` asks the model what `work` will want to know: before its transaction, so that what was
+    spent stays on record. It changes nothing.
+    """
 
     name: str
     plan: Callable[[Night, datetime], list]
     work: Callable[["Sleeper", object], Outcome]
+    think: Callable[["Sleeper", object], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class Sleeper:
     phase: str
     now: datetime
     # Asks a model; None when the night runs on heuristics alone.
-    complete: Callable[[str], str] | None = None
+    complete: Voice | None = None
 
     @property
     def space(self) -> Space:

@@ -5,7 +5,7 @@ from procrastinate.contrib.django import app
 
 from memory import jobs
 from memory.models import Space
-from sleep import cycle
+from sleep import cycle, voice
 
 
 @app.periodic(cron="7 * * * *")
@@ -22,6 +22,6 @@ def look(timestamp: int) -> None:
 def night(space_id: int, asked_by: str = "") -> None:
     space = Space.objects.get(pk=space_id)
     try:
-        cycle.sleep(space, now=timezone.now(), asked_by=asked_by, **cycle.voice(space))
+        cycle.sleep(space, now=timezone.now(), asked_by=asked_by, **voice.of_space(space))
     except cycle.AlreadyAsleep:
         return

@@ -1,6 +1,7 @@
 """Consolidation: what several episodes say together becomes knowledge, or a proposal of it."""
 
 import json
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.db import connection
@@ -13,6 +14,7 @@ from sleep import agreement, proposals, reading, salience, settling
 from sleep.agreement import Said
 from sleep.models import Claim, Night, Proposal
 from sleep.sleeper import Outcome, Phase, Sleeper
+from sleep.voice import HEURISTICS
 
 BATCH = 200
 # A chat that has been quiet this long has finished its episode for the night's purposes.
@@ -38,7 +40,9 @@ def plan(night: Night, now: datetime) -> list:
     _store_salience(waiting)
     waiting.sort(key=lambda episode: (-episode.salience, episode.started_at, episode.pk))
     chosen = [episode.pk for episode in waiting[: night.space.options.episodes_per_night]]
-    reads = [{"read": chosen[i : i + BATCH]} for i in range(0, len(chosen), BATCH)]
+    # With a model, one by one: a killed night asks again about one episode at most.
+    size = BATCH if night.mode == HEURISTICS else 1
+    reads = [{"read": chosen[i : i + size]} for i in range(0, len(chosen), size)]
     return [*reads, {"settle": True, "waiting": len(waiting)}]
 
 
@@ -61,6 +65,12 @@ def work(sleeper: Sleeper, item: dict) -> Outcome:
     return _read(sleeper, item["read"]) if "read" in item else _settle(sleeper, item)
 
 
+def think(sleeper: Sleeper, item: dict) -> None:
+    for episode, messages in _episodes(item.get("read", [])):
+        reading.claims_of(episode, messages, complete=sleeper.complete)
+        reading.habit_of(episode, messages, complete=sleeper.complete)
+
+
 def _waiting(night: Night) -> QuerySet[Episode]:
     # Discarded and flagged material never enters: it is not closed, or it has flags.
     # Nor does what a night wrote itself: it would feed on its own words.
@@ -75,30 +85,27 @@ def _waiting(night: Night) -> QuerySet[Episode]:
 
 def _read(sleeper: Sleeper, ids: list[int]) -> Outcome:
     outcome = Outcome()
-    found = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED).order_by("pk")
-    messages = _messages(ids)
-    for episode in found:
-        claims, kept_out = reading.claims_of(
-            episode, messages.get(episode.pk, ()), complete=sleeper.complete
-        )
+    for episode, messages in _episodes(ids):
+        claims, kept_out = reading.claims_of(episode, messages, complete=sleeper.complete)
         Claim.objects.bulk_create(claims, ignore_conflicts=True)
         outcome.count("episodes")
         outcome.count("claims", len(claims))
         outcome.count("kept_out", kept_out)
-        _propose_pattern(sleeper, episode, messages.get(episode.pk, ()), outcome)
+        _propose_pattern(sleeper, episode, messages, outcome)
     Episode.objects.filter(pk__in=ids).update(consolidated_at=sleeper.now)
     return outcome
 
 
-def _messages(ids: list[int]) -> dict[int, list[Message]]:
+def _episodes(ids: list[int]) -> Iterator[tuple[Episode, list[Message]]]:
     grouped: dict[int, list[Message]] = {}
     for message in Message.objects.filter(episode__in=ids).order_by("sent_at", "pk"):
         grouped.setdefault(message.episode_id, []).append(message)
-    return grouped
+    for episode in Episode.objects.filter(pk__in=ids, status="closed").order_by("pk"):
+        yield episode, grouped.get(episode.pk, [])
 
 
 def _propose_pattern(sleeper: Sleeper, episode: Episode, messages, outcome: Outcome) -> None:
-    solved = reading.solution_of(episode, messages)
+    solved = reading.habit_of(episode, messages, complete=sleeper.complete)
     if not solved:
         return
     made = proposals.propose(
@@ -109,17 +116,15 @@ def _propose_pattern(sleeper: Sleeper, episode: Episode, messages, outcome: Outc
         title=solved.trigger,
         after={
             "trigger": solved.trigger,
-            "response": solved.answer,
-            "confidence": 0.6,
+            "response": solved.response,
+            "confidence": solved.confidence,
             "chat": episode.chat_id,
             "learned_from": f"episode {episode.pk}",
         },
         rationale=_("A problem was met and solved in this episode."),
-        evidence=[
-            {"episode": episode.pk, "quote": solved.problem},
-            {"episode": episode.pk, "quote": solved.answer},
-        ],
-        confidence=0.6,
+        evidence=[{"episode": episode.pk, "quote": quote} for quote in solved.quotes],
+        confidence=solved.confidence,
+        mode=solved.mode,
     )
     outcome.count("patterns_proposed", bool(made))
 
@@ -176,4 +181,4 @@ def _said(claim: Claim) -> Said:
     )
 
 
-PHASE = Phase("consolidation", plan, work)
+PHASE = Phase("consolidation", plan, work, think)

@@ -1,13 +1,15 @@
 """Error analysis: whose error it was, and what an own one teaches. Lessons never feed back."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from memory.extraction import guards
 from memory.models import Episode, LlmCall
 from memory.text import said_key
-from sleep import clock, mishaps, proposals
+from sleep import mishaps, proposals, thinking
 from sleep.models import Night, PhaseRun, Proposal
 from sleep.sleeper import Outcome, Phase, Sleeper
+from sleep.voice import HEURISTICS
 
 BATCH = 200
 
@@ -15,8 +17,9 @@ BATCH = 200
 def plan(night: Night, now: datetime) -> list:
     """The episodes this night has read, and the failed calls since the last one."""
     read = _read_tonight(night)
+    size = BATCH if night.mode == HEURISTICS else 1
     return [
-        *({"episodes": read[i : i + BATCH]} for i in range(0, len(read), BATCH)),
+        *({"episodes": read[i : i + size]} for i in range(0, len(read), size)),
         {"calls_since": _last_success(night).isoformat() if _last_success(night) else ""},
     ]
 
@@ -37,17 +40,31 @@ def _last_success(night: Night) -> datetime | None:
     return earlier.order_by("-ended_at").values_list("ended_at", flat=True).first()
 
 
-def _from_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
-    outcome = Outcome()
+def think(sleeper: Sleeper, item: dict) -> None:
+    for _episode, text in _troubled(item.get("episodes", [])):
+        thinking.mishap(text, ask=sleeper.complete)
+
+
+def _troubled(ids: list[int]) -> Iterator[tuple[Episode, str]]:
+    """Episodes that speak of an error, each with its words."""
     episodes = Episode.objects.filter(pk__in=ids).exclude(status=Episode.Status.DISCARDED)
     for episode in episodes.order_by("pk").prefetch_related("messages"):
         text = "\n".join(message.text for message in episode.messages.all() if not message.flags)
         text = text or episode.body
-        if not mishaps.is_error(text) or guards.is_suspicious(text):
-            continue
+        if mishaps.is_error(text) and not guards.is_suspicious(text):
+            yield episode, text
+
+
+def _from_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
+    outcome = Outcome()
+    for episode, text in _troubled(ids):
+        told = thinking.mishap(text, ask=sleeper.complete) if sleeper.complete else None
+        category, rule = told or (mishaps.classify(mishaps.error_line(text)), "")
         outcome.count("errors")
-        outcome.count(mishaps.classify(mishaps.error_line(text)))
-        _propose_lesson(sleeper, episode, text, outcome)
+        outcome.count(category)
+        if found := mishaps.lesson(text, category=category if told else "", rule=rule):
+            mode = sleeper.complete.model if told else HEURISTICS
+            outcome.count("lessons", _propose_lesson(sleeper, episode, found, mode))
     return outcome
 
 
@@ -63,10 +80,7 @@ def _from_calls(sleeper: Sleeper, since: str) -> Outcome:
     return outcome
 
 
-def _propose_lesson(sleeper: Sleeper, episode: Episode, text: str, outcome: Outcome) -> None:
-    found = mishaps.lesson(text, on=clock.local_date(sleeper.now, sleeper.space.timezone))
-    if not found:
-        return
+def _propose_lesson(sleeper: Sleeper, episode: Episode, found: mishaps.Lesson, mode: str) -> bool:
     made = proposals.propose(
         sleeper.space,
         Proposal.Kind.ADD,
@@ -86,8 +100,9 @@ def _propose_lesson(sleeper: Sleeper, episode: Episode, text: str, outcome: Outc
         rationale=found.told,
         evidence=[{"episode": episode.pk, "chat": episode.chat_id, "quote": found.error}],
         confidence=0.6,
+        mode=mode,
     )
-    outcome.count("lessons", bool(made))
+    return bool(made)
 
 
-PHASE = Phase("errors", plan, work)
+PHASE = Phase("errors", plan, work, think)

@@ -86,3 +86,11 @@ def test_sleep_now_asks_the_worker_once(client, member):
 def test_progress_stops_asking_when_nobody_sleeps(client, night):
     assert client.get(url("progress", night), headers=HTMX).status_code == 286
     assert client.get(url("progress", night), {"waiting": "1"}, headers=HTMX).status_code == 200
+
+
+def test_a_night_says_which_model_it_asked_and_what_it_may_spend(client, night):
+    type(night).objects.update(mode="some-model", cost_estimate="0.0123")
+    page = client.get(url("detail", night, night.pk)).content.decode()
+    assert "some-model" in page
+    assert "Estimated before" in page
+    assert "May spend" in page

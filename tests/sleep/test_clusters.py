@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleep.clusters import pairs, same
@@ -31,6 +31,7 @@ def test_nothing_groups_nothing():
     assert same([], []) == []
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.text(max_size=30), max_size=20))
 def test_every_text_is_in_exactly_one_group(texts):
     groups = same(texts, [None] * len(texts))

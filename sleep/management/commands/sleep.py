@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from memory.models import Space
-from sleep import cycle
+from sleep import cycle, voice
 from sleep.models import Night, Proposal
 
 
@@ -58,11 +58,12 @@ class Command(BaseCommand):
                 f"{space.name}: nothing to resume." if resume else f"{space.name}: not due."
             )
             return True
+        given = voice.of_space(space)
         try:
             night = (
-                cycle.rehearse(space, now=moment)
+                cycle.rehearse(space, now=moment, complete=given["complete"])
                 if dry_run
-                else cycle.sleep(space, now=moment, **cycle.voice(space), asked_by="command")
+                else cycle.sleep(space, now=moment, **given, asked_by="command")
             )
         except cycle.AlreadyAsleep as asleep:
             self.stdout.write(f"{space.name}: {asleep}")
@@ -73,8 +74,22 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{space.name}: {night}" + (" (rehearsed, nothing kept)" if dry_run else "")
         )
-        self._phases(night.told if dry_run else night.phases.filter(run=night.run))
+        phases = night.told if dry_run else list(night.phases.filter(run=night.run))
+        self._phases(phases)
+        if given["complete"]:
+            self._spending(night, phases, given["mode"], dry_run)
         return True
+
+    def _spending(self, night, phases, model, dry_run):
+        cap = night.space.options.budget_night
+        may = f"may spend ${cap:.2f}" if cap else "no limit"
+        n = sum(int(phase.counts.get("questions", 0)) for phase in phases)
+        asked = "would ask" if dry_run else "asked"
+        spent = "" if dry_run else f", spent ${night.cost:.4f}"
+        self.stdout.write(
+            f"  {asked} {model} {n} question{'' if n == 1 else 's'},"
+            f" estimated ${night.cost_estimate:.4f}{spent} ({may})"
+        )
 
     def _phases(self, phases):
         for phase in phases:
@@ -88,10 +103,16 @@ class Command(BaseCommand):
         if not found:
             self.stdout.write("  has never slept")
         for night in found:
+            asked = (
+                f"  {night.mode}: ${night.cost:.4f}, estimated ${night.cost_estimate:.4f}"
+                if night.mode != voice.HEURISTICS
+                else ""
+            )
             waits = night.proposals.filter(status=Proposal.Status.PENDING).count()
             self.stdout.write(
                 f"  {night.local_date}  {night.get_status_display():<8}"
-                f" {night.changes.count()} applied, {waits} to decide  {night.error}".rstrip()
+                f" {night.changes.count()} applied, {waits} to decide{asked}"
+                f"  {night.error}".rstrip()
             )
         self.stdout.write(
             "  due now" if cycle.is_due(space, now=datetime.now(UTC)) else "  not due"
