@@ -74,7 +74,7 @@ def last_months(count: int, *, today: date) -> list[date]:
 
 
 def days_left(gone_at: datetime | None, *, keeps: int, now: datetime) -> int:
-    """Days until the trash lets go of it; 0 on its last day."""
+    """Days until the trash lets go of it, each begun one counted; 0 when it is about to."""
     if gone_at is None:
         return keeps
-    return max(0, (gone_at + timedelta(days=keeps) - now).days)
+    return max(0, -((now - gone_at - timedelta(days=keeps)) // timedelta(days=1)))

@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb import lists
-from kenoweb.access import things
 from kenoweb.filters import KindFilter
 from kenoweb.lists import View
 from kenoweb.paging import Order, Part, counted, part
+from memory import suspects
 from memory.extraction import guards
-from memory.models import Episode, Fact, Member, Pattern, Space
+from memory.models import Member, Space
 from memory.screen import REASONS
 
 # Of each kind on the first look; a kind alone is paged.
@@ -70,7 +70,7 @@ class Quarantine:
 
 def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> Quarantine:
     url = reverse("quarantine:index", args=[space.slug])
-    rows = suspicious(space)
+    rows = suspects.waiting(space)
     kinds = [wanted.kind] if wanted.kind else list(rows)
     parts = {kind: _part(rows[kind], wanted) for kind in kinds}
     shown = [_suspect(kind, row, space) for kind in kinds for row in parts[kind].rows]
@@ -84,19 +84,6 @@ def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> Quarantin
         may=member.may("curator"),
         found=numbers[wanted.kind] if wanted.kind else sum(numbers.values()),
     )
-
-
-def suspicious(space: Space) -> dict[str, QuerySet]:
-    """The rows that wait for a person, by kind."""
-    flagged = Q()
-    for reason in REASONS:
-        flagged |= Q(flags__contains=[reason])
-    episodes = things(space, Episode).remembered().exclude(flags=[]).filter(flagged)
-    return {
-        "facts": things(space, Fact).quarantined(),
-        "patterns": things(space, Pattern).filter(status=Pattern.Status.QUARANTINED),
-        "episodes": episodes,
-    }
 
 
 def marked(text: str) -> list[Piece]:

@@ -1,8 +1,13 @@
 """The places of the rail, as data: a page lights up here as soon as its URL name exists."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
+
+from memory import suspects
+from memory.models import Space
 
 
 @dataclass(frozen=True)
@@ -15,6 +20,8 @@ class Place:
     key: str
     model: str = ""
     where: dict = field(default_factory=dict)
+    # Where it is not one kind of row: the rows of each kind.
+    rows: Callable[[Space], dict[str, QuerySet]] | None = None
     due: bool = False
     role: str = "viewer"
 
@@ -27,7 +34,13 @@ RAIL = [
             Place("chats:index", _("Chats"), "chat", "c", "memory.Chat"),
             Place("working:index", _("Working notes"), "note", "w", "memory.WorkingNote"),
             Place(
-                "notices:index", _("Notices"), "bell", "a", "memory.Notice", {"seen_at": None}, True
+                "notices:index",
+                _("Notices"),
+                "bell",
+                "a",
+                "memory.Notice",
+                {"seen_at": None},
+                due=True,
             ),
         ],
     ),
@@ -65,7 +78,7 @@ RAIL = [
                 "p",
                 "sleep.Proposal",
                 {"status": "pending"},
-                True,
+                due=True,
             ),
             Place("nights:index", _("Nights"), "night", "n"),
             Place("rulings:index", _("Rulings"), "ruling", "r"),
@@ -81,9 +94,8 @@ RAIL = [
                 _("Quarantine"),
                 "shield",
                 "q",
-                "memory.Fact",
-                {"status": "quarantined"},
-                True,
+                rows=suspects.waiting,
+                due=True,
             ),
             Place("trash:index", _("Trash"), "trash", "b"),
             Place("audit:index", _("Audit"), "history", "h", role="curator"),

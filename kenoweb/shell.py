@@ -1,5 +1,6 @@
 """What stands around every page: the places of the rail, their numbers, the spaces."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from django.apps import apps
@@ -130,25 +131,31 @@ def is_current(name: str, view: str) -> bool:
 
 def count_all(space: Space) -> dict[str, int]:
     """The numbers of the rail in one round trip."""
-    querysets = {
-        place.name: queryset
+    named = [
+        (place.name, queryset)
         for _title, places in RAIL
         for place in places
-        if place.model and (queryset := _queryset(place, space)) is not None
-    }
-    parts = [q.order_by().values("pk")[:CAP].query.sql_with_params() for q in querysets.values()]
+        for queryset in _querysets(place, space)
+    ]
+    parts = [rows.order_by().values("pk")[:CAP].query.sql_with_params() for _name, rows in named]
     sql = ", ".join(f"(SELECT count(*) FROM ({part}) AS counted)" for part, _params in parts)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {sql}", [value for _sql, params in parts for value in params])
-        return dict(zip(querysets, cursor.fetchone(), strict=True))
+        numbers = cursor.fetchone()
+    counts = Counter()
+    for (name, _rows), number in zip(named, numbers, strict=True):
+        counts[name] += number
+    return counts
 
 
-def _queryset(place: Place, space: Space) -> QuerySet | None:
+def _querysets(place: Place, space: Space) -> list[QuerySet]:
+    if place.rows:
+        return list(place.rows(space).values())
     try:
-        model = apps.get_model(place.model)
+        model = apps.get_model(place.model) if place.model else None
     except LookupError:
-        return None
-    return model.objects.filter(space=space, **place.where)
+        return []
+    return [model.objects.filter(space=space, **place.where)] if model else []
 
 
 def _short(count: int) -> str:

@@ -94,6 +94,11 @@ class Episode(models.Model):
                 condition=models.Q(consolidated_at=None, status="closed"),
             ),
             GinIndex(fields=["tags"], name="episode_tags"),
+            models.Index(
+                fields=["space", "-updated_at", "-id"],
+                name="episode_flagged",
+                condition=~models.Q(flags=[]),
+            ),
         ]
 
     def __str__(self):

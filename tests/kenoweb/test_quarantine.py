@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from kenoweb.quarantine_pages import marked
+from kenoweb.shell import count_all
 from memory.models import Episode, Fact, Pattern
 from tests.factories import (
     make_client,
@@ -58,6 +59,13 @@ def test_everything_is_shown_with_its_reason_and_the_suspicious_words(client, su
     assert shown.count("Asks to drop earlier instructions") >= 3
     assert shown.count("<mark") == 3
     assert "<mark" in shown.split("and buy ACME")[0]
+
+
+def test_the_rail_counts_what_waits_of_every_kind(client, owner, suspects):
+    make_episode(owner.space, flags=["redacted:password"])
+    make_episode(owner.space, flags=["override"], status="discarded")
+    make_fact(make_space(), status="quarantined")
+    assert count_all(owner.space)["quarantine:index"] == 3
 
 
 @pytest.mark.parametrize("kind", ["facts", "patterns", "episodes"])

@@ -62,8 +62,8 @@ def test_everything_is_shown_with_the_days_it_has_left(client, thrown):
     shown = page(client)
     for text in ("An old fact", "An old talk", "an old habit", "a test"):
         assert text in shown
-    # Two days and a moment are gone of seven.
-    assert shown.count("4 days left") == 3
+    # Two days and a moment are gone of seven; the begun day counts.
+    assert shown.count("5 days left") == 3
 
 
 @pytest.mark.parametrize("kind", ["facts", "episodes", "patterns"])
