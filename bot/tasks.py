@@ -3,7 +3,7 @@
 from django.utils import timezone
 from procrastinate.contrib.django import app
 
-from bot import outbox, turn
+from bot import notify, outbox, turn
 from memory.jobs import Backoff
 
 
@@ -16,3 +16,9 @@ def answer(message_id: int, space_id: int) -> None:
 @app.task(name="bot.deliver", retry=Backoff(first=2, longest=600, attempts=30))
 async def deliver(item_id: int, space_id: int) -> None:
     await outbox.deliver(item_id)
+
+
+@app.periodic(cron="*/5 * * * *")
+@app.task(name="bot.notices", queueing_lock="bot.notices")
+def notices(timestamp: int) -> None:
+    notify.deliver_notices(now=timezone.now())

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memory import notices
 from memory.models import Space
-from sleep import clock, voice
+from sleep import clock, reminding, voice
 from sleep.models import Night, PhaseRun
 from sleep.phases import PHASES
 from sleep.sleeper import Phase, Sleeper
@@ -234,7 +234,7 @@ def _fail(night: Night, error: Exception) -> None:
         level="error",
         text=_("The night of %(date)s failed and will be tried again.")
         % {"date": night.local_date},
-        link=f"nights/{night.pk}",
+        link=f"nights/{night.pk}/",
     )
 
 
@@ -242,3 +242,4 @@ def _succeed(night: Night) -> None:
     night.status, night.phase, night.ended_at = Night.Status.SUCCESS, "", timezone.now()
     night.cost = voice.spending(night)[0]
     night.save(update_fields=["status", "phase", "ended_at", "cost"])
+    reminding.announce(night)

@@ -5,17 +5,21 @@ from procrastinate.contrib.django import app
 
 from memory import jobs
 from memory.models import Space
-from sleep import cycle, voice
+from sleep import cycle, reminding, voice
 
 
 @app.periodic(cron="7 * * * *")
 @app.task(name="sleep.look", queueing_lock="sleep.look")
 def look(timestamp: int) -> None:
-    """Begin the nights that are due; a night that failed is due again an hour later."""
+    """Begin the nights that are due, and remind of what waits.
+
+    A night that failed is due again an hour later.
+    """
     now = timezone.now()
     for space in Space.objects.order_by("pk"):
         if cycle.is_due(space, now=now) or cycle.stopped(space):
             jobs.enqueue("sleep.night", space_id=space.pk, once=f"night-{space.pk}")
+        reminding.remind(space, now=now)
 
 
 @app.task(name="sleep.night")

@@ -14,7 +14,7 @@ from django.db import connection
 
 from memory import chats, embeddings, episodes, events, facts, patterns, rulings, spaces, working
 from memory.extraction import ingest
-from memory.models import Chat, Episode, Fact, Member, Message, Space
+from memory.models import Chat, Episode, Fact, Member, Message, Notice, Space
 from memory.retrieval import receipts
 from memory.retrieval.recall import recall
 from sleep import cycle, proposals
@@ -76,6 +76,8 @@ def make(
         progress(done, len(days))
     _curate(space, rooms, members, now=now)
     embeddings.backfill(space=space)
+    # What the nights told was news then.
+    Notice.objects.filter(space=space).update(seen_at=now)
     return space
 
 
