@@ -20,14 +20,23 @@ def fresh_database(name: str, *, template: str = "template1") -> Iterator[str]:
         os.chmod(home, 0o755)
         os.environ["KENO_HOME"] = home
         with _server(Path(home)) as server:
-            new = f"{name}_{os.getpid()}"
+            before, new = os.environ.get("DATABASE_URL"), f"{name}_{os.getpid()}"
             _run(server, "CREATE DATABASE {} TEMPLATE {}", new, template)
             try:
                 # The name may stand in the path or behind the ?, with or without a host before it.
                 os.environ["DATABASE_URL"] = database.url_of(database.parse(server) | {"NAME": new})
                 yield os.environ["DATABASE_URL"]
             finally:
+                _restore("DATABASE_URL", before)
                 _run(server, "DROP DATABASE {} WITH (FORCE)", new)
+
+
+def _restore(name: str, value: str | None) -> None:
+    """The next run begins where this one did."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
 
 
 @contextmanager

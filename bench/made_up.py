@@ -1,6 +1,7 @@
 """Facts out of thin air, in English and Spanish, with common and rare words as real ones have."""
 
 import random
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -32,16 +33,14 @@ ASKED = (
 SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi xo zu bra cle dri flo gru".split()
 
 
-def facts(count: int, *, seed: int) -> list[tuple[str, str, str]]:
+def facts(count: int, *, seed: int) -> Iterator[tuple[str, str, str]]:
     """(text, subject, language)."""
     rng = random.Random(seed)
-    made = []
     for _ in range(count):
         language = "es" if rng.random() < 0.4 else "en"
         words = _words(rng, count)
         template = rng.choice(SPANISH if language == "es" else ENGLISH)
-        made.append((template.format(**words), words["name"], language))
-    return made
+        yield template.format(**words), words["name"], language
 
 
 def questions(count: int, *, of: int, seed: int) -> list[str]:

@@ -1,12 +1,15 @@
 """The recall benchmark measures what it says."""
 
 import json
+import os
 from datetime import UTC, datetime
 
 import numpy as np
+import psycopg
 import pytest
 
 from bench import fitting, made_up, measures, questions, rivals
+from bench.fresh_database import fresh_database
 from bench.held import hold
 from bench.learn_weights import examples, learn
 from bench.questions import Conversation, Memory, Question
@@ -119,8 +122,22 @@ def test_a_paragraph_is_held_as_a_fact():
 
 
 def test_made_up_facts_are_the_same_for_a_seed():
-    assert made_up.facts(50, seed=3) == made_up.facts(50, seed=3)
-    assert made_up.facts(50, seed=3) != made_up.facts(50, seed=4)
-    assert {language for _, _, language in made_up.facts(50, seed=3)} == {"en", "es"}
+    facts, again, others = (list(made_up.facts(50, seed=seed)) for seed in (3, 3, 4))
+    assert facts == again != others
+    assert {language for _, _, language in facts} == {"en", "es"}
     moved = made_up.vectors(5, np.eye(8, dtype=np.float32), rng=np.random.default_rng(0))
     assert np.allclose(np.linalg.norm(moved, axis=1), 1)
+
+
+def test_a_fresh_database_is_gone_afterwards_and_the_next_one_can_begin(settings, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
+    for name in ("KENO_HOME", "KENO_SECRET_KEY"):
+        monkeypatch.setenv(name, "x" * 60)
+    made = []
+    for _ in range(2):
+        with fresh_database("keno_fresh_test") as url:
+            made.append(url)
+            assert os.environ["DATABASE_URL"] == url
+        assert os.environ["DATABASE_URL"] == settings.DATABASE_URL
+    with pytest.raises(psycopg.OperationalError, match="does not exist"):
+        psycopg.connect(made[0])
