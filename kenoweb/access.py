@@ -118,16 +118,21 @@ def pattern_for(space: Space, pk: int) -> Pattern:
 def change_for(space: Space, change: UUID) -> list[history.Change]:
     """What one change did, or 404: one row of another space and it is not ours to see."""
     steps = history.changes_in(change)
-    if not steps or {_space_of(step) for step in steps} != {space.pk}:
+    if not steps or _spaces_of(steps) != {space.pk}:
         raise Http404
     return steps
 
 
-def _space_of(step: history.Change) -> int | None:
-    if step.model is Space:
-        return step.object_id
-    rows = step.model._default_manager.filter(pk=step.object_id)
-    return rows.values_list("space", flat=True).first()
+def _spaces_of(steps: list[history.Change]) -> set[int | None]:
+    """Whose rows they changed: one query a model, however many rows; None is a row that is gone."""
+    touched: dict[type[Model], set[int]] = {}
+    for step in steps:
+        touched.setdefault(step.model, set()).add(step.object_id)
+    found: set[int | None] = set(touched.pop(Space, ()))
+    for model, pks in touched.items():
+        owners = dict(model._default_manager.filter(pk__in=pks).values_list("pk", "space"))
+        found |= {owners.get(pk) for pk in pks}
+    return found
 
 
 def _clock(space: Space) -> ZoneInfo:

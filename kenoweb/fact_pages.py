@@ -1,6 +1,6 @@
 """The list of facts as a page shows it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.urls import reverse
@@ -70,6 +70,8 @@ class Setting:
     sort: str
     may: bool
     words: dict[str, str]
+    # The buttons of a row as they were drawn first, by the state of the row.
+    drawn: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

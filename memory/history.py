@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from uuid import UUID
 
 import pghistory
@@ -134,12 +135,7 @@ def undo_contexts(context_ids: Iterable[UUID | str], *, by: str) -> list[models.
         spans.setdefault((step.model, step.object_id), []).append(step)
     with transaction.atomic(), change(by=by, why="undo", undoes_context=" ".join(ids)):
         # Last changed first: what took another row's place leaves before that row returns.
-        return [
-            _revert(model, pk, before=steps[0].before, after=steps[-1].after)
-            for (model, pk), steps in sorted(
-                spans.items(), key=lambda span: span[1][-1].event_id, reverse=True
-            )
-        ]
+        return _revert_all(sorted(spans.items(), key=lambda one: -one[1][-1].event_id))
 
 
 def redo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
@@ -163,10 +159,45 @@ def erase(thing: models.Model) -> None:
 
 def _revert(model: type[models.Model], pk: int, *, before: dict | None, after: dict):
     row = model._default_manager.select_for_update().get(pk=pk)
+    goal = _way_back(row, before=before, after=after)
+    return _write(row, goal) if goal else row
+
+
+def _revert_all(spans: list[tuple[tuple, list[Change]]]) -> list[models.Model]:
+    """The rows of the spans as they were before, in this order; nothing is written on conflict."""
+    rows = _locked([key for key, _steps in spans])
+    back = [
+        (rows[key], _way_back(rows[key], before=steps[0].before, after=steps[-1].after))
+        for key, steps in spans
+    ]
+    for _alike, some in groupby((one for one in back if one[1]), key=_shape):
+        _write_all(list(some))
+    return [row for row, _goal in back]
+
+
+def _locked(keys: list[tuple[type[models.Model], int]]) -> dict[tuple, models.Model]:
+    """The rows, one query a model, locked in one order: two who undo the same wait in line."""
+    found = {}
+    for model in {model for model, _pk in keys}:
+        pks = [pk for one, pk in keys if one is model]
+        rows = model._default_manager.select_for_update().filter(pk__in=pks).order_by("pk")
+        found |= {(model, row.pk): row for row in rows}
+        if gone := set(pks) - {row.pk for row in rows}:
+            raise model.DoesNotExist(f"{model._meta.verbose_name} {min(gone)} is gone.")
+    return found
+
+
+def _shape(one: tuple[models.Model, dict]) -> tuple:
+    row, goal = one
+    return type(row), sorted(goal)
+
+
+def _way_back(row: models.Model, *, before: dict | None, after: dict) -> dict:
+    """What to write to take the row back; nothing when it is so already."""
     now = {name: getattr(row, name) for name in after}
-    goal = _goal(model, before=before, after=after)
+    goal = _goal(type(row), before=before, after=after)
     if all(now[name] == value for name, value in goal.items() if name not in BOOKKEEPING):
-        return row
+        return {}
     # An undone creation must be untouched as a whole; an undone edit only where it edited.
     watched = after if before is None else goal
     differs = {
@@ -178,7 +209,7 @@ def _revert(model: type[models.Model], pk: int, *, before: dict | None, after: d
         raise Conflict(differs)
     if "updated_at" in goal and now["updated_at"] != after["updated_at"]:
         goal["updated_at"] = timezone.now()
-    return _write(row, goal)
+    return goal
 
 
 def _goal(model: type[models.Model], *, before: dict | None, after: dict) -> dict:
@@ -192,9 +223,30 @@ def _goal(model: type[models.Model], *, before: dict | None, after: dict) -> dic
     return goal
 
 
-def _write(row: models.Model, goal: dict) -> models.Model:
+def _write_all(some: list[tuple[models.Model, dict]]) -> None:
+    """Rows of one model whose goals name the same fields: a few statements for thousands."""
+    if len(some) == 1 or hasattr(some[0][0], "reverted"):
+        for row, goal in some:
+            _write(row, goal)
+        return
+    for row, goal in some:
+        _put(row, goal)
+    rows = [row for row, _goal in some]
+    try:
+        with transaction.atomic():
+            type(rows[0])._default_manager.bulk_update(rows, _field_names(*some[0]), batch_size=500)
+    except IntegrityError:  # one after the other they may still pass, or one says why not
+        for row, goal in some:
+            _write(row, goal)
+
+
+def _put(row: models.Model, goal: dict) -> None:
     for name, value in goal.items():
         setattr(row, name, value)
+
+
+def _write(row: models.Model, goal: dict) -> models.Model:
+    _put(row, goal)
     try:
         with transaction.atomic():
             row.save(update_fields=_field_names(row, goal))

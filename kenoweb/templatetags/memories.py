@@ -1,18 +1,22 @@
 """Words for what a memory is made of."""
 
 from django import template
+from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kenoweb.templatetags.keno import icon, shown
+from kenoweb.templatetags.keno import shown
 from kenoweb.weighed import FEATURES
 from memory import actors
 from memory.models import Fact
 from memory.screen import REASONS
 
 register = template.Library()
+
+# Stands where the number of a row goes; no address and no word has it.
+NUMBER = "-number-of-the-row-"
 
 WROTE = {
     "tag": gettext_lazy("said"),
@@ -34,6 +38,12 @@ AGAINST = {
 def about(subject: str) -> str:
     """Whom or what a fact is about."""
     return _("Lore") if subject == Fact.LORE else subject
+
+
+@register.filter
+def beside(fact: Fact, around) -> str:
+    """The address of the fact next to the list it stands in."""
+    return f"{around.url}{fact.pk}/{f'?{around.query}' if around.query else ''}"
 
 
 @register.filter
@@ -62,19 +72,14 @@ def flag_word(flag: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def act(context: template.Context, name: str, symbol: str, key: str) -> SafeString:
-    """A button on a row that does one thing to it and puts the row back."""
+def acts(context: template.Context) -> SafeString:
+    """The buttons of a row: drawn once a page for each state, then only the number differs."""
     fact, around = context["fact"], context["set"]
-    return format_html(
-        '<button class="btn sm quiet icon" formaction="{0}" hx-post="{0}" hx-target="#fact-{1}" '
-        'hx-swap="outerHTML" data-key="{2}" title="{3} ({2})">'
-        '{4}<span class="vh">{3}</span></button>',
-        f"{around.url}{fact.pk}/{name}/",
-        fact.pk,
-        key,
-        around.words[name],
-        icon(symbol),
-    )
+    state = "pinned" if fact.pinned and fact.status == "active" else fact.status
+    if state not in around.drawn:
+        values = {"status": fact.status, "pinned": fact.pinned, "set": around, "number": NUMBER}
+        around.drawn[state] = render_to_string("facts/_acts.html", values)
+    return mark_safe(around.drawn[state].replace(NUMBER, str(fact.pk)))
 
 
 @register.filter

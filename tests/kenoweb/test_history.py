@@ -1,6 +1,8 @@
 import uuid
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from memory import facts, history
@@ -74,3 +76,20 @@ def test_a_curator_cannot_take_back_what_only_an_owner_may_change():
     assert taken_back(member, change.id).status_code == 403
     member.space.refresh_from_db()
     assert member.space.settings == {"sleep_hour": 5}
+
+
+def test_undoing_many_takes_as_many_queries_as_undoing_a_few():
+    member = make_member()
+
+    def queries(count):
+        with history.change(by="import", why="import") as change:
+            for n in range(count):
+                facts.remember(member.space, text=f"Ana has {count} times {n}", by="import")
+        with CaptureQueriesContext(connection) as asked:
+            assert taken_back(member, change.id).status_code == 302
+        gone = Fact.objects.filter(text__contains=f"{count} times", status="trashed")
+        assert gone.count() == count
+        return len(asked)
+
+    queries(3)  # what is looked up once
+    assert queries(4) == queries(40)
