@@ -5,7 +5,7 @@ from django.urls import NoReverseMatch, reverse
 
 
 def page(name: str, *args: object) -> str:
-    """The page's address; empty when there is no such page."""
+    """The page's address, or its path when nobody said where the pages are; empty: no such page."""
     try:
         return settings.KENO_URL + reverse(name, args=args)
     except NoReverseMatch:

@@ -2,7 +2,9 @@
 
 import logging
 
+import psycopg
 from asgiref.sync import sync_to_async
+from django.db import InterfaceError, OperationalError
 from procrastinate.job_context import JobContext
 
 from bot.channels import SendFailed
@@ -10,6 +12,9 @@ from memory import jobs
 from memory.llm.errors import ProviderError
 
 log = logging.getLogger(__name__)
+
+# These say it all; anything else is a bug and shows where.
+EXPECTED = (ProviderError, SendFailed, OperationalError, InterfaceError, psycopg.OperationalError)
 
 
 def sync_job(call_next, context: JobContext, worker):
@@ -31,12 +36,10 @@ async def async_job(call_next, context: JobContext, worker):
 def _keep(context: JobContext, error: Exception) -> None:
     job, task = context.job, context.app.tasks.get(context.job.task_name)
     again = task is not None and task.get_retry_exception(exception=error, job=job)
-    # What we raise ourselves says it all; anything else is a bug and shows where.
-    expected = isinstance(error, ProviderError | SendFailed)
     log.log(
         logging.WARNING if again else logging.ERROR,
         "job failed" if again else "job given up",
-        exc_info=None if expected else error,
+        exc_info=None if isinstance(error, EXPECTED) else error,
         extra={"task": job.task_name, "job": job.id, "attempt": job.attempts, "why": str(error)},
     )
     if not again:

@@ -12,7 +12,9 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 from django.utils import timezone
+from procrastinate import PsycopgConnector
 from procrastinate.contrib.django import DjangoApp, app
+from procrastinate.contrib.django.utils import connector_params
 from procrastinate.worker import Worker
 
 from bot import bury
@@ -27,6 +29,7 @@ GRACE_SECONDS = 8
 # Scheduled jobs are found by looking, not by being told: this is how late a batch may be.
 POLL_SECONDS = 0.5
 LONGEST_PAUSE = 15
+POOL_SECONDS = 10
 
 
 @dataclass
@@ -38,6 +41,8 @@ class Running:
     worker: Worker | None = None
     # Jobs that the database says we do and we do not; doubted twice they are handed on.
     doubted: set[int] = field(default_factory=set)
+    # The database does not answer: said once when it goes and once when it is back.
+    is_cut_off: bool = False
 
 
 async def run(
@@ -70,11 +75,14 @@ async def _keep_working(running: Running, *, concurrency: int) -> None:
         try:
             await _work(running, concurrency=concurrency)
         except Exception as error:
-            log.error("worker failed", extra={"why": f"{type(error).__name__}: {error}"})
+            if not running.is_cut_off:
+                log.error("worker failed", extra={"why": f"{type(error).__name__}: {error}"})
         if asyncio.get_running_loop().time() - began > 60:
             pause = 1
         await _first(asyncio.sleep(pause), running.stop.wait())
         pause = min(pause * 2, LONGEST_PAUSE)
+        while running.is_cut_off and not running.stop.is_set():
+            await asyncio.sleep(BEAT_SECONDS)
 
 
 async def _work(running: Running, *, concurrency: int, once: bool = False) -> None:
@@ -95,7 +103,8 @@ def _queue() -> DjangoApp:
     """The same tasks over a pool of its own; the tasks themselves enqueue by Django's connection,
     so that a job and the rows it speaks of are one transaction."""
     queue = DjangoApp(
-        connector=app.connector.get_worker_connector(),
+        # A pool asks less and less often for a database that is gone; ours is then made anew.
+        connector=PsycopgConnector(kwargs=connector_params(), timeout=POOL_SECONDS),
         worker_defaults={"task_middleware": [bury.sync_job, bury.async_job]},
     )
     app.perform_import_paths()
@@ -132,6 +141,8 @@ async def _talk(channel: Channel, space: Space | None, running: Running) -> None
             await channel.run(space, running.stop)
             running.channels[channel.name] = "stopped"
             return
+        except DatabaseError:
+            running.channels[channel.name] = "failing"
         except Exception:
             log.exception("channel failed", extra={"channel": channel.name})
             running.channels[channel.name] = "failing"
@@ -144,8 +155,14 @@ async def _beat(running: Running) -> None:
     while True:
         try:
             await sync_to_async(_beat_once)(running)
+            if running.is_cut_off:
+                log.warning("the database is back")
+            running.is_cut_off = False
         except DatabaseError as error:
-            log.error("heartbeat failed", extra={"why": str(error)})
+            if not running.is_cut_off:
+                why = str(error).partition("\n")[0]
+                log.error("the database does not answer; trying until it does", extra={"why": why})
+            running.is_cut_off = True
             await sync_to_async(connections.close_all)()
         await asyncio.sleep(BEAT_SECONDS)
 

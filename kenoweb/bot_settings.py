@@ -78,8 +78,8 @@ CIRCUIT_BREAKER_COOLDOWN = envint("CIRCUIT_BREAKER_COOLDOWN", 60000, low=1000, h
 MODEL_PRICES = _prices("MODEL_PRICES")
 METRICS_TOKEN = envsecret("METRICS_TOKEN")
 
-# Where people reach the dashboard: for links in messages.
-KENO_URL = (_url("KENO_URL") or "http://localhost:8000").rstrip("/")
+# Where people reach the dashboard: for links in messages. Not told, they are given the path alone.
+KENO_URL = _url("KENO_URL").rstrip("/")
 
 TIMEZONE = _zone("TIMEZONE")
 OPTION_DEFAULTS = _defaults(

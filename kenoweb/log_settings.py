@@ -7,6 +7,8 @@ LOG_FORMAT = envchoice("LOG_FORMAT", "json", choices=("json", "plain"))
 _LEVEL = {"warn": "WARNING"}.get(LOG_LEVEL, LOG_LEVEL.upper())
 # A line for every job and every SQL statement helps nobody.
 _QUIET = "INFO" if LOG_LEVEL == "debug" else "WARNING"
+_SILENT = "INFO" if LOG_LEVEL == "debug" else "CRITICAL"
+_OURS_TO_TELL = ("procrastinate.worker", "procrastinate.utils", "psycopg.pool")
 
 LOGGING = {
     "version": 1,
@@ -20,8 +22,8 @@ LOGGING = {
     "loggers": {
         **{app: {"level": _LEVEL} for app in ("memory", "sleep", "bot", "kenoweb")},
         **{name: {"level": _QUIET} for name in ("procrastinate", "httpx2", "psycopg")},
-        # Failed jobs are reported by bot.bury, with less noise.
-        "procrastinate.worker": {"level": "INFO" if LOG_LEVEL == "debug" else "CRITICAL"},
+        # Failed jobs are reported by bot.bury and a lost database by bot.worker, with less noise.
+        **{name: {"level": _SILENT} for name in _OURS_TO_TELL},
         # Without handlers of its own everything is printed once, by ours.
         **{name: {"level": _QUIET, "handlers": []} for name in ("django", "django.server")},
     },

@@ -54,6 +54,8 @@ class Command(BaseCommand):
     def _run(self, claim, door, *, host, wanted):
         port = door.getsockname()[1]
         address = self._address(host, port)
+        # What the worker says in a chat leads to where the pages are.
+        os.environ.setdefault("KENO_URL", address)
         claim.truncate(0)
         print(address, file=claim, flush=True)
         self.say(f"Keno {settings.VERSION}, data in {settings.KENO_HOME}")
