@@ -1,7 +1,7 @@
 """Groups of claims that say the same. Pure: texts in, groups of positions out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from memory.text import STOP_WORDS, fold, said_key, stem, words
 
@@ -22,7 +22,12 @@ def same(
     texts: Sequence[str], scopes: Sequence[Hashable], *, alike: float = ALIKE
 ) -> list[list[int]]:
     """Positions grouped by meaning within a scope, in order of first appearance."""
-    parent = list(range(len(texts)))
+    return joined(len(texts), pairs(texts, scopes, alike=alike))
+
+
+def joined(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Positions 0..count-1 in groups: whatever a chain of pairs connects is one."""
+    parent = list(range(count))
 
     def root(i: int) -> int:
         while parent[i] != i:
@@ -30,11 +35,11 @@ def same(
             i = parent[i]
         return i
 
-    for i, j in pairs(texts, scopes, alike=alike):
+    for i, j in pairs:
         a, b = sorted((root(i), root(j)))
         parent[b] = a
     groups: dict[int, list[int]] = defaultdict(list)
-    for i in range(len(texts)):
+    for i in range(count):
         groups[root(i)].append(i)
     return [groups[i] for i in sorted(groups)]
 

@@ -49,6 +49,31 @@ _SINGLE = {
     ),
 }
 SINGLE = [(name, re2.compile(p)) for name, patterns in _SINGLE.items() for p in patterns]
+_WORD = re.compile(r"[^\W\d_]+")
+_DAYS = ("monday lunes", "tuesday martes", "wednesday miercoles", "thursday jueves",
+         "friday viernes", "saturday sabado", "sunday domingo")  # fmt: skip
+_MONTHS = ("january enero", "february febrero", "march marzo", "april abril", "may mayo",
+           "june junio", "july julio", "august agosto", "september septiembre", "october octubre",
+           "november noviembre", "december diciembre")  # fmt: skip
+_SEASONS = ("spring primavera", "summer verano", "autumn otono", "winter invierno")
+_COLOURS = ("red rojo roja", "blue azul", "green verde", "black negro negra", "white blanco blanca",
+            "yellow amarillo amarilla", "grey gris", "brown marron")  # fmt: skip
+_EXCLUSIVE = (_DAYS, _MONTHS, _SEASONS, _COLOURS)
+_ONE_WORD = {word: pair.split()[0] for row in _EXCLUSIVE for pair in row for word in pair.split()}
+_PAIRED = (
+    "left right", "open closed", "morning evening", "morning afternoon", "before after",
+    "son daughter", "brother sister", "mother father", "husband wife", "buy sell", "bought sold",
+    "won lost", "first last", "early late", "more less", "hot cold", "up down", "on off",
+    "enabled disabled", "allowed forbidden", "started stopped", "north south", "east west",
+    "izquierda derecha", "abierto cerrado", "abierta cerrada", "manana tarde", "manana noche",
+    "antes despues", "hijo hija", "hermano hermana", "madre padre", "compro vendio",
+    "gano perdio", "primero ultimo", "primera ultima", "temprano tarde", "mas menos",
+    "caliente frio", "arriba abajo", "activado desactivado", "empezo dejo", "norte sur",
+    "este oeste", "big small", "grande pequeno", "older younger", "mayor menor",
+)  # fmt: skip
+_OPPOSITES = {frozenset(pair.split()) for pair in _PAIRED} | {
+    frozenset((a.split()[0], b.split()[0])) for row in _EXCLUSIVE for a in row for b in row
+}
 _NUMBER = re.compile(r"\d[\d.:,/-]*")
 
 
@@ -100,6 +125,25 @@ def contradict(a: str, b: str, *, subject: str = "") -> str:
     return ""
 
 
+def differ(a: str, b: str, *, subject: str = "") -> str:
+    """Why two like sentences are not one ("number", "name", "opposite" …); empty when they are.
+
+    Stricter than a contradiction: "flies on Monday" and "flies on Tuesday" may both be true, but
+    one cannot stand for the other.
+    """
+    if why := contradict(a, b, subject=subject):
+        return why
+    if _negated(a) != _negated(b):
+        return "negation"
+    if _numbers(a) != _numbers(b):
+        return "number"
+    left, right = _names(a), _names(b)
+    # "Ana Ruiz" and "Ana" are one person told twice.
+    if not (left <= right or right <= left):
+        return "name"
+    return "opposite" if _opposite(_canonical(a), _canonical(b)) else ""
+
+
 def bucket(text: str, subject: str = "") -> str:
     """Claims that could contradict each other share this key, or its gist."""
     found = relation(text, subject)
@@ -131,6 +175,20 @@ def _gist(text: str) -> set[str]:
         for word in said
         if word not in NEGATIONS and word not in SHADES and word not in _FOLDED_STOPS
     }
+
+
+def _names(text: str) -> set[str]:
+    """Words that are written like names inside the sentence, and the days and months."""
+    said = [word for word in _WORD.findall(text)[1:] if word[0].isupper()]
+    return {_ONE_WORD.get(fold(word), fold(word)) for word in said}
+
+
+def _canonical(text: str) -> set[str]:
+    return {_ONE_WORD.get(word, word) for word in words(fold(text))}
+
+
+def _opposite(one: set[str], other: set[str]) -> bool:
+    return any(frozenset((a, b)) in _OPPOSITES for a in one - other for b in other - one)
 
 
 def _numbers(text: str) -> set[str]:

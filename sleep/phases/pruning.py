@@ -8,11 +8,12 @@ from django.utils.translation import gettext as _
 
 from memory import episode_groups, episodes, facts, patterns, working
 from memory.models import Episode, Fact, Pattern, WorkingNote
-from sleep import clusters, conflicts, proposals
+from sleep import duplicates, proposals, thinking
 from sleep.apply import image, target
 from sleep.fuse import Fuse
 from sleep.models import Night, Proposal
 from sleep.sleeper import Outcome, Phase, Sleeper
+from sleep.voice import HEURISTICS
 
 BATCH = 100
 WEAK = 0.3
@@ -167,32 +168,32 @@ def _blown(sleeper: Sleeper, fuse: Fuse, kind: str, things: list, outcome: Outco
     return outcome
 
 
-def _propose_merges(sleeper: Sleeper, since: str) -> Outcome:
+def think(sleeper: Sleeper, item: dict) -> None:
+    if "duplicates_since" in item:
+        for some in _duplicates(sleeper, item["duplicates_since"]):
+            thinking.same([fact.text for fact in some], ask=sleeper.complete)
+
+
+def _duplicates(sleeper: Sleeper, since: str) -> list[list[Fact]]:
     """Facts that say nearly the same, where at least one is new since the last night."""
+    return duplicates.groups(sleeper.space, since=datetime.fromisoformat(since) if since else None)
+
+
+def _propose_merges(sleeper: Sleeper, since: str) -> Outcome:
     outcome = Outcome({"merges_proposed": 0})
-    rows = _fresh_company(sleeper, since)
-    scopes = [(fact.chat_id, fact.subject.casefold(), fact.kind) for fact in rows]
-    for group in clusters.same([fact.text for fact in rows], scopes):
-        some = [rows[i] for i in group]
-        if len(some) > 1 and not _disagree(some):
-            outcome.count("merges_proposed", bool(_propose_merge(sleeper, some)))
+    for some in _duplicates(sleeper, since):
+        texts = [fact.text for fact in some]
+        verdict = thinking.same(texts, ask=sleeper.complete) if sleeper.complete else None
+        if verdict and not verdict.duplicate:
+            outcome.count("kept_apart")
+            continue
+        outcome.count("merges_proposed", bool(_propose_merge(sleeper, some, verdict)))
     return outcome
 
 
-def _fresh_company(sleeper: Sleeper, since: str) -> list[Fact]:
-    live = Fact.objects.filter(space=sleeper.space, status=Fact.Status.ACTIVE)
-    if since:
-        fresh = live.filter(created_at__gt=datetime.fromisoformat(since))
-        live = live.filter(subject__in=fresh.values("subject"))
-    return list(live.order_by("pk"))
-
-
-def _disagree(some: list[Fact]) -> bool:
-    first, *rest = some
-    return any(conflicts.contradict(first.text, other.text) for other in rest)
-
-
-def _propose_merge(sleeper: Sleeper, some: list[Fact]) -> Proposal | None:
+def _propose_merge(
+    sleeper: Sleeper, some: list[Fact], verdict: thinking.Verdict | None
+) -> Proposal | None:
     keep = max(
         some, key=lambda fact: (fact.pinned, fact.sticky, fact.use_count, fact.confidence, -fact.pk)
     )
@@ -204,10 +205,11 @@ def _propose_merge(sleeper: Sleeper, some: list[Fact]) -> Proposal | None:
         title=keep.text,
         targets=[target(fact) for fact in some],
         before=image(*some),
-        after={"text": keep.text, "keep": keep.pk},
+        after={"text": (verdict.merged if verdict else "") or keep.text, "keep": keep.pk},
         rationale=_("%(n)s facts say nearly the same.") % {"n": len(some)},
         evidence=[{"fact": fact.pk, "quote": fact.quote} for fact in some if fact.quote],
-        confidence=0.75,
+        confidence=0.85 if verdict else 0.75,
+        mode=sleeper.complete.model if verdict else HEURISTICS,
     )
 
 
@@ -230,4 +232,4 @@ WORK = {
     "duplicates_since": _propose_merges,
     "trash": _empty_trash,
 }
-PHASE = Phase("pruning", plan, work)
+PHASE = Phase("pruning", plan, work, think)
