@@ -18,6 +18,7 @@ from memory.extraction.disguise import plain
 
 EPOCHS, RATE, DECAY = 14, 0.1, 2e-4
 SUPPORT = 3  # a feature counts when this many different templates or lines show it
+SPEAKERS = ["Ana", "Adrian", "Lucía", "Marta", "Iván", "Keno", "Bo", "Stranger", "User"]
 RUNS = 4  # differently spun lines each; their weights are averaged
 
 
@@ -45,8 +46,19 @@ def training_rows(folder: Path | None, *, seed: int) -> list[Line]:
     for _ in range(1200):
         before, after = rng.choice(good), rng.choice(bad)
         rows.append(Line(f"{before.text} {after.text}", True, after.lang, after.origin))
+    for _ in range(1500):
+        rows.append(_talk(rng, rng.sample(good, rng.choice([1, 2, 2, 3]))))
+        rows.append(_talk(rng, [rng.choice(bad), *rng.sample(good, rng.choice([0, 1, 1]))]))
     rng.shuffle(rows)
     return rows
+
+
+def _talk(rng: random.Random, some: list[Line]) -> Line:
+    """The lines as an episode keeps them: a title, then who said what."""
+    first = some[0]
+    rng.shuffle(some)
+    said = "\n".join(f"- {rng.choice(SPEAKERS)}: {row.text}" for row in some)
+    return Line(f"{some[0].text}\n{said}", first.attack, first.lang, first.origin)
 
 
 def fit(rows: list[Line], *, seed: int) -> tuple[np.ndarray, float]:

@@ -18,6 +18,8 @@ PART = 0.2  # a sentence alone says less than the text it stands in
 _WORD = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_TURN = re.compile(r"^- [^:\n]{1,60}: ", re.MULTILINE)
+FEW = 12  # too few signs to read like anything
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _POWERS = np.array([pow(1000003, k, 2**64) for k in range(5)], dtype=np.uint64)
 
@@ -50,8 +52,16 @@ def _weights() -> tuple[np.ndarray, float]:
 
 
 def score(seen: str) -> float:
-    """0..1 for the most order-like part of a plain text; a long text cannot water it down."""
-    whole, *parts = segments(seen)
+    """0..1 for the most order-like part of a plain text; a long text cannot water it down.
+
+    In a talk every turn counts for itself: who spoke before does not make it an order.
+    """
+    turns = [turn for turn in _TURN.split(seen) if len(turn.strip()) >= FEW]
+    return max(map(_score, turns), default=0.0)
+
+
+def _score(turn: str) -> float:
+    whole, *parts = segments(turn)
     return max([probability(whole), *(probability(part) - PART for part in parts)])
 
 
