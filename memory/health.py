@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from memory import status, working
 from memory.identity import core, rules
@@ -57,7 +58,14 @@ def _warnings(checks: dict) -> list[str]:
     if checks["long_term_kb"] > LONG_TERM_KB:
         told.append(_("The live facts hold %(n)s KB of text.") % {"n": checks["long_term_kb"]})
     if checks["quarantined"]:
-        told.append(_("%(n)s facts wait in quarantine.") % {"n": checks["quarantined"]})
+        told.append(
+            ngettext(
+                "%(n)s fact waits in quarantine.",
+                "%(n)s facts wait in quarantine.",
+                checks["quarantined"],
+            )
+            % {"n": checks["quarantined"]}
+        )
     if checks["waiting_messages"]:
         told.append(
             _("%(n)s messages wait to be looked through for facts.")

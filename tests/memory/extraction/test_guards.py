@@ -23,6 +23,10 @@ needs_corpora = pytest.mark.skipif(
     "fact",
     [
         "Adrian is a system administrator",
+        "I prefer Postgres over MySQL, always.",
+        "The import failed with an error: invalid date in row 14.",
+        "5679 now.",
+        "- Adrian: What did we decide about hosting?\n- Keno: You decided on Hetzner.",
         "User works as a backend developer",
         "Ecosystem restoration is my job",
         "He never says no",
