@@ -13,7 +13,7 @@ lint: .venv/ready-dev
 bench: .venv/ready-dev
 	$(BIN)/python -m bench $(ARGS)
 messages: .venv/ready-dev
-	$(BIN)/python manage.py makemessages --locale es --no-obsolete --no-wrap --no-location --ignore .venv
+	$(BIN)/python manage.py makemessages --locale es --no-obsolete --no-wrap --no-location --ignore .venv --ignore tests
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis test-results locale/*/LC_MESSAGES/*.mo
 .venv/ready: pyproject.toml constraints.txt

@@ -31,5 +31,6 @@ def empty(request, space):
         return redirect("trash:index", space.slug)
     count, left = trash_pages.empty(space, by=person(request.user))
     said = ngettext("Deleted %(n)s thing for good.", "Deleted %(n)s things for good.", count)
-    say(request, said % {"n": count} + (f" {_('There is more: do it again.')}" if left else ""))
+    more = [_("There is more: do it again.")] if left else []
+    say(request, " ".join([said % {"n": count}, *more]))
     return redirect("trash:index", space.slug)
