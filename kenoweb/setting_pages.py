@@ -35,7 +35,7 @@ GROUPS = {
     gettext_lazy("Nights"): ["sleep_hour", "sleep_minute", "episodes_per_night", "night_questions"],
     gettext_lazy("Keeping"): [
         "facts_per_subject", "lore_cap", "working_stale_days", "retention_days", "trash_days",
-        "receipt_days",
+        "receipt_days", "log_days",
     ],
 }  # fmt: skip
 OTHER = gettext_lazy("Other")
@@ -55,6 +55,7 @@ LABELS = {
     "recall_profile": gettext_lazy("Recall profile"),
     "recall_strict": gettext_lazy("Strict recall"),
     "receipt_days": gettext_lazy("Receipts"),
+    "log_days": gettext_lazy("Logs"),
     "expand_search": gettext_lazy("More search words"),
     "memory_days": gettext_lazy("Days of notes"),
     "chat_provider": gettext_lazy("Provider of replies"),

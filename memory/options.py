@@ -43,6 +43,9 @@ class Options:
     recall_profile: str = _text("keno", _("How recall ranks: keno, seed004 or a profile of yours."))
     recall_strict: bool = _switch(False, _("Recall only what surely fits; else the best there is."))
     receipt_days: int = _number(90, 1, 3650, _("Days that receipts of recalls are kept."))
+    log_days: int = _number(
+        400, 7, 3650, _("Days that calls of models, seen notices and sent messages are kept.")
+    )
     expand_search: bool = _switch(False, _("Let the small model add words to search by."))
     memory_days: int = _number(3, 0, 30, _("Days of notes a reply sees when recall is off."))
     chat_provider: str = _choice("auto", PROVIDERS, _("Who answers in chats."))

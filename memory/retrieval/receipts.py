@@ -1,11 +1,10 @@
 """Receipts: every recall with its reasons, from a reply to its memories and back."""
 
 import json
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import connection
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from memory import text
 from memory.models import Chat, Fact, Message, Recall, RecallItem, Space
@@ -119,14 +118,6 @@ def reached_by(fact: Fact) -> QuerySet:
         .select_related("reply", "chat")
         .order_by("-at", "-pk")
     )
-
-
-def prune(space: Space, *, now: datetime | None = None) -> int:
-    """Delete receipts that are older than the space keeps them."""
-    ripe = (now or timezone.now()) - timedelta(days=space.options.receipt_days)
-    old = Recall.objects.filter(space=space, at__lt=ripe)
-    RecallItem.objects.filter(recall__in=old).delete()
-    return old.delete()[0]
 
 
 def _item(one: Scored, rank: int) -> dict:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from memory import episode_groups, episodes, facts, patterns, working
+from memory import episode_groups, episodes, facts, patterns, retention, working
 from memory.models import Episode, Fact, Pattern, WorkingNote
 from sleep import duplicates, proposals, thinking
 from sleep.apply import image, target
@@ -22,12 +22,15 @@ WEAK = 0.3
 def plan(night: Night, now: datetime) -> list:
     notes, weak, old = _stale_notes(night, now), _weak_patterns(night), _old_episodes(night, now)
     old = list(old.values_list("pk", flat=True))
+    # An archived note lives on in an episode; still, not all of them in one night.
+    fuse = Fuse("notes", WorkingNote.objects.filter(space=night.space).count())
     return [
-        {"notes": list(notes.values_list("pk", flat=True))},
+        {"notes": list(notes.values_list("pk", flat=True)[: fuse.limit])},
         {"patterns": list(weak.values_list("pk", flat=True))},
         *_episode_items(night, old),
         {"duplicates_since": _last_night(night)},
         {"trash": True},
+        {"records": True},
     ]
 
 
@@ -224,6 +227,21 @@ def _empty_trash(sleeper: Sleeper, item: object) -> Outcome:
     )
 
 
+def _drop_records(sleeper: Sleeper, item: object) -> Outcome:
+    """Receipts and logs past their days; never more at once than the fuse allows."""
+    outcome = Outcome()
+    for records in retention.expired(sleeper.space, now=sleeper.now):
+        fuse = Fuse(records.name, records.everything.count())
+        gone = retention.delete(records, most=fuse.limit)
+        outcome.count(f"{records.name}_deleted", gone)
+        if gone and (left := records.old.count()):
+            outcome.say(
+                _("%(n)s %(what)s past their days are left for the next nights: the loss fuse.")
+                % {"n": left, "what": records.name}
+            )
+    return outcome
+
+
 WORK = {
     "notes": _archive_notes,
     "patterns": _archive_patterns,
@@ -231,5 +249,6 @@ WORK = {
     "too_many_episodes": _too_many_episodes,
     "duplicates_since": _propose_merges,
     "trash": _empty_trash,
+    "records": _drop_records,
 }
 PHASE = Phase("pruning", plan, work, think)

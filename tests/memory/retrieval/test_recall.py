@@ -220,16 +220,6 @@ def test_a_receipt_leads_both_ways(space):
     assert receipts.reached_by(make_fact(space)).count() == 0
 
 
-def test_receipts_are_kept_as_long_as_the_space_says(space):
-    space.settings = {"receipt_days": 10}
-    make_fact(space, text="bread")
-    recall(space, "bread", now=NOW - timedelta(days=11))
-    recall(space, "bread", now=NOW)
-    assert receipts.prune(space, now=NOW) == 1
-    assert Recall.objects.get().at == NOW
-    assert RecallItem.objects.count() == 1
-
-
 def test_without_saving_nothing_is_written(space):
     make_fact(space, text="bread")
     result = recall(space, "bread", save=False, now=NOW)
