@@ -1,16 +1,20 @@
-"""Find a page, a fact or an episode by a few letters: what the jump sheet shows."""
+"""Find a page, a fact, an episode or a chat by a few letters: what the palette shows."""
 
 import re
 from dataclasses import dataclass
 
 from django.db import connection
+from django.db.models import F
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from kenoweb.access import things
-from kenoweb.rail import RAIL
+from kenoweb.chat_pages import channel
+from kenoweb.rail import RAIL, SPACE_MENU
 from kenoweb.shell import address
+from kenoweb.words import letters
 from memory import text
-from memory.models import Episode, Fact, Space
+from memory.models import Chat, Episode, Fact, Member, Space
 from memory.models.unit import anywhere
 
 MOST = 6
@@ -35,21 +39,37 @@ class Hit:
     lang: str = ""
 
 
-def find(space: Space, said: str) -> list[tuple[str, list[Hit]]]:
-    """Groups of hits, the empty ones left out; without a question, the pages."""
+Groups = list[tuple[str, list[Hit]]]
+
+
+def find(space: Space, said: str, *, member: Member | None = None) -> Groups:
+    """Groups of hits, the empty ones left out; without a question, the pages one may open."""
     words = text.clean(said)[:LONGEST].strip()
-    groups = [(_("Go to"), _places(space, words))]
+    groups = [(_("Go to"), _places(space, words, member))]
     if words:
-        groups += [(_("Facts"), _facts(space, words)), (_("Episodes"), _episodes(space, words))]
+        groups += [
+            (_("Facts"), _facts(space, words)),
+            (_("Episodes"), _episodes(space, words)),
+            (_("Chats"), _chats(space, words)),
+        ]
     return [(title, hits) for title, hits in groups if hits]
 
 
-def _places(space: Space, words: str) -> list[Hit]:
+def told(groups: Groups) -> str:
+    """How much there is, for those who hear the page."""
+    count = sum(len(hits) for _title, hits in groups)
+    return ngettext("%(n)s result", "%(n)s results", count) % {"n": count}
+
+
+def _places(space: Space, words: str, member: Member | None) -> list[Hit]:
+    wanted = text.fold(words)
     return [
         Hit(place.icon, str(place.label), url, f"g {place.key}")
-        for _title, places in RAIL
+        for places in (*(some for _title, some in RAIL), SPACE_MENU)
         for place in places
-        if words.casefold() in str(place.label).casefold() and (url := address(place.name, space))
+        if (member is None or member.may(place.role))
+        and wanted in text.fold(str(place.label))
+        and (url := address(place.name, space))
     ]
 
 
@@ -64,6 +84,15 @@ def _episodes(space: Space, words: str) -> list[Hit]:
     return [
         Hit("episode", str(episode), _page("episodes", space, episode.pk), lang=episode.language)
         for episode in _found(space, Episode, words)
+    ]
+
+
+def _chats(space: Space, words: str) -> list[Hit]:
+    rows = things(space, Chat).filter(letters(words, "title", "key", "context"))
+    newest = rows.order_by(F("last_message_at").desc(nulls_last=True), "-pk")[:MOST]
+    return [
+        Hit("chat", str(chat), _page("chats", space, chat.pk), channel(chat.channel))
+        for chat in newest
     ]
 
 

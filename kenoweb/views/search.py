@@ -9,5 +9,6 @@ from kenoweb.access import in_space
 @require_safe
 def index(request, space):
     said = request.GET.get("q", "")
-    groups = search.find(space, said)
-    return render(request, "search/index.html", {"q": said[: search.LONGEST], "groups": groups})
+    groups = search.find(space, said, member=request.member)
+    shown = {"q": said[: search.LONGEST], "groups": groups, "told": search.told(groups)}
+    return render(request, "search/index.html", shown)

@@ -50,16 +50,6 @@ function pressed(event) {
 }
 document.addEventListener("keydown", pressed);
 
-// Up and down walk through the results below a search field; Enter opens the chosen one.
-document.addEventListener("keydown", (event) => {
-  const list = document.getElementById(event.target.dataset?.arrows ?? event.target.closest?.("#jump-list")?.id);
-  if (!list || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
-  event.preventDefault();
-  const links = $$("a", list);
-  const at = links.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
-  (at < 0 ? document.querySelector("[data-arrows]") : links[at])?.focus();
-});
-
 function shutMenus(except) {
   const open = $$("details.drop[open]").filter((menu) => !menu.contains(except));
   for (const menu of open) menu.open = false;

@@ -146,7 +146,7 @@ def test_slash_finds_a_fact_with_the_arrows(window, home):
     expect(page.locator("#jump-list")).to_contain_text("Overview")
     expect(page.locator("#jump-list a")).to_have_count(1)
     page.keyboard.press("ArrowDown")
-    expect(page.locator("#jump-list a").first).to_be_focused()
+    expect(page.locator("#jump-list a").first).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Overview")
 

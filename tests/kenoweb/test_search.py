@@ -5,7 +5,7 @@ import pytest
 from django.urls import reverse
 
 from kenoweb import search
-from tests.factories import make_client, make_episode, make_fact, make_member, make_space
+from tests.factories import make_chat, make_client, make_episode, make_fact, make_member, make_space
 
 pytestmark = pytest.mark.django_db
 NAUGHTY = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "naughty.jsonl"
@@ -28,6 +28,26 @@ def test_a_word_may_be_begun_bent_or_without_its_accents(said):
     space = make_space()
     make_fact(space, text="El árbol de limón da sombra", language="es")
     assert texts(space, said) == ["El árbol de limón da sombra"]
+
+
+def test_a_chat_is_found_by_its_title_key_or_context():
+    space = make_space()
+    make_chat(space, title="The tea club")
+    make_chat(space, title="Work", context="Where we plan the Lisbon move")
+    assert texts(space, "tea") == ["The tea club"]
+    assert texts(space, "lisbon") == ["Work"]
+
+
+def test_only_the_pages_one_may_open_are_offered():
+    viewer, owner = make_member(role="viewer"), make_member(role="owner")
+    pages = {
+        member.role: [
+            hit.text for _t, hits in search.find(member.space, "", member=member) for hit in hits
+        ]
+        for member in (viewer, owner)
+    }
+    assert "Audit" not in pages["viewer"]
+    assert {"Audit", "API tokens"} <= set(pages["owner"])
 
 
 def test_the_newest_comes_first():
