@@ -8,6 +8,7 @@ from django import forms
 from django.conf import settings
 from django.core.files import File
 from django.http import QueryDict
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -93,8 +94,8 @@ class Import:
 
 
 def formats() -> list[tuple[str, str]]:
-    known = [(name, one.label) for name, one in transfer.FORMATS.items()]
-    return [(transfer.AUTO, _("find out by itself")), *known]
+    known = [(name, capfirst(str(one.label))) for name, one in transfer.FORMATS.items()]
+    return [(transfer.AUTO, _("Find out by itself")), *known]
 
 
 def exports() -> list[tuple[str, str, str]]:
