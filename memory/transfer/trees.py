@@ -1,4 +1,4 @@
-"""One door to whatever a person points at: a folder, a zip or a single file."""
+"""One door to whatever a person points at: a folder, a zip, a tar or a single file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from memory.transfer import safe
 from memory.transfer.safe_folder import FileTree, FolderTree
+from memory.transfer.safe_tar import GZIP, TarTree, is_tar
 from memory.transfer.safe_zip import ZipTree
 
 
@@ -29,13 +30,15 @@ def _open(path: Path, limits: safe.Limits) -> safe.Tree:
         if not real.is_file():
             raise safe.Refused("special", _("%s is not an ordinary file.") % path.name)
         with real.open("rb") as file:
-            start = file.read(8)
+            start = file.read(512)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         sentence = _("%(name)s cannot be read: %(error)s.")
         raise safe.Refused("unreadable", sentence % {"name": path.name, "error": reason}) from error
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return ZipTree(real, limits)
-    if start.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")):
-        raise safe.Refused("packed", _("Keno reads zip files. Unpack it and give the folder."))
+    if is_tar(start) or start.startswith(GZIP):
+        return TarTree(real, limits)
+    if start.startswith((b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")):
+        raise safe.Refused("packed", _("Keno reads zip and tar files. Unpack it first."))
     return FileTree(real, limits)

@@ -163,8 +163,9 @@ def test_a_zip_in_a_zip_is_never_opened(tmp_path):
 
 
 def test_other_kinds_of_archives_are_named(tmp_path):
-    (tmp_path / "x.tar.gz").write_bytes(b"\x1f\x8b\x08" + bytes(20))
-    assert reason_of(tmp_path / "x.tar.gz") == "packed"
+    for start in (b"BZh9", b"\xfd7zXZ", b"7z\xbc\xaf"):
+        (tmp_path / "x").write_bytes(start + bytes(20))
+        assert reason_of(tmp_path / "x") == "packed"
 
 
 def test_a_link_in_a_folder_is_refused(tmp_path):
