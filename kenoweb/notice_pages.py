@@ -18,6 +18,7 @@ SETTLED = 20
 TASKS = {
     "bot.answer": gettext_lazy("Answer a message"),
     "bot.deliver": gettext_lazy("Deliver a reply"),
+    "kenoweb.demo": gettext_lazy("Make the demo"),
     "memory.ingest": gettext_lazy("Look through messages for facts"),
     "sleep.night": gettext_lazy("Sleep"),
     "transfer.work": gettext_lazy("Import or export a file"),

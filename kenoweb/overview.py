@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
-from kenoweb import trends
+from kenoweb import demo, trends
 from kenoweb.access import things
 from kenoweb.shell import address
 from kenoweb.templatetags.keno import money, number, since
@@ -98,6 +98,8 @@ def build(space: Space, *, now: dt.datetime) -> dict:
         "night": last_night(space),
         "growth": trends.growth(space, today=today),
         "activity": trends.activity(space, today=today),
+        # Asked only where it is shown: on the page of a space that has nothing yet.
+        "demo": demo.state,
         "begin": {noun: address(f"{noun}:index", space) for noun in BEGINNINGS},
     }
 

@@ -64,6 +64,7 @@ space_urls = (
     [
         path("spaces/", spaces.index, name="index"),
         path("spaces/new/", spaces.new, name="new"),
+        path("spaces/demo/", spaces.make_demo, name="make_demo"),
         path("s/<slug:space>/settings/", spaces.edit, name="edit"),
     ],
     "spaces",

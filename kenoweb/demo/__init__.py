@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
 from django.db import connection
+from procrastinate.contrib.django.models import ProcrastinateJob
 
 from memory import chats, embeddings, episodes, events, facts, patterns, rulings, spaces, working
 from memory.extraction import ingest
@@ -22,6 +23,9 @@ from sleep.apply import TargetChanged
 from sleep.models import Night, Proposal
 
 SLUG = "demo"
+# Says that a space was made here and may be made anew or removed.
+MARK = {"demo": True}
+TASK = "kenoweb.demo"
 ZONE = "America/Mexico_City"
 CHATS = {
     "dev": (
@@ -36,6 +40,13 @@ STORY = Path(__file__).with_name("story.txt")
 _LINE = re.compile(r"^-(\d+) (\d\d):(\d\d) (\w+) ([^:]+): (.+)$")
 # What the owner decided, by words of the title; the last week's proposals wait.
 REJECTED = ("odia los cumpleaños", "hates")
+
+
+class NotTheDemo(Exception):
+    """There is a space at /s/demo/ that somebody made: it stays, and no demo can be made."""
+
+    def __str__(self):
+        return self.__doc__
 
 
 @dataclass(frozen=True)
@@ -62,8 +73,21 @@ def make(
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Space:
     """The demo space, anew; the people who own another space own this one too."""
+    with connection.cursor() as cursor:
+        # Nothing is lost with a demo that a power cut takes: no commit waits for the disk.
+        cursor.execute("SET synchronous_commit = off")
+    try:
+        return _make(list(owners), now=now, story=story, progress=progress)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET synchronous_commit")
+
+
+def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callable) -> Space:
     remove()
-    space = Space.objects.create(name="Demo", slug=SLUG, timezone=ZONE, language="en")
+    space = Space.objects.create(
+        name="Demo", slug=SLUG, timezone=ZONE, language="en", settings=MARK
+    )
     members = [_own(space, user) for user in owners]
     rooms = {name: _room(space, *given) for name, given in CHATS.items()}
     lines = list(read(story or STORY.read_text()))
@@ -82,11 +106,36 @@ def make(
 
 
 def remove() -> bool:
-    """Delete the demo space and all that is in it."""
+    """Delete the demo space and all that is in it; never a space that only bears its name."""
+    if taken():
+        raise NotTheDemo
     space = Space.objects.filter(slug=SLUG).first()
     if space:
         spaces.erase(space, typed=space.name, by="command")
     return bool(space)
+
+
+def taken() -> bool:
+    """Whether somebody's own space stands where the demo would."""
+    return any(not is_demo(space) for space in Space.objects.filter(slug=SLUG))
+
+
+def is_welcome() -> bool:
+    """Whether it is worth an offer: nobody has told Keno anything yet."""
+    return not Message.objects.exists() and not Fact.objects.exists() and not taken()
+
+
+def is_demo(space: Space) -> bool:
+    return MARK.items() <= space.settings.items()
+
+
+def state() -> str:
+    """ "making" while the worker is at it, "ready" when it can be opened, else empty."""
+    under_way = ProcrastinateJob.objects.filter(task_name=TASK, status__in=["todo", "doing"])
+    if under_way.exists():
+        return "making"
+    found = Space.objects.filter(slug=SLUG, settings__contains=MARK)
+    return "ready" if found.exists() else ""
 
 
 def _own(space: Space, user) -> Member:
@@ -204,16 +253,22 @@ class _dated:
         self.at = at
 
     def __enter__(self):
-        self.began = {table: self._newest(table) for table in _tables()}
+        self.began = _newest()
 
     def __exit__(self, *failure):
+        now = _newest()
+        written = [(table, n) for table, n in self.began.items() if now[table] > n]
         with connection.cursor() as cursor:
-            for table, newest in self.began.items():
+            for table, newest in written:
                 cursor.execute(
                     f'UPDATE "{table}" SET pgh_created_at = %s WHERE pgh_id > %s', [self.at, newest]
                 )
 
-    def _newest(self, table: str) -> int:
-        with connection.cursor() as cursor:
-            cursor.execute(f'SELECT coalesce(max(pgh_id), 0) FROM "{table}"')
-            return cursor.fetchone()[0]
+
+def _newest() -> dict[str, int]:
+    """The last event of every table, in one question."""
+    tables = _tables()
+    asked = ", ".join(f'(SELECT coalesce(max(pgh_id), 0) FROM "{table}")' for table in tables)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {asked}")
+        return dict(zip(tables, cursor.fetchone(), strict=True))

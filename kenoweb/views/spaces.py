@@ -2,14 +2,14 @@ from django.core.exceptions import PermissionDenied
 from django.shortcuts import redirect, render
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from kenoweb import zones
+from kenoweb import demo, zones
 from kenoweb.access import in_space, memberships, signed_in
-from kenoweb.actions import say, show_form, undo_url
+from kenoweb.actions import say, show_form, undo_url, warn
 from kenoweb.address import client_ip
 from kenoweb.forms import SpaceForm
-from memory import spaces
+from memory import jobs, spaces
 from memory.actors import person
 from memory.models import Member
 
@@ -17,7 +17,11 @@ from memory.models import Member
 @signed_in
 @require_safe
 def index(request):
-    context = {"memberships": memberships(request), "may_create": _may_create(request)}
+    context = {
+        "memberships": memberships(request),
+        "may_create": _may_create(request),
+        "demo": demo.state(),
+    }
     return render(request, "spaces/index.html", context)
 
 
@@ -46,6 +50,20 @@ def edit(request, space):
         say(request, _("Saved."), undo=undo_url(space, done))
         return redirect("spaces:edit", space.slug)
     return show_form(request, "spaces/edit.html", form)
+
+
+@signed_in
+@require_POST
+def make_demo(request):
+    """A separate space to look around in; the worker makes it in half a minute."""
+    if not _may_create(request):
+        raise PermissionDenied
+    if demo.taken():
+        warn(request, str(demo.NotTheDemo()))
+    elif not demo.state():
+        jobs.enqueue(demo.TASK, once="demo", user_id=request.user.pk)
+        say(request, _("The demo is being made. It takes about half a minute."))
+    return redirect("spaces:index")
 
 
 def _may_create(request):

@@ -231,6 +231,8 @@ def _drop_records(sleeper: Sleeper, item: object) -> Outcome:
     """Receipts and logs past their days; never more at once than the fuse allows."""
     outcome = Outcome()
     for records in retention.expired(sleeper.space, now=sleeper.now):
+        if not records.old.exists():
+            continue
         fuse = Fuse(records.name, records.everything.count())
         gone = retention.delete(records, most=fuse.limit)
         outcome.count(f"{records.name}_deleted", gone)

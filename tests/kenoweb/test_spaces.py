@@ -22,11 +22,11 @@ def test_the_list_shows_mine_and_no_others(owner):
 
 def test_the_list_costs_the_same_for_one_space_and_for_many(owner, django_assert_num_queries):
     client = make_client(owner.user)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(6):
         client.get("/spaces/")
     for _ in range(5):
         make_member(user=owner.user)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(6):
         client.get("/spaces/")
 
 

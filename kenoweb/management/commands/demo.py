@@ -3,7 +3,7 @@
 import time
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from kenoweb import demo
@@ -16,6 +16,12 @@ class Command(BaseCommand):
         parser.add_argument("--remove", action="store_true", help="delete the demo space again")
 
     def handle(self, *, remove, **options):
+        try:
+            self._do(remove)
+        except demo.NotTheDemo as error:
+            raise CommandError(str(error)) from error
+
+    def _do(self, remove):
         if remove:
             gone = demo.remove()
             self.stdout.write("The demo space is gone." if gone else "There is no demo space.")

@@ -3,9 +3,11 @@
 import http.client
 import os
 import signal
+import sys
 import threading
 import time
 from contextlib import closing
+from pathlib import Path
 
 from django.conf import settings
 from django.core.management import get_commands
@@ -113,8 +115,19 @@ class Command(BaseCommand):
             self.line("note", "other machines can reach this address" + _unless_https())
         self.say("\nSign in with this link, once and within 30 minutes:")
         self.say(f"  {sign_in_link(address)}")
+        self._offer_demo()
         self.say("\nCtrl-C stops everything.")
         connections.close_all()  # nothing more to ask
+
+    def _offer_demo(self):
+        from kenoweb import demo
+
+        if demo.is_welcome():
+            command = f"{_python()} manage.py demo"
+            self.say(
+                "\nTo look around first, make a demo space beside your own (or press its button):"
+            )
+            self.say(f"  {command}            {command} --remove deletes it again")
 
     def _tend(self, family):
         """Until told to stop, keep the children and the embedded database alive."""
@@ -141,6 +154,12 @@ class Command(BaseCommand):
     def say(self, text):
         self.stdout.write(text)
         self.stdout.flush()
+
+
+def _python() -> str:
+    """This interpreter as somebody in the folder of Keno would type it."""
+    python, here = Path(sys.executable), Path(settings.BASE_DIR)
+    return str(python.relative_to(here)) if python.is_relative_to(here) else str(python)
 
 
 def _unless_https() -> str:

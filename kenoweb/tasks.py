@@ -1,0 +1,13 @@
+"""The dashboard's jobs."""
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+from procrastinate.contrib.django import app
+
+from kenoweb import demo
+
+
+@app.task(name=demo.TASK)
+def make_demo(user_id: int) -> None:
+    """The demo space, for the person who asked for it."""
+    demo.make(owners=User.objects.filter(pk=user_id), now=timezone.now())
