@@ -9,16 +9,18 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
-from memory import facts, text
+from memory import facts, meaning, text
 from memory.extraction import intents, tags
 from memory.extraction.apply import Applied
 from memory.history import Done
 from memory.models import Chat, Fact
-from sleep.conflicts import contradict
+from sleep.conflicts import contradict, relation
 
 A_MOMENT = timedelta(hours=1)
 # How many words the fact of a moment ago must share with its correction.
 ALIKE = 0.5
+# How near "el perro de Ana" must be to "Ana's dog"; a son and a daughter are .87 alike.
+SAME_THING = 0.9
 MOST = 200
 
 
@@ -47,11 +49,21 @@ def _is_believed(one: Applied) -> bool:
 def _mistaken(fact: Fact, chat: Chat, *, now: datetime) -> list[Fact]:
     known = Fact.objects.in_scope(chat).live().filter(pinned=False).exclude(pk=fact.pk)
     about = known.filter(subject=fact.subject).order_by("-last_seen_at", "-pk")[:MOST]
-    wrong = [old for old in about if contradict(old.text, fact.text, subject=fact.subject)]
+    wrong = [old for old in about if _disagree(old, fact)]
     last = _fresh(known, chat, now=now)
     if last and last not in wrong and last.subject == fact.subject:
         wrong += [last] if text.jaccard(last.text, fact.text) >= ALIKE else []
     return wrong
+
+
+def _disagree(old: Fact, new: Fact) -> bool:
+    if contradict(old.text, new.text, subject=new.subject):
+        return True
+    left, right = relation(old.text, old.subject), relation(new.text, new.subject)
+    if not (left and right) or left.attribute != right.attribute or left.value & right.value:
+        return False
+    # The same thing told in the other language.
+    return (meaning.likeness(left.subject, right.subject) or 0) >= SAME_THING
 
 
 def _fresh(known: QuerySet, chat: Chat, *, now: datetime) -> Fact | None:

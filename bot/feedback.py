@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from memory import text
 from memory.extraction import tags
 from memory.extraction.apply import Applied
+from memory.extraction.second_person import told_to
 
 # Outcomes after which something is believed that was not believed before.
 LEARNED = {"new", "restored", "done"}
@@ -21,7 +22,7 @@ def under(reply: str, learned: Sequence[Applied]) -> str:
         return ""
     said = text.normalise(reply)
     words = [_words(row) for row in fresh]
-    unsaid = [one for one in words if text.normalise(one) not in said]
+    unsaid = [one for one, row in zip(words, fresh, strict=True) if not _is_in(said, one, row)]
     lines = [_("Noted — %(text)s") % {"text": one} for one in unsaid[:MOST]]
     if len(unsaid) > MOST:
         lines.append(_("… and %(n)d more.") % {"n": len(unsaid) - MOST})
@@ -30,6 +31,11 @@ def under(reply: str, learned: Sequence[Applied]) -> str:
 
 def _is_new(one: Applied) -> bool:
     return bool(one.done and one.done.changed and one.done.outcome in LEARNED and one.done.row)
+
+
+def _is_in(said: str, one: str, row: object) -> bool:
+    told = (one, told_to(getattr(row, "said_by", ""), one))
+    return any(text.normalise(words) in said for words in told)
 
 
 def _words(row: object) -> str:

@@ -257,7 +257,7 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
     note = working.current(draft.chat, now=draft.now) if not context.error else None
     context.briefing = Briefing(
         said=draft.said,
-        now=draft.now,
+        now=draft.now.astimezone(draft.zone),
         language=language,
         person=draft.person,
         recalled=[_briefed(one) for one in _items(context)],

@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.formats import number_format
+from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
 
 from bot.addresses import page, see
@@ -11,6 +12,7 @@ from memory import status, text
 from memory.llm import budget
 from memory.llm.choose import choose
 from memory.retrieval import receipts
+from memory.retrieval.named import FEATURES
 from sleep import nights
 
 SHOWN = 6
@@ -32,8 +34,8 @@ def why(asked: Asked) -> str:
         _("You asked: %(query)s") % {"query": text.short(told["query"], 160)},
         *_sources(told),
         *_reasoning(told),
-        _("That was %(age)s ago.") % {"age": age(asked.now - receipt.at)},
-        *see(page("recalls:detail", asked.space.slug, receipt.pk), _("All of it:")),
+        _ago(asked.now - receipt.at),
+        *see(page("recall:receipt", asked.space.slug, receipt.pk), _("All of it:")),
     ]
     return "\n".join(lines)
 
@@ -52,8 +54,8 @@ def memory_status(asked: Asked) -> str:
         (_("Procedures"), str(counts["kinds"].get("procedure", 0))),
         (_("Episodes of this chat"), str(sum(counts["episodes"].values()))),
         (_("Patterns"), _parts(counts["patterns"], active=_("active"))),
-        (_("Working notes"), _parts(working, active=_("active"), stale=_("stale"))),
-        (_("Last night"), _night(night, now=asked.now)),
+        (_("Working notes"), _parts(working, active=pgettext("notes", "active"), stale=_("stale"))),
+        (_("Last sleep"), _night(night, now=asked.now)),
     ]
     lines = [f"{name}: {value}" for name, value in rows]
     return "\n".join([*lines, *see(page("overview:index", asked.space.slug), _("More:"))])
@@ -83,6 +85,12 @@ def help_(asked: Asked) -> str:
     return "\n".join(lines)
 
 
+def _ago(passed: timedelta) -> str:
+    if passed < timedelta(seconds=5):
+        return _("That was just now.")
+    return _("That was %(age)s ago.") % {"age": age(passed)}
+
+
 def age(passed: timedelta) -> str:
     """How long ago, in the largest whole unit: 5 seconds, 2 minutes, 1 hour, 3 days."""
     seconds = max(0, int(passed.total_seconds()))
@@ -102,7 +110,8 @@ def _sources(told: dict) -> list[str]:
     lines = [_("Memory I used:")]
     for one in used[:SHOWN]:
         words = text.short(one["text"], 140) or _("(deleted since)")
-        lines.append(f"{one['rank']}. {words} — {_kind(one)}, {one['score']:.2f} ({_why(one)})")
+        score = number_format(one["score"], 2)
+        lines.append(f"{one['rank']}. {words} — {_kind(one)}, {score} ({_why(one)})")
     if len(used) > SHOWN:
         lines.append(_("… and %(n)d more.") % {"n": len(used) - SHOWN})
     return lines
@@ -130,7 +139,12 @@ def _kind(one: dict) -> str:
 
 def _why(one: dict) -> str:
     most = sorted(one["parts"], key=lambda part: -abs(part["points"]))[:PARTS]
-    return ", ".join(f"{part['name']} {part['points']:+.2f}" for part in most if part["points"])
+    named = ((FEATURES.get(part["name"], part["name"]), part["points"]) for part in most)
+    return ", ".join(f"{name} {_signed(points)}" for name, points in named if points)
+
+
+def _signed(points: float) -> str:
+    return ("+" if points > 0 else "") + number_format(points, 2)
 
 
 def _parts(counts: dict, **names: str) -> str:

@@ -1,6 +1,7 @@
 """From the tags of a reply to the memories: each on its own, so that none takes others along."""
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -162,5 +163,7 @@ def _subject(said: str, message: Message) -> str:
     """Whom a fact is about, when it says so: the speaker, by name or as "the user"."""
     folded = text.fold(said)
     author = text.fold(message.author).strip()
-    named = bool(author) and folded.startswith(author)
+    # Also "A Ana le gusta…" and "El perro de Ana…", as Spanish tells it.
+    begins = rf"(?:a |(?:el|la|los|las) [^,;:]{{2,60}}? de )?{re.escape(author)}\b"
+    named = bool(author) and re.match(begins, folded) is not None
     return message.author if named or folded.startswith(ABOUT_SPEAKER) else ""

@@ -9,7 +9,7 @@ became began bought broke brought built came chose did drove fell felt flew forg
 grew had heard held hurt kept knew led left lost made met put quit ran read saw sent slept sold
 spent stood swam taught thought told took was went won wore wrote
 """
-_PAST = frozenset(_PAST_VERBS.split())
+PAST = frozenset(_PAST_VERBS.split())
 _NOT_PAST = frozenset(["need", "feed", "speed", "breed", "exceed", "succeed", "proceed", "bleed"])
 _MODALS = frozenset(
     ["can", "can't", "cannot", "could", "couldn't", "will", "won't", "must", "should"]
@@ -69,7 +69,7 @@ def _english(clause: str, author: str) -> str:
 def _third(verb: str) -> str:
     """prefer -> prefers; "moved" and "can" stay."""
     low = verb.lower()
-    if low in _PAST | _MODALS or (low.endswith("ed") and low not in _NOT_PAST):
+    if low in PAST | _MODALS or (low.endswith("ed") and low not in _NOT_PAST):
         return verb
     if low in ("have", "do", "go"):
         return {"have": "has", "do": "does", "go": "goes"}[low]

@@ -23,6 +23,7 @@ class Briefing:
     """What the person said, in which language, and what memory has to say about it."""
 
     said: str
+    # By the clock of the space: "today" is the person's day.
     now: datetime
     language: str = "en"
     person: str = ""

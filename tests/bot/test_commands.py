@@ -7,7 +7,7 @@ from bot import commands, turn
 from bot.commands.explain import age
 from memory import chat_links, episodes, facts, inbox
 from memory.extraction import ingest
-from memory.models import Episode, Fact, Identity, Message, OutboxItem, Preference
+from memory.models import Episode, Fact, Identity, Message, OutboxItem, Preference, Recall
 from sleep.models import Proposal
 from tests.bot.conftest import NOON, after
 from tests.factories import make_chat, make_fact, make_member, make_message, make_proposal
@@ -51,6 +51,21 @@ class TestWhy:
         assert "Ana plays the cello" in said
         assert "Confidence:" in said
         assert "1 hour ago" in said
+        assert f"/s/{space.slug}/receipts/" in said
+
+    def test_its_link_begins_where_people_reach_the_pages(self, chat, llm, space, settings):
+        settings.KENO_URL = "https://keno.example.org"
+        talk(chat, "What does Ana play?")
+        receipt = Recall.objects.get()
+        there = f"https://keno.example.org/s/{space.slug}/receipts/{receipt.pk}/"
+        assert there in send(chat, "/why", 10)
+
+    def test_the_parts_of_a_score_have_names_people_know(self, chat, llm, space):
+        make_fact(space, "Ana toca el violonchelo", subject="Ana")
+        talk(chat, "¿Qué toca Ana?")
+        said = send(chat, "/porqué", 10)
+        assert "significado +" in said
+        assert "semantic" not in said
 
     def test_without_sources_there_is_no_heading_of_sources_084(self, chat, llm):
         talk(chat, "What does Ana play?")

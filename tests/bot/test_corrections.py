@@ -33,6 +33,12 @@ def believed(status="active"):
         ),
         (
             "My dog is called Rex",
+            "No, mi perro se llama Toby",
+            "Ana's dog is called Rex",
+            "El perro de Ana se llama Toby",
+        ),
+        (
+            "My dog is called Rex",
             "no, Max",
             "Ana's dog is called Rex",
             "Ana's dog is called Max",

@@ -5,12 +5,14 @@ plainly what it cannot do.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
+from memory import meaning
 from memory import text as words
 from memory.extraction import intents
+from memory.extraction.second_person import told_to
 from memory.llm.briefing import Briefing, Recalled
 from memory.llm.errors import ProviderError
+from memory.llm.providers import offline_answers
 from memory.llm.providers.offline_learning import Lesson, lessons
 from memory.llm.providers.offline_phrases import say
 from memory.llm.request import Answer, Request
@@ -20,11 +22,8 @@ MOST = 3
 MOST_ABOUT_ME = 8
 # How far below the best a memory may score and still be part of the answer.
 NEAR_THE_BEST = 0.75
-# How many of the question's words of meaning an answer in the same language must hold.
-COVERED = 0.6
-META = words.stems(
-    "remember recall know tell remind told say said recuerdas acuerdas sabes dime dije"
-)
+# How alike what was believed must be to what corrects it.
+ALIKE = 0.7
 
 
 def ask(request: Request) -> Answer:
@@ -74,66 +73,42 @@ def _learned(
     shown = [lesson for lesson in learned if lesson.text]
     if not shown:
         return say(language, "planned") if learned else ""
-    facts = " ".join(_sentence(lesson.text) for lesson in shown)
+    facts = " ".join(_sentence(told_to(briefing.person, lesson.text)) for lesson in shown)
     if intent.name != "correct":
         everywhere = any(lesson.kind in {"memory", "user"} for lesson in shown)
         return say(language, "noted" if everywhere else "noted_chat", facts=facts)
     lines = [say(language, "corrected", facts=facts)]
-    if briefing.level in {"medium", "high"} and briefing.recalled:
-        lines.append(
-            say(language, "instead_of", old=_line(briefing.recalled[0], briefing, language))
-        )
+    if old := _believed(briefing, shown[0].text):
+        lines.append(say(language, "instead_of", old=_line(old, briefing, language)))
     return "\n".join(lines)
 
 
+def _believed(briefing: Briefing, new: str) -> Recalled | None:
+    """The fact that the new one is most likely about."""
+    facts = [one for one in briefing.recalled if one.kind == "fact" and one.text != new]
+    if not facts or briefing.level not in {"medium", "high"}:
+        return None
+    alike = [(meaning.likeness(one.text, new), one) for one in facts]
+    best = max(alike, key=lambda pair: pair[0] or 0)
+    return best[1] if best[0] is None or best[0] >= ALIKE else None
+
+
 def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
-    asked = " ".join(questions)
-    best = _best(briefing) if briefing.level != "none" else []
-    fitting = [one for one in best if _fits(one, asked)]
-    if not fitting and (heard := _just_heard(briefing, asked)):
-        return _line(heard, briefing, language)
-    if not best:
+    found = offline_answers.find(briefing, " ".join(questions))
+    if not found.memories:
         return say(language, "unknown")
-    lines = [_line(one, briefing, language) for one in fitting or best]
-    if not fitting:
+    lines = [_line(one, briefing, language) for one in found.memories]
+    if not found.exact:
         return say(language, "nearest", lines=_list(lines))
-    if briefing.level == "low":
-        return say(language, "maybe", lines=_list(lines))
     if len(lines) == 1:
-        return say(language, "answer_one", line=lines[0])
+        return _spoken(found.memories[0], briefing, language)
     return say(language, "answer_many", lines=_list(lines))
 
 
-def _fits(one: Recalled, question: str) -> bool:
-    """Whether the memory speaks of what was asked: "my cat" is not answered by the dog.
-
-    Between languages words cannot tell, and the recall is trusted.
-    """
-    memory = f"{one.text} {one.quote}"
-    asked = words.stems(question) - META
-    spoken = words.detect_language(question), words.detect_language(memory)
-    if not asked or (all(spoken) and spoken[0] != spoken[1]):
-        return True
-    return len(asked & words.stems(memory)) / len(asked) >= COVERED
-
-
-def _just_heard(briefing: Briefing, question: str) -> Recalled | None:
-    """What somebody said a moment ago and holds every word that matters."""
-    asked = words.stems(question) - META
-    return next(
-        (
-            one
-            for one in reversed(briefing.heard)
-            if asked and not intents.is_question(one.text) and asked <= words.stems(one.text)
-        ),
-        None,
-    )
-
-
 def _about_me(briefing: Briefing, language: str) -> str:
-    mine = [one for one in briefing.recalled if one.kind == "fact"] or list(briefing.recalled)
+    mine = [one for one in briefing.recalled if one.kind == "fact"]
     lines = [_line(one, briefing, language) for one in mine[:MOST_ABOUT_ME]]
-    return say(language, "about_me", lines=_list(lines)) if lines else say(language, "unknown")
+    return say(language, "about_me", lines=_list(lines)) if lines else say(language, "stranger")
 
 
 def _forget(briefing: Briefing, language: str) -> str:
@@ -153,32 +128,63 @@ def _chat(briefing: Briefing, language: str) -> str:
 
 
 def _best(briefing: Briefing) -> list[Recalled]:
-    ranked = sorted(briefing.recalled, key=lambda one: -one.score)
+    facts = [one for one in briefing.recalled if one.kind == "fact"]
+    ranked = sorted(facts, key=lambda one: -one.score)
     if not ranked:
         return []
     line = ranked[0].score * NEAR_THE_BEST
     return [one for one in ranked[:MOST] if one.score >= line]
 
 
+def _spoken(one: Recalled, briefing: Briefing, language: str) -> str:
+    """The one memory that answers, and where it comes from, as a person would say it."""
+    who, when = _who(one, briefing, language), _when(one, briefing, language)
+    whose = "you" if who == say(language, "you") else "who"
+    foreign = _is_foreign(one, language)
+    if (one.kind == "message" or foreign) and one.said_by and when:
+        # Their own words: two languages in one sentence are nobody's.
+        said = words.short(words.one_line((foreign and one.quote) or one.text), 400)
+        return say(language, f"{whose}_said", who=who, when=when, said=said)
+    said = _told(one, briefing, language)
+    if not (one.said_by and when):
+        return f"{said} ({when})" if when else said
+    return f"{said} " + say(language, f"{whose}_told", who=who, when=when)
+
+
 def _line(one: Recalled, briefing: Briefing, language: str) -> str:
-    """The memory and where it comes from."""
-    source = _source(one, briefing, language)
-    # An episode's title is often how its body begins.
-    told = "\n".join(dict.fromkeys(one.text.splitlines()))
-    said = _sentence(words.short(told, 400))
+    """One memory of several, with its source in brackets."""
+    who, when = _who(one, briefing, language), _when(one, briefing, language)
+    source = ", ".join(part for part in (who, when) if part and part != say(language, "you"))
+    said = _told(one, briefing, language)
     return f"{said} ({source})" if source else said
 
 
-def _source(one: Recalled, briefing: Briefing, language: str) -> str:
+def _told(one: Recalled, briefing: Briefing, language: str) -> str:
+    # An episode's title is often how its body begins.
+    told = words.short("\n".join(dict.fromkeys(one.text.splitlines())), 400)
+    return _sentence(told if _is_foreign(one, language) else told_to(briefing.person, told))
+
+
+def _is_foreign(one: Recalled, language: str) -> bool:
+    return words.detect_language(one.text) not in ("", language)
+
+
+def _who(one: Recalled, briefing: Briefing, language: str) -> str:
     mine = one.said_by and words.fold(one.said_by) == words.fold(briefing.person)
-    who = say(language, "you") if mine else one.said_by
-    date = _date(one.said_at, language) if one.said_at else ""
-    return say(language, "said_on", who=who, date=date) if who and date else who or date
+    return say(language, "you") if mine else one.said_by
 
 
-def _date(at: datetime, language: str) -> str:
+def _when(one: Recalled, briefing: Briefing, language: str) -> str:
+    if one.said_at is None:
+        return ""
+    # The briefing's clock is that of the space.
+    at, today = one.said_at.astimezone(briefing.now.tzinfo), briefing.now.date()
+    days = (today - at.date()).days
+    if days in (0, 1):
+        return say(language, "yesterday" if days else "today")
     month = say(language, "months").split()[at.month - 1]
-    return say(language, "date", day=at.day, month=month, year=at.year)
+    form = "date" if at.year == today.year else "date_of_year"
+    return say(language, form, day=at.day, month=month, year=at.year)
 
 
 def _list(lines: list[str]) -> str:

@@ -19,10 +19,9 @@ PHRASES = {
         "corrected": "Corrected: {facts}",
         "instead_of": "Until now I had: {old}",
         "planned": "I keep in mind what you are working on.",
-        "answer_one": "{line}",
         "answer_many": "This is what I remember:\n{lines}",
         "about_me": "This is what I remember about you:\n{lines}",
-        "maybe": "I am not certain, but this may be it:\n{lines}",
+        "stranger": "I know nothing about you yet. Tell me something, and I will.",
         "nearest": "I do not remember exactly that. The nearest I have:\n{lines}",
         "unknown": "I do not remember anything about that. Tell me, and I will.",
         "forget_found": (
@@ -38,10 +37,16 @@ PHRASES = {
         ),
         "related": "That reminds me:\n{lines}",
         "you": "you",
-        "said_on": "{who}, {date}",
+        "you_told": "You told me {when}.",
+        "who_told": "{who} told me {when}.",
+        "you_said": "You said {when}: “{said}”",
+        "who_said": "{who} said {when}: “{said}”",
+        "today": "today",
+        "yesterday": "yesterday",
         "months": "January February March April May June July August September October November "
         "December",
-        "date": "{day} {month} {year}",
+        "date": "on {day} {month}",
+        "date_of_year": "on {day} {month} {year}",
     },
     "es": {
         "greeting": "¡Hola{name}! Cuéntame algo y lo recuerdo, o pregúntame por lo que sé de ti.",
@@ -58,11 +63,10 @@ PHRASES = {
         "corrected": "Corregido: {facts}",
         "instead_of": "Hasta ahora tenía: {old}",
         "planned": "Tengo presente en qué estás trabajando.",
-        "answer_one": "{line}",
         "answer_many": "Esto es lo que recuerdo:\n{lines}",
         "about_me": "Esto es lo que recuerdo de ti:\n{lines}",
-        "maybe": "No es seguro, pero puede ser esto:\n{lines}",
-        "nearest": "No recuerdo exactamente eso. Lo más cercano que tengo:\n{lines}",
+        "stranger": "Todavía no sé nada de ti. Cuéntame algo y lo recordaré.",
+        "nearest": "No recuerdo exactamente eso. Lo más parecido que tengo:\n{lines}",
         "unknown": "No recuerdo nada sobre eso. Cuéntamelo y lo recordaré.",
         "forget_found": (
             "No puedo olvidar por mi cuenta. ¿Es esto?\n{lines}\nEnvía /forget con algunas de sus "
@@ -77,10 +81,16 @@ PHRASES = {
         ),
         "related": "Eso me recuerda:\n{lines}",
         "you": "tú",
-        "said_on": "{who}, {date}",
+        "you_told": "Me lo dijiste {when}.",
+        "who_told": "Me lo dijo {who} {when}.",
+        "you_said": "Dijiste {when}: «{said}»",
+        "who_said": "{who} dijo {when}: «{said}»",
+        "today": "hoy",
+        "yesterday": "ayer",
         "months": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
         "diciembre",
-        "date": "{day} de {month} de {year}",
+        "date": "el {day} de {month}",
+        "date_of_year": "el {day} de {month} de {year}",
     },
 }
 

@@ -1,0 +1,112 @@
+"""Which of the recalled memories answer a question, for the built-in provider.
+
+A recall brings whatever may help a model. Somebody who asks wants the one thing they asked for, or
+to hear that it is not known.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from memory import meaning
+from memory import text as words
+from memory.extraction import intents
+from memory.llm.briefing import Briefing, Recalled
+
+# How near a memory must be to the question to answer it, and to be worth a mention. Measured on
+# questions in English and Spanish: what answers scores .66 to .84, what does not up to .64.
+FITS, NEARLY = 0.655, 0.6
+NAME = "Ana"
+# Holding the words is not enough for one that is about somebody else entirely.
+FAR = 0.4
+# How far behind the nearest another may be and still be part of the answer.
+BESIDE = 0.06
+# How many of the question's words of meaning an answer in the same language must hold.
+COVERED = 0.6
+MOST = 3
+KENO = "keno"
+META = words.stems(
+    "remember recall know tell remind told say said recuerdas acuerdas sabes dime dije"
+)
+_TURN = re.compile(r"^\s*-?\s*(?P<who>[^:\n]{1,40}):\s+(?P<said>.+)$")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What answers; not `exact` when it is only the nearest there is."""
+
+    memories: Sequence[Recalled] = ()
+    exact: bool = True
+
+
+def find(briefing: Briefing, question: str) -> Found:
+    """Facts before what was said, and that before what an episode tells of it."""
+    facts = [one for one in briefing.recalled if one.kind == "fact"]
+    said = [one for one in briefing.recalled if one.kind == "message" and _tells(one)]
+    if not words.stems(question) - META:
+        return Found(sorted(facts, key=lambda one: -one.score)[:MOST])
+    for memories in (facts, said, _just_heard(briefing, question), _told_in_episodes(briefing)):
+        near = _nearness(memories, briefing, question)
+        if fitting := [(like, one) for like, one in near if _fits(like, one, briefing, question)]:
+            return Found(_best(fitting))
+    near = _nearness([*facts, *said], briefing, question)
+    return Found(_best([pair for pair in near if (pair[0] or 0) >= NEARLY]), exact=False)
+
+
+def _nearness(
+    memories: Iterable[Recalled], briefing: Briefing, question: str
+) -> list[tuple[float | None, Recalled]]:
+    """ "My dog" is Ana's dog in a fact: then the question gets a name too. It is the same name for
+    everybody, because names pull in directions of their own."""
+    me, near = briefing.person, []
+    for one in memories:
+        named = bool(me) and (one.kind == "fact" or me in one.text)
+        asked = f"{NAME}: {question}" if named else question
+        text = one.text.replace(me, NAME) if named else one.text
+        near.append((meaning.likeness(asked, text), one))
+    return near
+
+
+def _fits(like: float | None, one: Recalled, briefing: Briefing, question: str) -> bool:
+    asked = words.stems(question) - META
+    if like is not None and (like >= FITS or like < FAR):
+        return like >= FITS
+    spoken = words.detect_language(question), words.detect_language(one.text)
+    if like is None and all(spoken) and spoken[0] != spoken[1]:
+        # Between languages words cannot tell, and the recall is trusted.
+        return briefing.level in {"medium", "high"}
+    return len(asked & words.stems(one.text)) / len(asked) >= COVERED
+
+
+def _best(found: list[tuple[float | None, Recalled]]) -> list[Recalled]:
+    ranked = sorted(found, key=lambda pair: (-(pair[0] or 0), -pair[1].score))
+    line = (ranked[0][0] or 0) - BESIDE if ranked else 0
+    return [one for like, one in ranked[:MOST] if (like or 0) >= line]
+
+
+def _tells(one: Recalled) -> bool:
+    """Somebody said it who is not Keno, and did not ask."""
+    return words.fold(one.said_by) != KENO and not intents.is_question(one.text)
+
+
+def _just_heard(briefing: Briefing, question: str) -> list[Recalled]:
+    """What somebody said a moment ago and holds every word that matters."""
+    asked = words.stems(question) - META
+    told = [one for one in reversed(briefing.heard) if _tells(one)]
+    return [one for one in told if asked and asked <= words.stems(one.text)][:1]
+
+
+def _told_in_episodes(briefing: Briefing) -> list[Recalled]:
+    """The lines of the episodes, each for itself: nobody wants to hear a whole day."""
+    made = []
+    for one in briefing.recalled:
+        if one.kind == "episode":
+            made += [_line_of(one, line) for line in one.text.splitlines() if line.strip()]
+    return [line for line in made if _tells(line)][:20]
+
+
+def _line_of(episode: Recalled, line: str) -> Recalled:
+    turn = _TURN.match(line)
+    if not turn:
+        return replace(episode, text=line.strip(" -"))
+    return replace(episode, kind="message", text=turn["said"].strip(), said_by=turn["who"].strip())
