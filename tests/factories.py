@@ -182,7 +182,6 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},
         "episodes": {"pk": episode.pk},
         "patterns": {"pk": pattern.pk},
-        "rulings": {"pk": rulings.forbid(space, text=f"{mark} ruled", by="person:ana").row.pk},
         "quarantine": {"pk": episode.pk},
         "members": {"pk": guest.pk},
         "members:undo": {"pk": entry.pk},
@@ -192,6 +191,8 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "links": {"token": "not-a-link"},
         "recall": {"pk": make_receipt(space, mark, chat=chat, fact=fact).pk},
         **_a_night(space, mark=mark),
+        # Last: what is written after a ruling may fall under it.
+        "rulings": {"pk": rulings.forbid(space, text=f"{mark} ruled", by="person:ana").row.pk},
     }
 
 
