@@ -4,6 +4,7 @@ import re
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from kenoweb.forms import OneLine
@@ -34,6 +35,11 @@ class PreferenceForm(forms.Form):
     @staticmethod
     def of(one: Preference) -> dict:
         return {"key": one.key, "value": one.value, "section": one.section}
+
+    @classmethod
+    def asked(cls, query: QueryDict) -> dict:
+        """What an address proposes for a new one."""
+        return {name: text.clean(query.get(name, ""))[:1000] for name in cls.base_fields}
 
 
 class RuleForm(forms.Form):

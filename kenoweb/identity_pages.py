@@ -8,6 +8,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 
 from kenoweb import changes
+from kenoweb.first_talk import FirstTalk, first_talk
 from kenoweb.shell import address
 from memory.events import Change, as_changes, events_of
 from memory.identity import core, phrases, preferences, rules
@@ -46,8 +47,7 @@ class IdentityPage:
     count: int
     # (layer, tokens) of what every prompt begins with.
     weight: list[tuple[str, int]]
-    bootstrap: dict | None
-    began: bool
+    talk: FirstTalk
     replies: int
     versions: list[changes.Step]
     proposals: str = ""
@@ -84,8 +84,7 @@ def identity_page(space: Space, *, user: User, now: datetime, said: str = "") ->
         preferences=_by_section(liked),
         count=len(liked),
         weight=weight(space, active),
-        bootstrap=row.bootstrap if row else None,
-        began=row is not None or bool(liked),
+        talk=first_talk(space, row.bootstrap if row else None, liked=liked),
         replies=replies,
         versions=versions(space, user=user),
         proposals=address("proposals:index", space),
@@ -112,9 +111,14 @@ def versions(space: Space, *, user: User) -> list[changes.Step]:
         rows = events.filter(pgh_obj_id__in=latest).select_related("pgh_context")
         found += as_changes(rows.order_by("pgh_obj_id", "pgh_id"))
     found.sort(key=lambda change: (change.at, change.event_id), reverse=True)
-    newest = found[:VERSIONS]
+    newest = [change for change in found if not _says_nothing(change)][:VERSIONS]
     steps = ((change, changes.step(change, space, user)) for change in newest)
     return [_shown(change, step) for change, step in steps if step]
+
+
+def _says_nothing(change: Change) -> bool:
+    """The row that only holds where the first conversation stands."""
+    return change.model is Identity and change.is_create and not change.after.get("core")
 
 
 def _shown(change: Change, step: changes.Step) -> changes.Step:

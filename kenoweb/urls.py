@@ -171,6 +171,7 @@ identity_urls = (
         path("rule/", identity.rule, name="rule"),
         path("rule/retire/", identity.retire, name="retire"),
         path("preference/", identity.prefer, name="prefer"),
+        path("talk/end/", identity.end_talk, name="end_talk"),
         path("preference/<int:pk>/drop/", identity.drop, name="drop"),
     ],
     "identity",

@@ -14,7 +14,7 @@ from kenoweb.identity_pages import identity_page, weight
 from kenoweb.sessions import go, sudo
 from kenoweb.verbs import attempt, refreshed
 from memory.actors import person
-from memory.identity import core, preferences, prompt, rules
+from memory.identity import bootstrap, core, preferences, prompt, rules
 from memory.models import Preference
 from memory.text import clean
 
@@ -81,7 +81,8 @@ def retire(request, space):
 def prefer(request, space):
     """One preference: the form for a new one, or for the one whose number is in the address."""
     old = _preference(space, request.GET.get("pk", ""))
-    form = PreferenceForm(request.POST or None, initial=PreferenceForm.of(old) if old else {})
+    known = PreferenceForm.of(old) if old else PreferenceForm.asked(request.GET)
+    form = PreferenceForm(request.POST or None, initial=known)
     if request.method != "POST" or not form.is_valid():
         return show_form(request, "identity/prefer.html", form, old=old)
     values, by = form.cleaned_data, person(request.user)
@@ -94,6 +95,16 @@ def prefer(request, space):
 def drop(request, space, pk):
     one, by = thing_for(space, Preference, pk), person(request.user)
     attempt(request, _("Dropped “%(text)s”."), lambda: preferences.drop(one, by=by))
+    return refreshed(request, back=_index(space))
+
+
+@in_space(role="curator")
+@require_POST
+def end_talk(request, space):
+    """The first conversation ends here, with what is known by now."""
+    by = person(request.user)
+    said = _("The first conversation is over; what was found stands among the preferences.")
+    attempt(request, said, lambda: bootstrap.end(space, by=by))
     return refreshed(request, back=_index(space))
 
 

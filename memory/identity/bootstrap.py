@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from memory import history
 from memory import text as words
 from memory.history import Done
 from memory.identity import preferences
 from memory.identity.bootstrap_words import PHRASES, say
-from memory.identity.profile import DEFAULT, UNKNOWN, Profile, infer
+from memory.identity.profile import CHOICES, DEFAULT, UNKNOWN, Profile, infer
 from memory.models import Identity, Space
 
 OBSERVED = 5
@@ -38,7 +40,7 @@ class Step:
 
 def start(space: Space, *, chat: int | None = None, now: datetime | None = None) -> bool:
     """Begin; False when it goes on already. With a chat, only there."""
-    identity, _ = Identity.objects.get_or_create(space=space)
+    identity, _new = Identity.objects.get_or_create(space=space)
     state = {"count": 0, "heard": [], "chat": chat, "at": (now or timezone.now()).isoformat()}
     return bool(
         Identity.objects.filter(pk=identity.pk, bootstrap__isnull=True).update(bootstrap=state)
@@ -99,22 +101,48 @@ def finish(space: Space, *, state: dict | None = None, now: datetime | None = No
     state = state or _state(space)
     if state is None or not stop(space):
         return []
-    profile = profile_of(state) if "profile" in state else infer(state.get("heard", []))
-    phrases = PHRASES[profile.language]
+    section, values = found(state)
     done = [
-        preferences.put(space, section=phrases["section"], key=key, value=value, by=BY, now=now)
-        for key, value in zip(phrases["keys"], _values(profile, state), strict=True)
+        preferences.put(space, section=section, key=key, value=value, by=BY, now=now)
+        for key, value in values.items()
         if value
     ]
     return [one for one in done if one.changed]
 
 
+def end(space: Space, *, by: str, now: datetime | None = None) -> Done:
+    """A person ends it here: what is known is kept, as one change."""
+    if _state(space) is None:
+        return Done(None, outcome="unchanged")
+    with history.change(by=by, why="the first conversation ends") as context:
+        kept = finish(space, now=now)
+    if not kept:
+        return Done(None, reason=_("It is over. Nothing was known yet, so nothing was kept."))
+    return Done(None, context.id, count=len(kept))
+
+
+def found(state: dict) -> tuple[str, dict[str, str]]:
+    """What would be kept if it ended now: the heading, and a value or nothing for each name."""
+    heard = heard_in(state)
+    profile = profile_of(state) if "profile" in state else infer(heard)
+    phrases = PHRASES[profile.language]
+    known = _values(profile, state) if heard or "profile" in state else [""] * len(phrases["keys"])
+    return phrases["section"], dict(zip(phrases["keys"], known, strict=True))
+
+
+def heard_in(state: dict) -> list[str]:
+    said = state.get("heard", [])
+    return [one for one in said if isinstance(one, str)] if isinstance(said, list) else []
+
+
 def profile_of(state: dict) -> Profile:
     """The profile in a stored state; the default where it is not one."""
     try:
-        return Profile(**state["profile"])
+        profile = Profile(**state["profile"])
     except (KeyError, TypeError):
         return DEFAULT
+    known = all(getattr(profile, name) in values for name, values in CHOICES.items())
+    return profile if known and isinstance(profile.tech, str) else DEFAULT
 
 
 def _values(profile: Profile, state: dict) -> list[str]:
@@ -125,8 +153,8 @@ def _values(profile: Profile, state: dict) -> list[str]:
         phrases["language"][profile.language],
         phrases["emoji"].get(profile.emoji, ""),
         "" if profile.tech == UNKNOWN else profile.tech,
-        _unless(state.get("correction", ""), phrases["yes"]),
-        _unless(state.get("boundaries", ""), phrases["nothing"]),
+        _unless(str(state.get("correction", "")), phrases["yes"]),
+        _unless(str(state.get("boundaries", "")), phrases["nothing"]),
     ]
 
 

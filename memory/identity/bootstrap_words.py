@@ -23,6 +23,8 @@ PHRASES = {
         "emoji": {"frequent": "with emoji", "none": "without emoji"},
         "tech": "you work with {tech}",
         "keys": "Tone Verbosity Language Emoji Tech Correction Boundaries".split(),
+        # No value of these means that there is nothing to tell, not that it is unknown.
+        "quiet": {"Emoji", "Correction"},
         "section": "Profile",
         "nothing": {"no", "nope", "none", "nothing", "no thanks", "all good", "nothing really"},
         "yes": {"yes", "yep", "yeah", "right", "correct", "that is right", "ok", "exactly"},
@@ -47,6 +49,7 @@ PHRASES = {
         "emoji": {"frequent": "con emojis", "none": "sin emojis"},
         "tech": "trabajas con {tech}",
         "keys": "Tono Extensión Idioma Emojis Técnica Corrección Límites".split(),
+        "quiet": {"Emojis", "Corrección"},
         "section": "Perfil",
         "nothing": {"no", "nada", "ninguno", "ninguna", "no gracias", "todo bien", "nada mas"},
         "yes": {"si", "correcto", "exacto", "asi es", "vale", "ok", "eso es", "claro"},
