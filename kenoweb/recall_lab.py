@@ -14,6 +14,7 @@ from memory import context, prompt_parts
 from memory.models import Chat, Message, RecallProfile, Space
 from memory.retrieval import profiles
 from memory.retrieval.features import NAMES
+from memory.retrieval.named import FEATURES
 from memory.retrieval.profiles import Profile
 from memory.retrieval.recall import Recalled, recall
 from memory.retrieval.understand import LONGEST
@@ -247,7 +248,7 @@ def _rows(recalled: Recalled, space: Space) -> list[Row]:
 def _slider(asking: Asking, name: str) -> Slider:
     value = asking.tried.weights.get(name, 0.0)
     was = asking.saved.weights.get(name, 0.0)
-    label = str(weighed.FEATURES[name])
+    label = str(FEATURES[name])
     return Slider(name, label, value, was, min(LEAST, value), max(MOST, value, was))
 
 

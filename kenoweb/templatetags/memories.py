@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.templatetags.keno import shown
-from kenoweb.weighed import FEATURES
 from memory import actors
 from memory.models import Fact
+from memory.retrieval.named import FEATURES
 from memory.screen import REASONS
 
 register = template.Library()
