@@ -11,7 +11,6 @@ from kenoweb.overview import PHASES
 from kenoweb.shell import address
 from memory import history
 from memory.models import Episode, Fact, Identity, LlmCall, Pattern, Space
-from sleep import cycle
 from sleep.fuse import Fuse
 from sleep.models import Night, NightChange, PhaseRun, Reflection
 
@@ -257,11 +256,3 @@ def neighbours(night: Night) -> tuple[Night | None, Night | None]:
     rows = things(night.space, Night)
     before = rows.filter(local_date__lt=night.local_date).order_by("-local_date").first()
     return before, rows.filter(local_date__gt=night.local_date).order_by("local_date").first()
-
-
-def progress(space: Space) -> dict:
-    """Whether the space is asleep, and how far its night has come."""
-    night = things(space, Night).order_by("-local_date").first()
-    running = cycle.asleep(space)
-    runs = phases(night) if night else []
-    return {"asleep": running, "night": night, "runs": runs if running else []}

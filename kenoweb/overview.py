@@ -181,12 +181,21 @@ def spending(space: Space, *, today: dt.date) -> Figure | None:
 
 
 def waiting(space: Space, *, most: int = 4) -> list[tuple]:
-    """The first of the queue, the oldest at the top, each with its icon."""
+    """The first of the queue, the oldest at the top: (proposal, icon, before, after)."""
     rows = _pending(space)
     if rows is None:
         return []
     first = rows.order_by("created_at", "pk")[:most]
-    return [(proposal, ICONS.get(proposal.kind, "fact")) for proposal in first]
+    return [(one, ICONS.get(one.kind, "fact"), *change(one)) for one in first]
+
+
+def change(proposal) -> tuple[str, str]:
+    """The words before and after, for the kinds where one wording takes the place of another."""
+    if proposal.kind not in ("revise", "supersede") or not proposal.targets:
+        return "", ""
+    first = proposal.targets[0]
+    then = proposal.before.get(f"{first['type']}:{first['id']}", {})
+    return then.get("text", ""), str(proposal.after.get("text", ""))
 
 
 def learned(space: Space, *, now: dt.datetime, most: int = 5) -> list[Learned]:

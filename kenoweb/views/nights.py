@@ -5,6 +5,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb import night_pages as pages
+from kenoweb import night_progress
 from kenoweb.access import in_space, thing_for
 from kenoweb.actions import answer, say, warn
 from memory import jobs
@@ -22,7 +23,7 @@ STOP_POLLING = 286
 def index(request, space):
     found = list(pages.listed(space)[:60])
     context = {"space": space, "nights": found, "trends": pages.trends(space)}
-    return render(request, "nights/index.html", context | pages.progress(space))
+    return render(request, "nights/index.html", context | night_progress.progress(space))
 
 
 @in_space(role="viewer")
@@ -39,11 +40,11 @@ def detail(request, space, pk):
 @require_safe
 def progress(request, space):
     """What the page of a running night asks every two seconds; 286 tells it to stop asking."""
-    shown = pages.progress(space)
+    shown = night_progress.progress(space, asked="waiting" in request.GET)
     response = render(request, "nights/_progress.html", shown | {"space": space})
-    if not shown["asleep"] and "waiting" not in request.GET:
+    if not shown["asleep"] and not shown["asked"]:
         response.status_code = STOP_POLLING
-        response["HX-Trigger"] = "memory-changed"
+        response["HX-Trigger"] = "memory-changed, night-ended"
     return response
 
 
@@ -60,7 +61,7 @@ def run(request, space):
     return answer(
         request,
         "nights/_progress.html",
-        pages.progress(space) | {"space": space, "asked": True},
+        night_progress.progress(space, asked=True) | {"space": space},
         back=back,
     )
 

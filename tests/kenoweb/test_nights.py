@@ -7,6 +7,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from memory import episodes
 from memory.models import Fact
 from sleep import cycle
+from sleep.sleeper import Outcome, Phase
 from tests.factories import make_client, make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -84,8 +85,40 @@ def test_sleep_now_asks_the_worker_once(client, member):
 
 
 def test_progress_stops_asking_when_nobody_sleeps(client, night):
-    assert client.get(url("progress", night), headers=HTMX).status_code == 286
-    assert client.get(url("progress", night), {"waiting": "1"}, headers=HTMX).status_code == 200
+    for asked in ({}, {"waiting": "1"}):
+        response = client.get(url("progress", night), asked, headers=HTMX)
+        assert response.status_code == 286
+        assert "night-ended" in response["HX-Trigger"]
+
+
+def test_progress_goes_on_while_the_worker_has_not_begun(client, night):
+    client.post(url("run", night))
+    response = client.get(url("progress", night), {"waiting": "1"}, headers=HTMX)
+    assert response.status_code == 200
+    assert "Waiting for the worker" in response.content.decode()
+    assert "every 2s" in response.content.decode()
+
+
+def test_progress_shows_every_phase_and_how_far_it_is(client, night):
+    seen = []
+
+    def work(sleeper, item):
+        seen.append(client.get(url("progress", night), headers=HTMX))
+        return Outcome()
+
+    phase = Phase("consolidation", lambda night, now: [1, 2], work)
+    cycle.sleep(night.space, now=NOW + timedelta(days=1), phases=(phase,))
+    html = seen[1].content.decode()
+    assert seen[1].status_code == 200
+    assert "Asleep now" in html
+    assert '<progress value="1" max="2">' in html
+    assert "Reflection" in html
+
+
+def test_the_overview_lets_keno_sleep_and_shows_how_far_it_is(client, night):
+    page = client.get(reverse("overview:index", args=[night.space.slug])).content.decode()
+    assert "Sleep now" in page
+    assert 'id="progress"' in page
 
 
 def test_a_night_says_which_model_it_asked_and_what_it_may_spend(client, night):

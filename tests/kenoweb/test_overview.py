@@ -10,6 +10,7 @@ from django.utils import timezone
 from kenoweb import overview, trends
 from memory import facts
 from memory.models import Fact, Heartbeat, LlmCall
+from sleep import apply, proposals
 from sleep.models import Night, PhaseRun, Proposal
 from tests.factories import (
     make_chat,
@@ -167,7 +168,7 @@ def test_what_waits_is_shown_oldest_first_with_how_many_there_are():
             created_at=NOW - dt.timedelta(days=number),
         )
     Proposal.objects.filter(title="proposal 5").update(status="approved")
-    found = [(proposal.title, icon) for proposal, icon in overview.waiting(space)]
+    found = [(proposal.title, icon) for proposal, icon, *_ in overview.waiting(space)]
     assert found[0] == ("proposal 4", "merge")
     assert len(found) == 4
     figure = overview.to_decide(space, now=NOW)
@@ -200,3 +201,15 @@ def test_the_cost_is_of_this_month():
         LlmCall.objects.create(space=space, purpose="chat", provider="x", cost=cost, at=when)
     figure = overview.spending(space, today=TODAY)
     assert (figure.value, figure.note) == ("$0.75", "2 calls")
+
+
+def test_a_contradiction_waits_with_both_wordings():
+    member = make_member()
+    old = make_fact(member.space, text="Ana lives in Lima")
+    proposals.propose(
+        member.space, "supersede", key="k", title="Ana lives in Quito",
+        targets=[apply.target(old)], before=apply.image(old), after={"text": "Ana lives in Quito"},
+    )  # fmt: skip
+    html = page(member).content.decode()
+    assert "<del>Lima</del>" in html
+    assert "<ins>Quito</ins>" in html
