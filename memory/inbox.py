@@ -13,6 +13,9 @@ from memory.models import Chat, Message
 from memory.screen import screen
 
 COMMAND = re.compile(r"/[^\W\d_]")
+# "Wait…", "espera un momento": more is coming, so the pause is longer.
+UNFINISHED = re.compile(r"(?:\.\.|…)\W*$|^\W*(?:wait|hold on|one moment|un momento|espera)\b", re.I)
+LONGER = 2
 STOP_WORDS = {"stop", "cancel", "para", "cancelar", "cancela"}
 ANSWER = "bot.answer"
 # A command never waits for the rest of what somebody is typing, nor behind it.
@@ -26,6 +29,10 @@ def is_command(text: str) -> bool:
 def is_urgent(text: str) -> bool:
     """A command, or a word by which people interrupt: nothing waits for what else they type."""
     return is_command(text) or words.fold(text).strip(" .!¡") in STOP_WORDS
+
+
+def is_unfinished(text: str) -> bool:
+    return bool(UNFINISHED.search(text))
 
 
 def take(
@@ -115,6 +122,7 @@ def _kind(message: Message, *, size: int) -> str:
 def _due(message: Message, *, silence: float | None, now: datetime) -> datetime:
     options = message.space.options
     pause = options.batch_silence if silence is None else silence
+    pause *= LONGER if is_unfinished(message.text) else 1
     first = waiting(message.chat_id).values_list("received_at", flat=True).first() or now
     longest = first + timedelta(seconds=options.batch_wait)
     return min(now + timedelta(seconds=pause), max(longest, now))

@@ -30,7 +30,7 @@ def new_topic(asked: Asked) -> str:
 @command(
     "purge",
     es="purga purgar",
-    usage="errors",
+    usage=gettext_lazy("errors"),
     help=gettext_lazy("delete for good what was discarded in this chat; asks first"),
 )
 def purge(asked: Asked) -> str:
@@ -88,7 +88,7 @@ def forget_episode(asked: Asked) -> Answer:
 @command(
     "bootstrap",
     es="conoceme presentacion",
-    usage="[off]",
+    usage=gettext_lazy("[off]"),
     help=gettext_lazy("get to know each other: I observe, say how I read you, and you correct me"),
 )
 def begin_bootstrap(asked: Asked) -> str:

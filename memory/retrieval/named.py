@@ -8,6 +8,7 @@ FEATURES = {
     "topic": gettext_lazy("topic"),
     "words": gettext_lazy("words"),
     "lexical": gettext_lazy("words"),
+    "alike": gettext_lazy("similar words"),
     "nearby": gettext_lazy("near by"),
     "episode": gettext_lazy("episode"),
     "date": gettext_lazy("date"),

@@ -83,6 +83,29 @@ def test_typing_on_delays_the_answer_but_not_for_ever(chat):
     assert [due(job) for job in jobs()] == [2, 3.5, 5, 6.5, 8, 9.5, 10]
 
 
+@pytest.mark.parametrize(
+    ("text", "pause"),
+    [
+        ("My dog is called Rex.", 2),
+        ("ok", 2),
+        ("wait a moment", 4),
+        ("Wait...", 4),
+        ("espera un momento", 4),
+        ("and then…", 4),
+        ("I cannot wait for May", 2),
+    ],
+)
+def test_081_what_is_not_finished_yet_gets_a_longer_pause(chat, text, pause):
+    take(chat, text=text)
+    assert due(jobs()[0]) == pause
+
+
+def test_081_chats_do_not_wait_for_each_other(chat):
+    take(chat, text="wait…")
+    take(make_chat(chat.space), text="Hello", seconds=1)
+    assert [due(job) for job in jobs()] == [4, 3]
+
+
 def test_a_channel_may_have_its_own_silence(chat):
     take(chat, silence=0)
     assert due(jobs()[0]) == 0

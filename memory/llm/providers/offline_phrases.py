@@ -56,7 +56,7 @@ PHRASES = {
             "Soy Keno, una memoria. Aquí funciono sin modelo de lenguaje: no puedo conversar de "
             "cualquier cosa, razonar ni redactar. Puedo guardar lo que me cuentas, responder con "
             "lo que recuerdo y decir de dónde lo sé. Prueba con «Recuerda que…», hazme una "
-            "pregunta o envía /help para ver los comandos."
+            "pregunta o envía /ayuda para ver los comandos."
         ),
         "noted": "Anotado: {facts}",
         "noted_chat": "Anotado en este chat: {facts}",
@@ -69,11 +69,11 @@ PHRASES = {
         "nearest": "No recuerdo exactamente eso. Lo más parecido que tengo:\n{lines}",
         "unknown": "No recuerdo nada sobre eso. Cuéntamelo y lo recordaré.",
         "forget_found": (
-            "No puedo olvidar por mi cuenta. ¿Es esto?\n{lines}\nEnvía /forget con algunas de sus "
+            "No puedo olvidar por mi cuenta. ¿Es esto?\n{lines}\nEnvía /olvida con algunas de sus "
             "palabras y lo aparto; se puede deshacer."
         ),
         "forget_none": (
-            "No encuentro nada así en mi memoria. /forget last deshace lo último que aprendí."
+            "No encuentro nada así en mi memoria. /olvida último deshace lo último que aprendí."
         ),
         "cannot": (
             "Aquí no tengo modelo de lenguaje, así que no puedo decir mucho a eso. Guardo lo que "
