@@ -1,12 +1,11 @@
 PYTHON ?= python3
 BIN = .venv/bin
-TOGETHER = -n logical --maxprocesses 6 --dist worksteal
 ENOUGH = import sys; sys.exit(sys.version_info < (3, 11) and "Keno needs Python 3.11 or newer: make $@ PYTHON=python3.12")
 
 run: .venv/ready
 	@exec $(BIN)/python manage.py up $(ARGS)
 test: .venv/ready-dev
-	$(BIN)/python -m pytest $(TOGETHER) $(ARGS)
+	$(BIN)/python -m pytest -n logical --maxprocesses 6 --dist worksteal $(ARGS)
 lint: .venv/ready-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/djlint --lint --quiet templates
 	$(BIN)/python -W ignore manage.py makemigrations --check --dry-run

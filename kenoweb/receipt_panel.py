@@ -6,29 +6,14 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kenoweb import charts
+from kenoweb import charts, weighed
 from kenoweb.shell import address
 from memory.models import LlmCall, Message, Recall, RecallItem, SelfCheck, Space
 from memory.retrieval import receipts
+from memory.retrieval.ranking import Part
 from memory.text import short
 
-# Seventeen features are too many for one bar: five voices, always in this order.
-VOICES = [
-    (gettext_lazy("meaning"), {"semantic", "around", "topic"}),
-    (gettext_lazy("words"), {"words", "lexical", "nearby", "episode"}),
-    (gettext_lazy("time"), {"date", "when", "recency"}),
-    (gettext_lazy("sure"), {"confidence", "trust", "usage", "pin", "length", "question"}),
-    (gettext_lazy("place"), {"speaker", "channel"}),
-]
 ICONS = {"fact": "fact", "episode": "episode", "message": "chat", "pattern": "pattern"}
-# What the memory part of a prompt is made of.
-SECTIONS = [
-    (gettext_lazy("talk"), {"history"}),
-    (gettext_lazy("facts"), {"facts", "chat_facts"}),
-    (gettext_lazy("episodes"), {"notes", "turns"}),
-    (gettext_lazy("note and context"), {"working", "context"}),
-    (gettext_lazy("habits"), {"patterns", "relevance"}),
-]
 SIGNALS = {
     "response_too_short": gettext_lazy("very short"),
     "response_shorter_than_expected": gettext_lazy("short for such a question"),
@@ -37,13 +22,6 @@ SIGNALS = {
     "high_repetition": gettext_lazy("repeats the question"),
     "no_memory_context": gettext_lazy("nothing was recalled"),
     "forbidden_phrase": gettext_lazy("says what a rule forbids"),
-}
-CUT = {
-    RecallItem.Cut.GATE: gettext_lazy("below the gate"),
-    RecallItem.Cut.LIMIT: gettext_lazy("beyond the limit"),
-    RecallItem.Cut.SAME: gettext_lazy("says the same"),
-    RecallItem.Cut.BUDGET: gettext_lazy("no room"),
-    RecallItem.Cut.SEEN: gettext_lazy("already there"),
 }
 SHOWN_CUT = 6
 LENGTH = 240
@@ -107,7 +85,7 @@ def receipt_panel(reply: Message, *, space: Space) -> Panel:
         budget=receipt.budget or space.options.token_budget,
         url=address("recall:receipt", space, pk=receipt.pk),
         lab=address("recall:lab", space),
-        voices=[(f"d{place}", str(name)) for place, (name, _parts) in enumerate(VOICES, 1)],
+        voices=weighed.legend(),
         **known,
     )
 
@@ -115,7 +93,7 @@ def receipt_panel(reply: Message, *, space: Space) -> Panel:
 def _item(row: RecallItem, *, space: Space, top: float) -> Item:
     owner = row.fact or row.episode or row.message or row.pattern
     said = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
-    voices = _voices(row)
+    voices = weighed.voices(Part(*part) for part in row.parts)
     return Item(
         icon=ICONS.get(row.kind, "fact"),
         text=short(said, LENGTH) if owner else _("It was purged since."),
@@ -123,18 +101,11 @@ def _item(row: RecallItem, *, space: Space, top: float) -> Item:
         url=_page(row, space),
         score=row.score,
         tokens=row.tokens,
-        cut="" if row.injected else str(CUT.get(row.cut, _("left out"))),
+        cut="" if row.injected else str(weighed.CUT.get(row.cut, _("left out"))),
         bar=charts.score(voices, top=top, width=MINI),
         said=", ".join(f"{name} {points:.2f}" for name, points in voices if points),
         parts=[dict(zip(("name", "value", "weight", "points"), p, strict=True)) for p in row.parts],
     )
-
-
-def _voices(row: RecallItem) -> list[tuple[str, float]]:
-    points = Counter()
-    for name, _value, _weight, made in row.parts:
-        points[name] += made
-    return [(str(voice), sum(points[name] for name in parts)) for voice, parts in VOICES]
 
 
 def _page(row: RecallItem, space: Space) -> str:
@@ -151,13 +122,12 @@ def _rest(receipt: Recall, items: list[Item], unlisted: list[Item]) -> list[tupl
     counts = Counter(item.cut for item in unlisted)
     beyond = receipt.candidates - len(items)
     if beyond > 0:
-        counts[str(CUT[RecallItem.Cut.GATE])] += beyond
+        counts[str(weighed.CUT[RecallItem.Cut.GATE])] += beyond
     return [(count, reason) for reason, count in counts.most_common()]
 
 
 def _sections(receipt: Recall) -> list[tuple[str, int]]:
-    known = receipt.sections
-    parts = [(str(name), sum(known.get(one, 0) for one in keys)) for name, keys in SECTIONS]
+    parts = weighed.sections(receipt.sections)
     if not any(count for _name, count in parts):
         return [(_("memory"), receipt.tokens)] if receipt.tokens else []
     return parts

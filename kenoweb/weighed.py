@@ -15,10 +15,10 @@ from memory.models import RecallItem, Space
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Part, Scored
 
-# Seventeen features are too many for one bar: five voices, always in this order.
+# Eighteen features are too many for one bar: five voices, always in this order.
 VOICES = {
     "meaning": (gettext_lazy("meaning"), ("semantic", "around", "topic")),
-    "words": (gettext_lazy("words"), ("words", "lexical", "nearby", "episode")),
+    "words": (gettext_lazy("words"), ("words", "alike", "lexical", "nearby", "episode")),
     "time": (gettext_lazy("time"), ("date", "when", "recency")),
     "sure": (
         gettext_lazy("sure"),

@@ -26,6 +26,8 @@ QUIET = [
     "--no-first-run",
     "--no-default-browser-check",
 ]
+# A busy machine is no fault of the page's; only a page that never comes is.
+PATIENCE = 45_000
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
@@ -65,7 +67,7 @@ def chromium() -> Browser:
         )
         pytest.fail(said) if os.environ.get("CI") == "true" else pytest.skip(said)
     sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    expect.set_options(timeout=10_000)
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=path, args=[*QUIET, *sandbox])
         yield browser
@@ -80,7 +82,7 @@ class Window:
         self.context = chromium.new_context(
             base_url=base, locale="en", reduced_motion="reduce", **options
         )
-        self.context.set_default_timeout(10_000)
+        self.context.set_default_timeout(PATIENCE)
         self.base, self.problems, self.expected = base, [], []
         self.context.on("page", self._watch)
         self.page: Page = self.context.new_page()

@@ -37,6 +37,6 @@ def test_both_texts_can_be_read_back(before, after):
 
 def test_a_long_text_costs_no_time():
     long = "word " * 30_000
-    began = time.perf_counter()
+    began = time.process_time()
     diffs.words(long, long + "end")
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5

@@ -136,9 +136,9 @@ HEAVY = {
 
 @pytest.mark.parametrize("name", HEAVY)
 def test_T20_no_text_costs_more_than_a_moment(name):
-    began = time.perf_counter()
+    began = time.process_time()
     html = markdown.render(HEAVY[name])
-    assert time.perf_counter() - began < 0.3
+    assert time.process_time() - began < 0.3
     assert live(html) == []
 
 

@@ -7,9 +7,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from kenoweb import weighed
 from memory import facts
 from memory.models import RecallItem
-from memory.retrieval import receipts
+from memory.retrieval import features, receipts
+from memory.retrieval.named import FEATURES
 from memory.retrieval.recall import recall
 from tests.factories import (
     make_chat,
@@ -114,6 +116,12 @@ def test_a_receipt_shows_exactly_its_numbers(client, space):
         assert round(sum(points for _name, points in row.voices), 6) == item.score
     assert page.context["tokens"] == 42
     assert problems(html) == []
+
+
+def test_every_feature_has_a_name_and_one_voice():
+    said = [name for _label, names in weighed.VOICES.values() for name in names]
+    assert sorted(said) == sorted({*features.NAMES, "lexical"})
+    assert set(said) == set(FEATURES)
 
 
 def test_a_purged_memory_leaves_its_numbers(client, space):

@@ -318,10 +318,10 @@ def test_a_clanker_file_whose_table_never_ends_is_stopped(tmp_path):
         f" SELECT {selected} FROM r"
     )
     database.close()
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(transfer.Refused):
         transfer.run(make_space(), path, "clanker", by=BY)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_a_huge_clanker_file_is_refused(tmp_path, monkeypatch):
