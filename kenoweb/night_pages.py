@@ -135,7 +135,7 @@ def told(run: PhaseRun) -> list[str]:
     """What the phase counted, in words and in its own order."""
     named = COUNTS | ({"episodes": _("old episodes archived")} if run.phase == "pruning" else {})
     return [
-        f"{run.counts[name]:g} {label}" for name, label in named.items() if run.counts.get(name)
+        f"{label} {run.counts[name]:g}" for name, label in named.items() if run.counts.get(name)
     ]
 
 

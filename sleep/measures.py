@@ -21,6 +21,18 @@ def of_night(night: Night) -> dict[str, float]:
     return totals
 
 
+def of_day(night: Night, *, now: datetime) -> dict[str, float]:
+    """What was learned in talk since the night before."""
+    earlier = Night.objects.filter(space=night.space, local_date__lt=night.local_date)
+    last = earlier.order_by("-local_date").values_list("started_at", flat=True).first()
+    facts = Fact.objects.filter(
+        space=night.space, created_at__gt=last or now - WEEK, created_at__lte=now
+    )
+    put_away = Fact.Status.QUARANTINED, *PUT_AWAY
+    by_day = facts.exclude(source=Fact.Source.NIGHT).exclude(written_by="night")
+    return {"facts_by_day": by_day.exclude(status__in=put_away).count()}
+
+
 def of_replies(space: Space, *, now: datetime) -> tuple[dict[str, float], list[str]]:
     """How Keno talked in the last week, and the replies themselves."""
     rows = Message.objects.filter(

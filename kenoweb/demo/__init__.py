@@ -11,11 +11,12 @@ from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from memory import chats, embeddings, episodes, events, facts, patterns, rulings, spaces, working
 from memory.extraction import ingest
-from memory.models import Chat, Episode, Fact, Member, Message, Notice, Space
+from memory.models import Chat, Episode, Fact, Member, Message, Notice, Pattern, Space
 from memory.retrieval import receipts
 from memory.retrieval.recall import recall
 from sleep import cycle, proposals
@@ -193,9 +194,11 @@ def _sleep(space: Space, day: int, *, now: dt.datetime) -> None:
 
 def _decide(space: Space, member: Member) -> None:
     for proposal in Proposal.objects.filter(space=space, status=Proposal.Status.PENDING):
-        at = proposal.created_at + dt.timedelta(hours=5)
+        at, began = proposal.created_at + dt.timedelta(hours=5), timezone.now()
         with _dated(at):
             _decide_one(proposal, member)
+            for model in (Fact, Pattern):
+                model.objects.filter(space=space, created_at__gte=began).update(created_at=at)
         Proposal.objects.filter(pk=proposal.pk).update(decided_at=at)
 
 

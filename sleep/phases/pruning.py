@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from memory import episode_groups, episodes, facts, patterns, retention, working
 from memory.models import Episode, Fact, Pattern, WorkingNote
-from sleep import duplicates, proposals, thinking
+from sleep import clusters, duplicates, proposals, thinking
 from sleep.apply import image, target
 from sleep.fuse import Fuse
 from sleep.models import Night, Proposal
@@ -197,9 +197,7 @@ def _propose_merges(sleeper: Sleeper, since: str) -> Outcome:
 def _propose_merge(
     sleeper: Sleeper, some: list[Fact], verdict: thinking.Verdict | None
 ) -> Proposal | None:
-    keep = max(
-        some, key=lambda fact: (fact.pinned, fact.sticky, fact.use_count, fact.confidence, -fact.pk)
-    )
+    keep = max(some, key=lambda fact: _worth(fact, some))
     return proposals.propose(
         sleeper.space,
         Proposal.Kind.MERGE,
@@ -214,6 +212,13 @@ def _propose_merge(
         confidence=0.85 if verdict else 0.75,
         mode=sleeper.complete.model if verdict else HEURISTICS,
     )
+
+
+def _worth(fact: Fact, some: list[Fact]) -> tuple:
+    """Which of them stays: a person's choice, then the wording that leaves nothing out."""
+    said = clusters.gist(fact.text)
+    full = all(clusters.gist(other.text) <= said for other in some)
+    return fact.pinned, fact.sticky, full, fact.use_count, fact.confidence, -fact.pk
 
 
 def _empty_trash(sleeper: Sleeper, item: object) -> Outcome:

@@ -15,7 +15,7 @@ def plan(night: Night, now: datetime) -> list:
 
 def work(sleeper: Sleeper, item: str) -> Outcome:
     talk, _replies = measures.of_replies(sleeper.space, now=sleeper.now)
-    totals = measures.of_night(sleeper.night)
+    totals = measures.of_night(sleeper.night) | measures.of_day(sleeper.night, now=sleeper.now)
     numbers = reflect(totals, talk | measures.of_memory(sleeper.space, now=sleeper.now))
     insights = insights_of(totals, numbers)
     Reflection.objects.update_or_create(
@@ -33,8 +33,9 @@ def work(sleeper: Sleeper, item: str) -> Outcome:
 def reflect(totals: dict, measured: dict) -> dict[str, float]:
     """The success metrics of a night, each 0..1 or a count."""
     episodes, errors = totals.get("episodes", 0), totals.get("errors", 0)
-    learned = sum(totals.get(name, 0) for name in ("facts_new", "facts_restored"))
-    found = learned + totals.get("patterns_proposed", 0) + totals.get("facts_proposed", 0)
+    at_night = sum(totals.get(name, 0) for name in ("facts_new", "facts_restored"))
+    learned = at_night + totals.get("facts_by_day", 0)
+    found = at_night + totals.get("patterns_proposed", 0) + totals.get("facts_proposed", 0)
     repeated = max(0, errors - totals.get("lessons", 0) - totals.get("external", 0))
     return measured | {
         "learned": learned,

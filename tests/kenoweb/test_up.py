@@ -52,8 +52,7 @@ def test_the_first_start_prepares_everything_and_the_second_keeps_it(homes, star
         '{"ready": true, "checks": {"database": "ok", "migrations": "ok", "disk": "ok"}}',
     )
     assert "tables" in "".join(keno.heard)
-    keno.hear("manage.py demo")
-    keno.hear("--remove deletes it again")
+    keno.hear("manage.py demo --remove deletes it again")
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert stat.S_IMODE((home / "secret_key").stat().st_mode) == 0o600
     key = (home / "secret_key").read_text()
