@@ -33,6 +33,8 @@ def why(asked: Asked) -> str:
     lines = [
         _("You asked: %(query)s") % {"query": text.short(told["query"], 160)},
         *_sources(told),
+        # Or what follows would be read as part of the list.
+        "",
         *_reasoning(told),
         _ago(asked.now - receipt.at),
         *see(page("recall:receipt", asked.space.slug, receipt.pk), _("All of it:")),
@@ -109,7 +111,7 @@ def _sources(told: dict) -> list[str]:
         return [_("I used no memory for it.")]
     lines = [_("Memory I used:")]
     for one in used[:SHOWN]:
-        words = text.short(one["text"], 140) or _("(deleted since)")
+        words = text.short(one["text"].lstrip("-*• "), 140) or _("(deleted since)")
         score = number_format(one["score"], 2)
         lines.append(f"{one['rank']}. {words} — {_kind(one)}, {score} ({_why(one)})")
     if len(used) > SHOWN:

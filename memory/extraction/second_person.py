@@ -29,7 +29,8 @@ def told_to(person: str, fact: str) -> str:
     """The fact as one says it to the person it is about; unchanged when it is about others."""
     if not person:
         return fact
-    name = re.escape(person)
+    # Facts begin with a capital, names of accounts do not.
+    name = f"(?i:{re.escape(person)})"
     told = _spanish(fact, name) if detect_language(fact) == "es" else _english(fact, name)
     return told[:1].upper() + told[1:] if told else fact
 

@@ -59,10 +59,11 @@ def _nearness(
     """ "My dog" is Ana's dog in a fact: then the question gets a name too. It is the same name for
     everybody, because names pull in directions of their own."""
     me, near = briefing.person, []
+    mine = re.compile(rf"\b{re.escape(me)}\b", re.I)
     for one in memories:
-        named = bool(me) and (one.kind == "fact" or me in one.text)
+        named = bool(me) and (one.kind == "fact" or mine.search(one.text) is not None)
         asked = f"{NAME}: {question}" if named else question
-        text = one.text.replace(me, NAME) if named else one.text
+        text = mine.sub(NAME, one.text) if named else one.text
         near.append((meaning.likeness(asked, text), one))
     return near
 
