@@ -21,11 +21,12 @@ from kenoweb.templatetags.keno import number
 from memory import transfer
 from memory.models import AuditEntry, Episode, Fact, Message, Parcel, ParcelLine, Space
 from memory.transfer import parcels
+from memory.transfer.parcel_progress import LARGE
 
 IMPORTS = 20
 LINES = 100
 # A file of this size, or an export of this many rows, is done before anybody wonders.
-SHORT_BYTES, SHORT_ROWS = 1_000_000, 20_000
+SHORT_BYTES, SHORT_ROWS = LARGE, 20_000
 KINDS = {
     "fact": gettext_lazy("Facts"),
     "message": gettext_lazy("Messages"),

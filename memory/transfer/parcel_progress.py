@@ -11,7 +11,7 @@ from memory.transfer.session import Progress
 
 EVERY = 1.0
 # Below this nobody waits long enough to look.
-LARGE = 1_000_000
+LARGE = 300_000
 
 
 @contextmanager
