@@ -39,6 +39,7 @@ def attempt(request: HttpRequest, said: str, write: Callable[[], Done]) -> Done 
     except SaidAlready as refusal:
         other = f": “{short(str(refusal.other), 60)}”" if refusal.other else "."
         warn(request, _("Another live fact says the same") + other)
+        request.is_said_already = True
         return None
     except ValueError as refusal:  # every Invalid of memory: a sentence for the person
         warn(request, str(refusal))

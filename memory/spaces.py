@@ -101,15 +101,19 @@ def _free_slug(name: str) -> str:
 
 
 @transaction.atomic
-def erase(space: Space, *, typed: str, by: str) -> None:
-    """Delete a space and everything in it for good. The caller types its exact name."""
+def erase(space: Space, *, typed: str, by: str) -> dict[str, int]:
+    """Delete a space and everything in it for good; how many rows of each table went.
+
+    The caller types its exact name.
+    """
     if typed != space.name:
         raise WrongName(f"Type the exact name of the space to erase it: {space.name}")
     audit.record("space.erased", actor=by, space=space, thing=space)
     gone = space.pk
-    space.delete()
+    _total, counts = space.delete()
     # After it: deleting sets links to null, and the triggers keep that too.
     events.erase_space(gone)
+    return counts
 
 
 class WrongName(ValueError):

@@ -84,7 +84,8 @@ def revise(request, space, pk):
         lambda: facts.revise(fact, by=person(request.user), **values),
     )
     if done is None or done.outcome == "refused":
-        return _page(request, space, status=422, form=form, panel=panel)
+        status = 409 if getattr(request, "is_said_already", False) else 422
+        return _page(request, space, status=status, form=form, panel=panel)
     return settled(request, _beside(request, "facts:detail", space, pk))
 
 

@@ -10,7 +10,15 @@ from kenoweb import demo, tasks
 from memory import facts, history, spaces
 from memory.models import Episode, Fact, Recall, Space
 from sleep.models import Night, Proposal
-from tests.factories import make_client, make_member, make_space, make_user
+from tests.factories import (
+    make_chat,
+    make_client,
+    make_episode,
+    make_member,
+    make_message,
+    make_space,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOW = datetime(2026, 11, 15, 18, tzinfo=UTC)
@@ -101,9 +109,15 @@ def test_only_an_owner_is_offered_it():
 
 
 def test_a99_a_space_is_erased_only_by_its_exact_name():
-    space = make_space("home", name="Home")
-    facts.remember(space, text="a secret", by="person:ana")
+    space, other = make_space("home", name="Home"), make_space("work")
+    for one in (space, other):
+        facts.remember(one, text="a secret", by="person:ana")
+        make_message(make_chat(one), text="hello")
+        make_episode(one)
     with pytest.raises(spaces.WrongName, match="Home"):
         spaces.erase(space, typed="home", by="person:ana")
-    spaces.erase(space, typed="Home", by="person:ana")
-    assert not Fact.objects.exists()
+    assert Fact.objects.filter(space=space).exists()
+    gone = spaces.erase(space, typed="Home", by="person:ana")
+    counted = {name: gone[f"memory.{name}"] for name in ("Fact", "Message", "Episode", "Space")}
+    assert counted == {"Fact": 1, "Message": 1, "Episode": 1, "Space": 1}
+    assert [row.space for row in (*Fact.objects.all(), *Episode.objects.all())] == [other, other]

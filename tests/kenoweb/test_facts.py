@@ -217,10 +217,18 @@ def test_an_edit_with_htmx_lets_the_panel_and_the_list_fetch_themselves(client, 
     assert "Undo" in answer.content.decode()
 
 
-def test_an_edit_that_says_what_another_fact_says_is_refused(client, space, fact):
+@pytest.mark.parametrize("wrong", [{"text": ""}, {"confidence": "2"}, {"confidence": "x"}])
+def test_a98_an_edit_that_does_not_fit_is_said_at_its_field(client, fact, wrong):
+    answer = client.post(at("revise", fact.pk), form_of(fact, **wrong))
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == list(wrong)
+    assert client.post(at("revise", 10**9), form_of(fact)).status_code == 404
+
+
+def test_a98_an_edit_that_says_what_another_fact_says_is_refused(client, space, fact):
     other = facts.remember(space, text="The server is down", by="tag", subject="server").row
     answer = client.post(at("revise", fact.pk), form_of(fact, text=other.text))
-    assert answer.status_code == 422
+    assert answer.status_code == 409
     assert "Another live fact says the same" in answer.content.decode()
 
 

@@ -50,7 +50,7 @@ def broken(*args, **kwargs):
     raise RuntimeError("disk error")
 
 
-def test_n6_a_fact_of_one_turn_is_in_the_next_prompt(chat):
+def test_n6_d8_a_fact_of_one_turn_is_in_the_next_prompt(chat):
     facts.remember(chat.space, text="Ana's sister lives in Seville", by="tag", now=NOW)
     built = build(chat, "Where does my sister live?")
     assert "Ana's sister lives in Seville" in last(built)

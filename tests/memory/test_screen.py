@@ -140,7 +140,8 @@ def test_a_habit_may_read_like_an_instruction(space, habit):
 
 
 def test_d13_ordinary_facts_pass(space):
-    for line in ("Adrian is a system administrator", "Ecosystem restoration is my job"):
+    lines = ("Adrian is a system administrator", "Ecosystem restoration is my job")
+    for line in (*lines, "He never says no", "Nunca dice que no"):
         assert facts.remember(space, text=line, by="extraction").outcome == "new"
 
 

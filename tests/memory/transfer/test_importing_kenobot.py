@@ -1,6 +1,8 @@
 """A KenoBot tree into a space: dry first, once, guarded, undoable; and out again, the same."""
 
 import io
+import zipfile
+from datetime import UTC, datetime
 
 import pytest
 
@@ -18,7 +20,7 @@ from memory.models import (
     Rule,
     WorkingNote,
 )
-from tests.factories import make_space
+from tests.factories import make_chat, make_episode, make_space
 from tests.memory.transfer import kenobot_tree as tree
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -126,6 +128,51 @@ def test_one_undo_takes_the_whole_import_back_and_it_can_be_imported_again(tmp_p
     assert rows_of(space)["facts"] == before["facts"]
     assert rows_of(space)["messages"] == before["messages"]
     assert rows_of(space)["episodes"] == before["episodes"]
+
+
+def exported(space) -> dict[str, str]:
+    """{name: text} of the KenoBot folder that the space becomes."""
+    packed = io.BytesIO()
+    transfer.export(space, packed, "kenobot", by=BY)
+    with zipfile.ZipFile(packed) as made:
+        return {name: made.read(name).decode() for name in made.namelist()}
+
+
+def test_25_an_entry_and_that_of_a_chat_lie_where_kenobot_looks_for_them():
+    space = make_space()
+    at = datetime(2026, 2, 13, 15, 45, tzinfo=UTC)
+    chat = make_chat(space, "123")
+    for where, when, said in ((None, at, "Test fact"), (chat, at.replace(hour=16, minute=0), "x")):
+        make_episode(space, chat=where, title=said, body=said, started_at=when, ended_at=when)
+    files = exported(space)
+    assert files["memory/2026-02-13.md"] == "## 15:45 — Test fact\n\n"
+    assert files["memory/chats/telegram-123/2026-02-13.md"] == "## 16:00 — x\n\n"
+
+
+def test_27_two_days_arrive_as_two_days(tmp_path):
+    for day in (12, 13):
+        tree.put(tmp_path / f"memory/2026-02-{day}.md", f"## 10:00 — said on the {day}th\n")
+    space = make_space()
+    transfer.run(space, tmp_path, by=BY)
+    found = Episode.objects.filter(space=space).order_by("started_at")
+    assert [(e.started_at.day, e.body) for e in found] == [
+        (12, "said on the 12th"),
+        (13, "said on the 13th"),
+    ]
+
+
+@pytest.mark.parametrize("dash", ["—", "--", "-"])
+def test_d9_no_entry_of_a_really_written_log_is_lost(tmp_path, dash):
+    lines = [f"## {hour:02}:30 {dash} entry number {hour}" for hour in range(24)]
+    tree.put(tmp_path / "memory/2026-01-05.md", "\n\n".join(lines) + "\n")
+    space, again = make_space(), make_space()
+    report = transfer.run(space, tmp_path, by=BY)
+    assert report.counts["episode"] == {"taken": 24}
+    for name, text in exported(space).items():
+        tree.put(tmp_path / "out" / name, text)
+    transfer.run(again, tmp_path / "out", by=BY)
+    assert rows_of(again)["episodes"] == rows_of(space)["episodes"]
+    assert len(rows_of(again)["episodes"]) == 24
 
 
 def test_d6_the_documented_shape_of_patterns_is_not_empty(tmp_path):
