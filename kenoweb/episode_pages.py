@@ -119,11 +119,13 @@ def episode_list(
     filters = [EpisodeFilter(look=wanted.look, month=f"{one:%Y-%m}") for one in months]
     filters = [EpisodeFilter(look=wanted.look), *filters]
     trash = things(space, Episode).discarded()
+    # What fits on one page has been counted by reading it.
+    parts = episodes_search.to_count(space, wanted) if page.after or wanted.after else []
     numbers = counted(
-        found,
         things(space, Episode),
         trash,
         *(episodes_search.find(space, one) for one in filters),
+        *parts,
     )
     return EpisodeList(
         filter=wanted,
@@ -131,15 +133,15 @@ def episode_list(
         url=url,
         query=wanted.query(),
         more=lists.there(url, wanted, after=page.after) if page.after else "",
-        found=numbers[0],
+        found=sum(numbers[2 + len(filters) :]) if parts else len(rows),
         chats=len(chats),
-        trashed=numbers[2],
+        trashed=numbers[1],
         may=member.may("curator") and not wanted.when,
-        views=_views(url, wanted, filters, [None, *months], numbers[3:]),
+        views=_views(url, wanted, filters, [None, *months], numbers[2 : 2 + len(filters)]),
         chips=lists.chips(wanted, url=url, labels=LABELS, chats=chats),
         selects=lists.selects(wanted, FIELDS, chats=chats),
         more_selects=lists.selects(wanted, MORE_FIELDS, chats=chats),
-        nothing_yet=not numbers[1],
+        nothing_yet=not numbers[0],
     )
 
 

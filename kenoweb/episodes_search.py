@@ -4,6 +4,7 @@ from datetime import date, datetime, timedelta
 
 from django.db.models import Q, QuerySet
 
+from kenoweb import words
 from kenoweb.access import things
 from kenoweb.filters import EpisodeFilter, in_chat
 from kenoweb.paging import Order
@@ -37,18 +38,29 @@ def find(space: Space, wanted: EpisodeFilter) -> QuerySet:
         rows = rows.filter(space=space, started_at__lte=wanted.when)
     else:
         rows = things(space, Episode)
-    rows = rows.filter(STATES[wanted.state], in_chat(wanted.chat), in_month(wanted.month))
-    if wanted.tag:
-        rows = rows.filter(tags__contains=[wanted.tag])
-    if wanted.who:
-        rows = rows.filter(participants__contains=[wanted.who])
-    if wanted.feedback:
-        rows = rows.filter(feedback=wanted.feedback)
+    rows = _filtered(rows, wanted)
     if not wanted.q:
         return rows
     if wanted.when:
         return rows.filter(letters(wanted.q, *AWAY.fields))
     return having(rows, space=space, kind="episode", said=wanted.q, away=AWAY)
+
+
+def to_count(space: Space, wanted: EpisodeFilter) -> list[QuerySet]:
+    """What find() finds in parts that share no row, the fastest way to count it."""
+    if not wanted.q or wanted.when:
+        return [find(space, wanted)]
+    rows = _filtered(things(space, Episode), wanted)
+    return words.to_count(rows, space=space, kind="episode", said=wanted.q, away=AWAY)
+
+
+def _filtered(rows: QuerySet, wanted: EpisodeFilter) -> QuerySet:
+    rows = rows.filter(STATES[wanted.state], in_chat(wanted.chat), in_month(wanted.month))
+    if wanted.tag:
+        rows = rows.filter(tags__contains=[wanted.tag])
+    if wanted.who:
+        rows = rows.filter(participants__contains=[wanted.who])
+    return rows.filter(feedback=wanted.feedback) if wanted.feedback else rows
 
 
 def order(wanted: EpisodeFilter) -> Order:

@@ -136,10 +136,12 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     page = part(found.select_related("chat"), order=facts_search.order(wanted), after=wanted.after)
     rows = as_they_were(Fact, page.rows) if wanted.when else page.rows
     filters = [FactFilter(**values) for _label, values in VIEWS]
+    # What fits on one page has been counted by reading it.
+    parts = facts_search.to_count(space, wanted, now=now) if page.after or wanted.after else []
     numbers = counted(
-        found,
         things(space, Fact),
         *(facts_search.find(space, one, now=now) for one in filters),
+        *parts,
     )
     return FactList(
         filter=wanted,
@@ -147,17 +149,17 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
         setting=around,
         near=[] if page.after or wanted.after else _near(space, wanted, rows, now=now),
         more=lists.there(url, wanted, after=page.after) if page.after else "",
-        found=numbers[0],
+        found=sum(numbers[1 + len(filters) :]) if parts else len(rows),
         views=[
             View(
                 label, lists.there(url, one), lists.about(n), current=one.query() == wanted.query()
             )
-            for (label, _values), one, n in zip(VIEWS, filters, numbers[2:], strict=True)
+            for (label, _values), one, n in zip(VIEWS, filters, numbers[1:], strict=False)
         ],
         chips=lists.chips(wanted, url=url, labels=LABELS, chats=chats),
         selects=lists.selects(wanted, FIELDS, chats=chats),
         chats=lists.chat_choices(chats),
-        nothing_yet=not numbers[1],
+        nothing_yet=not numbers[0],
     )
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
+from kenoweb import words
 from kenoweb.access import things
 from kenoweb.filters import SURE, FactFilter, in_chat, of_age
 from kenoweb.meaning import near_words
@@ -38,15 +39,32 @@ def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
         rows = history.as_of(things(space, Fact), wanted.when).filter(space=space)
     else:
         rows = things(space, Fact).annotate(used_at=USED_AT)
-    rows = rows.filter(_fields(wanted, now=wanted.when or now))
-    if wanted.unused and not wanted.when:
-        rows = rows.filter(_unused(wanted.unused, now=now))
+    rows = _filtered(rows, wanted, now=now)
     if not wanted.q:
         return rows
     if wanted.when:
         return rows.filter(letters(wanted.q, *AWAY.fields))
+    return having(rows, space=space, said=wanted.q, **_by_words(wanted))
+
+
+def to_count(space: Space, wanted: FactFilter, *, now: datetime) -> list[QuerySet]:
+    """What find() finds in parts that share no row, the fastest way to count it."""
+    if not wanted.q or wanted.when:
+        return [find(space, wanted, now=now)]
+    rows = _filtered(things(space, Fact), wanted, now=now)
+    return words.to_count(rows, space=space, said=wanted.q, **_by_words(wanted))
+
+
+def _filtered(rows: QuerySet, wanted: FactFilter, *, now: datetime) -> QuerySet:
+    rows = rows.filter(_fields(wanted, now=wanted.when or now))
+    if wanted.unused and not wanted.when:
+        rows = rows.filter(_unused(wanted.unused, now=now))
+    return rows
+
+
+def _by_words(wanted: FactFilter) -> dict:
     live = {"any": None, Fact.Status.ACTIVE: True}.get(wanted.status, False)
-    return having(rows, space=space, kind="fact", said=wanted.q, away=AWAY, live=live)
+    return {"kind": "fact", "away": AWAY, "live": live}
 
 
 def near(space: Space, wanted: FactFilter, *, now: datetime) -> list[Fact]:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 from django.core.cache import cache
-from django.db.models import Count, Max
+from django.db.models import Count, Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from kenoweb import weighed
@@ -19,6 +19,7 @@ MOST = 3000
 SIDE = 1000
 EDGE = 20
 KEEP = 600
+MANY, LOOK_AGAIN = 10_000, 120
 SHORT = 160
 ROWS = 50
 KINDS = {
@@ -47,6 +48,8 @@ class Dot:
     at: datetime
     x: float
     y: float
+    # Of a fact: which kind of fact.
+    what: str = "fact"
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,9 @@ class Told:
 
 def page(space: Space, *, colour: str, show: str, begin: int, now: datetime) -> dict:
     found = chosen(space, show)
-    kinds = fact_kinds(space, found) if colour == "kind" else {}
     return {
         "space": space,
-        "clouds": clouds(found, colour=colour, kinds=kinds, now=now),
+        "clouds": clouds(found, colour=colour, now=now),
         "count": len(found),
         "rows": told(space, found[begin : begin + ROWS]),
         "next": begin + ROWS if begin + ROWS < len(found) else 0,
@@ -91,9 +93,20 @@ def dots(space: Space) -> list[Dot]:
     rows = Embedding.objects.filter(
         space=space, model=embedder.name, live=True, kind__in=["fact", "episode"]
     )
-    state = rows.aggregate(count=Count("pk"), last=Max("pk"))
-    key = f"map:{space.pk}:{embedder.name[-40:]}:{state['count']}:{state['last']}"
-    return cache.get_or_set(key.replace(" ", "_"), lambda: _lay_out(rows), KEEP)
+    key = f"map:{space.pk}:{embedder.name[-40:]}".replace(" ", "_")
+    state = _state(rows, key=f"{key}:state")
+    return cache.get_or_set(f"{key}:{state}", lambda: _lay_out(rows), KEEP)
+
+
+def _state(rows: QuerySet, *, key: str) -> str:
+    """What changes when memory grows or shrinks; of a large one it is looked up now and then."""
+    if kept := cache.get(key):
+        return kept
+    found = rows.aggregate(count=Count("pk"), last=Max("pk"))
+    state = f"{found['count']}:{found['last']}"
+    if found["count"] >= MANY:
+        cache.set(key, state, LOOK_AGAIN)
+    return state
 
 
 def project(vectors: np.ndarray) -> np.ndarray:
@@ -110,20 +123,15 @@ def project(vectors: np.ndarray) -> np.ndarray:
     return EDGE + share * (SIDE - 2 * EDGE)
 
 
-def clouds(found: list[Dot], *, colour: str, kinds: dict[int, str], now: datetime):
+def clouds(found: list[Dot], *, colour: str, now: datetime):
     """(tone, name, how many, path): one path a tone, so that thousands of dots are few shapes."""
     groups: dict[str, list] = {}
     for dot in found:
-        tone, name = _tone(dot, colour=colour, kinds=kinds, now=now)
+        tone, name = _tone(dot, colour=colour, now=now)
         groups.setdefault(tone, [name, []])[1].append(f"M{n(dot.x)} {n(dot.y)}h0")
     return [
         (tone, str(name), len(some), "".join(some)) for tone, (name, some) in sorted(groups.items())
     ]
-
-
-def fact_kinds(space: Space, found: list[Dot]) -> dict[int, str]:
-    pks = [dot.owner for dot in found if dot.kind == "fact"]
-    return dict(things(space, Fact).filter(pk__in=pks).values_list("pk", "kind"))
 
 
 def told(space: Space, found: list[Dot]) -> list[Told]:
@@ -150,16 +158,18 @@ def _lay_out(rows) -> list[Dot]:
     if len(found) < 3:
         return []
     places = project(np.array([np.asarray(row[3], dtype=np.float32) for row in found]))
+    facts = [owner for kind, owner, _at, _vector in found if kind == "fact"]
+    what = dict(Fact.objects.filter(pk__in=facts).values_list("pk", "kind"))
     return [
-        Dot(kind, owner, at, round(float(x), 1), round(float(y), 1))
+        Dot(kind, owner, at, round(float(x), 1), round(float(y), 1), what.get(owner, "fact"))
         for (kind, owner, at, _vector), (x, y) in zip(found, places, strict=True)
     ]
 
 
-def _tone(dot: Dot, *, colour: str, kinds: dict[int, str], now: datetime):
+def _tone(dot: Dot, *, colour: str, now: datetime):
     if colour == "age":
         return next((tone, name) for tone, name, span in AGES if now - dot.at < span)
-    return KINDS.get("episode" if dot.kind == "episode" else kinds.get(dot.owner, "fact"))
+    return KINDS.get("episode" if dot.kind == "episode" else dot.what)
 
 
 def _facts(space: Space, found: list[Dot]) -> dict:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -12,7 +13,7 @@ from kenoweb.shell import address
 from memory import history
 from memory.models import Episode, Fact, Identity, LlmCall, Pattern, Space
 from sleep.fuse import Fuse
-from sleep.models import Night, NightChange, PhaseRun, Reflection
+from sleep.models import Night, NightChange, PhaseRun, Proposal, Reflection
 
 TRENDS = (
     "learning_rate",
@@ -94,15 +95,22 @@ class Line:
 
 
 def listed(space: Space) -> QuerySet[Night]:
+    """The nights with their numbers, each counted by itself: joined, they would multiply."""
+    asked = Proposal.objects.filter(night=OuterRef("pk"))
     return (
         things(space, Night)
         .annotate(
-            applied=Count("changes", filter=Q(changes__undone_at=None), distinct=True),
-            asked=Count("proposals", distinct=True),
-            to_decide=Count("proposals", filter=Q(proposals__status="pending"), distinct=True),
+            applied=_number(NightChange.objects.filter(night=OuterRef("pk"), undone_at=None)),
+            asked=_number(asked),
+            to_decide=_number(asked.filter(status=Proposal.Status.PENDING)),
         )
         .order_by("-local_date")
     )
+
+
+def _number(rows: QuerySet) -> Coalesce:
+    counted = rows.order_by().values("night").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted), 0)
 
 
 def trends(space: Space) -> list[tuple[str, list[float], float]]:

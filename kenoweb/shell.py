@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from django.apps import apps
+from django.core.cache import cache
 from django.db import connection
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -19,6 +20,8 @@ THEMES = ("light", "auto", "dark")
 THEME_COOKIE = "keno_theme"
 # Counting stops here: the rail must not cost more when there is more to remember.
 CAP = 10_000
+# From here on nobody sees the difference of one more, and counting takes its time.
+MANY, KEEP = 2_000, 60
 
 
 @dataclass(frozen=True)
@@ -130,22 +133,34 @@ def is_current(name: str, view: str) -> bool:
 
 
 def count_all(space: Space) -> dict[str, int]:
-    """The numbers of the rail in one round trip."""
+    """The numbers of the rail in one round trip. Large ones are good for a while."""
+    kept = cache.get_many([_kept(space, place) for _t, places in RAIL for place in places])
     named = [
-        (place.name, queryset)
+        (place, queryset)
         for _title, places in RAIL
         for place in places
+        if _kept(space, place) not in kept
         for queryset in _querysets(place, space)
     ]
+    counts = Counter({key.rpartition("/")[2]: number for key, number in kept.items()})
+    for place, number in _counted(named):
+        counts[place.name] += number
+        if counts[place.name] >= MANY:
+            cache.set(_kept(space, place), counts[place.name], KEEP)
+    return counts
+
+
+def _kept(space: Space, place: Place) -> str:
+    return f"rail/{space.pk}/{place.name}"
+
+
+def _counted(named: list[tuple[Place, QuerySet]]) -> list[tuple[Place, int]]:
     parts = [rows.order_by().values("pk")[:CAP].query.sql_with_params() for _name, rows in named]
     sql = ", ".join(f"(SELECT count(*) FROM ({part}) AS counted)" for part, _params in parts)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {sql}", [value for _sql, params in parts for value in params])
         numbers = cursor.fetchone()
-    counts = Counter()
-    for (name, _rows), number in zip(named, numbers, strict=True):
-        counts[name] += number
-    return counts
+    return [(place, number) for (place, _rows), number in zip(named, numbers, strict=True)]
 
 
 def _querysets(place: Place, space: Space) -> list[QuerySet]:
