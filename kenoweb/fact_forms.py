@@ -56,7 +56,6 @@ class BulkForm(forms.Form):
     chat = forms.ChoiceField(required=False)
     everything = forms.BooleanField(required=False)
     where = forms.CharField(required=False, max_length=4000)
-    pick = forms.TypedMultipleChoiceField(coerce=int, required=False)
 
     def __init__(self, *args, chats: list[tuple[str, str]], **kwargs):
         super().__init__(*args, **kwargs)

@@ -172,6 +172,7 @@ def _tags() -> set[str]:
         *markdown.TAGS,
         "use",
         "meter",
+        "optgroup",
         "html",
         "head",
         "body",

@@ -133,6 +133,12 @@ document.addEventListener("change", (event) => {
   if (all) all.indeterminate = picked > 0 && picked < $$("[data-one]", list).length;
 });
 
+// The address says what was asked for, not what was left open.
+document.addEventListener("htmx:configRequest", (event) => {
+  if (!event.target.matches("form.filters")) return;
+  for (const [name, value] of [...event.detail.formData]) if (value === "") event.detail.formData.delete(name);
+});
+
 // The row whose thing stands in the panel is marked, also when the panel alone was fetched.
 document.addEventListener("htmx:afterSettle", () => {
   const panel = document.getElementById("panel");
