@@ -40,7 +40,7 @@ function pressed(event) {
   if (event.key === "g") { going = Date.now() + 1500; return; }
   if (event.key === "j" || event.key === "k") return step(event.key === "j" ? 1 : -1);
   if (event.key === "Enter" && event.target.matches("[data-row]")) {
-    return event.target.querySelector("[data-open-row], a[href]")?.click();
+    return (event.target.querySelector("[data-open-row]") ?? event.target.querySelector("a[href]"))?.click();
   }
   const space = event.key === " " && event.target.matches("[data-row]");
   const button = space ? event.target.querySelector("input[type=checkbox]") : event.key !== " " && buttonFor(event.key);
