@@ -23,7 +23,15 @@ class AuditEntry(models.Model):
     details = models.JSONField(default=dict, blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["space", "-at"], name="audit_recent")]
+        indexes = [
+            models.Index(fields=["space", "-at"], name="audit_recent"),
+            # A few imports among the readings of every reply.
+            models.Index(
+                fields=["space", "-at"],
+                name="audit_imports",
+                condition=models.Q(action__in=["import", "import.undone"]),
+            ),
+        ]
         triggers = [
             pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete)
         ]

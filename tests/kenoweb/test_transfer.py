@@ -133,6 +133,16 @@ def test_instruction_like_lines_go_to_quarantine(client, space):
     assert Fact.objects.get(space=space).status == "quarantined"
 
 
+def test_T12_words_and_names_of_a_stranger_are_shown_inert(client):
+    evil = "<img src=x onerror=alert(1)>\u202e</td></table><script>alert(2)</script>"
+    page = send(
+        client, mem0([{"id": "9", "memory": evil, "user_id": "<b>ana</b>"}], name="<i>.json")
+    )
+    for raw in ("<img src=x", "<script>alert", "<b>ana", "<i>.json", "\u202e"):
+        assert raw not in body(page)
+    assert "&lt;img src=x" in body(page)
+
+
 def test_a_person_may_say_what_it_is(client):
     page = send(client, mem0(), format="chatgpt")
     parcel = Parcel.objects.get()
