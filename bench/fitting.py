@@ -3,7 +3,7 @@
 import numpy as np
 
 # How strongly weights are held near zero, on features of unit spread.
-HOLD = 1e-3
+HOLD = 3e-3
 
 
 def fit(rows: list[np.ndarray], right: list[np.ndarray], *, hold: float = HOLD) -> np.ndarray:

@@ -29,6 +29,7 @@ VOICES = {
 LANES = {
     "meaning": gettext_lazy("meaning"),
     "words": gettext_lazy("words"),
+    "talk": gettext_lazy("beside one of these"),
     "recent": gettext_lazy("recent"),
     "pinned": gettext_lazy("pinned"),
     "date": gettext_lazy("date"),

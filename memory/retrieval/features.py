@@ -24,6 +24,8 @@ BEFORE, AFTER = 0.6, 0.4
 # The logarithm of a turn of ordinary length: what a fact or an episode counts as.
 ORDINARY = math.log1p(20)
 HALF_YEAR = 182
+# What is stored is clean already: text.words() would clean it again, hundreds of times a question.
+_WORD = re.compile(r"\w+(?:'\w+)?")
 _ASKS = re.compile(r"\?\W*$")
 
 NAMES = (
@@ -113,7 +115,7 @@ def alike(terms: list[str], units: list[Candidate], weights: list[float]) -> dic
 @lru_cache(maxsize=4096)
 def content(said: str) -> tuple[str, ...]:
     """The words that carry the topic, each once; never none."""
-    words = dict.fromkeys(text.words(text.fold(said[:4000])))
+    words = dict.fromkeys(_WORD.findall(text.fold(said[:4000])))
     return tuple(word for word in words if not is_stop(word)) or ("",)
 
 

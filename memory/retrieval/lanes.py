@@ -19,6 +19,8 @@ KINDS = ("fact", "episode", "message")
 DEPTH = 100
 RECENT = 6
 DATED = 100
+# The best turns of talk bring those right before and after them.
+BEST, BESIDE = 20, 2
 # Up to here an exact search is faster than the index, and misses nothing.
 EXACT_TO = 3000
 LOOK_AT = 2000
@@ -137,6 +139,8 @@ def collect(
         "depth": depth,
         "recent": RECENT,
         "dated": DATED,
+        "best": BEST,
+        "beside": BESIDE,
         "exact_to": EXACT_TO,
         "look_at": LOOK_AT,
         "count_to": COUNT_TO,
@@ -163,7 +167,10 @@ def _sorted_out(rows: list[tuple]) -> Found:
     found = Found()
     for part, number, ids, count, *values in rows:
         if part == "unit":
-            found.units.append(Candidate(number, *values))
+            unit = Candidate(number, *values)
+            unit.until = unit.until or unit.at
+            unit.created_at = unit.created_at or unit.at
+            found.units.append(unit)
         elif part == "term":
             found.counts[number] = count
         elif part == "size":

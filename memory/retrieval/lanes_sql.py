@@ -1,5 +1,7 @@
 """The one statement that collects candidates. Everything it reads is filtered by scope."""
 
+from functools import lru_cache
+
 # A JIT of this statement takes longer than the statement; an index scan that runs dry under the
 # filters goes on instead of returning too little.
 PREPARE = """
@@ -41,36 +43,40 @@ hit AS MATERIALIZED (
   WHERE p.looked_at <= %(look_at)s OR p.place = 1
 ),
 by_words AS (
-  SELECT id FROM hit WHERE kind = ANY(%(kinds)s)
+  SELECT id, sum(idf) AS weight FROM hit WHERE kind = ANY(%(kinds)s)
     AND NOT (kind = 'message' AND owner_id = ANY(%(seen)s))
-  GROUP BY id ORDER BY sum(idf) DESC, id DESC LIMIT %(depth)s
+  GROUP BY id ORDER BY weight DESC, id DESC LIMIT %(depth)s
 )"""
 
-# A small scope is searched exactly, through its own index; a large one by HNSW.
+# A small scope is searched exactly, through its own index; a large one by HNSW. The question's
+# vectors stand in the text once: each copy of them would be read and planned again.
 MEANING = """
+given AS MATERIALIZED (
+  SELECT %(bare)s::vector({dims}) AS bare, %(asked)s::vector({dims}) AS asked
+),
 vectors AS MATERIALIZED (
   SELECT count(*) AS n FROM (
     SELECT FROM memory_embedding WHERE space_id = %(space)s AND scope = ANY(%(here)s::bigint[])
       AND model = {model} AND live LIMIT %(exact_to)s + 1) AS few
 ),
 exact AS MATERIALIZED (
-  SELECT unit_id, vector::vector({dims}) <=> %(bare)s::vector({dims}) AS distance
+  SELECT unit_id, vector::vector({dims}) <=> (SELECT bare FROM given) AS distance
   FROM memory_embedding
   WHERE (SELECT n FROM vectors) <= %(exact_to)s AND space_id = %(space)s
     AND scope = ANY(%(here)s::bigint[]) AND model = {model} AND live AND kind = ANY(%(kinds)s)
 ),
 by_index AS MATERIALIZED (
-  SELECT unit_id, vector::vector({dims}) <=> %(bare)s::vector({dims}) AS distance
+  SELECT unit_id, vector::vector({dims}) <=> (SELECT bare FROM given) AS distance
   FROM memory_embedding
   WHERE (SELECT n FROM vectors) > %(exact_to)s AND space_id = %(space)s
     AND scope = ANY(%(here)s::bigint[]) AND model = {model} AND live AND kind = ANY(%(kinds)s)
-  ORDER BY vector::vector({dims}) <=> %(bare)s::vector({dims}) LIMIT %(depth)s
+  ORDER BY vector::vector({dims}) <=> (SELECT bare FROM given) LIMIT %(depth)s
 ),
 by_meaning AS (
-  (SELECT unit_id AS id FROM exact ORDER BY distance LIMIT %(depth)s)
-  UNION ALL SELECT unit_id FROM by_index
+  (SELECT unit_id AS id, distance FROM exact ORDER BY distance LIMIT %(depth)s)
+  UNION ALL SELECT unit_id, distance FROM by_index
 )"""
-NO_MEANING = "by_meaning AS (SELECT NULL::bigint AS id WHERE false)"
+NO_MEANING = "by_meaning AS (SELECT NULL::bigint AS id, NULL::float8 AS distance WHERE false)"
 
 BY_RECORD = """
 place AS (
@@ -96,6 +102,26 @@ by_date AS (
     ORDER BY u.at DESC LIMIT %(dated)s) AS u
 )"""
 
+# What was said right before and after the best of them often answers what they ask.
+BESIDE = """
+best AS MATERIALIZED (
+  SELECT u.id, u.scope, u.episode_id, u.at FROM (
+    (SELECT id FROM by_words ORDER BY weight DESC, id DESC LIMIT %(best)s) UNION
+    (SELECT id FROM by_meaning ORDER BY distance LIMIT %(best)s)) AS b
+  JOIN memory_unit u ON u.id = b.id AND u.kind = 'message' AND u.episode_id IS NOT NULL
+),
+by_talk AS (
+  SELECT DISTINCT m.id FROM best b CROSS JOIN LATERAL (
+    (SELECT m.id, m.scope FROM memory_unit m
+     WHERE m.episode_id = b.episode_id AND m.live AND m.kind = 'message'
+       AND (m.at, m.id) < (b.at, b.id) ORDER BY m.at DESC, m.id DESC LIMIT %(beside)s)
+    UNION ALL
+    (SELECT m.id, m.scope FROM memory_unit m
+     WHERE m.episode_id = b.episode_id AND m.live AND m.kind = 'message'
+       AND (m.at, m.id) > (b.at, b.id) ORDER BY m.at, m.id LIMIT %(beside)s)) AS m
+  WHERE m.scope = b.scope
+)"""
+
 CANDIDATES = """
 candidate AS MATERIALIZED (
   SELECT id, array_agg(lane) AS lanes FROM (
@@ -103,6 +129,7 @@ candidate AS MATERIALIZED (
     SELECT id, 'meaning' FROM by_meaning UNION ALL
     SELECT id, 'recent' FROM by_recency UNION ALL
     SELECT id, 'pinned' FROM by_pin UNION ALL
+    SELECT id, 'talk' FROM by_talk UNION ALL
     SELECT DISTINCT id, 'date' FROM by_date) AS lane
   GROUP BY id
 ),
@@ -122,7 +149,8 @@ mates AS MATERIALIZED (
   GROUP BY e.episode_id
 )"""
 
-# name -> where it comes from; the rows of other parts leave all but a few of them empty.
+# name -> where it comes from; the rows of other parts leave all but a few of them empty. A time
+# that is the same as `at` is left out: reading hundreds of them takes milliseconds.
 COLUMNS = {
     "kind": "u.kind",
     "owner_id": "u.owner_id",
@@ -130,7 +158,7 @@ COLUMNS = {
     "episode_id": "u.episode_id",
     "speaker": "u.speaker",
     "at": "u.at",
-    "until": "u.until",
+    "until": "nullif(u.until, u.at)",
     "pinned": "u.pinned",
     "lanes": "u.lanes",
     "text": "coalesce(f.text, m.text, btrim(e.title || E'\\n' || e.body, E' \\n'))",
@@ -142,11 +170,11 @@ COLUMNS = {
     "trust": "coalesce(f.trust, e.trust, 0.5)",
     "role": "m.role",
     "use_count": "coalesce(f.use_count, 0)",
-    "created_at": "coalesce(f.created_at, u.at)",
+    "created_at": "nullif(f.created_at, u.at)",
     "terms": "ARRAY(SELECT no FROM term WHERE u.words @@ term.q ORDER BY no)",
     "length": "length(u.words)",
-    "bare": "1 - (v.vector::vector({dims}) <=> %(bare)s::vector({dims}))",
-    "asked": "1 - (v.vector::vector({dims}) <=> %(asked)s::vector({dims}))",
+    "bare": "1 - (v.vector::vector({dims}) <=> (SELECT bare FROM given))",
+    "asked": "1 - (v.vector::vector({dims}) <=> (SELECT asked FROM given))",
 }
 WITHOUT_MEANING = {"bare": "NULL::float8", "asked": "NULL::float8"}
 VECTORS = "LEFT JOIN memory_embedding v ON v.unit_id = u.id AND v.model = {model} AND v.live"
@@ -177,6 +205,7 @@ SELECT 'pattern', id, NULL, NULL, {pattern} FROM memory_pattern
 OF_PATTERN = {"text": "trigger", "quote": "response", "confidence": "confidence"}
 
 
+@lru_cache(maxsize=8)
 def statement(*, model: str = "", dims: int = 0) -> str:
     """The whole of it; without a model the lane of meaning stays empty."""
     columns = COLUMNS if model else COLUMNS | WITHOUT_MEANING
@@ -187,7 +216,7 @@ def statement(*, model: str = "", dims: int = 0) -> str:
         pattern=", ".join(OF_PATTERN.get(name, "NULL") for name in columns),
     )
     meaning = MEANING if model else NO_MEANING
-    whole = f"{PREPARE}WITH{','.join((WORDS, meaning, BY_RECORD, CANDIDATES))}{select}"
+    whole = f"{PREPARE}WITH{','.join((WORDS, meaning, BY_RECORD, BESIDE, CANDIDATES))}{select}"
     return whole.replace("{dims}", str(int(dims))).replace("{model}", _literal(model))
 
 

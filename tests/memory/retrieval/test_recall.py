@@ -343,3 +343,19 @@ def test_an_empty_space_recalls_nothing_calmly(space):
     result = recall(space, "anything at all?", now=NOW)
     assert (result.items, result.level, result.error) == ([], "none", "")
     assert not Unit.objects.filter(space=space).exists()
+
+
+def test_what_was_said_right_after_the_best_turn_comes_along(space):
+    chat = make_chat(space)
+    episode = make_episode(space, chat=chat, title="", body="")
+    talk = ["Do you have any pets?", "Hm, let me think", "Yes: Luna and Oliver", "So cute"]
+    for i, said in enumerate([*talk, *(f"remark {n} about the weather" for n in range(4))]):
+        at = NOW - timedelta(days=9, minutes=-i)
+        make_message(chat, text=said, author="Bo", episode=episode, sent_at=at)
+    for n in range(12):
+        make_message(chat, text=f"small talk {n}", author="Bo", sent_at=NOW - timedelta(days=1))
+    found = recall(space, "any pets", chat=chat, now=NOW, save=False, limit=50)
+    seen = {one.unit.text: one.unit.lanes for one in [*found.items, *found.cut]}
+    assert "words" in seen["Do you have any pets?"]
+    assert "talk" in seen["Yes: Luna and Oliver"]
+    assert "So cute" not in seen
