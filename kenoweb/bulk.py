@@ -60,6 +60,9 @@ def _writer(space: Space, chosen: dict) -> Callable[..., Many]:
     def move(*args, **kwargs):
         return fact_bulk.move(*args, chat=chat_of(space, chosen["chat"]), **kwargs)
 
+    def merge(*args, **kwargs):
+        return fact_bulk.merge(*args, keep=chosen["keep"], **kwargs)
+
     def with_value(write, name):
         return lambda *args, **kwargs: write(*args, **{name: chosen[name]} | kwargs)
 
@@ -72,6 +75,7 @@ def _writer(space: Space, chosen: dict) -> Callable[..., Many]:
         "subject": with_value(fact_bulk.retag, "subject"),
         "chat": move,
         "never": fact_bulk.never_again,
+        "merge": merge,
     }[chosen["act"]]
 
 
@@ -82,6 +86,9 @@ def _said(act: str, many: Many) -> str:
         "pin": ngettext("Pinned %(n)s fact.", "Pinned %(n)s facts.", many.count),
         "unpin": ngettext("Unpinned %(n)s fact.", "Unpinned %(n)s facts.", many.count),
         "chat": ngettext("Moved %(n)s fact.", "Moved %(n)s facts.", many.count),
+        "merge": ngettext(
+            "Merged %(n)s fact into one.", "Merged %(n)s facts into one.", many.count
+        ),
         "never": ngettext(
             "Will never remember %(n)s fact again.",
             "Will never remember %(n)s facts again.",

@@ -49,11 +49,14 @@ class BulkForm(forms.Form):
         "subject": _("Change the subject"),
         "chat": _("Move"),
         "never": _("Never remember"),
+        "merge": _("Merge"),
     }
     act = forms.ChoiceField(choices=list(ACTS.items()))
     category = forms.ChoiceField(choices=Fact.Category.choices, required=False)
     subject = OneLine(max_length=120, required=False)
     chat = forms.ChoiceField(required=False)
+    # Which one stays when they are merged; else the one that stands best.
+    keep = forms.IntegerField(required=False, min_value=1, max_value=2**62)
     everything = forms.BooleanField(required=False)
     where = forms.CharField(required=False, max_length=4000)
 

@@ -33,6 +33,7 @@ fact_urls = (
         path("<int:pk>/release/", facts.release, name="release"),
         path("<int:pk>/never/", facts.never, name="never"),
         path("<int:pk>/keep/", facts.keep, name="keep"),
+        path("<int:pk>/merge/", facts.merge, name="merge"),
         path("<int:pk>/purge/", facts.purge, name="purge"),
     ],
     "facts",

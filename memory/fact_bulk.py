@@ -21,6 +21,8 @@ from memory.models import Chat, Fact, Space
 MOST = 5000
 # Every write asks every ruling.
 MOST_RULINGS = 100
+# More than this never say the same.
+MOST_MERGED = 20
 
 Status = Fact.Status
 
@@ -97,6 +99,53 @@ def never_again(space: Space, pks: list[int], *, by: str, now: datetime | None =
     with history.change(by=by, why="never remember this") as context:
         count = sum(facts.never_again(fact, by=by, now=now).changed for fact in list(rows))
     return Many(count, change_id=context.id if count else None)
+
+
+@transaction.atomic
+def merge(
+    space: Space,
+    pks: list[int],
+    *,
+    by: str,
+    keep: int | None = None,
+    now: datetime | None = None,
+) -> Many:
+    """One stays and is as sure and as often heard as all of them; the others point to it."""
+    actors.require_person(by)
+    if len(pks) > MOST_MERGED:
+        raise TooMany(MOST_MERGED)
+    found = Fact.objects.live().filter(space=space, pk__in=pks)
+    found = list(found.order_by("pk").select_for_update(of=("self",)))
+    if len(found) < 2 or (keep and keep not in {fact.pk for fact in found}):
+        raise facts.Invalid(_("Choose at least two facts that Keno believes now."))
+    if len({fact.chat_id for fact in found}) > 1:
+        # What rests on it goes along: the words of one chat must not be read in another.
+        raise facts.Invalid(_("Facts of different chats cannot become one. Move them first."))
+    kept = next((fact for fact in found if fact.pk == keep), None) or max(found, key=_standing)
+    others = [fact for fact in found if fact.pk != kept.pk]
+    with history.change(by=by, why="merge") as context:
+        for fact in others:
+            facts.supersede(fact, by=by, new=kept, now=now)
+        facts.revise(kept, by=by, now=now, **_together(kept, others))
+    return Many(len(found), change_id=context.id)
+
+
+def _standing(fact: Fact) -> tuple:
+    """What a person worded or pinned stays, then the surest, then the one heard last."""
+    return fact.sticky, fact.pinned, fact.confidence, fact.last_seen_at
+
+
+def _together(kept: Fact, others: list[Fact]) -> dict:
+    rests_on = [
+        {"message": fact.message_id, "episode": fact.episode_id, "quote": fact.quote or fact.text}
+        for fact in others
+    ]
+    return {
+        "confidence": max(fact.confidence for fact in (kept, *others)),
+        "times_seen": sum(fact.times_seen for fact in (kept, *others)),
+        "pinned": any(fact.pinned for fact in (kept, *others)),
+        "evidence": [*kept.evidence, *(e for fact in others for e in fact.evidence), *rests_on],
+    }
 
 
 @transaction.atomic

@@ -138,6 +138,22 @@ def purge(request, space, pk):
 
 @in_space(role="curator")
 @require_POST
+def merge(request, space, pk):
+    """Another fact into this one."""
+    fact, other = fact_for(space, pk), request.POST.get("other", "")
+    posted = QueryDict(mutable=True)
+    posted.update({"act": "merge", "keep": pk})
+    posted.setlist("pick", [str(pk), other])
+    done = many.act(space, posted, by=person(request.user), now=timezone.now())
+    if done.refusal:
+        warn(request, done.refusal)
+    else:
+        say(request, done.said, undo=undo_url(space, done))
+    return refreshed(request, back=_beside(request, "facts:detail", space, fact.pk))
+
+
+@in_space(role="curator")
+@require_POST
 def bulk(request, space):
     done = many.act(space, request.POST, by=person(request.user), now=timezone.now())
     if done.refusal:
