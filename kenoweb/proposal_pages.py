@@ -16,6 +16,8 @@ from kenoweb.overview import ICONS
 from kenoweb.shell import address
 from memory.models import Chat, Episode, Fact, Member, Pattern, Space
 from memory.text import short
+from sleep import proposals
+from sleep.apply import TargetChanged, check_targets
 from sleep.models import Proposal
 
 # A person who knows the matter decides one about this fast.
@@ -35,6 +37,9 @@ NOTES = {
         "It was said in private chats; approving tells the whole space."
     ),
     "loss fuse": gettext_lazy("More than a night may archive on its own."),
+    proposals.SUSPICIOUS: gettext_lazy(
+        "It reads like an instruction that somebody planted. Reject it unless you know better."
+    ),
     "edited": gettext_lazy("Somebody changed the wording before deciding."),
 }
 
@@ -97,6 +102,9 @@ class Desk:
     notes: list[str]
     fields: list[tuple[str, str, str]] = field(default_factory=list)
     scope: str = ""
+    # What it would change reads differently now: it cannot be approved as it is shown.
+    stale: str = ""
+    risky: bool = False
 
 
 def waiting(space: Space, chosen: ProposalFilter) -> QuerySet[Proposal]:
@@ -152,7 +160,40 @@ def desk(space: Space, proposal: Proposal) -> Desk:
             if name in after
         ],
         scope=_scope(space, proposal),
+        stale=_stale(proposal),
+        risky=proposals.is_risky(proposal),
     )
+
+
+def edited(proposal: Proposal, given) -> dict[str, object]:
+    """What a form changed, each as the kind of value it was; ValueError when it does not fit."""
+    changes: dict[str, object] = {}
+    for name, label in EDITABLE.items():
+        text = given.get(name, "").strip()
+        if text and name in proposal.after:
+            changes[name] = _like(proposal.after[name], text, label)
+    return changes
+
+
+def _like(was: object, text: str, label: str) -> object:
+    if isinstance(was, bool):
+        return text.casefold() in {"true", "yes", "on", "1", "sí", "si"}
+    if not isinstance(was, int | float):
+        return text
+    try:
+        return type(was)(text)
+    except ValueError:
+        raise ValueError(_("%(label)s must be a number.") % {"label": label}) from None
+
+
+def _stale(proposal: Proposal) -> str:
+    if proposal.status != Proposal.Status.PENDING:
+        return ""
+    try:
+        check_targets(proposal)
+    except TargetChanged as error:
+        return str(error)
+    return ""
 
 
 def may_decide(member: Member) -> bool:

@@ -125,6 +125,7 @@ proposal_urls = (
         path("<int:pk>/approve/", proposals.approve, name="approve"),
         path("<int:pk>/reject/", proposals.reject, name="reject"),
         path("<int:pk>/edit/", proposals.edit, name="edit"),
+        path("<int:pk>/rebase/", proposals.rebase, name="rebase"),
         path("<int:pk>/undo/", proposals.undo, name="undo"),
     ],
     "proposals",

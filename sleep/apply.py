@@ -59,6 +59,22 @@ def check_targets(proposal: Proposal) -> None:
         _check_setting(proposal)
 
 
+def standing_targets(proposal: Proposal) -> list:
+    """The rows it would change, as they are now; raises when one is gone or in another state."""
+    found = []
+    for one in proposal.targets:
+        thing = MODELS[one["type"]].objects.filter(space=proposal.space_id, pk=one["id"]).first()
+        if thing is None:
+            raise TargetChanged(f"The {one['type']} it would change is gone.")
+        then = proposal.before.get(f"{one['type']}:{one['id']}", {})
+        if then.get("status", thing.status) != thing.status:
+            raise TargetChanged(f"The {one['type']} it would change is {thing.status} now.")
+        found.append(thing)
+    if proposal.kind == Proposal.Kind.SETTING:
+        _check_setting(proposal)
+    return found
+
+
 def _check_setting(proposal: Proposal) -> None:
     now = getattr(proposal.space.options, proposal.after["name"], None)
     if now != proposal.before.get(proposal.after["name"]):

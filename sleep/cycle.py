@@ -28,6 +28,13 @@ class AlreadyAsleep(Exception):
         return self.__doc__
 
 
+class NotDue(Exception):
+    """Another process has slept for this space meanwhile."""
+
+    def __str__(self):
+        return self.__doc__
+
+
 def is_due(space: Space, *, now: datetime) -> bool:
     nights = Night.objects.filter(space=space, status=Night.Status.SUCCESS)
     last = nights.order_by("-ended_at").values_list("ended_at", flat=True).first()
@@ -51,12 +58,16 @@ def sleep(
     mode: str = voice.HEURISTICS,
     asked_by: str = "",
     may_ask: bool = True,
+    if_due: bool = False,
 ) -> Night:
     """Sleep now: begin tonight's night, or go on with it where it stopped.
 
-    With `may_ask` off, what would be asked of the model is reckoned and nothing is asked.
+    With `may_ask` off, what would be asked of the model is reckoned and nothing is asked. With
+    `if_due`, a night that another process slept while this one waited is not slept again.
     """
     with only_one(space), translation.override(space.language):
+        if if_due and not (stopped(space) or is_due(space, now=now)):
+            raise NotDue
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
         speaker = voice.for_night(complete, night=night)
         try:

@@ -4,17 +4,18 @@ who may decide. The first decision wins, and only what was shown is applied."""
 import hashlib
 import json
 from collections.abc import Iterable
-from datetime import datetime
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from memory import actors, audit, history, rulings
+from memory.extraction import guards
 from memory.models import Member, Space
-from sleep.apply import APPLY, TargetChanged, check_targets, keep_both
-from sleep.models import Night, Proposal
+from sleep.apply import APPLY, TargetChanged, check_targets, image, keep_both, standing_targets
+from sleep.models import Proposal
 
+SUSPICIOUS = "suspicious"
 DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
 
 
@@ -29,6 +30,13 @@ class NotWhatWasShown(Exception):
         return self.__doc__
 
 
+class NeedsReason(ValueError):
+    """This looks like an attack, or was kept out as one: say why you approve it all the same."""
+
+    def __str__(self):
+        return self.__doc__
+
+
 class MayNotDecide(Exception):
     """Only a curator or an owner of this space may decide a proposal."""
 
@@ -38,8 +46,8 @@ class MayNotDecide(Exception):
 
 def digest(kind: str, targets: list, after: dict) -> str:
     """SHA-256 of exactly what approving would write."""
-    image = json.dumps([kind, targets, after], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(image.encode()).hexdigest()
+    written = json.dumps([kind, targets, after], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(written.encode()).hexdigest()
 
 
 def key(*parts: object) -> str:
@@ -51,6 +59,8 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: object)
     """Put a change before the people of the space; None when it was proposed before."""
     targets = fields.pop("targets", [])
     fields["title"] = str(fields.get("title", ""))[:200]
+    if _looks_hostile(after):
+        fields["flags"] = [*fields.get("flags", []), SUSPICIOUS]
     try:
         with transaction.atomic():
             return Proposal.objects.create(
@@ -75,6 +85,8 @@ def approve(
     With `both`, the two sides of a contradiction hold together and no night asks again.
     """
     by = _decider(proposal, member)
+    if is_risky(proposal) and not reason.strip():
+        raise NeedsReason
     locked = _decide(
         proposal, Proposal.Status.APPROVED, member=member, digest=digest, reason=reason
     )
@@ -121,7 +133,7 @@ def edit(
     if unknown:
         raise ValueError(f"This proposal has no {', '.join(sorted(unknown))}.")
     row.after = row.after | changes
-    row.digest = globals()["digest"](row.kind, row.targets, row.after)
+    row.digest = _digest(row)
     row.flags = [*[flag for flag in row.flags if flag != "edited"], "edited"]
     row.save(update_fields=["after", "digest", "flags"])
     _audit(row, "edit", by)
@@ -141,10 +153,11 @@ def undo(proposal: Proposal, *, member: Member) -> Proposal:
     if row.applied_as:
         history.undo_context(row.applied_as, by=by)
     was = row.status
-    row.status = (
-        Proposal.Status.UNDONE if was == Proposal.Status.APPROVED else Proposal.Status.PENDING
-    )
-    row.save(update_fields=["status"])
+    if was == Proposal.Status.APPROVED:
+        row.status = Proposal.Status.UNDONE
+        row.save(update_fields=["status"])
+    else:
+        _wait_again(row)
     _audit(row, f"undo {was}", by)
     return row
 
@@ -155,10 +168,26 @@ def reopen(proposal: Proposal, *, member: Member) -> Proposal:
     by = _decider(proposal, member)
     row = Proposal.objects.select_for_update().get(pk=proposal.pk)
     if row.status == Proposal.Status.UNDONE:
-        row.status, row.decided_by, row.decided_name = Proposal.Status.PENDING, None, ""
-        row.decided_at, row.applied_as = None, None
-        row.save()
+        _wait_again(row)
         _audit(row, "reopen", by)
+    return row
+
+
+@transaction.atomic
+def rebase(proposal: Proposal, *, member: Member) -> Proposal:
+    """Put it before people again, against its targets as they are now. The digest is a new one.
+
+    Raises TargetChanged when one of them is gone or no longer believed: it would make no sense.
+    """
+    by = _decider(proposal, member)
+    row = _waiting(proposal)
+    things = standing_targets(row)
+    row.before = row.before | image(*things)
+    # A form that showed the old state carries the old digest, and is refused.
+    row.targets = [one | {"seen": one.get("seen", 0) + 1} for one in row.targets]
+    row.digest = _digest(row)
+    row.save(update_fields=["before", "targets", "digest"])
+    _audit(row, "rebase", by)
     return row
 
 
@@ -183,12 +212,15 @@ def reject_all(waiting: QuerySet[Proposal], *, member: Member, reason: str = "")
     return done
 
 
-def expire_changed(space: Space) -> int:
-    """Retire waiting proposals whose target was changed meanwhile; they would be refused anyway."""
+def expire_gone(space: Space) -> int:
+    """Retire waiting proposals whose target is gone or no longer believed.
+
+    One whose target only reads differently stays: it is refused until a person has seen it anew.
+    """
     count = 0
     for proposal in Proposal.objects.filter(space=space, status=Proposal.Status.PENDING):
         try:
-            check_targets(proposal)
+            standing_targets(proposal)
         except TargetChanged as error:
             count += Proposal.objects.filter(pk=proposal.pk, status=Proposal.Status.PENDING).update(
                 status=Proposal.Status.EXPIRED, reason=str(error)[:300]
@@ -203,13 +235,24 @@ def expire(keys: Iterable[str], *, space: Space, reason: str) -> int:
     ).update(status=Proposal.Status.EXPIRED, reason=reason)
 
 
-def oldest_waiting(space: Space) -> datetime | None:
-    waiting = Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
-    return waiting.order_by("created_at").values_list("created_at", flat=True).first()
+def is_risky(proposal: Proposal) -> bool:
+    """What the guards named, or keep out: approving takes a typed reason."""
+    return SUSPICIOUS in proposal.flags or proposal.kind == Proposal.Kind.RELEASE
 
 
-def of_night(night: Night) -> QuerySet[Proposal]:
-    return night.proposals.order_by("-confidence", "pk")
+def _looks_hostile(after: dict) -> bool:
+    said = "\n".join(value for value in after.values() if isinstance(value, str))
+    return bool(said) and guards.is_suspicious(said)
+
+
+def _digest(row: Proposal) -> str:
+    return digest(row.kind, row.targets, row.after)
+
+
+def _wait_again(row: Proposal) -> None:
+    row.status, row.decided_by, row.decided_name = Proposal.Status.PENDING, None, ""
+    row.decided_at, row.applied_as, row.reason = None, None, ""
+    row.save()
 
 
 def _decider(proposal: Proposal, member: Member) -> str:

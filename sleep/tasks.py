@@ -26,6 +26,7 @@ def look(timestamp: int) -> None:
 def night(space_id: int, asked_by: str = "") -> None:
     space = Space.objects.get(pk=space_id)
     try:
-        cycle.sleep(space, now=timezone.now(), asked_by=asked_by, **voice.of_space(space))
-    except cycle.AlreadyAsleep:
+        given = {"asked_by": asked_by, "if_due": not asked_by, **voice.of_space(space)}
+        cycle.sleep(space, now=timezone.now(), **given)
+    except (cycle.AlreadyAsleep, cycle.NotDue):
         return

@@ -45,6 +45,7 @@ def approve(request, space, pk):
     given = {
         "member": request.member,
         "digest": request.POST.get("digest", ""),
+        "reason": request.POST.get("reason", "")[:300],
         "both": request.POST.get("holds") == "both",
     }
     said = _("Approved “%(title)s”.")
@@ -69,15 +70,24 @@ def reject(request, space, pk):
 @require_POST
 def edit(request, space, pk):
     proposal = thing_for(space, Proposal, pk)
-    changes = {
-        name: request.POST[name].strip()
-        for name in pages.EDITABLE
-        if request.POST.get(name, "").strip() and name in proposal.after
-    }
     try:
+        changes = pages.edited(proposal, request.POST)
         digest = request.POST.get("digest", "")
         proposals.edit(proposal, member=request.member, digest=digest, changes=changes)
         say(request, _("Changed the wording. Approve it when it is right."))
+    except REFUSALS as error:
+        warn(request, str(error))
+    return _shown(request, space, proposal.pk)
+
+
+@in_space(role="curator")
+@require_POST
+def rebase(request, space, pk):
+    """Show it against what is believed now."""
+    proposal = thing_for(space, Proposal, pk)
+    try:
+        proposals.rebase(proposal, member=request.member)
+        say(request, _("Now shown against what is believed today. Decide when it is right."))
     except REFUSALS as error:
         warn(request, str(error))
     return _shown(request, space, proposal.pk)

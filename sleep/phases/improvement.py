@@ -18,7 +18,7 @@ def plan(night: Night, now: datetime) -> list:
 
 def work(sleeper: Sleeper, item: str) -> Outcome:
     if item == "expire":
-        return Outcome({"expired": proposals.expire_changed(sleeper.space)})
+        return Outcome({"expired": proposals.expire_gone(sleeper.space)})
     outcome = Outcome()
     talk, replies = measures.of_replies(sleeper.space, now=sleeper.now)
     measured = (

@@ -42,7 +42,7 @@ def propose(space, kind, after, *targets, key="k", **given):
 
 
 def approve(proposal, member):
-    return proposals.approve(proposal, member=member, digest=proposal.digest)
+    return proposals.approve(proposal, member=member, digest=proposal.digest, reason="looked at it")
 
 
 def state(space):
@@ -194,9 +194,6 @@ def test_a_target_changed_meanwhile_is_refused_and_nothing_is_decided(space, mem
         approve(proposal, member)
     proposal.refresh_from_db()
     assert proposal.status == "pending"
-    assert proposals.expire_changed(space) == 1
-    proposal.refresh_from_db()
-    assert proposal.status == "expired"
 
 
 def test_undo_after_a_later_edit_is_refused_with_what_differs(space, member):

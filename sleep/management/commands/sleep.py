@@ -63,10 +63,10 @@ class Command(BaseCommand):
             night = (
                 cycle.rehearse(space, now=moment, complete=given["complete"])
                 if dry_run
-                else cycle.sleep(space, now=moment, **given, asked_by="command")
+                else cycle.sleep(space, now=moment, **given, asked_by="command", if_due=not now)
             )
-        except cycle.AlreadyAsleep as asleep:
-            self.stdout.write(f"{space.name}: {asleep}")
+        except (cycle.AlreadyAsleep, cycle.NotDue) as told:
+            self.stdout.write(f"{space.name}: {told}")
             return True
         except Exception as error:
             self.stderr.write(f"{space.name}: the night failed and will be tried again: {error}")
