@@ -1,5 +1,6 @@
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -7,6 +8,7 @@ from memory.llm import budget, pricing
 from memory.llm.choose import afford, choose
 from memory.llm.complete import complete
 from memory.llm.errors import BudgetSpent
+from memory.llm.providers import PROVIDERS
 from memory.llm.request import Answer
 from memory.models import LlmCall, Notice
 
@@ -50,6 +52,20 @@ def test_the_table_has_a_date_and_sane_rows():
     date, prices = pricing.table()
     assert datetime.fromisoformat(date)
     assert all(0 < row.cached <= row.tokens_in < row.tokens_out for row in prices.values())
+
+
+def test_every_model_keno_uses_of_its_own_accord_has_a_price():
+    usual = [one for name, one in PROVIDERS.items() if name in {"anthropic", "openai"}]
+    names = {name for one in usual for name in (one.model, one.fast_model, *one.aliases.values())}
+    assert [name for name in sorted(names) if pricing.price(name) is None] == []
+
+
+def test_the_docs_name_the_usual_models_and_the_date_of_the_table():
+    told = (Path(__file__).resolve().parents[2] / "docs/settings.md").read_text()
+    for name in ("anthropic", "openai"):
+        assert f"`{PROVIDERS[name].model}`" in told
+        assert f"`{PROVIDERS[name].fast_model}`" in told
+    assert f"{datetime.fromisoformat(pricing.table()[0]):%-d %B %Y}" in told
 
 
 def test_the_day_begins_at_the_space_s_midnight(space):
