@@ -66,7 +66,8 @@ def test_what_waits_is_worked_through_by_keyboard(window, home):
     page.goto("/s/home/rulings/")
     page.keyboard.press("j")
     page.keyboard.press("x")
-    expect(page.locator("#rulings")).to_contain_text("Lifted")
+    expect(page.locator("#ruling-rows .gone")).to_have_count(1)
+    expect(toasts).to_contain_text("Lifted the ruling.")
     page.keyboard.press("u")
     expect(toasts).to_contain_text("Taken back.")
     assert Ruling.objects.get().status == "active"

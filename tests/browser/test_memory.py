@@ -105,6 +105,7 @@ def test_an_episode_is_split_merged_rated_and_discarded(window, home, episode):
     page.locator("#panel summary[title=More]").click()
     page.get_by_role("button", name="It was good").click()
     expect(page.locator("#episodes")).to_contain_text("was good")
+    expect(panel).to_contain_text("You gave feedback")
     page.locator("h1").click()
     page.keyboard.press("x")
     page.locator("dialog#discard").get_by_role("button", name="Discard").press("Enter")
