@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, TypedDict
 
+# What a model thinks before it answers counts against its tokens; a short limit would leave nothing
+# for the answer.
+ROOM_TO_THINK = 4096
+
 Purpose = Literal["chat", "sleep", "expand", "extract", "summarise"]
 # Called with the whole text so far, so that a second attempt can simply begin again.
 Stream = Callable[[str], None]

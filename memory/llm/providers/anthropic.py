@@ -1,12 +1,17 @@
 """Claude by its own API."""
 
+import re
+
 import anthropic
 from django.conf import settings
 
 from memory.llm import transport
 from memory.llm.errors import ProviderError
 from memory.llm.providers import wire
-from memory.llm.request import Answer, Request
+from memory.llm.request import ROOM_TO_THINK, Answer, Request
+
+# These think without being asked; for talk and short lists a little of it is enough.
+_THINKS = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(?:[5-9]|\d\d)\b")
 
 
 def ask(request: Request) -> Answer:
@@ -43,12 +48,16 @@ def _streamed(client: anthropic.Anthropic, request: Request) -> Answer:
 
 
 def _payload(request: Request) -> dict:
-    return {
+    payload = {
         "model": request.model,
         "max_tokens": request.max_tokens,
         "system": [_part(text, first=n == 0) for n, text in enumerate(request.system) if text],
         "messages": list(request.messages),
     }
+    if _THINKS.match(request.model):
+        payload["max_tokens"] += ROOM_TO_THINK
+        payload["extra_body"] = {"output_config": {"effort": "low"}}
+    return payload
 
 
 def _part(text: str, *, first: bool) -> dict:

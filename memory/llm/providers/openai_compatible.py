@@ -1,12 +1,17 @@
 """OpenAI and every server that speaks its protocol: Ollama, vLLM, Gemini's compatible endpoint."""
 
+import re
+
 import openai
 from django.conf import settings
 
 from memory.llm import transport
 from memory.llm.errors import ProviderError
 from memory.llm.providers import wire
-from memory.llm.request import Answer, Request
+from memory.llm.request import ROOM_TO_THINK, Answer, Request
+
+# OpenAI's own that think before they answer; for talk a little of it is enough.
+_THINKS = re.compile(r"(?:gpt-[5-9]|o\d)(?!.*\bchat\b)")
 
 
 def ask(request: Request) -> Answer:
@@ -51,14 +56,15 @@ def _payload(request: Request) -> dict:
     system = "\n\n".join(part for part in request.system if part)
     # OpenAI's own newer models refuse max_tokens, the compatible servers know nothing else.
     limit = "max_tokens" if settings.OPENAI_BASE_URL else "max_completion_tokens"
+    thinks = not settings.OPENAI_BASE_URL and _THINKS.match(request.model)
     return {
         "model": request.model,
         "messages": [
             *([{"role": "system", "content": system}] if system else []),
             *request.messages,
         ],
-        limit: request.max_tokens,
-    }
+        limit: request.max_tokens + (ROOM_TO_THINK if thinks else 0),
+    } | ({"reasoning_effort": "low"} if thinks else {})
 
 
 def _answer(text: str, *, model: str, usage: openai.types.CompletionUsage | None) -> Answer:
