@@ -5,10 +5,12 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from django.http import QueryDict
+from django.utils.timezone import localdate
 from django.utils.translation import gettext as _
 
 from kenoweb import lists, weighed
 from kenoweb.access import things
+from kenoweb.filters import Filter
 from kenoweb.weighed import Row
 from memory import context, prompt_parts
 from memory.models import Chat, Message, RecallProfile, Space
@@ -41,6 +43,13 @@ class Asking:
     tried: Profile
     apart: int = 1
     problem: str = ""
+    # The day of the past that is asked about, and its end.
+    as_of: str = ""
+    when: datetime | None = None
+
+    @property
+    def day(self) -> str:
+        return lists.said_day(localdate(self.when)) if self.when else ""
 
     @property
     def changed(self) -> bool:
@@ -106,7 +115,7 @@ def read(said: QueryDict, *, space: Space, default_person: str = "") -> Asking:
             tried = _tried(saved, said, strict=strict)
         except PROBLEMS as error:
             problem = str(error)
-    apart = said.get("apart", "")
+    apart, then = said.get("apart", ""), Filter.read(said)
     return Asking(
         q=clean(said.get("q", ""))[:LONGEST].strip(),
         person=clean(said.get("as", default_person))[:120].strip(),
@@ -117,6 +126,8 @@ def read(said: QueryDict, *, space: Space, default_person: str = "") -> Asking:
         tried=tried,
         apart=int(apart) if apart.isascii() and apart.isdigit() and len(apart) < 4 else 1,
         problem=problem,
+        as_of=then.as_of,
+        when=then.when,
     )
 
 
@@ -223,7 +234,9 @@ def _once(asking: Asking, profile: Profile, *, space: Space, now: datetime):
     """What a reply in that chat would be given; without a chat, what the whole space knows."""
     how = {"profile": profile, "strict": asking.strict, "save": False}
     made = None
-    if asking.chat:
+    if asking.when:
+        how["as_of"] = asking.when
+    elif asking.chat:
         made = context.build(asking.chat, asking.q, now=now, person=asking.person, **how)
         if made.recall is not None:
             return made.recall, made

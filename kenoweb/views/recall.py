@@ -23,6 +23,7 @@ def lab(request, space):
     asking = recall_lab.read(request.GET, space=space, default_person=_me(request))
     context = recall_lab.page(asking, space=space, now=timezone.now())
     context["query"] = _without(request.GET, "apart")
+    context["today"] = _lab(space, _without(request.GET, "as_of"))
     context["plain"] = _asked_by(context["query"], profile=asking.saved.name)
     context["plain_query"] = _without(QueryDict(context["plain"]), "profile")
     return render(request, "recall/lab.html", context)
@@ -91,7 +92,7 @@ def _asked_by(query: str, *, profile: str) -> str:
     """The same question by a saved profile: its own weights, nothing tried."""
     said = QueryDict(query[:4000])
     kept = QueryDict(mutable=True)
-    for name in ("q", "as", "chat", "mode"):
+    for name in ("q", "as", "chat", "mode", "as_of"):
         if name in said:
             kept[name] = said[name]
     kept["profile"] = profile
