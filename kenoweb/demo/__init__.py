@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
@@ -178,6 +179,8 @@ def _answer(space: Space, chat: Chat, line: Line, to: Message | None, at: dt.dat
     episodes.follow(reply)
     if asked and asked.receipt:
         receipts.attach(asked.receipt, reply=reply)
+        used = asked.receipt.items.filter(injected=True).exclude(fact=None).values("fact")
+        Fact.objects.filter(pk__in=used).update(use_count=F("use_count") + 1, last_used_at=at)
 
 
 def _sleep(space: Space, day: int, *, now: dt.datetime) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from memory.identity import preferences, rules
+from memory.identity import bootstrap, preferences, rules
 from tests.browser.conftest import findings
 from tests.factories import make_member, make_space, make_user
 
@@ -60,6 +60,27 @@ def test_everything_works_without_script(window, owner):
     page.locator(".toast").get_by_role("button", name="Undo").click()
     page.goto("/s/home/identity/")
     expect(page.locator(".rules code", has_text="no_filler")).to_be_visible()
+
+
+def test_the_first_conversation_is_ended_here_and_what_it_kept_taken_back(window, owner):
+    bootstrap.start(owner.space)
+    for said in ("I would appreciate docker", "Kindly check it"):
+        bootstrap.advance(owner.space, bootstrap.next_step(owner.space, said=said))
+    page = window().sign_in(owner.user)
+    page.goto("/s/home/identity/")
+    talk = page.locator("#talk")
+    expect(talk).to_contain_text("2 of 5 messages heard")
+    talk.get_by_role("link", name="Correct Tone").click()
+    page.get_by_label("How it should be").fill("like a pirate")
+    page.get_by_role("button", name="Save").click()
+    expect(talk).to_contain_text("like a pirate")
+    talk.get_by_role("button", name="End it here").press("Enter")
+    expect(talk).to_contain_text("complete")
+    expect(page.locator("#identity")).to_contain_text("docker")
+    expect(page.locator("#toasts")).to_contain_text("is over")
+    page.keyboard.press("u")
+    expect(page.locator("#identity")).not_to_contain_text("docker")
+    expect(page.locator("#identity")).to_contain_text("like a pirate")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -47,6 +47,7 @@ def test_the_demo_lives_sleeps_and_is_gone_in_one_command():
     assert Night.objects.filter(**mine).count() >= 5
     assert Proposal.objects.filter(status="approved", **mine).exists()
     assert Recall.objects.filter(**mine).exists()
+    assert Fact.objects.filter(use_count__gt=0, **mine).exists()
     first = Fact.objects.filter(**mine).earliest("pk")
     assert history.history(first)[-1].at.date() < NOW.date()
     assert Episode.objects.filter(**mine).exists()
