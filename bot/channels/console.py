@@ -33,6 +33,9 @@ class ConsoleChannel(Channel):
         self.is_tty = write is None and sys.stdin.isatty() and sys.stdout.isatty()
         self.colour = self.is_tty and "NO_COLOR" not in os.environ
         self._write = write or _print
+        # A script wants whole answers; a person likes to see them grow.
+        self.streams = self.is_tty
+        self._shown = ""
 
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
         space = await home(space, stop)
@@ -51,12 +54,20 @@ class ConsoleChannel(Channel):
             close()
             stop.set()
 
+    def draft(self, chat: Chat, text: str) -> None:
+        if text.startswith(self._shown):
+            self._write(text[len(self._shown) :] if self._shown else self._begin() + text)
+            self._shown = text
+
     async def send(self, outgoing: Outgoing) -> str:
-        before = CLEAR_LINE if self.is_tty else ""
-        name = self._paint("Keno › ", BOLD + COLOUR)
         found = NOTED.search(outgoing.text)
         body, noted = (outgoing.text[: found.start()], found[1]) if found else (outgoing.text, "")
-        self._write(f"{before}{name}{body}\n")
+        shown, self._shown = self._shown, ""
+        if shown and body.startswith(shown):
+            self._write(body[len(shown) :] + "\n")
+        else:
+            # Another answer than the one that was growing: it begins on a line of its own.
+            self._write(("\n" if shown else "") + self._begin() + f"{body}\n")
         if noted:
             self._say(noted, DIM)
         self._write("\n")
@@ -84,6 +95,9 @@ class ConsoleChannel(Channel):
                     await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             self._say(_("No answer yet. It will be there when you come back."), DIM)
+
+    def _begin(self) -> str:
+        return (CLEAR_LINE if self.is_tty else "") + self._paint("Keno › ", BOLD + COLOUR)
 
     def _prompt(self) -> None:
         if self.is_tty:
