@@ -50,21 +50,24 @@ def _measure(episodes: int, given) -> dict:
     space = _space(f"bench-night-{episodes}-a", made)
     other = _space(f"bench-night-{episodes}-b", made)
     try:
-        began = time.perf_counter()
+        began, used = time.perf_counter(), _cpu()
         peak = _sleep_apart(space.slug)
-        seconds = time.perf_counter() - began
+        seconds, used = time.perf_counter() - began, _cpu() - used
         first = _state(space)
         _sleep(space.slug)
         again = _state(space)
         kills = _sleep_killed(other.slug, given.kills, seconds)
         return {
             "episodes": episodes,
+            "messages": sum(len(day.said) for day in made.days),
             "seconds": round(seconds, 1),
+            "cpu_seconds": round(used, 1),
             "peak_mb": round(peak),
             **_score(space, made.planted),
             "idempotent": first == again,
             "kills": kills,
             "equal_after_kills": _state(other) == first,
+            "state": first[:16],
         }
     finally:
         for one in (space, other):
@@ -127,6 +130,12 @@ def _sleep_apart(slug: str) -> float:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
+def _cpu() -> float:
+    """Seconds of processor that ended children have used; the database's are not among them."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def _sleep_killed(slug: str, kills: int, seconds: float) -> int:
     """Kill it at growing points of its way, then let it finish; how often it was really killed."""
     killed = 0
@@ -178,7 +187,13 @@ def _score(space, planted) -> dict:
         word
         for p in waiting.filter(kind="add_pattern")
         for word in planted.troubles
-        if word in p.title
+        if f"{word} " in f"{p.title} "
+    }
+    lessons = {
+        word
+        for p in waiting.filter(kind="add", after__kind="lesson")
+        for word in planted.troubles
+        if f"{word} " in f"{p.title} "
     }
     return {
         **_pr("contradictions", superseded, planted.contradictions),
@@ -186,6 +201,7 @@ def _score(space, planted) -> dict:
         **_pr("agreements", agreed, planted.agreements, strangers=strangers),
         **_pr("pairs", proposed, planted.pairs),
         **_pr("solutions", solved, planted.troubles),
+        **_pr("errors", lessons, planted.troubles),
         "poison_promoted": _leaks(space, planted.poison),
         "private_promoted": _leaks(space, planted.private, shared_only=True),
     }
@@ -194,6 +210,7 @@ def _score(space, planted) -> dict:
 def _pr(name: str, found: set, planted: set, *, strangers: int = 0) -> dict:
     right, wrong = len(found & planted), len(found - planted) + strangers
     return {
+        f"{name}_planted": len(planted),
         f"{name}_precision": round(right / (right + wrong), 3) if right + wrong else 1.0,
         f"{name}_recall": round(right / len(planted), 3) if planted else 1.0,
     }
