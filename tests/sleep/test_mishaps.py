@@ -26,7 +26,7 @@ def test_the_first_cue_names_the_category(text, category):
     ],
     ids=["a63-internal", "a63-config"],
 )
-def test_own_errors_teach_a_lesson(text, lead):
+def test_a63_own_errors_teach_a_lesson(text, lead):
     assert lesson(text).text.startswith(lead)
 
 
@@ -35,7 +35,7 @@ def test_own_errors_teach_a_lesson(text, lead):
     ["network error ECONNREFUSED", "We talked about the weather", "error"],
     ids=["a63-net", "a63-none", "short"],
 )
-def test_others_teach_none(text):
+def test_a63_others_teach_none(text):
     assert lesson(text) is None
 
 
@@ -49,7 +49,7 @@ def test_others_teach_none(text):
     ],
     ids=["a64-timeout", "a64-temporary", "a64-unknown", "a64-fatal"],
 )
-def test_what_may_be_tried_again(text, answer):
+def test_a64_what_may_be_tried_again(text, answer):
     assert recoverable(text) is answer
 
 
@@ -70,7 +70,7 @@ def test_a_problem_and_its_solution_are_paired_in_spanish():
     ["An error occurred but nothing was done about it", "Lovely weather, it worked out fine", ""],
     ids=["a59-nothing-done", "a59-weather", "empty"],
 )
-def test_without_both_there_is_no_pattern(text):
+def test_a59_without_both_there_is_no_pattern(text):
     assert solution(text) is None
 
 

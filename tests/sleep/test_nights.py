@@ -282,7 +282,7 @@ def test_a68_a_stale_note_becomes_an_episode_and_a_fresh_one_stays(space):
     [(0.1, 0, False), (0.2, 5, True), (0.9, 0, True)],
     ids=["a69-weak", "a69-used", "a69-sure"],
 )
-def test_weak_unused_patterns_are_archived(space, confidence, uses, stays):
+def test_a69_weak_unused_patterns_are_archived(space, confidence, uses, stays):
     made = patterns.learn(
         space, trigger="alpha beta", response="g", by="night", confidence=confidence, use_count=uses
     ).row

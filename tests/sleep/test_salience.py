@@ -13,12 +13,12 @@ from sleep.salience import near_goal, weigh
     ],
     ids=["N10-error", "error-es", "N10-weather", "weather-es"],
 )
-def test_the_score_is_the_sum_of_its_reasons(text, score):
+def test_n10_the_score_is_the_sum_of_its_reasons(text, score):
     assert weigh(text).score == score
 
 
 @pytest.mark.parametrize("text", ["Actually, the correct approach is…", "En realidad es en query"])
-def test_a_correction_passes_the_old_threshold(text):
+def test_n10_a_correction_passes_the_old_threshold(text):
     assert weigh(text).score >= 0.5
 
 
@@ -31,7 +31,7 @@ def test_a_preference_weighs_the_same_in_both_languages(text):
     assert weigh(text).score >= 0.6
 
 
-def test_the_score_never_passes_one():
+def test_n10_the_score_never_passes_one():
     text = "actually error failed solved new favorite decided"
     assert weigh(text, feedback="negative", goals=[text]).score == 1.0
 

@@ -85,6 +85,19 @@ def test_a_model_says_whose_an_error_was_and_what_solved_it(space, server, provi
     assert "Check the encoding first." in lesson.rationale
 
 
+def test_a_model_advises_from_the_numbers_alone(space, server, provider):  # noqa: F811
+    chat = make_chat(space)
+    for n in range(12):
+        at = NOW - timedelta(hours=n + 1)
+        make_message(chat, role="assistant", text=f"Secret {n}, said to nobody", sent_at=at)
+    row = {"observation": "Few facts", "suggestion": "Ask more", "priority": "low"}
+    server.reply = json.dumps({"suggestions": [row]})
+    sleep(space)
+    proposal = Proposal.objects.get(title="Ask more")
+    assert (proposal.kind, proposal.mode) == ("advice", "test-model")
+    assert "Secret" not in json.dumps(server.requests)
+
+
 @pytest.mark.parametrize("fault", ["401", "malformed", "wrong-shape"])
 def test_a_failing_provider_leaves_the_night_to_heuristics(space, server, provider, fault):  # noqa: F811
     chat = make_chat(space)
