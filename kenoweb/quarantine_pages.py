@@ -67,6 +67,11 @@ class Quarantine:
     def count(self) -> str:
         return lists.about(self.found)
 
+    @property
+    def is_cut(self) -> bool:
+        """Some of a kind are only on the list of that kind."""
+        return not self.filter.kind and len(self.suspects) < self.found
+
 
 def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> Quarantine:
     url = reverse("quarantine:index", args=[space.slug])

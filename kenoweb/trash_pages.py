@@ -59,6 +59,11 @@ class Trash:
     def count(self) -> str:
         return lists.about(self.found)
 
+    @property
+    def is_cut(self) -> bool:
+        """Some of a kind are only on the list of that kind."""
+        return not self.filter.kind and len(self.rows) < self.found
+
 
 def trash(space: Space, wanted: KindFilter, *, member: Member, now: datetime) -> Trash:
     url, rows = reverse("trash:index", args=[space.slug]), thrown(space)

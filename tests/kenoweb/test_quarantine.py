@@ -100,6 +100,14 @@ def test_erasing_comes_back_here(client, suspects):
     assert not Fact.objects.exists()
 
 
+def test_what_is_not_shown_is_said(client, owner, suspects):
+    assert "the newest of each kind" not in page(client)
+    for n in range(21):
+        make_fact(owner.space, text=f"{ORDER} {n}", status="quarantined", flags=["override"])
+    assert "the newest of each kind" in page(client)
+    assert "the newest of each kind" not in page(client, kind="facts")
+
+
 def test_the_marks_leave_the_words_as_they_are_unless_they_are_long():
     said = f"Hello. {ORDER}. Bye."
     pieces = marked(said)

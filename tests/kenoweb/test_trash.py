@@ -74,6 +74,14 @@ def test_one_kind_alone_and_back_to_where_it_was(client, thrown, kind):
     assert "data-row" not in page(client, kind=kind)
 
 
+def test_what_is_not_shown_is_said(client, owner, thrown):
+    assert "the newest of each kind" not in page(client)
+    for n in range(21):
+        make_fact(owner.space, text=f"old {n}", status="trashed", trashed_at=timezone.now())
+    assert "the newest of each kind" in page(client)
+    assert "the newest of each kind" not in page(client, kind="facts")
+
+
 def test_emptying_asks_for_the_word(client, owner, thrown):
     there = reverse("trash:empty", args=["casa"])
     client.post(there, {"typed": "yes"})
