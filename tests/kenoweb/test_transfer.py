@@ -446,3 +446,10 @@ def test_what_is_there_already_is_not_touched(client, space):
     with transaction.atomic():
         said.refresh_from_db()
     assert Fact.objects.filter(space=space, text="Likes green tea").count() == 1
+
+
+@pytest.mark.parametrize(("role", "offered"), [("owner", True), ("curator", False)])
+def test_the_empty_overview_offers_an_import_to_who_may(space, role, offered):
+    reader = make_client(make_member(space=space, role=role).user)
+    page = body(reader.get(reverse("overview:index", args=["casa"])))
+    assert (f'href="{at("index")}"' in page) is offered
