@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from django.db.models import Model, QuerySet
+from django.db.models import F, Model, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
@@ -110,7 +110,8 @@ class Desk:
 def waiting(space: Space, chosen: ProposalFilter) -> QuerySet[Proposal]:
     """What waits, in the order it is shown: the newest night first, the surest first in it."""
     found = things(space, Proposal).filter(status=Proposal.Status.PENDING)
-    return chosen.apply(found).select_related("night").order_by("-night_id", "-confidence", "pk")
+    newest_night = F("night_id").desc(nulls_last=True)
+    return chosen.apply(found).select_related("night").order_by(newest_night, "-confidence", "pk")
 
 
 def queue(space: Space, chosen: ProposalFilter) -> dict:
