@@ -149,10 +149,11 @@ def _junk(m: Measures, *__) -> Advice | None:
 
 
 def _unused(m: Measures, *__) -> Advice | None:
-    if m.get("unused_facts", 0) >= 50:
+    if m.get("unused_facts", 0) >= ENOUGH_FACTS:
         return Advice(
             "unused-facts", "low",
-            _("%(n)d facts were not recalled for 90 days.") % {"n": m["unused_facts"]},
+            _("%(n)d facts were not recalled for 90 days: possibly obsolete.")
+            % {"n": m["unused_facts"]},
             _("Look through them: some may be obsolete."),
         )  # fmt: skip
     return None

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from memory import identity
 from memory.models import Fact, Message, Pattern, Space
@@ -51,18 +51,23 @@ def of_replies(space: Space, *, now: datetime) -> tuple[dict[str, float], list[s
     }, replies
 
 
+def unused_facts(space: Space, *, now: datetime) -> QuerySet[Fact]:
+    """Old facts that no reply has needed for three months: possibly obsolete, the oldest first."""
+    idle = Q(last_used_at=None) | Q(last_used_at__lt=now - UNUSED)
+    old = Fact.objects.filter(space=space, status=Fact.Status.ACTIVE, pinned=False)
+    return old.filter(idle, created_at__lt=now - UNUSED).order_by("created_at", "pk")
+
+
 def of_memory(space: Space, *, now: datetime) -> dict[str, float]:
     """What extraction left behind, and what nobody needs."""
     extracted = Fact.objects.filter(
         space=space, written_by="extraction", created_at__gt=now - MONTH, created_at__lte=now
     )
     total, junk = extracted.count(), extracted.filter(status__in=PUT_AWAY).count()
-    live = Fact.objects.filter(space=space, status=Fact.Status.ACTIVE, created_at__lt=now - UNUSED)
-    unused = live.filter(Q(last_used_at=None) | Q(last_used_at__lt=now - UNUSED), pinned=False)
     patterns = Pattern.objects.filter(space=space, status=Pattern.Status.ACTIVE)
     return {
         "extracted": total,
         "junk_rate": round(junk / total, 4) if total else 0,
-        "unused_facts": unused.count(),
+        "unused_facts": unused_facts(space, now=now).count(),
         "unused_patterns": patterns.filter(use_count=0, created_at__lt=now - MONTH).count(),
     }

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 from datetime import datetime
 
-from memory.models import Fact
 from memory.text import said_key
 from sleep import advice, measures, proposals, thinking
 from sleep.advice import Advice
@@ -84,8 +83,7 @@ def _propose(sleeper: Sleeper, one: Advice, *, mode: str = HEURISTICS) -> Propos
 def _evidence(sleeper: Sleeper, one: Advice) -> list[dict]:
     if one.name != "unused-facts":
         return []
-    oldest = Fact.objects.filter(space=sleeper.space, status=Fact.Status.ACTIVE, pinned=False)
-    rows = oldest.order_by("last_used_at", "created_at").values_list("pk", "text")[:20]
+    rows = measures.unused_facts(sleeper.space, now=sleeper.now).values_list("pk", "text")[:20]
     return [{"fact": pk, "quote": text} for pk, text in rows]
 
 

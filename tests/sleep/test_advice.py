@@ -17,7 +17,7 @@ def names(**measures):
         ({"replies": 10, "hedging_rate": 0.31}, "hedging"),
         ({"replies": 10, "filler_rate": 0.2}, "filler"),
         ({"extracted": 10, "junk_rate": 0.4}, "junk"),
-        ({"unused_facts": 50}, "unused-facts"),
+        ({"unused_facts": 10}, "unused-facts"),
         ({"errors": 3, "error_repeat_rate": 0.6}, "repeated-errors"),
     ],
 )

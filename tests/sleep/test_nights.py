@@ -376,6 +376,17 @@ def test_a_setting_is_proposed_from_what_was_measured(space):
     assert space.options.working_stale_days == 14
 
 
+def test_facts_unused_for_ninety_days_are_listed_as_possibly_obsolete(space):
+    old = [facts.remember(space, text=f"Old thing {n}", by="tag").row for n in range(10)]
+    used = facts.remember(space, text="Used thing", by="tag").row
+    Fact.objects.update(created_at=NOW - timedelta(days=100))
+    Fact.objects.filter(pk=used.pk).update(last_used_at=NOW - timedelta(days=2))
+    sleep(space)
+    (advice,) = waiting("advice")
+    assert [item["fact"] for item in advice.evidence] == [fact.pk for fact in old]
+    assert live() == sorted(["Used thing", *(fact.text for fact in old)])
+
+
 def test_a_reflection_is_kept_for_every_night(space):
     things = ("roof", "cellar", "garden", "kitchen", "attic", "garage")
     noted(space, *[f"The {thing} of the house was painted in spring" for thing in things])
