@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.db import connection
 from django.utils import timezone, translation
+from procrastinate.contrib.django import app
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from memory.models import AuditEntry, Fact, Parcel, ParcelPiece
@@ -190,8 +192,7 @@ def test_an_export_that_is_packed_twice_is_one_file(space):
 
 
 def test_the_sweep_and_the_work_are_known_to_the_worker():
-    from procrastinate.contrib.django import app
-
+    assert tasks.__name__ in settings.PROCRASTINATE_IMPORT_PATHS
     assert {"transfer.work", "transfer.sweep"} <= set(app.tasks)
 
 
