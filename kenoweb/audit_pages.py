@@ -106,7 +106,7 @@ def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
             for name in (field.name for field in fields(wanted))
             if name in wanted.CHOICES
         ],
-        count=about(counted(rows)[0]),
+        count=about(counted(rows)[0] if found.after or wanted.after else len(found.rows)),
         url=url,
         more=there(url, wanted, after=found.after) if found.after else "",
         nothing_yet=not found.rows and wanted.is_bare(),

@@ -126,6 +126,7 @@ def episode_list(
         trash,
         *(episodes_search.find(space, one) for one in filters),
         *parts,
+        indexed=bool(wanted.q),
     )
     return EpisodeList(
         filter=wanted,

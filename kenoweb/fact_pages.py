@@ -142,6 +142,7 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
         things(space, Fact),
         *(facts_search.find(space, one, now=now) for one in filters),
         *parts,
+        indexed=bool(wanted.q),
     )
     return FactList(
         filter=wanted,

@@ -1,12 +1,14 @@
 """A long list in parts, each begun by the last row of the one before: as fast at the end as at
 the start, and no row is missed or shown twice while others are written."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
@@ -53,11 +55,20 @@ def part(rows: QuerySet, *, order: Order, after: str = "", size: int = SIZE) -> 
     return Part(found[:size], _write(found[size - 1], order) if len(found) > size else "")
 
 
-def counted(*querysets: QuerySet, cap: int = CAP) -> list[int]:
+@contextmanager
+def by_index() -> Iterator[None]:
+    """For words: the planner thinks that reading everything until enough is found ends sooner."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('enable_seqscan', 'off', true)")
+        yield
+
+
+def counted(*querysets: QuerySet, cap: int = CAP, indexed: bool = False) -> list[int]:
     """How many rows each has, at most one more than the cap, in one round trip."""
     parts = [_count_sql(queryset, cap) for queryset in querysets]
     sql = ", ".join(f"(SELECT count(*) FROM ({one}) AS counted)" for one, _params in parts)
-    with connection.cursor() as cursor:
+    with by_index() if indexed else nullcontext(), connection.cursor() as cursor:
         cursor.execute(f"SELECT {sql}", [value for _sql, params in parts for value in params])
         return list(cursor.fetchone())
 

@@ -89,16 +89,17 @@ def receipt_list(space: Space, wanted: ReceiptFilter) -> ReceiptList:
     chats = lists.chats_of(space)
     found = find(space, wanted)
     page = part(found.select_related("chat"), order=NEWEST, after=wanted.after)
-    numbers = counted(found, things(space, Recall))
+    # What fits on one page has been counted by reading it.
+    numbers = counted(things(space, Recall), *([found] if page.after or wanted.after else []))
     return ReceiptList(
         filter=wanted,
         rows=_with_numbers(page.rows),
         url=url,
         more=lists.there(url, wanted, after=page.after) if page.after else "",
-        found=numbers[0],
+        found=numbers[1] if len(numbers) > 1 else len(page.rows),
         chips=lists.chips(wanted, url=url, labels=LABELS, chats=chats),
         selects=lists.selects(wanted, FIELDS, chats=chats),
-        nothing_yet=not numbers[1],
+        nothing_yet=not numbers[0],
         fact=things(space, Fact).filter(pk=wanted.fact).first() if wanted.fact else None,
     )
 

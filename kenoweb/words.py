@@ -10,6 +10,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Lower, StrIndex
 from django.db.models.lookups import GreaterThan
 
+from kenoweb.paging import by_index
 from memory.models import Space, Unit
 from memory.models.unit import anywhere
 from memory.text import STOP_WORDS, fold, words
@@ -93,7 +94,11 @@ def to_count(
     asked = spoken(said)
     if not asked:
         return [rows.filter(letters(said, *away.fields))]
-    parts = [rows.filter(pk__in=_units(space, kind, asked))] if live is not False else []
+    parts = []
+    if live is not False:
+        units = _units(space, kind, asked)
+        found = _some(units)
+        parts.append(rows.filter(_these(rows, found) if len(found) <= FEW else Q(pk__in=units)))
     if live is not True:
         parts.append(rows.filter(away.where).filter(matches(away.words, asked)))
     return parts
@@ -106,7 +111,8 @@ def _these(rows: QuerySet, pks: list[int]) -> RawSQL:
 
 
 def _some(pks: QuerySet) -> list[int]:
-    return list(pks.order_by()[: FEW + 1])
+    with by_index():
+        return list(pks.order_by()[: FEW + 1])
 
 
 def _units(space: Space, kind: str, asked: list[str]) -> QuerySet:
