@@ -24,7 +24,7 @@ ten en cuenta, toma nota de que, toma nota, guarda que, guarda esto"""
 FORGET = """forget that, forget about, forget what, forget it, forget everything, forget my,
 forget, delete that, delete what, olvida que, olvida lo, olvida eso, olvida mi, olvida, olvídate
 de que, olvídate de, olvidate de, olvídalo, borra eso, borra lo, borra que"""
-CORRECTIONS = """actually, no, wait, sorry, correction, i meant, that's wrong, that is wrong,
+CORRECTIONS = """actually, wait, sorry, correction, i meant, that's wrong, that is wrong,
 that's not right, not anymore, en realidad, corrección, correccion, quise decir, me equivoqué, eso
 no es así, perdón, perdon, ya no, mejor dicho, espera"""
 DECISIONS = """we decided, we have decided, we've decided, we agreed, we chose, we settled on, i
@@ -68,11 +68,18 @@ SMALL_TALK = {
     "thanks": _is_all(THANKS),
     "bye": _is_all(GOODBYES),
 }
+# "No, Marta" takes something back; "No tengo coche" and "No meat for me" only deny.
+_NO = re.compile(rf"^[\W_]*(?:{POLITE})*no\b\s*[,.:;!—–-](?P<rest>.*)", re.I | re.S)
 ORDERS = {
-    "forget": begins(FORGET),
-    "remember": begins(REMEMBER),
-    "correct": begins(CORRECTIONS),
+    "forget": (begins(FORGET),),
+    "remember": (begins(REMEMBER),),
+    "correct": (_NO, begins(CORRECTIONS)),
 }
+REQUESTS = """write, compose, explain, translate, summarise, summarize, calculate, search, look up,
+draw, make me, give me, tell me a, send, book, order, buy, help me, escribe, escríbeme, redacta, explica,
+explícame, traduce, resume, calcula, busca, dibuja, hazme, dame, cuéntame un, cuéntame una, envía,
+manda, reserva, compra, ayúdame"""
+_REQUESTS = begins(REQUESTS)
 _DECIDES, _PLANS, _ASKS = _holds(DECISIONS), _holds(PLANS), begins(QUESTIONS)
 
 
@@ -96,12 +103,18 @@ def read(said: str) -> Intent:
         if pattern.search(line):
             return Intent(name, questions=questions)
     decides, plans = bool(_DECIDES.search(line)), bool(_PLANS.search(line))
-    for name, pattern in ORDERS.items():
-        if not is_question(line) and (found := pattern.match(line)):
+    for name, patterns in ORDERS.items():
+        found = next((one for pattern in patterns if (one := pattern.match(line))), None)
+        if found and not is_question(line):
             rest = found["rest"].strip(" \t\n,:;.-—¡!")
             return Intent(name, rest, questions, decides, plans)
     asks_only = bool(sentences) and len(questions) == len(sentences)
     return Intent("question" if asks_only else "statement", "", questions, decides, plans)
+
+
+def is_request(said: str) -> bool:
+    """Whether something is to be done that takes more than a memory."""
+    return bool(_REQUESTS.match(said.strip()))
 
 
 def is_question(said: str) -> bool:

@@ -30,10 +30,10 @@ PHRASES = {
         "yes": {"yes", "yep", "yeah", "right", "correct", "that is right", "ok", "exactly"},
     },
     "es": {
-        "begin": "Vamos a conocernos: habla conmigo sin más. Tras unos mensajes digo cómo te leo,"
-        " y tú me corriges.",
-        "checkpoint": "Por cierto, así te leo hasta ahora: {traits}. ¿Es así, o debería ser de"
-        " otra manera?",
+        "begin": "Vamos a conocernos: habla conmigo sin más. Tras unos mensajes te digo"
+        " qué impresión me das, y tú me corriges.",
+        "checkpoint": "Por cierto, esta es la impresión que tengo: {traits}. ¿Es así, o debería"
+        " ser de otra manera?",
         "boundaries": "Gracias. Una cosa más: ¿hay algo que nunca deba hacer, o un tema que deba"
         " dejar en paz?",
         "complete": "Bien, lo guardo: {traits}. Puedes cambiarlo cuando quieras, aquí"

@@ -111,7 +111,25 @@ def test_what_it_does_not_know_it_does_not_make_up(said, answer):
 def test_it_says_plainly_what_it_cannot_do():
     assert "without a language model" in say("What can you do?")
     assert "sin modelo de lenguaje" in say("¿Qué puedes hacer?")
-    assert "no language model" in say("Hm, the weather turned grey and cold again", level="none")
+    assert "no language model" in say("Write me a poem", level="none")
+    assert "no tengo modelo" in say("Escríbeme un poema", level="none")
+
+
+def test_what_is_only_told_is_heard_without_excuses():
+    said = say("Hm, the weather turned grey and cold again", level="none")
+    assert said == "All right. I keep that in our conversation."
+
+
+def test_who_denies_something_corrects_nothing():
+    assert "tiene coche" not in say("No tengo coche", level="none")
+    assert not say("No me des consejos médicos", level="none").startswith(("Corr", "Anotado: me"))
+    assert not say("No meat for me", level="none").startswith("Corrected")
+
+
+def test_a_secret_is_said_to_be_left_out_not_noted():
+    said = say("recuerda que la contraseña del wifi es [redacted:password]", level="none")
+    assert said.startswith("No guardo contraseñas")
+    assert "<memory>" not in said
 
 
 def test_it_cannot_forget_by_itself_and_says_how():

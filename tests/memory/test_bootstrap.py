@@ -54,7 +54,7 @@ class TestTheConversation:
         assert not Preference.objects.filter(key="Límites").exists()
 
     def test_spanish_by_default_and_english_when_the_profile_says_so_075(self, space):
-        assert "así te leo" in say(space, *["🙂"] * 6)[-1].script
+        assert "esta es la impresión que tengo" in say(space, *["🙂"] * 6)[-1].script
         bootstrap.stop(space)
         bootstrap.start(space)
         english = say(space, *["x"] * 6, complete=lambda question: json.dumps(GOOD))

@@ -17,6 +17,7 @@ from memory.llm.providers.offline_learning import Lesson, lessons
 from memory.llm.providers.offline_phrases import say
 from memory.llm.request import Answer, Request
 
+SECRET = "[redacted:"
 SMALL_TALK = {"greeting", "thanks", "bye", "help"}
 MOST = 3
 MOST_ABOUT_ME = 8
@@ -40,7 +41,12 @@ def reply(briefing: Briefing) -> str:
     intent = intents.read(briefing.said)
     language = intents.language(briefing.said, usual=briefing.language)
     learned = [] if intent.name in {*SMALL_TALK, "forget"} else lessons(briefing, intent, language)
-    parts = [_script(briefing), _main(briefing, intent, language, learned)]
+    if SECRET in briefing.said:
+        # What was left out of the message is not worth keeping around it either.
+        learned = [lesson for lesson in learned if SECRET not in lesson.content]
+        parts = [_script(briefing), say(language, "secret")]
+    else:
+        parts = [_script(briefing), _main(briefing, intent, language, learned)]
     tags = [lesson.tag for lesson in learned]
     if briefing.completes:
         tags.append("<bootstrap-complete/>")
@@ -124,7 +130,7 @@ def _chat(briefing: Briefing, language: str) -> str:
     if best and briefing.level in {"medium", "high"}:
         lines = [_line(one, briefing, language) for one in best]
         return say(language, "related", lines=_list(lines))
-    return say(language, "cannot")
+    return say(language, "cannot" if intents.is_request(briefing.said) else "heard")
 
 
 def _best(briefing: Briefing) -> list[Recalled]:

@@ -16,7 +16,8 @@ FRAGMENT = 3
 # How somebody wants to be talked to, which is a preference and not a fact.
 MANNERS = """answer me, answer in, reply to me, reply in, talk to me, speak to me, write to me,
 call me, keep it short, keep your answers short, be brief, be concise, be formal, be informal,
-contéstame, respóndeme, responde en, háblame, escríbeme, llámame, trátame, tutéame, sé breve,
+contéstame, respóndeme, responde en, háblame en, háblame de tú, háblame de usted, háblame sin,
+escríbeme en, escríbeme siempre, escríbeme sin, escríbeme con, llámame, trátame, tutéame, sé breve,
 sé conciso, sé formal"""
 _MANNERS = begins(MANNERS)
 LINKS = (

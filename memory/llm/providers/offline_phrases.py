@@ -32,8 +32,12 @@ PHRASES = {
             "I find nothing like that in my memory. /forget last takes back what I learned last."
         ),
         "cannot": (
-            "I have no language model here, so I cannot say much to that. I keep what you tell me "
+            "I have no language model here, so that is beyond me. I keep what you tell me "
             "and answer from it."
+        ),
+        "heard": "All right. I keep that in our conversation.",
+        "secret": (
+            "I keep no passwords, keys or card numbers: I left that out and did not note it."
         ),
         "related": "That reminds me:\n{lines}",
         "you": "you",
@@ -76,8 +80,12 @@ PHRASES = {
             "No encuentro nada así en mi memoria. /olvida último deshace lo último que aprendí."
         ),
         "cannot": (
-            "Aquí no tengo modelo de lenguaje, así que no puedo decir mucho a eso. Guardo lo que "
-            "me cuentas y respondo con ello."
+            "Aquí no tengo modelo de lenguaje, así que eso no sé hacerlo. Guardo lo que me cuentas "
+            "y respondo con ello."
+        ),
+        "heard": "De acuerdo. Queda en nuestra conversación.",
+        "secret": (
+            "No guardo contraseñas, claves ni números de tarjeta: lo he quitado y no lo he anotado."
         ),
         "related": "Eso me recuerda:\n{lines}",
         "you": "tú",
