@@ -76,9 +76,9 @@ ORDERS = {
     "correct": (_NO, begins(CORRECTIONS)),
 }
 REQUESTS = """write, compose, explain, translate, summarise, summarize, calculate, search, look up,
-draw, make me, give me, tell me a, send, book, order, buy, help me, escribe, escríbeme, redacta, explica,
-explícame, traduce, resume, calcula, busca, dibuja, hazme, dame, cuéntame un, cuéntame una, envía,
-manda, reserva, compra, ayúdame"""
+draw, make me, give me, tell me a, send, book, order, buy, help me, escribe, escríbeme, redacta,
+explica, explícame, traduce, resume, calcula, busca, dibuja, hazme, dame, cuéntame un, cuéntame una,
+envía, manda, reserva, compra, ayúdame"""
 _REQUESTS = begins(REQUESTS)
 _DECIDES, _PLANS, _ASKS = _holds(DECISIONS), _holds(PLANS), begins(QUESTIONS)
 
