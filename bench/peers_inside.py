@@ -74,10 +74,10 @@ class Mem0:
             config = type("Config", (), {"embedding_dims": 384})()
 
             def embed(self, text, *args, **kwargs):
-                return known[text].tolist()
+                return known[text.strip()].tolist()
 
             def embed_batch(self, texts, *args, **kwargs):
-                return [known[text].tolist() for text in texts]
+                return [known[text.strip()].tolist() for text in texts]
 
         factory.EmbedderFactory.create = classmethod(lambda cls, *a, **k: Given())
         store = {"path": tempfile.mkdtemp(), "collection_name": "m", "embedding_model_dims": 384}
@@ -92,7 +92,8 @@ class Mem0:
 
     def hold(self, number, texts, vectors):
         self.user = f"talk{number}"
-        self.known |= dict(zip(texts, vectors, strict=True))
+        # It strips what it is asked.
+        self.known |= {text.strip(): one for text, one in zip(texts, vectors, strict=True)}
         for place, text in enumerate(texts):
             self.memory.add(
                 [{"role": "user", "content": text}],
@@ -102,7 +103,7 @@ class Mem0:
             )
 
     def ask(self, question, vector):
-        self.known[question] = vector
+        self.known[question.strip()] = vector
         found = self.memory.search(
             question, top_k=DEEP, filters={"user_id": self.user}, threshold=0.0
         )
