@@ -12,6 +12,9 @@ from sleep.models import Proposal
 from tests.bot.conftest import NOON, after
 from tests.factories import make_chat, make_fact, make_member, make_message, make_proposal
 
+SEVENTEEN = """why memory-status forget purge update-fact deprecate learn new-topic remember pending
+approve reject undo sleep cost help link""".split()
+
 
 def send(chat, text, seconds=0.0, **given):
     """What the person is told."""
@@ -341,6 +344,15 @@ class TestTheRest:
         for one in commands.REGISTRY.all:
             assert f"/{one.name} " in english
             assert f"/{one.spanish[0]} " in spanish
+
+    @pytest.mark.parametrize("name", SEVENTEEN)
+    def test_each_has_a_spanish_name_and_help_of_its_own(self, name):
+        one = commands.COMMANDS[name]
+        assert one.spanish
+        assert one.spanish[0] != name
+        english = str(one.help)
+        with translation.override("es"):
+            assert str(one.help) != english
 
     def test_names_are_found_in_any_writing(self, chat):
         for words in ("/HELP", "/help@KenoBot", "/Ayuda", "/memory_status", "/estado"):
