@@ -176,7 +176,6 @@ def _asked(space, *, now: datetime) -> list[tuple[str, str, str, dict]]:
         ("map", "map:index", ""),
         ("identity", "identity:index", ""),
         ("members", "members:index", ""),
-        ("transfer", "transfer:index", ""),
         ("search", "search:index", "q=coffee"),
     ]  # fmt: skip
     night = Night.objects.filter(space=space).order_by("pk").first()
