@@ -56,7 +56,10 @@ def memory_status(asked: Asked) -> str:
         (_("Procedures"), str(counts["kinds"].get("procedure", 0))),
         (_("Episodes of this chat"), str(sum(counts["episodes"].values()))),
         (_("Patterns"), _parts(counts["patterns"], active=_("active"))),
-        (_("Working notes"), _parts(working, active=pgettext("notes", "active"), stale=_("stale"))),
+        (
+            _("Working notes"),
+            _parts(working, active=pgettext("notes", "active"), stale=pgettext("notes", "stale")),
+        ),
         (_("Last sleep"), _night(night, now=asked.now)),
     ]
     lines = [f"{name}: {value}" for name, value in rows]
