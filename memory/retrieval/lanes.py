@@ -23,7 +23,7 @@ DATED = 100
 BEST, BESIDE = 20, 2
 # Up to here an exact search is faster than the index, and misses nothing.
 EXACT_TO = 3000
-LOOK_AT = 2000
+LOOK_AT = 1000
 COUNT_TO = 2000
 
 
