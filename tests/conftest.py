@@ -1,5 +1,6 @@
 """The database of the tests: DATABASE_URL when it is set, else an embedded server of their own."""
 
+import asyncio
 import os
 import shutil
 import tempfile
@@ -32,6 +33,18 @@ def postgres() -> str:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(postgres, django_db_modify_db_settings_parallel_suffix):
     """Only a test that asks for the database pays for its start."""
+
+
+@pytest.fixture(autouse=True)
+def nobody_elses_loop(request):
+    """Playwright leaves its event loop running in this thread: only a browser test may see it."""
+    if request.node.get_closest_marker("browser"):
+        yield
+        return
+    running = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(running)
 
 
 def pytest_sessionstart(session):

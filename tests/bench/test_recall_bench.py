@@ -129,8 +129,8 @@ def test_made_up_facts_are_the_same_for_a_seed():
     assert np.allclose(np.linalg.norm(moved, axis=1), 1)
 
 
-def test_a_fresh_database_is_gone_afterwards_and_the_next_one_can_begin(settings, monkeypatch):
-    monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
+def test_a_fresh_database_is_gone_afterwards_and_the_next_one_can_begin(postgres, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", postgres)
     for name in ("KENO_HOME", "KENO_SECRET_KEY"):
         monkeypatch.setenv(name, "x" * 60)
     made = []
@@ -138,6 +138,6 @@ def test_a_fresh_database_is_gone_afterwards_and_the_next_one_can_begin(settings
         with fresh_database("keno_fresh_test") as url:
             made.append(url)
             assert os.environ["DATABASE_URL"] == url
-        assert os.environ["DATABASE_URL"] == settings.DATABASE_URL
+        assert os.environ["DATABASE_URL"] == postgres
     with pytest.raises(psycopg.OperationalError, match="does not exist"):
         psycopg.connect(made[0])

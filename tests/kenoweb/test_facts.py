@@ -332,7 +332,7 @@ def test_what_was_believed_on_a_day_is_shown_and_cannot_be_changed(client, space
     shown = page(client, "index", as_of=day)
     assert "Port 80" in shown
     assert "Port 443" not in shown
-    assert "Nothing can be changed here" in shown
+    assert "nothing can be changed here" in shown
     assert at("forget", fact.pk) not in shown
     assert "Port 80" in page(client, "index", as_of=day, q="port")
     then = page(client, "detail", fact.pk, as_of=day)
