@@ -132,7 +132,7 @@ def open_folder(path: Path) -> None:
     )
     try:
         if not path.is_dir():
-            path.mkdir(parents=True)
+            path.mkdir(parents=True, exist_ok=True)  # another start may be just as far
             path.chmod(0o755)
         if path.is_symlink() or path.stat().st_uid != 0:
             raise EmbeddedError(f"Keno runs as root and {path} is not a folder of root's: {advice}")

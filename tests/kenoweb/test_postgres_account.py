@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from kenoweb import embedded
-from kenoweb.postgres_account import ACCOUNTS, EmbeddedError, place, programs
+from kenoweb.postgres_account import ACCOUNTS, EmbeddedError, open_folder, place, programs
 from tests.kenoweb.servers import QUICK, ROOT, Homes, add_row, only_root, rows, server_pid, spawn
 
 pytestmark = only_root
@@ -94,6 +94,15 @@ def test_root_does_not_follow_links_that_the_account_planted(users_home, homes):
             pass
         (users_home / name).unlink()
     assert (treasure.read_text(), treasure.owner()) == ("root's own", "root")
+
+
+def test_two_first_starts_may_make_the_folder_at_the_same_time(tmp_path, monkeypatch):
+    folder = tmp_path / "pg"
+    seen = folder.is_dir()
+    folder.mkdir()  # the other one was faster
+    monkeypatch.setattr(type(folder), "is_dir", lambda self: seen)
+    open_folder(folder)
+    assert mode(folder) == 0o755
 
 
 def test_a_folder_that_root_cannot_write_is_named(homes, monkeypatch):
