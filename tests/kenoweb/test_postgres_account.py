@@ -98,9 +98,13 @@ def test_root_does_not_follow_links_that_the_account_planted(users_home, homes):
 
 def test_two_first_starts_may_make_the_folder_at_the_same_time(tmp_path, monkeypatch):
     folder = tmp_path / "pg"
-    seen = folder.is_dir()
-    folder.mkdir()  # the other one was faster
-    monkeypatch.setattr(type(folder), "is_dir", lambda self: seen)
+    make = type(folder).mkdir
+
+    def second(self, **options):
+        make(self)  # the other one was faster
+        make(self, **options)
+
+    monkeypatch.setattr(type(folder), "mkdir", second)
     open_folder(folder)
     assert mode(folder) == 0o755
 
