@@ -24,6 +24,67 @@ from bench.measures import percentile
 
 GOAL = 150
 OWN_STATIC = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+# What is asked for: a name for it, the page, and its query with what the space holds filled in.
+LISTS = [
+    ("overview", "overview:index", ""),
+    ("facts", "facts:index", ""),
+    ("facts, any state", "facts:index", "status=any"),
+    ("facts, 20,000 rows down", "facts:index", "status=any&after={deep}"),
+    ("facts, a common word", "facts:index", "q=coffee"),
+    ("facts, two words", "facts:index", "q=coffee+madrid"),
+    ("facts, a rare word", "facts:index", "q=w1f3"),
+    ("facts, a word begun", "facts:index", "q=cof"),
+    ("facts, a word in any state", "facts:index", "q=coffee&status=any"),
+    ("facts, words nobody said", "facts:index", "q=zebra+opera"),
+    ("facts, not in words", "facts:index", "q=%3D%3D"),
+    ("facts about somebody", "facts:index", "subject=Ana+A."),
+    ("facts of a kind and category", "facts:index", "kind=lesson&category=project"),
+    ("facts of a chat", "facts:index", "chat={chat}"),
+    ("facts, unsure", "facts:index", "sure=low"),
+    ("facts, never used", "facts:index", "unused=never"),
+    ("facts, forgotten", "facts:index", "status=archived"),
+    ("facts, older than a year", "facts:index", "since=older-365d"),
+    ("facts by used", "facts:index", "sort=used"),
+    ("facts by new", "facts:index", "sort=new"),
+    ("facts by sure", "facts:index", "sort=sure"),
+    ("facts by unsure", "facts:index", "sort=unsure"),
+    ("facts by subject", "facts:index", "sort=subject"),
+    ("facts as of a day", "facts:index", "as_of={past}"),
+    ("facts as of a day, a word", "facts:index", "as_of={past}&q=coffee"),
+    ("episodes by day", "episodes:index", ""),
+    ("episodes as a list", "episodes:index", "look=list"),
+    ("episodes, a common word", "episodes:index", "q=coffee"),
+    ("episodes, a rare word", "episodes:index", "q=w1f3"),
+    ("episodes with a tag", "episodes:index", "tag=coffee"),
+    ("episodes, with somebody", "episodes:index", "who=Ana+A."),
+    ("episodes, discarded", "episodes:index", "state=discarded"),
+    ("episodes as of a day", "episodes:index", "as_of={past}"),
+    ("chats", "chats:index", ""),
+    ("patterns", "patterns:index", ""),
+    ("working notes", "working:index", ""),
+    ("rulings", "rulings:index", ""),
+    ("quarantine", "quarantine:index", ""),
+    ("trash", "trash:index", ""),
+    ("proposals", "proposals:index", ""),
+    ("nights", "nights:index", ""),
+    ("receipts", "recall:receipts", ""),
+    ("receipts, a word", "recall:receipts", "q=coffee"),
+    ("receipts, a word nobody said", "recall:receipts", "q=zebra"),
+    ("receipts of a fact", "recall:receipts", "fact={fact}"),
+    ("recall lab", "recall:lab", ""),
+    ("audit", "audit:index", ""),
+    ("audit, words", "audit:index", "q=purged"),
+    ("audit, words nobody wrote", "audit:index", "q=zebra"),
+    ("costs", "costs:index", ""),
+    ("costs of a year", "costs:index", "period=year"),
+    ("notices", "notices:index", "show=all"),
+    ("dead letters", "letters:index", ""),
+    ("health", "health:index", ""),
+    ("map", "map:index", ""),
+    ("identity", "identity:index", ""),
+    ("members", "members:index", ""),
+    ("search", "search:index", "q=coffee"),
+]
 
 
 def main() -> int:
@@ -121,63 +182,8 @@ def _asked(space, *, now: datetime) -> list[tuple[str, str, str, dict]]:
     episode = {"pk": space.episodes.order_by("pk").first().pk}
     deep = part(Fact.objects.filter(space=space), order=Order("updated_at"), size=20_000).after
     past = (now - timedelta(days=200)).date().isoformat()
-    lists = [
-        ("overview", "overview:index", ""),
-        ("facts", "facts:index", ""),
-        ("facts, any state", "facts:index", "status=any"),
-        ("facts, 20,000 rows down", "facts:index", f"status=any&after={deep}"),
-        ("facts, a common word", "facts:index", "q=coffee"),
-        ("facts, two words", "facts:index", "q=coffee+madrid"),
-        ("facts, a rare word", "facts:index", "q=w1f3"),
-        ("facts, a word begun", "facts:index", "q=cof"),
-        ("facts, a word in any state", "facts:index", "q=coffee&status=any"),
-        ("facts, words nobody said", "facts:index", "q=zebra+opera"),
-        ("facts, not in words", "facts:index", "q=%3D%3D"),
-        ("facts about somebody", "facts:index", "subject=Ana+A."),
-        ("facts of a kind and category", "facts:index", "kind=lesson&category=project"),
-        ("facts of a chat", "facts:index", f"chat={chat['pk']}"),
-        ("facts, unsure", "facts:index", "sure=low"),
-        ("facts, never used", "facts:index", "unused=never"),
-        ("facts, forgotten", "facts:index", "status=archived"),
-        ("facts, older than a year", "facts:index", "since=older-365d"),
-        *((f"facts by {sort}", "facts:index", f"sort={sort}")
-          for sort in ("used", "new", "sure", "unsure", "subject")),
-        ("facts as of a day", "facts:index", f"as_of={past}"),
-        ("facts as of a day, a word", "facts:index", f"as_of={past}&q=coffee"),
-        ("episodes by day", "episodes:index", ""),
-        ("episodes as a list", "episodes:index", "look=list"),
-        ("episodes, a common word", "episodes:index", "q=coffee"),
-        ("episodes, a rare word", "episodes:index", "q=w1f3"),
-        ("episodes with a tag", "episodes:index", "tag=coffee"),
-        ("episodes, with somebody", "episodes:index", "who=Ana+A."),
-        ("episodes, discarded", "episodes:index", "state=discarded"),
-        ("episodes as of a day", "episodes:index", f"as_of={past}"),
-        ("chats", "chats:index", ""),
-        ("patterns", "patterns:index", ""),
-        ("working notes", "working:index", ""),
-        ("rulings", "rulings:index", ""),
-        ("quarantine", "quarantine:index", ""),
-        ("trash", "trash:index", ""),
-        ("proposals", "proposals:index", ""),
-        ("nights", "nights:index", ""),
-        ("receipts", "recall:receipts", ""),
-        ("receipts, a word", "recall:receipts", "q=coffee"),
-        ("receipts, a word nobody said", "recall:receipts", "q=zebra"),
-        ("receipts of a fact", "recall:receipts", f"fact={fact.pk}"),
-        ("recall lab", "recall:lab", ""),
-        ("audit", "audit:index", ""),
-        ("audit, words", "audit:index", "q=purged"),
-        ("audit, words nobody wrote", "audit:index", "q=zebra"),
-        ("costs", "costs:index", ""),
-        ("costs of a year", "costs:index", "period=year"),
-        ("notices", "notices:index", "show=all"),
-        ("dead letters", "letters:index", ""),
-        ("health", "health:index", ""),
-        ("map", "map:index", ""),
-        ("identity", "identity:index", ""),
-        ("members", "members:index", ""),
-        ("search", "search:index", "q=coffee"),
-    ]  # fmt: skip
+    known = {"chat": chat["pk"], "fact": fact.pk, "deep": deep, "past": past}
+    lists = [(label, name, query.format(**known), {}) for label, name, query in LISTS]
     night = Night.objects.filter(space=space).order_by("pk").first()
     receipt = Recall.objects.filter(space=space).order_by("pk").first()
     opened = [
@@ -188,7 +194,7 @@ def _asked(space, *, now: datetime) -> list[tuple[str, str, str, dict]]:
         ("one night", "nights:detail", {"pk": night.pk}),
         ("one receipt", "recall:receipt", {"pk": receipt.pk}),
     ]
-    return [(*one, {}) for one in lists] + [(label, name, "", pk) for label, name, pk in opened]
+    return lists + [(label, name, "", pk) for label, name, pk in opened]
 
 
 def _ask(client, name: str, url: str, *, times: int) -> dict:
