@@ -57,7 +57,7 @@ class Day:
 
 
 @dataclass(frozen=True)
-class EpisodeList:
+class EpisodeList(lists.Listed):
     filter: EpisodeFilter
     rows: list[Row]
     url: str
@@ -72,26 +72,6 @@ class EpisodeList:
     selects: list[Select]
     more_selects: list[Select]
     nothing_yet: bool
-
-    @property
-    def count(self) -> str:
-        return lists.about(self.found)
-
-    @property
-    def is_past(self) -> bool:
-        return self.filter.when is not None
-
-    @property
-    def day(self) -> str:
-        return lists.said_day(self.filter.day)
-
-    @property
-    def here(self) -> str:
-        return f"{self.url}?{self.query}" if self.query else self.url
-
-    @property
-    def today(self) -> str:
-        return lists.there(self.url, self.filter, as_of="")
 
     @property
     def as_list(self) -> str:

@@ -75,7 +75,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class FactList:
+class FactList(lists.Listed):
     filter: FactFilter
     rows: list[Fact]
     setting: Setting
@@ -95,26 +95,6 @@ class FactList:
     @property
     def query(self) -> str:
         return self.setting.query
-
-    @property
-    def count(self) -> str:
-        return lists.about(self.found)
-
-    @property
-    def is_past(self) -> bool:
-        return self.filter.when is not None
-
-    @property
-    def day(self) -> str:
-        return lists.said_day(self.filter.day)
-
-    @property
-    def here(self) -> str:
-        return f"{self.url}?{self.query}" if self.query else self.url
-
-    @property
-    def today(self) -> str:
-        return lists.there(self.url, self.filter, as_of="")
 
 
 def setting(space: Space, wanted: FactFilter, *, member: Member) -> Setting:

@@ -15,6 +15,43 @@ from memory.models import Chat, Space
 CHATS = 200
 
 
+class Listed:
+    """What every list of memory says of itself, from its filter, its address and its number."""
+
+    @property
+    def count(self) -> str:
+        return about(self.found)
+
+    @property
+    def is_past(self) -> bool:
+        return self.filter.when is not None
+
+    @property
+    def day(self) -> str:
+        return said_day(self.filter.day)
+
+    @property
+    def here(self) -> str:
+        return f"{self.url}?{self.query}" if self.query else self.url
+
+    @property
+    def today(self) -> str:
+        return there(self.url, self.filter, as_of="")
+
+
+class ListedByKind:
+    """A list of several kinds of rows: the newest of each, or one kind alone."""
+
+    @property
+    def count(self) -> str:
+        return about(self.found)
+
+    @property
+    def is_cut(self) -> bool:
+        """Some of a kind are only on the list of that kind."""
+        return not self.filter.kind and len(self.rows) < self.found
+
+
 @dataclass(frozen=True)
 class Chip:
     """One thing the filter says, and the address that no longer says it."""

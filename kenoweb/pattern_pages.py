@@ -45,7 +45,7 @@ WIDE = 344
 
 
 @dataclass(frozen=True)
-class PatternList:
+class PatternList(lists.Listed):
     filter: PatternFilter
     rows: list[Pattern]
     url: str
@@ -56,26 +56,6 @@ class PatternList:
     chips: list[Chip]
     selects: list[Select]
     nothing_yet: bool
-
-    @property
-    def count(self) -> str:
-        return lists.about(self.found)
-
-    @property
-    def is_past(self) -> bool:
-        return self.filter.when is not None
-
-    @property
-    def day(self) -> str:
-        return lists.said_day(self.filter.day)
-
-    @property
-    def here(self) -> str:
-        return f"{self.url}?{self.query}" if self.query else self.url
-
-    @property
-    def today(self) -> str:
-        return lists.there(self.url, self.filter, as_of="")
 
 
 @dataclass(frozen=True)

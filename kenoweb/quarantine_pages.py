@@ -55,22 +55,13 @@ class Suspect:
 
 
 @dataclass(frozen=True)
-class Quarantine:
+class Quarantine(lists.ListedByKind):
     filter: KindFilter
-    suspects: list[Suspect]
+    rows: list[Suspect]
     views: list[View]
     more: str
     may: bool
     found: int
-
-    @property
-    def count(self) -> str:
-        return lists.about(self.found)
-
-    @property
-    def is_cut(self) -> bool:
-        """Some of a kind are only on the list of that kind."""
-        return not self.filter.kind and len(self.suspects) < self.found
 
 
 def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> Quarantine:
@@ -83,7 +74,7 @@ def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> Quarantin
     after = parts[wanted.kind].after if wanted.kind else ""
     return Quarantine(
         filter=wanted,
-        suspects=sorted(shown, key=lambda one: one.at, reverse=True),
+        rows=sorted(shown, key=lambda one: one.at, reverse=True),
         views=_views(url, wanted, numbers),
         more=lists.there(url, wanted, after=after) if after else "",
         may=member.may("curator"),

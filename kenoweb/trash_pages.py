@@ -46,7 +46,7 @@ class Thrown:
 
 
 @dataclass(frozen=True)
-class Trash:
+class Trash(lists.ListedByKind):
     filter: KindFilter
     rows: list[Thrown]
     views: list[View]
@@ -54,15 +54,6 @@ class Trash:
     may: bool
     found: int
     keeps: int
-
-    @property
-    def count(self) -> str:
-        return lists.about(self.found)
-
-    @property
-    def is_cut(self) -> bool:
-        """Some of a kind are only on the list of that kind."""
-        return not self.filter.kind and len(self.rows) < self.found
 
 
 def trash(space: Space, wanted: KindFilter, *, member: Member, now: datetime) -> Trash:

@@ -10,11 +10,13 @@ from django.views.decorators.http import require_POST
 
 from kenoweb.access import in_space
 from kenoweb.actions import next_url, say, undo_url, warn
+from kenoweb.sessions import go
 from memory.actors import person
 from memory.fact_rows import SaidAlready
 from memory.history import Done
 from memory.text import short
 
+ERASE = "erase"
 Fetch = Callable[[object, int], Model]
 Respond = Callable[..., HttpResponse]
 
@@ -28,6 +30,23 @@ def verb(writer: Callable[..., Done], said: str, *, fetch: Fetch, respond: Respo
         row = fetch(space, pk)
         attempt(request, said, lambda: writer(row, by=person(request.user), **given))
         return respond(request, row)
+
+    return view
+
+
+def erasing(writer: Callable[..., None], *, room: str, fetch: Fetch, back: Callable[..., str]):
+    """The view that deletes one row for good, once the person has typed the word."""
+
+    @in_space(role="curator")
+    @require_POST
+    def view(request, space, pk):
+        row = fetch(space, pk)
+        if request.POST.get("typed") != ERASE:
+            warn(request, _("Type the word to erase it for good. Nothing was changed."))
+            return redirect(f"{room}:detail", space.slug, pk)
+        writer(row, by=person(request.user))
+        say(request, _("Erased for good."))
+        return go(request, next_url(request) or back(request, f"{room}:index", space))
 
     return view
 

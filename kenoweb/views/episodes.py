@@ -1,7 +1,7 @@
 """The episodes of a space: by day or as a list, one beside it, and what a person does with them."""
 
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb import episode_bulk, episode_pages, lists
 from kenoweb.access import episode_for, in_space, message_for
-from kenoweb.actions import answer, next_url, say, undo_url, warn
+from kenoweb.actions import answer, say, undo_url, warn
 from kenoweb.discarding import REASONS
 from kenoweb.discarding import discard as throw_away
 from kenoweb.episode_forms import DiscardForm, EpisodeForm
@@ -18,14 +18,12 @@ from kenoweb.episode_pages import episode_list
 from kenoweb.episode_panel import episode_panel
 from kenoweb.filters import EpisodeFilter
 from kenoweb.past import as_it_was
-from kenoweb.sessions import go
-from kenoweb.verbs import attempt, refreshed, settled, verb
+from kenoweb.verbs import attempt, erasing, refreshed, settled, verb
 from memory import episodes
 from memory.actors import person
 from memory.models import Episode
 
 PLAIN = "text/markdown; charset=utf-8"
-ERASE = "erase"
 
 
 @in_space(role="viewer")
@@ -100,18 +98,6 @@ def split(request, space, pk):
 
 @in_space(role="curator")
 @require_POST
-def purge(request, space, pk):
-    episode = episode_for(space, pk)
-    if request.POST.get("typed") != ERASE:
-        warn(request, _("Type the word to erase it for good. Nothing was changed."))
-        return redirect("episodes:detail", space.slug, pk)
-    episodes.purge(episode, by=person(request.user))
-    say(request, _("Erased for good."))
-    return go(request, next_url(request) or _beside(request, "episodes:index", space))
-
-
-@in_space(role="curator")
-@require_POST
 def bulk(request, space):
     done = episode_bulk.act(space, request.POST, by=person(request.user), now=timezone.now())
     if done.refusal:
@@ -158,3 +144,6 @@ def _beside(request, name, space, *args):
     """The address with the list's filter kept."""
     url, query = reverse(name, args=[space.slug, *args]), EpisodeFilter.read(request.GET).query()
     return f"{url}?{query}" if query else url
+
+
+purge = erasing(episodes.purge, room="episodes", fetch=episode_for, back=_beside)

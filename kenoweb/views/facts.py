@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -13,20 +13,19 @@ from django.views.decorators.http import require_POST, require_safe
 from kenoweb import bulk as many
 from kenoweb import fact_pages, lists
 from kenoweb.access import fact_for, in_space, things
-from kenoweb.actions import answer, next_url, say, undo_url, warn
+from kenoweb.actions import answer, say, undo_url, warn
 from kenoweb.fact_forms import FactForm
 from kenoweb.fact_pages import fact_list
 from kenoweb.fact_panel import as_markdown, fact_panel
 from kenoweb.filters import FactFilter
 from kenoweb.past import as_it_was
 from kenoweb.sessions import go
-from kenoweb.verbs import attempt, refreshed, settled, verb
+from kenoweb.verbs import attempt, erasing, refreshed, settled, verb
 from memory import facts, rulings
 from memory.actors import person
 from memory.models import Fact
 
 PLAIN = "text/markdown; charset=utf-8"
-ERASE = "erase"
 
 
 @in_space(role="viewer")
@@ -126,18 +125,6 @@ keep = _act(_keep, gettext_lazy("Kept exactly as it is: “%(text)s”."))
 
 @in_space(role="curator")
 @require_POST
-def purge(request, space, pk):
-    fact = fact_for(space, pk)
-    if request.POST.get("typed") != ERASE:
-        warn(request, _("Type the word to erase it for good. Nothing was changed."))
-        return redirect("facts:detail", space.slug, pk)
-    facts.purge(fact, by=person(request.user))
-    say(request, _("Erased for good."))
-    return go(request, next_url(request) or _beside(request, "facts:index", space))
-
-
-@in_space(role="curator")
-@require_POST
 def merge(request, space, pk):
     """Another fact into this one."""
     fact, other = fact_for(space, pk), request.POST.get("other", "")
@@ -200,3 +187,6 @@ def _beside(request, name, space, *args):
     """The address with the list's filter kept."""
     url, query = reverse(name, args=[space.slug, *args]), FactFilter.read(request.GET).query()
     return f"{url}?{query}" if query else url
+
+
+purge = erasing(facts.purge, room="facts", fetch=fact_for, back=_beside)

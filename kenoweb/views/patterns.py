@@ -1,6 +1,6 @@
 """The habits of a space: the list, a message to try on them, and what a person does with them."""
 
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -9,17 +9,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb import pattern_pages
 from kenoweb.access import in_space, pattern_for, things
-from kenoweb.actions import answer, next_url, say, warn
+from kenoweb.actions import answer
 from kenoweb.filters import PatternFilter
 from kenoweb.past import as_it_was
 from kenoweb.pattern_forms import PatternForm
 from kenoweb.sessions import go
-from kenoweb.verbs import attempt, refreshed, settled, verb
+from kenoweb.verbs import attempt, erasing, refreshed, settled, verb
 from memory import patterns
 from memory.actors import person
 from memory.models import Pattern
-
-ERASE = "erase"
 
 
 @in_space(role="viewer")
@@ -102,18 +100,6 @@ promote = _act(patterns.promote, gettext_lazy("Every chat has “%(text)s” now
 release = _act(patterns.release, gettext_lazy("Released “%(text)s”."))
 
 
-@in_space(role="curator")
-@require_POST
-def purge(request, space, pk):
-    pattern = pattern_for(space, pk)
-    if request.POST.get("typed") != ERASE:
-        warn(request, _("Type the word to erase it for good. Nothing was changed."))
-        return redirect("patterns:detail", space.slug, pk)
-    patterns.purge(pattern, by=person(request.user))
-    say(request, _("Erased for good."))
-    return go(request, next_url(request) or _beside(request, "patterns:index", space))
-
-
 def _page(request, space, *, status=200, chosen=None, **context):
     wanted, now = PatternFilter.read(request.GET), timezone.now()
     context |= {
@@ -129,3 +115,6 @@ def _page(request, space, *, status=200, chosen=None, **context):
 def _beside(request, name, space, *args):
     url, query = reverse(name, args=[space.slug, *args]), PatternFilter.read(request.GET).query()
     return f"{url}?{query}" if query else url
+
+
+purge = erasing(patterns.purge, room="patterns", fetch=pattern_for, back=_beside)
