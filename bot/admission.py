@@ -1,9 +1,12 @@
 """Who may talk, and how much. Pure: ids and the time come in. Nobody may, until a list says so."""
 
+import math
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,21 @@ class Turnstile:
         if not (self.per_minute or self.per_hour):
             return True
         times = self._passed[str(person)]
-        while times and times[0] <= now - timedelta(hours=1):
+        while times and times[0] <= now - HOUR:
             times.popleft()
-        minute = sum(at > now - timedelta(minutes=1) for at in times)
+        minute = sum(at > now - MINUTE for at in times)
         if (self.per_minute and minute >= self.per_minute) or (
             self.per_hour and len(times) >= self.per_hour
         ):
             return False
         times.append(now)
         return True
+
+    def wait(self, person: object, *, now: datetime) -> int:
+        """Whole seconds until this person may again."""
+        times = self._passed[str(person)]
+        full = [timedelta(0)]
+        for limit, span in ((self.per_minute, MINUTE), (self.per_hour, HOUR)):
+            if limit and len(times) >= limit:
+                full.append(times[-limit] + span - now)
+        return max(0, math.ceil(max(full).total_seconds()))

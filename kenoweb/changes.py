@@ -63,6 +63,7 @@ MACHINES = {
     "night": gettext_lazy("A night"),
     "import": gettext_lazy("An import"),
     "bot": gettext_lazy("Keno"),
+    "api": gettext_lazy("A program"),
     "system": gettext_lazy("Keno"),
     "": gettext_lazy("Somebody"),
 }

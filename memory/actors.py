@@ -1,6 +1,7 @@
 """Who did it. `by` is "person:ana" for a person; anything else is a part of the machine.
 
-Machine names in use: tag, extraction, command, night, import, bot, system; details after a colon.
+Machine names in use: tag, extraction, command, night, import, api, bot, system;
+details after a colon.
 """
 
 PERSON = "person"

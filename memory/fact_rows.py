@@ -15,7 +15,7 @@ from memory.screen import Screened, in_words, screen
 
 CONFIDENCE = {"person": 0.9, "tag": 0.8, "command": 0.9, "extraction": 0.6, "night": 0.6}
 TRUST = {"person": 0.9, "command": 0.7, "tag": 0.6, "extraction": 0.6}
-SOURCE = {"person": "person", "night": "night", "import": "import"}
+SOURCE = {"person": "person", "night": "night", "import": "import", "api": "import"}
 EVIDENCE_KEPT = 20
 
 Status = Fact.Status

@@ -12,12 +12,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from django.db import DatabaseError
+
 log = logging.getLogger(__name__)
 
 HEAD_BYTES = 16 * 1024
 BODY_BYTES = 1024 * 1024
 READ_SECONDS = 10
 CONNECTIONS = 100
+AWAY_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Request:
 class Response:
     status: int
     body: dict = field(default_factory=dict)
+    # Whole seconds after which to ask again.
+    after: int | None = None
 
 
 class Refused(Exception):
@@ -79,6 +84,11 @@ async def _answer(handle: Handle, reader, writer) -> None:
     except (ConnectionError, asyncio.IncompleteReadError):
         writer.close()
         return
+    except DatabaseError as error:
+        # Gone, or its disk is full: nothing was kept, and who sends it again loses nothing.
+        log.error("a request failed", extra={"why": str(error).partition("\n")[0]})
+        away = {"error": "The database does not answer. Nothing was kept: send it again."}
+        response = Response(503, away, after=AWAY_SECONDS)
     except Exception:
         log.exception("a request failed")
         response = Response(500, {"error": "Something went wrong here. It was written down."})
@@ -128,9 +138,10 @@ def _headers(lines: list[str]) -> dict[str, str]:
 def as_bytes(response: Response) -> bytes:
     body = json.dumps(response.body, ensure_ascii=False).encode()
     reason = HTTPStatus(response.status).phrase
+    again = "" if response.after is None else f"Retry-After: {response.after}\r\n"
     head = (
         f"HTTP/1.1 {response.status} {reason}\r\nContent-Type: application/json; charset=utf-8\r\n"
         f"Content-Length: {len(body)}\r\nConnection: close\r\nCache-Control: no-store\r\n"
-        "X-Content-Type-Options: nosniff\r\n\r\n"
+        f"X-Content-Type-Options: nosniff\r\n{again}\r\n"
     )
     return head.encode("latin-1") + body

@@ -26,6 +26,7 @@ WROTE = {
     "person": gettext_lazy("by hand"),
     "import": gettext_lazy("import"),
     "bot": gettext_lazy("Keno"),
+    "api": gettext_lazy("a program"),
 }
 AGAINST = {
     "value": gettext_lazy("another value"),

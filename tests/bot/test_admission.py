@@ -27,6 +27,18 @@ def test_the_third_of_two_a_minute_waits_085():
     assert gate.lets_through("ana", now=after(61))
 
 
+def test_it_says_after_how_long_there_is_room_again():
+    gate = Turnstile(per_minute=2, per_hour=3)
+    for at in (0, 1, 70):
+        assert gate.lets_through("ana", now=after(at))
+    assert gate.wait("ana", now=after(71)) == 3529
+    assert gate.wait("bo", now=after(71)) == 0
+    minute = Turnstile(per_minute=2)
+    for at in (0, 20):
+        assert minute.lets_through("ana", now=after(at))
+    assert minute.wait("ana", now=after(20.5)) == 40
+
+
 def test_people_are_counted_apart_085():
     gate = Turnstile(per_minute=1)
     assert gate.lets_through("ana", now=after(0))

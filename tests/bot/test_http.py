@@ -40,7 +40,7 @@ def signed(content, *, at=None, secret=SECRET):
     return {"content": content, "headers": signing.sign(secret, body=content, at=stamp)}
 
 
-def call(http, space, *requests, answer=True, path="/webhook"):
+def call(http, space, *requests, answer=True, path="/webhook", together=False):
     """The answers of the running channel; waiting messages are answered meanwhile."""
 
     async def run():
@@ -51,7 +51,10 @@ def call(http, space, *requests, answer=True, path="/webhook"):
         working = asyncio.create_task(_work()) if answer else None
         async with httpx.AsyncClient(timeout=20) as client:
             url = f"http://127.0.0.1:{http.port}{path}"
-            found = [await client.post(url, **request) for request in requests]
+            if together:
+                found = await asyncio.gather(*[client.post(url, **each) for each in requests])
+            else:
+                found = [await client.post(url, **each) for each in requests]
         if working:
             working.cancel()
         stop.set()
@@ -160,7 +163,9 @@ class TestTheDoor:
 
     def test_over_the_limit(self, http, space, llm):
         http.limits = Turnstile(per_minute=1)
-        assert statuses(call(http, space, signed(body("a")), signed(body("b")))) == [200, 429]
+        answers = call(http, space, signed(body("a")), signed(body("b")))
+        assert statuses(answers) == [200, 429]
+        assert 1 <= int(answers[1].headers["retry-after"]) <= 60
 
     def test_a_transcript_enters_with_its_trace(self, http, space, llm):
         call(http, space, signed(body(trace="voice")))

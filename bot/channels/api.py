@@ -1,0 +1,176 @@
+"""What programs with a key may ask: /api/v1/…, beside the signed webhook and on the same port.
+
+Every answer is {"data": …} or {"error": {code, message, hint, retryable}}, with "meta".
+"""
+
+import uuid
+from collections.abc import Awaitable, Callable
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.utils import timezone
+
+from bot.admission import Turnstile
+from bot.channels import posted
+from bot.channels.serving import Request, Response
+from memory import actors, audit, chats, facts, inbox, jobs, tokens
+from memory.llm import budget
+from memory.llm.choose import afford, choose
+from memory.llm.errors import BudgetSpent
+from memory.models import ApiToken
+from memory.retrieval.recall import recall as recall_memory
+
+ROOT = "/api/"
+HOME = "/api/v1"
+AGAIN_SECONDS = 10
+
+
+class Failed(Exception):
+    """Why a call is refused, for a program and for a person."""
+
+    def __init__(self, status: int, code: str, message: str, *, hint: str = "", after: int = 0):
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+        self.hint, self.after = hint, after
+
+
+async def handle(request: Request, *, limits: Turnstile) -> Response:
+    meta = {"request_id": uuid.uuid4().hex, "timestamp": timezone.now().isoformat()}
+    try:
+        status, data = await _answer(request, limits=limits, mark=meta["request_id"])
+        return Response(status, {"data": data, "meta": meta})
+    except (posted.BadRequest, chats.BadChatId, facts.Invalid) as bad:
+        failed = Failed(400, "bad_request", str(bad))
+    except Failed as error:
+        failed = error
+    said = {
+        "code": failed.code,
+        "message": failed.message,
+        "hint": failed.hint,
+        "retryable": bool(failed.after),
+    }
+    return Response(failed.status, {"error": said, "meta": meta}, after=failed.after or None)
+
+
+async def _answer(request: Request, *, limits: Turnstile, mark: str) -> tuple[int, dict]:
+    path = request.path.rstrip("/")
+    if path == HOME and request.method == "GET":
+        return 200, {"name": "Keno", "version": settings.VERSION, "doors": sorted(DOORS)}
+    if path not in DOORS:
+        raise Failed(404, "not_found", "There is nothing at this address.", hint=f"GET {HOME}")
+    if request.method != "POST":
+        raise Failed(405, "wrong_method", "Send a POST.")
+    scope, door = DOORS[path]
+    token = await sync_to_async(_token)(request, scope)
+    now = timezone.now()
+    if not limits.lets_through(token.pk, now=now):
+        wait = max(1, limits.wait(token.pk, now=now))
+        raise Failed(429, "too_many", "This key calls too often.", after=wait)
+    return await door(token, request, mark)
+
+
+def _token(request: Request, scope: str) -> ApiToken:
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    found = tokens.find(key.strip(), scope=scope) if kind.lower() == "bearer" else None
+    if found is None:
+        hint = f"Authorization: Bearer {tokens.PREFIX}…, a token with the right “{scope}”."
+        raise Failed(401, "no_key", "No key, or none that may do this.", hint=hint)
+    return found
+
+
+async def _message(token: ApiToken, request: Request, mark: str) -> tuple[int, dict]:
+    """Say something and wait for the answer. Somebody else's turn in the chat is waited for."""
+    said = posted.understand(request, field="content")
+    # Who calls is who the key says, so that nobody speaks as a person whose chat is linked.
+    said |= {"author": said["author"] or token.user.username, "author_id": f"token-{token.pk}"}
+    said["id"] = f"token-{token.pk}-{said['id']}" if said["id"] else ""
+    if not inbox.is_command(said["text"]):
+        await sync_to_async(_may_spend)(token)
+    message = await sync_to_async(posted.keep)(token.space, said, mark=mark)
+    given = {"id": message.pk, "chat_id": said["chat_id"]}
+    if said["callback"]:
+        return 202, given | {"status": "accepted"}
+    reply = await posted.wait_for(message, seconds=settings.HTTP_TIMEOUT)
+    if reply is None:
+        raise Failed(
+            504,
+            "no_answer",
+            "No answer in time. The message is kept and will be answered.",
+            hint="Ask again with the same id to get the answer.",
+            after=AGAIN_SECONDS,
+        )
+    return 200, given | {"response": reply}
+
+
+def _may_spend(token: ApiToken) -> None:
+    """A program is told at once that the budget is spent; a person is told in the chat."""
+    choice = choose("chat", space=token.space)
+    if choice.provider == "offline":
+        return
+    try:
+        afford(choice, space=token.space, action=budget.action(token.space, now=timezone.now()))
+    except BudgetSpent as spent:
+        hint = "Raise the budget, or choose what happens when it is spent, in Settings."
+        after = round(spent.retry_after)
+        raise Failed(429, "budget_spent", str(spent), hint=hint, after=after) from spent
+
+
+async def _recall(token: ApiToken, request: Request, mark: str) -> tuple[int, dict]:
+    query = _text(posted.fields(request), "query")
+    return await sync_to_async(_recalled)(token, query)
+
+
+def _recalled(token: ApiToken, query: str) -> tuple[int, dict]:
+    found = recall_memory(token.space, query, everywhere=True, save=False)
+    by = actors.person(token.user)
+    audit.record("memory.read", actor=by, space=token.space, thing=token, found=len(found.items))
+    items = [
+        {
+            "kind": item.unit.kind,
+            "id": item.unit.owner_id,
+            "text": item.unit.text,
+            "at": item.unit.at.isoformat(),
+            "score": item.score,
+        }
+        for item in found.items
+    ]
+    return 200, {"items": items, "confidence": found.confidence, "level": found.level}
+
+
+async def _remember(token: ApiToken, request: Request, mark: str) -> tuple[int, dict]:
+    body = posted.fields(request)
+    words, subject = _text(body, "text"), _text(body, "subject", needed=False)
+    return await sync_to_async(_remembered)(token, words, subject)
+
+
+def _remembered(token: ApiToken, words: str, subject: str) -> tuple[int, dict]:
+    # A program, not a person: what it passes on may be anybody's, and the guards look at it.
+    by = f"api:{token.name}"
+    done = facts.remember(token.space, text=words, subject=subject, quote=words, by=by, why="api")
+    number = done.row.pk if done.row else None
+    said = {"id": number, "outcome": done.outcome, "reason": done.reason}
+    return 201 if done.outcome == "new" else 200, said
+
+
+async def _sleep(token: ApiToken, request: Request, mark: str) -> tuple[int, dict]:
+    """Asked for twice it is one night: the job waits under the name of the space."""
+    by = actors.person(token.user)
+    given = {"once": f"night-{token.space_id}", "space_id": token.space_id, "asked_by": by}
+    await sync_to_async(jobs.enqueue)("sleep.night", **given)
+    return 202, {"status": "accepted"}
+
+
+def _text(body: dict, name: str, *, needed: bool = True) -> str:
+    value = body.get(name, "")
+    if not isinstance(value, str) or (needed and not value.strip()):
+        raise posted.BadRequest(f"The {name} field is missing or no text.")
+    return value.strip()
+
+
+Door = Callable[[ApiToken, Request, str], Awaitable[tuple[int, dict]]]
+DOORS: dict[str, tuple[str, Door]] = {
+    f"{HOME}/messages": ("chat", _message),
+    f"{HOME}/recall": ("read", _recall),
+    f"{HOME}/facts": ("write", _remember),
+    f"{HOME}/nights": ("write", _sleep),
+}
