@@ -137,10 +137,20 @@ def window(chromium, live_server, request):
             one.check()
 
 
-def findings(page: Page) -> list[str]:
+def in_both_themes(page: Page) -> list[str]:
+    """What axe finds on a page that is shown light; only colours can be wrong in the dark alone."""
+    found = findings(page)
+    page.emulate_media(color_scheme="dark")
+    found += [f"dark: {one}" for one in findings(page, runOnly=["color-contrast"])]
+    page.emulate_media(color_scheme="light")
+    return found
+
+
+def findings(page: Page, **options) -> list[str]:
     """What axe calls serious or critical on the page as it is now."""
     page.evaluate(AXE)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    options |= {"resultTypes": ["violations"]}
+    found = page.evaluate("options => axe.run(document, options)", options)
     return [
         f"{rule['id']}: {node['html'][:160]} ({rule['help']})"
         for rule in found["violations"]
