@@ -55,7 +55,7 @@ def test_the_watchers_see_what_they_are_there_to_see(window, home):
         )
     page.evaluate("document.querySelector('h1').append(document.createElement('button'))")
     assert any(found.startswith("button-name") for found in findings(page))
-    page.evaluate("document.querySelector('h1').style.color = 'light-dark(#000, #222)'")
+    page.evaluate("document.querySelector('h2').style.color = 'light-dark(#000, #222)'")
     assert any(found.startswith("dark: color-contrast") for found in in_both_themes(page))
     assert len(opened.problems) >= 2
     opened.problems.clear()
