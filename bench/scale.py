@@ -8,6 +8,7 @@ the receipt included, in a space chosen at random.
 """
 
 import argparse
+import gc
 import itertools
 import json
 import os
@@ -89,6 +90,7 @@ def _recalls(held: list, asked: list[str], *, seed: int, rounds: int) -> dict:
     spaces = [rng.choice(held) for _ in asked]
     for space, question in list(zip(spaces, asked, strict=True))[:WARM]:
         _once(space, question)
+    gc.freeze()  # as the worker and the web server do
     taken = [
         [_once(space, question) for space, question in zip(spaces, asked, strict=True)]
         for _ in range(rounds)

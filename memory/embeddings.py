@@ -158,7 +158,7 @@ def drop(model: str) -> int:
 
 def as_text(vector) -> str:
     """A vector as pgvector reads it."""
-    return "[" + ",".join(f"{x:.6g}" for x in vector.tolist()) + "]"
+    return "[" + ",".join(map("%.6g".__mod__, vector.tolist())) + "]"
 
 
 def _store(embedder: Embedder, good: list[tuple[int, str, str]]) -> int:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from memory import text
-from memory.retrieval.keywords import is_stop
+from memory.retrieval.keywords import content
 
 # From here on two memories say the same and the lower one is cut.
 SAME = 0.9
@@ -11,7 +10,7 @@ SAME = 0.9
 
 def signs(said: str) -> frozenset[str]:
     """The words by which two memories are compared."""
-    return frozenset(word for word in text.words(text.fold(said)) if not is_stop(word))
+    return frozenset(content(said))
 
 
 def likeness(a: frozenset[str], b: frozenset[str]) -> float:

@@ -3,16 +3,15 @@
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import datetime
-from functools import lru_cache
 
 import numpy as np
 
 from memory import text
 from memory.llm.word_vectors import word_vectors
 from memory.retrieval import temporal
-from memory.retrieval.keywords import is_stop
+from memory.retrieval.keywords import content
 from memory.retrieval.lanes import Candidate, Found
 from memory.retrieval.understand import Question
 
@@ -24,8 +23,6 @@ BEFORE, AFTER = 0.6, 0.4
 # The logarithm of a turn of ordinary length: what a fact or an episode counts as.
 ORDINARY = math.log1p(20)
 HALF_YEAR = 182
-# What is stored is clean already: text.words() would clean it again, hundreds of times a question.
-_WORD = re.compile(r"\w+(?:'\w+)?")
 _ASKS = re.compile(r"\?\W*$")
 
 NAMES = (
@@ -98,7 +95,7 @@ def alike(terms: list[str], units: list[Candidate], weights: list[float]) -> dic
     """Words of the question that the unit does not say, but something near: kids, niños."""
     if not terms or not units:
         return dict.fromkeys((unit.id for unit in units), 0.0)
-    said = [content(unit.text) for unit in units]
+    said = [content(unit.text) or ("",) for unit in units]
     place = {word: n for n, word in enumerate(dict.fromkeys(itertools.chain(*said)))}
     table = word_vectors()
     near = table.of([text.fold(term) for term in terms]) @ table.of(list(place)).T
@@ -112,18 +109,12 @@ def alike(terms: list[str], units: list[Candidate], weights: list[float]) -> dic
     return {unit.id: float(share) for unit, share in zip(units, shares, strict=True)}
 
 
-@lru_cache(maxsize=4096)
-def content(said: str) -> tuple[str, ...]:
-    """The words that carry the topic, each once; never none."""
-    words = dict.fromkeys(_WORD.findall(text.fold(said[:4000])))
-    return tuple(word for word in words if not is_stop(word)) or ("",)
-
-
 class _Talk:
     """The words of the question: in the unit itself, a few turns around it, in its episode."""
 
     def __init__(self, found: Found, weights: list[float]):
         self.weights = weights
+        self.shares: dict[tuple[int, ...], float] = {}
         self.hits = found.hits
         self.order = found.episodes
         self.place = {
@@ -145,15 +136,19 @@ class _Talk:
         episode, position = self.place[unit.id]
         mates = self.order[episode][max(0, position - NEARBY) : position + NEARBY + 1]
         said = {number for number, hit in self.hits.items() if not hit.isdisjoint(mates)}
-        return self._share(said | set(unit.terms))
+        return self._share(said.union(unit.terms))
 
     def episode(self, unit: Candidate) -> float:
         if unit.id not in self.place:
             return self.own(unit)
-        return self._share(self.of_episode[unit.episode_id] | set(unit.terms))
+        return self._share(self.of_episode[unit.episode_id].union(unit.terms))
 
-    def _share(self, numbers: Sequence[int] | set[int]) -> float:
-        return sum(self.weights[number - 1] for number in numbers)
+    def _share(self, numbers: Iterable[int]) -> float:
+        """Rows share few sets of words: each is added up once."""
+        key = tuple(numbers)
+        if key not in self.shares:
+            self.shares[key] = sum(self.weights[number - 1] for number in key)
+        return self.shares[key]
 
 
 class _Meaning:

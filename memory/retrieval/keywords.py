@@ -5,6 +5,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory import text
 
@@ -18,6 +19,8 @@ _FOLDED_STOPS = {
     language: {text.fold(word) for word in words} for language, words in text.STOP_WORDS.items()
 }
 _EVERY_STOP = frozenset().union(*_FOLDED_STOPS.values())
+# What is stored is clean already: text.words() would clean it again, hundreds of times a question.
+_STORED_WORD = re.compile(r"\w+(?:'\w+)?")
 _SHORT_NAME = re.compile(r"[A-Z]{2}|\w?\d\w?")
 
 
@@ -34,6 +37,13 @@ def keywords(said: str, *, language: str = "") -> list[str]:
         if long_enough and folded not in stops:
             kept.setdefault(folded, word)
     return list(kept.values())[:MOST]
+
+
+@lru_cache(maxsize=8192)
+def content(said: str) -> tuple[str, ...]:
+    """The words of a memory that carry its topic, folded, each once."""
+    words = dict.fromkeys(_STORED_WORD.findall(text.fold(said[:4000])))
+    return tuple(word for word in words if word not in _EVERY_STOP)
 
 
 def is_stop(folded: str) -> bool:

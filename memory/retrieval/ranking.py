@@ -1,6 +1,6 @@
 """Scores that add up: each feature times its weight, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -25,8 +25,8 @@ class Scored:
     """A candidate with its reasons."""
 
     unit: Candidate
-    features: Mapping[str, float]
-    weights: Mapping[str, float]
+    # What was added up: names, values, weights, points.
+    columns: tuple[Sequence, Sequence, Sequence, Sequence]
     # How likely it is to the point, 0..1: what the gate looks at.
     confidence: float = 0.0
     cut: str = ""
@@ -41,16 +41,12 @@ class Scored:
     @cached_property
     def parts(self) -> list[Part]:
         """What the score is made of, the heaviest first."""
-        made = []
-        for name, weight in self.weights.items():
-            value = round(self.features.get(name, 0.0), DIGITS)
-            if points := round(value * weight, DIGITS):
-                made.append(Part(name, value, weight, points))
+        made = [Part._make(part) for part in zip(*self.columns, strict=True) if part[3]]
         return sorted(made, key=lambda part: -abs(part.points))
 
     @cached_property
     def score(self) -> float:
-        return round(sum(part.points for part in self.parts), DIGITS)
+        return round(sum(self.columns[3]), DIGITS)
 
 
 def rank(
@@ -62,10 +58,11 @@ def rank(
     weights = {name: weight for name, weight in weights.items() if weight}
     if not units:
         return []
-    names = list(weights)
-    table = np.array([[features[unit.id].get(name, 0.0) for name in names] for unit in units])
-    # All at once to sort by, rounded as the parts are; parts are made for the few that are shown.
-    points = np.round(np.round(table, DIGITS) * np.array(list(weights.values())), DIGITS)
-    scores = np.round(points.sum(axis=1), DIGITS)
+    names, heavy = list(weights), list(weights.values())
+    table = [[features[unit.id].get(name, 0.0) for name in names] for unit in units]
+    values = np.round(np.array(table), DIGITS)
+    points = np.round(values * np.array(heavy), DIGITS)
+    scores = np.round(points.sum(axis=1), DIGITS).tolist()
+    values, points = values.tolist(), points.tolist()
     order = sorted(range(len(units)), key=lambda n: (-scores[n], -units[n].created_at.timestamp()))
-    return [Scored(units[n], features[units[n].id], weights) for n in order]
+    return [Scored(units[n], (names, values[n], heavy, points[n])) for n in order]

@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -32,6 +33,7 @@ BACKFILL = 8
 # Date, speaker and list mark of a memory in the prompt, in tokens.
 OVERHEAD = 8
 Judge = Callable[[list[str]], object]
+_BESIDE = ThreadPoolExecutor(4, thread_name_prefix="embed")
 
 
 @dataclass
@@ -176,9 +178,11 @@ def _vectors(question: Question, result: Recalled) -> tuple | None:
     if embedder is None or len(question.text) < 3:
         return None
     try:
-        bare = embed.embed_query(question.bare, by=embedder)
+        # Two vectors take as long as one: the second is made beside the first.
         same = question.bare == question.text
-        return embedder, bare, bare if same else embed.embed_query(question.text, by=embedder)
+        beside = None if same else _BESIDE.submit(embed.embed_query, question.text, by=embedder)
+        bare = embed.embed_query(question.bare, by=embedder)
+        return embedder, bare, beside.result() if beside else bare
     except EmbeddingFailed as error:
         log.warning("recall goes by words alone: %s", error)
         result.error = f"By words alone: {error}"

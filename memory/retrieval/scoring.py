@@ -37,14 +37,20 @@ def score(
 
 
 def _line(profile: Profile, ranked: list[Scored], strict: bool) -> Passes:
-    """Strict: each must be likely. Lenient: the best must be, and then hardly anything is cut."""
+    """Strict: each must be likely. Lenient: the best must be, and the rest not far behind it."""
     line = profile.settings["gate"]
     if strict:
         return lambda one: one.confidence >= line["strict"]
     best = max((one.confidence for one in ranked[:20]), default=0.0)
     floor = line["floor"] if best >= line["lenient"] else 1.0
+    # How far behind the best one of a kind may lie, as a share of all weights.
+    top, most = ranked[0].score if ranked else 0.0, sum(map(abs, profile.weights.values()))
+    reach = {kind: top - share * most for kind, share in line.get("within", {}).items()}
     # A pinned memory is always offered.
-    return lambda one: one.confidence >= floor or one.unit.pinned
+    return lambda one: (
+        one.unit.pinned
+        or (one.confidence >= floor and one.score >= reach.get(one.unit.kind, one.score))
+    )
 
 
 def _seed004(

@@ -1,6 +1,7 @@
 """Talk to people: runs the channels and the job worker until stopped."""
 
 import asyncio
+import gc
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -32,4 +33,5 @@ class Command(BaseCommand):
         opened = [] if once else channels.open_channels()
         if only:
             opened = [channel for channel in opened if channel.name == "console"]
+        gc.freeze()  # what is loaded stays: no use in looking through it for garbage
         asyncio.run(worker.run(chosen, channels=opened, concurrency=jobs, once=once))

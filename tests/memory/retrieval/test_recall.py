@@ -123,6 +123,15 @@ def test_92_strict_finds_nothing_lenient_the_best_there_is(space, profile):
     assert lenient.level == "low"
 
 
+def test_a_good_answer_does_not_bring_the_whole_space_along(space):
+    for said in ("Lima", "Quito", "Leeds", "Porto", "York", "Turin", "Ghent", "Basel"):
+        make_fact(space, text=f"The office in {said} closes at six", subject="")
+    make_fact(space, text="Bo drinks green tea with honey", subject="Bo")
+    result = recall(space, "What tea does Bo drink?", now=NOW)
+    assert texts(result) == ["Bo drinks green tea with honey"]
+    assert {one.cut for one in result.cut} == {"gate"}
+
+
 def test_95_the_same_fact_in_two_spaces_is_seen_once_in_each(space):
     other = make_space()
     for place in (space, other):
