@@ -39,6 +39,30 @@ def _timed(row: dict, name: str):
     row[name] = round(time.perf_counter() - began, 1)
 
 
+def filled(facts: int, spaces: int, *, seed: int) -> tuple[list, dict]:
+    """The spaces and what building them took; a database that is kept says it of itself."""
+    from django.db import connection
+
+    from memory.models import Space
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT shobj_description(oid, 'pg_database') FROM pg_database"
+            " WHERE datname = current_database()"
+        )
+        if said := cursor.fetchone()[0]:
+            return list(Space.objects.order_by("pk")), json.loads(said)
+    row: dict = {}
+    held = fill(facts, spaces, seed=seed, row=row)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT format('COMMENT ON DATABASE %%I IS %%L', current_database(), %s)",
+            [json.dumps(row)],
+        )
+        cursor.execute(cursor.fetchone()[0])
+    return held, row
+
+
 def fill(facts: int, spaces: int, *, seed: int, row: dict) -> list:
     """Some facts through the real triggers, the rest in bulk with the same rows, then vectors."""
     from django.db import connection

@@ -13,22 +13,28 @@ from kenoweb import database
 
 
 @contextmanager
-def fresh_database(name: str, *, template: str = "template1") -> Iterator[str]:
-    """Yields its address, which is also in the environment; it is gone afterwards."""
+def fresh_database(name: str, *, template: str = "template1", keep: bool = False) -> Iterator[str]:
+    """Yields its address, which is also in the environment; it is gone afterwards.
+
+    With `keep` it is made only where there is none, and stays for the next run.
+    """
     os.environ.setdefault("KENO_SECRET_KEY", "for benchmarks only, never a secret " * 2)
     with tempfile.TemporaryDirectory(prefix="keno-bench-") as home:
         os.chmod(home, 0o755)
         os.environ["KENO_HOME"] = home
         with _server(Path(home)) as server:
-            before, new = os.environ.get("DATABASE_URL"), f"{name}_{os.getpid()}"
-            _run(server, "CREATE DATABASE {} TEMPLATE {}", new, template)
+            before = os.environ.get("DATABASE_URL")
+            new = name if keep else f"{name}_{os.getpid()}"
+            if not (keep and _exists(server, name)):
+                _run(server, "CREATE DATABASE {} TEMPLATE {}", new, template)
             try:
                 # The name may stand in the path or behind the ?, with or without a host before it.
                 os.environ["DATABASE_URL"] = database.url_of(database.parse(server) | {"NAME": new})
                 yield os.environ["DATABASE_URL"]
             finally:
                 _restore("DATABASE_URL", before)
-                _run(server, "DROP DATABASE {} WITH (FORCE)", new)
+                if not keep:
+                    _run(server, "DROP DATABASE {} WITH (FORCE)", new)
 
 
 def _restore(name: str, value: str | None) -> None:
@@ -48,6 +54,12 @@ def _server(home: Path) -> Iterator[str]:
 
     with embedded.session(home) as url:
         yield url
+
+
+def _exists(server: str, name: str) -> bool:
+    with psycopg.connect(server) as connection:
+        found = connection.execute("SELECT FROM pg_database WHERE datname = %s", [name])
+        return found.rowcount > 0
 
 
 def _run(server: str, statement: str, *names: str) -> None:

@@ -1,6 +1,6 @@
 """What recall costs as memory grows.
 
-    python -m bench.scale --facts 10000 100000 --spaces 1 100 [--minutes 30] [--json OUT]
+    python -m bench.scale --facts 10000 100000 --spaces 1 100 [--keep] [--minutes 30] [--json OUT]
 
 Facts are made up; their vectors are real ones, moved a little. Everything is in one Postgres with
 the real tables and indexes. Times are those of the whole recall(), the question's embedding and
@@ -19,7 +19,7 @@ from pathlib import Path
 import django
 
 from bench import made_up
-from bench.filled import NOW, fill
+from bench.filled import NOW, filled
 from bench.fresh_database import fresh_database
 from bench.measures import percentile
 
@@ -35,6 +35,9 @@ def main() -> None:
     parser.add_argument(
         "--rounds", type=int, default=1, help="ask everything so often, count the fastest"
     )
+    parser.add_argument(
+        "--keep", action="store_true", help="leave what was filled for the next run"
+    )
     parser.add_argument("--minutes", type=float, default=60, help="begin no new size after this")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--json", type=Path)
@@ -45,16 +48,15 @@ def main() -> None:
             if time.monotonic() - began > given.minutes * 60:
                 print(f"No time left for {facts} facts in {spaces} spaces.")
                 continue
-            how = {"questions": given.questions, "rounds": given.rounds, "seed": given.seed}
-            rows.append(measure(facts, spaces, **how))
+            rows.append(measure(facts, spaces, given))
             print(shown(rows[-1]), flush=True)
     print("\n" + growth(rows))
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1))
 
 
-def measure(facts: int, spaces: int, *, questions: int, rounds: int, seed: int) -> dict:
-    with fresh_database("keno_scale"):
+def measure(facts: int, spaces: int, how: argparse.Namespace) -> dict:
+    with fresh_database(f"keno_scale_{facts}_{spaces}", keep=how.keep):
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
         django.setup()
         from django.core.management import call_command
@@ -69,10 +71,10 @@ def measure(facts: int, spaces: int, *, questions: int, rounds: int, seed: int) 
         connection.settings_dict |= _database()
         call_command("migrate", verbosity=0)
         row = {"name": f"{facts} facts, {spaces} spaces", "facts": facts, "spaces": spaces}
-        held = fill(facts, spaces, seed=seed, row=row)
-        asked = made_up.questions(questions, of=facts, seed=seed)
-        row |= _recalls(held, asked, seed=seed, rounds=rounds)
-        row |= _filtered(held, asked[:40], seed=seed)
+        held, built = filled(facts, spaces, seed=how.seed)
+        asked = made_up.questions(how.questions, of=facts, seed=how.seed)
+        row |= built | _recalls(held, asked, seed=how.seed, rounds=how.rounds)
+        row |= _filtered(held, asked[:40], seed=how.seed)
         row["load"] = round(os.getloadavg()[0], 1)
         connection.close()
         return row
