@@ -13,7 +13,7 @@ from kenoweb.access import things
 from kenoweb.filters import SINCE, Filter, of_age
 from kenoweb.lists import about, there
 from kenoweb.paging import Order, counted, part
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory.models import AuditEntry, Space
 
 KINDS = {

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from kenoweb import changes, lists
 from kenoweb.chat_pages import channel, learned_in, views
 from kenoweb.paging import Order, part
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory import chats, working
 from memory.models import Chat, Fact, Message, Space, WorkingNote
 

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy
 from kenoweb import lists, talk
 from kenoweb.access import things
 from kenoweb.paging import Order, counted, part
+from kenoweb.places import address
 from kenoweb.receipt_panel import Panel, receipt_panel
-from kenoweb.shell import address
 from kenoweb.tail import Tail, beginning, tail
 from kenoweb.words import letters
 from memory import vitals

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.access import things
 from kenoweb.columns import Columns, columns
-from kenoweb.shell import address
+from kenoweb.places import address
 from kenoweb.templatetags.keno import money
 from kenoweb.trends import day_start
 from memory.llm import budget, pricing

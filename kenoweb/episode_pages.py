@@ -6,7 +6,6 @@ from datetime import date, datetime
 from itertools import groupby
 
 from django.db.models import Count
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -18,7 +17,9 @@ from kenoweb.filters import EpisodeFilter
 from kenoweb.lists import Chip, Select, View
 from kenoweb.paging import counted, part
 from kenoweb.past import as_they_were
+from kenoweb.places import address
 from memory.models import Episode, Fact, Member, Message, Space
+from memory.text import short
 
 LABELS = {
     "q": gettext_lazy("with"),
@@ -32,6 +33,7 @@ LABELS = {
 FIELDS = {"chat": gettext_lazy("Where"), "state": gettext_lazy("State")}
 MORE_FIELDS = {"feedback": gettext_lazy("Feedback"), "look": gettext_lazy("Look")}
 MONTHS = 4
+FIRST_WORDS = 140
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Row:
     look: str
     notes: list[str]
     badge: str = ""
+    title: str = ""
 
     @property
     def pk(self) -> int:
@@ -89,7 +92,7 @@ class EpisodeList(lists.Listed):
 def episode_list(
     space: Space, wanted: EpisodeFilter, *, member: Member, now: datetime
 ) -> EpisodeList:
-    url = reverse("episodes:index", args=[space.slug])
+    url = address("episodes:index", space)
     chats = lists.chats_of(space)
     found = episodes_search.find(space, wanted)
     order = episodes_search.order(wanted)
@@ -147,22 +150,32 @@ def _month_name(month: date | None) -> str:
 
 
 def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -> list[Row]:
-    """What the rows need beside themselves, in two queries however many there are."""
+    """What the rows need beside themselves, in a few queries however many there are."""
     pks = [episode.pk for episode in rows]
     said = _per_episode(things(space, Message).filter(episode__in=pks))
     left = _per_episode(things(space, Fact).live().filter(episode__in=pks))
-    keeps = space.options.trash_days
+    begun = _begun([episode.pk for episode in rows if not str(episode)])
+    keeps, tail = space.options.trash_days, f"?{query}" if query else ""
     return [
         Row(
             episode=episode,
-            url=f"{reverse('episodes:detail', args=[space.slug, episode.pk])}"
-            + (f"?{query}" if query else ""),
+            url=address("episodes:detail", space, pk=episode.pk) + tail,
             look=_look(episode),
             notes=_notes(episode, said[episode.pk], left[episode.pk], keeps=keeps, now=now),
             badge=_badge(episode),
+            title=str(episode) or begun.get(episode.pk, ""),
         )
         for episode in rows
     ]
+
+
+def _begun(pks: list[int]) -> dict[int, str]:
+    """The first words of those that have no words of their own yet: they are still open."""
+    if not pks:
+        return {}
+    said = Message.objects.filter(episode__in=pks).order_by("episode", "sent_at", "pk")
+    firsts = said.distinct("episode").values_list("episode", "text")
+    return {pk: short(text, FIRST_WORDS) for pk, text in firsts}
 
 
 def _per_episode(rows) -> Counter:

@@ -5,7 +5,6 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db.models import Q
-from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
@@ -13,7 +12,7 @@ from django.utils.translation import gettext as _
 from kenoweb import changes, episodes_search
 from kenoweb.access import things
 from kenoweb.changes import Step
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory import episodes
 from memory.models import Episode, Fact, Message, Pattern, Space
 from sleep.models import Proposal
@@ -60,7 +59,7 @@ def episode_panel(episode: Episode, *, space: Space, user: User, now: datetime) 
     wholes = things(space, Episode).filter(summary_of__contains=[episode.pk])
     return EpisodePanel(
         episode=episode,
-        url=reverse("episodes:detail", args=[space.slug, episode.pk]),
+        url=address("episodes:detail", space, pk=episode.pk),
         chat_url=chat,
         when=span(episode),
         left=left,
@@ -96,7 +95,7 @@ def what_it_left(episode: Episode, *, space: Space) -> list[Left]:
 
 def _fact(fact: Fact, space: Space) -> Left:
     symbol = "spark" if fact.kind == Fact.Kind.LESSON else "fact"
-    url = reverse("facts:detail", args=[space.slug, fact.pk])
+    url = address("facts:detail", space, pk=fact.pk)
     gone = fact.status != Fact.Status.ACTIVE
     return Left(symbol, fact.text, url, fact.confidence, gone, fact.language)
 

@@ -13,7 +13,7 @@ from kenoweb.beliefs import Belief
 from kenoweb.changes import Step
 from kenoweb.neighbours import Neighbour
 from kenoweb.paging import counted
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory import rulings
 from memory.models import Fact, Message, Ruling, Space
 

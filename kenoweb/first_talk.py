@@ -8,7 +8,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext_lazy as _
 
 from kenoweb.access import things
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory import text
 from memory.identity import bootstrap
 from memory.identity.bootstrap_words import PHRASES

@@ -13,7 +13,7 @@ from kenoweb import health
 from kenoweb.access import things
 from kenoweb.chat_pages import channel
 from kenoweb.overview import STATES
-from kenoweb.shell import address
+from kenoweb.places import address
 from kenoweb.templatetags.keno import number, since
 from memory import embeddings, jobs, vitals
 from memory.llm import embed

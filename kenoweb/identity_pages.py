@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from kenoweb import changes
 from kenoweb.first_talk import FirstTalk, first_talk
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory.events import Change, as_changes, events_of
 from memory.identity import core, phrases, preferences, rules
 from memory.identity.prompt import preferences_section, rules_section

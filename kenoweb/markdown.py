@@ -1,6 +1,7 @@
 """Text somebody wrote, as safe HTML."""
 
 import re
+import threading
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, SubElement
 
@@ -26,6 +27,8 @@ MAX_NESTING = 12
 NESTING = re.compile(r"(?:[ \t>*+-]|\d{1,9}\.)*")
 LIST_ITEM = re.compile(r"[-*+] |1[.)] ")
 NO_SENTENCE = re.compile(r"[-*+>|#\s]|\d{1,3}[.)] |$")
+
+_kept = threading.local()
 
 
 def render(text: str) -> SafeString:
@@ -68,7 +71,15 @@ def _depth(line: str) -> int:
 
 
 def _to_html(text: str) -> str:
-    return markdown.markdown(_apart(text), extensions=["tables", "sane_lists", "nl2br", _Calm()])
+    # Making a converter takes longer than converting a message: one for each thread.
+    if not hasattr(_kept, "converter"):
+        extensions = ["tables", "sane_lists", "nl2br", _Calm()]
+        _kept.converter = markdown.Markdown(extensions=extensions)
+    try:
+        return _kept.converter.reset().convert(_apart(text))
+    except BaseException:
+        del _kept.converter  # whatever it was in the middle of
+        raise
 
 
 def _apart(text: str) -> str:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.access import things
 from kenoweb.overview import PHASES
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory import history
 from memory.models import Episode, Fact, Identity, LlmCall, Pattern, Space
 from sleep.fuse import Fuse
@@ -24,6 +24,8 @@ TRENDS = (
 )
 ADDED, CUT = {"agreement", "curated", "lesson"}, {"stale note", "weak pattern", "old episodes"}
 CHART, LEFT, ROW = 706, 112, 26
+LINES = 1000
+Steps = dict[str, list[history.Change]]
 
 
 # What a phase counts, in words; what is not named here stays in the log.
@@ -171,14 +173,18 @@ def time_line(runs: list[PhaseRun]) -> dict:
     return {"bars": bars, "height": str(len(runs) * ROW + 4), "total": total}
 
 
-def lines(night: Night, *, only: NightChange | None = None) -> list[Line]:
-    """The night's changes, or one of them, each with the row it changed."""
-    changes = [only] if only else list(night.changes.order_by("pk")[:1000])
-    steps = history.changes_in(*[change.context for change in changes]) if changes else []
-    by_context: dict[str, list[history.Change]] = {}
-    for step in steps:
+def steps_of(changes: list[NightChange]) -> Steps:
+    """What each change did to which rows, by its context."""
+    found = history.changes_in(*[change.context for change in changes]) if changes else []
+    by_context: Steps = {}
+    for step in found:
         by_context.setdefault(str(step.context_id), []).append(step)
-    return [_line(night.space, one, by_context.get(str(one.context), [])) for one in changes]
+    return by_context
+
+
+def lines(space: Space, changes: list[NightChange], steps: Steps) -> list[Line]:
+    """The changes, each with the row it changed."""
+    return [_line(space, one, steps.get(str(one.context), [])) for one in changes]
 
 
 def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Line:
@@ -203,10 +209,10 @@ def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Lin
     return Line(change, sign, tone, url, label, before, after)
 
 
-def checks(night: Night) -> list[Check]:
-    """What must hold after every night, looked up and not assumed."""
-    contexts = list(night.changes.filter(undone_at=None).values_list("context", flat=True))
-    steps = history.changes_in(*contexts) if contexts else []
+def checks(changes: list[NightChange], by_context: Steps) -> list[Check]:
+    """What must hold after every night, looked up and not assumed; what was undone is gone."""
+    standing = [one for one in changes if not one.undone_at]
+    steps = [step for one in standing for step in by_context.get(str(one.context), [])]
     made = [step.after for step in steps if step.model is Fact and step.is_create]
     quoted = sum(bool(one["quote"]) for one in made)
     touched = [step for step in steps if step.model is Fact and not step.is_create]

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from kenoweb.access import things
 from kenoweb.lists import View, about
 from kenoweb.paging import Order, counted, part
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory import jobs
 from memory.models import DeadLetter, Notice, Space
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from kenoweb import demo, trends
 from kenoweb.access import things
-from kenoweb.shell import address
+from kenoweb.places import address
 from kenoweb.templatetags.keno import money, number, since
 from memory import vitals
 from memory.models import Fact, Heartbeat, Message, Notice, Space

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.access import things
 from kenoweb.overview import ICONS
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory.models import Chat, Episode, Fact, Member, Pattern, Space
 from memory.text import short
 from sleep import proposals

@@ -12,6 +12,7 @@ from kenoweb import lists
 from kenoweb.filters import KindFilter
 from kenoweb.lists import View
 from kenoweb.paging import Order, Part, counted, part
+from kenoweb.places import address_of
 from memory import suspects
 from memory.extraction import guards
 from memory.models import Member, Space
@@ -115,14 +116,14 @@ def _suspect(kind: str, row: Model, space: Space) -> Suspect:
         kind=kind,
         icon={"facts": "fact", "patterns": "pattern", "episodes": "episode"}[kind],
         pk=row.pk,
-        url=reverse(f"{kind}:detail", args=args),
+        url=address_of(f"{kind}:detail", *args),
         pieces=marked(_words(kind, row)),
         reasons=[_(REASONS[flag]) for flag in row.flags if flag in REASONS],
         at=row.updated_at,
         where=str(row.chat) if row.chat_id else _("the whole space"),
-        release=reverse(room, args=args),
-        discard="" if kind == "episodes" else reverse(f"{kind}:discard", args=args),
-        purge=reverse(f"{kind}:purge", args=args),
+        release=address_of(room, *args),
+        discard="" if kind == "episodes" else address_of(f"{kind}:discard", *args),
+        purge=address_of(f"{kind}:purge", *args),
         about=row.subject if kind == "facts" else "",
         lang=row.language,
     )

@@ -16,7 +16,7 @@ from kenoweb.access import things
 from kenoweb.filters import Filter, in_chat
 from kenoweb.lists import Chip, Select
 from kenoweb.paging import Order, counted, part
-from kenoweb.shell import address
+from kenoweb.places import address
 from kenoweb.trends import day_start
 from kenoweb.words import letters
 from memory.models import Fact, Recall, RecallItem, Space

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb import charts, weighed
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory.models import LlmCall, Message, Recall, RecallItem, SelfCheck, Space
 from memory.retrieval import receipts
 from memory.retrieval.ranking import Part

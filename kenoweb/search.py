@@ -10,8 +10,8 @@ from django.utils.translation import ngettext
 
 from kenoweb.access import things
 from kenoweb.chat_pages import channel
+from kenoweb.places import address
 from kenoweb.rail import RAIL, SPACE_MENU
-from kenoweb.shell import address
 from kenoweb.words import letters
 from memory import text
 from memory.models import Chat, Episode, Fact, Member, Space

@@ -2,17 +2,18 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from django.apps import apps
 from django.core.cache import cache
 from django.db import connection
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
 from django.utils.formats import number_format
 from django.utils.functional import SimpleLazyObject
 
 from kenoweb.access import LAST_SPACE, memberships
+from kenoweb.places import address
 from kenoweb.rail import RAIL, SPACE_MENU, TABS, Place
 from memory.models import Member, Space
 
@@ -22,6 +23,7 @@ THEME_COOKIE = "keno_theme"
 CAP = 10_000
 # From here on nobody sees the difference of one more, and counting takes its time.
 MANY, KEEP = 2_000, 60
+NAMED = {place.name for _title, places in RAIL for place in places}
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,16 @@ def shell(request: HttpRequest) -> dict:
     return {
         "shell": SimpleLazyObject(lambda: build(request)),
         "theme": theme if theme in THEMES else "auto",
+        "here": on_screen(request),
     }
+
+
+def on_screen(request: HttpRequest) -> str:
+    """The page that a form comes back to; after an act it is not the address of the act."""
+    if request.method in {"GET", "HEAD"}:
+        return request.get_full_path()
+    htmx = getattr(request, "htmx", None)
+    return (htmx and htmx.current_url_abs_path) or ""
 
 
 def build(request: HttpRequest) -> Shell:
@@ -115,52 +126,43 @@ def link(place: Place, space: Space, view: str, counts: dict[str, int]) -> Link 
     )
 
 
-def address(name: str, space: Space, **which: object) -> str:
-    """Where the page is, or nothing while nobody has built it."""
-    try:
-        return reverse(name, kwargs={"space": space.slug, **which})
-    except NoReverseMatch:
-        return ""
-
-
 def is_current(name: str, view: str) -> bool:
     """A detail page lights up its list; the lab and the receipts share a namespace."""
     if view == name:
         return True
     room, here = name.split(":")[0], view.split(":")[0]
-    named = {place.name for _title, places in RAIL for place in places}
-    return room == here and view not in named and not name.endswith(":lab")
+    return room == here and view not in NAMED and not name.endswith(":lab")
 
 
 def count_all(space: Space) -> dict[str, int]:
     """The numbers of the rail in one round trip. Large ones are good for a while."""
-    kept = cache.get_many([_kept(space, place) for _t, places in RAIL for place in places])
-    named = [
-        (place, queryset)
-        for _title, places in RAIL
-        for place in places
-        if _kept(space, place) not in kept
-        for queryset in _querysets(place, space)
-    ]
-    counts = Counter({key.rpartition("/")[2]: number for key, number in kept.items()})
-    for place, number in _counted(named):
-        counts[place.name] += number
-        if counts[place.name] >= MANY:
-            cache.set(_kept(space, place), counts[place.name], KEEP)
+    prefix = f"rail/{space.pk}/"
+    kept = cache.get_many([f"{prefix}{name}" for name in NAMED])
+    counts = Counter({key.removeprefix(prefix): number for key, number in kept.items()})
+    for name, number in _counted([part for part in _parts(space.pk) if part[0] not in counts]):
+        counts[name] += number
+        if counts[name] >= MANY:
+            cache.set(f"{prefix}{name}", counts[name], KEEP)
     return counts
 
 
-def _kept(space: Space, place: Place) -> str:
-    return f"rail/{space.pk}/{place.name}"
-
-
-def _counted(named: list[tuple[Place, QuerySet]]) -> list[tuple[Place, int]]:
-    parts = [rows.order_by().values("pk")[:CAP].query.sql_with_params() for _name, rows in named]
-    sql = ", ".join(f"(SELECT count(*) FROM ({part}) AS counted)" for part, _params in parts)
+def _counted(parts: list[tuple[str, str, tuple]]) -> list[tuple[str, int]]:
+    sql = ", ".join(f"(SELECT count(*) FROM ({part}) AS counted)" for _name, part, _values in parts)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {sql}", [value for _sql, params in parts for value in params])
-        numbers = cursor.fetchone()
-    return [(place, number) for (place, _rows), number in zip(named, numbers, strict=True)]
+        cursor.execute(f"SELECT {sql}", [one for _name, _part, values in parts for one in values])
+        return [(part[0], number) for part, number in zip(parts, cursor.fetchone(), strict=True)]
+
+
+@lru_cache(maxsize=512)
+def _parts(space_id: int) -> list[tuple[str, str, tuple]]:
+    """(place, SQL, its values) of what is counted; putting it together takes longer than asking."""
+    space = Space(pk=space_id)
+    return [
+        (place.name, *rows.order_by().values("pk")[:CAP].query.sql_with_params())
+        for _title, places in RAIL
+        for place in places
+        for rows in _querysets(place, space)
+    ]
 
 
 def _querysets(place: Place, space: Space) -> list[QuerySet]:

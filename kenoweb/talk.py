@@ -10,7 +10,7 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
-from kenoweb.templatetags.keno import since
+from kenoweb.templatetags.keno import since, word
 from memory import inbox
 from memory.models import Chat, Fact, LlmCall, Message, OutboxItem, Recall
 
@@ -38,6 +38,10 @@ class Line:
     @property
     def is_reply(self) -> bool:
         return bool(self.message) and self.message.role == Message.Role.ASSISTANT
+
+    @property
+    def who(self) -> str:
+        return self.message.author or ("Keno" if self.is_reply else word(self.message, "role"))
 
     @property
     def badges(self) -> list[tuple[str, str]]:

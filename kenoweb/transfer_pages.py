@@ -16,7 +16,7 @@ from kenoweb.access import things
 from kenoweb.filters import Filter
 from kenoweb.lists import View, there
 from kenoweb.paging import Order, part
-from kenoweb.shell import address
+from kenoweb.places import address
 from kenoweb.templatetags.keno import number
 from memory import transfer
 from memory.models import AuditEntry, Episode, Fact, Message, Parcel, ParcelLine, Space

@@ -13,6 +13,7 @@ from kenoweb.episodes_search import days_left
 from kenoweb.filters import KindFilter
 from kenoweb.lists import View
 from kenoweb.paging import Order, Part, counted, part
+from kenoweb.places import address_of
 from memory import episodes, facts, patterns
 from memory.models import Episode, Fact, Member, Pattern, Space
 
@@ -122,9 +123,9 @@ def _thrown(kind: str, row: Model, space: Space, *, keeps: int, now: datetime) -
         icon=ICONS[kind],
         pk=row.pk,
         text=f"{row.trigger} → {row.response}" if kind == "patterns" else str(row),
-        url=reverse(f"{kind}:detail", args=args),
-        restore=reverse(f"{kind}:restore", args=args),
-        purge=reverse(f"{kind}:purge", args=args),
+        url=address_of(f"{kind}:detail", *args),
+        restore=address_of(f"{kind}:restore", *args),
+        purge=address_of(f"{kind}:purge", *args),
         since=since,
         left=days_left(since, keeps=keeps, now=now),
         why=row.discard_reason if kind == "episodes" else "",

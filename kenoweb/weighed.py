@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb import charts
-from kenoweb.shell import address
+from kenoweb.places import address
 from memory.models import RecallItem, Space
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Part, Scored

@@ -12,7 +12,7 @@ from kenoweb.access import things
 from kenoweb.changes import Step
 from kenoweb.filters import WorkingFilter
 from kenoweb.paging import Order, counted, part
-from kenoweb.shell import address
+from kenoweb.places import address
 from kenoweb.words import letters
 from memory import working
 from memory.models import Member, Space, WorkingNote

@@ -93,7 +93,7 @@ def changes_in(*context_ids: UUID | str) -> list[Change]:
     """Everything these contexts changed, oldest first."""
     wanted = {str(one) for one in context_ids}
     found = []
-    for model in tracked_models():
+    for model in _touched(wanted):
         touched = events_of(model).filter(pgh_context_id__in=wanted).values("pgh_obj_id")
         rows = events_of(model).filter(pgh_obj_id__in=touched).select_related("pgh_context")
         found += [
@@ -102,6 +102,18 @@ def changes_in(*context_ids: UUID | str) -> list[Change]:
             if str(step.context_id) in wanted
         ]
     return sorted(found, key=lambda step: (step.at, step.event_id))
+
+
+def _touched(context_ids: set[str]) -> list[type[models.Model]]:
+    """Of which models there is something, asked in one go: mostly it is one of ten."""
+    here = {"pgh_context_id__in": context_ids}
+    firsts = [
+        events_of(model).filter(**here).order_by().values_list(models.Value(name))[:1]
+        for model in tracked_models()
+        if (name := model.__name__)
+    ]
+    found = {name for (name,) in firsts[0].union(*firsts[1:], all=True)} if context_ids else set()
+    return [model for model in tracked_models() if model.__name__ in found]
 
 
 def as_of(queryset: models.QuerySet, when: datetime) -> models.QuerySet:

@@ -5,10 +5,11 @@ import re
 from functools import lru_cache
 
 from django import template
+from django.db.models import Model
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
-from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import get_language, ngettext
@@ -16,10 +17,9 @@ from django.utils.translation import gettext as _
 
 from kenoweb import charts, diffs, markdown
 from kenoweb.hidden import HIDDEN, code
+from kenoweb.places import address_of
 
 register = template.Library()
-
-CHOSEN = mark_safe(" selected")
 
 
 @register.simple_tag
@@ -32,6 +32,12 @@ def icon(name: str, tone: str = "") -> SafeString:
         static("icons.svg"),
         name,
     )
+
+
+@register.simple_tag(takes_context=True)
+def at(context: template.Context, name: str, *pks: int) -> SafeString:
+    """The address of a row's page in this space: {% url %} where there are many of them."""
+    return mark_safe(address_of(name, context["request"].space.slug, *pks))
 
 
 @register.simple_tag
@@ -53,14 +59,33 @@ def _meter(text: str, _language: str | None) -> SafeString:
 @register.simple_tag
 def options(choices, value: object = "", cut: int = 60) -> SafeString:
     """What a select offers, (value, label) each; the chosen one is marked."""
-    return format_html_join(
-        "",
-        '<option value="{}"{}>{}</option>',
-        (
-            (one, CHOSEN if str(one) == str(value) else "", Truncator(label).chars(cut))
-            for one, label in choices
-        ),
-    )
+    chosen = str(value)
+    return mark_safe("".join(_option(str(one), chosen, cut, label) for one, label in choices))
+
+
+def _option(one: str, chosen: str, cut: int, label: object) -> str:
+    # By hand, and escaped: hundreds of them stand on a page.
+    mark = " selected" if one == chosen else ""
+    return f'<option value="{escape(one)}"{mark}>{escape(truncatechars(label, cut))}</option>'
+
+
+@register.filter
+def truncatechars(text: object, most: int) -> str:
+    """Django's own, which counts every sign, only where there is something to cut off."""
+    text = str(text)
+    return text if len(text) <= most else Truncator(text).chars(most)
+
+
+@register.filter
+def word(row: Model, name: str) -> str:
+    """The label of a choice; get_…_display gathers all of them anew for every row."""
+    value = getattr(row, name)
+    return str(_labels(type(row), name).get(value, value))
+
+
+@lru_cache(maxsize=64)
+def _labels(model: type[Model], name: str) -> dict:
+    return dict(model._meta.get_field(name).flatchoices)
 
 
 @register.filter
@@ -69,6 +94,11 @@ def number(value: float | None, decimals: int = 0) -> str:
         return "–"
     # number_format cuts digits off; a reader expects them rounded.
     value = value if isinstance(value, str) else round(value, decimals)
+    return _formatted(value, decimals, get_language())
+
+
+@lru_cache(maxsize=4096)
+def _formatted(value: float | str, decimals: int, _language: str | None) -> str:
     return number_format(value, decimals, use_l10n=True, force_grouping=True)
 
 
@@ -89,10 +119,27 @@ def ago(when: dt.datetime | None, long: bool = False, now: dt.datetime | None = 
         return mark_safe('<span class="muted">–</span>')
     words = since(when, now=now or timezone.now(), long=long)
     local = timezone.localtime(when)
-    full = date_format(local, "DATETIME_FORMAT")
     # By hand: fifty times on a page, and nothing in it comes from a person.
     stamp = local.isoformat("T", "seconds")
-    return mark_safe(f'<time datetime="{stamp}" title="{full}">{words}</time>')
+    return mark_safe(f'<time datetime="{stamp}" title="{_full(local)}">{words}</time>')
+
+
+@register.simple_tag
+def clock(when: dt.datetime, titled: bool = False) -> SafeString:
+    """The hour and minute where the day stands above; `titled` says the whole of it."""
+    local = timezone.localtime(when)
+    title = f' title="{_full(local)}"' if titled else ""
+    stamp = local.isoformat("T", "seconds")
+    return mark_safe(f'<time datetime="{stamp}"{title}>{local:%H:%M}</time>')
+
+
+def _full(local: dt.datetime) -> str:
+    return _to_the_minute(local.replace(second=0, microsecond=0, tzinfo=None), get_language())
+
+
+@lru_cache(maxsize=8192)
+def _to_the_minute(minute: dt.datetime, _language: str | None) -> str:
+    return date_format(minute, "DATETIME_FORMAT")
 
 
 def since(when: dt.datetime, *, now: dt.datetime, long: bool = False) -> str:

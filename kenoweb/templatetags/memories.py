@@ -83,6 +83,18 @@ def acts(context: template.Context) -> SafeString:
     return mark_safe(around.drawn[state].replace(NUMBER, str(fact.pk)))
 
 
+@register.simple_tag(takes_context=True)
+def turn(context: template.Context) -> SafeString:
+    """Undo or Redo of what was learned in a chat: drawn once a page as well."""
+    fact, chat, request = context["fact"], context["chat"], context["request"]
+    name = "unlearn" if fact.status == Fact.Status.ACTIVE else "relearn"
+    drawn = vars(request).setdefault("drawn", {})
+    if (name, chat.pk) not in drawn:
+        values = {"name": name, "chat": chat, "here": context.get("here", ""), "number": NUMBER}
+        drawn[name, chat.pk] = render_to_string("chats/_turn.html", values, request)
+    return mark_safe(drawn[name, chat.pk].replace(NUMBER, str(fact.pk)))
+
+
 @register.filter
 def feature(name: str) -> str:
     """What a part of a score looks at."""

@@ -98,13 +98,14 @@ def _turn(request, space, pk, act, said):
     except Conflict as error:
         warn(request, str(error))
     change.refresh_from_db()
-    (line,) = pages.lines(change.night, only=change)
+    (line,) = pages.lines(space, [change], pages.steps_of([change]))
     back = reverse("nights:detail", args=[space.slug, change.night_id])
     return answer(request, "nights/_line.html", {"line": line, "space": space}, back=back)
 
 
 def _context(night: Night, part: str) -> dict:
-    runs = pages.phases(night)
+    runs, changes = pages.phases(night), list(night.changes.order_by("pk"))
+    steps = pages.steps_of(changes)
     before, after = pages.neighbours(night)
     shown = {
         "space": night.space,
@@ -112,20 +113,20 @@ def _context(night: Night, part: str) -> dict:
         "part": part,
         "runs": runs,
         "chart": pages.time_line(runs),
-        "checks": pages.checks(night),
+        "checks": pages.checks(changes, steps),
         "fuses": pages.fuses(night, runs),
         "calls": pages.calls(night),
         "before": before,
         "after": after,
-        "applied": night.changes.count(),
-        "standing": night.changes.filter(undone_at=None).count(),
+        "applied": len(changes),
+        "standing": sum(not one.undone_at for one in changes),
         "proposals": list(night.proposals.order_by("-confidence", "pk")),
         "pending": night.proposals.filter(status=Proposal.Status.PENDING).count(),
         "reflection": getattr(night, "reflection", None),
     }
     if part == "changes":
         grouped = {}
-        for line in pages.lines(night):
+        for line in pages.lines(night.space, changes[: pages.LINES], steps):
             grouped.setdefault(line.change.phase, []).append(line)
         shown["by_phase"] = [
             (run, grouped.get(run.phase, []), pages.told(run), pages.name_of(run)) for run in runs

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kenoweb.episode_pages import Row, by_day
-from memory import episodes, facts
+from memory import episodes, facts, history
 from memory.models import AuditEntry, Episode, Fact, Message, Ruling
 from tests.factories import (
     make_chat,
@@ -339,3 +339,27 @@ def test_facts_that_rest_on_it_are_forgotten_by_nobody_else(client, space, episo
     other = facts.remember(space, text="Stays", by="tag").row
     client.post(at("discard", episode.pk), {"why": "noise", "with_facts": "1"})
     assert Fact.objects.get(pk=other.pk).status == "active"
+
+
+@pytest.mark.parametrize("look", ["", "list"])
+def test_an_open_episode_is_known_by_its_first_words(space, chat, client, look):
+    still = make_episode(space, chat=chat, title="", body="", status=Episode.Status.OPEN)
+    start = timezone.now()
+    for n, text in enumerate(["Shall we paint the <b>shed</b>?", "Yes, green"]):
+        sent = {"sent_at": start + timedelta(minutes=n), "episode": still}
+        make_message(chat, text, external_id=f"shed-{n}", **sent)
+    page = client.get(reverse("episodes:index", args=[space.slug]), {"look": look})
+    assert "Shall we paint the &lt;b&gt;shed&lt;/b&gt;?" in page.content.decode()
+    assert "Yes, green" not in page.content.decode()
+
+
+def test_after_an_act_a_row_comes_back_to_the_page_on_the_screen(space, client, episode):
+    episodes.discard(episode, by="person:ana")
+    list_url = reverse("episodes:index", args=[space.slug])
+    undo = episodes.restore(episode, by="person:ana")
+    history.undo_context(undo.change_id, by="person:ana")
+    act = reverse("episodes:restore", args=[space.slug, episode.pk])
+    seen = {**HTMX, "hx-current-url": f"http://testserver{list_url}?state=discarded"}
+    fragment = client.post(act, {"look": ""}, headers=seen).content.decode()
+    assert f'value="{list_url}?state=discarded"' in fragment
+    assert f'name="next" value="{act}"' not in fragment

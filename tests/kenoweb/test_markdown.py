@@ -151,3 +151,18 @@ def test_a_list_right_below_its_sentence_is_a_list():
 
 def test_what_turns_the_direction_around_is_shown():
     assert "U+202E" in markdown.render("\u202egnp.exe")
+
+
+def test_nothing_of_one_text_shows_in_the_next():
+    markdown.render("[here]: https://evil.example/ \n\n[here]")
+    assert "evil" not in markdown.render("[here]")
+
+
+def test_a_text_too_deep_to_read_does_not_spoil_the_next(monkeypatch):
+    class Broken:
+        def reset(self):
+            raise RecursionError
+
+    monkeypatch.setattr(markdown._kept, "converter", Broken(), raising=False)
+    assert "as-is" in markdown.render("**deep**")
+    assert "<strong>calm</strong>" in markdown.render("**calm**")

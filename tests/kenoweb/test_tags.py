@@ -5,6 +5,7 @@ from django.template import Context, Template
 from django.utils import timezone, translation
 
 from kenoweb.templatetags import keno
+from memory.models import Fact
 
 NOW = dt.datetime(2026, 2, 15, 9, 42, tzinfo=dt.UTC)
 
@@ -123,3 +124,38 @@ def test_every_icon_a_template_names_is_drawn():
 def test_numbers_are_rounded_not_cut():
     assert keno.number(26.579787, 2) == "26.58"
     assert keno.money(0.0129) == "$0.013"
+
+
+def test_an_option_is_cut_escaped_and_chosen_by_its_value():
+    html = draw("{% options choices 2 12 %}", choices=[(1, "<b>"), ("2", "a long name of a chat")])
+    assert html == (
+        '<option value="1">&lt;b&gt;</option><option value="2" selected>a long name…</option>'
+    )
+
+
+def test_only_what_is_too_long_is_cut():
+    assert draw("{{ text|truncatechars:5 }}", text="12345") == "12345"
+    assert draw("{{ text|truncatechars:5 }}", text="123456") == "1234…"
+    assert draw("{{ text|truncatechars:9 }}", text="<b>") == "&lt;b&gt;"
+
+
+def test_the_same_number_reads_as_each_language_writes_it():
+    assert draw("{{ n|number:2 }}", n=0.875) == "0.88"
+    with translation.override("es"):
+        assert draw("{{ n|number:2 }}", n=0.875) == "0,88"
+
+
+def test_the_hour_is_that_of_the_space():
+    with timezone.override(dt.timezone(dt.timedelta(hours=-6))):
+        html = draw("{% clock when %}{% clock when titled=True %}", when=NOW)
+    assert html.count('<time datetime="2026-02-15T03:42:00-06:00"') == 2
+    assert html.count(">03:42</time>") == 2
+    assert html.count('title="Feb. 15, 2026, 3:42 a.m."') == 1
+
+
+def test_a_choice_is_said_in_the_language_of_the_reader():
+    fact = Fact(kind="lesson", status="a state of another version")
+    assert draw('{{ fact|word:"kind" }}', fact=fact) == fact.get_kind_display()
+    with translation.override("es"):
+        assert draw('{{ fact|word:"kind" }}', fact=fact) == fact.get_kind_display()
+    assert draw('{{ fact|word:"status" }}', fact=fact) == "a state of another version"
