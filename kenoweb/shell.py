@@ -54,7 +54,7 @@ def shell(request: HttpRequest) -> dict:
     return {
         "shell": SimpleLazyObject(lambda: build(request)),
         "theme": theme if theme in THEMES else "auto",
-        "here": on_screen(request),
+        "on_screen": on_screen(request),
     }
 
 

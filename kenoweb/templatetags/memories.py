@@ -90,7 +90,7 @@ def turn(context: template.Context) -> SafeString:
     name = "unlearn" if fact.status == Fact.Status.ACTIVE else "relearn"
     drawn = vars(request).setdefault("drawn", {})
     if (name, chat.pk) not in drawn:
-        values = {"name": name, "chat": chat, "here": context.get("here", ""), "number": NUMBER}
+        values = {"name": name, "chat": chat, "number": NUMBER}
         drawn[name, chat.pk] = render_to_string("chats/_turn.html", values, request)
     return mark_safe(drawn[name, chat.pk].replace(NUMBER, str(fact.pk)))
 

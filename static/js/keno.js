@@ -197,6 +197,14 @@ document.addEventListener("htmx:responseError", (event) => {
   toast(status === 403 || status === 404 ? "toast-not-yours" : status === 503 ? "toast-lost" : "toast-refused");
 });
 
+// A part that looks again does not take away the dialog a person is answering; it waits for it.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const open = modal();
+  if (!open || !event.detail.target.contains(open)) return;
+  event.detail.shouldSwap = false;
+  open.addEventListener("close", () => htmx.trigger(document.body, "memory-changed"), { once: true });
+});
+
 // An Undo that leads to another page has done its work.
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.xhr?.getResponseHeader("HX-Location")) event.target.closest?.(".toast")?.remove();

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kenoweb.episode_pages import Row, by_day
-from memory import episodes, facts, history
+from memory import episodes, facts
 from memory.models import AuditEntry, Episode, Fact, Message, Ruling
 from tests.factories import (
     make_chat,
@@ -351,15 +351,3 @@ def test_an_open_episode_is_known_by_its_first_words(space, chat, client, look):
     page = client.get(reverse("episodes:index", args=[space.slug]), {"look": look})
     assert "Shall we paint the &lt;b&gt;shed&lt;/b&gt;?" in page.content.decode()
     assert "Yes, green" not in page.content.decode()
-
-
-def test_after_an_act_a_row_comes_back_to_the_page_on_the_screen(space, client, episode):
-    episodes.discard(episode, by="person:ana")
-    list_url = reverse("episodes:index", args=[space.slug])
-    undo = episodes.restore(episode, by="person:ana")
-    history.undo_context(undo.change_id, by="person:ana")
-    act = reverse("episodes:restore", args=[space.slug, episode.pk])
-    seen = {**HTMX, "hx-current-url": f"http://testserver{list_url}?state=discarded"}
-    fragment = client.post(act, {"look": ""}, headers=seen).content.decode()
-    assert f'value="{list_url}?state=discarded"' in fragment
-    assert f'name="next" value="{act}"' not in fragment

@@ -135,3 +135,9 @@ def test_an_old_form_gets_a_sentence(client):
     page = strict.post(reverse("theme"), {"theme": "dark"})
     assert page.status_code == 403
     assert b"This form was too old" in page.content
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_form_comes_back_to_the_address_of_an_act(template):
+    """In the answer to a POST, request.get_full_path is where a GET is refused: use on_screen."""
+    assert 'value="{{ request.get_full_path }}"' not in template.read_text()

@@ -1,5 +1,6 @@
 """The page of patterns, by HTTP: the list, the message that is tried, and every act."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -233,3 +234,16 @@ def test_list_and_panel_cost_the_same_for_100_and_for_10_000(client, space, patt
     few = many(99)
     assert many(9_900) == few
     assert max(few) <= 16
+
+
+def test_after_an_act_the_row_comes_back_to_the_page_on_the_screen(client, pattern):
+    seen = {"hx-request": "true", "hx-current-url": f"http://testserver{at('index', q='n8n')}"}
+    fragment = client.post(at("archive", pattern.pk), headers=seen).content.decode()
+    assert fragment.count(f'name="next" value="{at("index", q="n8n")}"') == 2  # row and toast
+    assert "/archive/" not in "".join(re.findall(r'name="next" value="([^"]*)"', fragment))
+
+
+def test_a_page_elsewhere_is_not_come_back_to(client, pattern):
+    seen = {"hx-request": "true", "hx-current-url": "https://evil.example/patterns/"}
+    fragment = client.post(at("archive", pattern.pk), headers=seen).content.decode()
+    assert "evil.example" not in fragment
