@@ -2,9 +2,7 @@
 
 import logging
 
-import psycopg
 from asgiref.sync import sync_to_async
-from django.db import InterfaceError, OperationalError
 from procrastinate.job_context import JobContext
 
 from bot.channels import SendFailed
@@ -14,7 +12,7 @@ from memory.llm.errors import ProviderError
 log = logging.getLogger(__name__)
 
 # These say it all; anything else is a bug and shows where.
-EXPECTED = (ProviderError, SendFailed, OperationalError, InterfaceError, psycopg.OperationalError)
+EXPECTED = (ProviderError, SendFailed, *jobs.OUTAGE)
 
 
 def sync_job(call_next, context: JobContext, worker):

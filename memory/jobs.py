@@ -4,12 +4,13 @@ import random
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db import connection, transaction
+import psycopg
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 from procrastinate import jobs as procrastinate_jobs
 from procrastinate.contrib.django import app
 from procrastinate.contrib.django.models import ProcrastinateJob
-from procrastinate.exceptions import AlreadyEnqueued
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.retry import BaseRetryStrategy, RetryDecision
 
 from memory.models import DeadLetter, Space
@@ -22,14 +23,33 @@ DEATHS = 20
 DISCARDED = "discarded:"
 
 
+# The database went away, is full or was busy with others: no fault of the job that met it.
+OUTAGE = (
+    OperationalError,
+    InterfaceError,
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    ConnectorException,
+)
+OUTAGE_FIRST = 1
+
+
 class Backoff(BaseRetryStrategy):
     """Wait `first` seconds, then twice as long each time, with jitter; give up after `attempts`.
 
     An exception may carry `permanent` (give up now) and `retry_after` (seconds, its own wish).
+    `only` names what is tried again at all. After an outage of the database nobody waits long.
     """
 
-    def __init__(self, *, first: float, longest: float, attempts: int):
-        self.first, self.longest, self.attempts = first, longest, attempts
+    def __init__(
+        self,
+        *,
+        first: float,
+        longest: float,
+        attempts: int,
+        only: tuple[type[BaseException], ...] = (BaseException,),
+    ):
+        self.first, self.longest, self.attempts, self.only = first, longest, attempts, only
 
     def get_retry_decision(
         self, *, exception: BaseException, job: procrastinate_jobs.Job
@@ -41,8 +61,16 @@ class Backoff(BaseRetryStrategy):
         """Whole seconds to wait after this attempt (from 0), or None to give up."""
         if getattr(exception, "permanent", False) or attempt + 1 >= self.attempts:
             return None
-        backoff = min(self.first * 2 ** min(attempt, 30), self.longest) * (0.75 + chance / 2)
+        if not isinstance(exception, self.only):
+            return None
+        first = min(self.first, OUTAGE_FIRST) if isinstance(exception, OUTAGE) else self.first
+        backoff = min(first * 2 ** min(attempt, 30), self.longest) * (0.75 + chance / 2)
         return round(max(backoff, getattr(exception, "retry_after", None) or 0))
+
+
+# For jobs that come again by themselves or that a person must look at when they fail: they too
+# are not given up because the database went away while they ran.
+AFTER_OUTAGE = Backoff(first=OUTAGE_FIRST, longest=60, attempts=12, only=OUTAGE)
 
 
 def enqueue(
@@ -111,7 +139,7 @@ def _hand_on(job_id: int) -> bool:
         # Guarded by the status and the skipped lock: of two rescuers one wins.
         cursor.execute(
             """
-            SELECT attempts, queueing_lock IS NOT NULL AND EXISTS (
+            SELECT attempts, task_name, queueing_lock IS NOT NULL AND EXISTS (
                 SELECT 1 FROM procrastinate_jobs o
                 WHERE o.queueing_lock = j.queueing_lock AND o.status = 'todo')
             FROM procrastinate_jobs j
@@ -122,17 +150,24 @@ def _hand_on(job_id: int) -> bool:
         row = cursor.fetchone()
         if row is None:
             return False
-        attempts, has_twin = row
-        if attempts >= DEATHS:
+        attempts, task, has_twin = row
+        is_killer = attempts >= _deaths(task)
+        if is_killer:
             bury(_job(job_id), error="Its workers died again and again.")
         # A twin that waits under the same name does the work.
-        status = "failed" if attempts >= DEATHS else "aborted" if has_twin else "todo"
+        status = "failed" if is_killer else "aborted" if has_twin else "todo"
         cursor.execute(
             "UPDATE procrastinate_jobs SET status = %s::procrastinate_job_status,"
             " worker_id = NULL, attempts = attempts + 1, scheduled_at = NULL WHERE id = %s",
             [status, job_id],
         )
     return True
+
+
+def _deaths(task: str) -> int:
+    """Attempts count failures and deaths alike: who may fail often is no killer for that."""
+    strategy = getattr(app.tasks.get(task), "retry_strategy", None)
+    return max(DEATHS, getattr(strategy, "attempts", 0))
 
 
 def bury(job: procrastinate_jobs.Job, *, error: str) -> DeadLetter:

@@ -8,7 +8,7 @@ from procrastinate.contrib.django import app
 from memory import embeddings, episodes, meaning
 from memory import watch as watchdog
 from memory.extraction import ingest as extraction
-from memory.jobs import Backoff
+from memory.jobs import AFTER_OUTAGE, Backoff
 from memory.llm.complete import asker
 from memory.models import Fact, Message, Space, Unit
 
@@ -35,14 +35,19 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
 
 
 @app.periodic(cron="*/5 * * * *")
-@app.task(name="memory.embed_missing", queueing_lock="memory.embed_missing", pass_context=False)
+@app.task(
+    name="memory.embed_missing",
+    queueing_lock="memory.embed_missing",
+    pass_context=False,
+    retry=AFTER_OUTAGE,
+)
 def embed_missing(timestamp: int) -> None:
     """Embed what a failing provider, an import or raw SQL left without a vector."""
     embeddings.backfill(limit=2000)
 
 
 @app.periodic(cron="* * * * *")
-@app.task(name="memory.watch", queueing_lock="memory.watch")
+@app.task(name="memory.watch", queueing_lock="memory.watch", retry=AFTER_OUTAGE)
 def watch(timestamp: int) -> None:
     now = timezone.now()
     watchdog.sweep(now=now)
@@ -51,7 +56,12 @@ def watch(timestamp: int) -> None:
 
 
 @app.periodic(cron="17 3 * * *")
-@app.task(name="memory.sweep_jobs", queueing_lock="memory.sweep_jobs", pass_context=True)
+@app.task(
+    name="memory.sweep_jobs",
+    queueing_lock="memory.sweep_jobs",
+    pass_context=True,
+    retry=AFTER_OUTAGE,
+)
 async def sweep_jobs(context, timestamp: int) -> None:
     """Jobs that were given up a month ago; their dead letters stay."""
     await builtin_tasks.remove_old_jobs(context, max_hours=MONTH_HOURS, remove_failed=True)

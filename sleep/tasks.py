@@ -4,12 +4,13 @@ from django.utils import timezone
 from procrastinate.contrib.django import app
 
 from memory import jobs
+from memory.jobs import AFTER_OUTAGE
 from memory.models import Space
 from sleep import cycle, reminding, voice
 
 
 @app.periodic(cron="7 * * * *")
-@app.task(name="sleep.look", queueing_lock="sleep.look")
+@app.task(name="sleep.look", queueing_lock="sleep.look", retry=AFTER_OUTAGE)
 def look(timestamp: int) -> None:
     """Begin the nights that are due, and remind of what waits.
 
@@ -22,7 +23,7 @@ def look(timestamp: int) -> None:
         reminding.remind(space, now=now)
 
 
-@app.task(name="sleep.night")
+@app.task(name="sleep.night", retry=AFTER_OUTAGE)
 def night(space_id: int, asked_by: str = "") -> None:
     space = Space.objects.get(pk=space_id)
     try:

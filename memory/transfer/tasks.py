@@ -9,6 +9,7 @@ from django.utils import timezone
 from procrastinate.contrib.django import app
 
 from memory import jobs
+from memory.jobs import AFTER_OUTAGE
 from memory.models import Parcel, Space
 from memory.transfer import parcels
 
@@ -64,7 +65,7 @@ def _at_once(parcel: Parcel, *, by: str) -> Parcel:
     return parcel
 
 
-@app.task(name="transfer.work")
+@app.task(name="transfer.work", retry=AFTER_OUTAGE)
 def work(parcel_id: int, space_id: int, by: str) -> None:
     """Its state says what is to be done, so doing it twice does nothing."""
     parcel = Parcel.objects.select_related("space").filter(pk=parcel_id).first()
@@ -73,6 +74,6 @@ def work(parcel_id: int, space_id: int, by: str) -> None:
 
 
 @app.periodic(cron="23 * * * *")
-@app.task(name="transfer.sweep", queueing_lock="transfer.sweep")
+@app.task(name="transfer.sweep", queueing_lock="transfer.sweep", retry=AFTER_OUTAGE)
 def sweep(timestamp: int) -> None:
     parcels.sweep(now=timezone.now())

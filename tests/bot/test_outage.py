@@ -10,11 +10,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
+from procrastinate.contrib.django import app
 
+from bot import turn
 from kenoweb import database
 from memory import inbox
-from memory.models import Heartbeat, Message
+from memory.models import DeadLetter, Heartbeat, Message
 from tests.bot.test_worker import wait_for
 from tests.factories import make_chat, make_space
 
@@ -120,8 +122,49 @@ def test_r04_a_lost_database_is_one_calm_line_and_so_is_its_return(gate, runbot)
     wait_for(lambda: Heartbeat.objects.filter(beat_at__gt=since).exists())
     wait_for(lambda: Message.objects.filter(role="assistant").exists())
     lines = [json.loads(line) for line in runbot.read_text().splitlines()]
-    # Every line is a line of the log, no trace of a stack; what else the worker did is not asked.
-    assert [line["event"] for line in lines if "database" in line["event"]] == [
+    # Every line is a line of the log, no trace of a stack.
+    events = [line["event"] for line in lines]
+    assert [event for event in events if "database" in event] == [
         "the database does not answer; trying until it does",
         "the database is back",
     ]
+    # A job that was cut in the middle goes on; it may say that it failed, not that it ended.
+    assert "job given up" not in events
+    assert not DeadLetter.objects.exists()
+
+
+@pytest.fixture
+def full_disk():
+    """Postgres says of this one table what it says when its disk is full."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END $$;
+            CREATE TRIGGER full_disk BEFORE INSERT ON memory_outboxitem
+            FOR EACH ROW EXECUTE FUNCTION no_space();
+            """
+        )
+    yield _free_the_disk
+    _free_the_disk()
+
+
+def _free_the_disk():
+    with connection.cursor() as cursor:
+        cursor.execute("DROP FUNCTION IF EXISTS no_space CASCADE")
+
+
+def test_r05_a_full_disk_leaves_nothing_half_done_and_the_answer_comes_when_there_is_room(
+    full_disk, settings
+):
+    settings.PROVIDER = "offline"
+    message = inbox.take(make_chat(make_space(), channel="web"), text="Hello", silence=0)
+    with pytest.raises(OperationalError, match="No space left") as full:
+        turn.answer(message.pk, now=message.received_at)
+    message.refresh_from_db()
+    assert message.handled_at is None
+    assert not Message.objects.filter(role="assistant").exists()
+    assert app.tasks["bot.answer"].retry_strategy.wait(full.value, attempt=0, chance=0.5) == 1
+    full_disk()
+    turn.answer(message.pk, now=message.received_at)
+    assert Message.objects.filter(role="assistant").count() == 1

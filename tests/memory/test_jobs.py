@@ -1,6 +1,8 @@
 import pytest
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
+from procrastinate.contrib.django import app
 from procrastinate.contrib.django.models import ProcrastinateJob
+from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 
 from memory import jobs
@@ -64,6 +66,34 @@ def test_a_wish_for_patience_is_granted():
     assert BACKOFF.wait(ProviderError("busy", retry_after=600), attempt=0, chance=0.5) == 600
 
 
+def test_r04_after_an_outage_of_the_database_nobody_waits_long():
+    waits = [BACKOFF.wait(OperationalError("gone"), attempt=n, chance=0.5) for n in range(6)]
+    assert waits == [1, 2, 4, 8, 16, None]
+
+
+def test_some_jobs_are_tried_again_after_an_outage_alone():
+    assert jobs.AFTER_OUTAGE.wait(OperationalError("gone"), attempt=3, chance=0.5) == 8
+    assert jobs.AFTER_OUTAGE.wait(ValueError("a bug"), attempt=0, chance=0.5) is None
+
+
+def test_r04_no_job_of_ours_is_given_up_because_the_database_went_away():
+    """A job of the clock that was cut in the middle was given up: a dead letter for nothing."""
+    app.perform_import_paths()
+    ours = {name: task for name, task in app.tasks.items() if "builtin" not in name}
+    assert {"bot.answer", "memory.watch", "sleep.night", "transfer.work"} <= set(ours)
+    given_up = [
+        name
+        for name, task in ours.items()
+        for error in (OperationalError("gone"), InterfaceError("closed"), ConnectorException())
+        if not task.get_retry_exception(exception=error, job=ours_job(name))
+    ]
+    assert given_up == []
+
+
+def ours_job(name):
+    return Job(id=1, queue="default", lock=None, queueing_lock=None, task_name=name)
+
+
 def test_jobs_of_a_dead_worker_are_handed_on():
     lost, alive = job(worker(silent_for=30)), job(worker(silent_for=1))
     assert jobs.rescue() == 1
@@ -88,6 +118,19 @@ def test_a_job_that_kills_its_workers_is_given_up():
     jobs.rescue()
     assert status(killer) == "failed"
     assert "died" in DeadLetter.objects.get(job_id=killer).error
+
+
+def test_a_job_that_failed_often_is_not_taken_for_a_killer():
+    """bot.answer is tried 56 times while a provider is down; one death among them ends nothing."""
+    patient = jobs.enqueue("bot.answer", space_id=0, message_id=0)
+    sql(
+        "UPDATE procrastinate_jobs SET status = 'doing', attempts = %s WHERE id = %s",
+        jobs.DEATHS + 10,
+        patient,
+    )
+    assert jobs.rescue() == 1
+    assert status(patient) == "todo"
+    assert not DeadLetter.objects.exists()
 
 
 def test_a_worker_that_must_go_gives_its_jobs_back():
