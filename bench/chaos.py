@@ -7,19 +7,18 @@ import argparse
 import json
 import os
 import random
-import re
 import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import django
 
+from bench.chaos_sink import Sink
 from bench.fresh_database import fresh_database
 
 POINTS = (
@@ -32,30 +31,7 @@ POINTS = (
     "ingested",
     "anywhere",
 )
-NUMBER = re.compile(r"\d+")
 PATIENCE = 900
-
-
-class Sink(ThreadingHTTPServer):
-    """Where the bot delivers to: keeps every delivery in the order of arrival."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Receive)
-        self.deliveries: list[dict] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class _Receive(BaseHTTPRequestHandler):
-    def log_message(self, *_args):
-        pass
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.deliveries.append(body)
-        self.send_response(204)
-        self.end_headers()
 
 
 @dataclass
@@ -262,7 +238,7 @@ def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
         "doubled_replies": sum(count > 1 for count in answered.values()),
         "facts": facts.count(),
         "doubled_facts": facts.filter(times_seen__gt=1).count(),
-        "out_of_order": _inversions(sink),
+        "out_of_order": sink.inversions(),
         "duplicate_deliveries": sum(count - 1 for count in keys.values()),
         "dead_letters": jobs.dead_letters().count(),
         "model_calls": LlmCall.objects.count(),
@@ -270,19 +246,6 @@ def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
         "recovery_max_s": round(max((r for r in recoveries if r is not None), default=0), 1),
         "not_recovered": sum(r is None for r in recoveries),
     }
-
-
-def _inversions(sink: Sink) -> int:
-    """Deliveries that came after a later one of the same chat; repeats are not counted again."""
-    seen, last, wrong = set(), defaultdict(int), 0
-    for delivery in sink.deliveries:
-        if (delivery["chat"], delivery["key"]) in seen:
-            continue
-        seen.add((delivery["chat"], delivery["key"]))
-        number = int(NUMBER.search(delivery["text"])[0])
-        wrong += number < last[delivery["chat"]]
-        last[delivery["chat"]] = max(number, last[delivery["chat"]])
-    return wrong
 
 
 def _verdict(given, sink, deaths, finished, stop_seconds) -> dict:

@@ -45,13 +45,15 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         group=group,
         language=last.language,
         expand=expander(chat),
+        first_talk=step is not None,
     )
     completion = complete(
         "chat",
         space=chat.space,
         system=built.system,
         messages=built.messages,
-        stream=drafts.stream_to(chat),
+        # Without a model the whole answer is there at once: nothing to watch growing.
+        stream=drafts.stream_to(chat) if available("chat", space=chat.space) else None,
         briefing=first_talk.briefed(_briefed(chat, last, built, now=now), step),
         chat=chat,
         message=last,
@@ -94,7 +96,8 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
     if {"mild_hedging", "excessive_hedging"} & set(found.signals):
         reply.flags = [*reply.flags, "hedging"]
         reply.save(update_fields=["flags"])
-    drafts.drop(reply.chat)
+    if thought.completion.provider != "offline":
+        drafts.drop(reply.chat)
     return SelfCheck.objects.create(
         space=reply.space,
         reply=reply,

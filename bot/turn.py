@@ -134,7 +134,7 @@ def _claim(group: Sequence[Message]) -> bool:
     """Whether all of them are still unanswered; nobody else can answer them until we commit."""
     pks = [message.pk for message in group]
     free = Message.objects.select_for_update().filter(pk__in=pks, handled_at=None)
-    return len(list(free.order_by("pk"))) == len(pks)
+    return len(free.order_by("pk").values_list("pk", flat=True)) == len(pks)
 
 
 def _say(

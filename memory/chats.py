@@ -67,7 +67,7 @@ def by_key(space: Space, key: str) -> Chat | None:
     return Chat.objects.filter(space=space, key=key).first()
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def receive(
     chat: Chat,
     *,

@@ -14,7 +14,7 @@ from memory.llm.briefing import Briefing
 from memory.llm.briefing import Recalled as Briefed
 from memory.llm.request import Turn
 from memory.llm.tokens import counter
-from memory.models import Chat, Episode, Fact, Message
+from memory.models import Chat, Episode, Fact, Message, WorkingNote
 from memory.patterns import Match
 from memory.retrieval import gate, receipts, surroundings
 from memory.retrieval.keywords import Expand
@@ -65,6 +65,7 @@ def build(
     language: str = "",
     expand: Expand | None = None,
     judge: Judge | None = None,
+    first_talk: bool | None = None,
     **trying: object,
 ) -> Context:
     """Never fails for want of memory: then the reply gets its identity and a note.
@@ -74,7 +75,7 @@ def build(
     """
     now = now or timezone.now()
     language = language or chat.language or chat.space.language
-    if identity.bootstrapping(chat.space, chat=chat.pk):
+    if identity.bootstrapping(chat.space, chat=chat.pk) if first_talk is None else first_talk:
         return _bootstrap(chat, said, now=now, person=person, group=group, language=language)
     context = Context([identity.prompt(chat.space), prompt_parts.MEMORY_RULES], [])
     draft = _Draft(chat, said, now, person, group)
@@ -96,8 +97,8 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> No
     used = [one.unit.owner_id for one in _items(context) if one.unit.kind == "fact"]
     # A count is not worth waiting for: replies that use the same facts would block each other.
     free = Fact.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=used)
-    found = list(free.order_by("pk").values_list("pk", flat=True))
-    Fact.objects.filter(pk__in=found).update(use_count=F("use_count") + 1, last_used_at=now)
+    if found := list(free.order_by("pk").values_list("pk", flat=True)):
+        Fact.objects.filter(pk__in=found).update(use_count=F("use_count") + 1, last_used_at=now)
     patterns.reinforce([match.pattern for match in context.habits], now=now)
 
 
@@ -115,6 +116,7 @@ class _Draft:
         self.history: list[Message] = []
         self.recalled: Recalled | None = None
         self.matches: list[Match] = []
+        self.note: WorkingNote | None = None
 
     def gather(self, **how: object) -> None:
         """In the order of importance: working note, short-term, then what is recalled."""
@@ -135,9 +137,10 @@ class _Draft:
         )
 
     def _working_note(self) -> None:
-        if note := working.current(self.chat, now=self.now):
-            age = prompt_parts.age(note.updated_at, self.now)
-            lines = [prompt_parts.line(one) for one in working.as_text(note).splitlines()]
+        self.note = working.current(self.chat, now=self.now)
+        if self.note:
+            age = prompt_parts.age(self.note.updated_at, self.now)
+            lines = map(prompt_parts.line, working.as_text(self.note).splitlines())
             self._put("working", prompt_parts.section(f"Working memory (updated {age})", lines))
 
     def _chat_context(self) -> None:
@@ -162,10 +165,10 @@ class _Draft:
         found = patterns.match(
             self.space, said=self.said, chat=self.chat, at_least=patterns.INJECTED_FROM
         )
-        lines = []
-        for match in found[:MOST_PATTERNS]:
-            when, then = match.pattern.trigger, match.pattern.response
-            lines.append(f"- {prompt_parts.line(when)}: {prompt_parts.line(then)}")
+        lines = [
+            f"- {prompt_parts.line(one.pattern.trigger)}: {prompt_parts.line(one.pattern.response)}"
+            for one in found[:MOST_PATTERNS]
+        ]
         if self._put("patterns", prompt_parts.section("Habits that fit", lines)):
             self.matches = found[:MOST_PATTERNS]
 
@@ -210,16 +213,13 @@ class _Draft:
         """Recall is switched off: the newest facts and the notes of the last days."""
         own = Q(chat=None) | Q(chat=self.chat)
         facts = Fact.objects.filter(own, space=self.space, status=Fact.Status.ACTIVE)
-        self._fit(
-            "facts", "Long-term memory", [f.text for f in facts.order_by("-updated_at")[:200]]
-        )
+        newest = [fact.text for fact in facts.order_by("-updated_at")[:200]]
+        self._fit("facts", "Long-term memory", newest)
         since = self.now - timedelta(days=self.space.options.memory_days)
-        live = (Episode.Status.OPEN, Episode.Status.CLOSED)
-        notes = Episode.objects.filter(
-            own, space=self.space, status__in=live, started_at__gte=since
-        )
-        said = [f"{note.title} {note.body}" for note in notes.order_by("-started_at")[:100]]
-        self._fit("notes", "Recent notes", said)
+        notes = Episode.objects.filter(own, space=self.space, started_at__gte=since)
+        notes = notes.filter(status__in=(Episode.Status.OPEN, Episode.Status.CLOSED))
+        newest = [f"{note.title} {note.body}" for note in notes.order_by("-started_at")[:100]]
+        self._fit("notes", "Recent notes", newest)
 
     def _fit(self, name: str, heading: str, said: list[str]) -> None:
         lines, room = [], self.room - self.count(heading)
@@ -254,7 +254,7 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
     context.sections = draft.sections | {"prompt": sum(map(token_estimate, whole))}
     if draft.recalled and draft.recalled.error and not context.error:
         context.error = draft.recalled.error
-    note = working.current(draft.chat, now=draft.now) if not context.error else None
+    note = draft.note if not context.error else None
     context.briefing = Briefing(
         said=draft.said,
         now=draft.now.astimezone(draft.zone),
@@ -271,9 +271,9 @@ def _bootstrap(chat: Chat, said: str, *, now, person, group, language) -> Contex
     """A first conversation has no memory and reads none."""
     system = [identity.prompt(chat.space, with_preferences=False), prompt_parts.BOOTSTRAP]
     before = chats.short_term(chat, now=now, before=group[0] if group else None)
-    turns = [_turn(message) for message in before]
+    turns = [*map(_turn, before), {"role": "user", "content": said}]
     briefing = Briefing(said=said, now=now, language=language, person=person)
-    return Context(system, [*turns, {"role": "user", "content": said}], briefing=briefing)
+    return Context(system, turns, briefing=briefing)
 
 
 def _items(context: Context) -> list[Scored]:

@@ -54,7 +54,7 @@ def follow(
     return episode
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def begin(chat: Chat, *, by: str, at: datetime | None = None) -> Done:
     """Open an episode in the chat; one that is open already is closed first."""
     at = at or timezone.now()
@@ -67,7 +67,7 @@ def begin(chat: Chat, *, by: str, at: datetime | None = None) -> Done:
     return Done(episode, context.id, outcome="new")
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def extend(episode: Episode, *, message: Message, by: str) -> Done:
     """Add one message to an open episode."""
     rows.lock(episode)

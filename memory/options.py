@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import Field, dataclass, field, fields
+from functools import cache
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
@@ -76,15 +77,25 @@ class Options:
 
 def read(stored: dict) -> Options:
     """Stored values where they are valid, defaults elsewhere; never fails on old or odd data."""
-    values = {}
+    known, values = _known(), {}
     for source in (settings.OPTION_DEFAULTS, stored):
-        values |= {f.name: source[f.name] for f in fields(Options) if _fits(f, source)}
+        # Few of them are stored, and a turn asks often.
+        values |= {
+            name: value
+            for name, value in source.items()
+            if name in known and _fits(known[name], source)
+        }
     return Options(**values)
+
+
+@cache
+def _known() -> dict[str, Field]:
+    return {option.name: option for option in fields(Options)}
 
 
 def problem(name: str, value: object) -> str:
     """Why the value cannot be stored under this name; empty when it can."""
-    known = {f.name: f for f in fields(Options)}
+    known = _known()
     if name not in known:
         return f"There is no setting called {name}."
     if _fits(known[name], {name: value}):

@@ -22,7 +22,8 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     said = list(Message.objects.filter(pk__in=ids).select_related("chat__space").order_by("pk"))
     known = {message.pk: message for message in said}
     for message in said:
-        message.reply_to = known.get(message.reply_to_id, message.reply_to)
+        if message.reply_to_id in known:
+            message.reply_to = known[message.reply_to_id]
         episodes.follow(message, likeness=meaning.topic)
     for chat in {message.chat for message in said}:
         complete = asker("extract", space=chat.space, chat=chat)

@@ -62,10 +62,12 @@ def apply(
     `messages` are those being answered, oldest first. What only repeats a tag that somebody typed,
     and what nobody here said, is not believed: it waits in quarantine (T-02, T-04).
     """
-    before = chats.short_term(chat, now=now, before=messages[0])
+    work = list(_work(split))
+    # Most replies hold no tag; what was heard before is only read to check one.
+    before = chats.short_term(chat, now=now, before=messages[0]) if work else []
     heard = [m for m in [*before, *messages] if m.role == Message.Role.USER]
     turn = Turn(chat, messages[-1], heard, mode, now)
-    return [_attempt(tag, said, write, turn) for tag, said, write in _work(split)]
+    return [_attempt(tag, said, write, turn) for tag, said, write in work]
 
 
 Write = Callable[[str, Turn], Done]

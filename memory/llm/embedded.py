@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,9 @@ DIMENSIONS = 384
 BATCH = 32
 # One thread that does not spin: a second one gains a third and burns the other core while it waits.
 THREADS = 1
+# So few gain nothing by a batch, and are the ones that come again.
+FEW = 4
+KEPT = 512
 
 
 class EmbeddedModel:
@@ -26,6 +29,8 @@ class EmbeddedModel:
     def __init__(self, folder: Path = FOLDER):
         self.folder = folder
         self._lock = threading.Lock()
+        # What is asked about is embedded for recall, for its topic and for its row.
+        self._alone = lru_cache(maxsize=KEPT)(lambda text: self._embed([text])[0])
 
     @cached_property
     def name(self) -> str:
@@ -51,7 +56,13 @@ class EmbeddedModel:
         )
 
     def embed(self, texts: list[str], *, query: bool = False) -> np.ndarray:
-        """One row a text. Texts of a batch are of like length, so little is padding."""
+        """One row a text."""
+        if 0 < len(texts) <= FEW:
+            return np.stack([self._alone(text) for text in texts])
+        return self._embed(texts)
+
+    def _embed(self, texts: list[str]) -> np.ndarray:
+        """Texts of a batch are of like length, so little is padding."""
         with self._lock:
             pieces, session = self.pieces, self.session
         ids = [pieces.encode(text) for text in texts]

@@ -1,10 +1,11 @@
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
 from procrastinate.contrib.django.models import ProcrastinateJob
 from psycopg.errors import DeadlockDetected
 
 from bot import turn
-from memory import inbox
+from memory import inbox, tasks
 from memory.llm.errors import ProviderError
 from memory.models import LlmCall, Message, Notice, OutboxItem
 from tests.bot.conftest import NOON, after
@@ -51,6 +52,21 @@ def test_messages_in_quick_succession_are_one_turn(chat, llm):
     assert llm.asked[0].messages[-1]["content"].endswith("I am\nAna")
     assert len(replies(chat)) == 1
     assert not Message.objects.filter(role="user", handled_at=None).exists()
+
+
+def test_a_turn_asks_the_database_no_more_than_it_must(space, settings):
+    """What a message costs: `python -m bench.talk --profile 40` says by which line."""
+    settings.PROVIDER = "offline"
+    chat = make_chat(space, channel="web")
+    for n in range(3):
+        message = say(chat, f"Number {n} is called Momo", n)
+        with CaptureQueriesContext(connection) as answering:
+            turn.answer(message.pk, now=after(n + 0.1))
+        reply = Message.objects.get(reply_to=message)
+        with CaptureQueriesContext(connection) as learning:
+            tasks.ingest(message_ids=[message.pk], reply_id=reply.pk, space_id=space.pk)
+    assert len(answering) <= 36
+    assert len(learning) <= 27
 
 
 def test_a_worker_that_was_too_slow_changes_nothing(chat, llm, monkeypatch):

@@ -7,13 +7,25 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from memory.llm import embed, remote_embedding
+from memory.llm import embed, embedded, remote_embedding
 
 
 def test_the_embedded_model_needs_no_setting_and_gives_unit_vectors():
     rows = embed.embed(["Ana likes tea", "", "¿Dónde vive?"])
     assert rows.shape == (3, 384)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-3)
+
+
+def test_what_was_embedded_a_moment_ago_is_not_embedded_again(monkeypatch):
+    """A turn needs its words for recall, for the topic and for their row."""
+    model, runs = embedded.EmbeddedModel(), []
+    run = model._run
+    monkeypatch.setattr(model, "_run", lambda *given: runs.append(1) or run(*given))
+    first, again = model.embed(["Ana likes tea"]), model.embed(["Ana likes tea", "Bo does not"])
+    assert len(runs) == 2
+    assert np.array_equal(first[0], again[0])
+    again[0] = 0
+    assert np.array_equal(first, model.embed(["Ana likes tea"]))
 
 
 def test_spanish_and_english_meet():
@@ -24,6 +36,8 @@ def test_spanish_and_english_meet():
 
 def test_a_batch_gives_about_what_single_texts_give():
     texts = ["short", "a somewhat longer line about the weather", "otra línea en español"]
+    texts += [f"{text}, said again" for text in texts]
+    assert len(texts) > embedded.FEW
     alone = np.vstack([embed.embed([text]) for text in texts])
     assert (embed.embed(texts) * alone).sum(axis=1).min() > 0.97
 
