@@ -85,18 +85,14 @@ def receive(
     """
     said = screen(text)
     sent_at = sent_at or now or timezone.now()
-    message, is_new = Message.objects.get_or_create(
-        chat=chat,
-        external_id=_external_id(external_id),
-        defaults={
-            "space": chat.space,
-            "role": role,
-            "text": said.text,
-            "flags": [*said.flags, *_cut(text, said)],
-            "sent_at": sent_at,
-        }
-        | _described(said, given),
-    )
+    values = {
+        "space": chat.space,
+        "role": role,
+        "text": said.text,
+        "flags": [*said.flags, *_cut(text, said)],
+        "sent_at": sent_at,
+    } | _described(said, given)
+    message, is_new = _kept(chat, _external_id(external_id), values)
     if is_new:
         # Greatest ignores a null: an older import never moves the clock back.
         Chat.objects.filter(pk=chat.pk).update(last_message_at=Greatest("last_message_at", sent_at))
@@ -185,10 +181,18 @@ def _described(said: Screened, given: dict) -> dict:
     return given | {"author": author, "author_id": author_id, "language": language}
 
 
+def _kept(chat: Chat, external_id: str, values: dict) -> Received:
+    if not external_id:
+        # Nothing to look for: it is a new one.
+        made = Message.objects.create(chat=chat, external_id=uuid4().hex, **values)
+        return Received(made, True)
+    named = {"chat": chat, "external_id": external_id}
+    return Received(*Message.objects.get_or_create(**named, defaults=values))
+
+
 def _external_id(given: object) -> str:
+    """The channel's own name of the message; empty when it has none."""
     name = text.clean(str(given), limit=None).strip()
-    if not name:
-        return uuid4().hex
     return name if len(name) <= 128 else hashlib.sha256(name.encode()).hexdigest()
 
 

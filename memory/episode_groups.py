@@ -18,19 +18,30 @@ def summarise(
     episodes: list[Episode],
     *,
     by: str,
+    into: Episode | None = None,
     complete: Complete | None = None,
     now: datetime | None = None,
 ) -> Done:
-    """One new episode says in short what these said; they are archived and stay where they are."""
+    """One new episode says in short what these said; they are archived and stay where they are.
+
+    With `into`, a summary that is there already says it too, beside what it said before.
+    """
+    now = now or timezone.now()
+    earlier = Episode.objects.filter(pk__in=into.summary_of if into else [], status=Status.ARCHIVED)
     # Before the locks: a model takes its time.
-    said = [one.body or transcript(one) for one in sorted(episodes, key=_age)]
+    said = [one.body or transcript(one) for one in sorted([*earlier, *episodes], key=_age)]
     body = shortened(said, complete)
     with transaction.atomic(), history.change(by=by, why="summarise") as context:
-        members = _together(episodes)
-        made = _joined(members, source="summary", body=body, consolidated_at=now or timezone.now())
+        members = _together([*episodes, into] if into else episodes)
+        members = [one for one in members if one is not into]
+        values = _joined(sorted([*earlier, *members], key=_age), body=body)
+        if into:
+            rows.change(into, by=by, why="summarise", now=now, **values)
+        else:
+            into = Episode.objects.create(source="summary", consolidated_at=now, **values)
         for one in members:
             rows.change(one, by=by, why="summarised", now=now, status=Status.ARCHIVED)
-    return Done(made, context.id, outcome="new", count=len(members))
+    return Done(into, context.id, outcome="new", count=len(members))
 
 
 @transaction.atomic
@@ -41,7 +52,9 @@ def merge(episodes: list[Episode], *, by: str, now: datetime | None = None) -> D
     body = "\n\n".join(one.body for one in members if one.body)
     done = all(one.consolidated_at for one in members)
     with history.change(by=by, why="merge") as context:
-        made = _joined(members, source="merge", body=body, consolidated_at=now if done else None)
+        read = now if done else None
+        values = _joined(members, body=body)
+        made = Episode.objects.create(source="merge", consolidated_at=read, **values)
         for one in members:
             rows.change(one, by=by, why="merged", now=now, status=Status.ARCHIVED)
     return Done(made, context.id, outcome="new", count=len(members))
@@ -99,22 +112,24 @@ def _age(episode: Episode) -> tuple:
     return episode.started_at, episode.pk
 
 
-def _joined(members: list[Episode], **values: object) -> Episode:
+def _joined(members: list[Episode], *, body: str) -> dict:
+    """The fields of an episode that stands for these."""
     first = members[0]
     whole = "\n".join(f"{one.title}. {one.body}" for one in members)
     titles = tidy((one.title for one in members), 90)
-    return Episode.objects.create(
-        space=first.space,
-        chat=first.chat,
-        title=" · ".join(titles)[:200] if len(titles) < 3 else summaries.title(whole)[:200],
-        tags=tidy((tag for one in members for tag in one.tags), 64)[:12] or summaries.tags(whole),
-        participants=tidy((name for one in members for name in one.participants), 120),
-        language=first.language,
-        started_at=first.started_at,
-        ended_at=max(one.ended_at for one in members),
-        trust=min(one.trust for one in members),
-        flags=sorted({flag for one in members for flag in one.flags}),
-        status=Status.CLOSED,
-        summary_of=[one.pk for one in members],
-        **values,
-    )
+    tags = tidy((tag for one in members for tag in one.tags), 64)[:12]
+    return {
+        "space": first.space,
+        "chat": first.chat,
+        "body": body,
+        "title": " · ".join(titles)[:200] if len(titles) < 3 else summaries.title(whole)[:200],
+        "tags": tags or summaries.tags(whole),
+        "participants": tidy((name for one in members for name in one.participants), 120),
+        "language": first.language,
+        "started_at": first.started_at,
+        "ended_at": max(one.ended_at for one in members),
+        "trust": min(one.trust for one in members),
+        "flags": sorted({flag for one in members for flag in one.flags}),
+        "status": Status.CLOSED,
+        "summary_of": [one.pk for one in members],
+    }

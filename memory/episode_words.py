@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
 from memory import frontmatter, summaries, text
-from memory.models import Episode, Message
+from memory.models import Chat, Episode, Message, Space
 
 logger = logging.getLogger(__name__)
 
@@ -107,3 +107,15 @@ def _time(written: str) -> datetime | None:
     except ValueError:
         return None
     return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found
+
+
+def with_author(names: list[str], message: Message) -> list[str]:
+    spoke = message.author and message.role == Message.Role.USER and message.author not in names
+    return [*names, message.author] if spoke else [*names]
+
+
+def twin(space: Space, chat: Chat | None, body: str, at: datetime) -> Episode | None:
+    """The same words in the same place within a day are the same event."""
+    near = Q(started_at__gte=at - timedelta(days=1), started_at__lte=at + timedelta(days=1))
+    same = Episode.objects.remembered().filter(near, space=space, chat=chat, body=body)
+    return same.first()

@@ -49,21 +49,26 @@ def follow(
     episode = current(chat)
     ends = episode and _ends(episode, message, zone=chat.space.zone, likeness=likeness)
     if not episode or ends or extend(episode, message=message, by=by).outcome == "refused":
-        episode = begin(chat, by=by, at=message.sent_at).row
-        extend(episode, message=message, by=by)
+        episode = begin(chat, by=by, at=message.sent_at, first=message).row
     return episode
 
 
 @transaction.atomic(savepoint=False)
-def begin(chat: Chat, *, by: str, at: datetime | None = None) -> Done:
-    """Open an episode in the chat; one that is open already is closed first."""
+def begin(chat: Chat, *, by: str, at: datetime | None = None, first: Message | None = None) -> Done:
+    """Open an episode in the chat, with its first message; one that is open is closed first."""
     at = at or timezone.now()
     if before := current(chat):
         close(before, by=by)
+    language = chat.language or (first.language if first else "")
+    names = episode_words.with_author([], first) if first else []
     with history.change(by=by, why="an episode begins") as context:
         episode = Episode.objects.create(
-            space=chat.space, chat=chat, started_at=at, ended_at=at, language=chat.language
-        )
+            chat=chat, space=chat.space, started_at=at, ended_at=at, language=language,
+            participants=names,
+        )  # fmt: skip
+    if first:
+        first.episode = episode
+        first.save(update_fields=["episode"])
     return Done(episode, context.id, outcome="new")
 
 
@@ -73,9 +78,6 @@ def extend(episode: Episode, *, message: Message, by: str) -> Done:
     rows.lock(episode)
     if episode.status != Status.OPEN:
         return Done(episode, outcome="refused", reason=_("The episode is over."))
-    names = [*episode.participants]
-    if message.author and message.role == Message.Role.USER and message.author not in names:
-        names.append(message.author)
     message.episode = episode
     message.save(update_fields=["episode"])
     return rows.change(
@@ -83,7 +85,7 @@ def extend(episode: Episode, *, message: Message, by: str) -> Done:
         by=by,
         why="an episode goes on",
         now=message.sent_at,
-        participants=names,
+        participants=episode_words.with_author(episode.participants, message),
         started_at=min(episode.started_at, message.sent_at),
         ended_at=max(episode.ended_at, message.sent_at),
         language=episode.language or message.language,
@@ -146,7 +148,7 @@ def write(
         return Done(None, outcome="refused", reason=_("A ruling says never to remember this."))
     started_at = started_at or timezone.now()
     source = source or actors.kind(by)
-    if twin := _twin(space, chat, said.text, started_at):
+    if twin := episode_words.twin(space, chat, said.text, started_at):
         return Done(twin, outcome="again")
     suspicious = list(dict.fromkeys([*suspicions, *said.reasons, *name.reasons]))
     episode = Episode(
@@ -270,13 +272,6 @@ def _ends(episode: Episode, message: Message, *, zone, likeness) -> str:
         zone=zone,
         similarity=likeness(message.text, "\n".join(recent)),
     )
-
-
-def _twin(space: Space, chat: Chat | None, body: str, at: datetime) -> Episode | None:
-    """The same words in the same place within a day are the same event."""
-    near = Q(started_at__gte=at - timedelta(days=1), started_at__lte=at + timedelta(days=1))
-    same = Episode.objects.remembered().filter(near, space=space, chat=chat, body=body)
-    return same.first()
 
 
 def _before_discard(episode: Episode) -> str:

@@ -213,6 +213,8 @@ def trim(
         return Done(None, outcome="unchanged")
     over = _trimmable(space, now).about(subject).values_list("pk", flat=True)
     weakest = list(over[cap if keep is None else keep :])
+    if not weakest:
+        return Done(None, outcome="unchanged")
     with history.change(by=by, why="over the cap") as context:
         count = Fact.objects.filter(pk__in=weakest, status=Status.ACTIVE).update(
             status=Status.ARCHIVED, updated_at=now

@@ -6,7 +6,7 @@ Memory itself is not among them, nor is the audit.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Exists, QuerySet
 
 from memory.models import DeadLetter, LlmCall, Notice, OutboxItem, Recall, RecallItem, Space
 
@@ -23,6 +23,14 @@ class Records:
 
 
 def expired(space: Space, *, now: datetime) -> list[Records]:
+    """The kinds that have something past its days; one question finds which."""
+    kinds = _kinds(space, now=now)
+    asked = Space.objects.filter(pk=space.pk)
+    found = asked.values_list(*[Exists(one.old.order_by()) for one in kinds]).first()
+    return [one for one, has in zip(kinds, found or (), strict=False) if has]
+
+
+def _kinds(space: Space, *, now: datetime) -> list[Records]:
     receipts = now - timedelta(days=space.options.receipt_days)
     logs = now - timedelta(days=space.options.log_days)
     kinds = (

@@ -1,6 +1,6 @@
 """What approving a proposal does, one function per kind, and whether its target still stands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django.db import models
 
@@ -59,11 +59,27 @@ def check_targets(proposal: Proposal) -> None:
         _check_setting(proposal)
 
 
-def standing_targets(proposal: Proposal) -> list:
+def rows_of(proposals: Iterable[Proposal]) -> dict[tuple[str, int], models.Model]:
+    """The rows these proposals of one space would change; one query a kind of row."""
+    wanted: dict[str, set[int]] = {}
+    space = None
+    for proposal in proposals:
+        space = proposal.space_id
+        for one in proposal.targets:
+            wanted.setdefault(one["type"], set()).add(one["id"])
+    return {
+        (kind, row.pk): row
+        for kind, ids in wanted.items()
+        for row in MODELS[kind].objects.filter(space=space, pk__in=ids)
+    }
+
+
+def standing_targets(proposal: Proposal, rows: dict | None = None) -> list:
     """The rows it would change, as they are now; raises when one is gone or in another state."""
+    rows = rows_of([proposal]) if rows is None else rows
     found = []
     for one in proposal.targets:
-        thing = MODELS[one["type"]].objects.filter(space=proposal.space_id, pk=one["id"]).first()
+        thing = rows.get((one["type"], one["id"]))
         if thing is None:
             raise TargetChanged(f"The {one['type']} it would change is gone.")
         then = proposal.before.get(f"{one['type']}:{one['id']}", {})

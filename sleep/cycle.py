@@ -71,8 +71,10 @@ def sleep(
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
         speaker = voice.for_night(complete, night=night)
         try:
+            runs = {run.phase: run for run in night.phases.filter(run=night.run)}
             for position, phase in enumerate(phases):
-                _run_phase(night, phase, position, speaker, may_ask=may_ask)
+                run = _open_phase(night, phase, position, runs.get(phase.name))
+                _run_phase(night, phase, run, speaker, may_ask=may_ask)
         except Exception as error:
             _fail(night, error)
             raise
@@ -148,10 +150,11 @@ def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
             local_date=clock.local_date(now, space.timezone),
             defaults={"started_at": now, "mode": mode, "asked_by": asked_by},
         )
-        if not made:
-            night.run += 1
-            night.started_at = now
-            night.asked_by = asked_by
+        if made:
+            return night
+        night.run += 1
+        night.started_at = now
+        night.asked_by = asked_by
     night.status, night.error, night.ended_at = Night.Status.RUNNING, "", None
     night.mode = mode
     night.save()
@@ -159,9 +162,8 @@ def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
 
 
 def _run_phase(
-    night: Night, phase: Phase, position: int, speaker: voice.Voice | None, *, may_ask: bool
+    night: Night, phase: Phase, run: PhaseRun, speaker: voice.Voice | None, *, may_ask: bool
 ) -> None:
-    run = _open_phase(night, phase, position)
     if run.status == PhaseRun.Status.SUCCESS:
         return
     sleeper = Sleeper(night, phase.name, night.started_at, speaker)
@@ -177,13 +179,14 @@ def _run_phase(
             status=PhaseRun.Status.FAILED, error=str(error)[:2000], ended_at=timezone.now()
         )
         raise
-    run.status, run.ended_at = PhaseRun.Status.SUCCESS, timezone.now()
-    run.save(update_fields=["status", "ended_at"])
+    if run.status != PhaseRun.Status.SUCCESS:
+        # It had nothing to do, or died between its last item and here.
+        run.status, run.ended_at = PhaseRun.Status.SUCCESS, timezone.now()
+        run.save(update_fields=["status", "ended_at"])
 
 
 @transaction.atomic
-def _open_phase(night: Night, phase: Phase, position: int) -> PhaseRun:
-    run = PhaseRun.objects.filter(night=night, run=night.run, phase=phase.name).first()
+def _open_phase(night: Night, phase: Phase, position: int, run: PhaseRun | None) -> PhaseRun:
     if run is None:
         run = PhaseRun.objects.create(
             night=night,
@@ -227,7 +230,11 @@ def _do_item(run: PhaseRun, phase: Phase, sleeper: Sleeper) -> None:
     for name, n in outcome.counts.items():
         run.counts[name] = round(run.counts.get(name, 0) + n, 6)
     run.lines += outcome.lines
-    run.save(update_fields=["cursor", "counts", "lines"])
+    written = ["cursor", "counts", "lines"]
+    if run.cursor == len(run.plan):
+        run.status, run.ended_at = PhaseRun.Status.SUCCESS, timezone.now()
+        written += ["status", "ended_at"]
+    run.save(update_fields=written)
 
 
 def _fail(night: Night, error: Exception) -> None:

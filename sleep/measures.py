@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from memory import identity
 from memory.models import Fact, Message, Pattern, Space
@@ -38,11 +38,12 @@ def of_replies(space: Space, *, now: datetime) -> tuple[dict[str, float], list[s
     rows = Message.objects.filter(
         space=space, role=Message.Role.ASSISTANT, sent_at__gt=now - WEEK, sent_at__lte=now
     )
-    replies = list(rows.order_by("-sent_at").values_list("text", flat=True)[:2000])
-    if not replies:
+    told = list(rows.order_by("-sent_at").values_list("text", "flags")[:2000])
+    if not told:
         return {"replies": 0}, []
+    replies = [text for text, _flags in told]
     held = identity.rules.violations_of(space, replies)
-    hedged = rows.filter(flags__contains=["hedging"]).count()
+    hedged = sum("hedging" in flags for _text, flags in told)
     return {
         "replies": len(replies),
         "filler_rate": round(sum(map(bool, held)) / len(replies), 4),
@@ -63,7 +64,8 @@ def of_memory(space: Space, *, now: datetime) -> dict[str, float]:
     extracted = Fact.objects.filter(
         space=space, written_by="extraction", created_at__gt=now - MONTH, created_at__lte=now
     )
-    total, junk = extracted.count(), extracted.filter(status__in=PUT_AWAY).count()
+    junk = Count("pk", filter=Q(status__in=PUT_AWAY))
+    total, junk = extracted.aggregate(total=Count("pk"), junk=junk).values()
     patterns = Pattern.objects.filter(space=space, status=Pattern.Status.ACTIVE)
     return {
         "extracted": total,

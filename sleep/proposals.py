@@ -3,7 +3,6 @@ who may decide. The first decision wins, and only what was shown is applied."""
 
 import hashlib
 import json
-from collections.abc import Iterable
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -210,29 +209,6 @@ def reject_all(waiting: QuerySet[Proposal], *, member: Member, reason: str = "")
         except (AlreadyDecided, NotWhatWasShown):
             continue
     return done
-
-
-def expire_gone(space: Space) -> int:
-    """Retire waiting proposals whose target is gone or no longer believed.
-
-    One whose target only reads differently stays: it is refused until a person has seen it anew.
-    """
-    count = 0
-    for proposal in Proposal.objects.filter(space=space, status=Proposal.Status.PENDING):
-        try:
-            standing_targets(proposal)
-        except TargetChanged as error:
-            count += Proposal.objects.filter(pk=proposal.pk, status=Proposal.Status.PENDING).update(
-                status=Proposal.Status.EXPIRED, reason=str(error)[:300]
-            )
-    return count
-
-
-def expire(keys: Iterable[str], *, space: Space, reason: str) -> int:
-    """Close waiting proposals that have been overtaken."""
-    return Proposal.objects.filter(
-        space=space, key__in=list(keys), status=Proposal.Status.PENDING
-    ).update(status=Proposal.Status.EXPIRED, reason=reason)
 
 
 def is_risky(proposal: Proposal) -> bool:

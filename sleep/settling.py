@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from memory import facts
 from memory.models import Fact
-from sleep import proposals
+from sleep import expiry, proposals
 from sleep.agreement import Said, Verdict
 from sleep.apply import image, target
 from sleep.models import Claim, Proposal
@@ -79,7 +79,7 @@ def _believe(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
             evidence=evidence(verdict.said),
         )
     outcome.count("facts_" + done.outcome)
-    proposals.expire([_key(best)], space=sleeper.space, reason=_("Three episodes agree: applied."))
+    expiry.overtaken([_key(best)], space=sleeper.space, reason=_("Three episodes agree: applied."))
     return _close(verdict, sleeper)
 
 

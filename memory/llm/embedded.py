@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from memory.llm.wordpiece import WordPiece
 FOLDER = Path(__file__).parent / "embedded_model"
 DIMENSIONS = 384
 BATCH = 32
+# A text may be padded to so many times its length, or by so little: short ones cost nothing anyway.
+PADDED, LITTLE = 1.5, 16
 # One thread that does not spin: a second one gains a third and burns the other core while it waits.
 THREADS = 1
 # So few gain nothing by a batch, and are the ones that come again.
@@ -68,9 +71,9 @@ class EmbeddedModel:
         ids = [pieces.encode(text) for text in texts]
         rows = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         by_length = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-        for start in range(0, len(ids), BATCH):
-            batch = by_length[start : start + BATCH]
-            rows[batch] = self._run(session, [ids[i] for i in batch])
+        for batch in _alike([len(ids[i]) for i in by_length]):
+            places = by_length[batch]
+            rows[places] = self._run(session, [ids[i] for i in places])
         return rows
 
     def _run(self, session, ids: list[list[int]]) -> np.ndarray:
@@ -81,3 +84,13 @@ class EmbeddedModel:
             tokens[row, : len(line)] = line
             mask[row, : len(line)] = 1
         return session.run(None, {"input_ids": tokens, "attention_mask": mask})[0]
+
+
+def _alike(lengths: list[int]) -> Iterator[slice]:
+    """Runs of a rising list of lengths that are worth padding to the longest of them."""
+    start = 0
+    for end in range(1, len(lengths) + 1):
+        full = end - start == BATCH
+        if end == len(lengths) or full or lengths[end] > max(LITTLE, PADDED * lengths[start]):
+            yield slice(start, end)
+            start = end

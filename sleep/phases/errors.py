@@ -16,11 +16,11 @@ BATCH = 200
 
 def plan(night: Night, now: datetime) -> list:
     """The episodes this night has read, and the failed calls since the last one."""
-    read = _read_tonight(night)
+    read, last = _read_tonight(night), _last_success(night)
     size = BATCH if night.mode == HEURISTICS else 1
     return [
         *({"episodes": read[i : i + size]} for i in range(0, len(read), size)),
-        {"calls_since": _last_success(night).isoformat() if _last_success(night) else ""},
+        {"calls_since": last.isoformat() if last else ""},
     ]
 
 

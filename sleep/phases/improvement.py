@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from memory.text import said_key
-from sleep import advice, measures, proposals, thinking
+from sleep import advice, expiry, measures, proposals, thinking
 from sleep.advice import Advice
 from sleep.models import Night, Proposal
 from sleep.sleeper import Outcome, Phase, Sleeper
@@ -24,7 +24,7 @@ def think(sleeper: Sleeper, item: str) -> None:
 
 def work(sleeper: Sleeper, item: str) -> Outcome:
     if item == "expire":
-        return Outcome({"expired": proposals.expire_gone(sleeper.space)})
+        return Outcome({"expired": expiry.gone(sleeper.space)})
     outcome = Outcome()
     measured, replies = _measured(sleeper)
     found = advice.advise(

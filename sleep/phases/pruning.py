@@ -24,9 +24,12 @@ def plan(night: Night, now: datetime) -> list:
     old = list(old.values_list("pk", flat=True))
     # An archived note lives on in an episode; still, not all of them in one night.
     fuse = Fuse("notes", WorkingNote.objects.filter(space=night.space).count())
+    found = {
+        "notes": list(notes.values_list("pk", flat=True)[: fuse.limit]),
+        "patterns": list(weak.values_list("pk", flat=True)),
+    }
     return [
-        {"notes": list(notes.values_list("pk", flat=True)[: fuse.limit])},
-        {"patterns": list(weak.values_list("pk", flat=True))},
+        *({name: ids} for name, ids in found.items() if ids),
         *_episode_items(night, old),
         {"duplicates_since": _last_night(night)},
         {"trash": True},
@@ -61,6 +64,8 @@ def _old_episodes(night: Night, now: datetime) -> QuerySet[Episode]:
 
 
 def _episode_items(night: Night, old: list[int]) -> list[dict]:
+    if not old:
+        return []
     fuse = Fuse("episodes", Episode.objects.filter(space=night.space).remembered().count())
     if not fuse.allows(len(old)):
         return [{"too_many_episodes": old[:1000]}]
@@ -120,21 +125,19 @@ def _archive_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
 
 
 def _summarise(sleeper: Sleeper, chat: int | None, month: str, some: list[Episode]) -> None:
-    """One summary a chat and month: a fuller one takes the place of the one before."""
+    """One summary a chat and month: the one that is there grows."""
     year, number = map(int, month.split("-"))
     earlier = Episode.objects.filter(
         space=sleeper.space,
         chat=chat,
         source="summary",
         status=Episode.Status.CLOSED,
+        # What a person worded stays as it is.
+        sticky=False,
         started_at__year=year,
         started_at__month=number,
-    ).first()
-    if earlier:
-        some = [*Episode.objects.filter(pk__in=earlier.summary_of, status="archived"), *some]
-        reason = _("A fuller summary took its place.")
-        episodes.discard(earlier, by="night", reason=reason, now=sleeper.now)
-    episode_groups.summarise(some, by="night", now=sleeper.now)
+    )
+    episode_groups.summarise(some, by="night", into=earlier.first(), now=sleeper.now)
 
 
 def _by_chat_and_month(old: QuerySet[Episode]) -> dict[tuple, list[Episode]]:
@@ -236,8 +239,6 @@ def _drop_records(sleeper: Sleeper, item: object) -> Outcome:
     """Receipts and logs past their days; never more at once than the fuse allows."""
     outcome = Outcome()
     for records in retention.expired(sleeper.space, now=sleeper.now):
-        if not records.old.exists():
-            continue
         fuse = Fuse(records.name, records.everything.count())
         gone = retention.delete(records, most=fuse.limit)
         outcome.count(f"{records.name}_deleted", gone)
