@@ -33,14 +33,14 @@ def summarise(
     body = shortened(said, complete)
     with transaction.atomic(), history.change(by=by, why="summarise") as context:
         members = _together([*episodes, into] if into else episodes)
-        members = [one for one in members if one is not into]
+        into = next((one for one in members if one == into), None)
+        members = [one for one in members if one != into]
         values = _joined(sorted([*earlier, *members], key=_age), body=body)
         if into:
             rows.change(into, by=by, why="summarise", now=now, **values)
         else:
             into = Episode.objects.create(source="summary", consolidated_at=now, **values)
-        for one in members:
-            rows.change(one, by=by, why="summarised", now=now, status=Status.ARCHIVED)
+        _archive(members, now=now)
     return Done(into, context.id, outcome="new", count=len(members))
 
 
@@ -55,8 +55,7 @@ def merge(episodes: list[Episode], *, by: str, now: datetime | None = None) -> D
         read = now if done else None
         values = _joined(members, body=body)
         made = Episode.objects.create(source="merge", consolidated_at=read, **values)
-        for one in members:
-            rows.change(one, by=by, why="merged", now=now, status=Status.ARCHIVED)
+        _archive(members, now=now)
     return Done(made, context.id, outcome="new", count=len(members))
 
 
@@ -95,17 +94,22 @@ def split(episode: Episode, *, at: datetime, by: str, now: datetime | None = Non
 
 def _together(episodes: list[Episode]) -> list[Episode]:
     """The rows, locked, oldest first; they must belong together."""
-    members = sorted(episodes, key=_age)
+    held = Episode.objects.select_for_update().filter(pk__in=[one.pk for one in episodes])
+    members = sorted(held.order_by("pk"), key=_age)
     if not members:
         raise Invalid(_("Choose at least one episode."))
-    for one in sorted(members, key=lambda one: one.pk):
-        rows.lock(one)
     # What one chat said must never be read in another.
     if len({(one.space_id, one.chat_id) for one in members}) > 1:
         raise Invalid(_("Only episodes of one chat can become one."))
     if any(one.status in (Status.OPEN, Status.DISCARDED) for one in members):
         raise Invalid(_("Open and discarded episodes cannot be joined."))
     return members
+
+
+def _archive(members: list[Episode], *, now: datetime) -> None:
+    Episode.objects.filter(pk__in=[one.pk for one in members]).update(
+        status=Status.ARCHIVED, updated_at=now
+    )
 
 
 def _age(episode: Episode) -> tuple:

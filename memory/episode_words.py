@@ -34,15 +34,17 @@ def messages_of(episode: Episode) -> QuerySet:
     return Message.objects.filter(family, space=episode.space_id).order_by("sent_at", "pk")
 
 
-def transcript(episode: Episode) -> str:
-    said = messages_of(episode).exclude(role=Message.Role.SYSTEM)
-    return "\n".join(f"{m.author or m.get_role_display()}: {m.text}" for m in said if m.text)
+def transcript(episode: Episode, said: Iterable[Message] | None = None) -> str:
+    """What was said, line by line; `said` are its messages when they are in hand."""
+    rows = messages_of(episode) if said is None else said
+    told = (m for m in rows if m.text and m.role != Message.Role.SYSTEM)
+    return "\n".join(f"{m.author or m.get_role_display()}: {m.text}" for m in told)
 
 
-def suspicions_in(episode: Episode) -> list[str]:
+def suspicions_in(said: Iterable[Message]) -> list[str]:
     """Flags of the messages, so that a night does not learn from a poisoned episode."""
-    flagged = messages_of(episode).exclude(flags=[]).values_list("flags", flat=True)
-    return [flag for flags in flagged for flag in flags if not flag.startswith(HARMLESS)]
+    flags = (flag for message in said for flag in message.flags)
+    return [flag for flag in flags if not flag.startswith(HARMLESS)]
 
 
 def shortened(texts: list[str], complete: Complete | None = None) -> str:

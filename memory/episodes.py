@@ -97,14 +97,15 @@ def close(
 ) -> Done:
     """End it: from here on it has a title, a body and tags, by a model or without."""
     # Before the lock: a model takes its time.
-    said = transcript(episode)
+    messages = list(messages_of(episode))
+    said = transcript(episode, messages)
     body = episode.body or shortened([said], complete)
     values = {
         "status": Status.CLOSED,
         "body": body,
         "title": episode.title or summaries.title(said or body)[:200],
         "tags": episode.tags or summaries.tags(said or body),
-        "flags": sorted({*episode.flags, *suspicions_in(episode)}),
+        "flags": sorted({*episode.flags, *suspicions_in(messages)}),
     }
     over = lambda row: None if row.status == Status.OPEN else Done(row, outcome="unchanged")  # noqa: E731
     return rows.guarded(episode, by=by, why="an episode ends", now=now, may=over, **values)

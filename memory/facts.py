@@ -201,7 +201,6 @@ def never_again(fact: Fact, *, by: str, reason: str = "", now: datetime | None =
     return Done(fact, context.id)
 
 
-@transaction.atomic
 def trim(
     space: Space, *, subject: str, by: str, keep: int | None = None, now: datetime | None = None
 ) -> Done:
@@ -215,7 +214,7 @@ def trim(
     weakest = list(over[cap if keep is None else keep :])
     if not weakest:
         return Done(None, outcome="unchanged")
-    with history.change(by=by, why="over the cap") as context:
+    with transaction.atomic(), history.change(by=by, why="over the cap") as context:
         count = Fact.objects.filter(pk__in=weakest, status=Status.ACTIVE).update(
             status=Status.ARCHIVED, updated_at=now
         )

@@ -7,7 +7,11 @@ from memory.extraction import rulebook
 
 _CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
-_SENTENCE = re.compile(r"(?:[^.!?…;\n]|(?<=\w)\.(?=\w))+[.!?…;]*", re.DOTALL)
+# The point of a title ends no sentence: "my doctor is Dr. Salas".
+_TITLES = "|".join(
+    rf"(?<=\b{name})\." for name in "Dr Dra Sr Sra Srta Mr Mrs Ms St Ing Lic".split()
+)
+_SENTENCE = re.compile(rf"(?:[^.!?…;\n]|(?<=\w)\.(?=\w)|{_TITLES})+[.!?…;]*", re.DOTALL)
 _WORDS = dict(rulebook.read(Path(__file__).with_name("clauses.txt")))
 _JOINT, _OPENING, _JOKE, _UNREAL = (
     re.compile(_WORDS[name], re.IGNORECASE) for name in ("joint", "opening", "joke", "unreal")

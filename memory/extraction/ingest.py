@@ -50,7 +50,7 @@ def ingest_waiting(
     """
     done, rows = 0, waiting(space, chat=chat)
     rows = rows.filter(pk__lte=until) if until else rows
-    for message in rows.select_related("space", "chat")[:limit]:
+    for message in rows.select_related("space", "chat", "episode")[:limit]:
         try:
             ingest(message, complete=complete, now=now)
             done += 1

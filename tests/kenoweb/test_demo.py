@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.apps import apps
@@ -7,8 +7,19 @@ from django.urls import reverse
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb import demo, tasks
+from kenoweb.demo import acts
 from memory import facts, history, spaces
-from memory.models import Episode, Fact, Recall, Space
+from memory.models import (
+    Episode,
+    Fact,
+    Message,
+    Pattern,
+    Recall,
+    Ruling,
+    Space,
+    WorkingNote,
+)
+from sleep import proposals
 from sleep.models import Night, Proposal
 from tests.factories import (
     make_chat,
@@ -32,21 +43,91 @@ class Story(str):
         return str(self)
 
 
-def test_every_line_of_the_story_is_understood():
+def test_every_line_of_the_story_is_understood_and_comes_in_order():
     told = [line for line in LINES if line and not line.startswith("#")]
-    assert len(list(demo.read("\n".join(told)))) == len(told)
+    read = list(demo.read("\n".join(told), now=NOW))
+    assert len(read) == len(told)
+    assert [line.at for line in read] == sorted(line.at for line in read)
+    assert read[-1].at < NOW
+    assert {line.chat for line in read} == {*demo.CHATS, "!"}
+    assert {line.who for line in read if line.chat == "!"} <= set(acts.ACTS)
+
+
+def test_the_whole_story_gives_every_page_something_to_show():
+    space = demo.make(owners=[make_user("ana")], now=NOW)
+    mine = {"space": space}
+    facts_of = Fact.objects.filter(**mine)
+    assert 80 <= facts_of.live().count() <= 140
+    assert {"fact", "lore", "lesson", "procedure", "concept"} == set(kinds(facts_of, "kind"))
+    assert {"quarantined", "archived", "trashed", "superseded"} < set(kinds(facts_of, "status"))
+    assert {"preference", "profile", "relationship", "project", "other"} == set(
+        kinds(facts_of, "category")
+    )
+    assert Episode.objects.filter(**mine).count() > 100
+    assert {"open", "closed", "archived", "discarded"} == set(
+        kinds(Episode.objects.filter(**mine), "status")
+    )
+    assert 4 <= Pattern.objects.filter(status="active", **mine).count() <= 12
+    decided = Proposal.objects.filter(**mine)
+    assert {"pending", "approved", "rejected", "undone"} <= set(kinds(decided, "status"))
+    waiting = decided.filter(status="pending")
+    assert 8 <= waiting.count() <= 16
+    assert {"add", "supersede", "merge", "add_pattern", "rule"} <= set(kinds(waiting, "kind"))
+    assert WorkingNote.objects.filter(**mine).count() == 2
+    assert {"keep", "never_remember"} == set(kinds(Ruling.objects.filter(**mine), "kind"))
+    assert Message.objects.filter(sent_at__gt=NOW - timedelta(hours=4), **mine).exists()
+    assert facts_of.filter(created_at__gt=NOW - timedelta(hours=24)).exists()
+    nights = Night.objects.filter(local_date__gt=NOW.date() - timedelta(days=14), **mine)
+    assert nights.count() == 14
+    # Nothing bears the time at which the demo was made.
+    for model, name in ((Night, "ended_at"), (Proposal, "created_at"), (Fact, "updated_at")):
+        late = {f"{name}__gt": NOW}
+        assert not model.objects.filter(**mine, **late).exists(), model
+    assert not apps.get_model("memory", "FactEvent").objects.filter(pgh_created_at__gt=NOW)
+
+
+def kinds(rows, name):
+    return rows.order_by().values_list(name, flat=True).distinct()
+
+
+def test_the_same_story_gives_the_same_space_twice():
+    owner, told = make_user("ana"), "\n".join(LINES[:40])
+
+    def seen():
+        space = demo.make(owners=[owner], now=NOW, story=told)
+        rows = Fact.objects.filter(space=space).order_by("pk")
+        return [
+            list(rows.values_list("subject", "text", "status", "confidence", "use_count")),
+            [(one.title, one.status, one.reason) for one in space.proposals.order_by("pk")],
+            [(one.title, one.started_at) for one in space.episodes.order_by("pk")],
+            [[run.counts for run in night.phases.all()] for night in space.nights.order_by("pk")],
+        ]
+
+    assert seen() == seen()
+
+
+def test_a_change_of_the_story_can_be_undone_as_any_other():
+    space = demo.make(owners=[make_user("ana")], now=NOW, story="\n".join(LINES[:40]))
+    approved = Proposal.objects.filter(space=space, status="approved").exclude(kind="advice")
+    assert len(approved) > 2
+    for proposal in approved:
+        undone = proposals.undo(proposal, member=space.members.get())
+        assert undone.status == "undone"
+    assert not Pattern.objects.filter(space=space, status="active").exists()
 
 
 def test_the_demo_lives_sleeps_and_is_gone_in_one_command():
     owner, home = make_user("ana"), make_space("home")
     kept = facts.remember(home, text="Stays here", by="person:ana").row
-    space = demo.make(owners=[owner], now=NOW, story="\n".join(LINES[:24]))
+    later = "-3 18:40 familia Lucía: ¿A qué soy alérgica?\n-3 18:40 familia Keno: A los cacahuates."
+    space = demo.make(owners=[owner], now=NOW, story="\n".join([*LINES[:40], later]))
     mine = {"space": space}
     assert space.members.get().user == owner
     assert Fact.objects.live().filter(text__contains="cacahuates", **mine).exists()
     assert Night.objects.filter(**mine).count() >= 5
     assert Proposal.objects.filter(status="approved", **mine).exists()
-    assert Recall.objects.filter(**mine).exists()
+    asked = Recall.objects.get(query="¿A qué soy alérgica?", **mine)
+    assert asked.reply.text == "A los cacahuates."
     assert Fact.objects.filter(use_count__gt=0, **mine).exists()
     first = Fact.objects.filter(**mine).earliest("pk")
     assert history.history(first)[-1].at.date() < NOW.date()
@@ -73,7 +154,7 @@ def test_a_space_that_somebody_called_demo_is_never_touched():
 
 
 def test_one_command_makes_it_and_one_removes_it(monkeypatch, capsys):
-    monkeypatch.setattr(demo, "STORY", Story("\n".join(LINES[:3])))
+    monkeypatch.setattr(demo, "STORY", Story("\n".join(LINES[:8])))
     make_user("ana")
     call_command("demo")
     assert "Made “Demo”" in capsys.readouterr().out
@@ -85,7 +166,7 @@ def test_one_command_makes_it_and_one_removes_it(monkeypatch, capsys):
 
 
 def test_the_empty_overview_offers_it_and_the_worker_makes_it(monkeypatch):
-    monkeypatch.setattr(demo, "STORY", Story("\n".join(LINES[:3])))
+    monkeypatch.setattr(demo, "STORY", Story("\n".join(LINES[:8])))
     owner = make_member(role="owner")
     client = make_client(owner.user)
     here = reverse("overview:index", args=[owner.space.slug])

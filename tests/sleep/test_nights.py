@@ -330,8 +330,23 @@ def test_a_month_has_one_summary_however_many_nights_it_takes(space):
         sleep(space, datetime(2026, 1, day, 12, tzinfo=UTC) + timedelta(days=31))
     (summary,) = Episode.objects.filter(source="summary", status="closed")
     assert len(summary.summary_of) == 2
+    assert "Day 12" in summary.body
+    assert "Day 13" in summary.body
+    assert not Episode.objects.discarded().exists()
     sleep(space, NOW + timedelta(days=90))
     assert Episode.objects.filter(source="summary", status="closed").count() == 1
+
+
+def test_a_summary_that_a_person_worded_is_left_as_it_is(space):
+    noted(space, "Day 12 was a long one", at=datetime(2026, 1, 12, tzinfo=UTC))
+    sleep(space, datetime(2026, 2, 13, tzinfo=UTC))
+    summary = Episode.objects.get(source="summary")
+    episodes.revise(summary, by="person:ana", body="A hard January.")
+    noted(space, "Day 13 was a long one", at=datetime(2026, 1, 13, tzinfo=UTC))
+    sleep(space, datetime(2026, 2, 14, tzinfo=UTC))
+    summary.refresh_from_db()
+    assert summary.body == "A hard January."
+    assert Episode.objects.filter(source="summary").count() == 2
 
 
 def test_n13_the_trash_is_emptied_after_seven_days(space):

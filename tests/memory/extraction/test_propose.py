@@ -25,6 +25,7 @@ STATED = [
     ("Actually, I moved to Porto last month", "Adrian moved to Porto last month", "profile"),
     ("I was born in Oslo", "Adrian was born in Oslo", "profile"),
     ("Btw I'm a nurse", "Adrian is a nurse", "profile"),
+    ("My doctor is Dr. Salas. Nice man.", "Adrian's doctor is Dr. Salas", "profile"),
     ("I can't stand cilantro", "Adrian can't stand cilantro", "preference"),
     ("No, I hate cilantro", "Adrian hates cilantro", "preference"),
     ("Call me Adri", "Adrian wants to be called Adri", "profile"),
