@@ -8,6 +8,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import psycopg
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
@@ -17,7 +18,7 @@ from procrastinate.contrib.django import DjangoApp, app
 from procrastinate.contrib.django.utils import connector_params
 from procrastinate.worker import Worker
 
-from bot import bury
+from bot import alive, bury
 from bot.channels import Channel
 from memory import jobs
 from memory.models import Heartbeat, Space
@@ -41,6 +42,7 @@ class Running:
     worker: Worker | None = None
     # Jobs that the database says we do and we do not; doubted twice they are handed on.
     doubted: set[int] = field(default_factory=set)
+    line: alive.Line = field(default_factory=alive.Line)
     # The database does not answer: said once when it goes and once when it is back.
     is_cut_off: bool = False
 
@@ -64,6 +66,7 @@ async def run(
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
+        running.line.let_go()
         await sync_to_async(_sign_off)()
 
 
@@ -158,7 +161,7 @@ async def _beat(running: Running) -> None:
             if running.is_cut_off:
                 log.warning("the database is back")
             running.is_cut_off = False
-        except DatabaseError as error:
+        except (DatabaseError, psycopg.Error) as error:
             if not running.is_cut_off:
                 why = str(error).partition("\n")[0]
                 log.error("the database does not answer; trying until it does", extra={"why": why})
@@ -174,8 +177,10 @@ def _beat_once(running: Running) -> None:
     Heartbeat.objects.update_or_create(
         name=_name(), defaults=seen, create_defaults=seen | {"started_at": now}
     )
-    rescued = jobs.rescue()
     worker = running.worker
+    if worker and worker.worker_id:
+        running.line.hold(worker.worker_id)
+    rescued = jobs.rescue()
     if worker and worker.worker_id:
         # A job whose end could not be written stays "doing" for ever, and its chat with it.
         busy = {context.job.id for context in list(worker._running_jobs.values())}

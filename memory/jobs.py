@@ -17,6 +17,10 @@ from memory.models import DeadLetter, Space
 
 # A worker that is silent for longer is dead: its jobs go to another.
 SILENT_SECONDS = 5
+# One that is also off the line (bot.alive) was killed: nobody waits for more silence.
+OFF_SECONDS = 2
+# The first key of the locks that living workers hold; the second is the worker's own number.
+ALIVE = 0x4B65  # "Ke"
 # A job whose workers keep dying is the likely killer.
 DEATHS = 20
 # Before the name of who discarded a dead letter; without it, of who had it tried again.
@@ -32,6 +36,26 @@ OUTAGE = (
     ConnectorException,
 )
 OUTAGE_FIRST = 1
+
+
+# Where no lock is seen at all (behind some poolers) only silence tells.
+STALLED = """
+WITH held AS (
+    SELECT objid::bigint AS worker_id FROM pg_locks
+    WHERE locktype = 'advisory' AND classid = %(alive)s AND objsubid = 2 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+SELECT j.id FROM procrastinate_jobs j
+LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
+WHERE j.status = 'doing' AND (
+    w.id IS NULL
+    OR w.last_heartbeat < now() - make_interval(secs => %(silent)s)
+    OR w.last_heartbeat < now() - make_interval(secs => %(off)s)
+        AND EXISTS (SELECT 1 FROM held)
+        AND NOT EXISTS (SELECT 1 FROM held WHERE held.worker_id = w.id)
+)
+ORDER BY j.id
+"""
 
 
 class Backoff(BaseRetryStrategy):
@@ -102,17 +126,8 @@ def enqueue(
 
 def rescue() -> int:
     """Hand on the jobs of workers that died. Any number of rescuers may do so at once."""
-    silent = "w.last_heartbeat < now() - make_interval(secs => %s)"
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            SELECT j.id FROM procrastinate_jobs j
-            LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
-            WHERE j.status = 'doing' AND (w.id IS NULL OR {silent})
-            ORDER BY j.id
-            """,
-            [SILENT_SECONDS],
-        )
+        cursor.execute(STALLED, {"silent": SILENT_SECONDS, "off": OFF_SECONDS, "alive": ALIVE})
         stalled = [row[0] for row in cursor.fetchall()]
     return hand_on(stalled)
 

@@ -5,10 +5,12 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 
+from bot.alive import Line
 from memory import jobs
 from memory.jobs import Backoff
 from memory.llm.errors import ProviderError
 from memory.models import DeadLetter
+from tests.bot.test_worker import wait_for
 from tests.factories import make_space
 
 pytestmark = pytest.mark.django_db
@@ -98,6 +100,54 @@ def test_jobs_of_a_dead_worker_are_handed_on():
     lost, alive = job(worker(silent_for=30)), job(worker(silent_for=1))
     assert jobs.rescue() == 1
     assert (status(lost), status(alive)) == ("todo", "doing")
+
+
+@pytest.fixture
+def line(db):
+    """What living workers hold: see bot.alive."""
+    lines = []
+
+    def hold(worker_id):
+        lines.append(Line())
+        lines[-1].hold(worker_id)
+        return lines[-1]
+
+    yield hold
+    for one in lines:
+        one.let_go()
+
+
+def test_r01_a_killed_worker_is_off_the_line_and_nobody_waits_for_its_silence(line):
+    killed, busy = worker(silent_for=3), worker(silent_for=3)
+    lost, kept = job(killed), job(busy)
+    line(busy)
+    assert jobs.rescue() == 1
+    assert (status(lost), status(kept)) == ("todo", "doing")
+
+
+def test_a_worker_that_has_just_begun_is_not_taken_for_a_killed_one(line):
+    line(worker())
+    job(worker(silent_for=1))
+    assert jobs.rescue() == 0
+
+
+def test_where_no_line_is_seen_only_silence_tells():
+    lost = job(worker(silent_for=3))
+    assert jobs.rescue() == 0
+    assert status(lost) == "doing"
+
+
+def test_a_line_that_was_cut_is_taken_anew(line):
+    mine = worker(silent_for=3)
+    held = line(mine)
+    job(mine)
+    held._connection.close()
+    line(worker())
+    held.hold(mine)
+    assert jobs.rescue() == 0
+    held.let_go()
+    # The server takes a moment to see that somebody has gone.
+    wait_for(lambda: jobs.rescue() == 1)
 
 
 def test_a_job_whose_worker_is_gone_altogether_is_handed_on():
