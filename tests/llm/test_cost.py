@@ -1,3 +1,4 @@
+import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -52,6 +53,29 @@ def test_the_table_has_a_date_and_sane_rows():
     date, prices = pricing.table()
     assert datetime.fromisoformat(date)
     assert all(0 < row.cached <= row.tokens_in < row.tokens_out for row in prices.values())
+
+
+def test_every_row_says_where_it_was_read_and_when():
+    data = json.loads(pricing.TABLE.read_text())
+    assert {name.partition("-")[0] for name in data["prices"]} == set(data["sources"])
+    for source in data["sources"].values():
+        assert source["from"].startswith("https://")
+        assert datetime.fromisoformat(source["read"]) <= datetime.fromisoformat(data["date"])
+
+
+@pytest.mark.parametrize(
+    ("model", "dollars"),
+    [
+        ("claude-opus-4-8", "5"),
+        ("claude-opus-4-20250514", "15"),
+        ("claude-opus-4-0", "15"),
+        ("gpt-5.5-2026-04-23", "5"),
+        ("gpt-5.5-pro", "30"),
+        ("gpt-5-pro", "15"),
+    ],
+)
+def test_a_dear_relative_is_not_reckoned_at_the_cheap_ones_price(model, dollars):
+    assert pricing.price(model).tokens_in == Decimal(dollars)
 
 
 def test_every_model_keno_uses_of_its_own_accord_has_a_price():
