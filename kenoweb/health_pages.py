@@ -21,7 +21,6 @@ from memory.llm.choose import choose
 from memory.models import Breaker, Heartbeat, Space
 from sleep.models import Night
 
-OVERDUE = dt.timedelta(hours=48)
 # Counting what has no vector stops here.
 CAP = 10_000
 DEAD = dt.timedelta(days=1)
@@ -37,6 +36,7 @@ NAMES = {
     "memory": gettext_lazy("Memory"),
     "night": gettext_lazy("Night"),
     "embeddings": gettext_lazy("Embeddings"),
+    "size": gettext_lazy("Main memory"),
     "database": gettext_lazy("Database"),
     "migrations": gettext_lazy("Tables"),
     "disk": gettext_lazy("Disk"),
@@ -54,6 +54,7 @@ TO_DO = {
         "A running worker begins the night by itself. You can also begin it now."
     ),
     "embeddings": gettext_lazy("They are caught up with by themselves: manage.py memory_embed."),
+    "size": gettext_lazy("Start it again; should it grow again, please report it."),
     "migrations": gettext_lazy("Run manage.py migrate."),
     "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
 }
@@ -101,7 +102,7 @@ class HealthPage:
 
 def health_page(space: Space, *, now: dt.datetime) -> HealthPage:
     counts = jobs.counts()
-    found = [*vitals.check(space, now=now), night(space, now=now), vectors(space), *house()]
+    found = [*vitals.check(space, now=now), vectors(space), *house()]
     return HealthPage(
         state=vitals.state(found),
         checks=_checks(found, space, now=now, counts=counts),
@@ -126,21 +127,6 @@ def _channels(states: dict) -> list[tuple[str, str, bool]]:
         (channel(name), str(STATES.get(state, state)), state == "running")
         for name, state in states.items()
     ]
-
-
-def night(space: Space, *, now: dt.datetime) -> vitals.Finding:
-    last = things(space, Night).order_by("-local_date").first()
-    if last is None:
-        return vitals.Finding("night")
-    if last.status == Night.Status.FAILED:
-        text = _("The last night failed: %(error)s") % {"error": last.error[:200]}
-        return vitals.Finding("night", vitals.WARNING, text)
-    if now - last.started_at > OVERDUE:
-        text = _("The last night was %(age)s.") % {
-            "age": since(last.started_at, now=now, long=True)
-        }
-        return vitals.Finding("night", vitals.WARNING, text)
-    return vitals.Finding("night")
 
 
 def vectors(space: Space) -> vitals.Finding:
@@ -204,6 +190,7 @@ def _values(space: Space, *, now: dt.datetime, counts: dict[str, int]) -> dict[s
         "provider": f"{chosen.provider} {chosen.model}".strip(),
         "night": date_format(last.local_date, "j F") if last else _("none yet"),
         "embeddings": embed.current().name if embed.enabled() else _("off"),
+        "size": f"{number(vitals.resident_mb())} MB",
         "disk": _("%(share)s %% free") % {"share": number(100 * usage.free / usage.total)},
     }
 

@@ -1,11 +1,14 @@
 """How Keno is at this moment: memory, provider, costs, worker, queue. Each finding is a sentence.
 
-Checks about the night live in sleep/health.py; the pages and `manage.py doctor` show both.
+The night adds its own (sleep/health.py); the watchdog, the page and `manage.py doctor` show all.
 """
 
+import resource
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -19,6 +22,7 @@ OK, WARNING, ERROR = "ok", "warning", "error"
 QUEUE_SECONDS = 120
 SILENT = timedelta(seconds=30)
 HOUR = timedelta(hours=1)
+LARGE_MB, HUGE_MB = 1000, 2000
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,26 @@ def deliveries(space: Space, now: datetime) -> Finding:
     return Finding("deliveries", WARNING, text % {"dead": dead, "failed": failed})
 
 
+def size(space: Space, now: datetime) -> Finding:
+    """The process that looks: the worker once a minute, the web server on its page."""
+    used = resident_mb()
+    if used <= LARGE_MB:
+        return Finding("size")
+    text = _("This process holds %(used)s MB of main memory; usual are 200 to 400.")
+    level = ERROR if used > HUGE_MB else WARNING
+    return Finding("size", level, text % {"used": used})
+
+
+def resident_mb() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize() // 2**20
+    except OSError:
+        # Not Linux: the most it ever held, which macOS counts in bytes.
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most // (2**20 if sys.platform == "darwin" else 2**10)
+
+
 CHECKS: list[Callable[[Space, datetime], Finding]] = [
     provider,
     second_model,
@@ -139,6 +163,7 @@ CHECKS: list[Callable[[Space, datetime], Finding]] = [
     queue,
     unanswered,
     deliveries,
+    size,
 ]
 
 

@@ -34,6 +34,17 @@ def test_more_than_ten_stale_notes_are_a_warning(space, count, expected):
     assert level(space, "memory") == expected
 
 
+@pytest.mark.parametrize(("used", "expected"), [(1000, "ok"), (1001, "warning"), (2001, "error")])
+def test_a_process_that_grew_too_large_is_seen(space, monkeypatch, used, expected):
+    monkeypatch.setattr(vitals, "resident_mb", lambda: used)
+    assert level(space, "size") == expected
+
+
+def test_what_a_process_holds_is_measured():
+    held = vitals.resident_mb()
+    assert 20 < held < 10_000
+
+
 def test_no_worker_is_an_error_that_says_what_to_do(space):
     Heartbeat.objects.update(beat_at=NOW - timedelta(minutes=1))
     found = vitals.worker(space, NOW)
