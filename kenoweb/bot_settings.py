@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ImproperlyConfigured
 
-from kenoweb.env import envbool, envchoice, envint, envsecret, envstr
+from kenoweb.env import envbool, envchoice, envint, envnumber, envsecret, envstr
 
 # The seeds' own names are understood too.
 _SAME = {"claude-api": "anthropic", "claude": "anthropic", "ollama": "openai", "mock": "offline"}
@@ -87,6 +87,8 @@ OPTION_DEFAULTS = _defaults(
     working_stale_days=("WORKING_MEMORY_STALE_DAYS", 7, 1, 30),
     retention_days=("MEMORY_RETENTION_DAYS", 30, 1, 365),
     memory_days=("MEMORY_DAYS", 3, 0, 30),
-    budget_day=("BUDGET_DAY", 1, 0, 100000),
-    budget_month=("BUDGET_MONTH", 30, 0, 1000000),
-) | {"use_retrieval": envbool("USE_RETRIEVAL", True)}
+) | {
+    "use_retrieval": envbool("USE_RETRIEVAL", True),
+    "budget_day": envnumber("BUDGET_DAY", 1, low=0, high=100000),
+    "budget_month": envnumber("BUDGET_MONTH", 30, low=0, high=1000000),
+}

@@ -1,6 +1,7 @@
 """Reading the environment: typed, and with a sentence when a value is wrong."""
 
 import os
+import re
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -25,11 +26,20 @@ def envint(name: str, default: int, *, low: int, high: int) -> int:
     value = envstr(name)
     if not value:
         return default
-    if not value.lstrip("-").isdigit() or not low <= int(value) <= high:
+    if not re.fullmatch(r"-?[0-9]{1,18}", value) or not low <= int(value) <= high:
         raise ImproperlyConfigured(
             f"{name} must be a whole number from {low} to {high}, not {value!r}."
         )
     return int(value)
+
+
+def envnumber(name: str, default: float, *, low: float, high: float) -> float:
+    value = envstr(name)
+    if not value:
+        return default
+    if not re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,18})?", value) or not low <= float(value) <= high:
+        raise ImproperlyConfigured(f"{name} must be a number from {low} to {high}, not {value!r}.")
+    return float(value)
 
 
 def envchoice(name: str, default: str, *, choices: tuple[str, ...]) -> str:

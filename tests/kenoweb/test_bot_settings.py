@@ -27,6 +27,10 @@ def read(expression, **environment):
     [
         ("MEMORY_DAYS", "31", "MEMORY_DAYS must be a whole number from 0 to 30, not '31'."),
         ("WORKING_MEMORY_STALE_DAYS", "soon", "must be a whole number from 1 to 30"),
+        ("MEMORY_DAYS", "--3", "MEMORY_DAYS must be a whole number"),
+        ("MEMORY_DAYS", "²", "MEMORY_DAYS must be a whole number"),
+        ("BUDGET_DAY", "a little", "BUDGET_DAY must be a number from 0 to 100000"),
+        ("BUDGET_DAY", "nan", "BUDGET_DAY must be a number from 0 to 100000"),
         ("USE_RETRIEVAL", "maybe", "USE_RETRIEVAL must be true or false, not 'maybe'."),
         ("PROVIDER", "skynet", "PROVIDER must be one of"),
         ("OPENAI_BASE_URL", "localhost:11434", "must begin with http:// or https://"),
@@ -42,6 +46,10 @@ def test_a_wrong_value_stops_the_start_with_a_sentence(variable, value, says):
 def test_the_seeds_names_are_understood():
     assert read("s.PROVIDER", PROVIDER="claude-api") == "anthropic"
     assert read("s.OPTION_DEFAULTS['history_messages']", SESSION_HISTORY_LIMIT="35") == "35"
+
+
+def test_a_budget_may_be_less_than_a_dollar():
+    assert read("s.OPTION_DEFAULTS['budget_day']", BUDGET_DAY="0.5") == "0.5"
 
 
 def test_milliseconds_become_seconds():
