@@ -4,7 +4,7 @@ Writers behave as facts.py describes. A chat has at most one open episode; its w
 its messages until it is closed and gets a title, a body and tags.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -134,6 +134,7 @@ def write(
     ended_at: datetime | None = None,
     source: str = "",
     suspicions: Sequence[str] = (),
+    but: Set[str] = frozenset(),
     **more: object,
 ) -> Done:
     """Keep an episode that is already over: a tag's line, a person's note, a stale note.
@@ -141,7 +142,7 @@ def write(
     Without a chat the whole space shares it. Outcomes: new, again, quarantined (kept, but flagged
     and never consolidated), refused, empty.
     """
-    said, name = screen(body), screen(title, line=True)
+    said, name = screen(body, but=but), screen(title, line=True, but=but)
     if not said.text:
         return Done(None, outcome="empty", reason=_("There is nothing to remember."))
     if ruling := rulings.forbidden(space, said=said.text):

@@ -75,3 +75,6 @@ TELLTALE = {
     - STOP_WORDS["es"]
     - STOP_WORDS["en"],
 }
+
+# The point behind these ends no sentence.
+TITLES = ("Dr", "Dra", "Sr", "Sra", "Srta", "Mr", "Mrs", "Ms", "St", "Ing", "Lic")

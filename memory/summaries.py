@@ -5,8 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memory import text
+from memory.stop_words import TITLES
 
-SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
+# Not behind "Dr." and its like.
+_NAMED = "".join(rf"(?<!\b{name}\.)" for name in TITLES)
+SENTENCE = re.compile(rf"(?<=[.!?…。！？]){_NAMED}\s+|\n+")
 GREETING = re.compile(
     r"^(?:hi|hello|hey|hola|buenas|good (?:morning|afternoon|evening)|buenos días|"
     r"buenas (?:tardes|noches))\b[\s,!.]*",

@@ -153,7 +153,7 @@ def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
         if made:
             return night
         night.run += 1
-        night.started_at = now
+        night.started_at, night.undone_at = now, None
         night.asked_by = asked_by
     night.status, night.error, night.ended_at = Night.Status.RUNNING, "", None
     night.mode = mode

@@ -1,13 +1,21 @@
 """Reading a night, and taking it back: one line of it, or all of it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import CharField, F, Model, Value
+from django.db.models.functions import Cast, Concat
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from memory import audit, history
-from memory.models import Space
-from sleep.models import Night, NightChange, Proposal
+from memory.events import events_of
+from memory.models import Episode, Space
+from sleep.models import Claim, Night, NightChange, Proposal
+
+# The kinds of lines by which a night believes something.
+BELIEVED = ("agreement", "curated")
+LEFT_ALONE = timedelta(days=30)
 
 
 class NothingToUndo(Exception):
@@ -42,22 +50,63 @@ def redo_change(change: NightChange, *, by: str) -> NightChange:
 
 @transaction.atomic
 def undo(night: Night, *, by: str, now: datetime | None = None) -> int:
-    """Take back all that the night applied on its own, and withdraw what it asks; or nothing.
+    """As if it had not been: what it applied is taken back, what it asks is withdrawn, and what
+    it read is unread; or nothing.
 
-    What people approved of it stays: each approval has its own undo.
+    What people decided of it stays: each decision has its own undo.
     """
     now = now or timezone.now()
     standing = list(night.changes.select_for_update().filter(undone_at=None).order_by("-pk"))
-    waiting = night.proposals.filter(status=Proposal.Status.PENDING)
-    if not standing and not waiting.exists():
-        raise NothingToUndo
     history.undo_contexts([change.context for change in standing], by=by)
     night.changes.filter(undone_at=None).update(undone_at=now, undone_by=by)
-    withdrawn = waiting.update(status=Proposal.Status.EXPIRED, reason="the night was undone")
+    withdrawn, unread = _withdraw(night), _unread(night, by=by)
+    if not (standing or withdrawn or unread):
+        raise NothingToUndo
     night.undone_at = now
     night.save(update_fields=["undone_at"])
-    audit.record("night.undone", actor=by, space=night.space, thing=night, withdrawn=withdrawn)
+    told = {"withdrawn": withdrawn, "unread": unread}
+    audit.record("night.undone", actor=by, space=night.space, thing=night, **told)
     return len(standing)
+
+
+def spared(space: Space, model: type[Model], *, kind: str, now: datetime) -> list[int]:
+    """Rows that a person took back from a night, line by line: they are left alone for a while."""
+    lines = NightChange.objects.filter(space=space, kind=kind, undone_at__gt=now - LEFT_ALONE)
+    by_line = lines.exclude(undone_at=F("night__undone_at"))
+    contexts = list(by_line.values_list("context", flat=True))
+    if not contexts:
+        return []
+    touched = events_of(model).filter(pgh_context_id__in=contexts)
+    return list(touched.values_list("pgh_obj_id", flat=True))
+
+
+def taken_back(space: Space, text: str) -> bool:
+    """Whether a night believed this on its own and a person said no."""
+    lines = NightChange.objects.filter(space=space, kind__in=BELIEVED, text=text)
+    return lines.exclude(undone_at=None).exists()
+
+
+def _withdraw(night: Night) -> int:
+    """Nobody decided these, so a later night may ask again: their keys are free."""
+    return night.proposals.filter(status=Proposal.Status.PENDING).update(
+        status=Proposal.Status.EXPIRED,
+        reason=_("The night was undone."),
+        key=Concat(Value("withdrawn-"), Cast("pk", CharField())),
+    )
+
+
+def _unread(night: Night, *, by: str) -> int:
+    """The next night reads its episodes again, and hears what they said as for the first time."""
+    plans = night.phases.filter(phase="consolidation").values_list("plan", flat=True)
+    items = [item for plan in plans for item in plan]
+    ids = [pk for item in items for pk in item.get("read", [])]
+    at = {datetime.fromisoformat(item["at"]) for item in items if "at" in item}
+    at |= {night.started_at}
+    Claim.objects.filter(space=night.space, episode__in=ids).delete()
+    Claim.objects.filter(space=night.space, settled_at__in=at).update(settled_at=None)
+    read = Episode.objects.filter(space=night.space, pk__in=ids, consolidated_at__in=at)
+    with history.change(by=by, why="undo", night=night.pk):
+        return read.update(consolidated_at=None)
 
 
 def latest(space: Space) -> Night | None:

@@ -9,12 +9,14 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from memory import actors, audit, history, rulings
-from memory.extraction import guards
 from memory.models import Member, Space
+from memory.screen import ORDERS, screen
 from sleep.apply import APPLY, TargetChanged, check_targets, image, keep_both, standing_targets
 from sleep.models import Proposal
 
 SUSPICIOUS = "suspicious"
+ADDING = (Proposal.Kind.ADD, Proposal.Kind.SUPERSEDE)
+ORDERING = (Proposal.Kind.RULE, Proposal.Kind.PREFERENCE)
 DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
 
 
@@ -55,10 +57,13 @@ def key(*parts: object) -> str:
 
 
 def propose(space: Space, kind: str, *, key: str, after: dict, **fields: object) -> Proposal | None:
-    """Put a change before the people of the space; None when it was proposed before."""
+    """Put a change before the people of the space; None when it was proposed before, or when a
+    ruling says never to remember what it would add."""
+    if _ruled_out(space, kind, after):
+        return None
     targets = fields.pop("targets", [])
     fields["title"] = str(fields.get("title", ""))[:200]
-    if _looks_hostile(after):
+    if _looks_hostile(kind, after):
         fields["flags"] = [*fields.get("flags", []), SUSPICIOUS]
     try:
         with transaction.atomic():
@@ -216,9 +221,17 @@ def is_risky(proposal: Proposal) -> bool:
     return SUSPICIOUS in proposal.flags or proposal.kind == Proposal.Kind.RELEASE
 
 
-def _looks_hostile(after: dict) -> bool:
+def _ruled_out(space: Space, kind: str, after: dict) -> bool:
+    ruling = kind in ADDING and rulings.forbidden(space, said=str(after.get("text", "")))
+    if ruling:
+        rulings.obeyed(ruling)
+    return bool(ruling)
+
+
+def _looks_hostile(kind: str, after: dict) -> bool:
     said = "\n".join(value for value in after.values() if isinstance(value, str))
-    return bool(said) and guards.is_suspicious(said)
+    # A rule is an order by its nature; that alone makes none suspicious.
+    return bool(screen(said, but=ORDERS if kind in ORDERING else frozenset()).reasons)
 
 
 def _digest(row: Proposal) -> str:

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from memory import facts
 from memory.models import Fact
-from sleep import expiry, proposals
+from sleep import expiry, nights, proposals
 from sleep.agreement import Said, Verdict
 from sleep.apply import image, target
 from sleep.models import Claim, Proposal
@@ -58,6 +58,10 @@ def _believe(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
     ).exists():
         outcome.count("rejected_before")
         return _close(verdict, sleeper)
+    if nights.taken_back(sleeper.space, best.text):
+        return _propose(
+            sleeper, verdict, outcome, why=_("A night believed this and it was taken back.")
+        )
     why = "curated" if best.curated else "agreement"
     with sleeper.applies(why, best.text, evidence=evidence(verdict.said), mode=best.mode):
         done = facts.remember(
@@ -87,8 +91,9 @@ def _chat_of(sleeper: Sleeper, one: Said):
     return sleeper.space.chats.get(pk=one.chat) if one.chat else None
 
 
-def _propose(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
+def _propose(sleeper: Sleeper, verdict: Verdict, outcome: Outcome, *, why: str = "") -> None:
     best = verdict.best
+    said = _("%(n)s episodes say it.") % {"n": verdict.episodes}
     made = proposals.propose(
         sleeper.space,
         Proposal.Kind.ADD,
@@ -96,9 +101,9 @@ def _propose(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
         night=sleeper.night,
         title=best.text,
         after=_fact_image(best, confidence=0.7),
-        rationale=_("%(n)s episodes say it.") % {"n": verdict.episodes},
+        rationale=f"{said} {why}".strip(),
         evidence=evidence(verdict.said),
-        confidence=0.5 + 0.1 * verdict.episodes,
+        confidence=min(0.95, 0.5 + 0.1 * verdict.episodes),
         mode=best.mode,
     )
     outcome.count("facts_proposed", bool(made))
@@ -158,6 +163,8 @@ def _contested(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
 
 def _reinforce(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
     fact = Fact.objects.get(pk=verdict.fact.fact)
+    if nights.taken_back(sleeper.space, fact.text):
+        return _known_already(sleeper, verdict, outcome)
     with sleeper.applies("agreement", fact.text, evidence=evidence(verdict.said)):
         facts.remember(
             sleeper.space,
@@ -170,7 +177,7 @@ def _reinforce(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:
             now=sleeper.now,
         )
     outcome.count("facts_confirmed")
-    _close(verdict, sleeper)
+    return _close(verdict, sleeper)
 
 
 def _known_already(sleeper: Sleeper, verdict: Verdict, outcome: Outcome) -> None:

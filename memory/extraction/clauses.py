@@ -4,13 +4,12 @@ import re
 from pathlib import Path
 
 from memory.extraction import rulebook
+from memory.stop_words import TITLES
 
 _CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
 # The point of a title ends no sentence: "my doctor is Dr. Salas".
-_TITLES = "|".join(
-    rf"(?<=\b{name})\." for name in "Dr Dra Sr Sra Srta Mr Mrs Ms St Ing Lic".split()
-)
+_TITLES = "|".join(rf"(?<=\b{name})\." for name in TITLES)
 _SENTENCE = re.compile(rf"(?:[^.!?…;\n]|(?<=\w)\.(?=\w)|{_TITLES})+[.!?…;]*", re.DOTALL)
 _WORDS = dict(rulebook.read(Path(__file__).with_name("clauses.txt")))
 _JOINT, _OPENING, _JOKE, _UNREAL = (

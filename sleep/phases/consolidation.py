@@ -43,7 +43,8 @@ def plan(night: Night, now: datetime) -> list:
     # With a model, one by one: a killed night asks again about one episode at most.
     size = BATCH if night.mode == HEURISTICS else 1
     reads = [{"read": chosen[i : i + size]} for i in range(0, len(chosen), size)]
-    return [*reads, {"settle": True, "waiting": len(waiting)}]
+    # When it was: so that undoing the night finds what it read and settled.
+    return [*reads, {"settle": True, "waiting": len(waiting), "at": now.isoformat()}]
 
 
 def _store_salience(weighed: list[Episode]) -> None:

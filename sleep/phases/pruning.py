@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 
 from memory import episode_groups, episodes, facts, patterns, retention, working
 from memory.models import Episode, Fact, Pattern, WorkingNote
-from sleep import clusters, duplicates, proposals, thinking
+from memory.screen import ORDERS
+from sleep import clusters, duplicates, nights, proposals, thinking
 from sleep.apply import image, target
 from sleep.fuse import Fuse
 from sleep.models import Night, Proposal
@@ -20,7 +21,14 @@ WEAK = 0.3
 
 
 def plan(night: Night, now: datetime) -> list:
-    notes, weak, old = _stale_notes(night, now), _weak_patterns(night), _old_episodes(night, now)
+    notes, weak, old = (
+        rows.exclude(pk__in=nights.spared(night.space, rows.model, kind=kind, now=now))
+        for rows, kind in (
+            (_stale_notes(night, now), "stale note"),
+            (_weak_patterns(night), "weak pattern"),
+            (_old_episodes(night, now), "old episodes"),
+        )
+    )
     old = list(old.values_list("pk", flat=True))
     # An archived note lives on in an episode; still, not all of them in one night.
     fuse = Fuse("notes", WorkingNote.objects.filter(space=night.space).count())
@@ -92,6 +100,8 @@ def _archive_notes(sleeper: Sleeper, ids: list[int]) -> Outcome:
                 started_at=note.updated_at,
                 tags=["working-note"],
                 source="night",
+                # What is still to do reads like an order; it was judged when it was noted.
+                but=ORDERS,
             )
             working.clear(note.chat, by="night", now=sleeper.now)
         outcome.count("notes")

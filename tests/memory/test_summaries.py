@@ -11,6 +11,7 @@ Ana: El webhook funciona con el token en la query. Gracias!"""
 
 def test_a_title_is_the_first_sentence_that_says_something():
     assert summaries.title(TALK) == "El webhook de n8n da un 401 cuando hago POST."
+    assert summaries.title("My dentist is Dr. Ochoa. Call.") == "My dentist is Dr. Ochoa."
     assert summaries.title("hi") == "hi"
     assert summaries.title("") == ""
 

@@ -7,7 +7,7 @@ import pytest
 from memory import episodes, facts, patterns, rulings
 from memory.models import Episode, Fact, Message, Pattern, WorkingNote
 from sleep import cycle, nights, proposals
-from sleep.models import Night, Proposal, Reflection
+from sleep.models import Claim, Night, Proposal, Reflection
 from tests.factories import make_chat, make_member, make_message, make_space
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -277,6 +277,15 @@ def test_a68_a_stale_note_becomes_an_episode_and_a_fresh_one_stays(space):
     assert "task 10" in Episode.objects.get(chat=old).body
 
 
+def test_what_a_stale_note_left_to_do_is_no_suspicion(space):
+    WorkingNote.objects.create(
+        space=space, chat=make_chat(space=space), task="Move the backups to Helsinki",
+        pending=["Copy the keys", "Try a restore"], updated_at=NOW - timedelta(days=10),
+    )  # fmt: skip
+    sleep(space)
+    assert Episode.objects.get(source="night").flags == []
+
+
 @pytest.mark.parametrize(
     ("confidence", "uses", "stays"),
     [(0.1, 0, False), (0.2, 5, True), (0.9, 0, True)],
@@ -427,3 +436,88 @@ def test_r10_undoing_a_night_restores_what_was_believed(space):
     assert live() != before
     nights.undo(night, by="person:ana")
     assert live() == before
+
+
+def test_r10_an_undone_night_leaves_its_episodes_to_be_read_again(space):
+    read = told(space, "I prefer tea over coffee")
+    night = sleep(space)
+    read.refresh_from_db()
+    assert read.consolidated_at == NOW
+    assert Claim.objects.filter(episode=read).count() == 1
+    nights.undo(night, by="person:ana")
+    read.refresh_from_db()
+    assert read.consolidated_at is None
+    assert not Claim.objects.exists()
+    later = sleep(space, NOW + timedelta(days=1))
+    assert counts(later, "consolidation")["episodes"] == 1
+    with pytest.raises(nights.NothingToUndo):
+        nights.undo(night, by="person:ana")
+
+
+def test_r10_what_an_undone_night_settled_is_open_again(space):
+    chat = make_chat(space=space)
+    for day in (3, 2):
+        told(space, "I prefer tea", chat=chat, at=NOW - timedelta(days=day))
+    sleep(space, NOW - timedelta(days=1))
+    told(space, "I prefer tea", chat=chat)
+    night = sleep(space)
+    assert live() == ["Ana prefers tea"]
+    nights.undo(night, by="person:ana")
+    assert live() == []
+    assert Claim.objects.filter(settled_at=None).count() == Claim.objects.count() == 2
+
+
+def test_what_was_taken_back_is_asked_and_not_believed_again(space):
+    noted(space, "The server moved to Hetzner")
+    nights.undo(sleep(space), by="person:ana")
+    sleep(space, NOW + timedelta(days=1))
+    assert live() == []
+    (asked,) = waiting("add")
+    assert asked.after["text"] == "The server moved to Hetzner"
+    assert "taken back" in asked.rationale
+    member = make_member(space=space, role="owner")
+    proposals.reject(asked, member=member, digest=asked.digest)
+    nights.undo(Night.objects.latest("local_date"), by="person:ana")
+    sleep(space, NOW + timedelta(days=2))
+    assert (live(), waiting("add")) == ([], [])
+
+
+def test_what_an_undone_night_asked_may_be_asked_again_and_a_ruling_still_holds(space):
+    for n in (1, 2):
+        said = "The build failed with an error", "Fixed by clearing the cache, it works"
+        told(space, *said, at=NOW - timedelta(hours=n))
+    chat = make_chat(space=space)
+    for n in (3, 4):
+        told(space, "I prefer tea", chat=chat, at=NOW - timedelta(hours=n))
+    night = sleep(space)
+    asked = sorted(one.title for one in waiting())
+    assert "Ana prefers tea" in asked
+    nights.undo(night, by="person:ana")
+    assert waiting() == []
+    rulings.forbid(space, text="Ana prefers tea", by="person:ana")
+    sleep(space, NOW + timedelta(days=1))
+    again = sorted(one.title for one in waiting())
+    assert again == [title for title in asked if title != "Ana prefers tea"]
+
+
+def test_a_line_that_was_taken_back_is_left_alone_by_the_next_nights(space):
+    weak = Pattern.objects.create(
+        space=space, slug="x", trigger="x", response="y", confidence=0.1, learned_from="night"
+    )
+    night = sleep(space)
+    (line,) = night.changes.all()
+    nights.undo_change(line, by="person:ana", now=NOW)
+    sleep(space, NOW + timedelta(days=1))
+    weak.refresh_from_db()
+    assert weak.status == "active"
+    sleep(space, NOW + timedelta(days=40))
+    weak.refresh_from_db()
+    assert weak.status == "archived"
+
+
+def test_a_night_undone_and_slept_again_is_a_night_again(space):
+    noted(space, "The server moved to Hetzner")
+    nights.undo(sleep(space), by="person:ana")
+    night = sleep(space, NOW + timedelta(hours=1))
+    assert (night.run, night.undone_at) == (2, None)
+    assert [one.title for one in waiting("add")] == ["The server moved to Hetzner"]
