@@ -133,14 +133,13 @@ def growth(
 
 
 def _names(lines: list[Line], names: tuple[str, str], *, width: float, height: float) -> list[Mark]:
-    """The name above its line; when the lines end close together the second goes below."""
-    first, second = (float(one.y) for one in lines)
-    below = second - 10 - (first - 7) < 14
-    other = min(second + 16, height - 4) if below else second - 10
-    return [
-        Mark(n(width - 8), n(max(10.0, first - 7)), names[0], "end"),
-        Mark(n(width), n(other), names[1], "end"),
-    ]
+    """Each name above its line; where they end close together the lower one's goes below."""
+    ends = [float(one.y) for one in lines]
+    upper, lower = sorted((0, 1), key=lambda which: ends[which])
+    apart = ends[lower] - ends[upper] >= 28
+    places = {lower: ends[lower] - 7 if apart else min(ends[lower] + 18, height - 4)}
+    places[upper] = min(max(10.0, ends[upper] - 7), places[lower] - 14)
+    return [Mark(n(width - 8), n(places[which]), names[which], "end") for which in (0, 1)]
 
 
 def ticks(top: float) -> list[int]:

@@ -154,7 +154,7 @@ def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -
     pks = [episode.pk for episode in rows]
     said = _per_episode(things(space, Message).filter(episode__in=pks))
     left = _per_episode(things(space, Fact).live().filter(episode__in=pks))
-    begun = _begun([episode.pk for episode in rows if not str(episode)])
+    first = begun([episode.pk for episode in rows if not str(episode)])
     keeps, tail = space.options.trash_days, f"?{query}" if query else ""
     return [
         Row(
@@ -163,13 +163,13 @@ def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -
             look=_look(episode),
             notes=_notes(episode, said[episode.pk], left[episode.pk], keeps=keeps, now=now),
             badge=_badge(episode),
-            title=str(episode) or begun.get(episode.pk, ""),
+            title=str(episode) or first.get(episode.pk, ""),
         )
         for episode in rows
     ]
 
 
-def _begun(pks: list[int]) -> dict[int, str]:
+def begun(pks: list[int]) -> dict[int, str]:
     """The first words of those that have no words of their own yet: they are still open."""
     if not pks:
         return {}

@@ -44,6 +44,13 @@ NOTES = {
 }
 
 
+def time_left(waiting: int) -> str:
+    seconds = waiting * SECONDS_EACH
+    if seconds < 90:
+        return _("about %(n)s s left") % {"n": seconds}
+    return _("about %(n)s min left") % {"n": round(seconds / 60)}
+
+
 @dataclass(frozen=True)
 class ProposalFilter:
     """What the address bar asks for; what it does not know is ignored."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from memory import suspects
+from memory import suspects, working
 from memory.models import Space
 
 
@@ -32,7 +32,13 @@ RAIL = [
         [
             Place("overview:index", _("Overview"), "overview", "o"),
             Place("chats:index", _("Chats"), "chat", "c", "memory.Chat"),
-            Place("working:index", _("Working notes"), "note", "w", "memory.WorkingNote"),
+            Place(
+                "working:index",
+                _("Working notes"),
+                "note",
+                "w",
+                rows=lambda space: {"notes": working.written(space)},
+            ),
             Place(
                 "notices:index",
                 _("Notices"),

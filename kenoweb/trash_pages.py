@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb import lists
 from kenoweb.access import things
+from kenoweb.episode_pages import begun
 from kenoweb.episodes_search import days_left
 from kenoweb.filters import KindFilter
 from kenoweb.lists import View
@@ -62,8 +63,10 @@ def trash(space: Space, wanted: KindFilter, *, member: Member, now: datetime) ->
     kinds = [wanted.kind] if wanted.kind else list(rows)
     parts = {kind: _part(kind, rows[kind], wanted) for kind in kinds}
     keeps = space.options.trash_days
+    bare = [row.pk for row in parts["episodes"].rows if not str(row)] if "episodes" in parts else []
+    said = begun(bare)
     shown = [
-        _thrown(kind, row, space, keeps=keeps, now=now)
+        _thrown(kind, row, space, keeps=keeps, now=now, said=said)
         for kind in kinds
         for row in parts[kind].rows
     ]
@@ -116,13 +119,16 @@ def _part(kind: str, rows: QuerySet, wanted: KindFilter) -> Part:
     return part(rows, order=order, size=FEW)
 
 
-def _thrown(kind: str, row: Model, space: Space, *, keeps: int, now: datetime) -> Thrown:
+def _thrown(
+    kind: str, row: Model, space: Space, *, keeps: int, now: datetime, said: dict[int, str]
+) -> Thrown:
     since, args = getattr(row, SINCE[kind]), [space.slug, row.pk]
+    words = f"{row.trigger} → {row.response}" if kind == "patterns" else str(row)
     return Thrown(
         kind=kind,
         icon=ICONS[kind],
         pk=row.pk,
-        text=f"{row.trigger} → {row.response}" if kind == "patterns" else str(row),
+        text=words or said.get(row.pk, "…"),
         url=address_of(f"{kind}:detail", *args),
         restore=address_of(f"{kind}:restore", *args),
         purge=address_of(f"{kind}:purge", *args),

@@ -68,10 +68,15 @@ def exists(chat: Chat, *, now: datetime | None = None) -> bool:
     return current(chat, now=now) is not None
 
 
+def written(space: Space) -> QuerySet:
+    """Notes that say something."""
+    return WorkingNote.objects.filter(space=space).exclude(**EMPTY)
+
+
 def stale(space: Space, *, now: datetime | None = None) -> QuerySet:
     """Notes a night puts away."""
     oldest = (now or timezone.now()) - timedelta(days=space.options.working_stale_days)
-    return WorkingNote.objects.filter(space=space, updated_at__lt=oldest).exclude(**EMPTY)
+    return written(space).filter(updated_at__lt=oldest)
 
 
 def is_stale(note: WorkingNote, *, now: datetime | None = None) -> bool:

@@ -183,7 +183,7 @@ def _context(request, space, current) -> dict:
         "place": place + len(shown["decided"]) if place else None,
         "total": len(rows) + len(shown["decided"]),
         "steps": pages.steps(shown, current),
-        "seconds": len(rows) * pages.SECONDS_EACH,
+        "time_left": pages.time_left(len(rows)),
         "coming": pages.following(rows, current.pk if current else None),
         "last": next(
             (one for one in shown["decided"] if one.status in ("approved", "rejected")), None

@@ -52,9 +52,17 @@ def test_growth_puts_both_series_on_one_scale():
 
 def test_the_names_of_two_lines_never_overlap():
     for second in range(0, 1001, 50):
-        drawn = charts.growth([0, 1000], [0, second], names=("a", "b"), days=("", "", ""))
-        above, below = (float(mark.y) for mark in drawn.names)
-        assert abs(below - above) >= 12, second
+        for ends in ([0, 1000], [0, second]), ([0, second], [0, 1000]), ([0, second], [0, second]):
+            drawn = charts.growth(*ends, names=("a", "b"), days=("", "", ""))
+            one, other = (float(mark.y) for mark in drawn.names)
+            assert abs(one - other) >= 12, ends
+            assert min(one, other) >= 0, ends
+
+
+def test_each_name_is_nearer_to_its_own_line():
+    drawn = charts.growth([0, 107], [0, 142], names=("facts", "episodes"), days=("", "", ""))
+    facts, episodes = (float(mark.y) for mark in drawn.names)
+    assert episodes < float(drawn.second.y) < float(drawn.first.y) < facts
 
 
 def test_grid_lines_are_one_to_three_round_numbers():

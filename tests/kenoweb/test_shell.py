@@ -3,7 +3,15 @@ from django.urls import reverse
 
 from kenoweb import shell
 from kenoweb.rail import RAIL, SPACE_MENU
-from tests.factories import make_client, make_fact, make_member, make_space
+from memory import working
+from tests.factories import (
+    make_chat,
+    make_client,
+    make_fact,
+    make_member,
+    make_space,
+    make_working_note,
+)
 
 pytestmark = pytest.mark.django_db
 PLACES = [place for _title, places in RAIL for place in places] + SPACE_MENU
@@ -38,6 +46,13 @@ def test_numbers_cost_one_query(django_assert_num_queries):
     space = make_space()
     with django_assert_num_queries(1):
         shell.count_all(space)
+
+
+def test_a_note_that_says_nothing_is_no_note():
+    space = make_space()
+    make_working_note(make_chat(space))
+    make_working_note(make_chat(space), **working.EMPTY)
+    assert shell.count_all(space)["working:index"] == 1
 
 
 def test_counting_stops_where_nobody_reads_on(monkeypatch):

@@ -11,10 +11,12 @@ from django.utils import timezone
 from memory import episodes, facts, patterns
 from memory.models import AuditEntry, Episode, Fact, Pattern
 from tests.factories import (
+    make_chat,
     make_client,
     make_episode,
     make_fact,
     make_member,
+    make_message,
     make_pattern,
     make_space,
     make_user,
@@ -64,6 +66,13 @@ def test_everything_is_shown_with_the_days_it_has_left(client, thrown):
         assert text in shown
     # Two days and a moment are gone of seven; the begun day counts.
     assert shown.count("5 days left") == 3
+
+
+def test_a_talk_without_a_title_is_known_by_its_first_words(client, owner):
+    episode = make_episode(owner.space, chat=make_chat(owner.space), title="", body="")
+    make_message(episode.chat, text="Buy this now", episode=episode)
+    episodes.discard(episode, by="person:ana", reason="spam")
+    assert "Buy this now" in page(client)
 
 
 @pytest.mark.parametrize("kind", ["facts", "episodes", "patterns"])
