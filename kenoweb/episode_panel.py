@@ -57,6 +57,7 @@ def episode_panel(episode: Episode, *, space: Space, user: User, now: datetime) 
     # Ids of the past: one may be purged since, none may be of another space.
     parts = things(space, Episode).filter(pk__in=episode.summary_of).order_by("started_at", "pk")
     wholes = things(space, Episode).filter(summary_of__contains=[episode.pk])
+    wholes = wholes.exclude(status=Episode.Status.DISCARDED).exclude(source="split")
     return EpisodePanel(
         episode=episode,
         url=address("episodes:detail", space, pk=episode.pk),
@@ -66,7 +67,8 @@ def episode_panel(episode: Episode, *, space: Space, user: User, now: datetime) 
         messages=list(messages[:SHOWN]),
         said=messages.count(),
         parts=list(parts),
-        whole=wholes.exclude(status=Episode.Status.DISCARDED).exclude(source="split").first(),
+        # Not first(): for one in the order of ids, Postgres would read every episode.
+        whole=next(iter(wholes.order_by("pk")), None),
         steps=changes.thread(episode, space=space, user=user),
         days_left=episodes_search.days_left(
             episode.discarded_at, keeps=space.options.trash_days, now=now

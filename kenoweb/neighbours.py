@@ -12,6 +12,7 @@ MOST = 5
 # Facts about the same subject that are compared one by one.
 LOOKED_AT = 200
 CLOSE_WORDS = 0.34
+SHOWN = ("text", "kind", "language", "chat")
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,13 @@ class Neighbour:
 
 def of_fact(fact: Fact, *, space: Space) -> tuple[list[Neighbour], list[Neighbour]]:
     """Those close to it, and those that contradict it."""
-    same = things(space, Fact).live().filter(subject=fact.subject).exclude(pk=fact.pk)
+    live = things(space, Fact).live().only(*SHOWN)
+    same = live.filter(subject=fact.subject).exclude(pk=fact.pk)
     about = list(same.newest()[:LOOKED_AT])
     scores = near_row(space, "fact", fact.pk, most=MOST * 2)
     known = {other.pk: other for other in about}
     if missing := scores.keys() - known.keys():
-        known |= {one.pk: one for one in things(space, Fact).live().filter(pk__in=missing)}
+        known |= {one.pk: one for one in live.filter(pk__in=missing)}
     if not scores:
         scores = _by_words(fact, about)
     against = [

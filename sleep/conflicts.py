@@ -163,6 +163,7 @@ def _bare(subject: str) -> str:
     return " ".join(word for word in words(subject) if word not in {"user", "the", "el", "la"})
 
 
+@lru_cache(maxsize=4096)
 def _negated(text: str) -> bool:
     return bool(NEGATIONS & set(words(fold(text)))) or "no longer" in fold(text)
 
@@ -195,8 +196,9 @@ def _numbers(text: str) -> set[str]:
     return {number.strip(".,:/-") for number in _NUMBER.findall(text)}
 
 
-def _wordy(text: str) -> set[str]:
-    return {word for word in _gist(_NUMBER.sub(" ", text)) if not word.isdigit()}
+@lru_cache(maxsize=4096)
+def _wordy(text: str) -> frozenset[str]:
+    return frozenset(word for word in _gist(_NUMBER.sub(" ", text)) if not word.isdigit())
 
 
 def _stems(text: str) -> set[str]:

@@ -86,6 +86,11 @@ class Message(models.Model):
             models.Index(fields=["chat", "-sent_at", "-id"], name="message_by_chat"),
             models.Index(fields=["space", "-sent_at"], name="message_by_space"),
             models.Index(
+                fields=["space", "chat"],
+                name="message_to_read",
+                condition=models.Q(ingested_at=None, role="user"),
+            ),
+            models.Index(
                 fields=["chat", "id"],
                 name="message_unhandled",
                 condition=models.Q(handled_at=None, role="user"),

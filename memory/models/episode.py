@@ -94,6 +94,7 @@ class Episode(models.Model):
                 condition=models.Q(consolidated_at=None, status="closed"),
             ),
             GinIndex(fields=["tags"], name="episode_tags"),
+            GinIndex(fields=["summary_of"], name="episode_made_of"),
             models.Index(
                 fields=["space", "-updated_at", "-id"],
                 name="episode_flagged",
