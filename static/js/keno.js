@@ -160,6 +160,17 @@ document.addEventListener("htmx:afterSettle", (event) => {
   place = -1;
 });
 
+// A swap that removes the button somebody pressed gives the focus to what took its place.
+let gone = null;
+document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  if (detail.elt.contains(document.activeElement)) gone = document.activeElement;
+});
+document.addEventListener("htmx:afterSettle", () => {
+  if (!gone || gone.isConnected) return;
+  if (document.activeElement === document.body) ((gone.dataset.key && buttonFor(gone.dataset.key)) ?? document.getElementById("main"))?.focus({ preventScroll: true });
+  gone = null;
+});
+
 // Copy the field beside the button; where the browser forbids it, the text stands selected.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
