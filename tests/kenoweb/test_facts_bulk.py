@@ -64,6 +64,25 @@ def test_facts_move_to_a_chat_and_back_to_the_whole_space(client, owner, rows):
     assert len(found(chat=None)) == 3
 
 
+def test_one_undo_brings_what_was_moved_back_to_where_it_was(client, owner, rows):
+    here, there = make_chat(owner.space), make_chat(owner.space)
+    Fact.objects.filter(pk=rows[0].pk).update(chat=here)
+    page = do(client, "chat", rows, chat=str(there.pk))
+    assert len(found(chat=there)) == 3
+    undo = page.partition('action="/s/casa/undo/')[2][:36]
+    client.post(reverse("history:undo", args=["casa", undo]))
+    assert (found(chat=here), len(found(chat=None))) == ({"fact number 0"}, 2)
+
+
+def test_what_another_chat_knows_already_is_not_moved_there(client, owner, rows):
+    chat = make_chat(owner.space)
+    make_fact(owner.space, text="fact number 1", subject=rows[1].subject, chat=chat)
+    assert "1 was left: another live fact says the same." in do(
+        client, "chat", rows, chat=str(chat.pk)
+    )
+    assert Fact.objects.filter(chat=chat).count() == 3
+
+
 def test_never_again_makes_a_ruling_of_each(client, rows):
     do(client, "never", rows[:2])
     assert Ruling.objects.filter(kind="never_remember").count() == 2
