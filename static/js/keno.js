@@ -215,6 +215,9 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   event.detail.shouldSwap = false;
   open.addEventListener("close", () => htmx.trigger(document.body, "memory-changed"), { once: true });
 });
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  if (detail.successful && detail.requestConfig.verb === "post" && modal()?.contains(detail.elt)) modal().close(); // answered
+});
 
 // An Undo that leads to another page has done its work.
 document.addEventListener("htmx:afterRequest", (event) => {
