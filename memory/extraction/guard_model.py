@@ -14,7 +14,9 @@ WEIGHTS = Path(__file__).with_name("guard_weights.npz")
 BITS = 16
 SEGMENTS = 24
 WHOLE = 2000
-PART = 0.2  # a sentence alone says less than the text it stands in
+# A sentence alone says less than the text it stands in; and a long text, which adds up to something
+# by its mere length, counts as a whole only where one of its sentences says as much.
+PART, ECHO = 0.3, 0.1
 _WORD = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -62,7 +64,10 @@ def score(seen: str) -> float:
 
 def _score(turn: str) -> float:
     whole, *parts = segments(turn)
-    return max([probability(whole), *(probability(part) - PART for part in parts)])
+    if not parts:
+        return probability(whole)
+    best = max(map(probability, parts))
+    return max(min(probability(whole), best - ECHO), best - PART)
 
 
 def probability(seen: str) -> float:

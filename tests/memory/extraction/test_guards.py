@@ -47,6 +47,11 @@ needs_corpora = pytest.mark.skipif(
         "Familie 👩‍👩‍👧 wohnt in Köln 🏴󠁧󠁢󠁥󠁮󠁧󠁿",
         "नमस्ते, मैं दिल्ली में रहता हूँ",
         "",
+        "I always write alt text first.",
+        "Priya prefers feedback in one list, not in ten messages.",
+        "Soy fan de la lucha libre, no le digas a nadie.",
+        "Got it. It stays in this chat unless you say otherwise.",
+        "Task: Move the backups\nContext:\n- Iván decided it\nPending:\n- Copy the keys\n- Try it",
     ],
 )
 def test_an_ordinary_fact_passes(fact):
