@@ -66,10 +66,22 @@ def of_memory(space: Space, *, now: datetime) -> dict[str, float]:
     )
     junk = Count("pk", filter=Q(status__in=PUT_AWAY))
     total, junk = extracted.aggregate(total=Count("pk"), junk=junk).values()
-    patterns = Pattern.objects.filter(space=space, status=Pattern.Status.ACTIVE)
     return {
         "extracted": total,
         "junk_rate": round(junk / total, 4) if total else 0,
         "unused_facts": unused_facts(space, now=now).count(),
-        "unused_patterns": patterns.filter(use_count=0, created_at__lt=now - MONTH).count(),
+        "unused_patterns": unused_patterns(space, now=now).count(),
     }
+
+
+def unused_patterns(space: Space, *, now: datetime) -> QuerySet[Pattern]:
+    """Patterns a month old that nothing has called for."""
+    live = Pattern.objects.filter(space=space, status=Pattern.Status.ACTIVE)
+    return live.filter(use_count=0, created_at__lt=now - MONTH)
+
+
+def error_repeat_rate(totals: dict[str, float]) -> float:
+    """The share of a night's errors that taught nothing new; others' outages do not count."""
+    errors = totals.get("errors", 0)
+    repeated = max(0, errors - totals.get("lessons", 0) - totals.get("external", 0))
+    return round(min(1.0, repeated / errors), 4) if errors else 0.0

@@ -16,6 +16,7 @@ DECLINED = {
     "AcmeCloud": "not from us",
     "reply builder crashed": "mended since",
     "say what solved a problem": "we do",
+    "never used": "rare, but good to have",
 }
 
 

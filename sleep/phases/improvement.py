@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from memory.text import said_key
-from sleep import advice, expiry, measures, proposals, thinking
+from sleep import advice, expiry, measures, proposals, suggestions, thinking
 from sleep.advice import Advice
 from sleep.models import Night, Proposal
 from sleep.sleeper import Outcome, Phase, Sleeper
@@ -14,7 +14,7 @@ CONFIDENCE = {"high": 0.8, "medium": 0.6, "low": 0.4}
 
 
 def plan(night: Night, now: datetime) -> list:
-    return ["measure", "expire"]
+    return ["measure", "look", "expire"]
 
 
 def think(sleeper: Sleeper, item: str) -> None:
@@ -23,6 +23,8 @@ def think(sleeper: Sleeper, item: str) -> None:
 
 
 def work(sleeper: Sleeper, item: str) -> Outcome:
+    if item == "look":
+        return Outcome({"suggestions": suggestions.suggest(sleeper)})
     if item == "expire":
         return Outcome({"expired": expiry.gone(sleeper.space)})
     outcome = Outcome()
@@ -43,7 +45,9 @@ def work(sleeper: Sleeper, item: str) -> Outcome:
 def _measured(sleeper: Sleeper) -> tuple[dict[str, float], list[str]]:
     talk, replies = measures.of_replies(sleeper.space, now=sleeper.now)
     memory = measures.of_memory(sleeper.space, now=sleeper.now)
-    return measures.of_night(sleeper.night) | talk | memory, replies
+    night = measures.of_night(sleeper.night)
+    night["error_repeat_rate"] = measures.error_repeat_rate(night)
+    return night | talk | memory, replies
 
 
 def _from_model(sleeper: Sleeper, measured: dict[str, float]) -> list[Advice]:

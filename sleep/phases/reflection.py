@@ -32,16 +32,15 @@ def work(sleeper: Sleeper, item: str) -> Outcome:
 
 def reflect(totals: dict, measured: dict) -> dict[str, float]:
     """The success metrics of a night, each 0..1 or a count."""
-    episodes, errors = totals.get("episodes", 0), totals.get("errors", 0)
+    episodes = totals.get("episodes", 0)
     at_night = sum(totals.get(name, 0) for name in ("facts_new", "facts_restored"))
     learned = at_night + totals.get("facts_by_day", 0)
     found = at_night + totals.get("patterns_proposed", 0) + totals.get("facts_proposed", 0)
-    repeated = max(0, errors - totals.get("lessons", 0) - totals.get("external", 0))
     return measured | {
         "learned": learned,
         "learning_rate": _share(learned, episodes),
         "consolidation_yield": _share(found, episodes),
-        "error_repeat_rate": _share(repeated, errors),
+        "error_repeat_rate": measures.error_repeat_rate(totals),
         "filler_rate": measured.get("filler_rate", 0),
         "voice_consistency": round(1 - min(1.0, 2 * measured.get("filler_rate", 0)), 4),
     }

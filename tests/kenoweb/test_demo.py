@@ -72,7 +72,8 @@ def test_the_whole_story_gives_every_page_something_to_show():
     assert {"pending", "approved", "rejected", "undone"} <= set(kinds(decided, "status"))
     waiting = decided.filter(status="pending")
     assert 8 <= waiting.count() <= 16
-    assert {"add", "supersede", "merge", "add_pattern", "rule"} <= set(kinds(waiting, "kind"))
+    asked = {"add", "supersede", "merge", "add_pattern", "rule", "promote", "release", "preference"}
+    assert asked <= set(kinds(waiting, "kind"))
     assert WorkingNote.objects.filter(**mine).count() == 2
     assert {"keep", "never_remember"} == set(kinds(Ruling.objects.filter(**mine), "kind"))
     assert Message.objects.filter(sent_at__gt=NOW - timedelta(hours=4), **mine).exists()
