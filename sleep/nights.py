@@ -1,9 +1,11 @@
 """Reading a night, and taking it back: one line of it, or all of it."""
 
+from collections import defaultdict
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import CharField, F, Model, Value
+from django.db.models import CharField, F, QuerySet, Value
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -69,15 +71,21 @@ def undo(night: Night, *, by: str, now: datetime | None = None) -> int:
     return len(standing)
 
 
-def spared(space: Space, model: type[Model], *, kind: str, now: datetime) -> list[int]:
-    """Rows that a person took back from a night, line by line: they are left alone for a while."""
-    lines = NightChange.objects.filter(space=space, kind=kind, undone_at__gt=now - LEFT_ALONE)
-    by_line = lines.exclude(undone_at=F("night__undone_at"))
-    contexts = list(by_line.values_list("context", flat=True))
-    if not contexts:
-        return []
-    touched = events_of(model).filter(pgh_context_id__in=contexts)
-    return list(touched.values_list("pgh_obj_id", flat=True))
+def spared(space: Space, *, now: datetime) -> dict[str, list[UUID]]:
+    """Lines that a person took back, not whole nights, by kind: what they changed is left alone."""
+    lines = NightChange.objects.filter(space=space, undone_at__gt=now - LEFT_ALONE)
+    found = defaultdict(list)
+    for kind, context in lines.exclude(undone_at=F("night__undone_at")).values_list(
+        "kind", "context"
+    ):
+        found[kind].append(context)
+    return found
+
+
+def without(rows: QuerySet, contexts: list[UUID]) -> QuerySet:
+    """The rows that none of these changed."""
+    touched = events_of(rows.model).filter(pgh_context_id__in=contexts)
+    return rows.exclude(pk__in=touched.values("pgh_obj_id")) if contexts else rows
 
 
 def taken_back(space: Space, text: str) -> bool:

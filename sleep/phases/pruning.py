@@ -21,14 +21,10 @@ WEAK = 0.3
 
 
 def plan(night: Night, now: datetime) -> list:
-    notes, weak, old = (
-        rows.exclude(pk__in=nights.spared(night.space, rows.model, kind=kind, now=now))
-        for rows, kind in (
-            (_stale_notes(night, now), "stale note"),
-            (_weak_patterns(night), "weak pattern"),
-            (_old_episodes(night, now), "old episodes"),
-        )
-    )
+    spared = nights.spared(night.space, now=now)
+    notes = nights.without(_stale_notes(night, now), spared["stale note"])
+    weak = nights.without(_weak_patterns(night), spared["weak pattern"])
+    old = nights.without(_old_episodes(night, now), spared["old episodes"])
     old = list(old.values_list("pk", flat=True))
     # An archived note lives on in an episode; still, not all of them in one night.
     fuse = Fuse("notes", WorkingNote.objects.filter(space=night.space).count())
