@@ -18,6 +18,7 @@ from kenoweb.lists import Chip, Select, View
 from kenoweb.paging import counted, part
 from kenoweb.past import as_they_were
 from kenoweb.places import address
+from kenoweb.words import Looked
 from memory.models import Episode, Fact, Member, Message, Space
 from memory.text import short
 
@@ -94,7 +95,8 @@ def episode_list(
 ) -> EpisodeList:
     url = address("episodes:index", space)
     chats = lists.chats_of(space)
-    found = episodes_search.find(space, wanted)
+    looked: Looked = {}
+    found = episodes_search.find(space, wanted, looked=looked)
     order = episodes_search.order(wanted)
     page = part(found.select_related("chat"), order=order, after=wanted.after)
     rows = as_they_were(Episode, page.rows) if wanted.when else page.rows
@@ -103,7 +105,9 @@ def episode_list(
     filters = [EpisodeFilter(look=wanted.look), *filters]
     trash = things(space, Episode).discarded()
     # What fits on one page has been counted by reading it.
-    parts = episodes_search.to_count(space, wanted) if page.after or wanted.after else []
+    parts = []
+    if page.after or wanted.after:
+        parts = episodes_search.to_count(space, wanted, looked=looked)
     numbers = counted(
         things(space, Episode),
         trash,

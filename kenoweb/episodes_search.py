@@ -9,7 +9,7 @@ from kenoweb.access import things
 from kenoweb.filters import EpisodeFilter, in_chat
 from kenoweb.paging import Order
 from kenoweb.trends import day_start
-from kenoweb.words import Away, having, letters, words_of
+from kenoweb.words import Away, Looked, having, letters, words_of
 from memory import history
 from memory.models import Episode, Space
 
@@ -30,7 +30,7 @@ AWAY = Away(
 )
 
 
-def find(space: Space, wanted: EpisodeFilter) -> QuerySet:
+def find(space: Space, wanted: EpisodeFilter, *, looked: Looked | None = None) -> QuerySet:
     """The episodes that the filter describes. As events when it asks for a day."""
     if wanted.when:
         rows = history.as_of(things(space, Episode), wanted.when)
@@ -43,15 +43,18 @@ def find(space: Space, wanted: EpisodeFilter) -> QuerySet:
         return rows
     if wanted.when:
         return rows.filter(letters(wanted.q, *AWAY.fields))
-    return having(rows, space=space, kind="episode", said=wanted.q, away=AWAY)
+    return having(rows, space=space, kind="episode", said=wanted.q, away=AWAY, looked=looked)
 
 
-def to_count(space: Space, wanted: EpisodeFilter) -> list[QuerySet]:
+def to_count(
+    space: Space, wanted: EpisodeFilter, *, looked: Looked | None = None
+) -> list[QuerySet]:
     """What find() finds in parts that share no row, the fastest way to count it."""
     if not wanted.q or wanted.when:
         return [find(space, wanted)]
     rows = _filtered(things(space, Episode), wanted)
-    return words.to_count(rows, space=space, kind="episode", said=wanted.q, away=AWAY)
+    asked = {"kind": "episode", "said": wanted.q, "away": AWAY}
+    return words.to_count(rows, space=space, looked=looked, **asked)
 
 
 def _filtered(rows: QuerySet, wanted: EpisodeFilter) -> QuerySet:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -13,6 +12,8 @@ from kenoweb.filters import FactFilter
 from kenoweb.lists import Chip, Select, View
 from kenoweb.paging import CAP, counted, part
 from kenoweb.past import as_they_were
+from kenoweb.places import address
+from kenoweb.words import Looked
 from memory.models import Chat, Fact, Member, Space
 
 NEAR = 6
@@ -99,7 +100,7 @@ class FactList(lists.Listed):
 
 def setting(space: Space, wanted: FactFilter, *, member: Member) -> Setting:
     return Setting(
-        url=reverse("facts:index", args=[space.slug]),
+        url=address("facts:index", space),
         query=wanted.query(),
         sort=wanted.sort,
         may=member.may("curator") and not wanted.when,
@@ -112,12 +113,15 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     around = setting(space, wanted, member=member)
     url = around.url
     chats = lists.chats_of(space)
-    found = facts_search.find(space, wanted, now=now)
+    looked: Looked = {}
+    found = facts_search.find(space, wanted, now=now, looked=looked)
     page = part(found.select_related("chat"), order=facts_search.order(wanted), after=wanted.after)
     rows = as_they_were(Fact, page.rows) if wanted.when else page.rows
     filters = [FactFilter(**values) for _label, values in VIEWS]
     # What fits on one page has been counted by reading it.
-    parts = facts_search.to_count(space, wanted, now=now) if page.after or wanted.after else []
+    parts = []
+    if page.after or wanted.after:
+        parts = facts_search.to_count(space, wanted, now=now, looked=looked)
     numbers = counted(
         things(space, Fact),
         *(facts_search.find(space, one, now=now) for one in filters),

@@ -10,7 +10,7 @@ from kenoweb.access import things
 from kenoweb.filters import SURE, FactFilter, in_chat, of_age
 from kenoweb.meaning import near_words
 from kenoweb.paging import Order
-from kenoweb.words import Away, having, letters, words_of
+from kenoweb.words import Away, Looked, having, letters, words_of
 from memory import history
 from memory.models import Fact, Space
 from memory.models.fact import USED_AT
@@ -32,7 +32,9 @@ ORDERS = {
 }
 
 
-def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
+def find(
+    space: Space, wanted: FactFilter, *, now: datetime, looked: Looked | None = None
+) -> QuerySet:
     """The facts that the filter describes, not yet in order. As events when it asks for a day."""
     if wanted.when:
         # The space is said twice: the first is known of the rows, the second of their index.
@@ -44,15 +46,17 @@ def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
         return rows
     if wanted.when:
         return rows.filter(letters(wanted.q, *AWAY.fields))
-    return having(rows, space=space, said=wanted.q, **_by_words(wanted))
+    return having(rows, space=space, said=wanted.q, looked=looked, **_by_words(wanted))
 
 
-def to_count(space: Space, wanted: FactFilter, *, now: datetime) -> list[QuerySet]:
+def to_count(
+    space: Space, wanted: FactFilter, *, now: datetime, looked: Looked | None = None
+) -> list[QuerySet]:
     """What find() finds in parts that share no row, the fastest way to count it."""
     if not wanted.q or wanted.when:
         return [find(space, wanted, now=now)]
     rows = _filtered(things(space, Fact), wanted, now=now)
-    return words.to_count(rows, space=space, said=wanted.q, **_by_words(wanted))
+    return words.to_count(rows, space=space, said=wanted.q, looked=looked, **_by_words(wanted))
 
 
 def _filtered(rows: QuerySet, wanted: FactFilter, *, now: datetime) -> QuerySet:

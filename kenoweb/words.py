@@ -22,6 +22,8 @@ ONE = "(keno_query(%s) || to_tsquery('pg_catalog.simple', %s))"
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff]")
 # Up to here the rows found by words are put in order afterwards.
 FEW = 2000
+# What the index has said to one question, for those who list and count its answer.
+Looked = dict[str, list[int]]
 STOPS = {fold(word) for known in STOP_WORDS.values() for word in known}
 
 # keno_words of no known language, spelt out as the indexes on what is not live have it: an index
@@ -66,7 +68,14 @@ def words_of(said: str) -> str:
 
 
 def having(
-    rows: QuerySet, *, space: Space, kind: str, said: str, away: Away, live: bool | None = None
+    rows: QuerySet,
+    *,
+    space: Space,
+    kind: str,
+    said: str,
+    away: Away,
+    live: bool | None = None,
+    looked: Looked | None = None,
 ) -> QuerySet:
     """The rows with all these words in them; `live` says that only such are asked for, or none.
 
@@ -78,17 +87,25 @@ def having(
         return rows.filter(letters(said, *away.fields))
     parts = []
     if live is not False:
-        found = _some(_units(space, kind, asked))
+        found = _some(_units(space, kind, asked), looked, "units")
         parts.append(Q(_these(rows, found) if len(found) <= FEW else _each(rows, kind, asked)))
     if live is not True:
-        found = _some(_away(space, rows, away, asked).values_list("pk", flat=True))
+        gone = _away(space, rows, away, asked).values_list("pk", flat=True)
+        found = _some(gone, looked, "away")
         each = away.where & Q(matches(away.words, asked))
         parts.append(Q(_these(rows, found)) if len(found) <= FEW else each)
     return rows.filter(reduce(or_, parts))
 
 
 def to_count(
-    rows: QuerySet, *, space: Space, kind: str, said: str, away: Away, live: bool | None = None
+    rows: QuerySet,
+    *,
+    space: Space,
+    kind: str,
+    said: str,
+    away: Away,
+    live: bool | None = None,
+    looked: Looked | None = None,
 ) -> list[QuerySet]:
     """The same rows for counting, where the order does not matter: parts that share none."""
     asked = spoken(said)
@@ -97,7 +114,7 @@ def to_count(
     parts = []
     if live is not False:
         units = _units(space, kind, asked)
-        found = _some(units)
+        found = _some(units, looked, "units")
         parts.append(rows.filter(_these(rows, found) if len(found) <= FEW else Q(pk__in=units)))
     if live is not True:
         parts.append(rows.filter(away.where).filter(matches(away.words, asked)))
@@ -110,9 +127,12 @@ def _these(rows: QuerySet, pks: list[int]) -> RawSQL:
     return RawSQL(f"{table}.id = ANY(%s::bigint[])", [pks], output_field=BooleanField())
 
 
-def _some(pks: QuerySet) -> list[int]:
-    with by_index():
-        return list(pks.order_by()[: FEW + 1])
+def _some(pks: QuerySet, looked: Looked | None, name: str) -> list[int]:
+    looked = {} if looked is None else looked
+    if name not in looked:
+        with by_index():
+            looked[name] = list(pks.order_by()[: FEW + 1])
+    return looked[name]
 
 
 def _units(space: Space, kind: str, asked: list[str]) -> QuerySet:

@@ -368,3 +368,13 @@ def test_list_and_panel_cost_the_same_for_100_and_for_10_000(client, space, fact
     few = many(99)
     assert many(9_900) == few
     assert max(few) <= 25
+
+
+def test_the_index_is_asked_once_for_what_is_listed_and_counted(space, client):
+    for n in range(60):
+        make_fact(space, text=f"tea number {n}", subject=f"cup {n}")
+    with CaptureQueriesContext(connection) as asked:
+        page = client.get(reverse("facts:index", args=[space.slug]), {"q": "tea"})
+    assert "60</span> found" in page.content.decode()
+    units = [one["sql"] for one in asked if 'FROM "memory_unit" WHERE' in one["sql"]]
+    assert len(units) == 1
