@@ -47,6 +47,7 @@ needs_corpora = pytest.mark.skipif(
         "Familie 👩‍👩‍👧 wohnt in Köln 🏴󠁧󠁢󠁥󠁮󠁧󠁿",
         "नमस्ते, मैं दिल्ली में रहता हूँ",
         "",
+        "Ana works as nurse at Acme clinic now",
         "I always write alt text first.",
         "Priya prefers feedback in one list, not in ten messages.",
         "Soy fan de la lucha libre, no le digas a nadie.",
