@@ -116,7 +116,9 @@ def _may_spend(token: ApiToken) -> None:
 
 
 async def _recall(token: ApiToken, request: Request, mark: str) -> tuple[int, dict]:
-    query = _text(posted.fields(request), "query")
+    query = _text(posted.fields(request), "query", needed=False)
+    if not query:
+        return 200, {"items": [], "confidence": 0.0, "level": "none"}
     return await sync_to_async(_recalled)(token, query)
 
 
