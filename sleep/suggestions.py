@@ -67,6 +67,7 @@ def _release(sleeper: Sleeper) -> Iterable[Proposal | None]:
             % {"n": told[fact.said_by], "who": fact.said_by},
             evidence=_quotes([fact]),
             confidence=0.4,
+            flags=[proposals.SUSPICIOUS],
         )
 
 

@@ -78,6 +78,7 @@ def test_what_only_sounds_bad_may_be_released_when_the_author_is_believed(space)
     sleep(space)
     (asked,) = waiting("release")
     assert "5 other facts from Ana" in asked.rationale
+    assert asked.flags == ["suspicious"]
     with pytest.raises(proposals.NeedsReason):
         approve(asked)
     asked.refresh_from_db()

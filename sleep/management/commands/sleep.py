@@ -126,9 +126,22 @@ class Command(BaseCommand):
             flags = f"  [{', '.join(one.flags)}]" if one.flags else ""
             kind = one.get_kind_display()
             self.stdout.write(f"  {one.pk:>5}  {kind:<20} {one.confidence:.2f}  {one.title}{flags}")
+            days = (timezone.now() - one.created_at).days
+            self._indented(f"{days} days old, by {one.mode}")
             for thing in one.targets[:3]:
                 then = one.before.get(f"{thing['type']}:{thing['id']}", {})
                 if was := then.get("text") or then.get("trigger"):
                     self.stdout.write(self.style.ERROR(f"         - {was}"))
             if text := one.after.get("text") or one.after.get("response"):
                 self.stdout.write(self.style.SUCCESS(f"         + {text}"))
+            self._because(one)
+
+    def _because(self, proposal):
+        for line in proposal.rationale.splitlines()[:6]:
+            self._indented(line)
+        for item in proposal.evidence[:5]:
+            told = ", ".join(filter(None, [item.get("by"), str(item.get("at") or "")[:10]]))
+            self._indented(f"“{item.get('quote', '')}”" + (f" ({told})" if told else ""))
+
+    def _indented(self, line):
+        self.stdout.write(f"           {line}")
