@@ -67,7 +67,7 @@ def _score(turn: str) -> float:
     if not parts:
         return probability(whole)
     best = max(map(probability, parts))
-    return max(min(probability(whole), best - ECHO), best - PART)
+    return max(0.0, min(probability(whole), best - ECHO), best - PART)
 
 
 def probability(seen: str) -> float:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bench import corpora
@@ -146,6 +146,7 @@ def test_no_naughty_line_breaks_a_guard():
 
 
 @given(ANY)
+@example("00000000000?\n00000000000?")
 @settings(max_examples=150, deadline=None)
 def test_any_text_gets_a_verdict(text):
     verdict = guards.inspect(text)
