@@ -128,17 +128,29 @@ def growth(
         second=lines[1],
         grid=grid,
         days=[Mark(n(x), n(height + 16), text, anchor) for x, anchor, text in anchors],
-        names=_names(lines, names, width=width, height=height),
+        names=_names(
+            [_end(values, scale=scale, height=height) for values in (first, second)],
+            names,
+            width=width,
+            height=height,
+        ),
     )
 
 
-def _names(lines: list[Line], names: tuple[str, str], *, width: float, height: float) -> list[Mark]:
+def _end(values: Sequence[float], *, scale: float, height: float) -> tuple[float, float]:
+    """The highest and the lowest point of a line where its name stands: its last fifth."""
+    last = values[-max(1, len(values) // 5) :]
+    return height - scale * max(last), height - scale * min(last)
+
+
+def _names(
+    ends: list[tuple[float, float]], names: tuple[str, str], *, width: float, height: float
+) -> list[Mark]:
     """Each name above its line; where they end close together the lower one's goes below."""
-    ends = [float(one.y) for one in lines]
     upper, lower = sorted((0, 1), key=lambda which: ends[which])
-    apart = ends[lower] - ends[upper] >= 28
-    places = {lower: ends[lower] - 7 if apart else min(ends[lower] + 18, height - 4)}
-    places[upper] = min(max(10.0, ends[upper] - 7), places[lower] - 14)
+    apart = ends[lower][0] - ends[upper][1] >= 28
+    places = {lower: ends[lower][0] - 7 if apart else min(ends[lower][1] + 16, height - 4)}
+    places[upper] = min(max(10.0, ends[upper][0] - 7), places[lower] - 14)
     return [Mark(n(width - 8), n(places[which]), names[which], "end") for which in (0, 1)]
 
 

@@ -59,10 +59,13 @@ def test_the_names_of_two_lines_never_overlap():
             assert min(one, other) >= 0, ends
 
 
-def test_each_name_is_nearer_to_its_own_line():
-    drawn = charts.growth([0, 107], [0, 142], names=("facts", "episodes"), days=("", "", ""))
-    facts, episodes = (float(mark.y) for mark in drawn.names)
-    assert episodes < float(drawn.second.y) < float(drawn.first.y) < facts
+def test_a_name_stands_clear_of_both_lines():
+    facts, episodes = range(0, 110, 2), range(0, 142, 2)
+    drawn = charts.growth(facts, episodes, names=("facts", "episodes"), days=("", "", ""))
+    below, above = (float(mark.y) for mark in drawn.names)
+    assert above < float(drawn.second.y) < float(drawn.first.y)
+    # Sixty points to the left, where the name begins, the line is lower than at its end.
+    assert below > 130 - (130 - float(drawn.first.y)) * 0.8 + 12
 
 
 def test_grid_lines_are_one_to_three_round_numbers():
