@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb import proposal_pages as pages
-from kenoweb.access import in_space, thing_for
+from kenoweb.access import in_space, thing_for, things
 from kenoweb.actions import say, warn
 from memory.history import Conflict
 from memory.text import short
@@ -138,7 +138,7 @@ def reject_all(request, space):
 def _decided(request, space, proposal, said, decide):
     """Decide and show the next; a refusal says why and shows the same one again."""
     chosen = pages.ProposalFilter.from_query(request.GET)
-    rows = list(pages.waiting(space, chosen)[: pages.SHOWN])
+    rows = pages.listed(space, chosen)
     coming = pages.following(rows, proposal.pk)
     try:
         decide()
@@ -171,8 +171,8 @@ def _context(request, space, current) -> dict:
     chosen = pages.ProposalFilter.from_query(request.GET)
     shown = pages.queue(space, chosen)
     alone = current is not None
-    current = current or (shown["rows"][0] if shown["rows"] else None)
     rows = shown["rows"]
+    current = current or (things(space, Proposal).filter(pk=rows[0].pk).first() if rows else None)
     place = next((n for n, one in enumerate(rows, 1) if one == current), None)
     return shown | {
         "space": space,
