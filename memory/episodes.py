@@ -49,15 +49,20 @@ def follow(
     episode = current(chat)
     ends = episode and _ends(episode, message, zone=chat.space.zone, likeness=likeness)
     if not episode or ends or extend(episode, message=message, by=by).outcome == "refused":
-        episode = begin(chat, by=by, at=message.sent_at, first=message).row
+        episode = _begin(chat, episode, by=by, at=message.sent_at, first=message).row
     return episode
 
 
 @transaction.atomic(savepoint=False)
-def begin(chat: Chat, *, by: str, at: datetime | None = None, first: Message | None = None) -> Done:
-    """Open an episode in the chat, with its first message; one that is open is closed first."""
-    at = at or timezone.now()
-    if before := current(chat):
+def begin(chat: Chat, *, by: str, at: datetime | None = None) -> Done:
+    """Open an episode in the chat; one that is open already is closed first."""
+    return _begin(chat, current(chat), by=by, at=at or timezone.now())
+
+
+def _begin(
+    chat: Chat, before: Episode | None, *, by: str, at: datetime, first: Message | None = None
+) -> Done:
+    if before:
         close(before, by=by)
     language = chat.language or (first.language if first else "")
     names = episode_words.with_author([], first) if first else []

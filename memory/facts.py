@@ -208,12 +208,12 @@ def trim(
     now = now or timezone.now()
     options = space.options
     cap = options.lore_cap if subject == Fact.LORE else options.facts_per_subject
-    if not subject:
+    keep = cap if keep is None else keep
+    # Counted first: weighing them all is for the few subjects that are over their cap.
+    if not subject or Fact.objects.in_space(space).live().about(subject).count() <= keep:
         return Done(None, outcome="unchanged")
     over = _trimmable(space, now).about(subject).values_list("pk", flat=True)
-    weakest = list(over[cap if keep is None else keep :])
-    if not weakest:
-        return Done(None, outcome="unchanged")
+    weakest = list(over[keep:])
     with transaction.atomic(), history.change(by=by, why="over the cap") as context:
         count = Fact.objects.filter(pk__in=weakest, status=Status.ACTIVE).update(
             status=Status.ARCHIVED, updated_at=now

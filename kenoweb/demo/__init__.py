@@ -19,7 +19,7 @@ SLUG = "demo"
 # Says that a space was made here and may be made anew or removed.
 MARK = {"demo": True}
 # A night deletes older receipts, so none are made.
-SETTINGS = MARK | {"receipt_days": 30}
+SETTINGS = MARK | {"receipt_days": 21}
 TASK = "kenoweb.demo"
 CHATS = {
     "dev": ("telegram", "-4990985512", "Studio", "Type: work group\nTone: short and technical"),
@@ -31,7 +31,7 @@ CHATS = {
 # What was proposed longer ago than this has been decided; the rest waits.
 DECIDED = 8
 # Keno slept now and then at first, and every night in the last weeks.
-NOW_AND_THEN, EVERY_NIGHT = 7, 18
+NOW_AND_THEN, EVERY_NIGHT = 7, 15
 # What the last nights told is news still.
 NEWS = dt.timedelta(days=2)
 

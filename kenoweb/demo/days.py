@@ -44,6 +44,7 @@ class Life:
             else:
                 asked[line.chat] = self._hear(self.rooms[line.chat], line)
         self._ingest()
+        # Before there is anything to recall, what a night archives needs no vector.
         if lines[-1].at > self.receipts_from:
             embeddings.backfill(space=self.space)
 
@@ -52,7 +53,6 @@ class Life:
         at = self._morning(day, SLEEPS, now)
         if at < now:
             self.calendar.turn_to(at)
-            embeddings.backfill(space=self.space)
             cycle.sleep(self.space, now=at)
 
     def decide(self, day: int, *, now: dt.datetime) -> None:
