@@ -18,6 +18,7 @@ SHORT = {
     "night": ["--episodes", "500", "--kills", "1"],
     "embedding": ["--texts", "300"],
     "scale": ["--facts", "5000", "--spaces", "1", "50", "--questions", "60"],
+    "talk": ["--messages", "120"],
     "chaos": ["--messages", "200", "--chats", "10", "--kills", "5"],
 }
 

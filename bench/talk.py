@@ -1,4 +1,4 @@
-"""Messages a second that one worker takes in, answers and learns from; no model is waited for.
+"""Messages a second that are taken in, answered and learned from; no model is waited for.
 
 python -m bench.talk --messages 400 --chats 40 --json OUT
 python -m bench.talk --profile 60      one turn after the other in this process: what they cost
@@ -44,6 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=400)
     parser.add_argument("--chats", type=int, default=40)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=4, help="jobs at the same time in the worker")
     parser.add_argument(
         "--profile", type=int, default=0, help="turns to look into, in this process"
@@ -85,31 +86,20 @@ def _say(rooms: list, n: int):
 
 def _measure(given: argparse.Namespace) -> dict:
     rooms = _rooms(given)
-    began = time.monotonic()
-    for n in range(given.messages):
-        _say(rooms, n)
-    took = time.monotonic() - began
-    with subprocess.Popen(
-        [sys.executable, "manage.py", "runbot", "--jobs", str(given.jobs)],
-        env=os.environ | {"LOG_LEVEL": "error"},
-    ) as worker:
-        try:
-            answered, learned, processor = _watch(given, worker.pid)
-        finally:
+    command = [sys.executable, "manage.py", "runbot", "--jobs", str(given.jobs)]
+    quiet = os.environ | {"LOG_LEVEL": "error"}
+    workers = [subprocess.Popen(command, env=quiet) for _ in range(given.workers)]
+    try:
+        found = _talk(given, rooms, [worker.pid for worker in workers])
+    finally:
+        for worker in workers:
             worker.terminate()
-    timed = given.messages - WARM
-    return {
-        "messages": given.messages,
-        "taken_in_per_second": round(given.messages / took, 1),
-        "answered_per_second": round(timed / answered, 1),
-        "answered_and_learned_per_second": round(timed / learned, 1),
-        "worker_cpu_ms_per_message": round(processor * 1000 / timed, 1),
-        "recall_ms": _recalls(),
-    }
+            worker.wait()
+    return {"messages": given.messages, "workers": given.workers} | found | _recalls()
 
 
-def _watch(given: argparse.Namespace, pid: int) -> tuple[float, float, float]:
-    """Seconds until all were answered and until nothing was left to do, and processor seconds.
+def _talk(given: argparse.Namespace, rooms: list, pids: list[int]) -> dict:
+    """In every chat somebody speaks as soon as the answer is there.
 
     The first messages are not counted: the worker starts and reads its model meanwhile.
     """
@@ -117,14 +107,28 @@ def _watch(given: argparse.Namespace, pid: int) -> tuple[float, float, float]:
     from memory.models import Message
 
     replies = Message.objects.filter(role="assistant")
-    _until(lambda: replies.count() >= WARM)
-    began, used, warm = time.monotonic(), _processor(pid), replies.count()
-    _until(lambda: replies.count() >= given.messages)
-    answered = time.monotonic() - began
+    spoken, saying = 0, 0.0
+    for target in (WARM, given.messages):
+        began, used, before = time.monotonic(), sum(map(_processor, pids)), replies.count()
+        saying = 0.0
+        while (answered := replies.count()) < target:
+            if spoken < target and spoken - answered < len(rooms):
+                at = time.monotonic()
+                _say(rooms, spoken)
+                spoken, saying = spoken + 1, saying + time.monotonic() - at
+            else:
+                time.sleep(0.01)
+            if time.monotonic() - began > PATIENCE:
+                sys.exit("It takes too long; something does not work.")
+    took = time.monotonic() - began
     _until(lambda: not any(jobs.counts()[state] for state in ("waiting", "later", "running")))
-    learned = time.monotonic() - began
-    share = (given.messages - WARM) / (given.messages - warm)
-    return answered * share, learned * share, (_processor(pid) - used) * share
+    timed, learned = given.messages - before, time.monotonic() - began
+    return {
+        "taken_in_per_second": round(timed / saying, 1),
+        "answered_per_second": round(timed / took, 1),
+        "answered_and_learned_per_second": round(timed / learned, 1),
+        "worker_cpu_ms_per_message": round((sum(map(_processor, pids)) - used) * 1000 / timed, 1),
+    }
 
 
 def _until(is_done) -> None:
@@ -145,7 +149,7 @@ def _recalls() -> dict:
     from memory.models import Recall
 
     times = [sum(ms.values()) for ms in Recall.objects.values_list("ms", flat=True)]
-    return {"p50": round(statistics.median(times), 1), "max": round(max(times), 1)}
+    return {"recall_ms_p50": round(statistics.median(times)), "recall_ms_max": round(max(times))}
 
 
 def _profile(given: argparse.Namespace) -> dict:
