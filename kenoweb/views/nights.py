@@ -72,7 +72,8 @@ def undo(request, space, pk):
     night = thing_for(space, Night, pk)
     try:
         n = nights.undo(night, by=person(request.user))
-        say(request, ngettext("Took back %(n)s change.", "Took back %(n)s changes.", n) % {"n": n})
+        told = ngettext("Took back %(n)s change.", "Took back %(n)s changes.", n) % {"n": n}
+        say(request, _("%(told)s The next night reads its episodes again.") % {"told": told})
     except (Conflict, nights.NothingToUndo) as error:
         warn(request, str(error))
     return redirect("nights:detail", space.slug, night.pk)

@@ -70,7 +70,8 @@ def test_one_line_is_taken_back_and_applied_again(client, night):
 
 
 def test_the_whole_night_is_taken_back(client, night):
-    client.post(url("undo", night, night.pk))
+    page = client.post(url("undo", night, night.pk), follow=True).content.decode()
+    assert "Took back 1 change. The next night reads its episodes again." in page
     assert not Fact.objects.live().exists()
     page = client.post(url("undo", night, night.pk), follow=True).content.decode()
     assert "taken back already" in page
