@@ -77,7 +77,8 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
         life.live(days.get(day, []))
         if day < EVERY_NIGHT or day % NOW_AND_THEN == 0:
             life.sleep(day, now=now)
-            life.decide(day, now=now) if day >= DECIDED else None
+            if day >= DECIDED:
+                life.decide(day, now=now)
         progress(first - day + 1, first + 1)
     embeddings.backfill(space=space)
     life.calendar.settle()

@@ -47,7 +47,9 @@ class Calendar:
     def settle(self, *, only: set[str] | None = None) -> None:
         """Move the stamps, of these kinds of rows or of all; one that was moved stays."""
         marks = self.marks[self.open :] if only else self.marks
-        self.open = len(self.marks)
+        self.open = len(self.marks) - 1
+        if not marks:
+            return
         began, at = (list(some) for some in zip(*marks, strict=True))
         # Written out once, not for every table.
         spans = [_array(some) for some in (began, [*began[1:], timezone.now()], at)]
