@@ -113,12 +113,12 @@ def _briefed(chat: Chat, message: Message, built: context.Context, *, now: datet
     briefing = built.briefing
     if available("chat", space=chat.space):
         return briefing
-    latest = corrections.latest(chat, now=now)
-    asks = intents.read(briefing.said).name == "about_me"
+    wants = intents.read(briefing.said).name
+    latest = corrections.latest(chat, now=now) if wants == "correct" else None
     return replace(
         briefing,
         latest=latest.text if latest else "",
-        recalled=(asks and _about(message)) or briefing.recalled,
+        recalled=(wants == "about_me" and _about(message)) or briefing.recalled,
         heard=[_heard(one) for one in built.history if one.role == Message.Role.USER],
     )
 

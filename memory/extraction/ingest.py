@@ -69,7 +69,8 @@ def ingest(
     # Before the lock: a model takes its time.
     found, journal = _proposed(message, complete)
     with transaction.atomic():
-        fresh = Message.objects.select_for_update().get(pk=message.pk)
+        fresh = Message.objects.select_for_update().only("journal", "ingested_at")
+        fresh = fresh.get(pk=message.pk)
         if fresh.ingested_at:  # another worker was faster
             return fresh.journal
         journal += [_take(message, one, now=now) for one in found]

@@ -65,8 +65,8 @@ def test_a_turn_asks_the_database_no_more_than_it_must(space, settings):
         reply = Message.objects.get(reply_to=message)
         with CaptureQueriesContext(connection) as learning:
             tasks.ingest(message_ids=[message.pk], reply_id=reply.pk, space_id=space.pk)
-    assert len(answering) <= 36
-    assert len(learning) <= 27
+    assert len(answering) <= 33
+    assert len(learning) <= 26
 
 
 def test_a_worker_that_was_too_slow_changes_nothing(chat, llm, monkeypatch):
