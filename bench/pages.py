@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 
 import django
@@ -130,6 +131,7 @@ def _measure(given: argparse.Namespace) -> list[dict]:
     from django.contrib.auth.models import User
     from django.test import Client, override_settings
 
+    import_module("kenoweb.wsgi")  # as it is served: with what that sets up for the process
     now = datetime.now(UTC)
     space = _space(given, now)
     with override_settings(STORAGES=OWN_STATIC, ALLOWED_HOSTS=["testserver"]):
