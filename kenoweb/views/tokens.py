@@ -1,3 +1,4 @@
+from django.conf import settings
 from django.db.models import F
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -40,7 +41,7 @@ def new(request, space):
         ip=client_ip(request),
     )
     # No redirect: the key exists in this one answer and nowhere else.
-    return render(request, "tokens/made.html", {"token": token, "key": key})
+    return render(request, "tokens/made.html", {"token": token, "key": key} | _door())
 
 
 @in_space(role="owner")
@@ -50,3 +51,9 @@ def revoke(request, space, pk):
     tokens.revoke(token, by=person(request.user), ip=client_ip(request))
     say(request, _("Revoked “%(name)s”.") % {"name": token.name})
     return redirect("tokens:index", space.slug)
+
+
+def _door() -> dict:
+    """Where the key opens something, and whether somebody listens there."""
+    api = f"http://{settings.HTTP_HOST}:{settings.HTTP_PORT}/api/v1/"
+    return {"api": api, "is_open": settings.HTTP_ENABLED}

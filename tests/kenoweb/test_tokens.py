@@ -33,6 +33,14 @@ def test_a_token_is_shown_once_and_works(client, owner):
     assert key not in client.get(at("index")).content.decode()
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+def test_it_is_said_where_the_key_opens_and_whether_somebody_listens(client, settings, is_open):
+    settings.HTTP_ENABLED = is_open
+    said = client.post(at("new"), FORM).content.decode()
+    assert "http://127.0.0.1:3000/api/v1/" in said
+    assert ("HTTP_ENABLED" in said) is not is_open
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"name": ""}, {"scopes": []}, {"scopes": ["everything"]}, {"expires": "tomorrow"}],
