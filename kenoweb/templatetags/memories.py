@@ -35,6 +35,20 @@ AGAINST = {
 }
 
 
+# How what was learned in a chat looks by now: class, icon, and words where nothing can be done.
+LEARNED = {
+    Fact.Status.ACTIVE: ("", "plus", ""),
+    Fact.Status.QUARANTINED: (" aside", "shield", gettext_lazy("set aside")),
+    Fact.Status.SUPERSEDED: (" undone", "undo", gettext_lazy("replaced since")),
+}
+
+
+@register.filter
+def learned(fact: Fact) -> dict:
+    tone, symbol, said = LEARNED.get(fact.status, (" undone", "undo", ""))
+    return {"tone": tone, "icon": symbol, "said": said}
+
+
 @register.filter
 def about(subject: str) -> str:
     """Whom or what a fact is about."""
