@@ -139,13 +139,14 @@ def _prefer(sleeper: Sleeper) -> Iterable[Proposal | None]:
         people, times = {fact.subject for fact in said}, max(fact.times_seen for fact in said)
         if name in named or (len(people) < PEOPLE and times < TIMES):
             continue
+        told = some[0][1][:1].upper() + some[0][1][1:]
         yield proposals.propose(
             sleeper.space,
             Kind.PREFERENCE,
             key=proposals.key("preference", name),
             night=sleeper.night,
-            title=some[0][1],
-            after={"key": name.capitalize(), "value": some[0][1]},
+            title=told,
+            after={"key": name.capitalize(), "value": told},
             rationale=_("%(who)s said so.") % {"who": ", ".join(sorted(people))},
             evidence=_quotes(said),
             confidence=0.6,
