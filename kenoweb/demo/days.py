@@ -44,9 +44,7 @@ class Life:
             else:
                 asked[line.chat] = self._hear(self.rooms[line.chat], line)
         self._ingest()
-        # Before there is anything to recall, what a night archives needs no vector.
-        if lines[-1].at > self.receipts_from:
-            embeddings.backfill(space=self.space)
+        self._embed(lines[-1].at)
 
     def sleep(self, day: int, *, now: dt.datetime) -> None:
         """The night after that day, at four in the morning of the space."""
@@ -54,6 +52,7 @@ class Life:
         if at < now:
             self.calendar.turn_to(at)
             cycle.sleep(self.space, now=at)
+            self._embed(at)
 
     def decide(self, day: int, *, now: dt.datetime) -> None:
         if self.owner:
@@ -87,6 +86,11 @@ class Life:
         rows = ingest.waiting(self.space).select_related("space", "chat", "episode")
         for message in rows:
             ingest.ingest(message, now=message.sent_at)
+
+    def _embed(self, at: dt.datetime) -> None:
+        # Before there is anything to recall, what a night archives needs no vector.
+        if at > self.receipts_from:
+            embeddings.backfill(space=self.space)
 
     @staticmethod
     def _morning(day: int, time: dt.time, now: dt.datetime) -> dt.datetime:
