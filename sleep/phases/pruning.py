@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from memory import episode_groups, episodes, facts, patterns, retention, working
 from memory.models import Episode, Fact, Pattern, WorkingNote
@@ -122,9 +123,11 @@ def _archive_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
     outcome = Outcome()
     old = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
     for (chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
-        with sleeper.applies(
-            "old episodes", _("%(n)s episodes of %(month)s") % {"n": len(some), "month": month}
-        ):
+        said = ngettext("%(n)s episode of %(month)s", "%(n)s episodes of %(month)s", len(some)) % {
+            "n": len(some),
+            "month": month,
+        }
+        with sleeper.applies("old episodes", said):
             _summarise(sleeper, chat, month, some)
         outcome.count("episodes", len(some))
     return outcome
