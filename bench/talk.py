@@ -148,8 +148,13 @@ def _processor(pid: int) -> float:
 def _recalls() -> dict:
     from memory.models import Recall
 
-    times = [sum(ms.values()) for ms in Recall.objects.values_list("ms", flat=True)]
-    return {"recall_ms_p50": round(statistics.median(times)), "recall_ms_max": round(max(times))}
+    kept = list(Recall.objects.values_list("ms", flat=True))
+    times = [ms["total"] for ms in kept]
+    stages = {name: round(statistics.mean(ms.get(name, 0) for ms in kept), 1) for name in kept[-1]}
+    return {"recall_ms_by_stage": stages} | {
+        "recall_ms_p50": round(statistics.median(times)),
+        "recall_ms_max": round(max(times)),
+    }
 
 
 def _profile(given: argparse.Namespace) -> dict:

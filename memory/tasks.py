@@ -10,7 +10,7 @@ from memory import watch as watchdog
 from memory.extraction import ingest as extraction
 from memory.jobs import AFTER_OUTAGE, Backoff
 from memory.llm.complete import asker
-from memory.models import Fact, Message, Space, Unit
+from memory.models import Fact, Message, Space
 
 MONTH_HOURS = 30 * 24
 
@@ -32,7 +32,10 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
         extraction.ingest_waiting(chat.space, chat=chat, complete=complete, until=until)
     learned = Fact.objects.filter(message__in=message_ids).values("pk")
     new = Q(kind="message", owner_id__in=ids) | Q(kind="fact", owner_id__in=learned)
-    embeddings.put(list(Unit.objects.filter(new, live=True).values_list("pk", flat=True)))
+    # A recall may have been faster and embedded some of it already.
+    if embedder := embeddings.active():
+        bare = embeddings.missing(embedder.name).filter(new)
+        embeddings.put(list(bare.values_list("pk", flat=True)), by=embedder)
 
 
 @app.periodic(cron="*/5 * * * *")

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
 
-from memory import embeddings
+from memory import embeddings, tasks
 from memory.llm import embed
 from memory.models import Embedding, EmbeddingModel, Fact, Unit
 from memory.retrieval.recall import recall
@@ -45,6 +45,17 @@ def test_all_three_kinds_are_embedded_by_their_own_text():
     assert embeddings.backfill(by=fake) == 3
     assert sorted(fake.asked) == ["Tea\nWe drank it.", "likes tea", "more tea?"]
     assert embeddings.backfill(by=fake) == 0
+
+
+def test_what_a_recall_embedded_first_is_not_embedded_again_when_it_is_learned_from(monkeypatch):
+    chat, fake = make_chat(), Fake()
+    said = make_message(chat, text="more tea?", author="Ana")
+    reply = make_message(chat, text="Of course.", role="assistant", reply_to=said)
+    monkeypatch.setattr(embeddings, "active", lambda: fake)
+    embeddings.put_owners("message", [said.pk])
+    tasks.ingest.func([said.pk], reply.pk, chat.space_id)
+    assert sorted(fake.asked) == ["Of course.", "more tea?"]
+    assert not embeddings.missing(fake.name).exclude(kind="episode").exists()
 
 
 def test_the_embedded_model_is_the_default_and_becomes_active():
