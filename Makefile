@@ -1,13 +1,11 @@
 PYTHON ?= python3
 BIN = .venv/bin
-# One more than there are cores: some tests wait for processes that they start.
-HANDS = $(shell $(PYTHON) -c 'import os; print(min(6, (os.cpu_count() or 1) + 1))')
 ENOUGH = import sys; sys.exit(sys.version_info < (3, 11) and "Keno needs Python 3.11 or newer: make $@ PYTHON=python3.12")
 
 run: .venv/ready
 	@exec $(BIN)/python manage.py up $(ARGS)
 test: .venv/ready-dev
-	$(BIN)/python -m pytest -n $(HANDS) --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print(min(6, (os.cpu_count() or 1) + 1))') --dist worksteal $(ARGS)
 lint: .venv/ready-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/djlint --lint --quiet templates
 	$(BIN)/python -W ignore manage.py makemigrations --check --dry-run

@@ -115,6 +115,18 @@ def line(db):
     yield hold
     for one in lines:
         one.let_go()
+    # The server takes a moment to see that somebody has gone.
+    wait_for(lambda: not anybody_on_the_line())
+
+
+def anybody_on_the_line() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND database ="
+            " (SELECT oid FROM pg_database WHERE datname = current_database())",
+            [jobs.ALIVE],
+        )
+        return cursor.rowcount > 0
 
 
 def test_r01_a_killed_worker_is_off_the_line_and_nobody_waits_for_its_silence(line):
