@@ -112,8 +112,10 @@ def _recalls(held: list, asked: list[str], *, seed: int, rounds: int) -> dict:
 
 
 def _once(space, question: str) -> dict[str, float]:
+    from memory.llm import embed
     from memory.retrieval.recall import recall
 
+    embed.current()._alone.cache_clear()  # each question pays for its own vectors
     cpu, began = _cpu_ms(), time.perf_counter()
     result = recall(space, question, now=NOW)
     whole = (time.perf_counter() - began) * 1000

@@ -130,9 +130,8 @@ def recall(
         result.error = f"{type(error).__name__}: {error}"[:500]
     result.ms = clock.ms
     if save:
-        result.receipt = _saved(
-            result, space=space, chat=chat, person=person, now=now, message=message
-        )
+        asked_by = {"space": space, "chat": chat, "person": person, "message": message}
+        result.receipt = _saved(result, now=now, **asked_by)
     return result
 
 
