@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from django.db.models import Count, Q, QuerySet, Sum
-from django.db.models.functions import Length
+from django.db.models import Count, Func, IntegerField, Q, QuerySet, Sum
 
 from memory import working
 from memory.models import Chat, Episode, Fact, Message, Notice, Pattern, Ruling, Space, WorkingNote
@@ -30,9 +29,11 @@ def status(space: Space, *, chat: Chat | None = None, now: datetime | None = Non
 
 
 def long_term_bytes(space: Space) -> int:
-    """How large the long-term memory has grown, in signs of live facts."""
+    """How large the long-term memory has grown: the text of live facts."""
     live = Fact.objects.in_space(space).live()
-    return live.aggregate(size=Sum(Length("text")))["size"] or 0
+    # Postgres keeps the number of bytes beside a text; signs it has to count.
+    size = Func("text", function="octet_length", output_field=IntegerField())
+    return live.aggregate(size=Sum(size))["size"] or 0
 
 
 def _by(rows: QuerySet, field: str) -> dict[str, int]:

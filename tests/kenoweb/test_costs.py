@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connection
@@ -73,6 +74,26 @@ def test_the_forecast_is_the_mean_of_two_weeks_for_the_days_that_are_left(space)
     assert found.spent == Decimal("2.60")
     assert found.forecast == Decimal("2.60") + 14 * Decimal("0.20")
     assert found.low == found.high == found.forecast, "every day was alike"
+
+
+@db
+@pytest.mark.parametrize(
+    ("monthly", "since", "found"),
+    [
+        (False, dt.date(2026, 3, 28), [0, 0.1, 0.2, 0.4]),
+        (True, dt.date(2025, 4, 1), [0] * 11 + [0.7]),
+    ],
+)
+def test_each_hour_belongs_to_its_day_on_the_clock_of_the_space(space, monthly, since, found):
+    madrid = ZoneInfo("Europe/Madrid")  # where the clock goes forward on March 29
+    hours = {"0.10": (3, 29, 0), "0.20": (3, 30, 0), "0.40": (3, 31, 23)}
+    with timezone.override(madrid):
+        for cost, (month, day, hour) in hours.items():
+            call(space, cost, at=dt.datetime(2026, month, day, hour, 30, tzinfo=madrid))
+        days = cost_pages.by_day(
+            LlmCall.objects.all(), since=since, today=dt.date(2026, 3, 31), monthly=monthly
+        )
+    assert [round(parts[0][1], 2) for _name, parts in days][: len(found)] == found
 
 
 @db

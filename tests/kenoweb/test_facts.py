@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from kenoweb import words
 from memory import facts, rulings
 from memory.models import AuditEntry, Fact, Ruling
 from tests.factories import (
@@ -110,6 +111,22 @@ def test_words_are_found_without_accents_and_in_what_was_put_away(client, space)
     assert "cajón" in page(client, "index", q="codigo", status="archived")
     assert "cajón" in page(client, "index", q="CODIG", status="any")
     assert "cajón" not in page(client, "index", q="codigo")
+
+
+@pytest.mark.parametrize("most", [60, 59], ids=["few", "many"])
+@pytest.mark.parametrize("signs", ["==", "%", "_", "\\", "日本"])
+def test_what_is_not_in_words_is_found_and_counted_sign_by_sign(
+    client, space, monkeypatch, most, signs
+):
+    monkeypatch.setattr(words, "CAP", most)
+    for n in range(60):
+        make_fact(space, f"Line {n} has {signs} in it")
+    make_fact(space, "This line = 50 and has none of them: 日 本")
+    found = page(client, "index", q=signs)
+    assert found.count("data-row") == 50
+    assert found.index("Line 59 has") < found.index("Line 10 has")
+    assert "none of them" not in found
+    assert ">60<" in found.split('id="fact-count"')[1][:80]
 
 
 def test_what_a_chip_says_can_be_taken_away(client, fact):
