@@ -14,6 +14,9 @@ from django.db import connections
 from django.db.models.signals import post_migrate
 
 from kenoweb import database, embedded, translations
+from memory import embeddings
+from memory.llm import tokens
+from memory.retrieval import statistics
 
 # Tests may lose their data in a power cut.
 CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -45,6 +48,13 @@ def nobody_elses_loop(request):
     asyncio._set_running_loop(None)
     yield
     asyncio._set_running_loop(running)
+
+
+@pytest.fixture(autouse=True)
+def nothing_known_of_an_earlier_test():
+    """What a process keeps of the database for some seconds outlives a test that is rolled back."""
+    for known in (embeddings._known, statistics._known, tokens._known):
+        known.clear()
 
 
 def pytest_sessionstart(session):

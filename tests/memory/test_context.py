@@ -25,14 +25,6 @@ pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
 
 
-@pytest.fixture(autouse=True)
-def nothing_known():
-    embeddings._known.clear()
-    tokens._known.clear()
-    yield
-    embeddings._known.clear()
-
-
 @pytest.fixture
 def chat():
     return make_chat()

@@ -16,13 +16,6 @@ from tests.factories import make_chat, make_episode, make_fact, make_message, ma
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def nothing_known():
-    embeddings._known.clear()
-    yield
-    embeddings._known.clear()
-
-
 class Fake:
     """An embedder whose vectors the test decides."""
 

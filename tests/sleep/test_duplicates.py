@@ -37,9 +37,7 @@ OTHER = [
 
 @pytest.fixture
 def space(transactional_db):
-    embeddings._known.clear()
-    yield make_space()
-    embeddings._known.clear()
+    return make_space()
 
 
 def believe(space, *texts, subject="Ana", **given):

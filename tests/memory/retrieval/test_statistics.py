@@ -31,7 +31,6 @@ def test_the_forms_of_a_word_are_those_of_the_index():
 @pytest.mark.django_db
 def test_they_are_read_from_analyze(monkeypatch):
     monkeypatch.setattr(statistics, "COUNT_UP_TO", 10)
-    statistics._known.clear()
     space = make_space()
     Fact.objects.bulk_create(
         Fact(space=space, text=f"walks {'alone' if i % 4 else 'home'}", said_key=str(i))
@@ -40,7 +39,6 @@ def test_they_are_read_from_analyze(monkeypatch):
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE memory_unit")
     known = statistics.current()
-    statistics._known.clear()
     assert known.size([shared(space.pk)]) == pytest.approx(200, abs=20)
     assert known.count("walking", size=200) == pytest.approx(200, abs=20)
     assert known.count("home", size=200) == pytest.approx(50, abs=20)
