@@ -103,8 +103,7 @@ def run(given: argparse.Namespace) -> dict:
     bots: list[Bot] = []
     try:
         deaths = _kill_and_restart(given, bots, f"http://127.0.0.1:{sink.server_port}")
-        feeding.join()
-        finished = _wait_until_done(deaths)
+        finished = _wait_until_done(deaths, feeding)
         seconds = time.monotonic() - began
         stop_seconds = [_stop(bot) for bot in bots]
     finally:
@@ -164,21 +163,21 @@ def _kill_and_restart(given: argparse.Namespace, bots: list[Bot], sink: str) -> 
 
 
 def _in_flight() -> list[int]:
-    """Messages whose jobs were running, in whichever process."""
+    """The jobs that were running, in whichever process: answers, deliveries, learning."""
     from procrastinate.contrib.django.models import ProcrastinateJob
 
-    running = ProcrastinateJob.objects.filter(status="doing", task_name="bot.answer")
-    return [job.args["message_id"] for job in running]
+    return list(ProcrastinateJob.objects.filter(status="doing").values_list("pk", flat=True))
 
 
 def _note_recoveries(deaths: list[Death]) -> None:
-    from memory.models import Message
+    """A death is over when all that ran when it came is done; a job that is done is deleted."""
+    from procrastinate.contrib.django.models import ProcrastinateJob
 
+    open_jobs = ProcrastinateJob.objects.filter(status__in=["todo", "doing"])
     for death in deaths:
-        if death.recovered_after is None:
-            waiting = Message.objects.filter(pk__in=death.in_flight, handled_at=None).exists()
-            if not waiting:
-                death.recovered_after = time.time() - death.at
+        is_new = death.recovered_after is None
+        if is_new and not open_jobs.filter(pk__in=death.in_flight).exists():
+            death.recovered_after = time.time() - death.at
 
 
 def _nothing_left(given: argparse.Namespace) -> bool:
@@ -188,7 +187,7 @@ def _nothing_left(given: argparse.Namespace) -> bool:
     return said.count() == given.messages and not said.filter(handled_at=None).exists()
 
 
-def _wait_until_done(deaths: list[Death]) -> bool:
+def _wait_until_done(deaths: list[Death], feeding: threading.Thread) -> bool:
     from memory import jobs
     from memory.models import Message, OutboxItem
 
@@ -196,7 +195,8 @@ def _wait_until_done(deaths: list[Death]) -> bool:
     while time.monotonic() < deadline:
         _note_recoveries(deaths)
         open_ends = (
-            Message.objects.filter(role="user", handled_at=None).exists()
+            feeding.is_alive()
+            or Message.objects.filter(role="user", handled_at=None).exists()
             or OutboxItem.objects.filter(delivered_at=None).exists()
             or any(jobs.counts()[state] for state in ("waiting", "later", "running"))
         )
@@ -242,7 +242,11 @@ def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
         "duplicate_deliveries": sum(count - 1 for count in keys.values()),
         "dead_letters": jobs.dead_letters().count(),
         "model_calls": LlmCall.objects.count(),
-        "recoveries_s": sorted((round(r, 1) for r in recoveries if r is not None), reverse=True),
+        "recoveries_s": [
+            f"{death.recovered_after:.1f} {death.point}"
+            for death in sorted(deaths, key=lambda death: -(death.recovered_after or 0))
+            if death.recovered_after is not None
+        ],
         "recovery_max_s": round(max((r for r in recoveries if r is not None), default=0), 1),
         "not_recovered": sum(r is None for r in recoveries),
     }

@@ -23,6 +23,9 @@ OFF_SECONDS = 2
 ALIVE = 0x4B65  # "Ke"
 # A job whose workers keep dying is the likely killer.
 DEATHS = 20
+# What a worker's death cut off goes before what only waits, except a command; not for ever: were
+# it the killer, nothing else would get its turn.
+AHEAD, AHEAD_TIMES = 9, 5
 # Before the name of who discarded a dead letter; without it, of who had it tried again.
 DISCARDED = "discarded:"
 
@@ -172,9 +175,14 @@ def _hand_on(job_id: int) -> bool:
         # A twin that waits under the same name does the work.
         status = "failed" if is_killer else "aborted" if has_twin else "todo"
         cursor.execute(
-            "UPDATE procrastinate_jobs SET status = %s::procrastinate_job_status,"
-            " worker_id = NULL, attempts = attempts + 1, scheduled_at = NULL WHERE id = %s",
-            [status, job_id],
+            """
+            UPDATE procrastinate_jobs SET status = %(status)s::procrastinate_job_status,
+                worker_id = NULL, attempts = attempts + 1, scheduled_at = NULL,
+                priority = CASE WHEN attempts < %(times)s THEN greatest(priority, %(ahead)s)
+                    WHEN priority = %(ahead)s THEN 0 ELSE priority END
+            WHERE id = %(job)s
+            """,
+            {"status": status, "ahead": AHEAD, "times": AHEAD_TIMES, "job": job_id},
         )
     return True
 

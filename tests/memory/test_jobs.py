@@ -102,6 +102,35 @@ def test_jobs_of_a_dead_worker_are_handed_on():
     assert (status(lost), status(alive)) == ("todo", "doing")
 
 
+def test_what_a_death_cut_off_goes_before_what_only_waits():
+    """Learning waits for every answer; learning that was cut off would wait for the whole rush."""
+    cut, answers = job(None), [waiting(priority=5), waiting(priority=0)]
+    command = waiting(priority=10)
+    jobs.rescue()
+    assert in_turn() == [command, cut, *answers]
+
+
+def test_what_is_cut_off_again_and_again_no_longer_goes_ahead():
+    """It may be what kills the workers: the others must get their turn."""
+    cut, answer = job(None), waiting(priority=5)
+    for _ in range(jobs.AHEAD_TIMES + 1):
+        sql("UPDATE procrastinate_jobs SET status = 'doing' WHERE id = %s", cut)
+        jobs.rescue()
+    assert in_turn() == [answer, cut]
+
+
+def waiting(*, priority):
+    return jobs.enqueue("memory.ingest", priority=priority, space_id=0)
+
+
+def in_turn() -> list[int]:
+    """The jobs that wait, in the order in which a worker gets them."""
+    mine, taken = worker(), []
+    while found := sql("SELECT id FROM procrastinate_fetch_job_v2(NULL, %s)", mine):
+        taken.append(found)
+    return taken
+
+
 @pytest.fixture
 def line(db):
     """What living workers hold: see bot.alive."""
