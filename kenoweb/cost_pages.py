@@ -12,14 +12,13 @@ from django.db import models
 from django.db.models import Aggregate, Count, Func, Q, QuerySet, Sum, Value
 from django.db.models.functions import TruncDate
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.access import things
 from kenoweb.columns import Columns, columns
 from kenoweb.places import address
-from kenoweb.templatetags.keno import money
+from kenoweb.templatetags.keno import dated, money
 from kenoweb.trends import day_start
 from memory.llm import budget, pricing
 from memory.models import LlmCall, Space
@@ -215,7 +214,7 @@ def by_day(calls: QuerySet, *, since: dt.date, today: dt.date, monthly: bool) ->
     found = calls.annotate(place=_place("at", units)).order_by().values_list("place", "purpose")
     for place, purpose, cost in found.annotate(Sum("cost")):
         sums[place][purpose] = float(cost or 0)
-    names = [date_format(day, "M Y" if monthly else "j M") for day in units]
+    names = [dated(day, "M Y" if monthly else "j M") for day in units]
     return [(name, _parts(sums[place], name)) for place, name in enumerate(names, start=1)]
 
 

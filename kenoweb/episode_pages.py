@@ -7,7 +7,6 @@ from itertools import groupby
 
 from django.db.models import Count
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -18,6 +17,7 @@ from kenoweb.lists import Chip, Select, View
 from kenoweb.paging import counted, part
 from kenoweb.past import as_they_were
 from kenoweb.places import address
+from kenoweb.templatetags.keno import dated
 from kenoweb.words import Looked
 from memory.models import Episode, Fact, Member, Message, Space
 from memory.text import short
@@ -150,7 +150,7 @@ def _month_name(month: date | None) -> str:
     if month is None:
         return _("All")
     this_year = month.year == timezone.localdate().year
-    return date_format(month, "F" if this_year else "F Y").capitalize()
+    return dated(month, "F" if this_year else "F Y").capitalize()
 
 
 def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -> list[Row]:
@@ -228,8 +228,8 @@ def _day_name(day: date, *, today: date) -> str:
     back = (today - day).days
     if back < 2:
         return [_("Today"), _("Yesterday")][max(0, back)]
-    return date_format(day, "l").capitalize()
+    return dated(day, "l").capitalize()
 
 
 def _day_date(day: date, *, today: date) -> str:
-    return date_format(day, "j M" if day.year == today.year else "j M Y")
+    return dated(day, "j M" if day.year == today.year else "j M Y")

@@ -1,6 +1,6 @@
 """The list of facts as a page shows it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -71,8 +71,6 @@ class Setting:
     sort: str
     may: bool
     words: dict[str, str]
-    # The buttons of a row as they were drawn first, by the state of the row.
-    drawn: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from itertools import groupby
 from django.db.models import F, Model, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.access import things
 from kenoweb.overview import ICONS
 from kenoweb.places import address
+from kenoweb.templatetags.keno import dated
 from memory.models import Chat, Episode, Fact, Member, Pattern, Space
 from memory.text import short
 from sleep import proposals
@@ -220,7 +220,7 @@ def _heading(night, *, first: bool) -> str:
         return _("Without a night")
     if first:
         return _("From the last night")
-    return date_format(night.local_date, "l j F")
+    return dated(night.local_date, "l j F")
 
 
 def _target(space: Space, one: dict, proposal: Proposal) -> Target | None:

@@ -5,12 +5,13 @@ import datetime as dt
 from django.core.cache import cache
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import TruncDate
-from django.utils.formats import date_format, number_format
+from django.utils.formats import number_format
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import ngettext
 
 from kenoweb import charts
 from kenoweb.access import things
+from kenoweb.templatetags.keno import dated
 from memory.models import Episode, Fact, Message, Space
 
 # The long charts move slowly; the figures above them are always fresh.
@@ -38,7 +39,7 @@ def per_day(rows: QuerySet, field: str, *, end: dt.date, days: int, total: str =
 def series(counts: dict, *, end: dt.date, days: int) -> list[tuple[str, float]]:
     """One (name of the day, number) for every day, also the empty ones."""
     line = [end - dt.timedelta(days=back) for back in range(days - 1, -1, -1)]
-    return [(date_format(day, "SHORT_DATE_FORMAT"), counts.get(day, 0)) for day in line]
+    return [(dated(day, "SHORT_DATE_FORMAT"), counts.get(day, 0)) for day in line]
 
 
 def growth(space: Space, *, today: dt.date, days: int = 90) -> charts.Growth | None:
@@ -63,7 +64,7 @@ def growth(space: Space, *, today: dt.date, days: int = 90) -> charts.Growth | N
             ngettext("%(n)s fact", "%(n)s facts", facts[-1]) % {"n": _n(facts[-1])},
             ngettext("%(n)s episode", "%(n)s episodes", episodes[-1]) % {"n": _n(episodes[-1])},
         ),
-        days=tuple(date_format(day, "j M") for day in marks),
+        days=tuple(dated(day, "j M") for day in marks),
     )
 
 
@@ -88,8 +89,8 @@ def activity(space: Space, *, today: dt.date, weeks: int = 24) -> charts.Heat | 
     if not counts:
         return None
     # 2024 began on a Monday.
-    months = [date_format(dt.date(2024, month, 1), "M") for month in range(1, 13)]
-    weekdays = [date_format(dt.date(2024, 1, day), "D") for day in range(1, 8)]
+    months = [dated(dt.date(2024, month, 1), "M") for month in range(1, 13)]
+    weekdays = [dated(dt.date(2024, 1, day), "D") for day in range(1, 8)]
     return charts.heat(counts, end=today, weeks=weeks, month_names=months, day_names=weekdays)
 
 

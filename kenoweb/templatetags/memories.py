@@ -1,9 +1,8 @@
 """Words for what a memory is made of."""
 
 from django import template
-from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -14,9 +13,6 @@ from memory.retrieval.named import FEATURES
 from memory.screen import REASONS
 
 register = template.Library()
-
-# Stands where the number of a row goes; no address and no word has it.
-NUMBER = "-number-of-the-row-"
 
 WROTE = {
     "tag": gettext_lazy("said"),
@@ -56,12 +52,6 @@ def about(subject: str) -> str:
 
 
 @register.filter
-def beside(fact: Fact, around) -> str:
-    """The address of the fact next to the list it stands in."""
-    return f"{around.url}{fact.pk}/{f'?{around.query}' if around.query else ''}"
-
-
-@register.filter
 def origin(fact: Fact) -> str:
     """Where it came from, in one word: what wrote it says more than where it was written."""
     kind = fact.written_by.partition(":")[0]
@@ -84,29 +74,6 @@ def against(why: str) -> str:
 def flag_word(flag: str) -> str:
     """What a guard or a writer noted, as a sentence where there is one."""
     return _(REASONS[flag]) if flag in REASONS else flag
-
-
-@register.simple_tag(takes_context=True)
-def acts(context: template.Context) -> SafeString:
-    """The buttons of a row: drawn once a page for each state, then only the number differs."""
-    fact, around = context["fact"], context["set"]
-    state = "pinned" if fact.pinned and fact.status == "active" else fact.status
-    if state not in around.drawn:
-        values = {"status": fact.status, "pinned": fact.pinned, "set": around, "number": NUMBER}
-        around.drawn[state] = render_to_string("facts/_acts.html", values)
-    return mark_safe(around.drawn[state].replace(NUMBER, str(fact.pk)))
-
-
-@register.simple_tag(takes_context=True)
-def turn(context: template.Context) -> SafeString:
-    """Undo or Redo of what was learned in a chat: drawn once a page as well."""
-    fact, chat, request = context["fact"], context["chat"], context["request"]
-    name = "unlearn" if fact.status == Fact.Status.ACTIVE else "relearn"
-    drawn = vars(request).setdefault("drawn", {})
-    if (name, chat.pk) not in drawn:
-        values = {"name": name, "chat": chat, "number": NUMBER}
-        drawn[name, chat.pk] = render_to_string("chats/_turn.html", values, request)
-    return mark_safe(drawn[name, chat.pk].replace(NUMBER, str(fact.pk)))
 
 
 @register.filter
