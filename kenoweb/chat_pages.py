@@ -95,9 +95,8 @@ class Window:
 
 def window(chat: Chat, *, url: str, asked: dict[str, str], until: int, chosen: int = 0) -> Window:
     """The part the address asks for: around a message, before or after a place, else the end."""
-    said = Message.objects.filter(chat=chat).select_related("episode")
-    target = said.filter(pk=number_in(asked.get("message", ""))).first()
-    if target:
+    said, wanted = talk.in_chat(chat), number_in(asked.get("message", ""))
+    if wanted and (target := said.filter(pk=wanted).first()):
         return _around(chat, said, target, url=url)
     if asked.get("later"):
         order = Order("sent_at", down=False)

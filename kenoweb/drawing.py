@@ -1,10 +1,10 @@
 """Rows of a long list: the template is drawn once for each shape, then only the words differ."""
 
 import re
+from html import escape
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 # Stands around the name of a word in what was drawn. A word itself may have it: it comes later.
@@ -27,10 +27,15 @@ def row(
         marked = {name: mark_safe(f"{MARK}{name}{MARK}") for name in words}
         drawn[key] = WORD.split(render_to_string(template, same | shape | marked, request))
     filled = drawn[key].copy()
-    filled[1::2] = [conditional_escape(words[name]) for name in filled[1::2]]
+    filled[1::2] = [_escaped(words[name]) for name in filled[1::2]]
     return mark_safe("".join(filled))
+
+
+def _escaped(word: object) -> str:
+    # Django's conditional_escape looks for lazy words first, which doubles its time.
+    return word.__html__() if hasattr(word, "__html__") else escape(str(word))
 
 
 def attribute(name: str, value: object) -> SafeString:
     """One that is only there when it says something, with the space before it."""
-    return mark_safe(f' {name}="{conditional_escape(value)}"' if value else "")
+    return mark_safe(f' {name}="{_escaped(value)}"' if value else "")

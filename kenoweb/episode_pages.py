@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from itertools import groupby
 
 from django.db.models import Count
@@ -14,7 +15,7 @@ from kenoweb import episodes_search, lists
 from kenoweb.access import things
 from kenoweb.filters import EpisodeFilter
 from kenoweb.lists import Chip, Select, View
-from kenoweb.paging import counted, part
+from kenoweb.paging import Counting, counted, counting, part
 from kenoweb.past import as_they_were
 from kenoweb.places import address
 from kenoweb.templatetags.keno import dated
@@ -103,18 +104,12 @@ def episode_list(
     months = episodes_search.last_months(MONTHS, today=timezone.localdate(now))
     filters = [EpisodeFilter(look=wanted.look, month=f"{one:%Y-%m}") for one in months]
     filters = [EpisodeFilter(look=wanted.look), *filters]
-    trash = things(space, Episode).discarded()
     # What fits on one page has been counted by reading it.
     parts = []
     if page.after or wanted.after:
         parts = episodes_search.to_count(space, wanted, looked=looked)
-    numbers = counted(
-        things(space, Episode),
-        trash,
-        *(episodes_search.find(space, one) for one in filters),
-        *parts,
-        indexed=bool(wanted.q),
-    )
+    asked = _months_of(space.pk, *months, zone=timezone.get_current_timezone_name())
+    numbers = counted(*asked, *parts, indexed=bool(wanted.q))
     return EpisodeList(
         filter=wanted,
         rows=described(rows, space=space, query=wanted.query(), now=now),
@@ -131,6 +126,15 @@ def episode_list(
         more_selects=lists.selects(wanted, MORE_FIELDS, chats=chats),
         nothing_yet=not numbers[0],
     )
+
+
+@lru_cache(maxsize=512)
+def _months_of(space_id: int, *months: date, zone: str) -> list[Counting]:
+    """All episodes, those in the trash, all again as a view, and those of each month."""
+    space = Space(pk=space_id)
+    every = things(space, Episode)
+    some = (every.filter(episodes_search.in_month(f"{one:%Y-%m}")) for one in months)
+    return [counting(one) for one in (every, every.discarded(), every, *some)]
 
 
 def _views(url, wanted, filters, months, numbers) -> list[View]:

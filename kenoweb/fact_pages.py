@@ -1,7 +1,8 @@
 """The list of facts as a page shows it."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import lru_cache
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -10,7 +11,7 @@ from kenoweb import facts_search, lists
 from kenoweb.access import things
 from kenoweb.filters import FactFilter
 from kenoweb.lists import Chip, Select, View
-from kenoweb.paging import CAP, counted, part
+from kenoweb.paging import CAP, Counting, counted, counting, part
 from kenoweb.past import as_they_were
 from kenoweb.places import address
 from kenoweb.words import Looked
@@ -49,6 +50,9 @@ VIEWS = [
     (gettext_lazy("Forgotten"), {"status": "archived"}),
     (gettext_lazy("Quarantine"), {"status": "quarantined"}),
 ]
+FILTERS = [FactFilter(**values) for _label, values in VIEWS]
+# Any time, for questions that are kept: what they say of a time is so long before or after it.
+THEN = datetime(2000, 1, 1, tzinfo=UTC)
 WORDS = {
     "select": gettext_lazy("Select"),
     "pinned": gettext_lazy("pinned"),
@@ -115,35 +119,44 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     found = facts_search.find(space, wanted, now=now, looked=looked)
     page = part(found.select_related("chat"), order=facts_search.order(wanted), after=wanted.after)
     rows = as_they_were(Fact, page.rows) if wanted.when else page.rows
-    filters = [FactFilter(**values) for _label, values in VIEWS]
     # What fits on one page has been counted by reading it.
     parts = []
     if page.after or wanted.after:
         parts = facts_search.to_count(space, wanted, now=now, looked=looked)
-    numbers = counted(
-        things(space, Fact),
-        *(facts_search.find(space, one, now=now) for one in filters),
-        *parts,
-        indexed=bool(wanted.q),
-    )
+    numbers = counted(*_views_of(space, now=now), *parts, indexed=bool(wanted.q))
     return FactList(
         filter=wanted,
         rows=rows,
         setting=around,
         near=[] if page.after or wanted.after else _near(space, wanted, rows, now=now),
         more=lists.there(url, wanted, after=page.after) if page.after else "",
-        found=sum(numbers[1 + len(filters) :]) if parts else len(rows),
+        found=sum(numbers[1 + len(VIEWS) :]) if parts else len(rows),
         views=[
             View(
                 label, lists.there(url, one), lists.about(n), current=one.query() == wanted.query()
             )
-            for (label, _values), one, n in zip(VIEWS, filters, numbers[1:], strict=False)
+            for (label, _values), one, n in zip(VIEWS, FILTERS, numbers[1:], strict=False)
         ],
         chips=lists.chips(wanted, url=url, labels=LABELS, chats=chats),
         selects=lists.selects(wanted, FIELDS, chats=chats),
         chats=lists.chat_choices(chats),
         nothing_yet=not numbers[0],
     )
+
+
+def _views_of(space: Space, *, now: datetime) -> list[Counting]:
+    """All facts, and those of each view."""
+    return [
+        (sql, tuple(one + (now - THEN) if isinstance(one, datetime) else one for one in values))
+        for sql, values in _views_then(space.pk)
+    ]
+
+
+@lru_cache(maxsize=512)
+def _views_then(space_id: int) -> list[Counting]:
+    space = Space(pk=space_id)
+    views = (facts_search.find(space, one, now=THEN) for one in FILTERS)
+    return [counting(one) for one in (things(space, Fact), *views)]
 
 
 def _near(space: Space, wanted: FactFilter, rows: list[Fact], *, now: datetime) -> list[Fact]:

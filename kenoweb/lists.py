@@ -116,7 +116,8 @@ def selects(wanted: Filter, labels: dict[str, str], *, chats: list[Chat]) -> lis
 
 def chats_of(space: Space) -> list[Chat]:
     """The chats a filter or a form offers, the busiest lately first."""
-    return list(things(space, Chat).order_by("-last_message_at", "-pk")[:CHATS])
+    known = things(space, Chat).only("title", "key")
+    return list(known.order_by("-last_message_at", "-pk")[:CHATS])
 
 
 def chat_choices(chats: list[Chat]) -> list[tuple[str, str]]:

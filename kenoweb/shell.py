@@ -116,7 +116,7 @@ def link(place: Place, space: Space, view: str, counts: dict[str, int]) -> Link 
         return None
     count = counts.get(place.name, 0)
     return Link(
-        label=place.label,
+        label=str(place.label),
         url=url,
         icon=place.icon,
         key=place.key,

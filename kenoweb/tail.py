@@ -50,9 +50,9 @@ class Tail:
 def tail(chat: Chat, *, since: int, now: datetime | None = None) -> Tail:
     """Everything after the message `since`, and what the page is waiting for."""
     now = now or timezone.now()
-    newer = Message.objects.filter(chat=chat, pk__gt=since).select_related("episode")
-    messages = list(newer.order_by("pk")[:MOST])
-    before = Message.objects.filter(chat=chat, pk=since).select_related("episode").first()
+    said = talk.in_chat(chat)
+    messages = list(said.filter(pk__gt=since).order_by("pk")[:MOST])
+    before = said.filter(pk=since).first() if messages else None
     asked = inbox.waiting(chat.pk).exclude(trace=Message.Trace.IMPORT)
     first = asked.aggregate(at=Min("received_at"))["at"]
     draft = Draft.objects.filter(chat=chat).values_list("text", flat=True).first()

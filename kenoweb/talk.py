@@ -1,21 +1,24 @@
 """What was said, with what stands beside it: breaks, receipts, what was learned."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from django.db.models import Count, Q, Sum
-from django.utils.formats import date_format
+from django.db.models import Count, Q, QuerySet, Sum
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
-from kenoweb.templatetags.keno import since, word
+from kenoweb.templatetags.keno import dated, since, word
 from memory import inbox
 from memory.models import Chat, Fact, LlmCall, Message, OutboxItem, Recall
 
 # Silence that is worth a line.
 SILENCE = timedelta(hours=1)
+# What a line shows of them; a receipt has all the rest of it on a page of its own.
+LEARNED = ("text", "language", "status", "message")
+RECEIPT = ("reply", "tokens", "ms", "at")
 REDACTED, TRUNCATED, UNANSWERED = "redacted:", "truncated:", "unanswered"
 
 
@@ -49,6 +52,13 @@ class Line:
         return list(_badges(self.message)) if self.message else []
 
 
+def in_chat(chat: Chat) -> QuerySet[Message]:
+    """The messages with the title of their episode, which is all a line says of it."""
+    mine = [field.name for field in Message._meta.concrete_fields]
+    said = Message.objects.filter(chat=chat).select_related("episode")
+    return said.only(*mine, "episode__title")
+
+
 def lines(
     chat: Chat,
     messages: Sequence[Message],
@@ -58,6 +68,8 @@ def lines(
     to_the_end: bool = True,
 ) -> list[Line]:
     """The messages as lines, in a few queries however many they are."""
+    if not messages:
+        return []
     made = [Line(message=message, chosen=message.pk == chosen) for message in messages]
     _add_learned(made)
     _add_receipts(made)
@@ -83,36 +95,36 @@ def _badges(message: Message) -> Iterator[tuple[str, str]]:
 
 def _add_learned(made: list[Line]) -> None:
     said = {line.message.pk: line for line in made if not line.is_reply}
-    facts = Fact.objects.filter(message__in=said).order_by("pk")
+    facts = Fact.objects.filter(message__in=said).only(*LEARNED).order_by("pk")
+    answers = _answers(made)
     for fact in facts:
-        (_answer_to(said[fact.message_id], made) or said[fact.message_id]).learned.append(fact)
+        asked = said[fact.message_id]
+        (_answer_to(asked, answers) or asked).learned.append(fact)
 
 
-def _answer_to(asked: Line, made: list[Line]) -> Line | None:
+def _answers(made: list[Line]) -> dict[bool, list[Line]]:
+    """The replies by what they answer: of all, and of those that do not answer a command."""
+    commands = {line.message.pk for line in made if inbox.is_command(line.message.text)}
+    replies = [line for line in made if line.is_reply and line.message.reply_to_id]
+    replies.sort(key=_answered)
+    return {True: replies, False: [one for one in replies if _answered(one) not in commands]}
+
+
+def _answered(reply: Line) -> int:
+    return reply.message.reply_to_id
+
+
+def _answer_to(asked: Line, answers: dict[bool, list[Line]]) -> Line | None:
     """The reply that answered the message; a command is answered apart from what waits beside."""
-    command = inbox.is_command(asked.message.text)
-    replies = (
-        line
-        for line in made
-        if line.is_reply
-        and (line.message.reply_to_id or 0) >= asked.message.pk
-        and (command or not _answers_command(line, made))
-    )
-    return min(replies, key=lambda line: line.message.reply_to_id, default=None)
-
-
-def _answers_command(reply: Line, made: list[Line]) -> bool:
-    return any(
-        line.message.pk == reply.message.reply_to_id and inbox.is_command(line.message.text)
-        for line in made
-    )
+    replies = answers[inbox.is_command(asked.message.text)]
+    place = bisect_left(replies, asked.message.pk, key=_answered)
+    return replies[place] if place < len(replies) else None
 
 
 def _add_receipts(made: list[Line]) -> None:
     replies = {line.message.pk: line for line in made if line.is_reply}
-    found = Recall.objects.filter(reply__in=replies).annotate(
-        injected=Count("items", filter=Q(items__injected=True))
-    )
+    found = Recall.objects.filter(reply__in=replies).only(*RECEIPT)
+    found = found.annotate(injected=Count("items", filter=Q(items__injected=True)))
     for receipt in found.order_by("at", "pk"):
         replies[receipt.reply_id].receipt = receipt
     answered = {line.message.reply_to_id: line for line in replies.values()}
@@ -123,8 +135,6 @@ def _add_receipts(made: list[Line]) -> None:
 
 def _notices(chat: Chat, made: list[Line], to_the_end: bool) -> list[Line]:
     """What was sent to the chat without being a reply: that no answer can be had, for example."""
-    if not made:
-        return []
     sent = OutboxItem.objects.filter(
         chat=chat, kind=OutboxItem.Kind.NOTICE, created_at__gte=made[0].at
     )
@@ -138,7 +148,7 @@ def _gap(last: Line | None, line: Line) -> str:
     day = localtime(line.at)
     title = _episode(line)
     if last is None or localtime(last.at).date() != day.date():
-        said = date_format(day, "l j F Y")
+        said = dated(day.date(), "l j F Y")
         return _("%(day)s · episode “%(title)s”") % {"day": said, "title": title} if title else said
     silence = line.at - last.at
     if silence < SILENCE:

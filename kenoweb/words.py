@@ -124,9 +124,9 @@ def to_count(
 
 
 def _these(rows: QuerySet, pks: list[int]) -> RawSQL:
-    """As one array: thousands of single values cost more to send than to find."""
-    table = rows.model._meta.db_table
-    return RawSQL(f"{table}.id = ANY(%s::bigint[])", [pks], output_field=BooleanField())
+    """As one word: thousands of single values cost more to send than to find."""
+    table, array = rows.model._meta.db_table, f"{{{','.join(map(str, pks))}}}"
+    return RawSQL(f"{table}.id = ANY(%s::bigint[])", [array], output_field=BooleanField())
 
 
 def _some(pks: QuerySet, looked: Looked | None, name: str) -> list[int]:

@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kenoweb.templatetags.keno import shown
+from kenoweb.templatetags.keno import shown, word
 from memory import actors
 from memory.models import Fact
 from memory.retrieval.named import FEATURES
@@ -55,7 +55,7 @@ def about(subject: str) -> str:
 def origin(fact: Fact) -> str:
     """Where it came from, in one word: what wrote it says more than where it was written."""
     kind = fact.written_by.partition(":")[0]
-    return str(WROTE.get(kind) or fact.get_source_display())
+    return str(WROTE.get(kind) or word(fact, "source"))
 
 
 @register.filter

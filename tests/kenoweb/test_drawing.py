@@ -5,7 +5,15 @@ from django.test import RequestFactory
 from django.utils.safestring import mark_safe
 
 from kenoweb import drawing
-from tests.factories import make_chat, make_client, make_fact, make_member, make_message, make_space
+from tests.factories import (
+    make_chat,
+    make_client,
+    make_fact,
+    make_member,
+    make_message,
+    make_space,
+    make_user,
+)
 
 SHAPE = {"icon": "fact"}
 WORDS = {"page": "/", "current": "", "title": "", "sure": "0.9", "kind": "Fact"}
@@ -69,3 +77,28 @@ def test_every_fact_learned_in_a_chat_has_an_undo_of_its_own():
 def test_an_attribute_that_says_nothing_is_not_there():
     assert drawing.attribute("lang", "") == ""
     assert drawing.attribute("lang", 'e"s') == ' lang="e&quot;s"'
+
+
+@pytest.mark.django_db
+def test_keys_and_jumps_are_those_of_the_role_the_space_and_the_language():
+    owner = make_member(space=make_space("casa"))
+    viewer = make_member(space=owner.space, role="viewer", user=make_user("eva"))
+    other = make_member(space=make_space("otra"), user=owner.user)
+    asked = [(owner, "en"), (viewer, "en"), (other, "en"), (owner, "es"), (owner, "en")]
+    pages = [_dialogs(member, language) for member, language in asked]
+    first, viewers, elsewhere, spanish, again = pages
+    assert first == again
+    assert "/s/casa/audit/" in first
+    assert "/s/casa/audit/" not in viewers
+    assert ("API tokens" in first, "API tokens" in viewers) == (True, False)
+    assert "/s/otra/facts/" in elsewhere
+    assert "/s/casa/" not in elsewhere
+    assert "Facts" in first
+    assert "Hechos" in spanish
+
+
+def _dialogs(member, language: str) -> str:
+    client = make_client(member.user)
+    client.cookies["django_language"] = language
+    page = client.get(f"/s/{member.space.slug}/notices/", headers={"accept-language": language})
+    return page.content.decode().split('<dialog class="dialog palette"')[1]
