@@ -1,12 +1,7 @@
-"""Who may talk, and how much. Pure: ids and the time come in. Nobody may, until a list says so."""
+"""Who may talk. Pure: ids come in. Nobody may, until a list says so."""
 
-import math
-from collections import defaultdict, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-
-MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -22,36 +17,3 @@ class AllowList:
 
     def lets_in(self, *, person: object, chat: object) -> bool:
         return str(person) in self.people or str(chat) in self.chats
-
-
-@dataclass
-class Turnstile:
-    """So many messages a person in any minute and any hour; 0 counts nothing."""
-
-    per_minute: int = 0
-    per_hour: int = 0
-    _passed: dict[str, deque] = field(default_factory=lambda: defaultdict(deque))
-
-    def lets_through(self, person: object, *, now: datetime) -> bool:
-        """Whether one more is within the limits. What is refused is not counted."""
-        if not (self.per_minute or self.per_hour):
-            return True
-        times = self._passed[str(person)]
-        while times and times[0] <= now - HOUR:
-            times.popleft()
-        minute = sum(at > now - MINUTE for at in times)
-        if (self.per_minute and minute >= self.per_minute) or (
-            self.per_hour and len(times) >= self.per_hour
-        ):
-            return False
-        times.append(now)
-        return True
-
-    def wait(self, person: object, *, now: datetime) -> int:
-        """Whole seconds until this person may again."""
-        times = self._passed[str(person)]
-        full = [timedelta(0)]
-        for limit, span in ((self.per_minute, MINUTE), (self.per_hour, HOUR)):
-            if limit and len(times) >= limit:
-                full.append(times[-limit] + span - now)
-        return max(0, math.ceil(max(full).total_seconds()))

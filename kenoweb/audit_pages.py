@@ -57,6 +57,7 @@ ACTIONS = {
     "token.created": _("made an API token"),
     "token.revoked": _("revoked an API token"),
     "memory.read": _("read memory"),
+    "memory.written": _("changed memory"),
 }
 WHO = {"": _("Everybody"), "person": _("People"), "machine": _("Keno itself")}
 

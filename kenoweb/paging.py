@@ -57,6 +57,11 @@ def part(rows: QuerySet, *, order: Order, after: str = "", size: int = SIZE) -> 
     return Part(found[:size], _write(found[size - 1], order) if len(found) > size else "")
 
 
+def is_place(after: str, order: Order) -> bool:
+    """Whether a list in this order can go on from there."""
+    return _read(after, order) is not None
+
+
 @contextmanager
 def by_index() -> Iterator[None]:
     """For words: the planner thinks that reading everything until enough is found ends sooner."""

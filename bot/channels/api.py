@@ -10,7 +10,6 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from bot.admission import Turnstile
 from bot.channels import posted
 from bot.channels.serving import Request, Response
 from memory import actors, audit, chats, facts, inbox, jobs, tokens
@@ -19,6 +18,7 @@ from memory.llm.choose import afford, choose
 from memory.llm.errors import BudgetSpent
 from memory.models import ApiToken
 from memory.retrieval.recall import recall as recall_memory
+from memory.turnstile import Turnstile
 
 ROOT = "/api/"
 HOME = "/api/v1"

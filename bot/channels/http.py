@@ -9,12 +9,12 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from bot.admission import Turnstile
 from bot.channels import api, calling, posted, serving, signing
 from bot.channels.base import Channel, Outgoing, SendFailed, home
 from bot.channels.serving import Request, Response
 from memory import chats, inbox
 from memory.models import Chat, Message, OutboxItem, Space
+from memory.turnstile import Turnstile
 
 
 class HttpChannel(Channel):

@@ -14,13 +14,14 @@ from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter
 from telegram.request import HTTPXRequest
 
-from bot.admission import AllowList, Turnstile
+from bot.admission import AllowList
 from bot.channels import leading, serving, telegram_text, telegram_updates
 from bot.channels.base import Channel, Outgoing, SendFailed, home
 from bot.channels.serving import Request, Response
 from bot.channels.telegram_updates import Heard
 from memory import chats, inbox
 from memory.models import Chat, Space
+from memory.turnstile import Turnstile
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,5 @@
-from bot.admission import AllowList, Turnstile
+from bot.admission import AllowList
+from memory.turnstile import Turnstile
 from tests.bot.conftest import after
 
 

@@ -8,10 +8,10 @@ from django.db import OperationalError
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from bot.admission import Turnstile
 from bot.channels import posted
 from memory import tokens
 from memory.models import AuditEntry, Fact, LlmCall, Member, Message
+from memory.turnstile import Turnstile
 from tests.bot.test_http import call, http, statuses  # noqa: F401
 from tests.factories import make_fact, make_space, make_user
 

@@ -11,11 +11,11 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.core.exceptions import ImproperlyConfigured
 
 from bot import channels, outbox, turn
-from bot.admission import Turnstile
 from bot.channels import SendFailed, calling, signing
 from bot.channels.http import HttpChannel
 from kenoweb import channel_settings
 from memory.models import Chat, Message, OutboxItem
+from memory.turnstile import Turnstile
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "a secret of the tests, long enough"

@@ -7,11 +7,12 @@ from asgiref.sync import async_to_sync, sync_to_async
 from telegram import Update
 
 from bot import channels, outbox, turn
-from bot.admission import AllowList, Turnstile
+from bot.admission import AllowList
 from bot.channels import Outgoing, SendFailed, leading, telegram_text
 from bot.channels.telegram import TelegramChannel
 from memory import inbox
 from memory.models import Chat, Message, OutboxItem
+from memory.turnstile import Turnstile
 from tests.bot import bot_api
 from tests.bot.bot_api import TOKEN, update
 from tests.bot.conftest import NOON, after

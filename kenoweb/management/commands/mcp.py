@@ -1,0 +1,48 @@
+"""Serve the memory to an agent or editor over its standard input and output (MCP).
+
+The environment variable KENO_TOKEN holds an API token, which says whose memory and which rights.
+"""
+
+import os
+import sys
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
+from django.utils import translation
+
+from kenoweb.env import envsecret
+from kenoweb.mcp import caller
+
+
+class Command(BaseCommand):
+    help = __doc__
+    # Nothing but the protocol may stand on standard output.
+    requires_system_checks = []
+
+    def handle(self, **_options):
+        with translation.override(_language_of_the_terminal()):
+            key = envsecret("KENO_TOKEN")
+            if sentence := _objection(key):
+                self.stderr.write(sentence)
+                sys.exit(2)
+        connection.close()
+        # It takes a second to import, which a key that is no good should not cost.
+        from kenoweb.mcp import server
+
+        server.serve(key)
+
+
+def _objection(key: str) -> str:
+    if not key:
+        return caller.missing()
+    try:
+        return "" if caller.rights(key) else caller.no_good()
+    except DatabaseError as error:
+        raise CommandError("The tables cannot be read: run manage.py migrate.") from error
+
+
+def _language_of_the_terminal() -> str:
+    named = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG", "")
+    spoken = named[:2].lower()
+    return spoken if spoken in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
