@@ -2,20 +2,14 @@
 a sentence."""
 
 import logging
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
-from typing import TextIO
+from collections.abc import Callable
 
-import anyio
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, close_old_connections, connections
+from django.db import DatabaseError, InterfaceError, close_old_connections
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, CallToolResult, ListToolsResult, TextContent
 from pydantic import BaseModel, ValidationError
@@ -128,35 +122,3 @@ def _answer(given: BaseModel) -> CallToolResult:
 
 def _error(sentence: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
-
-
-def serve(key: str) -> None:
-    """Until the other side closes our standard input."""
-    with the_wire() as wire:
-        anyio.run(_serve, make(key), wire)
-
-
-async def _serve(server: Server, wire: TextIO) -> None:
-    try:
-        async with stdio_server(stdout=anyio.wrap_file(wire)) as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
-    finally:
-        await sync_to_async(connections.close_all)()
-
-
-@contextmanager
-def the_wire() -> Iterator[TextIO]:
-    """Standard output, for the protocol alone: whatever else prints, prints to standard error.
-
-    The SDK turns the descriptor around too, but what Python still holds in its buffer then would
-    be written at the end, into the protocol.
-    """
-    sys.stdout.flush()
-    wire = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
-    os.dup2(2, 1)
-    try:
-        with redirect_stdout(sys.stderr):
-            yield wire
-    finally:
-        os.dup2(wire.fileno(), 1)
-        wire.close()

@@ -9,7 +9,7 @@ from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 from mcp.shared.exceptions import MCPError
 
-from kenoweb.mcp import server
+from kenoweb.mcp import server, wire
 from kenoweb.mcp.tools import TOOLS
 from memory import tokens
 from memory.models import AuditEntry, Fact, Member
@@ -185,10 +185,10 @@ class TestTrouble:
         assert "failed" in refused(key, "recall", question="bees")
 
     def test_what_is_printed_by_accident_does_not_reach_the_wire(self, capfd):
-        with server.the_wire() as wire:
+        with wire.the_output() as out:
             print("noise")
             os.write(1, b"more noise\n")
-            wire.write("protocol\n")
+            out.write("protocol\n")
         print("after")
         said = capfd.readouterr()
         assert said.out == "protocol\nafter\n"
@@ -219,7 +219,8 @@ class TestCommand:
         monkeypatch.delenv("KENO_TOKEN", raising=False)
         monkeypatch.setenv("KENO_TOKEN_FILE", str(tmp_path / "key"))
         served = []
-        monkeypatch.setattr(server, "serve", served.append)
+        monkeypatch.setattr(server, "make", served.append)
+        monkeypatch.setattr(wire, "serve", lambda _server: None)
         call_command("mcp")
         assert served == [key]
 

@@ -28,9 +28,9 @@ class Command(BaseCommand):
                 sys.exit(2)
         connection.close()
         # It takes a second to import, which a key that is no good should not cost.
-        from kenoweb.mcp import server
+        from kenoweb.mcp import server, wire
 
-        server.serve(key)
+        wire.serve(server.make(key))
 
 
 def _objection(key: str) -> str:
