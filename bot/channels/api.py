@@ -10,7 +10,8 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from bot.channels import posted
+from bot.channels import openapi, posted
+from bot.channels.openapi import HOME
 from bot.channels.serving import Request, Response
 from memory import actors, audit, chats, facts, inbox, jobs, tokens
 from memory.llm import budget
@@ -21,7 +22,6 @@ from memory.retrieval.recall import recall as recall_memory
 from memory.turnstile import Turnstile
 
 ROOT = "/api/"
-HOME = "/api/v1"
 AGAIN_SECONDS = 10
 
 
@@ -35,6 +35,8 @@ class Failed(Exception):
 
 
 async def handle(request: Request, *, limits: Turnstile) -> Response:
+    if request.path == f"{HOME}/openapi.json" and request.method == "GET":
+        return Response(200, openapi.document())
     meta = {"request_id": uuid.uuid4().hex, "timestamp": timezone.now().isoformat()}
     try:
         status, data = await _answer(request, limits=limits, mark=meta["request_id"])
