@@ -26,8 +26,8 @@ def row(
     if key not in drawn:
         marked = {name: mark_safe(f"{MARK}{name}{MARK}") for name in words}
         drawn[key] = WORD.split(render_to_string(template, same | shape | marked, request))
-    filled = drawn[key].copy()
-    filled[1::2] = [_escaped(words[name]) for name in filled[1::2]]
+    filled, safe = drawn[key].copy(), {name: _escaped(one) for name, one in words.items()}
+    filled[1::2] = [safe[name] for name in filled[1::2]]
     return mark_safe("".join(filled))
 
 

@@ -35,6 +35,11 @@ LABELS = {
 FIELDS = {"chat": gettext_lazy("Where"), "state": gettext_lazy("State")}
 MORE_FIELDS = {"feedback": gettext_lazy("Feedback"), "look": gettext_lazy("Look")}
 MONTHS = 4
+# What a row shows or is told by.
+SHOWN = (
+    *("title", "body", "language", "tags", "flags", "feedback", "started_at", "status"),
+    *("discard_reason", "discarded_at", "consolidated_at", "chat__title", "chat__key"),
+)
 FIRST_WORDS = 140
 
 
@@ -99,7 +104,8 @@ def episode_list(
     looked: Looked = {}
     found = episodes_search.find(space, wanted, looked=looked)
     order = episodes_search.order(wanted)
-    page = part(found.select_related("chat"), order=order, after=wanted.after)
+    found = found.select_related("chat")
+    page = part(found if wanted.when else found.only(*SHOWN), order=order, after=wanted.after)
     rows = as_they_were(Episode, page.rows) if wanted.when else page.rows
     months = episodes_search.last_months(MONTHS, today=timezone.localdate(now))
     filters = [EpisodeFilter(look=wanted.look, month=f"{one:%Y-%m}") for one in months]

@@ -117,7 +117,8 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     chats = lists.chats_of(space)
     looked: Looked = {}
     found = facts_search.find(space, wanted, now=now, looked=looked)
-    page = part(found.select_related("chat"), order=facts_search.order(wanted), after=wanted.after)
+    found = found.select_related("chat") if wanted.when else facts_search.shown(found)
+    page = part(found, order=facts_search.order(wanted), after=wanted.after)
     rows = as_they_were(Fact, page.rows) if wanted.when else page.rows
     # What fits on one page has been counted by reading it.
     parts = []

@@ -106,14 +106,15 @@ def changes_in(*context_ids: UUID | str) -> list[Change]:
 
 def _touched(context_ids: set[str]) -> list[type[models.Model]]:
     """Of which models there is something, asked in one go: mostly it is one of ten."""
-    here = {"pgh_context_id__in": context_ids}
-    firsts = [
-        events_of(model).filter(**here).order_by().values_list(models.Value(name))[:1]
-        for model in tracked_models()
-        if (name := model.__name__)
-    ]
-    found = {name for (name,) in firsts[0].union(*firsts[1:], all=True)} if context_ids else set()
-    return [model for model in tracked_models() if model.__name__ in found]
+    if not context_ids:
+        return []
+    tracked = tracked_models()
+    # By hand: to have a union of ten put together takes longer than all that is asked after it.
+    one = "EXISTS (SELECT 1 FROM {} WHERE pgh_context_id = ANY(%s::uuid[]))"
+    asked = ", ".join(one.format(events_of(model).model._meta.db_table) for model in tracked)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {asked}", [f"{{{','.join(context_ids)}}}"] * len(tracked))
+        return [model for model, there in zip(tracked, cursor.fetchone(), strict=True) if there]
 
 
 def as_of(queryset: models.QuerySet, when: datetime) -> models.QuerySet:

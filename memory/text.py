@@ -129,8 +129,15 @@ def stems(text: str) -> set[str]:
 
     Through both stemmers: short texts are too short to tell their language reliably.
     """
-    kept = (w for w in words(text) if not any(w in stop for stop in STOP_WORDS.values()))
-    return {stem(stem(fold(w), "en"), "es") for w in kept}
+    return {root for word in words(text) if (root := _root(word))}
+
+
+@lru_cache(maxsize=65536)
+def _root(word: str) -> str:
+    """Nothing for a word that carries none."""
+    if any(word in stop for stop in STOP_WORDS.values()):
+        return ""
+    return stem(stem(fold(word), "en"), "es")
 
 
 def detect_language(text: str) -> str:

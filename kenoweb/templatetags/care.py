@@ -1,7 +1,11 @@
-"""Numbers as the pages of care write them."""
+"""Numbers and columns as the pages of care write them."""
+
+from html import escape
 
 from django import template
+from django.utils.safestring import SafeString, mark_safe
 
+from kenoweb.columns import Piece
 from kenoweb.templatetags.keno import number
 
 register = template.Library()
@@ -20,3 +24,15 @@ def compact(value: float | None) -> str:
 @register.filter
 def percent(share: float | None) -> str:
     return "–" if share is None else f"{number(100 * share)} %"
+
+
+@register.filter
+def drawn(pieces: list[Piece]) -> SafeString:
+    """By hand: a month has 150 of them."""
+    shape = '<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="1"><title>{}</title></rect>'
+    return mark_safe(
+        "".join(
+            shape.format(one.tone, one.x, one.y, one.width, one.height, escape(one.said))
+            for one in pieces
+        )
+    )

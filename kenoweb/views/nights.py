@@ -108,6 +108,7 @@ def _context(night: Night, part: str) -> dict:
     runs, changes = pages.phases(night), list(night.changes.order_by("pk"))
     steps = pages.steps_of(changes)
     before, after = pages.neighbours(night)
+    proposals = list(night.proposals.order_by("-confidence", "pk"))
     shown = {
         "space": night.space,
         "night": night,
@@ -121,8 +122,8 @@ def _context(night: Night, part: str) -> dict:
         "after": after,
         "applied": len(changes),
         "standing": sum(not one.undone_at for one in changes),
-        "proposals": list(night.proposals.order_by("-confidence", "pk")),
-        "pending": night.proposals.filter(status=Proposal.Status.PENDING).count(),
+        "proposals": proposals,
+        "pending": sum(one.status == Proposal.Status.PENDING for one in proposals),
         "reflection": getattr(night, "reflection", None),
     }
     if part == "changes":
