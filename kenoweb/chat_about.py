@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from kenoweb import changes, lists
 from kenoweb.chat_pages import channel, learned_in, views
-from kenoweb.paging import Order, part
+from kenoweb.paging import Order, by_index, part
 from kenoweb.places import address
 from memory import chats, working
 from memory.models import Chat, Fact, Message, Space, WorkingNote
@@ -57,7 +57,9 @@ class ChatFacts:
 
 def chat_facts(chat: Chat, *, space: Space, after: str = "") -> ChatFacts:
     """What was learned from what was said here, the newest first."""
-    found = part(learned_in(chat).select_related("message"), order=Order("created_at"), after=after)
+    facts = learned_in(chat).select_related("message")
+    with by_index():  # message by message: the planner would read all facts of all chats
+        found = part(facts, order=Order("created_at"), after=after)
     here = address("chats:facts", space, pk=chat.pk)
     return ChatFacts(
         chat=chat,

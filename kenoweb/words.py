@@ -117,7 +117,10 @@ def to_count(
     if live is not False:
         units = _units(space, kind, asked)
         found = _some(units, looked, "units")
-        parts.append(rows.filter(_these(rows, found) if len(found) <= FEW else Q(pk__in=units)))
+        known = rows.filter(_these(rows, found))
+        # Mostly those that are known are more than anybody counts: then the rest is not read.
+        rest = rows.filter(pk__in=units).exclude(_these(rows, found))
+        parts.append(known if len(found) <= FEW else known.union(rest, all=True))
     if live is not True:
         parts.append(rows.filter(away.where).filter(matches(away.words, asked)))
     return parts

@@ -129,6 +129,18 @@ def test_what_is_not_in_words_is_found_and_counted_sign_by_sign(
     assert ">60<" in found.split('id="fact-count"')[1][:80]
 
 
+@pytest.mark.parametrize("few", [2000, 3], ids=["few", "many"])
+def test_a_word_is_counted_under_every_filter_however_often_it_was_said(
+    client, space, monkeypatch, few
+):
+    monkeypatch.setattr(words, "FEW", few)
+    for n in range(120):
+        make_fact(space, f"The webhook {n} is slow", kind="lesson" if n % 2 else "fact")
+    for query, count in (({}, 120), ({"kind": "lesson"}, 60), ({"status": "any"}, 120)):
+        found = page(client, "index", q="webhook", **query)
+        assert f">{count}<" in found.split('id="fact-count"')[1][:80]
+
+
 def test_what_a_chip_says_can_be_taken_away(client, fact):
     shown = page(client, "index", q="port", kind="fact")
     assert f'href="{at("index", kind="fact")}"' in shown
