@@ -136,7 +136,7 @@ def _measure(given: argparse.Namespace) -> list[dict]:
 
     import_module("kenoweb.wsgi")  # as it is served: with what that sets up for the process
     now = datetime.now(UTC)
-    space = _space(given, now)
+    space = fill(facts=given.facts, episodes=given.episodes, now=now)
     with override_settings(STORAGES=OWN_STATIC, ALLOWED_HOSTS=["testserver"]):
         client = Client(raise_request_exception=True)
         client.force_login(User.objects.get(username="bench"))
@@ -147,16 +147,17 @@ def _measure(given: argparse.Namespace) -> list[dict]:
         ]
 
 
-def _space(given: argparse.Namespace, now: datetime):
+def fill(*, facts: int, episodes: int, now: datetime):
+    """The space with so many of them; one that is there already is taken as it is."""
     from bench import pages_data
     from memory import embeddings
     from memory.models import Space
 
-    if given.keep and (left := Space.objects.filter(slug="bench").first()):
+    if left := Space.objects.filter(slug="bench").first():
         return left
     began = time.perf_counter()
     with pages_data.without_indexes():
-        space = pages_data.fill(facts=given.facts, episodes=given.episodes, now=now, say=print)
+        space = pages_data.fill(facts=facts, episodes=episodes, now=now, say=print)
         if embedder := embeddings.active():
             print("vectors")
             pages_data.give_vectors(space, embedder)
