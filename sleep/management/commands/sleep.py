@@ -127,7 +127,7 @@ class Command(BaseCommand):
             kind = one.get_kind_display()
             self.stdout.write(f"  {one.pk:>5}  {kind:<20} {one.confidence:.2f}  {one.title}{flags}")
             days = (timezone.now() - one.created_at).days
-            self._indented(f"{days} days old, by {one.mode}")
+            self._indented(f"{days} day{'s' * (days != 1)} old, by {one.mode}")
             for thing in one.targets[:3]:
                 then = one.before.get(f"{thing['type']}:{thing['id']}", {})
                 if was := then.get("text") or then.get("trigger"):
