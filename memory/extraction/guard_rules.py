@@ -1,5 +1,6 @@
 """The rules of the guard, read from guard_rules.txt."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,17 @@ class Rule:
         return tuple(len(seen[:at].decode()) for at in found.span()) if found else None
 
 
+def matching(seen: bytes) -> list[Rule]:
+    """The rules that match somewhere, in their order."""
+    known, which = rules(), sieve()
+    return [known[n] for n in which(seen)]
+
+
 @cache
 def rules() -> tuple[Rule, ...]:
     return tuple(Rule(kind, rulebook.linear(pattern)) for kind, pattern in rulebook.read(FILE))
+
+
+@cache
+def sieve() -> Callable[[bytes], list[int]]:
+    return rulebook.sieve([pattern for _kind, pattern in rulebook.read(FILE)])

@@ -7,7 +7,7 @@ everything can be undone. What it finds goes to a person with the reason; nothin
 from dataclasses import dataclass
 
 from memory.extraction import disguise, guard_model
-from memory.extraction.guard_rules import rules
+from memory.extraction.guard_rules import matching
 from memory.extraction.secret_rules import find_secrets
 
 LIMIT = 32768
@@ -98,7 +98,7 @@ def _matches(seen: str) -> list[tuple[str, tuple[int, int]]]:
     """The first place of each kind."""
     found: dict[str, tuple[int, int]] = {}
     raw = seen.encode("utf-8", "replace")
-    for rule in rules():
+    for rule in matching(raw):
         if rule.kind not in found and (span := rule.find(raw)):
             found[rule.kind] = span
     return list(found.items())

@@ -1,12 +1,15 @@
 """Patterns kept as data: files of named pieces and of rules made from them."""
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import re2
 
 _ENTRY = re.compile(r"([A-Z]+|[a-z_]+(?:/[a-z0-9.]+)*)(?: =|:) (.*)", re.DOTALL)
 _PIECE = re.compile(r"\{([A-Z]+)\}")
+# More in one set are a larger automaton, which takes more texts to get going.
+AT_ONCE = 20
 
 
 def read(file: Path) -> list[tuple[str, str]]:
@@ -25,9 +28,42 @@ def read(file: Path) -> list[tuple[str, str]]:
 
 def linear(pattern: str) -> object:
     """Compiled for hostile text: matches UTF-8 bytes in time linear to their number."""
+    return re2.compile(_marked(pattern), _options())
+
+
+def sieve(patterns: Sequence[str]) -> Callable[[bytes], list[int]]:
+    """Tells by number which of the patterns match: many asked at once cost little more than one."""
+    starts = range(0, len(patterns), AT_ONCE)
+    sets = [(start, _asked_at_once(patterns[start : start + AT_ONCE])) for start in starts]
+
+    def matching(raw: bytes) -> list[int]:
+        found: list[int] = []
+        for start, (asked, size) in sets:
+            hits = asked.Match(raw) or ()
+            # The last matches everything: without it, the set gave up and says nothing.
+            hits = sorted(hits)[:-1] if size in hits else range(size)
+            found += [start + hit for hit in hits]
+        return found
+
+    return matching
+
+
+def _asked_at_once(patterns: Sequence[str]) -> tuple[re2.Set, int]:
+    asked = re2.Set.SearchSet(_options())
+    for pattern in (*map(_marked, patterns), b""):
+        asked.Add(pattern)
+    asked.Compile()
+    return asked, len(patterns)
+
+
+def _marked(pattern: str) -> bytes:
+    return f"(?m){pattern}".encode()
+
+
+def _options() -> re2.Options:
     options = re2.Options()
     # Bytes make smaller automata than signs, and the texts are nearly all ASCII.
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = 32 << 20  # the alternations are long; below this a slower engine takes over
     options.log_errors = False
-    return re2.compile(f"(?m){pattern}".encode(), options)
+    return options

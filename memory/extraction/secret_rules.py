@@ -33,13 +33,24 @@ class SecretRule:
 def find_secrets(text: str) -> list[Secret]:
     """Every secret, in order, never overlapping; the first rule that claims a place wins it."""
     raw = text.encode("utf-8", "surrogatepass")
-    left, found = bytearray(_MARKER.sub(lambda m: b"<" * len(m.group()), raw)), []
-    for rule in _rules():
-        spans = list(_spans(rule, bytes(left)))
-        for start, end in spans:
-            left[start:end] = b"<" * (end - start)  # no later rule takes this sign for a secret
+    left, found = _MARKER.sub(lambda m: b"<" * len(m.group()), raw), []
+    known, which = rules(), sieve()
+    may = which(left)
+    for number, rule in enumerate(known):
+        spans = list(_spans(rule, left)) if number in may else []
+        if spans:
+            left = _without(left, spans)
+            may = which(left)
         found += [(start, end, rule.kind) for start, end in spans]
     return list(_in_signs(raw, sorted(found)))
+
+
+def _without(raw: bytes, spans: list[tuple[int, int]]) -> bytes:
+    """No rule takes the sign that is left for a secret."""
+    left = bytearray(raw)
+    for start, end in spans:
+        left[start:end] = b"<" * (end - start)
+    return bytes(left)
 
 
 def _spans(rule: SecretRule, raw: bytes) -> Iterator[tuple[int, int]]:
@@ -64,7 +75,12 @@ def _in_signs(raw: bytes, spans: list[tuple[int, int, str]]) -> Iterator[Secret]
 
 
 @cache
-def _rules() -> tuple[SecretRule, ...]:
+def sieve() -> Callable[[bytes], list[int]]:
+    return rulebook.sieve([pattern for _name, pattern in rulebook.read(FILE)])
+
+
+@cache
+def rules() -> tuple[SecretRule, ...]:
     made = []
     for name, pattern in rulebook.read(FILE):
         kind, check = name.split("/")
