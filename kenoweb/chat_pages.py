@@ -20,7 +20,8 @@ from kenoweb.tail import Tail, beginning, tail
 from kenoweb.words import letters
 from memory import vitals
 from memory.llm.choose import Choice, choose
-from memory.models import Chat, Episode, Fact, Message, Space
+from memory.models import Chat, Episode, Fact, Message, Recall, Space
+from memory.retrieval import receipts
 
 WEB = "web"
 SIZE = 40
@@ -157,20 +158,22 @@ def chat_page(chat: Chat, *, space: Space, asked: dict[str, str], now: datetime)
     url = address("chats:detail", space, pk=chat.pk)
     q = asked.get("q", "").strip()
     elsewhere = any(asked.get(name) for name in ("before", "later", "message"))
-    until = beginning(chat, now=now)
-    end = None if elsewhere or q else tail(chat, since=until, now=now)
+    until, moves = beginning(chat, now=now)
+    still = Tail(chat, lines=[], since=until)
+    end = None if elsewhere or q else tail(chat, since=until, now=now) if moves else still
+    numbers = counted(Message.objects.filter(chat=chat), *inside(chat))
     reply = number_in(asked.get("reply", ""))
     return ChatPage(
         chat=chat,
         url=url,
         where=channel(chat.channel),
-        count=lists.about(counted(Message.objects.filter(chat=chat))[0]),
+        count=lists.about(numbers[0]),
         window=window(chat, url=url, asked=asked, until=until, chosen=reply)
         if not q
         else Window([]),
         tail=end,
         panel=panel(chat, space=space, reply=reply),
-        views=views(chat, space=space, here="detail"),
+        views=views(chat, space=space, here="detail", numbers=numbers[1:]),
         provider=choose("chat", space=space),
         q=q,
         found=_search(chat, q) if q else [],
@@ -180,16 +183,24 @@ def chat_page(chat: Chat, *, space: Space, asked: dict[str, str], now: datetime)
 
 def panel(chat: Chat, *, space: Space, reply: int = 0) -> Panel | None:
     """The receipt of the reply that was asked for, else of the newest that has one."""
-    replies = Message.objects.filter(chat=chat, role=Message.Role.ASSISTANT)
     if reply:
-        found = replies.filter(pk=reply).first()
-    else:
-        found = replies.filter(receipts__isnull=False).order_by("-sent_at", "-pk").first()
-    return receipt_panel(found, space=space) if found else None
+        found = Message.objects.filter(chat=chat, role=Message.Role.ASSISTANT, pk=reply).first()
+        return receipt_panel(found, receipts.of_reply(found), space=space) if found else None
+    made = Recall.objects.filter(reply__chat=chat, reply__role=Message.Role.ASSISTANT)
+    newest = made.order_by("-reply__sent_at", "-reply__pk", "-at", "-pk")
+    receipt = newest.select_related("reply").first()
+    return receipt_panel(receipt.reply, receipt, space=space) if receipt else None
 
 
-def views(chat: Chat, *, space: Space, here: str) -> list[lists.View]:
-    facts, episodes = counted(learned_in(chat), Episode.objects.filter(chat=chat))
+def inside(chat: Chat) -> tuple[QuerySet, QuerySet]:
+    """What was learned in the chat, and its episodes: its pages say how many."""
+    return learned_in(chat), Episode.objects.filter(chat=chat)
+
+
+def views(
+    chat: Chat, *, space: Space, here: str, numbers: list[int] | None = None
+) -> list[lists.View]:
+    facts, episodes = numbers or counted(*inside(chat))
     there = address("episodes:index", space)
     found = [
         ("detail", _("Transcript"), address("chats:detail", space, pk=chat.pk), 0),

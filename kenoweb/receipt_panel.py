@@ -63,8 +63,7 @@ class Panel:
     voices: list[tuple[str, str]] = field(default_factory=list)
 
 
-def receipt_panel(reply: Message, *, space: Space) -> Panel:
-    receipt = receipts.of_reply(reply)
+def receipt_panel(reply: Message, receipt: Recall | None, *, space: Space) -> Panel:
     check = SelfCheck.objects.filter(reply=reply).first()
     known = {"call": _call(reply), "check": check, "signals": _signals(check)}
     if receipt is None:

@@ -55,20 +55,20 @@ def tail(chat: Chat, *, since: int, now: datetime | None = None) -> Tail:
     before = said.filter(pk=since).first() if messages else None
     asked = inbox.waiting(chat.pk).exclude(trace=Message.Trace.IMPORT)
     first = asked.aggregate(at=Min("received_at"))["at"]
-    draft = Draft.objects.filter(chat=chat).values_list("text", flat=True).first()
+    drafts = Draft.objects.filter(chat=chat).values_list("text", flat=True)
     return Tail(
         chat=chat,
         lines=talk.lines(chat, messages, before=before),
         since=since,
-        draft=draft or "" if first else None,
+        draft=drafts.first() or "" if first else None,
         pace=_pace(now - first) if first else _settling(messages, now=now),
         waiting=first is not None,
         nobody=first is not None and vitals.worker(chat.space, now).level != vitals.OK,
     )
 
 
-def beginning(chat: Chat, *, now: datetime | None = None) -> int:
-    """The last message that is settled: what comes after it belongs to the tail."""
+def beginning(chat: Chat, *, now: datetime | None = None) -> tuple[int, bool]:
+    """The last message that is settled, and whether others come after it: the tail has those."""
     now = now or timezone.now()
     said = Message.objects.filter(chat=chat)
     open_ones = inbox.waiting(chat.pk).exclude(trace=Message.Trace.IMPORT)
@@ -77,7 +77,7 @@ def beginning(chat: Chat, *, now: datetime | None = None) -> int:
     firsts = [rows.aggregate(pk=Min("pk"))["pk"] for rows in (open_ones, fresh)]
     first = min([pk for pk in firsts if pk], default=None)
     settled = said.filter(pk__lt=first) if first else said
-    return settled.aggregate(pk=Max("pk"))["pk"] or 0
+    return settled.aggregate(pk=Max("pk"))["pk"] or 0, first is not None
 
 
 def _pace(waited: timedelta) -> str:
