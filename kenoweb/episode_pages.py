@@ -111,18 +111,18 @@ def episode_list(
     filters = [EpisodeFilter(look=wanted.look, month=f"{one:%Y-%m}") for one in months]
     filters = [EpisodeFilter(look=wanted.look), *filters]
     # What fits on one page has been counted by reading it.
-    parts = []
+    every = []
     if page.after or wanted.after:
-        parts = episodes_search.to_count(space, wanted, looked=looked)
+        every = [episodes_search.to_count(space, wanted, looked=looked)]
     asked = _months_of(space.pk, *months, zone=timezone.get_current_timezone_name())
-    numbers = counted(*asked, *parts, indexed=bool(wanted.q))
+    numbers = counted(*asked, *every, indexed=bool(wanted.q))
     return EpisodeList(
         filter=wanted,
         rows=described(rows, space=space, query=wanted.query(), now=now),
         url=url,
         query=wanted.query(),
         more=lists.there(url, wanted, after=page.after) if page.after else "",
-        found=sum(numbers[2 + len(filters) :]) if parts else len(rows),
+        found=numbers[-1] if every else len(rows),
         chats=len(chats),
         trashed=numbers[1],
         may=member.may("curator") and not wanted.when,

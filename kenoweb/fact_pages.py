@@ -121,17 +121,17 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     page = part(found, order=facts_search.order(wanted), after=wanted.after)
     rows = as_they_were(Fact, page.rows) if wanted.when else page.rows
     # What fits on one page has been counted by reading it.
-    parts = []
+    every = []
     if page.after or wanted.after:
-        parts = facts_search.to_count(space, wanted, now=now, looked=looked)
-    numbers = counted(*_views_of(space, now=now), *parts, indexed=bool(wanted.q))
+        every = [facts_search.to_count(space, wanted, now=now, looked=looked)]
+    numbers = counted(*_views_of(space, now=now), *every, indexed=bool(wanted.q))
     return FactList(
         filter=wanted,
         rows=rows,
         setting=around,
         near=[] if page.after or wanted.after else _near(space, wanted, rows, now=now),
         more=lists.there(url, wanted, after=page.after) if page.after else "",
-        found=sum(numbers[1 + len(VIEWS) :]) if parts else len(rows),
+        found=numbers[-1] if every else len(rows),
         views=[
             View(
                 label, lists.there(url, one), lists.about(n), current=one.query() == wanted.query()

@@ -92,8 +92,7 @@ def having(
         found = _some(_units(space, kind, asked), looked, "units")
         parts.append(Q(_these(rows, found) if len(found) <= FEW else _each(rows, kind, asked)))
     if live is not True:
-        gone = _away(space, rows, away, asked).values_list("pk", flat=True)
-        found = _some(gone, looked, "away")
+        found = _some(_away_keys(space, rows, away, asked), looked, "away")
         each = away.where & Q(matches(away.words, asked))
         parts.append(Q(_these(rows, found)) if len(found) <= FEW else each)
     return rows.filter(reduce(or_, parts))
@@ -108,22 +107,30 @@ def to_count(
     away: Away,
     live: bool | None = None,
     looked: Looked | None = None,
-) -> list[QuerySet]:
-    """The same rows for counting, where the order does not matter: parts that share none."""
+) -> QuerySet:
+    """The same rows for counting, where the order does not matter.
+
+    First those that are found already: mostly they are more than anybody counts, and Postgres does
+    not read on to the rest.
+    """
     asked = spoken(said)
     if not asked:
-        return [rows.filter(_these(rows, _lettered(rows, said, away, looked)))]
-    parts = []
+        return rows.filter(_these(rows, _lettered(rows, said, away, looked)))
+    known, rest = [], []
     if live is not False:
         units = _units(space, kind, asked)
         found = _some(units, looked, "units")
-        known = rows.filter(_these(rows, found))
-        # Mostly those that are known are more than anybody counts: then the rest is not read.
-        rest = rows.filter(pk__in=units).exclude(_these(rows, found))
-        parts.append(known if len(found) <= FEW else known.union(rest, all=True))
+        known.append(rows.filter(_these(rows, found)))
+        if len(found) > FEW:
+            rest.append(rows.filter(pk__in=units).exclude(_these(rows, found)))
     if live is not True:
-        parts.append(rows.filter(away.where).filter(matches(away.words, asked)))
-    return parts
+        found = _some(_away_keys(space, rows, away, asked), looked, "away")
+        known.append(rows.filter(_these(rows, found)))
+        if len(found) > FEW:
+            gone = rows.filter(away.where).filter(matches(away.words, asked))
+            rest.append(gone.exclude(_these(rows, found)))
+    first, *others = known + rest
+    return first.union(*others, all=True) if others else first
 
 
 def _these(rows: QuerySet, pks: list[int]) -> RawSQL:
@@ -154,9 +161,9 @@ def _units(space: Space, kind: str, asked: list[str]) -> QuerySet:
     return found.filter(matches("words", asked)).values_list("owner_id", flat=True)
 
 
-def _away(space: Space, rows: QuerySet, away: Away, asked: list[str]) -> QuerySet:
+def _away_keys(space: Space, rows: QuerySet, away: Away, asked: list[str]) -> QuerySet:
     known = rows.model._default_manager.filter(away.where, space=space)
-    return known.filter(matches(away.words, asked))
+    return known.filter(matches(away.words, asked)).values_list("pk", flat=True)
 
 
 def _each(rows: QuerySet, kind: str, asked: list[str]) -> RawSQL:
