@@ -19,7 +19,7 @@ from kenoweb.templatetags.keno import (
     truncatechars,
     word,
 )
-from kenoweb.templatetags.memories import about, learned, origin
+from kenoweb.templatetags.memories import about, coded, learned, origin
 from memory.models import Fact
 
 register = template.Library()
@@ -67,6 +67,25 @@ def episode_day_row(context: template.Context) -> SafeString:
         "tags": _each('<span class="tag">{}</span> ', episode.tags[:TAGS]),
     }
     return row(context["request"], "episodes/_drawn_epi.html", shape, words, list=context["list"])
+
+
+@register.simple_tag(takes_context=True)
+def pattern_row(context: template.Context) -> SafeString:
+    pattern, around, panel = context["pattern"], context["list"], context.get("panel")
+    shape = {"status": pattern.status, "used": bool(pattern.last_used_at)}
+    words = {
+        "pk": pattern.pk,
+        "current": CURRENT if panel and panel.pattern.pk == pattern.pk else "",
+        "there": f"{around.url}{pattern.pk}/{f'?{around.query}' if around.query else ''}",
+        "lang": attribute("lang", pattern.language),
+        "trigger": shown(pattern.trigger),
+        "slug": shown(truncatechars(pattern.slug, 40)),
+        "response": coded(truncatechars(pattern.response, 200)),
+        "sure": meter(pattern.confidence, number=True),
+        "uses": number(pattern.use_count),
+        "when": ago(pattern.last_used_at),
+    }
+    return row(context["request"], "patterns/_drawn_row.html", shape, words, list=around)
 
 
 @register.simple_tag(takes_context=True)

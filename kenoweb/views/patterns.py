@@ -1,5 +1,7 @@
 """The habits of a space: the list, a message to try on them, and what a person does with them."""
 
+from types import SimpleNamespace
+
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -85,7 +87,7 @@ def _row(request, pattern):
         return refreshed(request, back=back)
     row = things(request.space, Pattern).select_related("chat").get(pk=pattern.pk)
     url = reverse("patterns:index", args=[request.space.slug])
-    around = {"may": True, "url": url, "query": ""}
+    around = SimpleNamespace(may=True, url=url, query="")
     return answer(request, "patterns/_row.html", {"pattern": row, "list": around}, back=back)
 
 
