@@ -51,22 +51,40 @@ def fact_row(context: template.Context) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def episode_day_row(context: template.Context) -> SafeString:
+    one = context["row"]
+    words = {
+        "clock": clock(one.episode.started_at),
+        "where": truncatechars(one.episode.chat, 40),
+        "notes": _each("<span>{}</span>", one.notes),
+        "tags": _each('<span class="tag">{}</span> ', one.episode.tags[:TAGS]),
+    }
+    return _episode(context, "episodes/_drawn_epi.html", words)
+
+
+@register.simple_tag(takes_context=True)
+def episode_row(context: template.Context) -> SafeString:
+    one = context["row"]
+    words = {
+        "where": truncatechars(one.episode.chat, 28),
+        "notes": shown(" · ".join(one.notes)),
+        "when": ago(one.episode.started_at),
+    }
+    return _episode(context, "episodes/_drawn_row.html", words)
+
+
+def _episode(context: template.Context, name: str, words: dict) -> SafeString:
     one, panel = context["row"], context.get("panel")
     episode = one.episode
     shape = {"look": one.look, "badge": one.badge, "flags": bool(episode.flags)}
     shape |= {"chat": bool(episode.chat_id)}
-    words = {
+    words |= {
         "pk": one.pk,
         "url": one.url,
         "current": CURRENT if panel and panel.episode.pk == one.pk else "",
-        "clock": clock(episode.started_at),
         "lang": attribute("lang", episode.language),
         "title": shown(truncatechars(one.title, 140)) or "…",
-        "where": truncatechars(episode.chat, 40),
-        "notes": _each("<span>{}</span>", one.notes),
-        "tags": _each('<span class="tag">{}</span> ', episode.tags[:TAGS]),
     }
-    return row(context["request"], "episodes/_drawn_epi.html", shape, words, list=context["list"])
+    return row(context["request"], name, shape, words, list=context["list"])
 
 
 @register.simple_tag(takes_context=True)
