@@ -79,13 +79,12 @@ def truncatechars(text: object, most: int) -> str:
 @register.filter
 def word(row: Model, name: str) -> str:
     """The label of a choice; get_…_display gathers all of them anew for every row."""
-    value = getattr(row, name)
-    return str(_labels(type(row), name).get(value, value))
+    return _word(type(row), name, getattr(row, name), get_language())
 
 
-@lru_cache(maxsize=64)
-def _labels(model: type[Model], name: str) -> dict:
-    return dict(model._meta.get_field(name).flatchoices)
+@lru_cache(maxsize=1024)
+def _word(model: type[Model], name: str, value: str, _language: str | None) -> str:
+    return str(dict(model._meta.get_field(name).flatchoices).get(value, value))
 
 
 @register.filter

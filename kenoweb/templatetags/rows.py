@@ -52,11 +52,12 @@ def fact_row(context: template.Context) -> SafeString:
 @register.simple_tag(takes_context=True)
 def episode_day_row(context: template.Context) -> SafeString:
     one = context["row"]
+    tags = one.episode.tags[:TAGS]
     words = {
         "clock": clock(one.episode.started_at),
         "where": truncatechars(one.episode.chat, 40),
-        "notes": _each("<span>{}</span>", one.notes),
-        "tags": _each('<span class="tag">{}</span> ', one.episode.tags[:TAGS]),
+        "notes": mark_safe("".join(f"<span>{shown(note)}</span>" for note in one.notes)),
+        "tags": mark_safe("".join(f'<span class="tag">{shown(tag)}</span> ' for tag in tags)),
     }
     return _episode(context, "episodes/_drawn_epi.html", words)
 
@@ -188,7 +189,3 @@ def _learned(context: template.Context, fact: Fact) -> SafeString:
         "text": shown(fact.text),
     }
     return row(request, "chats/_drawn_learned.html", shape, words)
-
-
-def _each(shape: str, texts: list[str]) -> SafeString:
-    return format_html_join("", shape, ((shown(text),) for text in texts))
