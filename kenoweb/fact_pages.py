@@ -18,6 +18,8 @@ from kenoweb.words import Looked
 from memory.models import Chat, Fact, Member, Space
 
 NEAR = 6
+# No index knows the words of the past: there, counting them stops earlier.
+PAST_CAP = 200
 # What a chip calls each part of the filter, in this order.
 LABELS = {
     "q": gettext_lazy("with"),
@@ -90,6 +92,7 @@ class FactList(lists.Listed):
     selects: list[Select]
     chats: list[tuple[str, str]]
     nothing_yet: bool
+    cap: int = CAP
 
     @property
     def url(self) -> str:
@@ -121,10 +124,12 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     page = part(found, order=facts_search.order(wanted), after=wanted.after)
     rows = as_they_were(Fact, page.rows) if wanted.when else page.rows
     # What fits on one page has been counted by reading it.
-    every = []
+    every, cap = [], PAST_CAP if wanted.when and wanted.q else CAP
     if page.after or wanted.after:
-        every = [facts_search.to_count(space, wanted, now=now, looked=looked)]
-    numbers = counted(*_views_of(space, now=now), *every, indexed=bool(wanted.q))
+        every = [counting(facts_search.to_count(space, wanted, now=now, looked=looked), cap)]
+    asked = _views_of(space, now=now)[: 1 if wanted.when else None]
+    numbers = counted(*asked, *every, indexed=bool(wanted.q))
+    of_views = numbers[1 : len(asked)]
     return FactList(
         filter=wanted,
         rows=rows,
@@ -136,12 +141,13 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
             View(
                 label, lists.there(url, one), lists.about(n), current=one.query() == wanted.query()
             )
-            for (label, _values), one, n in zip(VIEWS, FILTERS, numbers[1:], strict=False)
+            for (label, _values), one, n in zip(VIEWS, FILTERS, of_views, strict=False)
         ],
         chips=lists.chips(wanted, url=url, labels=LABELS, chats=chats),
         selects=lists.selects(wanted, FIELDS, chats=chats),
         chats=lists.chat_choices(chats),
         nothing_yet=not numbers[0],
+        cap=cap,
     )
 
 

@@ -18,9 +18,11 @@ CHATS = 200
 class Listed:
     """What every list of memory says of itself, from its filter, its address and its number."""
 
+    cap: int = CAP
+
     @property
     def count(self) -> str:
-        return about(self.found)
+        return about(self.found, self.cap)
 
     @property
     def is_past(self) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
+from django.db import connection
 from django.db.models import BooleanField, F, Q, QuerySet, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Lower, StrIndex
@@ -87,12 +88,11 @@ def having(
         found = _lettered(rows, said, away, looked)
         many = len(found) > CAP
         return rows.filter(letters(said, *away.fields) if many else _these(rows, found))
+    looked = _look(space, rows, kind, asked, away, live=live, looked=looked)
     parts = []
-    if live is not False:
-        found = _some(_units(space, kind, asked), looked, "units")
+    if (found := looked.get("units")) is not None:
         parts.append(Q(_these(rows, found) if len(found) <= FEW else _each(rows, kind, asked)))
-    if live is not True:
-        found = _some(_away_keys(space, rows, away, asked), looked, "away")
+    if (found := looked.get("away")) is not None:
         each = away.where & Q(matches(away.words, asked))
         parts.append(Q(_these(rows, found)) if len(found) <= FEW else each)
     return rows.filter(reduce(or_, parts))
@@ -116,19 +116,17 @@ def to_count(
     asked = spoken(said)
     if not asked:
         return rows.filter(_these(rows, _lettered(rows, said, away, looked)))
-    known, rest = [], []
-    if live is not False:
-        units = _units(space, kind, asked)
-        found = _some(units, looked, "units")
-        known.append(rows.filter(_these(rows, found)))
-        if len(found) > FEW:
-            rest.append(rows.filter(pk__in=units).exclude(_these(rows, found)))
-    if live is not True:
-        found = _some(_away_keys(space, rows, away, asked), looked, "away")
-        known.append(rows.filter(_these(rows, found)))
-        if len(found) > FEW:
-            gone = rows.filter(away.where).filter(matches(away.words, asked))
-            rest.append(gone.exclude(_these(rows, found)))
+    looked = _look(space, rows, kind, asked, away, live=live, looked=looked)
+    every = {
+        "units": lambda: Q(pk__in=_units(space, kind, asked)),
+        "away": lambda: away.where & Q(matches(away.words, asked)),
+    }
+    known = [rows.filter(_these(rows, found)) for found in looked.values()]
+    rest = [
+        rows.filter(every[name]()).exclude(_these(rows, found))
+        for name, found in looked.items()
+        if len(found) > FEW
+    ]
     first, *others = known + rest
     return first.union(*others, all=True) if others else first
 
@@ -139,12 +137,27 @@ def _these(rows: QuerySet, pks: list[int]) -> RawSQL:
     return RawSQL(f"{table}.id = ANY(%s::bigint[])", [array], output_field=BooleanField())
 
 
-def _some(pks: QuerySet, looked: Looked | None, name: str) -> list[int]:
+def _look(
+    space: Space, rows: QuerySet, kind: str, asked: list[str], away: Away, *, live, looked
+) -> Looked:
+    """What the indexes say of the words, some of it, asked once and in one go."""
     looked = {} if looked is None else looked
-    if name not in looked:
-        with by_index():
-            looked[name] = list(pks.order_by()[: FEW + 1])
-    return looked[name]
+    if not looked:
+        questions = {}
+        if live is not False:
+            questions["units"] = _units(space, kind, asked)
+        if live is not True:
+            questions["away"] = _away_keys(space, rows, away, asked)
+        looked |= zip(questions, _some(*questions.values()), strict=True)
+    return looked
+
+
+def _some(*questions: QuerySet) -> list[list[int]]:
+    parts = [one.order_by()[: FEW + 1].query.sql_with_params() for one in questions]
+    sql = ", ".join(f"ARRAY({one})" for one, _values in parts)
+    with by_index(), connection.cursor() as cursor:
+        cursor.execute(f"SELECT {sql}", [one for _sql, values in parts for one in values])
+        return list(cursor.fetchone())
 
 
 def _lettered(rows: QuerySet, said: str, away: Away, looked: Looked | None) -> list[int]:

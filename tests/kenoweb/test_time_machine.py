@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from kenoweb import fact_pages
 from memory import facts
 from memory.events import events_of
 from memory.models import Fact, Recall
@@ -63,6 +64,15 @@ def test_the_lab_recalls_what_was_known_on_that_day_in_the_words_of_then(member)
     assert "Bo drinks tea" not in then
     assert "Bo drinks tea" in page(member, "recall:lab", q="who drinks tea")
     assert not Recall.objects.exists()
+
+
+@pytest.mark.parametrize(("cap", "said"), [(200, ">60<"), (55, ">55+<")])
+def test_words_of_the_past_are_counted_up_to_where_the_page_says(member, monkeypatch, cap, said):
+    monkeypatch.setattr(fact_pages, "PAST_CAP", cap)
+    for n in range(60):
+        learned(make_fact(member.space, f"Tea number {n}"), back=9)
+    found = page(member, "facts:index", as_of=a_day(3), q="tea")
+    assert said in found.split('id="fact-count"')[1][:80]
 
 
 def test_the_past_is_read_only(member):
