@@ -51,7 +51,8 @@ class EpisodePanel:
 
 
 def episode_panel(episode: Episode, *, space: Space, user: User, now: datetime) -> EpisodePanel:
-    messages = episodes.messages_of(episode).select_related("reply_to")
+    messages = episodes.messages_of(episode)
+    first = list(messages[:SHOWN])
     left = what_it_left(episode, space=space)
     chat = address("chats:detail", space, pk=episode.chat_id) if episode.chat_id else ""
     # Ids of the past: one may be purged since, none may be of another space.
@@ -64,8 +65,8 @@ def episode_panel(episode: Episode, *, space: Space, user: User, now: datetime) 
         chat_url=chat,
         when=span(episode),
         left=left,
-        messages=list(messages[:SHOWN]),
-        said=messages.count(),
+        messages=first,
+        said=messages.count() if len(first) == SHOWN else len(first),
         parts=list(parts),
         # Not first(): for one in the order of ids, Postgres would read every episode.
         whole=next(iter(wholes.order_by("pk")), None),
@@ -85,13 +86,15 @@ def derived_facts(episode: Episode, *, space: Space):
 
 def what_it_left(episode: Episode, *, space: Space) -> list[Left]:
     rests = {"evidence__contains": [{"episode": episode.pk}]}
-    facts = derived_facts(episode, space=space).order_by("-confidence", "-pk")[:LEFT]
+    facts = derived_facts(episode, space=space).only(
+        "text", "language", "kind", "confidence", "status"
+    )
     patterns = things(space, Pattern).filter(**rests).order_by("-confidence", "-pk")[:LEFT]
-    waiting = things(space, Proposal).filter(status=Proposal.Status.PENDING, **rests)[:LEFT]
+    waiting = things(space, Proposal).filter(status=Proposal.Status.PENDING, **rests)
     return [
-        *(_fact(fact, space) for fact in facts),
+        *(_fact(fact, space) for fact in facts.order_by("-confidence", "-pk")[:LEFT]),
         *(_pattern(pattern, space) for pattern in patterns),
-        *(_proposal(proposal, space) for proposal in waiting),
+        *(_proposal(proposal, space) for proposal in waiting.only("title")[:LEFT]),
     ]
 
 
