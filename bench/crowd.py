@@ -137,7 +137,7 @@ def _house():
 
 
 def _warm(address: str, pages: list[tuple[str, str]]) -> None:
-    """Until it answers, and every page was opened once by each process of the server."""
+    """Until it answers, and each process of the server has most likely opened every page."""
     with _client(address) as client:
         deadline = time.monotonic() + 60
         while True:
@@ -148,8 +148,10 @@ def _warm(address: str, pages: list[tuple[str, str]]) -> None:
                 if time.monotonic() > deadline:
                     sys.exit("The web server does not answer.")
                 time.sleep(0.2)
-        for _name, url in pages * 3:
-            client.get(url)
+    for _connection in range(6):  # each stays with the process that took it
+        with _client(address) as client:
+            for _name, url in pages:
+                client.get(url)
 
 
 def _client(address: str) -> httpx.Client:
