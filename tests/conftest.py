@@ -38,10 +38,14 @@ def django_db_modify_db_settings(postgres, django_db_modify_db_settings_parallel
     """Only a test that asks for the database pays for its start."""
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def nobody_elses_loop(request):
-    """Playwright leaves its event loop running in this thread: only a browser test may see it."""
-    if request.node.get_closest_marker("browser"):
+    """Playwright leaves its event loop running in this thread: only a browser test may see it.
+
+    Around the whole module, so that the database is set up without it as well: with a loop, Django
+    has another connection, and what a test does on its own is never rolled back.
+    """
+    if request.path.parent.name == "browser":
         yield
         return
     running = asyncio._get_running_loop()

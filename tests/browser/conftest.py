@@ -57,8 +57,9 @@ def find_chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Browser:
-    # Playwright keeps an event loop in this thread; Django must not mind.
+def chromium(django_db_setup) -> Browser:
+    # Playwright keeps an event loop in this thread; Django must not mind. The database is made
+    # before and dropped after it, because with a loop Django has another connection.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     path = find_chromium()
     if not path:
