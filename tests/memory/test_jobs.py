@@ -6,7 +6,7 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 
 from bot.alive import Line
-from memory import jobs
+from memory import inbox, jobs
 from memory.jobs import Backoff
 from memory.llm.errors import ProviderError
 from memory.models import DeadLetter
@@ -104,23 +104,23 @@ def test_jobs_of_a_dead_worker_are_handed_on():
 
 def test_what_a_death_cut_off_goes_before_what_only_waits():
     """Learning waits for every answer; learning that was cut off would wait for the whole rush."""
-    cut, answers = job(None), [waiting(priority=5), waiting(priority=0)]
-    command = waiting(priority=10)
+    cut, answers = job(None), [waiting("full"), waiting("text")]
+    command = waiting("command")
     jobs.rescue()
     assert in_turn() == [command, cut, *answers]
 
 
 def test_what_is_cut_off_again_and_again_no_longer_goes_ahead():
     """It may be what kills the workers: the others must get their turn."""
-    cut, answer = job(None), waiting(priority=5)
+    cut, answer = job(None), waiting("full")
     for _ in range(jobs.AHEAD_TIMES + 1):
         sql("UPDATE procrastinate_jobs SET status = 'doing' WHERE id = %s", cut)
         jobs.rescue()
     assert in_turn() == [answer, cut]
 
 
-def waiting(*, priority):
-    return jobs.enqueue("memory.ingest", priority=priority, space_id=0)
+def waiting(kind):
+    return jobs.enqueue("bot.answer", priority=inbox.PRIORITY[kind], space_id=0, message_id=0)
 
 
 def in_turn() -> list[int]:

@@ -60,65 +60,37 @@ def state(space):
     }
 
 
+READS = {"text": "Ana reads", "subject": "Ana", "kind": "fact", "category": "other", "chat": None}
+TOKEN = {"trigger": "n8n + 401", "response": "check the token", "confidence": 0.6, "chat": None}
+PLAIN = {"slug": "plain", "category": "style", "instruction": "Be plain."}
+SHORT = {"key": "length", "value": "short", "section": ""}
+
+
 def of_every_kind(space):
     """(kind, proposal) for each kind, each on rows of its own."""
-    chat = make_chat(space=space)
     weak = patterns.learn(space, trigger="alpha beta", response="gamma", by="night").row
-    private = facts.remember(space, text="Ana sings", by="tag", chat=chat).row
+    private = facts.remember(space, text="Ana sings", by="tag", chat=make_chat(space=space)).row
     odd = facts.quarantine(believe(space, "Odd one"), by="system", reason="looks odd").row
     one, two = believe(space, "Ana drinks tea"), believe(space, "Ana drinks teas")
-    image = {
-        "text": "Ana reads",
-        "subject": "Ana",
-        "kind": "fact",
-        "category": "other",
-        "chat": None,
+    waits = {
+        Kind.ADD: (READS,),
+        Kind.REVISE: ({"text": "Ana lives in Porto"}, believe(space)),
+        Kind.SUPERSEDE: (READS | {"text": "Ana naps"}, believe(space, "Ana never naps")),
+        Kind.MERGE: ({"text": "Ana drinks tea", "keep": one.pk}, one, two),
+        Kind.RETIRE: ({"count": 1}, believe(space, "Old thing")),
+        Kind.PROMOTE: ({"chat": None}, private),
+        Kind.ADD_PATTERN: (TOKEN,),
+        Kind.RETIRE_PATTERN: ({"count": 1}, weak),
+        Kind.RULE: (PLAIN,),
+        Kind.PREFERENCE: (SHORT,),
+        Kind.SETTING: ({"name": "working_stale_days", "value": 14},),
+        Kind.RELEASE: ({}, odd),
+        Kind.IMPORTED: (READS | {"text": "Ana runs"},),
     }
-    pattern = {
-        "trigger": "n8n + 401",
-        "response": "check the token",
-        "confidence": 0.6,
-        "chat": None,
-    }
+    before = {Kind.SETTING: {"before": {"working_stale_days": 7}}}
     return {
-        Kind.ADD: propose(space, Kind.ADD, image, key="1"),
-        Kind.REVISE: propose(
-            space, Kind.REVISE, {"text": "Ana lives in Porto"}, believe(space), key="2"
-        ),
-        Kind.SUPERSEDE: propose(
-            space,
-            Kind.SUPERSEDE,
-            image | {"text": "Ana naps"},
-            believe(space, "Ana never naps"),
-            key="3",
-        ),
-        Kind.MERGE: propose(
-            space, Kind.MERGE, {"text": "Ana drinks tea", "keep": one.pk}, one, two, key="4"
-        ),
-        Kind.RETIRE: propose(
-            space, Kind.RETIRE, {"count": 1}, believe(space, "Old thing"), key="5"
-        ),
-        Kind.PROMOTE: propose(space, Kind.PROMOTE, {"chat": None}, private, key="6"),
-        Kind.ADD_PATTERN: propose(space, Kind.ADD_PATTERN, pattern, key="7"),
-        Kind.RETIRE_PATTERN: propose(space, Kind.RETIRE_PATTERN, {"count": 1}, weak, key="8"),
-        Kind.RULE: propose(
-            space,
-            Kind.RULE,
-            {"slug": "plain", "category": "style", "instruction": "Be plain."},
-            key="9",
-        ),
-        Kind.PREFERENCE: propose(
-            space, Kind.PREFERENCE, {"key": "length", "value": "short", "section": ""}, key="10"
-        ),
-        Kind.SETTING: propose(
-            space,
-            Kind.SETTING,
-            {"name": "working_stale_days", "value": 14},
-            before={"working_stale_days": 7},
-            key="11",
-        ),
-        Kind.RELEASE: propose(space, Kind.RELEASE, {}, odd, key="12"),
-        Kind.IMPORTED: propose(space, Kind.IMPORTED, image | {"text": "Ana runs"}, key="13"),
+        kind: propose(space, kind, *given, key=kind, **before.get(kind, {}))
+        for kind, given in waits.items()
     }
 
 
