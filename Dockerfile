@@ -3,11 +3,11 @@
 FROM python:3.12-slim AS build
 WORKDIR /app
 RUN python -m venv /venv
-COPY pyproject.toml constraints.txt ./
-RUN /venv/bin/pip install --no-cache-dir --constraint constraints.txt .
+COPY requirements.lock ./
+RUN /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
 COPY . .
 ENV KENO_STATIC=/app/staticfiles
-RUN /venv/bin/python -m kenoweb.build
+RUN /venv/bin/python -m kenoweb.launcher.build_image
 
 FROM python:3.12-slim
 # Postgres refuses to run as root and wants an account with a name.

@@ -12,7 +12,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from kenoweb import embedded
+from kenoweb.launcher import embedded_postgres
 
 SHORT = {
     "night": ["--episodes", "500", "--kills", "1"],
@@ -44,7 +44,7 @@ def house():
     folder.chmod(0o755)  # as root, Postgres runs as another account that must get through
     os.environ |= {"KENO_HOME": str(folder / "home"), "KENO_POSTGRES_DIR": str(folder / "pg")}
     try:
-        with embedded.session(folder / "home") as url:
+        with embedded_postgres.session(folder / "home") as url:
             yield os.environ | {"DATABASE_URL": url}
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -124,7 +124,8 @@ def run(given: argparse.Namespace) -> dict:
 
 def _feed(given: argparse.Namespace) -> None:
     """Messages arrive steadily in random chats, every tenth of them twice."""
-    from memory import chats, inbox
+    from memory.chats import inbox
+    from memory.chats import service as chats
     from memory.models import Space
 
     # Every message is a turn of its own here, so that each can be looked for.
@@ -136,7 +137,7 @@ def _feed(given: argparse.Namespace) -> None:
     for n in range(1, given.messages + 1):
         chat = random.choice(rooms)
         for _ in range(2 if n % 10 == 0 else 1):
-            inbox.take(
+            inbox.receive(
                 chat, text=f"Please keep parcel {n} in rack {n}", external_id=n, author="Ana"
             )
         time.sleep(random.uniform(0, 2 * pause))
@@ -188,8 +189,8 @@ def _nothing_left(given: argparse.Namespace) -> bool:
 
 
 def _wait_until_done(deaths: list[Death], feeding: threading.Thread) -> bool:
-    from memory import jobs
     from memory.models import Message, OutboxItem
+    from memory.queue import jobs
 
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
@@ -220,8 +221,8 @@ def _cpu_of_workers() -> float:
 
 
 def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
-    from memory import jobs
     from memory.models import Fact, LlmCall, Message
+    from memory.queue import jobs
 
     users = Message.objects.filter(role="user")
     replies = Message.objects.filter(role="assistant")

@@ -37,7 +37,7 @@ def _script_the_model() -> None:
         def ask(request):
             time.sleep(random.uniform(0, 0.05))
             # Not the prompt: that also holds the parcels that were recalled.
-            numbers = NUMBER.findall(request.briefing.said)
+            numbers = NUMBER.findall(request.briefing.text)
             tags = "".join(f"<memory>Parcel {n} is kept in rack {n}</memory>" for n in numbers)
             return Answer(f"Got {' '.join(numbers)}. {tags}", model="built-in")
 

@@ -59,11 +59,12 @@ def main() -> int:
 
 def run(given: argparse.Namespace) -> dict:
     django.setup()
-    from kenoweb import home, launch
+    from kenoweb import data_dir
+    from kenoweb.launcher import startup
 
-    home.prepare(home.path())
-    launch.migrate()
-    launch.collect_static()
+    data_dir.prepare(data_dir.path())
+    startup.migrate()
+    startup.collect_static()
     now = datetime.now(UTC)
     space = fill(facts=given.facts, episodes=given.episodes, now=now)
     pages = addresses(space, now=now)
@@ -124,7 +125,7 @@ def _house():
         free.bind(("127.0.0.1", 0))
         bind = f"127.0.0.1:{free.getsockname()[1]}"
     env = os.environ | {"KENO_BIND": bind, "LOG_LEVEL": "error"}
-    serve = ["-m", "gunicorn", "--config", "kenoweb/gunicorn.py", "kenoweb.wsgi"]
+    serve = ["-m", "gunicorn", "--config", "kenoweb/launcher/gunicorn.py", "kenoweb.wsgi"]
     commands = [serve, ["manage.py", "runbot"]]
     running = [subprocess.Popen([sys.executable, *one], env=env) for one in commands]
     try:
@@ -169,7 +170,8 @@ def _client(address: str) -> httpx.Client:
 
 
 def _talk(space, *, rate: float, until: float) -> dict:
-    from memory import chats, inbox
+    from memory.chats import inbox
+    from memory.chats import service as chats
     from memory.models import Message
 
     rooms = [chats.find_or_open(space, channel="web", external_id=f"crowd-{n}") for n in range(40)]
@@ -177,7 +179,7 @@ def _talk(space, *, rate: float, until: float) -> dict:
     while time.monotonic() < until:
         text = random.choice(SAID).format(n=len(said))
         said.append(
-            inbox.take(rooms[len(said) % len(rooms)], text=text, author="Ana", silence=0).pk
+            inbox.receive(rooms[len(said) % len(rooms)], text=text, author="Ana", silence=0).pk
         )
         time.sleep(random.uniform(0, 2 / rate))
     waiting = Message.objects.filter(pk__in=said, handled_at=None)

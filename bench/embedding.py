@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def measure(count: int, *, seed: int) -> dict:
-    from memory.llm.embedded import EmbeddedModel
+    from memory.vectors.local_model import EmbeddedModel
 
     texts = [text for text, _, _ in made_up.facts(count, seed=seed)]
     model, began = EmbeddedModel(), time.perf_counter()

@@ -67,9 +67,9 @@ def fill(facts: int, spaces: int, *, seed: int, row: dict) -> list:
     """Some facts through the real triggers, the rest in bulk with the same rows, then vectors."""
     from django.db import connection
 
-    from memory import embeddings
-    from memory.llm import embed
     from memory.models import Space
+    from memory.vectors import embed
+    from memory.vectors import store as embeddings
 
     made = [Space.objects.create(name=f"s{n}", slug=f"s{n}") for n in range(spaces)]
     texts, rng = enumerate(made_up.facts(facts, seed=seed)), random.Random(seed)
@@ -139,7 +139,7 @@ def _vectors(embedder, base: np.ndarray, *, seed: int) -> None:
     from django.db import connection
     from pgvector.psycopg import register_vector
 
-    from memory import embeddings
+    from memory.vectors import store as embeddings
 
     rng = np.random.default_rng(seed)
     with connection.cursor() as cursor:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from kenoweb import database
+from kenoweb.launcher import database
 
 
 @contextmanager
@@ -50,9 +50,9 @@ def _server(home: Path) -> Iterator[str]:
     if url := os.environ.get("DATABASE_URL", ""):
         yield url
         return
-    from kenoweb import embedded
+    from kenoweb.launcher import embedded_postgres
 
-    with embedded.session(home) as url:
+    with embedded_postgres.session(home) as url:
         yield url
 
 

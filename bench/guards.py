@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench import corpora, seed004
 from bench.corpora import Row
-from memory.extraction import guards
+from memory.guards import inspect as guards
 
 CHAT_AND_FACTS = {"benign_chat", "benign_fact"}
 

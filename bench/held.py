@@ -7,12 +7,13 @@ import numpy as np
 
 from bench.measures import DEEPEST
 from bench.questions import Conversation, Question
-from memory import embeddings, text
 from memory.models import Chat, Episode, Fact, Message, Space
 from memory.retrieval import features, lanes
 from memory.retrieval.profiles import Profile
 from memory.retrieval.recall import recall
 from memory.retrieval.understand import understand
+from memory.text import normalise as text
+from memory.vectors import store as embeddings
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Held:
 
     def weigh(self, question: Question) -> tuple[np.ndarray, list[str]]:
         """Features of every candidate and their ids: what weights are learned from."""
-        from memory.llm import embed
+        from memory.vectors import embed
 
         scope, now, embedder = (
             lanes.Scope.of(self.space, self.chat),

@@ -2,9 +2,9 @@
 
     python -m bench.night --episodes 10000 --json out.json
 
-Makes a space of generated days in the current database, sleeps, holds the result against what was
+Makes a space of generated days in a database of its own, sleeps, holds the result against what was
 planted, sleeps again (nothing may be added), and sleeps through the same days killed half way
-(the result must be equal). The spaces are deleted afterwards.
+(the result must be equal).
 """
 
 import argparse
@@ -19,6 +19,10 @@ import time
 from datetime import UTC, datetime
 
 import django
+from django.core.management import call_command
+from django.db import connections
+
+from bench.fresh_database import fresh_database
 
 NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
 
@@ -31,16 +35,24 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=3, help="kill -9 so often in the second space")
     parser.add_argument("--sleep-in", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
-    django.setup()
     if given.sleep_in:
-        return _sleep(given.sleep_in)
-    rows = [_measure(n, given) for n in given.episodes]
+        _set_up()
+        _sleep(given.sleep_in)
+        return
+    with fresh_database("keno_night_bench"):
+        _set_up()
+        call_command("migrate", verbosity=0)
+        rows = [_measure(n, given) for n in given.episodes]
+        connections.close_all()
     _print(rows)
     if given.json:
         with open(given.json, "w") as file:
             json.dump(rows, file, indent=1)
-    return None
+
+
+def _set_up() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
+    django.setup()
 
 
 def _measure(episodes: int, given) -> dict:
@@ -76,7 +88,7 @@ def _measure(episodes: int, given) -> dict:
 
 def _space(slug: str, made):
     from memory.models import Chat, Episode, Fact, Message, Space
-    from memory.text import said_key
+    from memory.text.normalise import said_key
 
     Space.objects.filter(slug=slug).delete()
     space = Space.objects.create(

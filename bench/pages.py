@@ -150,8 +150,8 @@ def _measure(given: argparse.Namespace) -> list[dict]:
 def fill(*, facts: int, episodes: int, now: datetime):
     """The space with so many of them; one that is there already is taken as it is."""
     from bench import pages_data
-    from memory import embeddings
     from memory.models import Space
+    from memory.vectors import store as embeddings
 
     if left := Space.objects.filter(slug="bench").first():
         return left
@@ -182,7 +182,7 @@ def addresses(space, *, now: datetime) -> list[tuple[str, str]]:
 
 
 def _asked(space, *, now: datetime) -> list[tuple[str, str, str, dict]]:
-    from kenoweb.paging import Order, part
+    from kenoweb.ui.paging import Order, part
     from memory.models import Fact, Recall
     from sleep.models import Night
 

@@ -11,8 +11,6 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Model
 
-from memory import embeddings
-from memory.llm.embed import Embedder
 from memory.models import (
     AuditEntry,
     Chat,
@@ -27,7 +25,9 @@ from memory.models import (
     RecallItem,
     Space,
 )
-from memory.text import said_key
+from memory.text.normalise import said_key
+from memory.vectors import store as embeddings
+from memory.vectors.embed import Embedder
 from sleep.models import Night, NightChange, PhaseRun, Proposal, Reflection
 
 BATCH = 5000

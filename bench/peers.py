@@ -51,7 +51,7 @@ def _environment(name: str, packages: list[str]) -> Path:
 
 def _write(folder: Path, talks: list[Conversation]) -> None:
     from bench.rivals import vectors_of
-    from memory.llm import embed
+    from memory.vectors import embed
 
     held, vectors = [], {}
     for number, talk in enumerate(talks):

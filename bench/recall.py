@@ -61,7 +61,7 @@ def conversations(talks: list[Conversation], *, peers: bool) -> list[dict]:
 
 def rivals(talks: list[Conversation]) -> list[dict]:
     from bench.rivals import ALL, vectors_of
-    from memory.llm import embed
+    from memory.vectors import embed
 
     known = [vectors_of(talk.memories) for talk in talks]
     tallies = []

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench.questions import Conversation, Memory
-from memory import text
-from memory.llm import embed
-from memory.retrieval import seed004
+from memory.retrieval import classic
 from memory.retrieval.keywords import keywords, match
+from memory.text import normalise as text
+from memory.vectors import embed
 
 DEEP = 100
 
@@ -120,9 +120,9 @@ class Seed004(Rival):
         return best(np.array(scores))
 
     def _score(self, question: str, number: int, semantic: float) -> float:
-        weights = seed004.WITH_MEANING
-        lexical = seed004.lexical(question, self.texts[number])
-        recency = seed004.recency(self.memories[number].at, self.now)
+        weights = classic.WITH_MEANING
+        lexical = classic.lexical(question, self.texts[number])
+        recency = classic.recency(self.memories[number].at, self.now)
         return (
             weights["semantic"] * semantic
             + weights["lexical"] * lexical

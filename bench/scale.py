@@ -62,11 +62,11 @@ def measure(facts: int, spaces: int, how: argparse.Namespace) -> dict:
         from django.core.management import call_command
         from django.db import connection
 
-        from memory import embeddings
         from memory.retrieval import statistics
+        from memory.vectors import store as embeddings
 
-        embeddings._known.clear()
-        statistics._known.clear()
+        embeddings._cache.clear()
+        statistics._cache.clear()
         connection.close()
         connection.settings_dict |= _database()
         call_command("migrate", verbosity=0)
@@ -81,7 +81,7 @@ def measure(facts: int, spaces: int, how: argparse.Namespace) -> dict:
 
 
 def _database() -> dict:
-    from kenoweb import database
+    from kenoweb.launcher import database
 
     return database.parse(os.environ["DATABASE_URL"])
 
@@ -112,8 +112,8 @@ def _recalls(held: list, asked: list[str], *, seed: int, rounds: int) -> dict:
 
 
 def _once(space, question: str) -> dict[str, float]:
-    from memory.llm import embed
     from memory.retrieval.recall import recall
+    from memory.vectors import embed
 
     embed.current()._alone.cache_clear()  # each question pays for its own vectors
     cpu, began = _cpu_ms(), time.perf_counter()
@@ -138,8 +138,8 @@ def _cpu_ms() -> float:
 
 def _filtered(held: list, asked: list[str], *, seed: int) -> dict:
     """The index under the filter of one space, against an exact search: time and agreement."""
-    from memory import embeddings
-    from memory.llm import embed
+    from memory.vectors import embed
+    from memory.vectors import store as embeddings
 
     rng, embedder, times, exact_times, agree = random.Random(seed), embeddings.active(), [], [], []
     for question in asked:

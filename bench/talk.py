@@ -67,7 +67,7 @@ def _rooms(given: argparse.Namespace) -> list:
     django.setup()
     from django.core.management import call_command
 
-    from memory import chats
+    from memory.chats import service as chats
     from memory.models import Space
 
     call_command("migrate", verbosity=0)
@@ -78,10 +78,10 @@ def _rooms(given: argparse.Namespace) -> list:
 
 
 def _say(rooms: list, n: int):
-    from memory import inbox
+    from memory.chats import inbox
 
     said = random.choice(SAID).format(n=n)
-    return inbox.take(rooms[n % len(rooms)], text=said, author=NAMES[n % len(NAMES)], silence=0)
+    return inbox.receive(rooms[n % len(rooms)], text=said, author=NAMES[n % len(NAMES)], silence=0)
 
 
 def _measure(given: argparse.Namespace) -> dict:
@@ -103,8 +103,8 @@ def _talk(given: argparse.Namespace, rooms: list, pids: list[int]) -> dict:
 
     The first messages are not counted: the worker starts and reads its model meanwhile.
     """
-    from memory import jobs
     from memory.models import Message
+    from memory.queue import jobs
 
     replies = Message.objects.filter(role="assistant")
     spoken, saying = 0, 0.0

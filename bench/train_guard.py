@@ -1,22 +1,26 @@
-"""Learn the weights of the guard's linear model: python -m bench.train_guard --corpora DIR.
+"""Learn the guard's linear model: python -m bench.train_guard --corpora DIR --chat DIR.
 
-Trains on our own lines (guard_lines/) and on one half of the corpora whose licence allows it; the
-other half is what bench.guards reports as unseen.
+Trains on our own lines (guard_lines/), on every sentence Keno can say, on one half of the corpora
+whose licence allows it and on two thirds of the chat lines; the rest is what bench.guards reports
+as unseen.
 """
 
 import argparse
+import os
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import django
 import numpy as np
 
-from bench import corpora, spun_lines
-from memory.extraction import guard_model
-from memory.extraction.disguise import plain
+from bench import chat_lines, corpora, own_phrases, spun_lines
+from memory.guards import model as guard_model
+from memory.guards.disguise import plain
 
-EPOCHS, RATE, DECAY = 14, 0.1, 2e-4
+EPOCHS, RATE, DECAY, BATCH = 14, 0.1, 2e-4, 64
 SUPPORT = 3  # a feature counts when this many different templates or lines show it
 SPEAKERS = ["Ana", "Adrian", "Lucía", "Marta", "Iván", "Keno", "Bo", "Stranger", "User"]
 RUNS = 4  # differently spun lines each; their weights are averaged
@@ -30,12 +34,13 @@ class Line:
     origin: str
 
 
-def training_rows(folder: Path | None, *, seed: int) -> list[Line]:
+def training_rows(folder: Path | None, *, seed: int, benign: Sequence[Line] = ()) -> list[Line]:
     """Single lines, and lines joined as people and attackers join them."""
     own = spun_lines.lines(per_template=24, seed=seed)
     rows = [Line(row["text"], row["attack"], row["lang"], row["template"]) for row in own]
     if folder:
         rows += [Line(r.text, r.attack, r.lang, r.text) for r in corpora.trainable(folder)] * 3
+    rows += benign
     rng = random.Random(seed)
     good = [row for row in rows if not row.attack]
     bad = [row for row in rows if row.attack]
@@ -53,6 +58,15 @@ def training_rows(folder: Path | None, *, seed: int) -> list[Line]:
     return rows
 
 
+def benign_rows(chat: Path | None) -> list[Line]:
+    """What Keno says, and the chat that is not kept for measuring: twice, as it is what comes."""
+    heard = [line for line in chat_lines.read(chat) if not line.unseen] if chat else []
+    return [
+        *(Line(text, False, lang, text) for text, lang in own_phrases.phrases()),
+        *(Line(line.text, False, line.lang, line.text) for line in heard * 2),
+    ]
+
+
 def _talk(rng: random.Random, some: list[Line]) -> Line:
     """The lines as an episode keeps them: a title, then who said what."""
     first = some[0]
@@ -62,29 +76,32 @@ def _talk(rng: random.Random, some: list[Line]) -> Line:
 
 
 def fit(rows: list[Line], *, seed: int) -> tuple[np.ndarray, float]:
-    """Logistic regression by AdaGrad over the hashed features.
+    """Logistic regression by AdaGrad over the hashed features, BATCH rows at a time.
 
     Both sides of every language weigh the same, or the language itself would become a sign.
     """
     lit = [guard_model.features(plain(row.text)) for row in rows]
-    known = _supported(rows, lit)
-    sides = Counter((row.lang, row.attack) for row in rows)
-    data = [
-        (f[known[f]], max(len(f), 1) ** 0.5, row.attack, _weight(row, sides))
-        for f, row in zip(lit, rows, strict=True)
-    ]
-    weights, bias = np.zeros(1 << guard_model.BITS), 0.0
-    steps = np.full(1 << guard_model.BITS, 1e-6)
-    rng = random.Random(seed)
+    norms = np.array([max(len(buckets), 1) ** 0.5 for buckets in lit])
+    known, sides = _supported(rows, lit), Counter((row.lang, row.attack) for row in rows)
+    lit = [buckets[known[buckets]] for buckets in lit]
+    attack = np.array([row.attack for row in rows], dtype=float)
+    worth = np.array([_weight(row, sides) for row in rows])
+    size = 1 << guard_model.BITS
+    weights, bias, steps = np.zeros(size), 0.0, np.full(size, 1e-6)
+    rng = np.random.default_rng(seed)
     for _ in range(EPOCHS):
-        rng.shuffle(data)
-        for lit_here, norm, attack, weight in data:
-            guess = 1 / (1 + np.exp(-(bias + weights[lit_here].sum() / norm)))
-            pull = (guess - attack) * weight
-            slope = pull / norm + DECAY * weights[lit_here]
-            steps[lit_here] += slope * slope
-            weights[lit_here] -= RATE * slope / np.sqrt(steps[lit_here])
-            bias -= 0.01 * pull
+        for batch in np.array_split(rng.permutation(len(rows)), -(-len(rows) // BATCH)):
+            buckets = np.concatenate([lit[i] for i in batch])
+            of_row = np.repeat(np.arange(len(batch)), [len(lit[i]) for i in batch])
+            sums = np.bincount(of_row, weights[buckets], len(batch))
+            guess = 1 / (1 + np.exp(-(bias + sums / norms[batch])))
+            pull = (guess - attack[batch]) * worth[batch]
+            slope = np.bincount(buckets, (pull / norms[batch])[of_row], size)
+            here = np.unique(buckets)
+            slope = slope[here] + DECAY * weights[here]
+            steps[here] += slope * slope
+            weights[here] -= RATE * slope / np.sqrt(steps[here])
+            bias -= 0.1 * pull.mean()
     return weights, bias
 
 
@@ -113,8 +130,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpora", type=Path, help="folder with injection_attacks.jsonl, …")
     parser.add_argument("--out", type=Path, default=guard_model.WEIGHTS)
+    parser.add_argument("--chat", type=Path, help="folder with .tsv files of ordinary chat")
     options = parser.parse_args()
-    runs = [fit(training_rows(options.corpora, seed=s), seed=s) for s in range(RUNS)]
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
+    django.setup()
+    benign = benign_rows(options.chat)
+    runs = [
+        fit(training_rows(options.corpora, seed=seed, benign=benign), seed=seed)
+        for seed in range(RUNS)
+    ]
     save(np.mean([w for w, _ in runs], axis=0), float(np.mean([b for _, b in runs])), options.out)
     print(f"{options.out}: {options.out.stat().st_size} bytes")
 

@@ -5,16 +5,18 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from bot import outbox
-from bot.addresses import page
+from bot.dashboard_links import page
 from memory.models import Chat, ChatLink, Member, Notice, OutboxItem, Space
 
 # What nobody could be told in this time is old news; it stands on the page.
-FRESH = timedelta(days=1)
+DELIVER_WITHIN = timedelta(days=1)
 
 
 def deliver_notices(*, now: datetime) -> int:
     """Hand what is new to the outbox; how many messages that makes."""
-    fresh = Notice.objects.filter(delivered_at=None, seen_at=None, created_at__gt=now - FRESH)
+    fresh = Notice.objects.filter(
+        delivered_at=None, seen_at=None, created_at__gt=now - DELIVER_WITHIN
+    )
     return sum(_deliver(notice, now=now) for notice in fresh.order_by("pk"))
 
 
@@ -30,10 +32,11 @@ def owners_chats(space: Space) -> QuerySet[Chat]:
     return alone
 
 
-def words(notice: Notice) -> str:
-    here = page("overview:index", notice.space.slug) if notice.link else ""
-    relative = notice.link and not notice.link.startswith("/")
-    return f"{notice.text}\n{here}{notice.link}" if here and relative else notice.text
+def notice_text(notice: Notice) -> str:
+    if not notice.link or notice.link.startswith("/"):
+        return notice.text
+    here = page("overview:index", notice.space.slug)
+    return f"{notice.text}\n{here}{notice.link}"
 
 
 def _deliver(notice: Notice, *, now: datetime) -> int:
@@ -41,7 +44,7 @@ def _deliver(notice: Notice, *, now: datetime) -> int:
     for chat in chats:
         outbox.put(
             chat,
-            text=words(notice),
+            text=notice_text(notice),
             key=f"notice-{notice.pk}",
             kind=OutboxItem.Kind.NOTICE,
             now=now,

@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from bot import channels
 from bot.channels import Outgoing, SendFailed
-from memory import jobs, text
 from memory.models import Chat, Message, OutboxItem
+from memory.queue import jobs
+from memory.text import normalise as text
 
 DELIVER = "bot.deliver"
 # What is ready to be sent goes before what is still to be thought about.

@@ -7,17 +7,19 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from bot import batching, corrections, drafts, first_talk, selfcheck
-from memory import context, logs
-from memory.extraction import intents, tags
+from bot import batching, bootstrap, corrections, drafts, selfcheck
+from memory import logs
+from memory.extraction import tags
 from memory.extraction.apply import Applied, apply
 from memory.identity import rules
 from memory.identity.bootstrap import Step
 from memory.llm.briefing import Briefing, Recalled
 from memory.llm.complete import available, complete
 from memory.llm.expand import expander
+from memory.llm.providers import offline_intents as intents
 from memory.llm.request import Completion
 from memory.models import Chat, Fact, Message, SelfCheck
+from memory.prompt import builder as context
 
 ABOUT_SOMEBODY = 12
 
@@ -35,7 +37,7 @@ class Thought:
 
 def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
     """Recall, and ask the model. Nothing is written here but the receipt and the call."""
-    last, step = group[-1], first_talk.step(chat, group, now=now)
+    last, step = group[-1], bootstrap.step(chat, group, now=now)
     question = batching.join([(message.author, tags.disarm(message.text)) for message in group])
     built = context.build(
         chat,
@@ -54,7 +56,7 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         messages=built.messages,
         # Without a model the whole answer is there at once: nothing to watch growing.
         stream=drafts.stream_to(chat) if available("chat", space=chat.space) else None,
-        briefing=first_talk.briefed(_briefed(chat, last, built, now=now), step),
+        briefing=bootstrap.add_to_briefing(_briefed(chat, last, built, now=now), step),
         chat=chat,
         message=last,
         trace=logs.current_trace(),
@@ -71,16 +73,17 @@ def learn(
     learned = apply(thought.split, chat=chat, messages=group, mode=mode, now=now)
     settled = corrections.settle(chat, said=group[-1].text, learned=learned, now=now)
     tagged = thought.split.bootstrap_complete
-    learned += first_talk.settle(chat, thought.step, tagged=tagged, now=now)
-    return [*learned, *(Applied("corrected", done.row.text, done) for done in settled if done)]
+    learned += bootstrap.save_progress(chat, thought.step, tagged=tagged, now=now)
+    return [*learned, *settled]
 
 
-def spoken(thought: Thought) -> str:
+def visible_text(thought: Thought, learned: Sequence[Applied], *, person: str) -> str:
     """What the person reads. A reply of tags alone still gets a word."""
     said, script = thought.split.text, thought.step.script if thought.step else ""
     # The built-in provider says the script itself.
     said = said if script in said else f"{said}\n\n{script}".strip()
-    return said or _("Noted.")
+    corrected = corrections.told(learned, person=person)
+    return "\n\n".join(part for part in (said or _("Noted."), corrected) if part)
 
 
 def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfCheck:
@@ -113,7 +116,7 @@ def _briefed(chat: Chat, message: Message, built: context.Context, *, now: datet
     briefing = built.briefing
     if available("chat", space=chat.space):
         return briefing
-    wants = intents.read(briefing.said).name
+    wants = intents.read(briefing.text).name
     latest = corrections.latest(chat, now=now) if wants == "correct" else None
     return replace(
         briefing,

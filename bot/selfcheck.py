@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memory import text as words
+from memory.text import normalise as words
 
 SHORT = 10
 LONG_QUESTION = 100

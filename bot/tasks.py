@@ -4,16 +4,17 @@ from django.utils import timezone
 from procrastinate.contrib.django import app
 
 from bot import notify, outbox, turn
-from memory.jobs import AFTER_OUTAGE, Backoff
+from memory.chats import inbox
+from memory.queue.jobs import AFTER_OUTAGE, Backoff
 
 
 # About a day of trying: a provider may be down for a night.
-@app.task(name="bot.answer", retry=Backoff(first=15, longest=1800, attempts=56))
+@app.task(name=inbox.ANSWER_JOB, retry=Backoff(first=15, longest=1800, attempts=56))
 def answer(message_id: int, space_id: int) -> None:
     turn.answer(message_id, now=timezone.now())
 
 
-@app.task(name="bot.deliver", retry=Backoff(first=2, longest=600, attempts=30))
+@app.task(name=outbox.DELIVER, retry=Backoff(first=2, longest=600, attempts=30))
 async def deliver(item_id: int, space_id: int) -> None:
     await outbox.deliver(item_id)
 

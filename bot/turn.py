@@ -13,17 +13,20 @@ from django.db import OperationalError, transaction
 from django.utils import translation
 from psycopg.errors import DeadlockDetected
 
-from bot import apology, batching, commands, feedback, outbox, replies, taking_back
-from memory import chats, inbox, jobs, logs
+from bot import batching, chat_undo, commands, feedback, outage_reply, outbox, replies
+from memory import logs
+from memory.chats import inbox
+from memory.chats import service as chats
 from memory.extraction.apply import Applied
 from memory.llm.errors import ProviderError
 from memory.models import Chat, Message, OutboxItem
+from memory.queue import jobs
 
 log = logging.getLogger(__name__)
 
-# Looking messages through can wait; people who wrote cannot.
-AFTERWARDS = -5
-COMMITS = 3
+# Learning from messages can wait; people who wrote cannot.
+INGEST_PRIORITY = -5
+MAX_COMMIT_ATTEMPTS = 3
 
 
 def answer(message_id: int, *, now: datetime) -> None:
@@ -35,10 +38,10 @@ def answer(message_id: int, *, now: datetime) -> None:
     for group in _groups(message, now=now):
         with logs.trace(f"m{group[-1].pk}"), translation.override(language(message.chat, group)):
             if inbox.is_command(group[0].text):
-                _obey(message.chat, group[0], now=now)
+                _run_command(message.chat, group[0], now=now)
                 continue
             try:
-                _talk(message.chat, group, now=now)
+                _reply(message.chat, group, now=now)
             except ProviderError:
                 # The command still works; the words before it have jobs of their own.
                 if not asked_by_command:
@@ -52,7 +55,7 @@ def language(chat: Chat, group: Sequence[Message]) -> str:
 
 
 def _groups(message: Message, *, now: datetime) -> list[list[Message]]:
-    waiting = {found.pk: found for found in inbox.waiting(message.chat_id)}
+    waiting = {found.pk: found for found in inbox.unanswered(message.chat_id)}
     for found in waiting.values():
         found.chat, found.space = message.chat, message.chat.space
     options = message.chat.space.options
@@ -67,47 +70,48 @@ def _groups(message: Message, *, now: datetime) -> list[list[Message]]:
 
 
 @transaction.atomic
-def _obey(chat: Chat, message: Message, *, now: datetime) -> None:
+def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
     if not _claim([message]):
         return
     with translation.override(commands.language(message)):
         said = commands.run(message, now=now)
-    reply = _say(chat, [message], said.text, kind=OutboxItem.Kind.COMMAND, now=now)
-    taking_back.keep(reply, said.changes)
+    reply = _send_reply(chat, [message], said.text, kind=OutboxItem.Kind.COMMAND, now=now)
+    chat_undo.record_changes(reply, said.changes)
     # A command is obeyed, not learned from: "/forget that I live in Rome" says nothing new.
     Message.objects.filter(pk=message.pk).update(ingested_at=now)
 
 
-def _talk(chat: Chat, group: list[Message], *, now: datetime) -> None:
+def _reply(chat: Chat, group: list[Message], *, now: datetime) -> None:
     try:
         thought = replies.think(chat, group, now=now)
     except ProviderError as error:
-        apology.say_sorry(chat, group, error, now=now)
+        outage_reply.send_outage_reply(chat, group, error, now=now)
         raise
-    for attempt in range(1, COMMITS + 1):
+    for attempt in range(1, MAX_COMMIT_ATTEMPTS + 1):
         try:
             return _commit(chat, group, thought, now=now)
         except OperationalError as error:
             # Two replies that touch the same facts can cross; asking the model again helps nobody.
-            if attempt == COMMITS or not isinstance(error.__cause__, DeadlockDetected):
+            if attempt == MAX_COMMIT_ATTEMPTS or not isinstance(error.__cause__, DeadlockDetected):
                 raise
             log.warning("crossed with another reply")
 
 
 @transaction.atomic
 def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: datetime) -> None:
-    """Everything that follows from the answer, or nothing."""
+    """Write everything that follows from the answer, or nothing."""
     if not _claim(group):
         log.info("answered by another worker")
         return
     learned = replies.learn(chat, group, thought, now=now)
-    reply = _say(chat, group, replies.spoken(thought), learned=learned, now=now)
-    taking_back.keep(reply, [one.done.change_id for one in learned if one.done])
+    said = replies.visible_text(thought, learned, person=group[-1].author)
+    reply = _send_reply(chat, group, said, learned=learned, now=now)
+    chat_undo.record_changes(reply, [one.done.change_id for one in learned if one.done])
     check = replies.keep_receipt(thought, reply, now=now)
     jobs.enqueue(
         "memory.ingest",
         lock=f"ingest-{chat.pk}",
-        priority=AFTERWARDS,
+        priority=INGEST_PRIORITY,
         message_ids=[message.pk for message in group],
         reply_id=reply.pk,
         space_id=chat.space_id,
@@ -131,13 +135,13 @@ def _report(thought: replies.Thought, group: list[Message], learned: list, *, qu
 
 
 def _claim(group: Sequence[Message]) -> bool:
-    """Whether all of them are still unanswered; nobody else can answer them until we commit."""
+    """Lock the messages; return whether all of them are still unanswered."""
     pks = [message.pk for message in group]
     free = Message.objects.select_for_update().filter(pk__in=pks, handled_at=None)
     return len(free.order_by("pk").values_list("pk", flat=True)) == len(pks)
 
 
-def _say(
+def _send_reply(
     chat: Chat,
     group: Sequence[Message],
     text: str,
@@ -148,12 +152,14 @@ def _say(
 ) -> Message:
     last = group[-1]
     reply = chats.reply(chat, text=text, to=last, now=now)
-    noted = feedback.under(reply.text, learned) if chat.space.options.learning_feedback else ""
+    noted = (
+        feedback.lines_below(reply.text, learned) if chat.space.options.learning_feedback else ""
+    )
     sent = f"{reply.text}\n\n{noted}".strip()
     outbox.put(chat, text=sent, key=f"reply-{last.pk}", kind=kind, message=reply, now=now)
     Message.objects.filter(pk__in=[message.pk for message in group]).update(handled_at=now)
     for message in group:
-        if apology.UNANSWERED in message.flags:
-            message.flags = [flag for flag in message.flags if flag != apology.UNANSWERED]
+        if outage_reply.UNANSWERED in message.flags:
+            message.flags = [flag for flag in message.flags if flag != outage_reply.UNANSWERED]
             message.save(update_fields=["flags"])
     return reply

@@ -18,10 +18,10 @@ from procrastinate.contrib.django import DjangoApp, app
 from procrastinate.contrib.django.utils import connector_params
 from procrastinate.worker import Worker
 
-from bot import alive, bury
+from bot import dead_letter_middleware, worker_lock
 from bot.channels import Channel
-from memory import jobs
 from memory.models import Heartbeat, Space
+from memory.queue import jobs
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ BEAT_SECONDS = 1
 GRACE_SECONDS = 8
 # Scheduled jobs are found by looking, not by being told: this is how late a batch may be.
 POLL_SECONDS = 0.5
-LONGEST_PAUSE = 15
+MAX_PAUSE_SECONDS = 15
 POOL_SECONDS = 10
 
 
@@ -42,7 +42,7 @@ class Running:
     worker: Worker | None = None
     # Jobs that the database says we do and we do not; doubted twice they are handed on.
     doubted: set[int] = field(default_factory=set)
-    line: alive.Line = field(default_factory=alive.Line)
+    lock: worker_lock.WorkerLock = field(default_factory=worker_lock.WorkerLock)
     # The database does not answer: said once when it goes and once when it is back.
     is_cut_off: bool = False
 
@@ -55,7 +55,9 @@ async def run(
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, running.stop.set)
     beside = [asyncio.create_task(_beat(running), name="heartbeat")]
-    beside += [asyncio.create_task(_talk(one, space, running), name=one.name) for one in channels]
+    beside += [
+        asyncio.create_task(_run_channel(one, space, running), name=one.name) for one in channels
+    ]
     try:
         if once:
             await _work(running, concurrency=concurrency, once=True)
@@ -66,7 +68,7 @@ async def run(
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
-        running.line.let_go()
+        running.lock.release()
         await sync_to_async(_sign_off)()
 
 
@@ -83,7 +85,7 @@ async def _keep_working(running: Running, *, concurrency: int) -> None:
         if asyncio.get_running_loop().time() - began > 60:
             pause = 1
         await _first(asyncio.sleep(pause), running.stop.wait())
-        pause = min(pause * 2, LONGEST_PAUSE)
+        pause = min(pause * 2, MAX_PAUSE_SECONDS)
         while running.is_cut_off and not running.stop.is_set():
             await asyncio.sleep(BEAT_SECONDS)
 
@@ -98,7 +100,7 @@ async def _work(running: Running, *, concurrency: int, once: bool = False) -> No
         running.worker.stop()
         await asyncio.wait({working}, timeout=GRACE_SECONDS)
         if not working.done():
-            await _leave_at_once(running.worker)
+            await _abandon_job(running.worker)
         working.result()
 
 
@@ -108,7 +110,9 @@ def _queue() -> DjangoApp:
     queue = DjangoApp(
         # A pool asks less and less often for a database that is gone; ours is then made anew.
         connector=PsycopgConnector(kwargs=connector_params(), timeout=POOL_SECONDS),
-        worker_defaults={"task_middleware": [bury.sync_job, bury.async_job]},
+        worker_defaults={
+            "task_middleware": [dead_letter_middleware.sync_job, dead_letter_middleware.async_job]
+        },
     )
     app.perform_import_paths()
     queue.tasks, queue.periodic_registry = app.tasks, app.periodic_registry
@@ -135,7 +139,7 @@ async def _drain(worker: Worker) -> None:
             return
 
 
-async def _talk(channel: Channel, space: Space | None, running: Running) -> None:
+async def _run_channel(channel: Channel, space: Space | None, running: Running) -> None:
     """Run one channel; when it falls over, start it again a little later."""
     wait = 1
     while not running.stop.is_set():
@@ -179,24 +183,24 @@ def _beat_once(running: Running) -> None:
     )
     worker = running.worker
     if worker and worker.worker_id:
-        running.line.hold(worker.worker_id)
+        running.lock.acquire(worker.worker_id)
     rescued = jobs.rescue()
     if worker and worker.worker_id:
         # A job whose end could not be written stays "doing" for ever, and its chat with it.
         busy = {context.job.id for context in list(worker._running_jobs.values())}
         strays = jobs.strays(worker.worker_id, busy=busy)
-        rescued += jobs.hand_on(strays & running.doubted)
+        rescued += jobs.requeue(strays & running.doubted)
         running.doubted = strays
     if rescued:
         log.warning("jobs rescued", extra={"count": rescued})
 
 
-async def _leave_at_once(worker: Worker) -> None:
+async def _abandon_job(worker: Worker) -> None:
     """A thread cannot be stopped: its job goes back to the queue and the process ends.
 
     Should it still finish in between, the guarded commit of the turn makes the second run idle.
     """
-    returned = await sync_to_async(jobs.give_back)(worker.worker_id)
+    returned = await sync_to_async(jobs.release_jobs)(worker.worker_id)
     await sync_to_async(_sign_off)()
     log.warning("stopped with jobs running", extra={"returned": returned})
     logging.shutdown()

@@ -5,4 +5,4 @@ class KenowebConfig(AppConfig):
     name = "kenoweb"
 
     def ready(self):
-        from kenoweb import safety  # noqa: F401  registers its checks
+        from kenoweb.auth import checks  # noqa: F401  registers its checks

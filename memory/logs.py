@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 _trace: ContextVar[str] = ContextVar("trace", default="")
 # What the logging module itself puts on a record; the rest is what the caller added.
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-LONGEST = 2000
+MAX_LENGTH = 2000
 
 
 @contextmanager
 def trace(name: str) -> Iterator[str]:
-    """Everything logged inside carries this name."""
+    """Add this trace id to everything logged inside."""
     token = _trace.set(name)
     try:
         yield name
@@ -42,12 +42,12 @@ class JsonFormatter(logging.Formatter):
         if data := {k: _plain(v) for k, v in vars(record).items() if k not in _STANDARD}:
             line["data"] = data
         if record.exc_info:
-            line["error"] = _safe(self.formatException(record.exc_info)[-LONGEST:])
+            line["error"] = _safe(self.formatException(record.exc_info)[-MAX_LENGTH:])
         return json.dumps(line, ensure_ascii=False)
 
 
 class PlainFormatter(JsonFormatter):
-    """The same for people at a terminal."""
+    """One readable line per record, for a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = json.loads(super().format(record))
@@ -70,7 +70,7 @@ def _plain(value: object) -> object:
 
 def _safe(text: str) -> str:
     # Imported late: logging is set up before Django's apps are.
-    from memory.extraction.guards import redact
-    from memory.text import clean
+    from memory.guards.inspect import redact
+    from memory.text.normalise import clean
 
-    return redact(clean(text[:LONGEST]))[0]
+    return redact(clean(text[:MAX_LENGTH]))[0]

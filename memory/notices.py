@@ -6,22 +6,22 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory import text as words
-from memory.history import Done
+from memory.guards.screening import describe_reasons, redacted
+from memory.history.changes import ChangeResult
 from memory.models import Notice, Space
-from memory.screen import in_words
+from memory.text import normalise as words
 
 
 def tell(
     space: Space, *, kind: str, key: str, text: str, level: str = "info", link: str = ""
 ) -> Notice | None:
-    """Tell it, unless this key was told before: then None."""
+    """Write a notice; None when one with this key exists."""
     notice, is_new = Notice.objects.get_or_create(
         space=space,
         key=key[:120],
         defaults={
             "kind": kind[:48],
-            "text": words.clean(text),
+            "text": redacted(text),
             "level": level,
             "link": link[:300],
         },
@@ -29,9 +29,9 @@ def tell(
     return notice if is_new else None
 
 
-def set_aside(space: Space, *, what: str, text: str, reasons: list[str]) -> Done:
-    """Suspicious words for a place that has no quarantine: the owner gets them instead."""
-    reason = in_words(reasons)
+def set_aside(space: Space, *, what: str, text: str, reasons: list[str]) -> ChangeResult:
+    """Tell the owner about suspicious words for a place that has no quarantine."""
+    reason = describe_reasons(reasons)
     tell(
         space,
         kind="set_aside",
@@ -40,7 +40,7 @@ def set_aside(space: Space, *, what: str, text: str, reasons: list[str]) -> Done
         text=_("A suspicious %(what)s was not used (%(reason)s): %(text)s")
         % {"what": what, "reason": reason, "text": text},
     )
-    return Done(None, outcome="quarantined", reason=reason)
+    return ChangeResult(None, outcome="quarantined", reason=reason)
 
 
 def unseen(space: Space) -> QuerySet:
@@ -53,7 +53,7 @@ def see(notice: Notice, *, now: datetime | None = None) -> None:
 
 
 def unsee(notice: Notice) -> None:
-    """As if nobody had looked at it."""
+    """Mark the notice as unseen."""
     Notice.objects.filter(pk=notice.pk).update(seen_at=None)
     notice.refresh_from_db()
 

@@ -1,4 +1,4 @@
-"""The settings of a space: typed, with defaults, ranges and a word of explanation each."""
+"""The options of a space: typed, with defaults, ranges and help texts."""
 
 import re
 from dataclasses import Field, dataclass, field, fields
@@ -24,6 +24,8 @@ def _text(default, help_text):
     return field(default=default, metadata={"pattern": r"[\w.:/@+-]{0,120}", "help": help_text})
 
 
+# Stored by older versions under another word.
+RENAMED_VALUES = {"recall_profile": {"seed004": "classic"}}
 PROVIDERS = ("auto", "anthropic", "openai", "claude-cli", "offline")
 
 
@@ -41,19 +43,21 @@ class Options:
     sleep_minute: int = _number(0, 0, 59, _("Minute of that hour."))
     episodes_per_night: int = _number(20, 1, 100000, _("Episodes a night reads, by salience."))
     use_retrieval: bool = _switch(True, _("Recall what fits the message; off: the newest notes."))
-    recall_profile: str = _text("keno", _("How recall ranks: keno, seed004 or a profile of yours."))
-    recall_strict: bool = _switch(False, _("Recall only what surely fits; else the best there is."))
+    recall_profile: str = _text("keno", _("How recall ranks: keno, classic or a profile of yours."))
+    recall_strict: bool = _switch(False, _("Recall only what surely fits; off: the best there is."))
     receipt_days: int = _number(90, 1, 3650, _("Days that receipts of recalls are kept."))
     log_days: int = _number(
         400, 7, 3650, _("Days that calls of models, seen notices and sent messages are kept.")
     )
     expand_search: bool = _switch(False, _("Let the small model add words to search by."))
     memory_days: int = _number(3, 0, 30, _("Days of notes a reply sees when recall is off."))
-    chat_provider: str = _choice("auto", PROVIDERS, _("Who answers in chats."))
+    chat_provider: str = _choice("auto", PROVIDERS, _("The provider that answers in chats."))
     chat_model: str = _text("", _("The model that answers in chats; empty: the provider's usual."))
-    fast_provider: str = _choice("auto", PROVIDERS, _("Who finds facts and search words."))
+    fast_provider: str = _choice(
+        "auto", PROVIDERS, _("The provider that finds facts and search words.")
+    )
     fast_model: str = _text("", _("The small model for facts, search words and summaries."))
-    sleep_provider: str = _choice("auto", PROVIDERS, _("Who thinks at night."))
+    sleep_provider: str = _choice("auto", PROVIDERS, _("The provider of the night."))
     sleep_model: str = _text("", _("The model of the night."))
     budget_day: float = _number(1, 0, 100000, _("US dollars a day; 0: no limit."))
     budget_month: float = _number(30, 0, 1000000, _("US dollars a month; 0: no limit."))
@@ -72,40 +76,46 @@ class Options:
     first_conversation: bool = _switch(
         False, _("Begin a new space by getting to know each other; memory is not read meanwhile.")
     )
-    learning_feedback: bool = _switch(True, _("Say under a reply what was noted from it."))
+    learning_feedback: bool = _switch(True, _("Show under a reply what was learned from it."))
+    believe_from: float = _number(
+        0.8, 0, 1, _("How sure Keno must be to believe what it hears; 1: it never does by itself.")
+    )
+    offer_from: float = _number(
+        0.5, 0, 1, _("How sure it must be to offer what it does not believe; below: nothing.")
+    )
 
 
 def read(stored: dict) -> Options:
-    """Stored values where they are valid, defaults elsewhere; never fails on old or odd data."""
-    known, values = _known(), {}
+    """Return stored values where they are valid, defaults elsewhere; never fails on odd data."""
+    options, values = _options_by_name(), {}
     for source in (settings.OPTION_DEFAULTS, stored):
         # Few of them are stored, and a turn asks often.
         values |= {
-            name: value
+            name: RENAMED_VALUES.get(name, {}).get(value, value)
             for name, value in source.items()
-            if name in known and _fits(known[name], source)
+            if name in options and _fits(options[name], source)
         }
     return Options(**values)
 
 
 @cache
-def _known() -> dict[str, Field]:
+def _options_by_name() -> dict[str, Field]:
     return {option.name: option for option in fields(Options)}
 
 
-def problem(name: str, value: object) -> str:
-    """Why the value cannot be stored under this name; empty when it can."""
-    known = _known()
-    if name not in known:
+def validation_error(name: str, value: object) -> str:
+    """Return why the value cannot be stored under this name; empty when it can."""
+    options = _options_by_name()
+    if name not in options:
         return f"There is no setting called {name}."
-    if _fits(known[name], {name: value}):
+    if _fits(options[name], {name: value}):
         return ""
-    meta = known[name].metadata
+    meta = options[name].metadata
     if "choices" in meta:
         return f"{name} must be one of {', '.join(meta['choices'])}."
     if "pattern" in meta:
         return f"{name} must be the name of a model, without spaces."
-    if isinstance(known[name].default, bool):
+    if isinstance(options[name].default, bool):
         return f"{name} must be on or off."
     return f"{name} must be a number from {meta['low']} to {meta['high']}."
 

@@ -1,6 +1,6 @@
 """Procedural memory: habits. When a message says this, answer so.
 
-Writers behave as facts.py describes.
+Writers behave as facts/service.py describes.
 """
 
 import re
@@ -13,16 +13,24 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from memory import actors, history, rows, rulings, text
-from memory.history import Done
+from memory import rulings
+from memory.guards.screening import (
+    ORDERS,
+    RELEASED,
+    Screened,
+    describe_reasons,
+    screen,
+    still_suspicious,
+)
+from memory.history import actors, rows
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
 from memory.models import Chat, Pattern, Space
-from memory.screen import ORDERS, RELEASED, Screened, in_words, screen, still_suspicious
+from memory.text import normalise as text
 
 SEPARATORS = re.compile(r"[\s+,]+")
 # From here on a match is worth a place in the prompt.
 INJECTED_FROM = 0.5
-# A habit this weak that was never used is not worth keeping.
-WEAK = 0.3
 
 Status = Pattern.Status
 
@@ -52,13 +60,13 @@ def learn(
     chat: Chat | None = None,
     now: datetime | None = None,
     **more: object,
-) -> Done:
-    """Learn the habit; learning it again strengthens the row that is there.
+) -> ChangeResult:
+    """Learn a habit; learning it again strengthens the existing row.
 
     Outcomes: new, again, restored, quarantined, refused. `more` may name learned_from, evidence,
     mode, use_count, created_at.
     """
-    when, then = screen(trigger, line=True, but=ORDERS), screen(response, but=ORDERS)
+    when, then = screen(trigger, single_line=True, ignore=ORDERS), screen(response, ignore=ORDERS)
     _check(when.text, then.text, confidence)
     if (refusal := _refusal(space, when, then, now=now)) is not None:
         return refusal
@@ -77,56 +85,58 @@ def learn(
     if (when.reasons or then.reasons) and not actors.is_person(by):
         pattern.status = Status.QUARANTINED
     with history.change(by=by, why="learn") as context:
-        if met := _same(pattern):
-            return _meet(met, pattern, now=now, change_id=context.id)
+        if existing := _find_existing(pattern):
+            return _strengthen_existing(existing, pattern, now=now, change_id=context.id)
         _insert(pattern, slug or _slug(pattern.trigger))
         if pattern.status == Status.QUARANTINED:
-            return Done(pattern, context.id, "quarantined", in_words(pattern.flags))
-        return Done(pattern, context.id, outcome="new")
+            return ChangeResult(pattern, context.id, "quarantined", describe_reasons(pattern.flags))
+        return ChangeResult(pattern, context.id, outcome="new")
 
 
 def match(
-    space: Space, *, said: str, chat: Chat | None = None, at_least: float = 0.0
+    space: Space, *, text: str, chat: Chat | None = None, at_least: float = 0.0
 ) -> list[Match]:
-    """The live habits this message calls up, best first. A chat sees its own and the space's."""
-    heard = f" {' '.join(_words(said))} "
-    if not heard.strip():
+    """Return the live habits that match this text, best first, of the chat and of the space."""
+    folded = f" {' '.join(_words(text))} "
+    if not folded.strip():
         return []
-    found = []
+    matches = []
     for pattern in Pattern.objects.live().in_scope(space, chat).order_by("pk"):
-        hits, of = coverage(pattern.trigger, heard)
+        hits, of = coverage(pattern.trigger, folded)
         score = len(hits) / of * pattern.confidence if of else 0.0
         if score > 0 and score >= at_least:
-            found.append(Match(pattern, score, tuple(hits), of))
-    return sorted(found, key=lambda m: -m.score)
+            matches.append(Match(pattern, score, tuple(hits), of))
+    return sorted(matches, key=lambda m: -m.score)
 
 
-def coverage(trigger: str, heard: str) -> tuple[list[str], int]:
-    """The words of the trigger that were heard, as whole words, and how many it has."""
+def coverage(trigger: str, message: str) -> tuple[list[str], int]:
+    """Return the words of the trigger that the message contains, and how many it has."""
     words = [word for word in SEPARATORS.split(trigger) if word]
     # Words of one or two letters say little, unless the trigger has no others.
     words = list(dict.fromkeys([w for w in words if len(w) > 2] or words))
     spoken = {word: " ".join(_words(word)) for word in words}
     counted = [word for word in words if spoken[word]]
-    return [word for word in counted if f" {spoken[word]} " in heard], len(counted)
+    return [word for word in counted if f" {spoken[word]} " in message], len(counted)
 
 
 def reinforce(patterns: list[Pattern], *, now: datetime | None = None) -> None:
-    """Count that these reached a reply. Counting is not a change of what was learned."""
+    """Count that a reply used these habits; that is not a change in their history."""
     Pattern.objects.filter(pk__in=[pattern.pk for pattern in patterns]).update(
         use_count=F("use_count") + 1, last_used_at=now or timezone.now()
     )
 
 
 @transaction.atomic
-def revise(pattern: Pattern, *, by: str, now: datetime | None = None, **values: object) -> Done:
-    """Word it differently. A person's wording is final."""
+def revise(
+    pattern: Pattern, *, by: str, now: datetime | None = None, **values: object
+) -> ChangeResult:
+    """Change the wording. A person's wording is final."""
     rows.lock(pattern)
-    if (refusal := _worded(pattern, by=by)) is not None:
+    if (refusal := _refusal_if_sticky(pattern, by=by)) is not None:
         return refusal
     merged = {name: values.get(name, getattr(pattern, name)) for name in ("trigger", "response")}
-    when = screen(merged["trigger"], line=True, but=ORDERS)
-    then = screen(merged["response"], but=ORDERS)
+    when = screen(merged["trigger"], single_line=True, ignore=ORDERS)
+    then = screen(merged["response"], ignore=ORDERS)
     _check(when.text, then.text, values.get("confidence", pattern.confidence))
     if (refusal := _refusal(pattern.space, when, then, now=now)) is not None:
         return refusal
@@ -138,9 +148,22 @@ def revise(pattern: Pattern, *, by: str, now: datetime | None = None, **values: 
     return rows.change(pattern, by=by, why="revise", now=now, **values)
 
 
-def unlearn(pattern: Pattern, *, by: str, why: str = "unlearn", now=None) -> Done:
-    """Put the habit away; restore brings it back."""
+def unlearn(pattern: Pattern, *, by: str, why: str = "unlearn", now=None) -> ChangeResult:
+    """Archive the habit; restore brings it back."""
     return _set(pattern, by=by, why=why, now=now, status=Status.ARCHIVED)
+
+
+@transaction.atomic
+def unlearn_many(space: Space, pks: list[int], *, by: str, now: datetime | None = None) -> int:
+    """Archive several habits as one change; return how many. Only a person may."""
+    actors.require_person(by)
+    # In one order, so that two people who pick the same rows wait for each other.
+    locked = Pattern.objects.select_for_update().filter(space=space, pk__in=pks).order_by("pk")
+    held = [pattern.pk for pattern in locked if pattern.status != Status.ARCHIVED]
+    with history.change(by=by, why="unlearn"):
+        return Pattern.objects.filter(pk__in=held).update(
+            status=Status.ARCHIVED, updated_at=now or timezone.now()
+        )
 
 
 def remove(space: Space, *, slug: str, by: str) -> bool:
@@ -149,14 +172,14 @@ def remove(space: Space, *, slug: str, by: str) -> bool:
     return pattern is not None and unlearn(pattern, by=by).changed
 
 
-def discard(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:
+def discard(pattern: Pattern, *, by: str, now: datetime | None = None) -> ChangeResult:
     now = now or timezone.now()
     return _set(pattern, by=by, why="discard", now=now, status=Status.TRASHED, trashed_at=now)
 
 
 @transaction.atomic
-def restore(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:
-    """Use it again, from wherever it was put; what waited for a person waits again."""
+def restore(pattern: Pattern, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Make it active again; a habit that waited for a person goes back to quarantine."""
     rows.lock(pattern)
     waits = still_suspicious(pattern.flags) and not pattern.sticky
     values = {"status": Status.QUARANTINED if waits else Status.ACTIVE, "trashed_at": None}
@@ -165,41 +188,29 @@ def restore(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:
     return rows.change(pattern, by=by, why="restore", now=now, **values)
 
 
-def release(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:
-    """A person looked and found it harmless."""
+def release(pattern: Pattern, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Release it from quarantine. Only a person may."""
     actors.require_person(by)
     with transaction.atomic(), history.change(by=by, why="release"):
-        rows.guarded(pattern, by=by, why="release", now=now, flags=[*pattern.flags, RELEASED])
+        rows.change_unless_refused(
+            pattern, by=by, why="release", now=now, flags=[*pattern.flags, RELEASED]
+        )
         return restore(pattern, by=by, now=now)
 
 
-def promote(pattern: Pattern, *, by: str, now: datetime | None = None) -> Done:
-    """Let every chat of the space have it. A person decides that."""
+def promote(pattern: Pattern, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Share a chat's habit with the whole space. Only a person may."""
     actors.require_person(by)
     return _set(pattern, by=by, why="promote", now=now, chat=None)
 
 
-@transaction.atomic
-def prune(space: Space, *, by: str, now: datetime | None = None) -> Done:
-    """Put away what is weak and was never used, all of it, unless a person worded it."""
-    with history.change(by=by, why="weak and unused") as context:
-        count = weak(space).update(status=Status.ARCHIVED, updated_at=now or timezone.now())
-    return Done(None, context.id if count else None, outcome="archived", count=count)
-
-
-def weak(space: Space) -> QuerySet:
-    return Pattern.objects.live().filter(
-        space=space, confidence__lt=WEAK, use_count=0, sticky=False
-    )
-
-
 def purge(pattern: Pattern, *, by: str) -> None:
-    """Delete it for good, with its history. The caller has asked first."""
+    """Delete the habit for good, with its history. The caller has asked first."""
     rows.purge(pattern, by=by, words=f"{pattern.trigger}\n{pattern.response}")
 
 
 def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> int:
-    """Empty the trash of what has lain there long enough."""
+    """Delete from the trash what is past its days; return how many."""
     ripe = (now or timezone.now()) - timedelta(days=space.options.trash_days)
     old = list(Pattern.objects.filter(space=space, status=Status.TRASHED, trashed_at__lte=ripe))
     for pattern in old:
@@ -207,8 +218,8 @@ def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> 
     return len(old)
 
 
-def _words(said: str) -> list[str]:
-    return text.words(text.fold(said))
+def _words(sentence: str) -> list[str]:
+    return text.words(text.fold(sentence))
 
 
 def _check(trigger: str, response: str, confidence: object) -> None:
@@ -219,47 +230,54 @@ def _check(trigger: str, response: str, confidence: object) -> None:
         raise Invalid(_("Confidence must be a number from 0 to 1."))
 
 
-def _refusal(space: Space, when: Screened, then: Screened, *, now) -> Done | None:
-    said = (rulings.forbidden(space, said=part.text) for part in (when, then))
-    if not (ruling := next(filter(None, said), None)):
+def _refusal(space: Space, when: Screened, then: Screened, *, now) -> ChangeResult | None:
+    hits = (rulings.forbidden(space, statement=part.text) for part in (when, then))
+    if not (ruling := next(filter(None, hits), None)):
         return None
-    rulings.obeyed(ruling, now=now)
-    return Done(None, outcome="refused", reason=_("A ruling says never to remember this."))
+    rulings.count_obeyed(ruling, now=now)
+    return ChangeResult(None, outcome="refused", reason=_("A ruling says never to remember this."))
 
 
-def _worded(pattern: Pattern, *, by: str) -> Done | None:
-    reason = _("A person worded this; only a person may change it.")
-    return rows.worded_by(pattern, by=by, reason=reason)
+def _refusal_if_sticky(pattern: Pattern, *, by: str) -> ChangeResult | None:
+    reason = _("A person wrote this; only a person may change it.")
+    return rows.refusal_if_sticky(pattern, by=by, reason=reason)
 
 
-def _set(pattern: Pattern, *, by: str, why: str, now: datetime | None, **values) -> Done:
-    may = lambda row: _worded(row, by=by)  # noqa: E731
-    return rows.guarded(pattern, by=by, why=why, now=now, may=may, **values)
+def _set(pattern: Pattern, *, by: str, why: str, now: datetime | None, **values) -> ChangeResult:
+    may = lambda row: _refusal_if_sticky(row, by=by)  # noqa: E731
+    return rows.change_unless_refused(pattern, by=by, why=why, now=now, refuse=may, **values)
 
 
-def _same(pattern: Pattern) -> Pattern | None:
-    """The row with this trigger and response in this scope, whatever became of it."""
+def _find_existing(pattern: Pattern) -> Pattern | None:
+    """Return the locked row with this trigger and response in this scope, in any status."""
     rows = Pattern.objects.select_for_update().filter(space=pattern.space, chat=pattern.chat)
     near = rows.filter(trigger__iexact=pattern.trigger).order_by("-updated_at")
     key = text.said_key(pattern.response)
-    found = [row for row in near if text.said_key(row.response) == key]
-    return min(found, key=lambda row: row.status != Status.ACTIVE, default=None)
+    candidates = [row for row in near if text.said_key(row.response) == key]
+    return min(candidates, key=lambda row: row.status != Status.ACTIVE, default=None)
 
 
-def _meet(met: Pattern, pattern: Pattern, *, now: datetime, change_id) -> Done:
+def _strengthen_existing(
+    existing: Pattern, pattern: Pattern, *, now: datetime, change_id
+) -> ChangeResult:
     values, outcome = {}, "again"
-    if not met.sticky:
-        values = {"confidence": max(met.confidence, pattern.confidence), "sticky": pattern.sticky}
-    if met.status != Status.ACTIVE:
+    if not existing.sticky:
+        values = {
+            "confidence": max(existing.confidence, pattern.confidence),
+            "sticky": pattern.sticky,
+        }
+    if existing.status != Status.ACTIVE:
         if not pattern.sticky:  # only a person brings a put away or quarantined habit back
-            return Done(met, outcome="refused", reason=_("This habit was put away before."))
+            return ChangeResult(
+                existing, outcome="refused", reason=_("This habit was archived before.")
+            )
         outcome = "restored"
         values |= {"status": Status.ACTIVE, "trashed_at": None}
     for name, value in values.items():
-        setattr(met, name, value)
-    met.updated_at = now
-    met.save(update_fields=[*values, "updated_at"])
-    return Done(met, change_id, outcome=outcome)
+        setattr(existing, name, value)
+    existing.updated_at = now
+    existing.save(update_fields=[*values, "updated_at"])
+    return ChangeResult(existing, change_id, outcome=outcome)
 
 
 def _insert(pattern: Pattern, slug: str) -> None:

@@ -5,12 +5,14 @@ from django.utils import timezone
 from procrastinate import builtin_tasks
 from procrastinate.contrib.django import app
 
-from memory import embeddings, episodes, meaning
-from memory import watch as watchdog
+from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
-from memory.jobs import AFTER_OUTAGE, Backoff
 from memory.llm.complete import asker
 from memory.models import Fact, Message, Space
+from memory.operations import health
+from memory.queue.jobs import AFTER_OUTAGE, Backoff
+from memory.vectors import likeness
+from memory.vectors import store as embeddings
 
 MONTH_HOURS = 30 * 24
 
@@ -19,13 +21,13 @@ MONTH_HOURS = 30 * 24
 def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     """Put what was said into its episode, find the facts in it, and embed what is new."""
     ids = [*message_ids, reply_id]
-    said = list(Message.objects.filter(pk__in=ids).select_related("chat__space").order_by("pk"))
-    known = {message.pk: message for message in said}
-    for message in said:
-        if message.reply_to_id in known:
-            message.reply_to = known[message.reply_to_id]
-        episodes.follow(message, likeness=meaning.topic)
-    for chat in {message.chat for message in said}:
+    messages = list(Message.objects.filter(pk__in=ids).select_related("chat__space").order_by("pk"))
+    by_id = {message.pk: message for message in messages}
+    for message in messages:
+        if message.reply_to_id in by_id:
+            message.reply_to = by_id[message.reply_to_id]
+        episodes.follow(message, likeness=likeness.topic)
+    for chat in {message.chat for message in messages}:
         complete = asker("extract", space=chat.space, chat=chat)
         # All that waits in the chat, so that order is kept whichever job comes first.
         until = max(message_ids, default=None)
@@ -54,9 +56,9 @@ def embed_missing(timestamp: int) -> None:
 @app.task(name="memory.watch", queueing_lock="memory.watch", retry=AFTER_OUTAGE)
 def watch(timestamp: int) -> None:
     now = timezone.now()
-    watchdog.sweep(now=now)
+    health.forget_dead_workers(now=now)
     for space in Space.objects.all():
-        watchdog.watch(space, now=now)
+        health.watch(space, now=now)
 
 
 @app.periodic(cron="17 3 * * *")
@@ -67,5 +69,5 @@ def watch(timestamp: int) -> None:
     retry=AFTER_OUTAGE,
 )
 async def sweep_jobs(context, timestamp: int) -> None:
-    """Jobs that were given up a month ago; their dead letters stay."""
+    """Delete jobs that were given up a month ago; their dead letters stay."""
     await builtin_tasks.remove_old_jobs(context, max_hours=MONTH_HOURS, remove_failed=True)

@@ -7,17 +7,19 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory import actors, history, notices, rulings
-from memory.history import Done
+from memory import notices, rulings
+from memory.guards.screening import ORDERS, screen
+from memory.history import actors
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
 from memory.models import Chat, Space, WorkingNote
-from memory.screen import ORDERS, screen
 
 EMPTY = {"task": "", "context": [], "pending": [], "notes": ""}
 LIST_LENGTH = 50
 
 
-def write(chat: Chat, *, text: str, by: str, now: datetime | None = None) -> Done:
-    """Replace the note by what a reply's tag says. An empty tag leaves it as it is."""
+def write(chat: Chat, *, text: str, by: str, now: datetime | None = None) -> ChangeResult:
+    """Replace the note by the text of a reply's tag. An empty tag changes nothing."""
     return replace(chat, by=by, now=now, **parse(text))
 
 
@@ -31,33 +33,33 @@ def replace(
     pending: list[str] = (),
     notes: str = "",
     now: datetime | None = None,
-) -> Done:
+) -> ChangeResult:
     """Replace the note by these parts."""
-    said = {"task": task, "context": list(context), "pending": list(pending), "notes": notes}
-    reasons = screen("\n".join([task, *context, *pending, notes]), but=ORDERS).reasons
+    parts = {"task": task, "context": list(context), "pending": list(pending), "notes": notes}
+    reasons = screen("\n".join([task, *context, *pending, notes]), ignore=ORDERS).reasons
     if reasons and not actors.is_person(by):
         return notices.set_aside(
             chat.space,
             what=f"working note of {chat.key}",
-            text=as_text(WorkingNote(**said)),
+            text=as_text(WorkingNote(**parts)),
             reasons=reasons,
         )
-    values = _screened(chat.space, **said)
+    values = _screened(chat.space, **parts)
     if values == EMPTY:
-        return Done(current(chat, now=now), outcome="empty")
+        return ChangeResult(current(chat, now=now), outcome="empty")
     return _save(chat, values, by=by, why="working note", now=now)
 
 
 @transaction.atomic
-def clear(chat: Chat, *, by: str, now: datetime | None = None) -> Done:
+def clear(chat: Chat, *, by: str, now: datetime | None = None) -> ChangeResult:
     """Empty the note; the row and its history stay."""
     if not WorkingNote.objects.filter(chat=chat).exists():
-        return Done(None, outcome="unchanged")
+        return ChangeResult(None, outcome="unchanged")
     return _save(chat, EMPTY, by=by, why="clear the working note", now=now)
 
 
 def current(chat: Chat, *, now: datetime | None = None) -> WorkingNote | None:
-    """The note, unless it is missing, empty or stale."""
+    """Return the note, unless it is missing, empty or stale."""
     note = WorkingNote.objects.filter(chat=chat).first()
     if note is None or is_empty(note) or is_stale(note, now=now):
         return None
@@ -69,12 +71,12 @@ def exists(chat: Chat, *, now: datetime | None = None) -> bool:
 
 
 def written(space: Space) -> QuerySet:
-    """Notes that say something."""
+    """Return the notes that are not empty."""
     return WorkingNote.objects.filter(space=space).exclude(**EMPTY)
 
 
 def stale(space: Space, *, now: datetime | None = None) -> QuerySet:
-    """Notes a night puts away."""
+    """Return the stale notes, which a night archives."""
     oldest = (now or timezone.now()) - timedelta(days=space.options.working_stale_days)
     return written(space).filter(updated_at__lt=oldest)
 
@@ -89,7 +91,7 @@ def is_empty(note: WorkingNote) -> bool:
 
 
 def as_text(note: WorkingNote) -> str:
-    """The note as a prompt, a page or a file shows it."""
+    """Return the note as plain text, for prompts, pages and files."""
     parts = [f"Task: {note.task}"] if note.task else []
     for title, items in (("Context", note.context), ("Pending", note.pending)):
         if items:
@@ -98,19 +100,19 @@ def as_text(note: WorkingNote) -> str:
 
 
 def parse(text: str) -> dict:
-    """The parts of a note: of the JSON the seeds describe, or all of it as free notes."""
+    """Parse a note: JSON with its parts, or any other text as free notes."""
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
-        found = json.loads(bare)
+        data = json.loads(bare)
     except (ValueError, RecursionError):
         return EMPTY | {"notes": text.strip()}
-    if not isinstance(found, dict) or not found.keys() & {*EMPTY, "content"}:
+    if not isinstance(data, dict) or not data.keys() & {*EMPTY, "content"}:
         return EMPTY | {"notes": text.strip()}
     return {
-        "task": _line(found.get("task")),
-        "context": _lines(found.get("context")),
-        "pending": _lines(found.get("pending")),
-        "notes": _line(found.get("notes") or found.get("content")),
+        "task": _line(data.get("task")),
+        "context": _lines(data.get("context")),
+        "pending": _lines(data.get("pending")),
+        "notes": _line(data.get("notes") or data.get("content")),
     }
 
 
@@ -126,12 +128,12 @@ def _lines(value: object) -> list[str]:
 
 
 def _screened(space: Space, *, task, context, pending, notes) -> dict:
-    """Secrets out, and nothing that is never to be remembered."""
-    book = rulings.forbidding(space)
+    """Redact secrets and drop what a ruling forbids."""
+    book = rulings.forbidding_rulings(space)
 
     def keep(value: str, line: bool = True) -> str:
-        said = screen(value, line=line).text
-        return "" if rulings.forbidden(space, said=said, among=book) else said
+        screened = screen(value, single_line=line).text
+        return "" if rulings.forbidden(space, statement=screened, among=book) else screened
 
     return {
         "task": keep(task),
@@ -141,8 +143,8 @@ def _screened(space: Space, *, task, context, pending, notes) -> dict:
     }
 
 
-def _save(chat: Chat, values: dict, *, by: str, why: str, now: datetime | None) -> Done:
+def _save(chat: Chat, values: dict, *, by: str, why: str, now: datetime | None) -> ChangeResult:
     defaults = {"space": chat.space, "updated_at": now or timezone.now(), **values}
     with history.change(by=by, why=why) as context:
         note, is_new = WorkingNote.objects.update_or_create(chat=chat, defaults=defaults)
-    return Done(note, context.id, outcome="new" if is_new else "done")
+    return ChangeResult(note, context.id, outcome="new" if is_new else "done")

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from memory.text import fold, jaccard, said_key
+from memory.text.normalise import fold, jaccard, said_key
 from sleep import clusters, conflicts
 
-CONSENSUS = 3
-CANDIDATE = 2
-SAME = 0.7
+EPISODES_TO_BELIEVE = 3
+EPISODES_TO_PROPOSE = 2
+SAME_THRESHOLD = 0.7
 
 
 @dataclass(frozen=True)
-class Said:
+class ClaimView:
     """A claim of one episode."""
 
     claim: int
@@ -34,7 +34,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Known:
+class BelievedFact:
     """A fact that is believed already."""
 
     fact: int
@@ -52,9 +52,9 @@ Kind = Literal[
 @dataclass(frozen=True)
 class Verdict:
     kind: Kind
-    said: tuple[Said, ...]
-    fact: Known | None = None
-    against: tuple[Said, ...] = ()
+    said: tuple[ClaimView, ...]
+    fact: BelievedFact | None = None
+    against: tuple[ClaimView, ...] = ()
     why: str = ""
 
     @property
@@ -62,7 +62,7 @@ class Verdict:
         return len({one.episode for one in self.said})
 
     @property
-    def best(self) -> Said:
+    def best(self) -> ClaimView:
         """The wording most episodes share; the earliest of equals."""
         votes = Counter(said_key(one.text) for one in self.said)
         return min(self.said, key=lambda one: (-votes[said_key(one.text)], one.at, one.claim))
@@ -72,34 +72,34 @@ class Verdict:
         return max(one.at for one in self.said)
 
 
-def settle(said: Sequence[Said], known: Sequence[Known]) -> list[Verdict]:
+def judge_claims(claims: Sequence[ClaimView], believed: Sequence[BelievedFact]) -> list[Verdict]:
     """One verdict for every group of claims that say the same in one chat, in order."""
     groups = [
-        tuple(said[i] for i in group)
-        for group in clusters.same(
-            [one.text for one in said], [(one.chat, fold(one.subject)) for one in said]
+        tuple(claims[i] for i in group)
+        for group in clusters.group_same(
+            [one.text for one in claims], [(one.chat, fold(one.subject)) for one in claims]
         )
     ]
-    beliefs = Index((one.text, one.subject) for one in known)
+    beliefs = Index((one.text, one.subject) for one in believed)
     rivals = _rivals(groups)
-    return [_verdict(i, group, groups, known, beliefs, rivals) for i, group in enumerate(groups)]
+    return [_verdict(i, group, groups, believed, beliefs, rivals) for i, group in enumerate(groups)]
 
 
-def shared_by_chats(verdicts: Iterable[Verdict]) -> list[tuple[Said, ...]]:
+def shared_by_chats(verdicts: Iterable[Verdict]) -> list[tuple[ClaimView, ...]]:
     """What several chats say alike and the space does not know: a promotion to propose."""
     private = [v for v in verdicts if v.said[0].chat and v.kind in ("believe", "propose", "wait")]
     best = [v.best for v in private]
-    groups = clusters.same([one.text for one in best], [fold(one.subject) for one in best])
+    groups = clusters.group_same([one.text for one in best], [fold(one.subject) for one in best])
     return [
         tuple(one for i in group for one in private[i].said)
         for group in groups
-        if len({best[i].chat for i in group}) >= CANDIDATE
+        if len({best[i].chat for i in group}) >= EPISODES_TO_PROPOSE
     ]
 
 
-def _verdict(i, group, groups, known, beliefs: "Index", rivals) -> Verdict:
+def _verdict(i, group, groups, believed, beliefs: "Index", rivals) -> Verdict:
     best = Verdict("wait", group).best
-    near = [known[k] for k in beliefs.near(best.text, best.subject)]
+    near = [believed[k] for k in beliefs.near(best.text, best.subject)]
     near = [fact for fact in near if fact.chat in (None, best.chat)]
     latest = max(one.at for one in group)
     for fact in near:
@@ -108,24 +108,26 @@ def _verdict(i, group, groups, known, beliefs: "Index", rivals) -> Verdict:
             return Verdict("supersede" if newer else "older", group, fact=fact, why=why)
     episodes = len({one.episode for one in group})
     for fact in near:
-        if jaccard(clusters.gist(fact.text), clusters.gist(best.text)) >= SAME:
-            return Verdict("reinforce" if episodes >= CONSENSUS else "known", group, fact=fact)
+        if jaccard(clusters.gist(fact.text), clusters.gist(best.text)) >= SAME_THRESHOLD:
+            return Verdict(
+                "reinforce" if episodes >= EPISODES_TO_BELIEVE else "known", group, fact=fact
+            )
     if rivals[i]:
         against = tuple(one for j in rivals[i] for one in groups[j])
         newest = all(latest >= max(one.at for one in groups[j]) for j in rivals[i])
         return Verdict("contested" if newest else "older", group, against=against)
-    if episodes >= CONSENSUS or any(one.curated for one in group):
+    if episodes >= EPISODES_TO_BELIEVE or any(one.curated for one in group):
         return Verdict("believe", group)
-    return Verdict("propose" if episodes >= CANDIDATE else "wait", group)
+    return Verdict("propose" if episodes >= EPISODES_TO_PROPOSE else "wait", group)
 
 
-def _excludes(fact: Known, said: Said) -> str:
-    if fold(fact.subject) != fold(said.subject) and fact.subject and said.subject:
+def _excludes(fact: BelievedFact, claim: ClaimView) -> str:
+    if fold(fact.subject) != fold(claim.subject) and fact.subject and claim.subject:
         return ""
-    return conflicts.contradict(fact.text, said.text, subject=said.subject or fact.subject)
+    return conflicts.contradict(fact.text, claim.text, subject=claim.subject or fact.subject)
 
 
-def _rivals(groups: Sequence[tuple[Said, ...]]) -> list[set[int]]:
+def _rivals(groups: Sequence[tuple[ClaimView, ...]]) -> list[set[int]]:
     """For every group, the groups of its chat that say the contrary."""
     best = [Verdict("wait", group).best for group in groups]
     index = Index((one.text, one.subject) for one in best)
@@ -147,20 +149,21 @@ class Index:
 
     entries: Iterable[tuple[str, str]]
     by_stem: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    by_relation: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    by_frame: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self):
         for i, (text, subject) in enumerate(self.entries):
             for word in clusters.gist(text):
                 self.by_stem[word].append(i)
-            if bucket := conflicts.bucket(text, subject):
-                self.by_relation[bucket].append(i)
+            for bucket in conflicts.buckets(text, subject):
+                self.by_frame[bucket].append(i)
 
     def near(self, text: str, subject: str) -> list[int]:
-        """Positions that share the relation or one of the rarer stems."""
-        found = set(self.by_relation.get(conflicts.bucket(text, subject), ()))
+        """Positions that share a frame or one of the rarer stems."""
+        buckets = conflicts.buckets(text, subject)
+        found = {i for bucket in buckets for i in self.by_frame.get(bucket, ())}
         stems = [word for word in clusters.gist(text) if word in self.by_stem]
         rare = sorted(stems, key=lambda word: (len(self.by_stem[word]), word))
         for word in rare[: len(rare) // 2 + 1]:
-            found.update(self.by_stem[word][-clusters.COMMON :])
+            found.update(self.by_stem[word][-clusters.COMMON_STEM :])
         return sorted(found)

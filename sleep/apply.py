@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterable
 
 from django.db import models
 
-from memory import episode_groups, facts, identity, options, patterns, rulings
+from memory import identity, options, patterns, rulings
+from memory.episodes import grouping
+from memory.facts import bulk as fact_bulk
+from memory.facts import service as facts
 from memory.models import Chat, Episode, Fact, Pattern, Preference, Rule
 from sleep.models import Proposal
 
@@ -29,30 +32,25 @@ class TargetChanged(Exception):
     """What it would change was changed meanwhile. It cannot be applied as shown."""
 
 
-def target(thing: models.Model) -> dict:
-    return {"type": thing._meta.model_name, "id": thing.pk}
+def target_of(row: models.Model) -> dict:
+    return {"type": row._meta.model_name, "id": row.pk}
 
 
-def image(*things: models.Model) -> dict:
+def image(*rows: models.Model) -> dict:
     """The targets as they are now, for `before`."""
     return {
-        f"{thing._meta.model_name}:{thing.pk}": {
-            name: getattr(thing, name) for name in WATCHED[thing._meta.model_name]
+        f"{row._meta.model_name}:{row.pk}": {
+            name: getattr(row, name) for name in WATCHED[row._meta.model_name]
         }
-        for thing in things
+        for row in rows
     }
 
 
-def check_targets(proposal: Proposal) -> None:
+def check_targets(proposal: Proposal, rows: dict | None = None) -> None:
     """Raise when a target is gone or no longer reads as it did when it was proposed."""
-    for thing in proposal.targets:
-        found = (
-            MODELS[thing["type"]].objects.filter(space=proposal.space_id, pk=thing["id"]).first()
-        )
-        if found is None:
-            raise TargetChanged(f"The {thing['type']} it would change is gone.")
-        then = proposal.before.get(f"{thing['type']}:{thing['id']}", {})
-        differs = [name for name, value in then.items() if getattr(found, name) != value]
+    for row in target_rows(proposal, rows):
+        before = proposal.before.get(f"{row._meta.model_name}:{row.pk}", {})
+        differs = [name for name, value in before.items() if getattr(row, name) != value]
         if differs:
             raise TargetChanged(f"{TargetChanged.__doc__} ({', '.join(differs)})")
     if proposal.kind == Proposal.Kind.SETTING:
@@ -74,21 +72,29 @@ def rows_of(proposals: Iterable[Proposal]) -> dict[tuple[str, int], models.Model
     }
 
 
-def standing_targets(proposal: Proposal, rows: dict | None = None) -> list:
-    """The rows it would change, as they are now; raises when one is gone or in another state."""
+def target_rows(proposal: Proposal, rows: dict | None = None) -> list[models.Model]:
+    """The rows it would change, in its order; raises when one is gone.
+
+    `rows` is what rows_of() read before; without it they are read here.
+    """
     rows = rows_of([proposal]) if rows is None else rows
-    found = []
-    for one in proposal.targets:
-        thing = rows.get((one["type"], one["id"]))
-        if thing is None:
-            raise TargetChanged(f"The {one['type']} it would change is gone.")
-        then = proposal.before.get(f"{one['type']}:{one['id']}", {})
-        if then.get("status", thing.status) != thing.status:
-            raise TargetChanged(f"The {one['type']} it would change is {thing.status} now.")
-        found.append(thing)
+    try:
+        return [rows[one["type"], one["id"]] for one in proposal.targets]
+    except KeyError as error:
+        raise TargetChanged(f"The {error.args[0][0]} it would change is gone.") from None
+
+
+def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[models.Model]:
+    """The rows it would change, as they are now; raises when one is gone or in another state."""
+    standing = target_rows(proposal, rows)
+    for row in standing:
+        name = row._meta.model_name
+        before = proposal.before.get(f"{name}:{row.pk}", {})
+        if before.get("status", row.status) != row.status:
+            raise TargetChanged(f"The {name} it would change is {row.status} now.")
     if proposal.kind == Proposal.Kind.SETTING:
         _check_setting(proposal)
-    return found
+    return standing
 
 
 def _check_setting(proposal: Proposal) -> None:
@@ -97,25 +103,17 @@ def _check_setting(proposal: Proposal) -> None:
         raise TargetChanged(TargetChanged.__doc__)
 
 
-def _targets(proposal: Proposal) -> list:
-    """The rows it would change, in its order."""
-    return [
-        MODELS[thing["type"]].objects.get(space=proposal.space_id, pk=thing["id"])
-        for thing in proposal.targets
-    ]
-
-
 def _chat(proposal: Proposal) -> Chat | None:
     number = proposal.after.get("chat")
     return Chat.objects.get(space=proposal.space_id, pk=number) if number else None
 
 
-def _believe(proposal: Proposal) -> dict:
+def _fact_fields(proposal: Proposal) -> dict:
     """The fields of a fact that the after-image names."""
     named = ("subject", "kind", "category", "confidence", "quote", "language", "said_by")
-    given = {name: proposal.after[name] for name in named if name in proposal.after}
+    after = {name: proposal.after[name] for name in named if name in proposal.after}
     episodes = [item["episode"] for item in proposal.evidence if item.get("episode")]
-    return given | {
+    return after | {
         "chat": _chat(proposal),
         "source": Fact.Source.NIGHT,
         "mode": proposal.mode,
@@ -124,64 +122,66 @@ def _believe(proposal: Proposal) -> dict:
     }
 
 
-def _done(done) -> None:
+def _require_done(done) -> None:
     if not done and done.reason:
         raise ValueError(done.reason)
 
 
 def add(proposal: Proposal, *, by: str) -> None:
-    _done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **_believe(proposal)))
+    _require_done(
+        facts.remember(proposal.space, text=proposal.after["text"], by=by, **_fact_fields(proposal))
+    )
 
 
 def revise(proposal: Proposal, *, by: str) -> None:
-    (fact,) = _targets(proposal)
-    _done(facts.revise(fact, by=by, **proposal.after))
+    (fact,) = target_rows(proposal)
+    _require_done(facts.revise(fact, by=by, **proposal.after))
 
 
 def supersede(proposal: Proposal, *, by: str) -> None:
-    (old,) = _targets(proposal)
-    given = _believe(proposal) | {"chat": old.chat}
-    _done(facts.supersede(old, by=by, text=proposal.after["text"], **given))
+    (old,) = target_rows(proposal)
+    given = _fact_fields(proposal) | {"chat": old.chat}
+    _require_done(facts.supersede(old, by=by, text=proposal.after["text"], **given))
 
 
 def keep_both(proposal: Proposal, *, by: str) -> None:
     """Neither side gives way: the new one is added and the old one is ruled to stay."""
-    (old,) = _targets(proposal)
+    (old,) = target_rows(proposal)
     rulings.keep(old, by=by, reason="both are true")
-    given = _believe(proposal) | {"chat": old.chat}
-    _done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
+    given = _fact_fields(proposal) | {"chat": old.chat}
+    _require_done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
 
 
 def merge(proposal: Proposal, *, by: str) -> None:
     """One stays, in the words that were shown; the others point to it."""
-    rows = {fact.pk: fact for fact in _targets(proposal)}
+    rows = {fact.pk: fact for fact in target_rows(proposal)}
     kept = rows.pop(proposal.after["keep"])
     for fact in rows.values():
-        _done(facts.supersede(fact, by=by, new=kept))
+        _require_done(facts.supersede(fact, by=by, new=kept))
     if proposal.after["text"] != kept.text:
-        _done(facts.revise(kept, by=by, text=proposal.after["text"]))
+        _require_done(facts.revise(kept, by=by, text=proposal.after["text"]))
 
 
 def retire(proposal: Proposal, *, by: str) -> None:
-    rows = _targets(proposal)
-    for fact in (one for one in rows if isinstance(one, Fact)):
-        _done(facts.forget(fact, by=by, why="retire"))
+    rows = target_rows(proposal)
+    if gone := [one.pk for one in rows if isinstance(one, Fact)]:
+        fact_bulk.forget(proposal.space, gone, by=by)
     by_chat: dict[int | None, list[Episode]] = {}
     for episode in (one for one in rows if isinstance(one, Episode)):
         by_chat.setdefault(episode.chat_id, []).append(episode)
     for some in by_chat.values():
-        _done(episode_groups.summarise(some, by=by))
+        _require_done(grouping.summarise(some, by=by))
 
 
 def promote(proposal: Proposal, *, by: str) -> None:
-    for thing in _targets(proposal):
+    for thing in target_rows(proposal):
         module = facts if isinstance(thing, Fact) else patterns
-        _done(module.promote(thing, by=by))
+        _require_done(module.promote(thing, by=by))
 
 
 def add_pattern(proposal: Proposal, *, by: str) -> None:
     given = {name: proposal.after[name] for name in ("trigger", "response", "confidence")}
-    _done(
+    _require_done(
         patterns.learn(
             proposal.space,
             by=by,
@@ -196,21 +196,20 @@ def add_pattern(proposal: Proposal, *, by: str) -> None:
 
 
 def retire_pattern(proposal: Proposal, *, by: str) -> None:
-    for pattern in _targets(proposal):
-        _done(patterns.unlearn(pattern, by=by))
+    patterns.unlearn_many(proposal.space, [row.pk for row in target_rows(proposal)], by=by)
 
 
 def rule(proposal: Proposal, *, by: str) -> None:
-    _done(identity.rules.put(proposal.space, by=by, **proposal.after))
+    _require_done(identity.rules.put(proposal.space, by=by, **proposal.after))
 
 
 def preference(proposal: Proposal, *, by: str) -> None:
-    _done(identity.preferences.put(proposal.space, by=by, **proposal.after))
+    _require_done(identity.preferences.put(proposal.space, by=by, **proposal.after))
 
 
 def setting(proposal: Proposal, *, by: str) -> None:
     name, value = proposal.after["name"], proposal.after["value"]
-    if wrong := options.problem(name, value):
+    if wrong := options.validation_error(name, value):
         raise ValueError(wrong)
     space = type(proposal.space).objects.select_for_update().get(pk=proposal.space_id)
     space.settings = space.settings | {name: value}
@@ -218,8 +217,8 @@ def setting(proposal: Proposal, *, by: str) -> None:
 
 
 def release(proposal: Proposal, *, by: str) -> None:
-    for fact in _targets(proposal):
-        _done(facts.release(fact, by=by))
+    for fact in target_rows(proposal):
+        _require_done(facts.release(fact, by=by))
 
 
 def advice(proposal: Proposal, *, by: str) -> None:

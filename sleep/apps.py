@@ -5,8 +5,8 @@ class SleepConfig(AppConfig):
     name = "sleep"
 
     def ready(self):
-        from memory import vitals
+        from memory.operations import health as health_checks
         from sleep import health
 
         # The watchdog, the page and the doctor ask what stands there; memory knows of no nights.
-        vitals.CHECKS.append(health.night)
+        health_checks.CHECKS.append(health.night)

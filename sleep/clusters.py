@@ -1,13 +1,19 @@
 """Groups of claims that say the same. Pure: texts in, groups of positions out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from datetime import datetime
 
-from memory.text import STOP_WORDS, fold, said_key, stem, words
+import numpy as np
 
-ALIKE = 0.7
+from memory.models import Embedding, Fact, Space
+from memory.text.normalise import STOP_WORDS, fold, said_key, stem, words
+from memory.vectors import store as embeddings
+from sleep import conflicts
+
+SAME_THRESHOLD = 0.7
 # A stem shared by more claims than this says nothing about sameness, and comparing them all costs.
-COMMON = 200
+COMMON_STEM = 200
 _STOPS = {fold(word) for some in STOP_WORDS.values() for word in some}
 
 
@@ -18,14 +24,14 @@ def gist(text: str, language: str = "") -> frozenset[str]:
     return frozenset(stem(word, language or "en") for word in kept)
 
 
-def same(
-    texts: Sequence[str], scopes: Sequence[Hashable], *, alike: float = ALIKE
+def group_same(
+    texts: Sequence[str], scopes: Sequence[Hashable], *, alike: float = SAME_THRESHOLD
 ) -> list[list[int]]:
     """Positions grouped by meaning within a scope, in order of first appearance."""
-    return joined(len(texts), pairs(texts, scopes, alike=alike))
+    return connected_groups(len(texts), pairs(texts, scopes, alike=alike))
 
 
-def joined(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+def connected_groups(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
     """Positions 0..count-1 in groups: whatever a chain of pairs connects is one."""
     parent = list(range(count))
 
@@ -45,7 +51,7 @@ def joined(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 
 def pairs(
-    texts: Sequence[str], scopes: Sequence[Hashable], *, alike: float = ALIKE
+    texts: Sequence[str], scopes: Sequence[Hashable], *, alike: float = SAME_THRESHOLD
 ) -> list[tuple[int, int]]:
     """Every pair (i < j) of one scope that says the same, by key or by Jaccard of stems."""
     gists = [gist(text) for text in texts]
@@ -75,8 +81,75 @@ def _near(gists, index, j, scope, rarity) -> list[int]:
     # so one of the rarer half is always shared.
     rare = sorted(gists[j], key=lambda word: (rarity[word], word))
     rare = rare[: len(rare) // 2 + 1]
-    return sorted({i for word in rare for i in index[scope, word][-COMMON:]})
+    return sorted({i for word in rare for i in index[scope, word][-COMMON_STEM:]})
 
 
 def _alike(a: frozenset[str], b: frozenset[str], alike: float) -> bool:
     return bool(a | b) and len(a & b) / len(a | b) >= alike
+
+
+# Vectors as near as this say the same: design, "duplicates".
+NEAR_THRESHOLD = 0.92
+# Rows compared at once: a thousand by ten thousand are forty megabytes.
+ROWS_PER_BLOCK = 1000
+
+
+def duplicate_groups(space: Space, *, since: datetime | None) -> list[list[Fact]]:
+    """Active facts that may be one, where at least one of them is newer than `since`."""
+    rows = _fresh_rows(space, since)
+    scopes = [(fact.chat_id, fact.subject.casefold(), fact.kind) for fact in rows]
+    texts = [fact.text for fact in rows]
+    candidates = {*pairs(texts, scopes), *_near_pairs(rows, scopes)}
+    alike = [pair for pair in sorted(candidates) if not _say_different(rows, *pair)]
+    found = ([rows[i] for i in group] for group in connected_groups(len(rows), alike))
+    return [some for some in map(_all_alike, found) if len(some) > 1]
+
+
+def _fresh_rows(space: Space, since: datetime | None) -> list[Fact]:
+    live = Fact.objects.filter(space=space, status=Fact.Status.ACTIVE)
+    if since:
+        fresh = live.filter(created_at__gt=since)
+        live = live.filter(subject__in=fresh.values("subject"))
+    return list(live.order_by("pk"))
+
+
+def _say_different(rows: Sequence[Fact], i: int, j: int) -> str:
+    return conflicts.differ(rows[i].text, rows[j].text, subject=rows[i].subject)
+
+
+def _all_alike(group: list[Fact]) -> list[Fact]:
+    """Without those that are only alike to one that is alike: they may differ from the first."""
+    first, *rest = group
+    alike = [fact for fact in rest if not conflicts.differ(first.text, fact.text)]
+    return [first, *alike]
+
+
+def _near_pairs(rows: Sequence[Fact], scopes: Sequence[tuple]) -> Iterator[tuple[int, int]]:
+    vectors = _vectors(rows)
+    by_scope: dict[tuple, list[int]] = defaultdict(list)
+    for i, fact in enumerate(rows):
+        if fact.pk in vectors:
+            by_scope[scopes[i]].append(i)
+    for places in by_scope.values():
+        if len(places) > 1:
+            yield from near_pairs(places, np.stack([vectors[rows[i].pk] for i in places]))
+
+
+def near_pairs(places: Sequence[int], matrix: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Pairs of places whose vectors (of length one) point nearly the same way."""
+    for start in range(0, len(places), ROWS_PER_BLOCK):
+        likeness = matrix[start : start + ROWS_PER_BLOCK] @ matrix.T
+        for a, b in zip(*np.nonzero(likeness >= NEAR_THRESHOLD), strict=True):
+            if start + a < b:
+                yield places[start + a], places[b]
+
+
+def _vectors(rows: Iterable[Fact]) -> dict[int, np.ndarray]:
+    """What recall compares by, where there is any; a fact without a vector is compared by words."""
+    model = embeddings.active()
+    if model is None:
+        return {}
+    found = Embedding.objects.filter(
+        model=model.name, live=True, kind="fact", unit__owner_id__in=[fact.pk for fact in rows]
+    ).values_list("unit__owner_id", "vector")
+    return {pk: np.asarray(vector, dtype=np.float32) for pk, vector in found.iterator()}

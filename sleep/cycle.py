@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, time, timedelta, tzinfo
 
 from django.db import connection, transaction
 from django.utils import timezone, translation
@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from memory import notices
 from memory.models import Space
-from sleep import clock, reminding, voice
+from sleep import budgeted_model, reminders
 from sleep.models import Night, PhaseRun
+from sleep.phase import Phase, PhaseContext
 from sleep.phases import PHASES
-from sleep.sleeper import Phase, Sleeper
 
 logger = logging.getLogger(__name__)
 # Says "a night" among advisory locks; the second number is the space.
@@ -38,14 +38,13 @@ class NotDue(Exception):
 def is_due(space: Space, *, now: datetime) -> bool:
     nights = Night.objects.filter(space=space, status=Night.Status.SUCCESS)
     last = nights.order_by("-ended_at").values_list("ended_at", flat=True).first()
-    today = clock.local_date(now, space.timezone)
-    return clock.due(
+    return is_past_hour(
         now,
-        timezone=space.timezone,
+        zone=space.zone,
         hour=space.options.sleep_hour,
         minute=space.options.sleep_minute,
         last_success=last,
-        slept=nights.filter(local_date=today).exists(),
+        slept=nights.filter(local_date=space.local_date(now)).exists(),
     )
 
 
@@ -55,7 +54,7 @@ def sleep(
     now: datetime,
     phases: tuple[Phase, ...] = PHASES,
     complete: Callable[[str], str] | None = None,
-    mode: str = voice.HEURISTICS,
+    mode: str = budgeted_model.HEURISTICS,
     asked_by: str = "",
     may_ask: bool = True,
     if_due: bool = False,
@@ -65,11 +64,11 @@ def sleep(
     With `may_ask` off, what would be asked of the model is reckoned and nothing is asked. With
     `if_due`, a night that another process slept while this one waited is not slept again.
     """
-    with only_one(space), translation.override(space.language):
-        if if_due and not (stopped(space) or is_due(space, now=now)):
+    with sleep_lock(space), translation.override(space.language):
+        if if_due and not (has_stopped_night(space) or is_due(space, now=now)):
             raise NotDue
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
-        speaker = voice.for_night(complete, night=night)
+        speaker = budgeted_model.model_for_night(complete, night=night)
         try:
             runs = {run.phase: run for run in night.phases.filter(run=night.run)}
             for position, phase in enumerate(phases):
@@ -82,12 +81,12 @@ def sleep(
     return night
 
 
-def stopped(space: Space) -> bool:
+def has_stopped_night(space: Space) -> bool:
     """Whether a night of this space ended half way."""
     return Night.objects.filter(space=space).exclude(status=Night.Status.SUCCESS).exists()
 
 
-class Rehearsed(Exception):
+class RollBackRehearsal(Exception):
     """Ends a rehearsal: everything it did is rolled back."""
 
 
@@ -107,13 +106,13 @@ def rehearse(
             given = {"phases": phases, "complete": complete, "may_ask": False}
             night = sleep(space, now=now, asked_by="rehearsal", **given)
             night.told = list(night.phases.filter(run=night.run))
-            raise Rehearsed
-    except Rehearsed:
+            raise RollBackRehearsal
+    except RollBackRehearsal:
         return night
 
 
 @contextmanager
-def only_one(space: Space) -> Iterator[None]:
+def sleep_lock(space: Space) -> Iterator[None]:
     """Hold this space's lock; a process that dies gives it back by dying."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, space.pk])
@@ -126,7 +125,7 @@ def only_one(space: Space) -> Iterator[None]:
             cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, space.pk])
 
 
-def asleep(space: Space) -> bool:
+def is_asleep(space: Space) -> bool:
     """Whether a process is sleeping for this space right now."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -147,7 +146,7 @@ def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
     else:
         night, made = Night.objects.get_or_create(
             space=space,
-            local_date=clock.local_date(now, space.timezone),
+            local_date=space.local_date(now),
             defaults={"started_at": now, "mode": mode, "asked_by": asked_by},
         )
         if made:
@@ -162,18 +161,23 @@ def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
 
 
 def _run_phase(
-    night: Night, phase: Phase, run: PhaseRun, speaker: voice.Voice | None, *, may_ask: bool
+    night: Night,
+    phase: Phase,
+    run: PhaseRun,
+    model: budgeted_model.BudgetedModel | None,
+    *,
+    may_ask: bool,
 ) -> None:
     if run.status == PhaseRun.Status.SUCCESS:
         return
-    sleeper = Sleeper(night, phase.name, night.started_at, speaker)
+    context = PhaseContext(night, phase.name, night.started_at, model)
     try:
-        if speaker and phase.think and "questions" not in run.counts:
-            _reckon(run, phase, sleeper)
+        if model and phase.think and "questions" not in run.counts:
+            _estimate(run, phase, context)
         while run.cursor < len(run.plan):
-            if speaker and phase.think and may_ask:
-                _think(run, phase, sleeper)
-            _do_item(run, phase, sleeper)
+            if model and phase.think and may_ask:
+                _think(run, phase, context)
+            _do_item(run, phase, context)
     except Exception as error:
         PhaseRun.objects.filter(pk=run.pk).update(
             status=PhaseRun.Status.FAILED, error=str(error)[:2000], ended_at=timezone.now()
@@ -203,29 +207,29 @@ def _open_phase(night: Night, phase: Phase, position: int, run: PhaseRun | None)
 
 
 @transaction.atomic
-def _reckon(run: PhaseRun, phase: Phase, sleeper: Sleeper) -> None:
+def _estimate(run: PhaseRun, phase: Phase, context: PhaseContext) -> None:
     """Say what this phase will ask and what that costs, before it asks anything."""
-    with sleeper.complete.counting() as lengths:
+    with context.complete.counting() as lengths:
         for item in run.plan[run.cursor :]:
-            phase.think(sleeper, item)
-    night, cost = sleeper.night, voice.price_of(lengths, space=sleeper.space)
+            phase.think(context, item)
+    night, cost = context.night, budgeted_model.estimate_cost(lengths, space=context.space)
     night.cost_estimate += cost or 0
     night.save(update_fields=["cost_estimate"])
     run.counts["questions"] = len(lengths)
     run.save(update_fields=["counts"])
 
 
-def _think(run: PhaseRun, phase: Phase, sleeper: Sleeper) -> None:
-    had_spent = sleeper.complete.spent
-    with sleeper.complete.asking():
-        phase.think(sleeper, run.plan[run.cursor])
-    if sleeper.complete.spent and not had_spent:
+def _think(run: PhaseRun, phase: Phase, context: PhaseContext) -> None:
+    had_spent = context.complete.spent
+    with context.complete.asking():
+        phase.think(context, run.plan[run.cursor])
+    if context.complete.spent and not had_spent:
         run.lines.append(_("The night has spent what it may; heuristics go on from here."))
 
 
 @transaction.atomic
-def _do_item(run: PhaseRun, phase: Phase, sleeper: Sleeper) -> None:
-    outcome = phase.work(sleeper, run.plan[run.cursor])
+def _do_item(run: PhaseRun, phase: Phase, context: PhaseContext) -> None:
+    outcome = phase.work(context, run.plan[run.cursor])
     run.cursor += 1
     for name, n in outcome.counts.items():
         run.counts[name] = round(run.counts.get(name, 0) + n, 6)
@@ -243,7 +247,7 @@ def _fail(night: Night, error: Exception) -> None:
         status=Night.Status.FAILED,
         error=str(error)[:2000],
         ended_at=timezone.now(),
-        cost=voice.spending(night)[0],
+        cost=budgeted_model.night_spending(night)[0],
     )
     notices.tell(
         night.space,
@@ -258,6 +262,29 @@ def _fail(night: Night, error: Exception) -> None:
 
 def _succeed(night: Night) -> None:
     night.status, night.phase, night.ended_at = Night.Status.SUCCESS, "", timezone.now()
-    night.cost = voice.spending(night)[0]
+    night.cost = budgeted_model.night_spending(night)[0]
     night.save(update_fields=["status", "phase", "ended_at", "cost"])
-    reminding.announce(night)
+    reminders.announce(night)
+
+
+MIN_BETWEEN_NIGHTS = timedelta(hours=20)
+
+
+def is_past_hour(
+    now: datetime,
+    *,
+    zone: tzinfo,
+    hour: int,
+    minute: int = 0,
+    last_success: datetime | None,
+    slept: bool,
+    between: timedelta = MIN_BETWEEN_NIGHTS,
+) -> bool:
+    """Past the hour on a local date that has not slept, and long enough after the last night.
+
+    A wall clock that skips 02:30 is past it at 03:00; one that shows it twice has slept by then.
+    A last night in the future (the clock was set back) counts as far away, not as just now.
+    """
+    if slept or now.astimezone(zone).time() < time(hour, minute):
+        return False
+    return last_success is None or abs(now - last_success) >= between

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 
 from memory.models import Space
-from memory.vitals import ERROR, WARNING, Finding
+from memory.operations.health import ERROR, WARNING, Finding
 from sleep.models import Night
 
 # A day and the hour in which the next night is looked for, and one to spare.
-OVERDUE = timedelta(hours=26)
+OVERDUE_AFTER = timedelta(hours=26)
 
 
 def night(space: Space, now: datetime) -> Finding:
@@ -19,7 +19,7 @@ def night(space: Space, now: datetime) -> Finding:
         text = _("The last night failed: %(error)s") % {"error": last.error[:200]}
         return Finding("night", ERROR, text)
     since = last.started_at if last else space.created_at
-    if now - since <= OVERDUE:
+    if now - since <= OVERDUE_AFTER:
         return Finding("night")
     return Finding("night", WARNING, _late(now - since) if last else _("No night was slept yet."))
 

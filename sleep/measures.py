@@ -9,10 +9,10 @@ from memory.models import Fact, Message, Pattern, Space
 from sleep.models import Night, PhaseRun
 
 WEEK, MONTH, UNUSED = timedelta(days=7), timedelta(days=30), timedelta(days=90)
-PUT_AWAY = (Fact.Status.ARCHIVED, Fact.Status.TRASHED)
+REMOVED_STATUSES = (Fact.Status.ARCHIVED, Fact.Status.TRASHED)
 
 
-def of_night(night: Night) -> dict[str, float]:
+def night_totals(night: Night) -> dict[str, float]:
     """The counts of tonight's phases, added up by name."""
     totals: dict[str, float] = {}
     for run in PhaseRun.objects.filter(night=night, run=night.run):
@@ -21,19 +21,19 @@ def of_night(night: Night) -> dict[str, float]:
     return totals
 
 
-def of_day(night: Night, *, now: datetime) -> dict[str, float]:
+def day_counts(night: Night, *, now: datetime) -> dict[str, float]:
     """What was learned in talk since the night before."""
     earlier = Night.objects.filter(space=night.space, local_date__lt=night.local_date)
     last = earlier.order_by("-local_date").values_list("started_at", flat=True).first()
     facts = Fact.objects.filter(
         space=night.space, created_at__gt=last or now - WEEK, created_at__lte=now
     )
-    put_away = Fact.Status.QUARANTINED, *PUT_AWAY
+    put_away = Fact.Status.QUARANTINED, *REMOVED_STATUSES
     by_day = facts.exclude(source=Fact.Source.NIGHT).exclude(written_by="night")
     return {"facts_by_day": by_day.exclude(status__in=put_away).count()}
 
 
-def of_replies(space: Space, *, now: datetime) -> tuple[dict[str, float], list[str]]:
+def reply_measures(space: Space, *, now: datetime) -> tuple[dict[str, float], list[str]]:
     """How Keno talked in the last week, and the replies themselves."""
     rows = Message.objects.filter(
         space=space, role=Message.Role.ASSISTANT, sent_at__gt=now - WEEK, sent_at__lte=now
@@ -59,12 +59,12 @@ def unused_facts(space: Space, *, now: datetime) -> QuerySet[Fact]:
     return old.filter(idle, created_at__lt=now - UNUSED).order_by("created_at", "pk")
 
 
-def of_memory(space: Space, *, now: datetime) -> dict[str, float]:
+def memory_measures(space: Space, *, now: datetime) -> dict[str, float]:
     """What extraction left behind, and what nobody needs."""
     extracted = Fact.objects.filter(
         space=space, written_by="extraction", created_at__gt=now - MONTH, created_at__lte=now
     )
-    junk = Count("pk", filter=Q(status__in=PUT_AWAY))
+    junk = Count("pk", filter=Q(status__in=REMOVED_STATUSES))
     total, junk = extracted.aggregate(total=Count("pk"), junk=junk).values()
     return {
         "extracted": total,

@@ -10,14 +10,15 @@ from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory import audit, history
-from memory.events import events_of
+from memory.history import audit
+from memory.history import changes as history
+from memory.history.changes import events_of
 from memory.models import Episode, Space
 from sleep.models import Claim, Night, NightChange, Proposal
 
 # The kinds of lines by which a night believes something.
-BELIEVED = ("agreement", "curated")
-LEFT_ALONE = timedelta(days=30)
+BELIEVED_KINDS = ("agreement", "curated")
+SPARE_FOR = timedelta(days=30)
 
 
 class NothingToUndo(Exception):
@@ -35,7 +36,7 @@ def undo_change(change: NightChange, *, by: str, now: datetime | None = None) ->
         history.undo_context(change.context, by=by)
         change.undone_at, change.undone_by = now or timezone.now(), by
         change.save(update_fields=["undone_at", "undone_by"])
-        audit.record("night.change undone", actor=by, space=change.night.space, thing=change)
+        audit.record("night.change undone", actor=by, space=change.night.space, obj=change)
     return change
 
 
@@ -67,13 +68,13 @@ def undo(night: Night, *, by: str, now: datetime | None = None) -> int:
     night.undone_at = now
     night.save(update_fields=["undone_at"])
     told = {"withdrawn": withdrawn, "unread": unread}
-    audit.record("night.undone", actor=by, space=night.space, thing=night, **told)
+    audit.record("night.undone", actor=by, space=night.space, obj=night, **told)
     return len(standing)
 
 
-def spared(space: Space, *, now: datetime) -> dict[str, list[UUID]]:
+def kept_contexts(space: Space, *, now: datetime) -> dict[str, list[UUID]]:
     """Lines that a person took back, not whole nights, by kind: what they changed is left alone."""
-    lines = NightChange.objects.filter(space=space, undone_at__gt=now - LEFT_ALONE)
+    lines = NightChange.objects.filter(space=space, undone_at__gt=now - SPARE_FOR)
     found = defaultdict(list)
     for kind, context in lines.exclude(undone_at=F("night__undone_at")).values_list(
         "kind", "context"
@@ -82,15 +83,15 @@ def spared(space: Space, *, now: datetime) -> dict[str, list[UUID]]:
     return found
 
 
-def without(rows: QuerySet, contexts: list[UUID]) -> QuerySet:
+def exclude_changed_by(rows: QuerySet, contexts: list[UUID]) -> QuerySet:
     """The rows that none of these changed."""
     touched = events_of(rows.model).filter(pgh_context_id__in=contexts)
     return rows.exclude(pk__in=touched.values("pgh_obj_id")) if contexts else rows
 
 
-def taken_back(space: Space, text: str) -> bool:
+def was_undone(space: Space, text: str) -> bool:
     """Whether a night believed this on its own and a person said no."""
-    lines = NightChange.objects.filter(space=space, kind__in=BELIEVED, text=text)
+    lines = NightChange.objects.filter(space=space, kind__in=BELIEVED_KINDS, text=text)
     return lines.exclude(undone_at=None).exists()
 
 

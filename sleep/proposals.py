@@ -8,9 +8,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory import actors, audit, history, rulings
+from memory import rulings
+from memory.guards.screening import ORDERS, screen
+from memory.history import actors, audit
+from memory.history import changes as history
 from memory.models import Member, Space
-from memory.screen import ORDERS, screen
 from sleep.apply import APPLY, TargetChanged, check_targets, image, keep_both, standing_targets
 from sleep.models import Proposal
 
@@ -222,16 +224,16 @@ def is_risky(proposal: Proposal) -> bool:
 
 
 def _ruled_out(space: Space, kind: str, after: dict) -> bool:
-    ruling = kind in ADDING and rulings.forbidden(space, said=str(after.get("text", "")))
+    ruling = kind in ADDING and rulings.forbidden(space, statement=str(after.get("text", "")))
     if ruling:
-        rulings.obeyed(ruling)
+        rulings.count_obeyed(ruling)
     return bool(ruling)
 
 
 def _looks_hostile(kind: str, after: dict) -> bool:
     said = "\n".join(value for value in after.values() if isinstance(value, str))
     # A rule is an order by its nature; that alone makes none suspicious.
-    return bool(screen(said, but=ORDERS if kind in ORDERING else frozenset()).reasons)
+    return bool(screen(said, ignore=ORDERS if kind in ORDERING else frozenset()).reasons)
 
 
 def _digest(row: Proposal) -> str:
@@ -282,6 +284,6 @@ def _audit(proposal: Proposal, action: str, by: str) -> None:
         f"proposal.{action}",
         actor=by,
         space=proposal.space,
-        thing=proposal,
+        obj=proposal,
         after={"digest": proposal.digest},
     )

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from memory.text import fold, stem, words
+from memory.text.normalise import fold, stem, words
 
 # Whole folded words or phrases; a phrase is looked up as such. English and Spanish side by side.
 CUES: dict[str, tuple[float, tuple[str, ...]]] = {

@@ -3,10 +3,10 @@
 from django.utils import timezone
 from procrastinate.contrib.django import app
 
-from memory import jobs
-from memory.jobs import AFTER_OUTAGE
 from memory.models import Space
-from sleep import cycle, reminding, voice
+from memory.queue import jobs
+from memory.queue.jobs import AFTER_OUTAGE
+from sleep import budgeted_model, cycle, reminders
 
 
 @app.periodic(cron="7 * * * *")
@@ -18,16 +18,20 @@ def look(timestamp: int) -> None:
     """
     now = timezone.now()
     for space in Space.objects.order_by("pk"):
-        if cycle.is_due(space, now=now) or cycle.stopped(space):
+        if cycle.is_due(space, now=now) or cycle.has_stopped_night(space):
             jobs.enqueue("sleep.night", space_id=space.pk, once=f"night-{space.pk}")
-        reminding.remind(space, now=now)
+        reminders.remind(space, now=now)
 
 
 @app.task(name="sleep.night", retry=AFTER_OUTAGE)
 def night(space_id: int, asked_by: str = "") -> None:
     space = Space.objects.get(pk=space_id)
     try:
-        given = {"asked_by": asked_by, "if_due": not asked_by, **voice.of_space(space)}
+        given = {
+            "asked_by": asked_by,
+            "if_due": not asked_by,
+            **budgeted_model.model_for_space(space),
+        }
         cycle.sleep(space, now=timezone.now(), **given)
     except (cycle.AlreadyAsleep, cycle.NotDue):
         return

@@ -13,12 +13,11 @@ from django.conf import settings
 from django.db import connections
 from django.db.models.signals import post_migrate
 
-from kenoweb import database, embedded, translations
-from memory import embeddings
-from memory.llm import tokens
-from memory.retrieval import statistics
+from kenoweb.launcher import compile_messages, database, embedded_postgres
+from tests import kept
 
 # Tests may lose their data in a power cut.
+DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup", "postgres", "live_server"}
 CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -29,7 +28,7 @@ def postgres() -> str:
         database.check(url)
         yield url
         return
-    with embedded.session(settings.KENO_HOME, options=CARELESS) as url:
+    with embedded_postgres.session(settings.KENO_HOME, options=CARELESS) as url:
         yield url
 
 
@@ -57,8 +56,7 @@ def nobody_elses_loop(request):
 @pytest.fixture(autouse=True)
 def nothing_known_of_an_earlier_test():
     """What a process keeps of the database for some seconds outlives a test that is rolled back."""
-    for known in (embeddings._known, statistics._known, tokens._known):
-        known.clear()
+    kept.forget()
 
 
 def pytest_sessionstart(session):
@@ -66,7 +64,7 @@ def pytest_sessionstart(session):
     post_migrate.connect(_empty_queue, sender=apps.get_app_config("procrastinate"))
     if not hasattr(session.config, "workerinput"):
         _sweep_what_killed_runs_left()
-        translations.compile_all()
+        compile_messages.compile_all()
 
 
 def _empty_queue(*, using: str, **_given) -> None:
@@ -75,13 +73,31 @@ def _empty_queue(*, using: str, **_given) -> None:
 
 
 def pytest_sessionfinish(session):
-    if not hasattr(session.config, "workerinput"):
+    if not hasattr(session.config, "workerinput") and not settings.TEST_HOME_IS_KEPT:
         shutil.rmtree(settings.TEST_HOME, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark every test by what it needs: unit (nothing), db, processes or browser."""
+    for item in items:
+        item.add_marker(_needs(item))
+
+
+def _needs(item: pytest.Item) -> str:
+    if item.path.parent.name == "browser":
+        return "browser"
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if item.get_closest_marker("django_db") or fixtures & DATABASE_FIXTURES:
+        return "db"
+    return "processes" if item.get_closest_marker("processes") else "unit"
 
 
 def _sweep_what_killed_runs_left() -> None:
     for folder in Path(tempfile.gettempdir()).glob("keno-test-*"):
-        found = folder.stat()
+        try:
+            found = folder.stat()
+        except FileNotFoundError:
+            continue  # another run has just ended
         # A run that is just beginning holds no lock yet.
         old = found.st_mtime < time.time() - 600
         if old and found.st_uid == os.geteuid() and (folder / "home").is_dir():
@@ -91,10 +107,10 @@ def _sweep_what_killed_runs_left() -> None:
 def _sweep(folder: Path) -> None:
     mine, os.environ["KENO_POSTGRES_DIR"] = os.environ["KENO_POSTGRES_DIR"], str(folder / "pg")
     try:
-        if not embedded.in_use(folder / "home"):
-            embedded.stop(folder / "home")
+        if not embedded_postgres.in_use(folder / "home"):
+            embedded_postgres.stop(folder / "home")
             shutil.rmtree(folder, ignore_errors=True)
-    except (OSError, embedded.EmbeddedError):
+    except (OSError, embedded_postgres.EmbeddedError):
         pass  # half made
     finally:
         os.environ["KENO_POSTGRES_DIR"] = mine

@@ -7,9 +7,10 @@ import time
 from django.contrib.auth.models import User
 from django.test import Client
 
-from kenoweb import links
-from memory import audit, chat_links, facts, rulings, tokens
-from memory import text as words
+from kenoweb.auth import links
+from memory import rulings
+from memory.facts import service as facts
+from memory.history import audit
 from memory.models import (
     ApiToken,
     AuditEntry,
@@ -31,6 +32,8 @@ from memory.models import (
     Space,
     WorkingNote,
 )
+from memory.spaces import api_tokens, chat_links
+from memory.text import normalise as words
 from sleep import proposals
 from sleep.models import Night, NightChange, Proposal
 
@@ -121,7 +124,7 @@ def make_token(
     space: Space | None = None, *, user: User | None = None, **given
 ) -> tuple[ApiToken, str]:
     values = {"name": "backup script", "scopes": ["read"]} | given
-    return tokens.create(space or make_space(), user=user or make_user(), **values)
+    return api_tokens.create(space or make_space(), user=user or make_user(), **values)
 
 
 def make_chat_link(member: Member, *, channel: str = "telegram", author_id: str = "7") -> ChatLink:
@@ -168,7 +171,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
     change = facts.remember(space, text=f"{mark} imported", by="import").change_id
     brought = make_audit_entry(space, action="import", change=str(change), source=mark)
     entry = make_audit_entry(
-        space, action="member.removed", thing=guest, user=guest.user_id, was="viewer"
+        space, action="member.removed", obj=guest, user=guest.user_id, was="viewer"
     )
     return {
         "chats": {"pk": chat.pk, "fact": learned.pk},

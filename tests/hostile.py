@@ -1,6 +1,5 @@
 """Words that want to act, put wherever people and models write, and an eye for those that do."""
 
-import json
 import re
 from functools import cache
 from pathlib import Path
@@ -10,7 +9,7 @@ import html5lib
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from kenoweb import markdown
+from kenoweb.ui import markdown
 from memory.models import (
     Chat,
     Episode,
@@ -24,10 +23,10 @@ from memory.models import (
     Space,
     WorkingNote,
 )
-from memory.text import clean, one_line, said_key
+from memory.text.normalise import clean, one_line, said_key
+from tests import own_lines
 
 ROOT = Path(__file__).resolve().parents[1]
-CORPORA = ROOT.parent / "shared" / "corpora"
 OWN = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -51,10 +50,8 @@ ACTS = re.compile(r"on.*|style|srcdoc|.*[^A-Za-z0-9:-].*")
 
 
 def lines(*names: str) -> list[str]:
-    """Our own, and those of the shared corpora when they are there."""
-    files = [CORPORA / f"{name}.jsonl" for name in names]
-    rows = [row for file in files if file.exists() for row in file.read_text().splitlines()]
-    said = [*OWN, *(json.loads(row)["text"] for row in rows)]
+    """Return the lines above and those of tests/data under these names, as a page gets them."""
+    said = [*OWN, *(line for name in names for line in own_lines.lines(name))]
     return [line for line in dict.fromkeys(one_line(clean(one))[:2000] for one in said) if line]
 
 

@@ -1,15 +1,24 @@
 """Keno's settings in a home of the tests' own: nothing of the person at the keyboard is touched."""
 
+import hashlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 
 if "KENO_TEST_HOME" not in os.environ:
-    folder = Path(tempfile.mkdtemp(prefix="keno-test-"))
+    if "--reuse-db" in sys.argv:
+        # Kept from run to run: `pytest --reuse-db` finds its database with all tables in it.
+        mark = hashlib.sha256(str(Path(__file__).resolve()).encode()).hexdigest()[:8]
+        folder = Path(tempfile.gettempdir()) / f"keno-kept-test-{os.getuid()}-{mark}"
+        folder.mkdir(exist_ok=True)
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="keno-test-"))
     folder.chmod(0o755)  # as root, Postgres runs as another account that must get through
     os.environ["KENO_TEST_HOME"] = str(folder)  # parallel workers share it
 
 TEST_HOME = Path(os.environ["KENO_TEST_HOME"])
+TEST_HOME_IS_KEPT = TEST_HOME.name.startswith("keno-kept-test-")
 os.environ["KENO_HOME"] = str(TEST_HOME / "home")
 os.environ["KENO_POSTGRES_DIR"] = str(TEST_HOME / "pg")
 os.environ["KENO_SECRET_KEY"] = "for tests only, never a secret " * 2
@@ -28,7 +37,7 @@ for name in (
 ):
     os.environ.pop(name, None)
 
-from kenoweb.settings import *  # noqa: E402, F403
+from kenoweb.settings.base import *  # noqa: E402, F403
 
 # Argon2 is slow on purpose; tests/kenoweb/test_accounts.py looks at the real list.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *PASSWORD_HASHERS]  # noqa: F405

@@ -1,40 +1,65 @@
-"""The shape of the tree, kept by a test instead of by memory."""
+"""The shape of the tree: which folder may import which, as floors of a house.
+
+A room is a folder, or a module beside the folders. It may import rooms of the floors below it,
+never one of its own floor or above. There is no rule by file name.
+"""
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-MAY_IMPORT = {
+APPS = {
     "memory": set(),
     "sleep": {"memory"},
     "bot": {"memory", "sleep"},
     "kenoweb": {"memory", "sleep"},
 }
-FOUR_MEMORIES = {"facts", "episodes", "patterns", "working"}
-# room of memory/ -> rooms it may not enter
-MAY_NOT_ENTER = {
-    **{
-        room: (FOUR_MEMORIES - {room}) | {"identity", "retrieval", "context"}
-        for room in FOUR_MEMORIES
-    },
-    "identity": FOUR_MEMORIES | {"retrieval", "context", "chats"},
-    "retrieval": {"extraction", "context", "identity"},
+# From the ground up.
+FLOORS = {
+    "memory": [
+        {"options", "text"},
+        {"models"},
+        {"history", "queue"},
+        {"vectors", "guards"},
+        {"logs", "rulings", "notices", "spaces", "calendar"},
+        # The four memories know nothing of each other, nor of identity; recall only reads.
+        {"facts", "episodes", "patterns", "working", "identity", "chats", "retrieval"},
+        {"extraction"},
+        {"llm"},
+        {"prompt", "operations"},
+        {"tasks", "transfer"},
+        {"management"},
+    ],
+    "kenoweb": [
+        {"environment", "data_dir", "models", "demo"},
+        {"auth"},
+        {"launcher", "ui"},
+        {"settings", "templatetags"},
+        {"facts", "episodes", "patterns", "identity", "recall", "transfer", "membership"},
+        {"chats", "curation", "nights", "api"},
+        {"operations"},
+        {"tasks", "apps"},
+        {"urls", "management", "wsgi"},
+    ],
 }
-ONLY_TRANSFER = "transfer"
 FORBIDDEN_NAMES = {"utils", "common", "core_utils", "helpers", "misc"}
-
-FILES = sorted(
-    file
-    for app in MAY_IMPORT
-    for file in (ROOT / app).rglob("*.py")
-    if "migrations" not in file.parts
-)
+MOST_FLAT, MOST_IN_A_FOLDER = 12, 20
 
 
-def imports(source: str) -> set[str]:
-    """Every dotted name the source imports; `from a import b` counts as a.b."""
+def product_files() -> list[Path]:
+    found = (file for app in APPS for file in (ROOT / app).rglob("*.py"))
+    return sorted(file.relative_to(ROOT) for file in found if "migrations" not in file.parts)
+
+
+def module_name(path: Path | str) -> str:
+    return ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_names(source: str) -> set[str]:
+    """Return every dotted name that the source imports; `from a import b` counts as a.b."""
     names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -44,48 +69,114 @@ def imports(source: str) -> set[str]:
     return names
 
 
+def floor_of(app: str, room: str) -> int | None:
+    floors = FLOORS.get(app, [])
+    return next((n for n, rooms in enumerate(floors) if room in rooms), None)
+
+
 def violations(path: str, source: str) -> list[str]:
-    """What the file at this path may not import, in words."""
-    parts = path.removesuffix(".py").split("/")
-    app, room = parts[0], parts[1] if len(parts) > 1 else ""
-    found = []
-    for name in sorted(imports(source)):
-        there = name.split(".")
-        if there[0] in MAY_IMPORT and there[0] not in MAY_IMPORT[app] | {app}:
-            found.append(f"{path} imports {name}: {app}/ may not know {there[0]}/")
-        if app != "memory" or there[0] != "memory" or len(there) < 2:
+    """Name what the file at this path may not import."""
+    app, *rest = module_name(path).split(".")
+    room = rest[0] if rest else ""
+    problems = []
+    for name in sorted(imported_names(source)):
+        target_app, *target_rest = name.split(".")
+        if target_app not in APPS:
             continue
-        if there[1] in MAY_NOT_ENTER.get(room, set()):
-            found.append(f"{path} imports {name}: memory/{room} may not enter memory/{there[1]}")
-        if there[1] == ONLY_TRANSFER and room not in {ONLY_TRANSFER, "management"}:
-            found.append(f"{path} imports {name}: nothing imports transfer")
-    return found
+        if target_app != app:
+            if target_app not in APPS[app]:
+                problems.append(f"{path} imports {name}: {app}/ may not know {target_app}/")
+            continue
+        target = target_rest[0] if target_rest else ""
+        here, there = floor_of(app, room), floor_of(app, target)
+        if room != target and None not in (here, there) and there >= here:
+            problems.append(f"{path} imports {name}: {room} is not above {target}")
+    return problems
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
-def test_imports_point_down(file):
-    assert violations(str(file.relative_to(ROOT)), file.read_text()) == []
+def test_imports_point_down():
+    files = product_files()
+    assert len(files) > 200
+    problems = [line for f in files for line in violations(str(f), (ROOT / f).read_text())]
+    assert problems == []
+
+
+@pytest.mark.parametrize("app", FLOORS)
+def test_every_room_has_a_floor(app):
+    files = [file for file in product_files() if file.parts[0] == app]
+    rooms = {file.with_suffix("").parts[1] for file in files} - {"__init__"}
+    listed = set().union(*FLOORS[app])
+    assert rooms == listed
+    assert len(listed) == sum(map(len, FLOORS[app])), "a room stands on two floors"
 
 
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("memory/facts.py", "import kenoweb.settings"),
-        ("memory/facts.py", "from memory import episodes"),
+        ("memory/facts/service.py", "import kenoweb.settings"),
+        ("memory/facts/bulk.py", "from memory import episodes"),
+        ("memory/facts/rows.py", "from memory.episodes.grouping import group"),
+        ("memory/episodes/grouping.py", "from memory.patterns import activate"),
         ("memory/working.py", "from memory.identity.rules import violations"),
         ("memory/identity/core.py", "from memory import patterns"),
         ("memory/retrieval/recall.py", "from memory.extraction import ingest"),
-        ("memory/chats.py", "from memory.transfer import archive"),
+        ("memory/prompt/sections.py", "from memory.transfer import archive"),
+        ("memory/chats/service.py", "from memory.transfer import archive"),
+        ("memory/text/normalise.py", "from memory.models import Fact"),
         ("sleep/cycle.py", "from bot import turn"),
-        ("bot/turn.py", "from kenoweb import access"),
-        ("kenoweb/access.py", "import bot.turn"),
+        ("bot/turn.py", "from kenoweb.auth import access"),
+        ("kenoweb/auth/access.py", "import bot.turn"),
+        ("kenoweb/auth/access.py", "from kenoweb.ui import responses"),
+        ("kenoweb/ui/list_page.py", "from kenoweb.templatetags.keno import icon"),
+        ("kenoweb/facts/panel.py", "from kenoweb.episodes import panel"),
+        ("kenoweb/nights/page.py", "from kenoweb.operations import overview"),
     ],
 )
 def test_a_planted_violation_is_found(path, source):
     assert violations(path, source)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
-def test_files_stay_small_and_have_honest_names(file):
-    assert len(file.read_text().splitlines()) <= 300
-    assert not FORBIDDEN_NAMES & set(file.relative_to(ROOT).with_suffix("").parts)
+def test_no_module_imports_itself_in_a_circle():
+    modules = {module_name(file): (ROOT / file).read_text() for file in product_files()}
+    graph = {name: _modules_of(source, modules) - {name} for name, source in modules.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_a_planted_circle_is_found():
+    with pytest.raises(CycleError):
+        TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()
+
+
+def _modules_of(source: str, modules: dict[str, str]) -> set[str]:
+    """Return the modules whose code the source needs at import time."""
+    top = ast.Module(body=_top_level(ast.parse(source).body), type_ignores=[])
+    names = imported_names(ast.unparse(top))
+    return {_longest_prefix(name, modules) for name in names} - {""}
+
+
+def _top_level(body: list[ast.stmt]) -> list[ast.stmt]:
+    return [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def _longest_prefix(name: str, modules: dict[str, str]) -> str:
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def test_folders_are_neither_crowded_nor_badly_named():
+    folders: dict[Path, set[str]] = {}
+    for file in product_files():
+        assert not FORBIDDEN_NAMES & set(file.with_suffix("").parts), file
+        if file.name != "__init__.py":
+            folders.setdefault(file.parent, set()).add(file.name)
+    most = {Path("memory"): MOST_FLAT, Path("kenoweb"): MOST_FLAT}
+    crowded = {
+        str(folder): len(names)
+        for folder, names in folders.items()
+        if len(names) > most.get(folder, MOST_IN_A_FOLDER)
+    }
+    assert crowded == {}

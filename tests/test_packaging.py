@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+import kenoweb
+
 ROOT = Path(__file__).resolve().parent.parent
-PINS = (ROOT / "constraints.txt").read_text().split()
+LOCKS = {name: (ROOT / name).read_text() for name in ("requirements.lock", "requirements-dev.lock")}
+PIN = re.compile(r"^([A-Za-z0-9._-]+)==([\w.!+]+)", re.M)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -27,24 +30,49 @@ def planned(target: str, folder: Path) -> str:
     return subprocess.run(make, cwd=folder, env=env, capture_output=True, text=True).stdout
 
 
-def test_every_pin_is_exact_and_names_no_place():
-    assert [pin for pin in PINS if not re.fullmatch(r"[A-Za-z0-9._-]+==[\w.!+]+", pin)] == []
+def test_every_pin_is_exact_has_hashes_and_names_no_index():
+    for name, lock in LOCKS.items():
+        blocks = re.split(r"\n(?=\S)", lock.strip())
+        assert [block for block in blocks if not PIN.match(block)] == [], name
+        assert [block for block in blocks if "--hash=sha256:" not in block] == [], name
+        assert not re.search(r"https?:|file:|--index|--find-links", lock), name
 
 
-def test_every_dependency_is_pinned():
-    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
-    assert {plain(name) for name in wanted} - {plain(pin) for pin in PINS} == set()
+def test_every_dependency_is_locked():
+    pinned = {name: {plain(pin) for pin, _ in PIN.findall(lock)} for name, lock in LOCKS.items()}
+    wanted = {plain(name) for name in PROJECT["dependencies"]}
+    assert wanted - pinned["requirements.lock"] == set()
+    wanted |= {plain(name) for name in PROJECT["optional-dependencies"]["dev"]}
+    assert wanted - pinned["requirements-dev.lock"] == set()
+
+
+def test_both_locks_agree():
+    run, dev = (dict(PIN.findall(lock)) for lock in LOCKS.values())
+    assert run.items() <= dev.items()
+
+
+def test_the_version_is_the_newest_of_the_changelog():
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
+    assert newest == kenoweb.__version__
+
+
+@pytest.mark.parametrize("name", ["django-pghistory", "procrastinate"])
+def test_a_library_whose_private_parts_are_used_has_an_upper_bound(name):
+    (wanted,) = [one for one in PROJECT["dependencies"] if plain(one) == name]
+    assert "<" in wanted
 
 
 def test_the_makefile_is_short_and_has_its_targets():
     text = (ROOT / "Makefile").read_text()
-    assert len(text.splitlines()) <= 25
-    assert {"run", "test", "lint", "bench", "clean"} <= set(re.findall(r"^(\w+):", text, re.M))
+    assert len(text.splitlines()) <= 40
+    assert {"run", "test", "test-fast", "lint", "bench", "clean"} <= set(
+        re.findall(r"^([\w-]+):", text, re.M)
+    )
 
 
 def test_a_second_run_installs_nothing(tmp_path):
     (tmp_path / ".venv").mkdir()
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
         (tmp_path / name).write_text((ROOT / name).read_text())
     assert "pip install" in planned("run", tmp_path)
     (tmp_path / ".venv" / "ready").touch()

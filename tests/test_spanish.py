@@ -4,16 +4,26 @@ import ast
 import re
 from pathlib import Path
 
+import polib
 from django.utils.translation.template import templatize
 
-from kenoweb import translations
-
 ROOT = Path(__file__).resolve().parent.parent
-CATALOGUE = (ROOT / "locale/es/LC_MESSAGES/django.po").read_text()
-SPANISH = {
-    original.decode(): spanish.decode()
-    for original, spanish in translations.messages(CATALOGUE).items()
-}
+PO = ROOT / "locale/es/LC_MESSAGES/django.po"
+CATALOGUE = PO.read_text()
+
+
+def catalogue() -> dict[str, str]:
+    """Return every translated message as gettext keeps it: context and plurals in the key."""
+    messages = {}
+    for entry in polib.pofile(str(PO)).translated_entries():
+        context = f"{entry.msgctxt}\4" if entry.msgctxt else ""
+        plural = f"\0{entry.msgid_plural}" if entry.msgid_plural else ""
+        forms = "\0".join(entry.msgstr_plural.values()) if plural else entry.msgstr
+        messages[f"{context}{entry.msgid}{plural}"] = forms
+    return messages
+
+
+SPANISH = catalogue()
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 CODE = sorted(
     file

@@ -10,22 +10,27 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from bot.channels import openapi, posted
+from bot.channels import http_messages, openapi
+from bot.channels.http_server import Request, Response
 from bot.channels.openapi import HOME
-from bot.channels.serving import Request, Response
-from memory import actors, audit, chats, facts, inbox, jobs, tokens
+from memory.chats import inbox
+from memory.chats import service as chats
+from memory.facts import service as facts
+from memory.history import actors, audit
 from memory.llm import budget
 from memory.llm.choose import afford, choose
 from memory.llm.errors import BudgetSpent
 from memory.models import ApiToken
+from memory.queue import jobs
+from memory.queue.rate_limit import RateLimit
 from memory.retrieval.recall import recall as recall_memory
-from memory.turnstile import Turnstile
+from memory.spaces import api_tokens
 
 ROOT = "/api/"
-AGAIN_SECONDS = 10
+RETRY_SECONDS = 10
 
 
-class Failed(Exception):
+class ApiError(Exception):
     """Why a call is refused, for a program and for a person."""
 
     def __init__(self, status: int, code: str, message: str, *, hint: str = "", after: int = 0):
@@ -34,16 +39,16 @@ class Failed(Exception):
         self.hint, self.after = hint, after
 
 
-async def handle(request: Request, *, limits: Turnstile) -> Response:
+async def handle(request: Request, *, limits: RateLimit) -> Response:
     if request.path == f"{HOME}/openapi.json" and request.method == "GET":
         return Response(200, openapi.document())
     meta = {"request_id": uuid.uuid4().hex, "timestamp": timezone.now().isoformat()}
     try:
         status, data = await _answer(request, limits=limits, mark=meta["request_id"])
         return Response(status, {"data": data, "meta": meta})
-    except (posted.BadRequest, chats.BadChatId, facts.Invalid) as bad:
-        failed = Failed(400, "bad_request", str(bad))
-    except Failed as error:
+    except (http_messages.BadRequest, chats.BadChatId, facts.Invalid) as bad:
+        failed = ApiError(400, "bad_request", str(bad))
+    except ApiError as error:
         failed = error
     said = {
         "code": failed.code,
@@ -54,52 +59,52 @@ async def handle(request: Request, *, limits: Turnstile) -> Response:
     return Response(failed.status, {"error": said, "meta": meta}, after=failed.after or None)
 
 
-async def _answer(request: Request, *, limits: Turnstile, mark: str) -> tuple[int, dict]:
+async def _answer(request: Request, *, limits: RateLimit, mark: str) -> tuple[int, dict]:
     path = request.path.rstrip("/")
     if path == HOME and request.method == "GET":
-        return 200, {"name": "Keno", "version": settings.VERSION, "doors": sorted(DOORS)}
-    if path not in DOORS:
-        raise Failed(404, "not_found", "There is nothing at this address.", hint=f"GET {HOME}")
+        return 200, {"name": "Keno", "version": settings.VERSION, "endpoints": sorted(ROUTES)}
+    if path not in ROUTES:
+        raise ApiError(404, "not_found", "There is nothing at this address.", hint=f"GET {HOME}")
     if request.method != "POST":
-        raise Failed(405, "wrong_method", "Send a POST.")
-    scope, door = DOORS[path]
+        raise ApiError(405, "wrong_method", "Send a POST.")
+    scope, handler = ROUTES[path]
     token = await sync_to_async(_token)(request, scope)
     now = timezone.now()
-    if not limits.lets_through(token.pk, now=now):
+    if not limits.allow(token.pk, now=now):
         wait = max(1, limits.wait(token.pk, now=now))
-        raise Failed(429, "too_many", "This key calls too often.", after=wait)
-    return await door(token, request, mark)
+        raise ApiError(429, "too_many", "This key calls too often.", after=wait)
+    return await handler(token, request, mark)
 
 
 def _token(request: Request, scope: str) -> ApiToken:
     kind, _, key = request.headers.get("authorization", "").partition(" ")
-    found = tokens.find(key.strip(), scope=scope) if kind.lower() == "bearer" else None
+    found = api_tokens.find(key.strip(), scope=scope) if kind.lower() == "bearer" else None
     if found is None:
-        hint = f"Authorization: Bearer {tokens.PREFIX}…, a token with the right “{scope}”."
-        raise Failed(401, "no_key", "No key, or none that may do this.", hint=hint)
+        hint = f"Authorization: Bearer {api_tokens.PREFIX}…, a token with the right “{scope}”."
+        raise ApiError(401, "no_key", "No key, or none that may do this.", hint=hint)
     return found
 
 
 async def _message(token: ApiToken, request: Request, mark: str) -> tuple[int, dict]:
     """Say something and wait for the answer. Somebody else's turn in the chat is waited for."""
-    said = posted.understand(request, field="content")
+    said = http_messages.parse_message(request, field="content")
     # Who calls is who the key says, so that nobody speaks as a person whose chat is linked.
     said |= {"author": said["author"] or token.user.username, "author_id": f"token-{token.pk}"}
     said["id"] = f"token-{token.pk}-{said['id']}" if said["id"] else ""
     if not inbox.is_command(said["text"]):
         await sync_to_async(_may_spend)(token)
-    message = await sync_to_async(posted.keep)(token.space, said, mark=mark)
+    message = await sync_to_async(http_messages.store_message)(token.space, said, mark=mark)
     given = {"id": message.pk, "chat_id": said["chat_id"]}
     if said["callback"]:
         return 202, given | {"status": "accepted"}
-    reply = await posted.wait_for(message, seconds=settings.HTTP_TIMEOUT)
+    reply = await http_messages.wait_for(message, seconds=settings.HTTP_TIMEOUT)
     if reply is None:
-        raise Failed(
+        raise ApiError(
             504,
             "no_answer",
             "No answer in time. The message is kept and will be answered.",
             hint="Ask again with the same id to get the answer.",
-            after=AGAIN_SECONDS,
+            after=RETRY_SECONDS,
         )
     return 200, given | {"response": reply}
 
@@ -114,11 +119,11 @@ def _may_spend(token: ApiToken) -> None:
     except BudgetSpent as spent:
         hint = "Raise the budget, or choose what happens when it is spent, in Settings."
         after = round(spent.retry_after)
-        raise Failed(429, "budget_spent", str(spent), hint=hint, after=after) from spent
+        raise ApiError(429, "budget_spent", str(spent), hint=hint, after=after) from spent
 
 
 async def _recall(token: ApiToken, request: Request, mark: str) -> tuple[int, dict]:
-    query = _text(posted.fields(request), "query", needed=False)
+    query = _text(http_messages.json_object(request), "query", needed=False)
     if not query:
         return 200, {"items": [], "confidence": 0.0, "level": "none"}
     return await sync_to_async(_recalled)(token, query)
@@ -127,7 +132,7 @@ async def _recall(token: ApiToken, request: Request, mark: str) -> tuple[int, di
 def _recalled(token: ApiToken, query: str) -> tuple[int, dict]:
     found = recall_memory(token.space, query, everywhere=True, save=False)
     by = actors.person(token.user)
-    audit.record("memory.read", actor=by, space=token.space, thing=token, found=len(found.items))
+    audit.record("memory.read", actor=by, space=token.space, obj=token, found=len(found.items))
     items = [
         {
             "kind": item.unit.kind,
@@ -142,7 +147,7 @@ def _recalled(token: ApiToken, query: str) -> tuple[int, dict]:
 
 
 async def _remember(token: ApiToken, request: Request, mark: str) -> tuple[int, dict]:
-    body = posted.fields(request)
+    body = http_messages.json_object(request)
     words, subject = _text(body, "text"), _text(body, "subject", needed=False)
     return await sync_to_async(_remembered)(token, words, subject)
 
@@ -167,12 +172,12 @@ async def _sleep(token: ApiToken, request: Request, mark: str) -> tuple[int, dic
 def _text(body: dict, name: str, *, needed: bool = True) -> str:
     value = body.get(name, "")
     if not isinstance(value, str) or (needed and not value.strip()):
-        raise posted.BadRequest(f"The {name} field is missing or no text.")
+        raise http_messages.BadRequest(f"The {name} field is missing or no text.")
     return value.strip()
 
 
-Door = Callable[[ApiToken, Request, str], Awaitable[tuple[int, dict]]]
-DOORS: dict[str, tuple[str, Door]] = {
+Handler = Callable[[ApiToken, Request, str], Awaitable[tuple[int, dict]]]
+ROUTES: dict[str, tuple[str, Handler]] = {
     f"{HOME}/messages": ("chat", _message),
     f"{HOME}/recall": ("read", _recall),
     f"{HOME}/facts": ("write", _remember),

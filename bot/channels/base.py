@@ -38,7 +38,7 @@ class Channel:
     streams = False
 
     async def run(self, space: Space, stop: asyncio.Event) -> None:
-        """Receive until told to stop. Hand each message to `memory.inbox.take`."""
+        """Receive until told to stop. Hand each message to `memory.chats.inbox.receive`."""
         await stop.wait()
 
     async def send(self, outgoing: Outgoing) -> str:

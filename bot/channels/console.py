@@ -11,7 +11,8 @@ from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
 from bot.channels.base import Channel, Outgoing, home
-from memory import chats, inbox
+from memory.chats import inbox
+from memory.chats import service as chats
 from memory.models import Chat, OutboxItem, Space
 
 # Lines pasted together belong together.
@@ -81,7 +82,7 @@ class ConsoleChannel(Channel):
         if not self.is_tty:
             # A script reads like a talk: what was said stands above its answer.
             self._write(f"{self.person} › {said}\n")
-        await sync_to_async(inbox.take)(
+        await sync_to_async(inbox.receive)(
             chat, text=said, author=self.person, author_id="me", silence=SILENCE
         )
         if not self.is_tty:
@@ -112,7 +113,7 @@ class ConsoleChannel(Channel):
 
 def _open_ends(chat: Chat) -> bool:
     unsent = OutboxItem.objects.filter(chat=chat, delivered_at=None, failed_at=None)
-    return inbox.waiting(chat.pk).exists() or unsent.exists()
+    return inbox.unanswered(chat.pk).exists() or unsent.exists()
 
 
 def _print(words: str) -> None:

@@ -9,12 +9,21 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from bot.channels import api, calling, posted, serving, signing
+from bot.channels import (
+    api,
+    callbacks,
+    http_messages,
+    signing,
+)
+from bot.channels import (
+    http_server as serving,
+)
 from bot.channels.base import Channel, Outgoing, SendFailed, home
-from bot.channels.serving import Request, Response
-from memory import chats, inbox
+from bot.channels.http_server import Request, Response
+from memory.chats import inbox
+from memory.chats import service as chats
 from memory.models import Chat, Message, OutboxItem, Space
-from memory.turnstile import Turnstile
+from memory.queue.rate_limit import RateLimit
 
 
 class HttpChannel(Channel):
@@ -23,8 +32,8 @@ class HttpChannel(Channel):
     def __init__(self, *, secret: str = "", port: int | None = None):
         self.secret = secret or settings.WEBHOOK_SECRET
         self.port = settings.HTTP_PORT if port is None else port
-        self.limits = Turnstile(settings.LIMIT_PER_MINUTE, settings.LIMIT_PER_HOUR)
-        self.api_limits = Turnstile(settings.API_RATE_LIMIT)
+        self.limits = RateLimit(settings.LIMIT_PER_MINUTE, settings.LIMIT_PER_HOUR)
+        self.api_limits = RateLimit(settings.API_RATE_LIMIT)
 
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
         if not self.secret:
@@ -50,25 +59,25 @@ class HttpChannel(Channel):
         try:
             now = time.time()
             mark = signing.check(self.secret, headers=request.headers, body=request.body, now=now)
-            said = posted.understand(request)
+            said = http_messages.parse_message(request)
         except signing.BadSignature as bad:
             return Response(401, {"error": str(bad)})
-        except posted.BadRequest as bad:
+        except http_messages.BadRequest as bad:
             return Response(400, {"error": str(bad)})
         return await self._take(space, said, mark=mark)
 
     async def _take(self, space: Space, said: dict, *, mark: str) -> Response:
         now = timezone.now()
-        if not self.limits.lets_through(said["author_id"], now=now):
+        if not self.limits.allow(said["author_id"], now=now):
             many = {"error": "Too many messages of this author. Try again later."}
             return Response(429, many, after=self.limits.wait(said["author_id"], now=now))
         try:
-            message = await sync_to_async(posted.keep)(space, said, mark=mark)
+            message = await sync_to_async(http_messages.store_message)(space, said, mark=mark)
         except chats.BadChatId as bad:
             return Response(400, {"error": str(bad)})
         if said["callback"]:
             return Response(202, {"status": "accepted", "id": message.pk})
-        reply = await posted.wait_for(message, seconds=settings.HTTP_TIMEOUT)
+        reply = await http_messages.wait_for(message, seconds=settings.HTTP_TIMEOUT)
         if reply is None:
             late = "No answer in time. It is kept; ask again with the same id."
             return Response(408, {"error": late, "id": message.pk})
@@ -93,8 +102,8 @@ class HttpChannel(Channel):
         headers = signing.sign(self.secret, body=body, at=time.time())
         private = settings.HTTP_CALLBACK_PRIVATE
         try:
-            status = await calling.post(url, body=body, headers=headers, private=private)
-        except calling.NotAllowed as error:
+            status = await callbacks.post(url, body=body, headers=headers, private=private)
+        except callbacks.CallbackRefused as error:
             raise SendFailed(str(error), permanent=True) from error
         except httpx.HTTPError as error:
             raise SendFailed(f"The callback does not answer ({type(error).__name__}).") from error
@@ -107,10 +116,10 @@ def _callbacks(outgoing: Outgoing) -> list[str]:
     chat: Chat = outgoing.chat
     item = OutboxItem.objects.select_related("message").get(chat=chat, key=outgoing.key)
     if item.message is None:
-        asked = inbox.waiting(chat.pk)
+        asked = inbox.unanswered(chat.pk)
     else:
         # All that was answered by this reply.
         asked = Message.objects.filter(chat=chat, handled_at=item.message.sent_at)
     lines = [line for journal in asked.values_list("journal", flat=True) for line in journal]
-    urls = [line["url"] for line in lines if line.get("outcome") == posted.CALLBACK]
+    urls = [line["url"] for line in lines if line.get("outcome") == http_messages.CALLBACK]
     return list(dict.fromkeys(urls))

@@ -5,15 +5,15 @@ Written by hand beside api.py; a test sends every example in it and compares eve
 
 from django.conf import settings
 
-from memory import tokens
+from memory.spaces import api_tokens
 
 HOME = "/api/v1"
-TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+TEXT, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 SHORT = {"type": ["string", "integer"], "maxLength": 2000}
 CHAT_ID = SHORT | {"maxLength": 128, "pattern": "^[A-Za-z0-9_-]+$", "default": "main"}
-AT = {"type": "string", "format": "date-time"}
+DATE_TIME = {"type": "string", "format": "date-time"}
 ACCEPTED = {"type": "string", "const": "accepted"}
-SAID = {"200": "Done.", "201": "New.", "202": "Accepted: it will be done."}
+STATUS_TEXTS = {"200": "Done.", "201": "New.", "202": "Accepted: it will be done."}
 
 
 def document() -> dict:
@@ -33,7 +33,7 @@ def document() -> dict:
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": f"An API token of the dashboard: {tokens.PREFIX}…",
+                    "description": f"An API token of the dashboard: {api_tokens.PREFIX}…",
                 }
             },
         },
@@ -43,13 +43,15 @@ def document() -> dict:
 def _paths() -> dict:
     return {
         HOME: {
-            "get": _open("home", "Who answers here, and the addresses", _wrapped("Home")),
+            "get": _public_endpoint(
+                "home", "Who answers here, and the addresses", _wrapped("Home")
+            ),
         },
         f"{HOME}/openapi.json": {
-            "get": _open("openapi", "This document", {"type": "object"}),
+            "get": _public_endpoint("openapi", "This document", {"type": "object"}),
         },
         f"{HOME}/messages": {
-            "post": _door(
+            "post": _endpoint(
                 "say",
                 "chat",
                 "Say something and wait for the answer; with a callback, 202 at once",
@@ -60,7 +62,7 @@ def _paths() -> dict:
             ),
         },
         f"{HOME}/recall": {
-            "post": _door(
+            "post": _endpoint(
                 "recall",
                 "read",
                 "What comes to mind for a question, best first",
@@ -70,7 +72,7 @@ def _paths() -> dict:
             ),
         },
         f"{HOME}/facts": {
-            "post": _door(
+            "post": _endpoint(
                 "remember",
                 "write",
                 "Remember one fact for the whole space, past the guards and rulings",
@@ -80,7 +82,7 @@ def _paths() -> dict:
             ),
         },
         f"{HOME}/nights": {
-            "post": _door(
+            "post": _endpoint(
                 "sleep",
                 "write",
                 "Begin a night as soon as the worker is free; asked for twice it is one",
@@ -92,13 +94,13 @@ def _paths() -> dict:
     }
 
 
-def _open(name: str, summary: str, schema: dict) -> dict:
+def _public_endpoint(name: str, summary: str, schema: dict) -> dict:
     """An address that asks for no token."""
-    answers = {"200": _answer("Here it is.", schema)}
+    answers = {"200": _response("Here it is.", schema)}
     return {"operationId": name, "summary": summary, "security": [], "responses": answers}
 
 
-def _door(
+def _endpoint(
     name: str,
     scope: str,
     summary: str,
@@ -118,7 +120,8 @@ def _door(
             "content": {"application/json": body},
         },
         "responses": {
-            status: _answer(SAID[status], _wrapped(shape)) for status, shape in gives.items()
+            status: _response(STATUS_TEXTS[status], _wrapped(shape))
+            for status, shape in gives.items()
         }
         | _failures(late=late),
     }
@@ -135,16 +138,16 @@ def _failures(*, late: bool) -> dict:
         "503": "The database does not answer. Nothing was kept.",
     }
     return (
-        {status: _answer(why, _ref("Refusal")) for status, why in refused.items()}
-        | {status: _answer(why, _ref("Failure")) for status, why in early.items()}
-        | {"default": _answer("Anything else.", {"anyOf": [_ref("Refusal"), _ref("Failure")]})}
+        {status: _response(why, _ref("Refusal")) for status, why in refused.items()}
+        | {status: _response(why, _ref("Failure")) for status, why in early.items()}
+        | {"default": _response("Anything else.", {"anyOf": [_ref("Refusal"), _ref("Failure")]})}
     )
 
 
 def _schemas() -> dict:
     items = {"type": "array", "items": _ref("Memory")}
     return {
-        "Home": _object(name=TEXT, version=TEXT, doors={"type": "array", "items": TEXT}),
+        "Home": _object(name=TEXT, version=TEXT, endpoints={"type": "array", "items": TEXT}),
         "Saying": {
             "type": "object",
             "properties": {
@@ -166,21 +169,25 @@ def _schemas() -> dict:
             "required": ["text"],
         },
         "Nothing": {"description": "Whatever is sent is not read."},
-        "Reply": _object(id=WHOLE, chat_id=TEXT, response=TEXT),
-        "Taken": _object(id=WHOLE, chat_id=TEXT, status=ACCEPTED),
+        "Reply": _object(id=INTEGER, chat_id=TEXT, response=TEXT),
+        "Taken": _object(id=INTEGER, chat_id=TEXT, status=ACCEPTED),
         "Accepted": _object(status=ACCEPTED),
         "Recollection": _object(
             items=items, confidence=NUMBER, level={"enum": ["none", "low", "medium", "high"]}
         ),
         "Memory": _object(
-            kind={"enum": ["fact", "episode", "message"]}, id=WHOLE, text=TEXT, at=AT, score=NUMBER
+            kind={"enum": ["fact", "episode", "message"]},
+            id=INTEGER,
+            text=TEXT,
+            at=DATE_TIME,
+            score=NUMBER,
         ),
         "Kept": _object(
             id={"type": ["integer", "null"]},
             outcome={"enum": ["new", "again", "restored", "quarantined", "refused", "empty"]},
             reason=TEXT,
         ),
-        "Meta": _object(request_id=TEXT, timestamp=AT),
+        "Meta": _object(request_id=TEXT, timestamp=DATE_TIME),
         "Refusal": _object(
             error=_object(code=TEXT, message=TEXT, hint=TEXT, retryable={"type": "boolean"}),
             meta=_ref("Meta"),
@@ -207,5 +214,5 @@ def _ref(name: str) -> dict:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _answer(why: str, schema: dict) -> dict:
+def _response(why: str, schema: dict) -> dict:
     return {"description": why, "content": {"application/json": {"schema": schema}}}

@@ -15,20 +15,30 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, Re
 from telegram.request import HTTPXRequest
 
 from bot.admission import AllowList
-from bot.channels import leading, serving, telegram_text, telegram_updates
+from bot.channels import (
+    http_server as serving,
+)
+from bot.channels import (
+    leader_lock as leading,
+)
+from bot.channels import (
+    telegram_text,
+    telegram_updates,
+)
 from bot.channels.base import Channel, Outgoing, SendFailed, home
-from bot.channels.serving import Request, Response
-from bot.channels.telegram_updates import Heard
-from memory import chats, inbox
+from bot.channels.http_server import Request, Response
+from bot.channels.telegram_updates import IncomingMessage
+from memory.chats import inbox
+from memory.chats import service as chats
 from memory.models import Chat, Space
-from memory.turnstile import Turnstile
+from memory.queue.rate_limit import RateLimit
 
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 25
-TYPING_SECONDS, TYPING_MOST = 4.5, 20
-WANTED = ["message", "edited_message"]
-SECRET = "x-telegram-bot-api-secret-token"
+TYPING_SECONDS, MAX_TYPING_REPEATS = 4.5, 20
+ALLOWED_UPDATES = ["message", "edited_message"]
+SECRET_HEADER = "x-telegram-bot-api-secret-token"
 
 
 class TelegramChannel(Channel):
@@ -48,7 +58,7 @@ class TelegramChannel(Channel):
         self.allow = allow or AllowList.of(
             settings.TELEGRAM_ALLOWED_USERS, settings.TELEGRAM_ALLOWED_CHAT_IDS
         )
-        self.limits = Turnstile(settings.LIMIT_PER_MINUTE, settings.LIMIT_PER_HOUR)
+        self.limits = RateLimit(settings.LIMIT_PER_MINUTE, settings.LIMIT_PER_HOUR)
         self.me: telegram.User | None = None
         # How many parts of a long message got through before one did not.
         self._sent: dict[str, int] = {}
@@ -57,7 +67,7 @@ class TelegramChannel(Channel):
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
         space = await home(space, stop)
         # Telegram talks to one listener at a time: the others wait until it is gone.
-        async with leading.only_one(self.name, stop) as leads:
+        async with leading.hold_leadership(self.name, stop) as leads:
             if not leads:
                 return
             await self.bot.initialize()
@@ -70,7 +80,7 @@ class TelegramChannel(Channel):
                 await self.bot.shutdown()
 
     async def send(self, outgoing: Outgoing) -> str:
-        chat, topic = telegram_updates.place(outgoing.chat.external_id)
+        chat, topic = telegram_updates.split_chat_id(outgoing.chat.external_id)
         parts = telegram_text.chunks(outgoing.text)
         key, last = f"{chat}/{outgoing.key}", ""
         for n in range(self._sent.get(key, 0), len(parts)):
@@ -80,24 +90,28 @@ class TelegramChannel(Channel):
         return last
 
     async def typing(self, chat: Chat) -> None:
-        where, topic = telegram_updates.place(chat.external_id)
+        where, topic = telegram_updates.split_chat_id(chat.external_id)
         await self.bot.send_chat_action(where, ChatAction.TYPING, message_thread_id=topic)
 
     async def take(self, space: Space, update: telegram.Update) -> None:
         """Let somebody in, or not; what they said becomes a message that is answered."""
-        heard = telegram_updates.heard(update, bot=self.me.username or "", bot_id=self.me.id)
-        if heard is None:
+        incoming = telegram_updates.parse_update(
+            update, bot=self.me.username or "", bot_id=self.me.id
+        )
+        if incoming is None:
             return
-        if not self.allow.lets_in(person=heard.person, chat=heard.raw_chat):
-            log.warning("not on the list", extra={"person": heard.person, "where": heard.chat})
+        if not self.allow.lets_in(person=incoming.person, chat=incoming.raw_chat):
+            log.warning(
+                "not on the list", extra={"person": incoming.person, "where": incoming.chat}
+            )
             return
-        if not self.limits.lets_through(heard.person, now=timezone.now()):
-            log.warning("over the limit", extra={"person": heard.person})
+        if not self.limits.allow(incoming.person, now=timezone.now()):
+            log.warning("over the limit", extra={"person": incoming.person})
             return
-        if heard.unreadable:
-            await self._send(heard.raw_chat, None, _unreadable(), reply_to=heard.external_id)
+        if incoming.unreadable:
+            await self._send(incoming.raw_chat, None, _unreadable(), reply_to=incoming.external_id)
             return
-        message = await sync_to_async(_take)(space, heard)
+        message = await sync_to_async(_receive)(space, incoming)
         if message is not None:
             self._show_typing(message.chat)
 
@@ -106,9 +120,9 @@ class TelegramChannel(Channel):
         offset = None
         while not stop.is_set():
             asking = asyncio.create_task(
-                self.bot.get_updates(offset, timeout=POLL_SECONDS, allowed_updates=WANTED)
+                self.bot.get_updates(offset, timeout=POLL_SECONDS, allowed_updates=ALLOWED_UPDATES)
             )
-            updates = await _unless(stop, asking)
+            updates = await _or_stop(stop, asking)
             for update in updates or ():
                 await self.take(space, update)
                 # Only what is safely stored is taken off Telegram's list.
@@ -122,7 +136,7 @@ class TelegramChannel(Channel):
             raise RuntimeError("A webhook without TELEGRAM_WEBHOOK_SECRET is never opened.")
 
         async def called(request: Request) -> Response:
-            given = request.headers.get(SECRET, "")
+            given = request.headers.get(SECRET_HEADER, "")
             if not secrets.compare_digest(given.encode(), secret.encode()):
                 return Response(401, {"error": "The secret token is missing or wrong."})
             try:
@@ -135,7 +149,7 @@ class TelegramChannel(Channel):
         host, port = settings.TELEGRAM_WEBHOOK_HOST, settings.TELEGRAM_WEBHOOK_PORT
         async with serving.serve(called, host=host, port=port):
             await self.bot.set_webhook(
-                settings.TELEGRAM_WEBHOOK_URL, secret_token=secret, allowed_updates=WANTED
+                settings.TELEGRAM_WEBHOOK_URL, secret_token=secret, allowed_updates=ALLOWED_UPDATES
             )
             await stop.wait()
 
@@ -171,8 +185,8 @@ class TelegramChannel(Channel):
             self._typing[chat.pk] = asyncio.create_task(self._keep_typing(chat))
 
     async def _keep_typing(self, chat: Chat) -> None:
-        for _time in range(TYPING_MOST):
-            if not await sync_to_async(inbox.waiting(chat.pk).exists)():
+        for _time in range(MAX_TYPING_REPEATS):
+            if not await sync_to_async(inbox.unanswered(chat.pk).exists)():
                 return
             try:
                 await self.typing(chat)
@@ -181,24 +195,24 @@ class TelegramChannel(Channel):
             await asyncio.sleep(TYPING_SECONDS)
 
 
-def _take(space: Space, heard: Heard):
-    given = {"title": heard.title, "thread": heard.thread}
-    chat = chats.find_or_open(space, channel="telegram", external_id=heard.chat, **given)
+def _receive(space: Space, incoming: IncomingMessage):
+    given = {"title": incoming.title, "thread": incoming.thread}
+    chat = chats.find_or_open(space, channel="telegram", external_id=incoming.chat, **given)
     pause = settings.TELEGRAM_DEBOUNCE_MS
-    act = inbox.edit if heard.edited else inbox.take
+    act = inbox.edit if incoming.edited else inbox.receive
     return act(
         chat,
-        text=heard.text,
-        external_id=heard.external_id,
-        author=heard.author,
-        author_id=heard.person,
-        trace=heard.trace,
-        sent_at=heard.sent_at,
+        text=incoming.text,
+        external_id=incoming.external_id,
+        author=incoming.author,
+        author_id=incoming.person,
+        trace=incoming.trace,
+        sent_at=incoming.sent_at,
         silence=None if pause < 0 else pause / 1000,
     )
 
 
-async def _unless(stop: asyncio.Event, asking: asyncio.Task):
+async def _or_stop(stop: asyncio.Event, asking: asyncio.Task):
     """The answer; None when we are told to stop first, or when the network fails."""
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait({asking, stopping}, return_when=asyncio.FIRST_COMPLETED)

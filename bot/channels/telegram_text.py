@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Callable
 
-LONGEST = 4000
+MAX_MESSAGE_LENGTH = 4000
 _BLOCK = re.compile(r"```(?:\w+\n)?(.*?)```", re.S)
 _CODE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\[([^\]\n]{1,300})\]\((https?://[^\s)]{1,1000})\)")
@@ -14,7 +14,7 @@ _HEADING = re.compile(r"^#{1,6} +(.+)$", re.M)
 _HELD = re.compile("\x00(\\d+)\x00")
 
 
-def chunks(text: str, *, longest: int = LONGEST) -> list[str]:
+def chunks(text: str, *, longest: int = MAX_MESSAGE_LENGTH) -> list[str]:
     """The text in parts that Telegram takes: cut at the end of a line, else of a word."""
     parts, rest = [], text.strip()
     while len(rest) > longest:
@@ -58,7 +58,7 @@ def mentions(text: str, *, bot: str) -> bool:
     return bool(bot) and bool(re.search(rf"(?<![\w@])@{re.escape(bot)}\b", text, re.I))
 
 
-def for_another(text: str, *, bot: str) -> bool:
+def is_for_another_bot(text: str, *, bot: str) -> bool:
     """A command for another bot of the group: /why@OtherBot."""
     found = re.match(r"/[\w-]+@(\w+)", text)
     return bool(found) and found[1].lower() != bot.lower()

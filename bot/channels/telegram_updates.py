@@ -11,7 +11,7 @@ PRIVATE = "private"
 
 
 @dataclass(frozen=True)
-class Heard:
+class IncomingMessage:
     """One thing that somebody said to the bot."""
 
     chat: str
@@ -29,18 +29,20 @@ class Heard:
     raw_chat: int = field(default=0)
 
 
-def heard(update: Update, *, bot: str, bot_id: int) -> Heard | None:
+def parse_update(update: Update, *, bot: str, bot_id: int) -> IncomingMessage | None:
     """What was said to the bot; None when it was not meant for it."""
     message = update.message or update.edited_message
     if message is None or message.from_user is None or message.from_user.id == bot_id:
         return None
     text = message.text or message.caption or ""
     spoken = bool(message.voice or message.audio or message.video_note)
-    if telegram_text.for_another(text, bot=bot) or not _is_meant(message, text, bot, bot_id):
+    if telegram_text.is_for_another_bot(text, bot=bot) or not _is_for_bot(
+        message, text, bot, bot_id
+    ):
         return None
     words = telegram_text.without_mention(text, bot=bot) if bot else text
-    return Heard(
-        chat=address(message),
+    return IncomingMessage(
+        chat=chat_id_of(message),
         person=str(message.from_user.id),
         author=message.from_user.full_name,
         text=words,
@@ -55,19 +57,19 @@ def heard(update: Update, *, bot: str, bot_id: int) -> Heard | None:
     )
 
 
-def address(message: Message) -> str:
+def chat_id_of(message: Message) -> str:
     """The chat's id; a topic of a forum is a chat of its own."""
     topic = message.message_thread_id if message.is_topic_message else None
     return f"{message.chat.id}_{topic}" if topic else str(message.chat.id)
 
 
-def place(address: str) -> tuple[int, int | None]:
-    """Back from the address: the chat and its topic."""
-    chat, _, topic = address.partition("_")
+def split_chat_id(chat_id: str) -> tuple[int, int | None]:
+    """Split the id into the chat and its topic."""
+    chat, _, topic = chat_id.partition("_")
     return int(chat), int(topic) if topic else None
 
 
-def _is_meant(message: Message, text: str, bot: str, bot_id: int) -> bool:
+def _is_for_bot(message: Message, text: str, bot: str, bot_id: int) -> bool:
     if message.chat.type == PRIVATE or text.startswith("/"):
         return True
     answered = message.reply_to_message

@@ -9,8 +9,8 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from bot.commands import account, explain, knowledge, night, talk  # noqa: F401
-from bot.commands.asked import REGISTRY, SHAPE, Answer, Asked, plain
-from memory import inbox
+from bot.commands.asked import COMMAND_PATTERN, REGISTRY, Answer, CommandCall, plain
+from memory.chats import inbox
 from memory.models import Message
 
 __all__ = ["Answer", "language", "run"]
@@ -25,7 +25,7 @@ def run(message: Message, *, now: datetime) -> Answer:
     if message.role != Message.Role.USER or command is None:
         unknown = _("I do not know the command /%(name)s. Try /help.")
         return Answer(unknown % {"name": name[:40]})
-    answer = command.act(Asked(message, rest, now))
+    answer = command.act(CommandCall(message, rest, now))
     return answer if isinstance(answer, Answer) else Answer(answer)
 
 
@@ -43,5 +43,5 @@ def language(message: Message) -> str:
 
 
 def _read(text: str) -> tuple[str, str]:
-    found = SHAPE.match(text.strip())
+    found = COMMAND_PATTERN.match(text.strip())
     return (found["name"], found["rest"]) if found else ("", "")

@@ -3,8 +3,8 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from bot.commands.asked import Asked, command
-from memory import chat_links
+from bot.commands.asked import CommandCall, command
+from memory.spaces import chat_links
 
 
 @command(
@@ -13,12 +13,12 @@ from memory import chat_links
     usage=gettext_lazy("CODE"),
     help=gettext_lazy("be recognised as your dashboard account; its page shows the code"),
 )
-def link(asked: Asked) -> str:
-    if not asked.words:
-        if asked.member:
-            return _("You are %(name)s (%(role)s) here.") % _named(asked.member)
+def link(call: CommandCall) -> str:
+    if not call.words:
+        if call.member:
+            return _("You are %(name)s (%(role)s) here.") % _named(call.member)
         return _("Send /link and the code that the Account page of the dashboard shows.")
-    member = chat_links.redeem(asked.message, code=asked.words, now=asked.now)
+    member = chat_links.redeem(call.message, code=call.words, now=call.now)
     if member is None:
         return _("That code is not valid, or no longer. The Account page makes a new one.")
     return _("Linked: in this channel you are %(name)s (%(role)s).") % _named(member)

@@ -9,13 +9,15 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memory import actors, chat_links, text
-from memory.history import Done
+from memory.history import actors
+from memory.history.changes import ChangeResult
 from memory.models import Chat, Member, Message
+from memory.spaces import chat_links
+from memory.text import normalise as text
 
 QUOTES = "\"'“”„«»‘’`´ \t\n"
 # /why, /memory-status, /why@KenoBot; the rest may follow on the next line.
-SHAPE = re.compile(r"/(?P<name>[^\s@/]+)(?:@\w+)?\s*(?P<rest>.*)", re.S)
+COMMAND_PATTERN = re.compile(r"/(?P<name>[^\s@/]+)(?:@\w+)?\s*(?P<rest>.*)", re.S)
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CommandCall:
     """One command of one person."""
 
     message: Message
@@ -65,7 +67,7 @@ class Asked:
 @dataclass(frozen=True)
 class Command:
     name: str
-    act: Callable[[Asked], Answer | str]
+    act: Callable[[CommandCall], Answer | str]
     spanish: tuple[str, ...]
     usage: str
     help: str
@@ -88,7 +90,7 @@ REGISTRY = Registry()
 def command(name: str, *, es: str, help: str, usage: str = ""):
     """Make the function a command. `es` holds its Spanish names, the first one shown."""
 
-    def add(act: Callable[[Asked], Answer | str]):
+    def add(act: Callable[[CommandCall], Answer | str]):
         REGISTRY.add(Command(name, act, tuple(es.split()), usage, help))
         return act
 
@@ -100,7 +102,7 @@ def plain(name: str) -> str:
     return text.fold(name).replace("_", "-")
 
 
-def told(done: Done, said: str) -> Answer:
+def sentence_for(done: ChangeResult, said: str) -> Answer:
     """The sentence when it was done, else why not."""
     if done.changed:
         return Answer(said, [done.change_id])

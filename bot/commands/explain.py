@@ -6,13 +6,14 @@ from django.utils.formats import number_format
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
 
-from bot.addresses import page, see
-from bot.commands.asked import REGISTRY, Asked, command
-from memory import status, text
+from bot.commands.asked import REGISTRY, CommandCall, command
+from bot.dashboard_links import page
 from memory.llm import budget
 from memory.llm.choose import choose
+from memory.operations import metrics
 from memory.retrieval import receipts
-from memory.retrieval.named import FEATURES
+from memory.retrieval.features import FEATURES
+from memory.text import normalise as text
 from sleep import nights
 
 SHOWN = 6
@@ -25,8 +26,8 @@ PARTS = 3
     es="porque por-que",
     help=gettext_lazy("what my last answer rests on, with its scores"),
 )
-def why(asked: Asked) -> str:
-    receipt = receipts.last(asked.chat)
+def why(call: CommandCall) -> str:
+    receipt = receipts.last(call.chat)
     if receipt is None:
         return _("No record of a recent response.")
     told = receipts.explain(receipt)
@@ -36,8 +37,8 @@ def why(asked: Asked) -> str:
         # Or what follows would be read as part of the list.
         "",
         *_reasoning(told),
-        _ago(asked.now - receipt.at),
-        *see(page("recall:receipt", asked.space.slug, receipt.pk), _("All of it:")),
+        _ago(call.now - receipt.at),
+        f"{_('All of it:')} {page('recall:receipt', call.space.slug, receipt.pk)}",
     ]
     return "\n".join(lines)
 
@@ -47,10 +48,10 @@ def why(asked: Asked) -> str:
     es="estado estado-memoria",
     help=gettext_lazy("how much I remember"),
 )
-def memory_status(asked: Asked) -> str:
-    counts = status.status(asked.space, chat=asked.chat, now=asked.now)
+def memory_status(call: CommandCall) -> str:
+    counts = metrics.memory_counts(call.space, chat=call.chat, now=call.now)
     facts, working = counts["facts"], counts["working"]
-    night = nights.latest(asked.space)
+    night = nights.latest(call.space)
     rows = [
         (_("Facts"), _parts(facts, active=_("active"), quarantined=_("in quarantine"))),
         (_("Procedures"), str(counts["kinds"].get("procedure", 0))),
@@ -60,28 +61,28 @@ def memory_status(asked: Asked) -> str:
             _("Working notes"),
             _parts(working, active=pgettext("notes", "active"), stale=pgettext("notes", "stale")),
         ),
-        (_("Last sleep"), _night(night, now=asked.now)),
+        (_("Last sleep"), _night(night, now=call.now)),
     ]
     lines = [f"{name}: {value}" for name, value in rows]
-    return "\n".join([*lines, *see(page("overview:index", asked.space.slug), _("More:"))])
+    return "\n".join([*lines, f"{_('More:')} {page('overview:index', call.space.slug)}"])
 
 
 @command("cost", es="coste costo", help=gettext_lazy("what language models cost so far"))
-def cost(asked: Asked) -> str:
-    model = choose("chat", space=asked.space)
+def cost(call: CommandCall) -> str:
+    model = choose("chat", space=call.space)
     if model.provider == "offline":
         lines = [_("I answer without a language model; that costs nothing.")]
     else:
         lines = [_("I answer with %(model)s.") % {"model": model.model or model.provider}]
     names = {"day": _("Today"), "month": _("This month")}
-    for one in budget.budgets(asked.space, now=asked.now):
+    for one in budget.budgets(call.space, now=call.now):
         limit = _("of %(limit).2f") % {"limit": one.limit} if one.limit else _("no limit")
         lines.append(f"{names[one.name]}: ${one.spent:.2f} ({limit})")
     return "\n".join(lines)
 
 
 @command("help", es="ayuda start", help=gettext_lazy("this list"))
-def help_(asked: Asked) -> str:
+def help_(call: CommandCall) -> str:
     spanish = (get_language() or "").startswith("es")
     lines = [_("What you can send me besides talking:")]
     for one in REGISTRY.all:

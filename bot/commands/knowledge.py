@@ -3,13 +3,16 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from bot import taking_back
+from bot import chat_undo
 from bot.commands import finding
-from bot.commands.asked import Answer, Asked, command, told
+from bot.commands.asked import Answer, CommandCall, command, sentence_for
 from bot.commands.talk import forget_episode
-from memory import facts, patterns, text
-from memory.history import Done
+from memory import patterns
+from memory.extraction import changes_of_mind
+from memory.facts import service as facts
+from memory.history.changes import ChangeResult
 from memory.models import Fact
+from memory.text import normalise as text
 
 LAST = {"last", "ultimo", "ultima", "lo ultimo", "la ultima", "el ultimo"}
 # How alike a fact must be to be the one that a new wording is about.
@@ -22,8 +25,8 @@ ABOUT = 0.34
     usage=gettext_lazy('"…"'),
     help=gettext_lazy("keep a fact, in your words"),
 )
-def remember(asked: Asked) -> Answer:
-    return _keep(asked, kind=Fact.Kind.FACT, usage="/remember")
+def remember(call: CommandCall) -> Answer:
+    return _keep(call, kind=Fact.Kind.FACT, usage="/remember")
 
 
 @command(
@@ -32,8 +35,8 @@ def remember(asked: Asked) -> Answer:
     usage=gettext_lazy('"…"'),
     help=gettext_lazy("keep a piece of knowledge: “Bun installs faster than npm”"),
 )
-def learn(asked: Asked) -> Answer:
-    return _keep(asked, kind=Fact.Kind.CONCEPT, usage="/learn")
+def learn(call: CommandCall) -> Answer:
+    return _keep(call, kind=Fact.Kind.CONCEPT, usage="/learn")
 
 
 @command(
@@ -42,23 +45,21 @@ def learn(asked: Asked) -> Answer:
     usage=gettext_lazy('"…"'),
     help=gettext_lazy("say how it is now; the fact that it replaces keeps its history"),
 )
-def update_fact(asked: Asked) -> Answer:
-    named, words = finding.numbered(asked)
+def update_fact(call: CommandCall) -> Answer:
+    named, words = finding.numbered(call)
     if not words:
         return Answer(_('Send /update-fact and how it is now, for example "Ana lives in Bilbao".'))
     if named == []:
-        return Answer(finding.nothing())
-    found = named or finding.meant(finding.reach(asked), words, at_least=ABOUT)
-    if not found:
-        return _keep(asked, kind=Fact.Kind.FACT, usage="/update-fact")
-    if len(found) > 1:
-        return Answer(finding.which(found, usage=f'/update-fact #{found[0].pk} "…"'))
-    old = found[0].text
-    done = facts.supersede(
-        found[0], text=words, by=asked.by, now=asked.now, **_origin(asked, words)
-    )
-    said = _("Noted — %(new)s\nUntil now: %(old)s\n/undo takes it back.")
-    return _learned(done, said % {"new": words, "old": old})
+        return Answer(finding.not_found())
+    found = named or _contradicted(call, words)
+    if len(found) == 1:
+        return _replace(call, found[0], words)
+    near = found or finding.matching_facts(finding.facts_in_reach(call), words, at_least=ABOUT)
+    if not near:
+        return _keep(call, kind=Fact.Kind.FACT, usage="/update-fact")
+    # Words in common are no proof: the person says which one it is, or that it is none.
+    usage, otherwise = f'/update-fact #{near[0].pk} "…"', f'/remember "{words}"'
+    return Answer(finding.ask_which(near, usage=usage, otherwise=otherwise))
 
 
 @command(
@@ -67,16 +68,24 @@ def update_fact(asked: Asked) -> Answer:
     usage=gettext_lazy('"…"'),
     help=gettext_lazy("say that something holds no longer"),
 )
-def deprecate(asked: Asked) -> Answer:
-    found = _found(asked)
+def deprecate(call: CommandCall) -> Answer:
+    numbered, words = finding.numbered(call)
+    found = _found(call)
     if found is None:
         return Answer(_("Send /deprecate and some words of what holds no longer."))
     if not found:
-        return _unlearn(asked)
-    if len(found) > 1:
-        return Answer(finding.which(found, usage=f"/deprecate #{found[0].pk}"))
-    done = facts.deprecate(found[0], by=asked.by, now=asked.now)
-    return told(done, _("No longer: %(text)s\n/undo takes it back.") % {"text": found[0].text})
+        return _unlearn(call)
+    sure = found if numbered else finding.named(found, words)
+    if len(sure) == 1:
+        done = facts.deprecate(sure[0], by=call.by, now=call.now)
+        return sentence_for(
+            done, _("No longer: %(text)s\n/undo takes it back.") % {"text": sure[0].text}
+        )
+    asks = sure or found
+    usage = f"/deprecate #{asks[0].pk}"
+    return Answer(
+        finding.ask_which(asks, usage=usage, otherwise=_("send nothing, all of it stays."))
+    )
 
 
 @command(
@@ -85,21 +94,23 @@ def deprecate(asked: Asked) -> Answer:
     usage=gettext_lazy("[last | words]"),
     help=gettext_lazy("discard this conversation, forget the last fact, or a certain one"),
 )
-def forget(asked: Asked) -> Answer:
-    found = _found(asked)
+def forget(call: CommandCall) -> Answer:
+    found = _found(call)
     if found is None:
-        return forget_episode(asked)
-    if text.fold(asked.words) in LAST:
-        newest = finding.last(asked)
+        return forget_episode(call)
+    if text.fold(call.words) in LAST:
+        newest = finding.last_learned(call)
         if newest is None:
             return Answer(_("There is nothing that I learned in this chat."))
         found = [newest]
     if not found:
-        return Answer(finding.nothing())
+        return Answer(finding.not_found())
     if len(found) > 1:
-        return Answer(finding.which(found, usage=f"/forget #{found[0].pk}"))
-    done = facts.forget(found[0], by=asked.by, why="/forget", now=asked.now)
-    return told(done, _("Forgotten — %(text)s\n/undo brings it back.") % {"text": found[0].text})
+        return Answer(finding.ask_which(found, usage=f"/forget #{found[0].pk}"))
+    done = facts.forget(found[0], by=call.by, why="/forget", now=call.now)
+    return sentence_for(
+        done, _("Forgotten — %(text)s\n/undo brings it back.") % {"text": found[0].text}
+    )
 
 
 @command(
@@ -107,49 +118,69 @@ def forget(asked: Asked) -> Answer:
     es="deshacer deshaz",
     help=gettext_lazy("take back what was last noted, changed or forgotten in this chat"),
 )
-def undo(asked: Asked) -> str:
-    return taking_back.undo_last(asked.chat, by=asked.by, now=asked.now)
+def undo(call: CommandCall) -> str:
+    return chat_undo.undo_last(call.chat, by=call.by, now=call.now)
 
 
-def _keep(asked: Asked, *, kind: str, usage: str) -> Answer:
-    words = asked.words
+def _keep(call: CommandCall, *, kind: str, usage: str) -> Answer:
+    words = call.words
     if not words:
         return Answer(_('Send %(usage)s and what I should keep, in quotes: "…"') % {"usage": usage})
     done = facts.remember(
-        asked.space, text=words, by=asked.by, kind=kind, now=asked.now, **_origin(asked, words)
+        call.space, text=words, by=call.by, kind=kind, now=call.now, **_origin(call, words)
     )
     return _learned(done, _("Noted — %(text)s\n/undo takes it back.") % {"text": words})
 
 
-def _learned(done: Done, said: str) -> Answer:
+def _learned(done: ChangeResult, said: str) -> Answer:
     if done.outcome == "quarantined":
         said = _("A person must look at this first (%(reason)s). It waits in quarantine.")
         said %= {"reason": done.reason}
-    return told(done, said)
+    return sentence_for(done, said)
 
 
-def _origin(asked: Asked, words: str) -> dict:
-    author = asked.message.author
+def _contradicted(call: CommandCall, words: str) -> list[Fact]:
+    """The facts within reach that cannot hold beside the new words."""
+    near = finding.facts_in_reach(call).order_by("-last_seen_at", "-pk")[
+        : changes_of_mind.MAX_CANDIDATES
+    ]
+    own = {"", text.fold(call.message.author)}
+    folded = text.fold(words)
+    # "I" is whoever sends the command; of anybody else the words must say the name.
+    about = [f for f in near if text.fold(f.subject) in own or text.fold(f.subject) in folded]
+    return [found.fact for found in changes_of_mind.judge(about, words, correcting=True)]
+
+
+def _replace(call: CommandCall, old: Fact, words: str) -> Answer:
+    done = facts.supersede(old, text=words, by=call.by, now=call.now, **_origin(call, words))
+    said = _("Noted — %(new)s\nUntil now: %(old)s\n/undo takes it back.")
+    return _learned(done, said % {"new": words, "old": old.text})
+
+
+def _origin(call: CommandCall, words: str) -> dict:
+    author = call.message.author
     named = bool(author) and text.fold(words).startswith(text.fold(author))
     about = {"subject": author} if named else {}
-    return {"quote": words, "message": asked.message, "said_by": author} | about
+    return {"quote": words, "message": call.message, "said_by": author} | about
 
 
-def _found(asked: Asked) -> list[Fact] | None:
+def _found(call: CommandCall) -> list[Fact] | None:
     """The facts that are meant; None when nothing was said."""
-    named, words = finding.numbered(asked)
+    named, words = finding.numbered(call)
     if named is not None:
         return named
-    return finding.meant(finding.reach(asked), words) if words else None
+    return finding.matching_facts(finding.facts_in_reach(call), words) if words else None
 
 
-def _unlearn(asked: Asked) -> Answer:
+def _unlearn(call: CommandCall) -> Answer:
     """Perhaps a habit is meant, not a fact. Those belong to the space: a curator ends them."""
-    if not asked.may_decide:
-        return Answer(finding.nothing())
-    found = patterns.match(asked.space, said=asked.words, chat=asked.chat, at_least=0.3)
+    if not call.may_decide:
+        return Answer(finding.not_found())
+    found = patterns.match(call.space, text=call.words, chat=call.chat, at_least=0.3)
     if not found:
-        return Answer(finding.nothing())
+        return Answer(finding.not_found())
     pattern = found[0].pattern
-    done = patterns.unlearn(pattern, by=asked.by, why="/deprecate", now=asked.now)
-    return told(done, _("No longer: %(text)s\n/undo takes it back.") % {"text": pattern.trigger})
+    done = patterns.unlearn(pattern, by=call.by, why="/deprecate", now=call.now)
+    return sentence_for(
+        done, _("No longer: %(text)s\n/undo takes it back.") % {"text": pattern.trigger}
+    )

@@ -5,31 +5,33 @@ import re
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from bot.addresses import page, see
-from bot.commands.asked import Asked, command, need_link
-from memory import history, jobs, text
+from bot.commands.asked import CommandCall, command, need_link
+from bot.dashboard_links import page
+from memory.history import changes as history
+from memory.queue import jobs
+from memory.text import normalise as text
 from sleep import cycle, proposals
 from sleep.apply import TargetChanged
 from sleep.models import Proposal
 
 SHOWN = 5
-SIGNS = 6
+CODE_LENGTH = 6
 # /approve 12-3fa9c1: the number, and the beginning of the digest of what was shown.
-CODE = re.compile(rf"#?(\d{{1,12}})(?:-([0-9a-f]{{{SIGNS}}}))?(?:\s+(.*))?", re.I | re.S)
+CODE = re.compile(rf"#?(\d{{1,12}})(?:-([0-9a-f]{{{CODE_LENGTH}}}))?(?:\s+(.*))?", re.I | re.S)
 
 
 @command("pending", es="pendientes", help=gettext_lazy("what the night proposes and you decide"))
-def pending(asked: Asked) -> str:
-    if not asked.may_decide:
+def pending(call: CommandCall) -> str:
+    if not call.may_decide:
         return need_link()
-    waiting = _waiting(asked).order_by("created_at", "pk")
+    waiting = _waiting(call).order_by("created_at", "pk")
     count = waiting.count()
     if not count:
         return _("Nothing waits for a decision.")
     head = ngettext("%(n)d proposal waits:", "%(n)d proposals wait:", count) % {"n": count}
     shown = [_shown(one) for one in waiting[:SHOWN]]
-    link = see(page("proposals:index", asked.space.slug), _("All of them:"))
-    return "\n\n".join([head, *shown, *link])
+    link = f"{_('All of them:')} {page('proposals:index', call.space.slug)}"
+    return "\n\n".join([head, *shown, link])
 
 
 @command(
@@ -38,8 +40,8 @@ def pending(asked: Asked) -> str:
     usage=gettext_lazy("CODE"),
     help=gettext_lazy("apply a proposal as it was shown"),
 )
-def approve(asked: Asked) -> str:
-    return _decide(asked, proposals.approve, _("Approved: %(title)s\nThe dashboard can undo it."))
+def approve(call: CommandCall) -> str:
+    return _decide(call, proposals.approve, _("Approved: %(title)s\nThe dashboard can undo it."))
 
 
 @command(
@@ -48,48 +50,48 @@ def approve(asked: Asked) -> str:
     usage=gettext_lazy("CODE [why]"),
     help=gettext_lazy("turn a proposal down"),
 )
-def reject(asked: Asked) -> str:
-    return _decide(asked, proposals.reject, _("Rejected: %(title)s"))
+def reject(call: CommandCall) -> str:
+    return _decide(call, proposals.reject, _("Rejected: %(title)s"))
 
 
 @command("sleep", es="dormir duerme", help=gettext_lazy("consolidate now what was learned"))
-def sleep(asked: Asked) -> str:
-    if not asked.may_decide:
+def sleep(call: CommandCall) -> str:
+    if not call.may_decide:
         return need_link()
-    if cycle.asleep(asked.space):
+    if cycle.is_asleep(call.space):
         return _("I am asleep already; this night goes on.")
-    space = asked.space.pk
-    jobs.enqueue("sleep.night", once=f"night-{space}", space_id=space, asked_by=asked.by)
-    link = see(page("nights:index", asked.space.slug), _("The night:"))
-    return "\n".join([_("Good night. I sleep as soon as the worker is free."), *link])
+    space = call.space.pk
+    jobs.enqueue("sleep.night", once=f"night-{space}", space_id=space, asked_by=call.by)
+    link = f"{_('The night:')} {page('nights:index', call.space.slug)}"
+    return "\n".join([_("Good night. I sleep as soon as the worker is free."), link])
 
 
 def code(proposal: Proposal) -> str:
-    return f"{proposal.pk}-{proposal.digest[:SIGNS]}"
+    return f"{proposal.pk}-{proposal.digest[:CODE_LENGTH]}"
 
 
-def _waiting(asked: Asked):
-    return Proposal.objects.filter(space=asked.space, status=Proposal.Status.PENDING)
+def _waiting(call: CommandCall):
+    return Proposal.objects.filter(space=call.space, status=Proposal.Status.PENDING)
 
 
-def _decide(asked: Asked, decide, said: str) -> str:
-    if not asked.may_decide:
+def _decide(call: CommandCall, decide, said: str) -> str:
+    if not call.may_decide:
         return need_link()
-    found = CODE.fullmatch(asked.words)
+    found = CODE.fullmatch(call.words)
     if not found:
         return _("Which one? /pending shows them with their codes.")
-    proposal = Proposal.objects.filter(space=asked.space, pk=int(found[1])).first()
+    proposal = Proposal.objects.filter(space=call.space, pk=int(found[1])).first()
     if proposal is None:
         return _("There is no proposal %(n)s. /pending shows what waits.") % {"n": found[1]}
     shown = (found[2] or "").lower()
-    if proposal.status == Proposal.Status.PENDING and shown != proposal.digest[:SIGNS]:
+    if proposal.status == Proposal.Status.PENDING and shown != proposal.digest[:CODE_LENGTH]:
         # Only what the person has seen is decided: here it is.
         return "\n\n".join([_("This is what it says now:"), _shown(proposal)])
-    return _decided(asked, proposal, decide, said, reason=found[3] or "")
+    return _decided(call, proposal, decide, said, reason=found[3] or "")
 
 
-def _decided(asked: Asked, proposal: Proposal, decide, said: str, *, reason: str) -> str:
-    given = {"member": asked.member, "digest": proposal.digest, "reason": reason.strip()}
+def _decided(call: CommandCall, proposal: Proposal, decide, said: str, *, reason: str) -> str:
+    given = {"member": call.member, "digest": proposal.digest, "reason": reason.strip()}
     try:
         decide(proposal, **given)
     except (

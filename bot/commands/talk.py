@@ -3,9 +3,11 @@
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
-from bot.commands.asked import Answer, Asked, command, need_link, plain
-from memory import episodes, working
-from memory.identity import bootstrap, bootstrap_words
+from bot.commands.asked import Answer, CommandCall, command, need_link, plain
+from memory import working
+from memory.episodes import service as episodes
+from memory.identity import bootstrap
+from memory.identity import bootstrap as bootstrap_words
 from memory.models import Episode
 
 ERRORS = {"errors", "errores"}
@@ -19,11 +21,11 @@ TRUSTED = "console"
     es="tema-nuevo nuevo-tema",
     help=gettext_lazy("end this episode; what comes next is another one"),
 )
-def new_topic(asked: Asked) -> str:
-    episode = episodes.current(asked.chat)
+def new_topic(call: CommandCall) -> str:
+    episode = episodes.current(call.chat)
     if episode:
-        episodes.close(episode, by=asked.by, now=asked.now)
-    working.clear(asked.chat, by=asked.by, now=asked.now)
+        episodes.close(episode, by=call.by, now=call.now)
+    working.clear(call.chat, by=call.by, now=call.now)
     return _("A new topic, then. What was before is kept.")
 
 
@@ -33,19 +35,19 @@ def new_topic(asked: Asked) -> str:
     usage=gettext_lazy("errors"),
     help=gettext_lazy("delete for good what was discarded in this chat; asks first"),
 )
-def purge(asked: Asked) -> str:
-    what, _space, number = asked.words.partition(" ")
+def purge(call: CommandCall) -> str:
+    what, _space, number = call.words.partition(" ")
     if plain(what) not in ERRORS:
         return _("Send /purge errors to delete what was discarded in this chat.")
-    if not (asked.may_decide or asked.chat.channel == TRUSTED):
+    if not (call.may_decide or call.chat.channel == TRUSTED):
         return need_link()
-    trash = Episode.objects.filter(chat=asked.chat, status=Episode.Status.DISCARDED).count()
+    trash = Episode.objects.filter(chat=call.chat, status=Episode.Status.DISCARDED).count()
     if not trash:
         return _("Nothing was discarded in this chat.")
     # The number is what was shown: when it is another one by now, the question is asked again.
     if number.strip() != str(trash):
         return _ask(trash)
-    count = episodes.purge_discarded(asked.space, by=asked.by, chat=asked.chat)
+    count = episodes.purge_discarded(call.space, by=call.by, chat=call.chat)
     return ngettext(
         "Deleted %(n)d discarded episode for good.",
         "Deleted %(n)d discarded episodes for good.",
@@ -64,9 +66,9 @@ def _ask(count: int) -> str:
     return asks % {"n": count}
 
 
-def forget_episode(asked: Asked) -> Answer:
+def forget_episode(call: CommandCall) -> Answer:
     """To the trash with what is being talked about now."""
-    episode = episodes.current(asked.chat)
+    episode = episodes.current(call.chat)
     if episode is None:
         return Answer(
             _(
@@ -74,8 +76,8 @@ def forget_episode(asked: Asked) -> Answer:
                 " /forget with some words a certain one."
             )
         )
-    reason = _("%(name)s said /forget") % {"name": asked.message.author or _("somebody")}
-    done = episodes.discard(episode, by=asked.by, reason=reason, now=asked.now)
+    reason = _("%(name)s said /forget") % {"name": call.message.author or _("somebody")}
+    done = episodes.discard(episode, by=call.by, reason=reason, now=call.now)
     return Answer(
         _(
             "This conversation is in the trash: it is not recalled and not learned from."
@@ -91,13 +93,13 @@ def forget_episode(asked: Asked) -> Answer:
     usage=gettext_lazy("[off]"),
     help=gettext_lazy("get to know each other: I observe, say how I read you, and you correct me"),
 )
-def begin_bootstrap(asked: Asked) -> str:
-    if not (asked.may_decide or asked.chat.channel == TRUSTED):
+def begin_bootstrap(call: CommandCall) -> str:
+    if not (call.may_decide or call.chat.channel == TRUSTED):
         return need_link()
-    if plain(asked.words) in OFF:
-        ended = bootstrap.stop(asked.space)
+    if plain(call.words) in OFF:
+        ended = bootstrap.stop(call.space)
         return _("All right, no more of that.") if ended else _("That is so already.")
-    if not bootstrap.start(asked.space, chat=asked.chat.pk, now=asked.now):
+    if not bootstrap.start(call.space, chat=call.chat.pk, now=call.now):
         return _("We are in the middle of it. /bootstrap off ends it.")
     language = "es" if (get_language() or "").startswith("es") else "en"
     return bootstrap_words.PHRASES[language]["begin"]

@@ -12,8 +12,10 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from kenoweb.demo.calendar import Calendar
 from kenoweb.demo.days import Life
 from kenoweb.demo.story import STORY, ZONE, read
-from memory import chats, embeddings, spaces
+from memory.chats import service as chats
 from memory.models import Chat, Fact, Member, Message, Notice, Space
+from memory.spaces import service as spaces
+from memory.vectors import store as embeddings
 
 SLUG = "demo"
 # Says that a space was made here and may be made anew or removed.

@@ -5,8 +5,8 @@ from html import escape
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from kenoweb.columns import Piece
-from kenoweb.templatetags.keno import number
+from kenoweb.ui.charts import Piece
+from kenoweb.ui.formatting import number
 
 register = template.Library()
 

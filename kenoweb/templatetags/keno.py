@@ -3,29 +3,30 @@
 import datetime as dt
 import re
 from functools import lru_cache
+from urllib.parse import urlencode
 
 from django import template
-from django.db.models import Model
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.text import Truncator
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from kenoweb import charts, diffs, markdown
-from kenoweb.hidden import HIDDEN, code
-from kenoweb.places import address_of
+from kenoweb.ui import charts, diffs, markdown
+from kenoweb.ui.formatting import HIDDEN, code, dated, money, number, since, truncatechars, word
+from kenoweb.ui.space_urls import space_url
 
 register = template.Library()
+for function in (truncatechars, word, number, money):
+    register.filter(function)
 
 
 @register.simple_tag
 @lru_cache(maxsize=256)
 def icon(name: str, tone: str = "") -> SafeString:
-    """One of static/icons.svg; decoration, so the word stands beside it or in .vh."""
+    """One of static/icons.svg; decoration, so put the word beside it or in .vh."""
     return format_html(
         '<svg class="i{}" aria-hidden="true"><use href="{}#{}"/></svg>',
         f" {tone}" if tone else "",
@@ -34,15 +35,70 @@ def icon(name: str, tone: str = "") -> SafeString:
     )
 
 
-@register.simple_tag(takes_context=True)
-def at(context: template.Context, name: str, *pks: int) -> SafeString:
-    """The address of a row's page in this space: {% url %} where there are many of them."""
-    return mark_safe(address_of(name, context["request"].space.slug, *pks))
+@register.simple_tag(takes_context=True, name="space_url")
+def space_url_tag(context: template.Context, name: str, *args: object) -> str:
+    """Return the URL of a page of the space that the request is about."""
+    return space_url(name, context["request"].space, *args)
+
+
+@register.simple_tag
+def panel_link(url: str, pk: int | None = None, query: str = "", **params: object) -> SafeString:
+    """Return the attributes of a link that opens beside the list, or as a page without script."""
+    there = url if pk is None else f"{url}{pk}/"
+    if asked := "&".join(part for part in (urlencode(params), query) if part):
+        there = f"{there}?{asked}"
+    return format_html(
+        'href="{0}" hx-get="{0}" hx-target="#panel" hx-select="#panel" hx-swap="outerHTML"'
+        ' hx-push-url="true"',
+        there,
+    )
+
+
+@register.simple_tag
+def posts_to(url: str, *target: object) -> SafeString:
+    """Return the attributes of a form that posts with htmx and without.
+
+    The parts of `target` make one selector, whose element the answer replaces; without a target
+    the page only hears the events of the answer.
+    """
+    swap = mark_safe('hx-swap="none"')
+    if target:
+        swap = format_html('hx-target="{}" hx-swap="outerHTML"', "".join(map(str, target)))
+    return format_html(
+        'method="post" action="{0}" hx-post="{0}" {1} hx-disabled-elt="find button"', url, swap
+    )
+
+
+@register.inclusion_tag("_post_button.html", takes_context=True)
+def post_button(
+    context: template.Context,
+    url: str,
+    label: str,
+    *target: object,
+    symbol: str = "",
+    key: str = "",
+    css: str = "btn sm",
+    bare: bool = False,
+    in_menu: bool = False,
+    **hidden: object,
+) -> dict:
+    """One button that posts; `bare` shows only its icon, further arguments are hidden fields."""
+    return {
+        "attributes": posts_to(url, *target),
+        "on_screen": context.get("on_screen", ""),
+        "label": label,
+        "symbol": symbol,
+        "key": key,
+        "css": css,
+        "bare": bare,
+        "in_menu": in_menu,
+        "hidden": hidden,
+    }
 
 
 @register.simple_tag
 def meter(value: float, number: bool = False) -> SafeString:
-    """Confidence: the length says it, the number stands in the title or beside it."""
+    """Confidence as a length, with the number in the title or beside it."""
     text = charts.meter(value)
     drawn = _meter(text, get_language())
     return format_html('<span class="conf">{} {}</span>', drawn, text) if number else drawn
@@ -58,62 +114,20 @@ def _meter(text: str, _language: str | None) -> SafeString:
 
 @register.simple_tag
 def options(choices, value: object = "", cut: int = 60) -> SafeString:
-    """What a select offers, (value, label) each; the chosen one is marked."""
+    """Return the options of a select from (value, label) pairs; the chosen one is selected."""
     chosen = str(value)
     return mark_safe("".join(_option(str(one), chosen, cut, label) for one, label in choices))
 
 
 def _option(one: str, chosen: str, cut: int, label: object) -> str:
-    # By hand, and escaped: hundreds of them stand on a page.
+    # By hand, and escaped: a page has hundreds of them.
     mark = " selected" if one == chosen else ""
     return f'<option value="{escape(one)}"{mark}>{escape(truncatechars(label, cut))}</option>'
 
 
-@register.filter
-def truncatechars(text: object, most: int) -> str:
-    """Django's own, which counts every sign, only where there is something to cut off."""
-    text = str(text)
-    return text if len(text) <= most else Truncator(text).chars(most)
-
-
-@register.filter
-def word(row: Model, name: str) -> str:
-    """The label of a choice; get_…_display gathers all of them anew for every row."""
-    return _word(type(row), name, getattr(row, name), get_language())
-
-
-@lru_cache(maxsize=1024)
-def _word(model: type[Model], name: str, value: str, _language: str | None) -> str:
-    return str(dict(model._meta.get_field(name).flatchoices).get(value, value))
-
-
-@register.filter
-def number(value: float | None, decimals: int = 0) -> str:
-    if value is None:
-        return "–"
-    # number_format cuts digits off; a reader expects them rounded.
-    value = value if isinstance(value, str) else round(value, decimals)
-    return _formatted(value, decimals, get_language())
-
-
-@lru_cache(maxsize=4096)
-def _formatted(value: float | str, decimals: int, _language: str | None) -> str:
-    return number_format(value, decimals, use_l10n=True, force_grouping=True)
-
-
-@register.filter
-def money(value: float | None) -> str:
-    """Dollars: two digits, and as many as a small amount needs to be more than nothing."""
-    if value is None:
-        return "–"
-    size = abs(value)
-    digits = 2 if size >= 0.1 or not size else 3 if size >= 0.01 else 4
-    return f"${number(value, digits)}"
-
-
 @register.simple_tag
 def ago(when: dt.datetime | None, long: bool = False, now: dt.datetime | None = None) -> SafeString:
-    """How long since, with the full time for those who want it."""
+    """Time since then, with the full time in the title."""
     if when is None:
         return mark_safe('<span class="muted">–</span>')
     words = since(when, now=now or timezone.now(), long=long)
@@ -125,7 +139,7 @@ def ago(when: dt.datetime | None, long: bool = False, now: dt.datetime | None = 
 
 @register.simple_tag
 def clock(when: dt.datetime, titled: bool = False) -> SafeString:
-    """The hour and minute where the day stands above; `titled` says the whole of it."""
+    """Hour and minute; `titled` adds the full time as title."""
     local = timezone.localtime(when)
     title = f' title="{_full(local)}"' if titled else ""
     stamp = local.isoformat("T", "seconds")
@@ -141,40 +155,9 @@ def _to_the_minute(minute: dt.datetime, _language: str | None) -> str:
     return date_format(minute, "DATETIME_FORMAT")
 
 
-def dated(day: dt.date, shape: str) -> str:
-    """date_format for lists and charts: it looks up the format and the language for every day."""
-    return _dated(day, shape, get_language())
-
-
-@lru_cache(maxsize=4096)
-def _dated(day: dt.date, shape: str, _language: str | None) -> str:
-    return date_format(day, shape)
-
-
-def since(when: dt.datetime, *, now: dt.datetime, long: bool = False) -> str:
-    """ "2 d" or "2 days ago"; the future is "now"."""
-    seconds = max(0, int((now - when).total_seconds()))
-    for size, short, phrase in _steps(get_language()):
-        if seconds >= size:
-            count = seconds // size
-            return phrase(count) if long else f"{count} {short}"
-    return _("just now") if long else _("now")
-
-
-@lru_cache(maxsize=8)
-def _steps(_language: str | None) -> list[tuple]:
-    return [
-        (31_556_952, _("y"), lambda n: ngettext("%d year ago", "%d years ago", n) % n),
-        (2_629_746, _("mo"), lambda n: ngettext("%d month ago", "%d months ago", n) % n),
-        (86_400, _("d"), lambda n: ngettext("%d day ago", "%d days ago", n) % n),
-        (3_600, _("h"), lambda n: ngettext("%d hour ago", "%d hours ago", n) % n),
-        (60, _("min"), lambda n: ngettext("%d minute ago", "%d minutes ago", n) % n),
-    ]
-
-
 @register.simple_tag
 def diff(before: str, after: str) -> SafeString:
-    """Both texts in one line, what left struck and what came marked."""
+    """Both texts in one line, with deletions and insertions marked."""
     return _pieces(diffs.words(before, after), {"same", "del", "ins"})
 
 

@@ -6,11 +6,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kenoweb.templatetags.keno import shown, word
-from memory import actors
+from kenoweb.templatetags.keno import shown
+from kenoweb.ui.formatting import number, word
+from memory.guards.screening import REASONS
+from memory.history import actors
 from memory.models import Fact
-from memory.retrieval.named import FEATURES
-from memory.screen import REASONS
+from memory.retrieval.features import FEATURES
 
 register = template.Library()
 
@@ -28,21 +29,27 @@ AGAINST = {
     "value": gettext_lazy("another value"),
     "negation": gettext_lazy("says the opposite"),
     "number": gettext_lazy("another number"),
+    "count": gettext_lazy("another number"),
+    "role": gettext_lazy("another value"),
+    "replaced": gettext_lazy("another value"),
+    "ended": gettext_lazy("says that it is over"),
+    "taste": gettext_lazy("hardly fits with it"),
+    "diet": gettext_lazy("hardly fits with it"),
 }
 
 
 # How what was learned in a chat looks by now: class, icon, and words where nothing can be done.
 LEARNED = {
     Fact.Status.ACTIVE: ("", "plus", ""),
-    Fact.Status.QUARANTINED: (" aside", "shield", gettext_lazy("set aside")),
+    Fact.Status.QUARANTINED: (" aside", "shield", gettext_lazy("in quarantine")),
     Fact.Status.SUPERSEDED: (" undone", "undo", gettext_lazy("replaced since")),
 }
 
 
 @register.filter
 def learned(fact: Fact) -> dict:
-    tone, symbol, said = LEARNED.get(fact.status, (" undone", "undo", ""))
-    return {"tone": tone, "icon": symbol, "said": said}
+    tone, symbol, note = LEARNED.get(fact.status, (" undone", "undo", ""))
+    return {"tone": tone, "icon": symbol, "note": note}
 
 
 @register.filter
@@ -60,8 +67,11 @@ def origin(fact: Fact) -> str:
 
 @register.filter
 def share(value: float | None) -> str:
-    """A number from 0 to 1 as the pages write it: .87"""
-    return "–" if value is None else f"{value:.2f}".removeprefix("0")
+    """A number from 0 to 1 as the pages write it: .87 in English, 0,87 in Spanish."""
+    if value is None:
+        return "–"
+    text = number(value, 2)
+    return text.removeprefix("0") if text.startswith("0.") else text
 
 
 @register.filter
@@ -84,7 +94,7 @@ def feature(name: str) -> str:
 
 @register.filter
 def coded(text: str) -> SafeString:
-    """One line in which what stands between backticks is code; everything else is as it is."""
+    """One line in which text between backticks is code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # the last one opens and never closes
         parts[-2:] = ["`".join(parts[-2:])]

@@ -9,13 +9,17 @@ from datetime import datetime
 from django.db import OperationalError, transaction
 from django.utils.translation import gettext as _
 
-from memory import chats, episodes, facts, notices, text, working
+from memory import notices, working
+from memory.chats import service as chats
+from memory.episodes import service as episodes
 from memory.extraction import evidence, tags
 from memory.extraction.propose import lore_line
 from memory.extraction.tags import Split
-from memory.history import Done
+from memory.facts import service as facts
+from memory.history.changes import ChangeResult
 from memory.identity import preferences
 from memory.models import Chat, Fact, Message
+from memory.text import normalise as text
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +34,7 @@ class Applied:
 
     tag: str
     said: str
-    done: Done | None
+    done: ChangeResult | None
     error: str = ""
 
 
@@ -70,7 +74,7 @@ def apply(
     return [_attempt(tag, said, write, turn) for tag, said, write in work]
 
 
-Write = Callable[[str, Turn], Done]
+Write = Callable[[str, Turn], ChangeResult]
 
 
 def _work(split: Split) -> Iterator[tuple[str, str, Write]]:
@@ -91,7 +95,7 @@ def _work(split: Split) -> Iterator[tuple[str, str, Write]]:
 def _attempt(tag: str, said: str, write: Write, turn: Turn) -> Applied:
     if tags.echoes(said, turn.said):
         reason = _("It only repeats a tag that somebody typed.")
-        return Applied(tag, said, Done(None, outcome="refused", reason=reason))
+        return Applied(tag, said, ChangeResult(None, outcome="refused", reason=reason))
     try:
         with transaction.atomic():
             return Applied(tag, said, write(said, turn))
@@ -103,16 +107,16 @@ def _attempt(tag: str, said: str, write: Write, turn: Turn) -> Applied:
         return Applied(tag, said, None, error=type(error).__name__)
 
 
-def _fact(said: str, turn: Turn) -> Done:
+def _fact(said: str, turn: Turn) -> ChangeResult:
     return _remember(turn, said, subject=_subject(said, turn.message))
 
 
-def _lore(said: str, turn: Turn) -> Done:
+def _lore(said: str, turn: Turn) -> ChangeResult:
     given = {"kind": Fact.Kind.LORE, "confidence": LORE_CONFIDENCE}
     return _remember(turn, lore_line(said), subject=Fact.LORE, chat=turn.chat, **given)
 
 
-def _remember(turn: Turn, said: str, **given: object) -> Done:
+def _remember(turn: Turn, said: str, **given: object) -> ChangeResult:
     found = evidence.find(said, turn.heard)
     message = found.message if found else turn.message
     done = facts.remember(
@@ -132,7 +136,7 @@ def _remember(turn: Turn, said: str, **given: object) -> Done:
     return done
 
 
-def _event(said: str, turn: Turn) -> Done:
+def _event(said: str, turn: Turn) -> ChangeResult:
     found = evidence.find(said, turn.heard)
     return episodes.write(
         turn.chat.space,
@@ -145,20 +149,20 @@ def _event(said: str, turn: Turn) -> Done:
     )
 
 
-def _note(said: str, turn: Turn) -> Done:
+def _note(said: str, turn: Turn) -> ChangeResult:
     return working.write(turn.chat, text=said, by="tag", now=turn.now)
 
 
-def _context(said: str, turn: Turn) -> Done:
+def _context(said: str, turn: Turn) -> ChangeResult:
     return chats.set_context(turn.chat, text=said, by="tag", now=turn.now)
 
 
-def _preference(said: str, turn: Turn) -> Done:
+def _preference(said: str, turn: Turn) -> ChangeResult:
     if not evidence.find(said, turn.heard):
         return notices.set_aside(
             turn.chat.space, what="preference", text=text.clean(said), reasons=[UNGROUNDED]
         )
-    return preferences.learn(turn.chat.space, said=said, by="tag", now=turn.now)
+    return preferences.learn(turn.chat.space, sentence=said, by="tag", now=turn.now)
 
 
 def _subject(said: str, message: Message) -> str:

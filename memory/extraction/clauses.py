@@ -1,10 +1,12 @@
-"""A message taken apart into clauses that may state something, verbatim."""
+"""A message taken apart into clauses that may state something, verbatim and with their place."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from memory.extraction import rulebook
-from memory.stop_words import TITLES
+from memory.guards import rulebook
+from memory.text.stop_words import TITLES
 
 _CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
@@ -22,19 +24,53 @@ _ASIDE = re.compile(
     re.I,
 )
 _SPOKEN = re.compile(r"[\"“«][^\"”»\n]{2,}[\"”»]")
+_BLANK = "\ufffc"
+
+
+@dataclass(frozen=True)
+class Clause:
+    """Characters `start` to `end` of a message."""
+
+    start: int
+    end: int
+    text: str
+
+    def part(self, start: int, end: int) -> "Clause":
+        """Return characters of this clause, without the spaces around them."""
+        text = self.text[start:end]
+        start += len(text) - len(text.lstrip())
+        return Clause(self.start + start, self.start + start + len(text.strip()), text.strip())
+
+
+def statements(message: str) -> list[Clause]:
+    """Return the clauses that may state something; questions, code and jokes are left out."""
+    if is_joke(message) or message.lstrip().startswith("/"):
+        return []
+    parts = (
+        part
+        for sentence in sentences(message)
+        if "?" not in sentence.text and "¿" not in sentence.text
+        for part in _split(sentence)
+    )
+    return [part for part in parts if part.text and _BLANK not in part.text]
 
 
 def clauses(message: str) -> list[str]:
-    """Statements of the message, each a verbatim part of it; questions, code and jokes left out."""
-    if _JOKE.search(message) or message.lstrip().startswith("/"):
-        return []
+    """Return the words of the statements."""
+    return [clause.text for clause in statements(message)]
+
+
+def sentences(message: str) -> list[Clause]:
+    """Return the sentences; code and quoted lines are blanked out, character by character."""
     spoken = _QUOTED_LINE.sub(_blank, _CODE.sub(_blank, message))
-    found = []
-    for sentence in _SENTENCE.findall(spoken):
-        if "?" in sentence or "¿" in sentence or not sentence.strip():
-            continue
-        found += [part.strip() for part in _JOINT.split(sentence) if part and part.strip()]
-    return [clause for clause in found if "\ufffc" not in clause]
+    whole = Clause(0, len(spoken), spoken)
+    found = (whole.part(*match.span()) for match in _SENTENCE.finditer(spoken))
+    return [sentence for sentence in found if sentence.text]
+
+
+def is_joke(message: str) -> bool:
+    """Say whether the message takes itself back: "jk", "es broma"."""
+    return bool(_JOKE.search(message))
 
 
 def is_real(clause: str) -> bool:
@@ -43,12 +79,27 @@ def is_real(clause: str) -> bool:
 
 
 def core(clause: str) -> str:
-    """The clause without its opening words, asides and final mark."""
-    opening = _OPENING.match(clause)
-    bare = _ASIDE.split(clause[opening.end() :] if opening else clause, maxsplit=1)[0]
-    return bare.strip().rstrip(".!…;,: ").strip()
+    """Return the clause without its opening words, asides and final mark."""
+    return core_of(Clause(0, len(clause), clause)).text
+
+
+def core_of(clause: Clause) -> Clause:
+    """Return the clause without its opening words, asides and final mark, with its place."""
+    opening = _OPENING.match(clause.text)
+    start = opening.end() if opening else 0
+    aside = _ASIDE.search(clause.text, start)
+    bare = clause.text[: aside.start() if aside else None].rstrip().rstrip(".!…;,: ")
+    return clause.part(start, max(start, len(bare)))
+
+
+def _split(sentence: Clause) -> Iterator[Clause]:
+    start = 0
+    for match in _JOINT.finditer(sentence.text):
+        yield sentence.part(start, match.start())
+        start = match.end()
+    yield sentence.part(start, len(sentence.text))
 
 
 def _blank(match: re.Match) -> str:
     """Same length, so that what is left stays where it was; marks what may not be quoted across."""
-    return "".join("\n" if c == "\n" else "\ufffc" for c in match.group())
+    return "".join("\n" if c == "\n" else _BLANK for c in match.group())

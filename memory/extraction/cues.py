@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from memory.extraction import rulebook
+from memory.guards import rulebook
 
 FILE = Path(__file__).with_name("cues.txt")
 REMEMBER = "remember"
+# Many people type without them; each stays one character, so that places stay what they were.
+_ACCENTS = str.maketrans("áéíóúüÁÉÍÓÚÜ", "aeiouuAEIOUU")
 _ABOUT_SOMETHING = re.compile(
     r"(?i:the|an?|our|my|we|they|he|she|it|there|this|these|those|all|every|no|any|both|on|in|at)\b"
     r"|(?i:el|la|los|las|un|una|unos|unas|nuestr[oa]s?|mis?|su|hay|ya|no|se|este|esta|todos?|todas?"
@@ -30,13 +32,14 @@ def cues(language: str) -> tuple[Cue, ...]:
     for name, pattern in rulebook.read(FILE):
         spoken, category, sure = name.split("/")
         if spoken == language:
-            made.append(Cue(category, float(sure), re.compile(pattern, re.IGNORECASE)))
+            compiled = re.compile(_without_accents(pattern), re.IGNORECASE)
+            made.append(Cue(category, float(sure), compiled))
     return tuple(made)
 
 
 def find(clause: str, language: str) -> Cue | None:
     known = (cue for cue in cues(language) if cue.category != REMEMBER)
-    return next((cue for cue in known if cue.pattern.match(clause)), None)
+    return next((cue for cue in known if cue.pattern.match(_without_accents(clause))), None)
 
 
 def states_something(line: str) -> bool:
@@ -47,5 +50,9 @@ def states_something(line: str) -> bool:
 def asked_to_remember(clause: str, language: str) -> str:
     """What follows "remember that…", "fyi…", "recuerda que…"; empty without such words."""
     (cue,) = (cue for cue in cues(language) if cue.category == REMEMBER)
-    found = cue.pattern.match(clause)
+    found = cue.pattern.match(_without_accents(clause))
     return clause[found.end() :] if found else ""
+
+
+def _without_accents(text: str) -> str:
+    return text.translate(_ACCENTS)

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from memory import meaning, text
 from memory.extraction import grounding
 from memory.models import Message
-from memory.summaries import sentences
+from memory.text import normalise as text
+from memory.text.summaries import sentences
 
 LONGEST_QUOTE = 1000
-# Sentences of a message that are compared by meaning; the rest would only cost time.
-COMPARED = 20
 
 
 class Evidence(NamedTuple):
@@ -34,7 +32,7 @@ def find(candidate: str, messages: Sequence[Message]) -> Evidence | None:
         both = f"{before.text}\n{message.text}"
         if grounding.is_grounded(candidate, both, names=[message.author]):
             return Evidence(message, message.text[:LONGEST_QUOTE])
-    return next(filter(None, (_by_meaning(candidate, message) for message in newest_first)), None)
+    return None
 
 
 def quote(candidate: str, said: str) -> str:
@@ -43,17 +41,3 @@ def quote(candidate: str, said: str) -> str:
     parts = sentences(said) or [said.strip()]
     best = max(parts, key=lambda part: (len(wanted & text.stems(part)), -len(part)))
     return best[:LONGEST_QUOTE]
-
-
-def _by_meaning(candidate: str, message: Message) -> Evidence | None:
-    """Another wording or the other language: "prefers Spanish" for "háblame en español"."""
-    if not _numbers(candidate) <= _numbers(message.text):
-        return None
-    for part in sentences(message.text)[:COMPARED]:
-        if text.stems(part) and meaning.related(candidate, part):
-            return Evidence(message, part[:LONGEST_QUOTE])
-    return None
-
-
-def _numbers(said: str) -> set[str]:
-    return {word for word in text.words(said) if any(sign.isdigit() for sign in word)}

@@ -1,45 +1,94 @@
-"""Does the message really say what the fact claims? By stems, in any script, without a model."""
+"""Does the message really say what the fact claims? By meaning, names, numbers and negation.
+
+Nothing of the fact may be new. Its names, numbers, dates and people must stand in the message, what
+is denied in one must be denied in the other, and each of its other words must be there in some
+form: itself, a word for the same, or one that the local embedding model takes for the same.
+"""
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
-from memory.text import STOP_WORDS, clean, fold, normalise, stem, words
+from memory.extraction import concepts
+from memory.extraction.statements import FRAME, Statement, stems
+from memory.text.normalise import clean, fold, normalise
+from memory.vectors import likeness
 
-# Words a fact adds to a saying without claiming anything new.
-_ADDED = """
-user usuario usuaria author person persona group grupo team equipo name nombre says said dice dijo
-wants goes called named llama llamen
-"""
-_FRAME = frozenset(map(fold, [*STOP_WORDS["en"], *STOP_WORDS["es"], *_ADDED.split()]))
-_NEGATION = re.compile(
-    r"\b(?:not|never|no|nor|without|cannot|stopped|quit|nunca|jamas|tampoco|ni|sin|deje)\b|n't\b"
+# A word this like one of the message says the same. Two drinks or two jobs are at most .75 alike,
+# a word and its translation are mostly more; for other synonyms there are the concepts.
+SAME = 0.78
+# Whole sentences that say nearly the same; in them a word may be less like.
+ALIKE, SAME_IN_ALIKE = 0.8, 0.66
+# Enough for words that claim little by themselves: "works", "has", the name before a colon.
+NEAR = 0.42
+# Enough for the second half of a compound whose first half is there: "frontend developer".
+HEAD = 0.3
+COMPARED = 60  # words and pairs of words of one message
+# Words whose meaning hangs on what they go with.
+_LIGHT = frozenset(
+    """
+    work works working trabaja live lives living vive has have having own owns tiene drive drives
+    conduce plan plans planning planea like likes love loves enjoys gusta prefer prefers prefiere
+    want wants quiere play plays juega take takes toma does hace get gets study studies estudia
+    commutes available disponible originally originario originaria expect expects espera finishes
+    termina ends starts empieza moved moves se pay pays paga speak speaks habla learning aprendiendo
+    studying training preparing
+    """.split()
 )
-# "Dislikes X" and "doesn't like X" say the same.
-_AVERSION = re.compile(
-    r"\b(?:dislik|hate|detest|avoid|odi[ao]|evit|allerg|alergi|intoleran|anymore|ya no)"
+# What a note has before its colon; the claim stands behind it.
+_LABELS = frozenset(
+    """
+    occupation job employer company location residence hometown city country age hobby hobbies
+    interest interests goal goals project projects diet health family pet pets language languages
+    timezone schedule routine contact topic deadline profession status skill skills tool tools stack
+    ocupacion trabajo empresa ubicacion ciudad pais edad aficion aficiones objetivo meta proyecto
+    dieta salud familia mascota idioma idiomas horario rutina herramientas
+    """.split()
 )
-_DISLIKED = re.compile(
-    r"(?:\bnot|n't|\bno(?: me)?) (?:\w+ )?(?:like|love|enjoy|stand|gusta|soporto)"
-    r"|\bhate|\bodi|\bdetest"
+# "Works as a nurse" claims "nurse"; the verb comes with it.
+_WORKS_AS = re.compile(r"^(works?|working|trabaja) .*\b\1 (?:as|como|de)\b")
+_AVERSION = re.compile(r"(?:dislik|hate|detest|avoid|odi|evit)\w*")
+_NEGATOR = re.compile(
+    r"\b(?:not|never|no|nor|without|cannot|cant|dont|doesnt|didnt|wont|isnt|stopped|quit|used to"
+    r"|gave up|nunca|jamas|tampoco|ni|sin|deje|dejo|dejar|nada de|ningun[ao]?|hate[sd]?"
+    r"|dislike[sd]?|detest\w*|avoid\w*|odi[aoe]\w*|evit\w+|allerg\w+|alerg\w+|intoleran\w+|vegetarian\w*|vegan\w*"
+    r"|refuse[sd]?|skip|skips|makes me (?:sick|ill)|me (?:sienta|cae) mal)\b|n't\b"
+)
+# "Bun instead of npm" denies nothing by itself, and may rest on "no more npm".
+_COMPARISON = re.compile(
+    r"\b(?:instead of|rather than|over|en vez de|en lugar de|antes que|switched|cambio a)\b"
+    r"|\bpref\w+ .*\b(?:to|than|a)\b"
 )
 _SENTENCE = re.compile(r"[^.!?…;\n]+(?:[.!?…;]+|\n|$)")
+_CLAUSE = re.compile(r"[,;:.!?…\n()]+| but | pero | and | y | because | porque | so | asi que ")
+# "My mom lives in Leeds" says nothing about where the speaker lives.
+_ABOUT_KIN = re.compile(
+    r"^\W*(?:(?i:so|and|y|pues|well|bueno|ok),? )?(?i:my|mi|our|nuestr[oa]) (?P<kin>\w+)"
+    r"(?: (?P<name>[A-ZÀ-Ý]\w+))?"
+)
+_ABOUT_SPEAKER = re.compile(
+    r"^(?:(?:the |el |la )?(?:user|usuari[oa]) )?(?:\w+s|es|vive|trabaja|tiene|esta|le gusta|fue) "
+)
 
 
 def is_grounded(fact: str, source: str, *, names: Iterable[str] = ()) -> bool:
-    """Every name and number of the fact, and most of its other words, stand in the source."""
-    known = {fold(part) for name in names for part in words(name)}
-    claimed = [w for w in map(fold, words(fact)) if w not in _FRAME and _bare(w) not in known]
-    if not claimed or not source.strip():
+    """Whether the source says all that the fact claims. `names` are the speaker's: no claims."""
+    claim, said = Statement.of(fact, names=names), Statement.of(source)
+    if not source.strip() or not (claim.content or claim.strict):
+        return False
+    if _is_about_another(claim, said):
         return False
     if normalise(fact) in normalise(source):
         return True
-    heard = _forms(source)
-    missing = [word for word in claimed if not _is_heard(word, heard)]
-    if _DISLIKED.search(fold(source)):
-        missing = [word for word in missing if not _AVERSION.match(word)]
-    if any(word.isnumeric() for word in missing) or _names(fact, known) & set(missing):
-        return False
-    return len(missing) <= _tolerated(len(claimed)) and _agrees(fact, source, claimed)
+    return (
+        said.quantities.cover(claim.quantities)
+        and claim.dates <= said.dates
+        and claim.strict <= said.strict
+        and all(_is_heard(name, said) for name in claim.names)
+        and not _contradicts(claim, said)
+        and _agrees(claim, said)
+        and not _unheard(claim, said)
+    )
 
 
 def quote_for(fact: str, source: str, *, evidence: str = "", names: Iterable[str] = ()) -> str:
@@ -58,22 +107,116 @@ def _verbatim(evidence: str, source: str) -> str:
     return found.group() if found else ""
 
 
-def _bare(word: str) -> str:
-    return word.removesuffix("'s")
+def _contradicts(claim: Statement, said: Statement) -> bool:
+    """Whether the claim takes the other side of what was said: long for short, late for early."""
+    sides = {label for label in claim.concepts if concepts.kind(label) == "against"}
+    return any(concepts.opposite(s) in said.concepts and s not in said.concepts for s in sides)
 
 
-def _forms(text: str) -> set[str]:
-    """Each word of the text, folded, as it stands and as both languages stem it."""
-    return {form for word in words(text) for form in _stems(fold(word))}
+def _is_about_another(claim: Statement, said: Statement) -> bool:
+    """Whether the message speaks of the speaker's kin, and the claim of nobody in it."""
+    found = _ABOUT_KIN.match(said.text)
+    if not found or not _ABOUT_SPEAKER.match(claim.folded):
+        return False
+    kin = {label for label in Statement(found["kin"]).strict if label.startswith("kin")}
+    return bool(kin) and not kin & claim.strict and fold(found["name"] or "") not in claim.words
 
 
-def _stems(word: str) -> set[str]:
-    bare = _bare(word)
-    return {bare, fold(stem(bare, "en")), fold(stem(bare, "es"))}
+def _agrees(claim: Statement, said: Statement) -> bool:
+    """Whether both deny or both affirm, looking at the clauses that share a word with the claim."""
+    if _COMPARISON.search(claim.folded):
+        return True
+    clauses = _clauses(said)
+    wanted = {form for place in claim.content for form in stems(claim.words[place])}
+    near = [c for c in clauses if wanted & Statement(c).forms or claim.strict & Statement(c).strict]
+    return _is_denied(claim.folded) in {_is_denied(c) for c in near or [said.folded]}
 
 
-def _is_heard(word: str, heard: set[str]) -> bool:
-    return bool(_stems(word) & heard) or any(_share_root(word, other) for other in heard)
+def _clauses(said: Statement) -> list[str]:
+    return [clause for clause in _CLAUSE.split(said.folded) if clause.strip()]
+
+
+def _is_denied(folded: str) -> bool:
+    """An odd number of negations; "ya no" and "no longer" are one."""
+    return len(_NEGATOR.findall(folded)) % 2 == 1
+
+
+def _unheard(claim: Statement, said: Statement) -> list[str]:
+    """The words of the claim that the message holds in no form."""
+    heard = {place for place in claim.content if _is_heard(claim.words[place], said)}
+    heard |= _heard_as_concepts(claim, said)
+    if any(map(_is_denied, _clauses(said))):  # who says "don't send me" dislikes what is sent
+        heard |= {place for place in claim.content if _AVERSION.fullmatch(claim.words[place])}
+    missing = [place for place in claim.content if place not in heard]
+    if not missing:
+        return []
+    unlike = _unlike(claim, said, missing, heard)
+    # One word more in a sentence that is else the same adds nothing, unless it took one's place.
+    spare = len(unlike) == 1 and len(claim.content) >= 3 and not _left_over(claim, said)
+    return [] if spare and _is_alike(claim, said) else unlike
+
+
+def _is_alike(claim: Statement, said: Statement) -> bool:
+    found = likeness.likeness(claim.text, said.text)
+    return found is not None and found >= ALIKE
+
+
+def _left_over(claim: Statement, said: Statement) -> list[str]:
+    """Words of the message that nothing in the claim stands for."""
+    words = [said.words[place] for place in said.content]
+    return [
+        word
+        for word in words
+        if not _is_heard(word, claim) and not Statement(word).concepts & claim.concepts
+    ]
+
+
+def _heard_as_concepts(claim: Statement, said: Statement) -> set[int]:
+    """Places of the claim whose concept the message names too, in whatever word."""
+    return {
+        place + offset
+        for place, size, several in claim.labels
+        if any(not label.startswith("against") for label in several & said.concepts)
+        for offset in range(size)
+    }
+
+
+def _unlike(claim: Statement, said: Statement, missing: list[int], heard: set[int]) -> list[str]:
+    """Of the missing words those that nothing in the message is like enough to."""
+    spans = _spans(said)
+    table = likeness.table([claim.words[place] for place in missing], spans)
+    if table is None:
+        return [claim.words[place] for place in missing if claim.words[place] not in _LIGHT]
+    same = SAME_IN_ALIKE if _is_alike(claim, said) else SAME
+    return [
+        claim.words[place]
+        for place, found in zip(missing, table.max(axis=1), strict=True)
+        if found < _enough(claim, place, heard, same)
+    ]
+
+
+def _enough(claim: Statement, place: int, heard: set[int], same: float) -> float:
+    word = claim.words[place]
+    before, colon, _after = claim.folded.partition(":")
+    is_label = bool(colon) and word in Statement(before).words
+    if (is_label and word in _LABELS) or _WORKS_AS.search(f"{word} {claim.folded}"):
+        return 0.0
+    if place - 1 in heard:
+        return HEAD
+    return NEAR if word in _LIGHT or is_label else same
+
+
+def _spans(said: Statement) -> list[str]:
+    """The message's own words that carry meaning, alone and in pairs; never its names."""
+    named = said.names
+    kept = [word for word in said.words if word not in named]
+    single = [word for word in kept if word not in FRAME]
+    pairs = [f"{a} {b}" for a, b in pairwise(kept) if {a, b} - FRAME]
+    return list(dict.fromkeys([*single, *pairs]))[:COMPARED]
+
+
+def _is_heard(word: str, said: Statement) -> bool:
+    return bool(stems(word) & said.forms) or any(_share_root(word, w) for w in said.forms)
 
 
 def _share_root(a: str, b: str) -> bool:
@@ -82,23 +225,4 @@ def _share_root(a: str, b: str) -> bool:
     if shorter < 4 or abs(len(a) - len(b)) > 4:
         return False
     common = next((i for i in range(shorter) if a[i] != b[i]), shorter)
-    return common >= max(3, 0.7 * shorter)
-
-
-def _names(fact: str, known: set[str]) -> set[str]:
-    """Capitalised words inside the fact: a name may never be invented."""
-    found = re.findall(r"(?<=[\w,:]\s)[A-ZÀ-ÝА-Я][\w'’-]+", fact)
-    return {fold(part) for name in found for part in words(name)} - known - _FRAME
-
-
-def _tolerated(claimed: int) -> int:
-    return 0 if claimed <= 2 else claimed * 2 // 5
-
-
-def _agrees(fact: str, source: str, claimed: list[str]) -> bool:
-    """A fact without a "not" does not rest on a sentence with one, nor the other way round."""
-    if _AVERSION.search(fold(fact)):
-        return True
-    near = [s for s in _SENTENCE.findall(source) if set(claimed[-3:]) & _forms(s)] or [source]
-    denied = {bool(_NEGATION.search(fold(sentence))) for sentence in near}
-    return bool(_NEGATION.search(fold(fact))) in denied
+    return common >= max(3, 0.66 * shorter)

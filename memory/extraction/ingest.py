@@ -12,10 +12,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory import facts, text
 from memory.extraction import propose
+from memory.facts import service as facts
+from memory.guards.screening import screen
 from memory.models import Chat, Fact, Message, Space
-from memory.screen import screen
+from memory.text import normalise as text
 
 log = logging.getLogger(__name__)
 
@@ -87,9 +88,22 @@ def _proposed(message: Message, complete: Complete | None) -> tuple[list, list[d
     if len(said) < SHORTEST or said.startswith("/"):
         return [], [{"outcome": "skipped", "reason": "too short" if said[:1] != "/" else "command"}]
     found = propose.propose(
-        said, author=message.author, language=message.language, complete=complete
+        said,
+        author=message.author,
+        language=message.language,
+        previous=_previous(message),
+        listen=True,
+        believe_at=message.space.options.believe_from,
+        complete=complete,
     )
     return found, [] if found else [{"outcome": "skipped", "reason": "no fact in it"}]
+
+
+def _previous(message: Message) -> str:
+    """Return what someone else said just before in the same chat: an answer may need it."""
+    before = Message.objects.filter(chat_id=message.chat_id, pk__lt=message.pk).order_by("-pk")
+    last = before.only("text", "author", "role").first()
+    return last.text if last and last.author != message.author else ""
 
 
 def _take(message: Message, one: "propose.Candidate", *, now: datetime | None) -> dict:

@@ -1,7 +1,7 @@
 """Facts that a message states, each with the words it rests on. Pure: nothing is stored here.
 
 With a `complete(prompt) -> str` a model reads the message and everything it answers is checked;
-without one, or when its answer is no good, the cues of cues.txt do.
+without one, or when its answer is no good, the cues of cues.txt and the listener do.
 """
 
 import json
@@ -9,13 +9,22 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from memory.extraction import cues, grounding
+from memory.extraction import cues, grounding, hearing
 from memory.extraction.clauses import clauses, core, is_real
-from memory.extraction.third_person import retell
-from memory.text import clean, detect_language, one_line, said_key, short
+from memory.extraction.wording import word_fact, word_facts
+from memory.text.normalise import clean, detect_language, one_line, said_key, short
 
 LORE = "__lore__"
-HEURISTICS = "heuristics"
+HEURISTICS, LISTENER = "heuristics", "listener"
+# The listener's kinds as the categories of a fact; what is over is not a fact.
+CATEGORY_OF_KIND = {
+    "profile": "profile",
+    "preference": "preference",
+    "people": "relationship",
+    "plan": "project",
+    "event": "other",
+    "lore": "other",
+}
 MOST, LONGEST, SHORTEST = 4, 190, 4
 CATEGORIES = ("preference", "profile", "relationship", "project", "other")
 READ = 4000
@@ -49,16 +58,25 @@ def propose(
     *,
     author: str = "",
     language: str = "",
+    previous: str = "",
+    listen: bool = False,
+    believe_at: float = hearing.BELIEVE_FROM,
     complete: Callable[[str], str] | None = None,
 ) -> list[Candidate]:
-    """At most four facts, grounded in the text, with a verbatim quote each."""
+    """Return at most four facts, grounded in the text, with a verbatim quote each.
+
+    With `listen`, the listener adds what the cues do not hear and it is sure of; `previous` is the
+    message of someone else before this one, which an answer may need.
+    """
     message = clean(text, limit=READ)
     language = detect_language(message) or language or "en"
     found = None
     if complete and len(message.strip()) >= SHORTEST:
         found = _by_model(message, author, language, complete)
     if found is None:
-        found = _by_cues(message, author, language)
+        found = list(_by_cues(message, author, language))
+        if listen:
+            found += _by_listener(message, previous, author, language, believe_at, cued=found)
     return _distinct(found)[:MOST]
 
 
@@ -84,15 +102,62 @@ def _by_cues(message: str, author: str, language: str) -> Iterable[Candidate]:
             yield found
 
 
+def _by_listener(
+    message: str, previous: str, author: str, language: str, believe_at: float, *, cued: list
+) -> list[Candidate]:
+    """Return what the listener is sure of, without what the cues took from the same words."""
+    taken = [
+        (start, start + len(one.quote)) for one in cued if (start := message.find(one.quote)) >= 0
+    ]
+    facts = []
+    for heard in hearing.hear_message(message, previous, language=language, believe_at=believe_at):
+        is_taken = any(heard.start < end and start < heard.end for start, end in taken)
+        if heard.verdict == hearing.BELIEVE and heard.kind in CATEGORY_OF_KIND and not is_taken:
+            facts += _worded(heard, message, previous, author, language)
+    return facts
+
+
+def _worded(
+    heard: hearing.Heard, message: str, previous: str, author: str, language: str
+) -> list[Candidate]:
+    tongue = detect_language(heard.quote) or language
+    before = message[: heard.start]
+    worded = word_facts(
+        heard.quote,
+        author=author,
+        language=tongue,
+        kind=heard.kind,
+        previous=previous if heard.needs_previous else "",
+        before=before,
+    )
+    is_lore = heard.kind == "lore"
+    return [
+        _candidate(
+            fact.text,
+            fact.quote or heard.quote,
+            LORE if is_lore else str(fact.subject) or author,
+            CATEGORY_OF_KIND[heard.kind],
+            heard.score,
+            tongue,
+            kind="lore" if is_lore else "fact",
+            mode=LISTENER,
+        )
+        for fact in worded
+        if len(fact.text) >= SHORTEST
+    ]
+
+
 def _stated(clause: str, author: str, language: str) -> Candidate | None:
     said = core(clause)
     asked = cues.asked_to_remember(said, language) or cues.asked_to_remember(clause, language)
     said = core(asked) if asked else said
     cue = cues.find(said, language)
-    retold = retell(said, author=author, language=language) if cue else ""
-    if retold and grounding.is_grounded(retold, clause, names=[author]):
+    # What a group decides is about the group.
+    kind = "lore" if cue and cue.category == "project" else "profile"
+    fact = cue and word_fact(said, author=author, language=language, kind=kind)
+    if fact and grounding.is_grounded(fact.text, clause, names=[author]):
         sure = min(1.0, cue.confidence + (0.1 if asked else 0))
-        return _candidate(retold, clause, author, cue.category, sure, language)
+        return _candidate(fact.text, clause, author, cue.category, sure, language)
     line = lore_line(asked) if asked and not cue else ""
     if not line or not cues.states_something(line):
         return None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import re2
 
-from memory.text import clean, normalise
+from memory.text.normalise import clean, normalise
 
 FACT, CHAT, WORKING, CONTEXT, USER = (
     "memory",

@@ -8,5 +8,5 @@ __all__ = ["bootstrap", "bootstrapping", "core", "preferences", "prompt", "rules
 
 
 def bootstrapping(space: Space, *, chat: int | None = None) -> bool:
-    """Whether the first conversation, in which Keno gets to know its owner, still goes on here."""
+    """Tell whether the first conversation, in which Keno gets to know its owner, goes on."""
     return bootstrap.is_active(space, chat=chat)

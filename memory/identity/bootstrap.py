@@ -2,8 +2,7 @@
 
 Five messages are only listened to, at the sixth Keno says how it reads the person, at the seventh
 it asks for boundaries, and the answer to that ends it. A model's tag ends it too. Asking what
-comes next changes nothing; `advance` writes, in the transaction of the reply.
-"""
+comes next changes nothing; `advance` writes, in the transaction of the reply."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,22 +11,21 @@ from datetime import datetime
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory import history
-from memory import text as words
-from memory.history import Done
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
 from memory.identity import preferences
-from memory.identity.bootstrap_words import PHRASES, say
 from memory.identity.profile import CHOICES, DEFAULT, UNKNOWN, Profile, infer
 from memory.models import Identity, Space
+from memory.text import normalise as words
 
-OBSERVED = 5
-HEARD_LENGTH = 500
+OBSERVED_MESSAGES = 5
+MESSAGE_LENGTH = 500
 BY = "bot"
 
 
 @dataclass(frozen=True)
 class Step:
-    """What this message leads to: the words to say, and where the conversation stands after it."""
+    """The next step of the conversation: its phase, what to say, and the state after it."""
 
     phase: str
     script: str
@@ -39,7 +37,7 @@ class Step:
 
 
 def start(space: Space, *, chat: int | None = None, now: datetime | None = None) -> bool:
-    """Begin; False when it goes on already. With a chat, only there."""
+    """Start the conversation, in one chat only if given; False when one goes on already."""
     identity, _new = Identity.objects.get_or_create(space=space)
     state = {"count": 0, "heard": [], "chat": chat, "at": (now or timezone.now()).isoformat()}
     return bool(
@@ -48,14 +46,14 @@ def start(space: Space, *, chat: int | None = None, now: datetime | None = None)
 
 
 def stop(space: Space) -> bool:
-    """End it without keeping anything."""
+    """End it without storing anything."""
     return bool(
         Identity.objects.filter(space=space).exclude(bootstrap__isnull=True).update(bootstrap=None)
     )
 
 
 def is_fresh(space: Space) -> bool:
-    """Nobody has said yet who Keno is or how it should be, nor begun the conversation."""
+    """Tell whether the space has no identity, no preference and no first conversation yet."""
     return not Identity.objects.filter(space=space).exists() and not preferences.has_any(space)
 
 
@@ -65,29 +63,33 @@ def is_active(space: Space, *, chat: int | None = None) -> bool:
 
 
 def next_step(
-    space: Space, *, said: str, complete: Callable[[str], str] | None = None
+    space: Space, *, message: str, complete: Callable[[str], str] | None = None
 ) -> Step | None:
-    """What this message leads to; None when no first conversation goes on."""
+    """Return the step that this message leads to; None when no first conversation goes on."""
     state = _state(space)
     if state is None:
         return None
     count = int(state.get("count", 0)) + 1
-    heard = [*state.get("heard", []), words.short(said, HEARD_LENGTH)][-OBSERVED - 3 :]
-    state = state | {"count": count, "heard": heard}
-    if count <= OBSERVED:
+    messages = [*state.get("heard", []), words.short(message, MESSAGE_LENGTH)][
+        -OBSERVED_MESSAGES - 3 :
+    ]
+    state = state | {"count": count, "heard": messages}
+    if count <= OBSERVED_MESSAGES:
         return Step("observing", "", state)
-    if count == OBSERVED + 1:
-        profile = infer(heard, complete=complete)
+    if count == OBSERVED_MESSAGES + 1:
+        profile = infer(messages, complete=complete)
         state["profile"] = profile.as_dict()
-        return Step("checkpoint", say("checkpoint", profile), state)
+        return Step("checkpoint", render_phrase("checkpoint", profile), state)
     profile = profile_of(state)
-    if count == OBSERVED + 2:
-        return Step("boundaries", say("boundaries", profile), state | {"correction": said})
-    return Step("complete", say("complete", profile), state | {"boundaries": said})
+    if count == OBSERVED_MESSAGES + 2:
+        return Step(
+            "boundaries", render_phrase("boundaries", profile), state | {"correction": message}
+        )
+    return Step("complete", render_phrase("complete", profile), state | {"boundaries": message})
 
 
-def advance(space: Space, step: Step, *, now: datetime | None = None) -> list[Done]:
-    """Stand where the step leads; at its end, keep what was found as preferences."""
+def advance(space: Space, step: Step, *, now: datetime | None = None) -> list[ChangeResult]:
+    """Store the state of the step; the last one stores what was inferred as preferences."""
     if step.completes:
         return finish(space, state=step.state, now=now)
     Identity.objects.filter(space=space).exclude(bootstrap__isnull=True).update(
@@ -96,53 +98,63 @@ def advance(space: Space, step: Step, *, now: datetime | None = None) -> list[Do
     return []
 
 
-def finish(space: Space, *, state: dict | None = None, now: datetime | None = None) -> list[Done]:
-    """End it and keep what is known by then; nothing when it was over already."""
+def finish(
+    space: Space, *, state: dict | None = None, now: datetime | None = None
+) -> list[ChangeResult]:
+    """End it and store what was inferred so far; nothing when it was over already."""
     state = state or _state(space)
     if state is None or not stop(space):
         return []
-    section, values = found(state)
+    section, values = inferred_preferences(state)
     done = [
         preferences.put(space, section=section, key=key, value=value, by=BY, now=now)
         for key, value in values.items()
         if value
     ]
-    return [one for one in done if one.changed]
+    return [result for result in done if result.changed]
 
 
-def end(space: Space, *, by: str, now: datetime | None = None) -> Done:
-    """A person ends it here: what is known is kept, as one change."""
+def end(space: Space, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """End it for a person: what was inferred is stored as one change."""
     if _state(space) is None:
-        return Done(None, outcome="unchanged")
+        return ChangeResult(None, outcome="unchanged")
     with history.change(by=by, why="the first conversation ends") as context:
         kept = finish(space, now=now)
     if not kept:
-        return Done(None, reason=_("It is over. Nothing was known yet, so nothing was kept."))
-    return Done(None, context.id, count=len(kept))
+        return ChangeResult(
+            None, reason=_("It is over. Nothing was known yet, so nothing was kept.")
+        )
+    return ChangeResult(None, context.id, count=len(kept))
 
 
-def found(state: dict) -> tuple[str, dict[str, str]]:
-    """What would be kept if it ended now: the heading, and a value or nothing for each name."""
-    heard = heard_in(state)
-    profile = profile_of(state) if "profile" in state else infer(heard)
+def inferred_preferences(state: dict) -> tuple[str, dict[str, str]]:
+    """Return what would be stored if it ended now: the section and a value for each key."""
+    messages = observed_messages(state)
+    profile = profile_of(state) if "profile" in state else infer(messages)
     phrases = PHRASES[profile.language]
-    known = _values(profile, state) if heard or "profile" in state else [""] * len(phrases["keys"])
-    return phrases["section"], dict(zip(phrases["keys"], known, strict=True))
+    values = (
+        _values(profile, state) if messages or "profile" in state else [""] * len(phrases["keys"])
+    )
+    return phrases["section"], dict(zip(phrases["keys"], values, strict=True))
 
 
-def heard_in(state: dict) -> list[str]:
-    said = state.get("heard", [])
-    return [one for one in said if isinstance(one, str)] if isinstance(said, list) else []
+def observed_messages(state: dict) -> list[str]:
+    stored = state.get("heard", [])
+    return (
+        [message for message in stored if isinstance(message, str)]
+        if isinstance(stored, list)
+        else []
+    )
 
 
 def profile_of(state: dict) -> Profile:
-    """The profile in a stored state; the default where it is not one."""
+    """Return the profile in a stored state; the default when it is not valid."""
     try:
         profile = Profile(**state["profile"])
     except (KeyError, TypeError):
         return DEFAULT
-    known = all(getattr(profile, name) in values for name, values in CHOICES.items())
-    return profile if known and isinstance(profile.tech, str) else DEFAULT
+    is_valid = all(getattr(profile, name) in values for name, values in CHOICES.items())
+    return profile if is_valid and isinstance(profile.tech, str) else DEFAULT
 
 
 def _values(profile: Profile, state: dict) -> list[str]:
@@ -153,16 +165,88 @@ def _values(profile: Profile, state: dict) -> list[str]:
         phrases["language"][profile.language],
         phrases["emoji"].get(profile.emoji, ""),
         "" if profile.tech == UNKNOWN else profile.tech,
-        _unless(str(state.get("correction", "")), phrases["yes"]),
-        _unless(str(state.get("boundaries", "")), phrases["nothing"]),
+        _answer_unless(str(state.get("correction", "")), phrases["yes"]),
+        _answer_unless(str(state.get("boundaries", "")), phrases["nothing"]),
     ]
 
 
-def _unless(said: str, empty: set[str]) -> str:
-    bare = words.fold(words.normalise(said)) if said.strip() else ""
-    return "" if not bare or bare in empty else words.short(said, 300)
+def _answer_unless(answer: str, empty: set[str]) -> str:
+    bare = words.fold(words.normalise(answer)) if answer.strip() else ""
+    return "" if not bare or bare in empty else words.short(answer, 300)
 
 
 def _state(space: Space) -> dict | None:
-    found = Identity.objects.filter(space=space).values_list("bootstrap", flat=True).first()
-    return found if isinstance(found, dict) else None
+    stored = Identity.objects.filter(space=space).values_list("bootstrap", flat=True).first()
+    return stored if isinstance(stored, dict) else None
+
+
+PHRASES = {
+    "en": {
+        "begin": "Let us get to know each other: just talk to me. After a few messages I say how I"
+        " read you, and you correct me.",
+        "checkpoint": "By the way, this is how I read you so far: {traits}. Is that right, or"
+        " should I be different?",
+        "boundaries": "Thank you. One more thing: is there anything I should never do, or a topic"
+        " I should leave alone?",
+        "complete": "Good, I keep that: {traits}. You can change it at any time, here"
+        " (/bootstrap) or on the Identity page.",
+        "tone": {
+            "casual": "a casual tone",
+            "formal": "a formal tone",
+            "direct": "direct words",
+            "playful": "a playful tone",
+        },
+        "verbosity": {"concise": "short answers", "detailed": "detailed answers"},
+        "language": {"en": "English", "es": "Spanish"},
+        "emoji": {"frequent": "with emoji", "none": "without emoji"},
+        "tech": "you work with {tech}",
+        "keys": "Tone Verbosity Language Emoji Tech Correction Boundaries".split(),
+        # No value of these means that there is nothing to tell, not that it is unknown.
+        "quiet": {"Emoji", "Correction"},
+        "section": "Profile",
+        "nothing": {"no", "nope", "none", "nothing", "no thanks", "all good", "nothing really"},
+        "yes": {"yes", "yep", "yeah", "right", "correct", "that is right", "ok", "exactly"},
+    },
+    "es": {
+        "begin": "Vamos a conocernos: habla conmigo sin más. Tras unos mensajes te digo"
+        " qué impresión me das, y tú me corriges.",
+        "checkpoint": "Por cierto, esta es la impresión que tengo: {traits}. ¿Es así, o debería"
+        " ser de otra manera?",
+        "boundaries": "Gracias. Una cosa más: ¿hay algo que nunca deba hacer, o un tema que deba"
+        " dejar en paz?",
+        "complete": "Bien, lo guardo: {traits}. Puedes cambiarlo cuando quieras, aquí"
+        " (/conoceme) o en la página Identidad.",
+        "tone": {
+            "casual": "un tono informal",
+            "formal": "un tono formal",
+            "direct": "palabras directas",
+            "playful": "un tono juguetón",
+        },
+        "verbosity": {"concise": "respuestas breves", "detailed": "respuestas detalladas"},
+        "language": {"en": "inglés", "es": "español"},
+        "emoji": {"frequent": "con emojis", "none": "sin emojis"},
+        "tech": "trabajas con {tech}",
+        "keys": "Tono Extensión Idioma Emojis Técnica Corrección Límites".split(),
+        "quiet": {"Emojis", "Corrección"},
+        "section": "Perfil",
+        "nothing": {"no", "nada", "ninguno", "ninguna", "no gracias", "todo bien", "nada mas"},
+        "yes": {"si", "correcto", "exacto", "asi es", "vale", "ok", "eso es", "claro"},
+    },
+}
+
+
+def traits(profile: Profile) -> str:
+    """Describe the profile for a person; emoji only when they stand out, tools only when known."""
+    phrases = PHRASES[profile.language]
+    parts = [
+        phrases["tone"][profile.tone],
+        phrases["verbosity"][profile.verbosity],
+        phrases["language"][profile.language],
+        phrases["emoji"].get(profile.emoji, ""),
+        phrases["tech"].format(tech=profile.tech) if profile.tech != UNKNOWN else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def render_phrase(phrase: str, profile: Profile) -> str:
+    return PHRASES[profile.language][phrase].format(traits=traits(profile))

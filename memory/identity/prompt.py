@@ -7,7 +7,7 @@ RULE = "\n\n---\n\n"
 
 
 def prompt(space: Space, *, with_preferences: bool = True) -> str:
-    """Everything that says who Keno is. A first conversation leaves the preferences out."""
+    """Return the identity part of the prompt; a first conversation leaves out the preferences."""
     parts = [core.read(space), rules_section(rules.active(space))]
     if with_preferences:
         parts.append(preferences_section(space))
@@ -44,19 +44,19 @@ def _heading(category: str) -> str:
 def _lines(rule: Rule) -> list[str]:
     lines = [f"- {rule.instruction}"]
     if rule.examples:
-        lines += ["  Examples:", *(f"  - {_example(one)}" for one in rule.examples)]
+        lines += ["  Examples:", *(f"  - {_example(example)}" for example in rule.examples)]
     return lines
 
 
-def _example(one: dict | str) -> str:
-    if isinstance(one, str):
-        return one
+def _example(example: dict | str) -> str:
+    if isinstance(example, str):
+        return example
     names = (("user", "User"), ("good", "Good"), ("bad", "Bad"))
-    return " / ".join(f"{label}: {one[name]}" for name, label in names if one.get(name))
+    return " / ".join(f"{label}: {example[name]}" for name, label in names if example.get(name))
 
 
 def _forbidden(rule: Rule) -> list[str]:
     return [
-        f'- "{one["phrase"]}"' + (f" ({one['reason']})" if one.get("reason") else "")
-        for one in rule.forbidden
+        f'- "{phrase["phrase"]}"' + (f" ({phrase['reason']})" if phrase.get("reason") else "")
+        for phrase in rule.forbidden
     ]

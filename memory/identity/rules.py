@@ -2,23 +2,107 @@
 
 import json
 import re
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 
+import re2
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from memory import actors, history, text
-from memory.history import Done
-from memory.identity import phrases
+from memory.guards.screening import redacted
+from memory.history import actors
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
 from memory.identity.core import SHIPPED
-from memory.identity.phrases import Phrase
 from memory.models import Rule, Space
+from memory.text import normalise as text
 
-MOST = 200
+MAX_RULES = 200
+
+
+WHITESPACE = re.compile(r"\s+")
+MAX_REPLY_LENGTH = 100_000
+MAX_PATTERN_LENGTH = 500
+
+
+class BadPattern(ValueError):
+    """This pattern cannot be used."""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """`phrase` is literal and counts between word borders; a pattern is matched as it is."""
+
+    phrase: str
+    reason: str = ""
+    pattern: bool = False
+    rule: str = ""
+
+
+def find_phrases(reply: str, phrases: list[Phrase]) -> list[Phrase]:
+    """Return the phrases that this reply contains, each once, in their order."""
+    folded = WHITESPACE.sub(" ", reply[:MAX_REPLY_LENGTH].casefold())
+    return [
+        phrase
+        for phrase in phrases
+        if (_matches_pattern if phrase.pattern else _contains_phrase)(phrase.phrase, folded)
+    ]
+
+
+def check_pattern(pattern: str) -> None:
+    """Refuse, with a sentence, a pattern that could not be matched in linear time."""
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise BadPattern(f"A pattern may have at most {MAX_PATTERN_LENGTH} characters.")
+    try:
+        _compiled(pattern)
+    except re2.error as error:
+        raise BadPattern(f"This pattern cannot be used: {_error_sentence(error)}.") from error
+
+
+def _contains_phrase(phrase: str, reply: str) -> bool:
+    """Tell whether the reply contains the phrase as whole words: "um" is not in "summary"."""
+    wanted = WHITESPACE.sub(" ", phrase.casefold()).strip()
+    at = reply.find(wanted) if wanted else -1
+    while at >= 0:
+        end = at + len(wanted)
+        if _at_word_border(reply, at - 1, wanted[0]) and _at_word_border(reply, end, wanted[-1]):
+            return True
+        at = reply.find(wanted, at + 1)
+    return False
+
+
+def _at_word_border(reply: str, at: int, edge: str) -> bool:
+    outside = not 0 <= at < len(reply)
+    return outside or not _is_word_character(edge) or not _is_word_character(reply[at])
+
+
+def _is_word_character(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _matches_pattern(pattern: str, reply: str) -> bool:
+    try:
+        return bool(_compiled(pattern).search(reply))
+    except (re2.error, UnicodeEncodeError):
+        return False  # stored before it was checked, or by an import: it forbids nothing
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str):
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.max_mem = 1 << 20
+    return re2.compile(pattern, options)
+
+
+def _error_sentence(error: Exception) -> str:
+    message = error.args[0] if error.args else "it is not understood"
+    return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
 
 
 class Invalid(ValueError):
@@ -26,11 +110,11 @@ class Invalid(ValueError):
 
 
 def active(space: Space) -> list[Rule]:
-    """The rules in force: the shipped ones, overlaid by the space's own of the same name."""
+    """Return the rules in force: the shipped ones, replaced by the space's own of the same slug."""
     own = list(Rule.objects.filter(space=space, status=Rule.Status.ACTIVE))
     names = {rule.slug for rule in own}
-    given = [Rule(space=space, **rule) for rule in shipped(space.language)]
-    kept = [rule for rule in given if rule.slug not in names]
+    shipped_rules = [Rule(space=space, **rule) for rule in shipped(space.language)]
+    kept = [rule for rule in shipped_rules if rule.slug not in names]
     # A blank row of a shipped rule's name is how that rule is retired.
     return kept + [rule for rule in own if rule.instruction or rule.forbidden]
 
@@ -46,10 +130,10 @@ def put(
     examples: list = (),
     forbidden: list = (),
     now: datetime | None = None,
-) -> Done:
-    """Add a rule, or word the one of this name anew. A person decides that."""
+) -> ChangeResult:
+    """Add a rule, or replace the one of this slug. Only a person may."""
     actors.require_person(by)
-    instruction = text.clean(instruction).strip()
+    instruction = redacted(instruction)
     values = {
         "category": text.short(text.one_line(category), 60) or "general",
         "instruction": instruction,
@@ -64,8 +148,8 @@ def put(
 
 
 @transaction.atomic
-def retire(space: Space, *, slug: str, by: str, now: datetime | None = None) -> Done:
-    """Take the rule out of force; undo, or putting it again, brings it back."""
+def retire(space: Space, *, slug: str, by: str, now: datetime | None = None) -> ChangeResult:
+    """Retire the rule; undo, or putting it again, brings it back."""
     actors.require_person(by)
     if slug in {rule["slug"] for rule in shipped(space.language)}:
         blank = {"instruction": "", "examples": [], "forbidden": []}
@@ -73,25 +157,25 @@ def retire(space: Space, *, slug: str, by: str, now: datetime | None = None) -> 
     with history.change(by=by, why="retire a rule") as context:
         rule = Rule.objects.filter(space=space, slug=slug, status=Rule.Status.ACTIVE).first()
         if rule is None:
-            return Done(None, outcome="unchanged")
+            return ChangeResult(None, outcome="unchanged")
         rule.status, rule.updated_at = Rule.Status.ARCHIVED, now or timezone.now()
         rule.save(update_fields=["status", "updated_at"])
-    return Done(rule, context.id)
+    return ChangeResult(rule, context.id)
 
 
 def violations(reply: str, rules: list[Rule]) -> list[Phrase]:
-    """The forbidden phrases this reply holds."""
-    return phrases.held(reply, _phrases(rules))
+    """Return the forbidden phrases that this reply contains."""
+    return find_phrases(reply, _phrases(rules))
 
 
 def violations_of(space: Space, replies: list[str]) -> list[list[Phrase]]:
-    """The same for many replies of a space, by its rules now."""
+    """Return the forbidden phrases of each of many replies, by the space's rules now."""
     forbidden = _phrases(active(space))
-    return [phrases.held(reply, forbidden) for reply in replies]
+    return [find_phrases(reply, forbidden) for reply in replies]
 
 
 def read(written: str | dict | list) -> list[dict]:
-    """The rules of a rules.json in either shape, as keywords of put()."""
+    """Parse a rules.json in either shape into keywords of put()."""
     if isinstance(written, str):
         try:
             written = json.loads(written)
@@ -101,16 +185,16 @@ def read(written: str | dict | list) -> list[dict]:
         written = {"rules": written}
     if not isinstance(written, dict):
         raise Invalid(_("Rules are a JSON object or a list."))
-    found = [_rule(one) for one in _dicts(written.get("rules"))]
-    found += [_rule(one) for one in _dicts(written.get("behavioral"))]
-    loose = [one for one in _list(written.get("forbidden")) if one]
+    rules = [_rule(item) for item in _dicts(written.get("rules"))]
+    rules += [_rule(item) for item in _dicts(written.get("behavioral"))]
+    loose = [item for item in _list(written.get("forbidden")) if item]
     if loose:
-        found.append({"slug": "forbidden", "category": "general", "forbidden": _forbidden(loose)})
-    return [_numbered(one, n) for n, one in enumerate(found[:MOST], 1) if _says(one)]
+        rules.append({"slug": "forbidden", "category": "general", "forbidden": _forbidden(loose)})
+    return [_numbered(item, n) for n, item in enumerate(rules[:MAX_RULES], 1) if _has_content(item)]
 
 
 def as_json(rules: list[Rule]) -> dict:
-    """The rules as read() takes them back, in the shape of the seeds' template."""
+    """Return the rules as JSON that read() takes, in the shape of KenoBot's template."""
     return {
         "rules": [
             {
@@ -134,7 +218,7 @@ def shipped(language: str) -> list[dict]:
     return read(_shipped("es" if language.startswith("es") else "en"))
 
 
-def _put(space: Space, slug: str, values: dict, by: str, now: datetime | None) -> Done:
+def _put(space: Space, slug: str, values: dict, by: str, now: datetime | None) -> ChangeResult:
     slug = text.short(text.one_line(slug), 80)
     rule = (
         Rule.objects.select_for_update()
@@ -142,7 +226,7 @@ def _put(space: Space, slug: str, values: dict, by: str, now: datetime | None) -
         .first()
     )
     if rule and all(getattr(rule, name) == value for name, value in values.items()):
-        return Done(rule, outcome="unchanged")
+        return ChangeResult(rule, outcome="unchanged")
     outcome = "done" if rule else "new"
     last = Rule.objects.filter(space=space).aggregate(last=Max("position"))["last"] or 0
     rule = rule or Rule(space=space, slug=slug, position=last + 1)
@@ -151,26 +235,26 @@ def _put(space: Space, slug: str, values: dict, by: str, now: datetime | None) -
     rule.updated_at = now or timezone.now()
     with history.change(by=by, why="a rule") as context:
         rule.save()
-    return Done(rule, context.id, outcome=outcome)
+    return ChangeResult(rule, context.id, outcome=outcome)
 
 
 def _phrases(rules: list[Rule]) -> list[Phrase]:
     return [
-        Phrase(one["phrase"], one.get("reason", ""), bool(one.get("pattern")), rule.slug)
+        Phrase(item["phrase"], item.get("reason", ""), bool(item.get("pattern")), rule.slug)
         for rule in rules
-        for one in rule.forbidden
-        if isinstance(one, dict) and isinstance(one.get("phrase"), str)
+        for item in rule.forbidden
+        if isinstance(item, dict) and isinstance(item.get("phrase"), str)
     ]
 
 
-def _rule(given: dict) -> dict:
-    """Of {id, instruction, forbidden_patterns, examples} or {category, instruction, examples}."""
+def _rule(item: dict) -> dict:
+    """Read {id, instruction, forbidden_patterns, examples} or {category, instruction, examples}."""
     return {
-        "slug": _text(given.get("id"))[:80],
-        "category": _text(given.get("category")) or "general",
-        "instruction": _text(given.get("instruction")),
-        "examples": _examples(_list(given.get("examples"))),
-        "forbidden": _forbidden(_list(given.get("forbidden_patterns"))),
+        "slug": _text(item.get("id"))[:80],
+        "category": _text(item.get("category")) or "general",
+        "instruction": _text(item.get("instruction")),
+        "examples": _examples(_list(item.get("examples"))),
+        "forbidden": _forbidden(_list(item.get("forbidden_patterns"))),
     }
 
 
@@ -181,41 +265,41 @@ def _numbered(rule: dict, n: int) -> dict:
     )
 
 
-def _says(rule: dict) -> bool:
+def _has_content(rule: dict) -> bool:
     return bool(rule.get("instruction") or rule.get("forbidden"))
 
 
-def _examples(given: list) -> list:
+def _examples(items: list) -> list:
     kept = []
-    for one in given:
-        if isinstance(one, dict):
-            good = _text(one.get("good") or one.get("assistant"))
-            pairs = {"user": _text(one.get("user")), "good": good, "bad": _text(one.get("bad"))}
+    for item in items:
+        if isinstance(item, dict):
+            good = _text(item.get("good") or item.get("assistant"))
+            pairs = {"user": _text(item.get("user")), "good": good, "bad": _text(item.get("bad"))}
             kept.append({name: value for name, value in pairs.items() if value})
-        elif _text(one):
-            kept.append(_text(one))
-    return [one for one in kept if one][:20]
+        elif _text(item):
+            kept.append(_text(item))
+    return [item for item in kept if item][:20]
 
 
-def _forbidden(given: list) -> list[dict]:
-    """Phrases as strings or objects; a pattern only where somebody asked for one."""
+def _forbidden(items: list) -> list[dict]:
+    """Read phrases given as strings or objects; patterns only where they are marked as such."""
     kept = []
-    for one in given:
-        one = one if isinstance(one, dict) else {"phrase": one}
+    for item in items:
+        item = item if isinstance(item, dict) else {"phrase": item}
         phrase = _text(
-            one.get("phrase") or (one.get("pattern") if one.get("pattern") is not True else "")
+            item.get("phrase") or (item.get("pattern") if item.get("pattern") is not True else "")
         )
-        regex = one.get("pattern") is True or bool(one.get("regex"))
+        regex = item.get("pattern") is True or bool(item.get("regex"))
         if not phrase:
             continue
         if regex:
-            phrases.check(phrase)
-        kept.append({"phrase": phrase, "reason": _text(one.get("reason")), "pattern": regex})
-    return kept[:MOST]
+            check_pattern(phrase)
+        kept.append({"phrase": phrase, "reason": _text(item.get("reason")), "pattern": regex})
+    return kept[:MAX_RULES]
 
 
 def _text(value: object) -> str:
-    return text.clean(value).strip() if isinstance(value, str) else ""
+    return redacted(value) if isinstance(value, str) else ""
 
 
 def _list(value: object) -> list:
@@ -223,7 +307,7 @@ def _list(value: object) -> list:
 
 
 def _dicts(value: object) -> list[dict]:
-    return [one for one in _list(value) if isinstance(one, dict)]
+    return [item for item in _list(value) if isinstance(item, dict)]
 
 
 def _slug(instruction: str) -> str:

@@ -1,4 +1,4 @@
-"""A provider that fails again and again is left alone for a while; all workers share the state."""
+"""Circuit breaker: a provider that keeps failing is left alone for a while, by all workers."""
 
 from datetime import datetime, timedelta
 
@@ -11,11 +11,15 @@ from memory.models import Breaker
 
 
 def state(provider: str, *, now: datetime) -> str:
-    """closed, open or half-open."""
+    """Return closed, open or half-open."""
     row = Breaker.objects.filter(provider=provider).first()
-    if row is None or row.opened_at is None:
+    return state_of(row.opened_at if row else None, now=now)
+
+
+def state_of(opened_at: datetime | None, *, now: datetime) -> str:
+    if opened_at is None:
         return "closed"
-    return "open" if now < row.opened_at + _cooldown() else "half-open"
+    return "open" if now < opened_at + _cooldown() else "half-open"
 
 
 def enter(provider: str, *, now: datetime) -> None:
@@ -26,7 +30,7 @@ def enter(provider: str, *, now: datetime) -> None:
     wait = (row.opened_at + _cooldown() - now).total_seconds()
     if wait > 0:
         raise Resting(f"{provider} failed {row.failures} times in a row.", retry_after=wait)
-    # A probe whose worker died must not keep the door shut, hence the second way in.
+    # A probe whose worker died must not block the provider: after a while another may try.
     stale = now - _cooldown()
     won = Breaker.objects.filter(
         Q(probed_at=None) | Q(probed_at__lt=stale), pk=row.pk, opened_at=row.opened_at

@@ -1,4 +1,4 @@
-"""What is known when an answer is due, as values: the built-in provider reads this, not prose."""
+"""What a reply is made from, as values: the built-in provider reads this instead of the prompt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,9 +20,9 @@ class Recalled:
 
 @dataclass(frozen=True)
 class Briefing:
-    """What the person said, in which language, and what memory has to say about it."""
+    """The person's text, its language, and what was recalled for it."""
 
-    said: str
+    text: str
     # By the clock of the space: "today" is the person's day.
     now: datetime
     language: str = "en"

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from zoneinfo import ZoneInfo
 
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.utils.translation import gettext as _
 
 from memory import notices
@@ -28,51 +27,44 @@ class Budget:
         return self.spent / self.limit if self.limit else Decimal(0)
 
     @property
-    def remaining(self) -> Decimal:
-        return max(Decimal(0), self.limit - self.spent)
-
-    @property
     def is_spent(self) -> bool:
         return self.share >= 1
 
 
 def budgets(space: Space, *, now: datetime) -> list[Budget]:
-    """The day's and the month's budget, by the space's own clock."""
-    local = now.astimezone(ZoneInfo(space.timezone))
+    """Return the budgets of the day and the month, in the space's time zone."""
+    local = now.astimezone(space.zone)
     day = local.replace(hour=0, minute=0, second=0, microsecond=0)
     month = day.replace(day=1)
-    limits = space.options
+    limits = [Decimal(str(space.options.budget_day)), Decimal(str(space.options.budget_month))]
+    spent = _spent(space, day=day, month=month) if any(limits) else {"day": 0, "month": 0}
     return [
-        _budget(space, "day", f"{day:%Y-%m-%d}", limits.budget_day, since=day),
-        _budget(space, "month", f"{month:%Y-%m}", limits.budget_month, since=month),
+        Budget("day", f"{day:%Y-%m-%d}", limits[0], spent["day"] if limits[0] else Decimal(0)),
+        Budget("month", f"{month:%Y-%m}", limits[1], spent["month"] if limits[1] else Decimal(0)),
     ]
 
 
-def spent(space: Space, *, since: datetime) -> Decimal:
-    total = LlmCall.objects.filter(space=space, at__gte=since).aggregate(total=Sum("cost"))
-    return total["total"] or Decimal(0)
+def _spent(space: Space, *, day: datetime, month: datetime) -> dict[str, Decimal]:
+    return LlmCall.objects.filter(space=space, at__gte=month).aggregate(
+        day=Sum("cost", filter=Q(at__gte=day), default=Decimal(0)),
+        month=Sum("cost", default=Decimal(0)),
+    )
 
 
 def action(space: Space, *, now: datetime) -> str:
-    """What the budget asks of the next call: nothing (""), warn, cheap or pause."""
+    """Return what a spent budget demands of the next call: "", warn, cheap or pause."""
     if any(budget.is_spent for budget in budgets(space, now=now)):
         return space.options.budget_action
     return ""
 
 
 def warn(space: Space, *, now: datetime) -> None:
-    """One notice at 80 % and one at 100 % of each day's and month's budget."""
+    """Write a notice at 80 % and one at 100 % of each day's and month's budget."""
     for budget in budgets(space, now=now):
         if budget.is_spent:
             _tell(space, budget, at=100, level=Notice.Level.ERROR)
         elif budget.share >= WARN_AT:
             _tell(space, budget, at=80, level=Notice.Level.WARNING)
-
-
-def _budget(space: Space, name: str, period: str, limit: float, *, since: datetime) -> Budget:
-    return Budget(
-        name, period, Decimal(str(limit)), spent(space, since=since) if limit else Decimal(0)
-    )
 
 
 def _tell(space: Space, budget: Budget, *, at: int, level: str) -> None:

@@ -34,12 +34,12 @@ class Choice:
 
 
 def choose(purpose: Purpose, *, space: Space) -> Choice:
-    """The provider and model by setting."""
+    """Return the provider and model that the settings choose."""
     return replace(_by_tier(TIERS[purpose], space), max_tokens=MAX_TOKENS[purpose])
 
 
 def afford(choice: Choice, *, space: Space, action: str) -> Choice:
-    """The choice that the budget still allows; see budget.action."""
+    """Return the choice that the budget still allows; see budget.action."""
     if action == "pause":
         raise BudgetSpent("The budget is spent and the space is set to pause.", retry_after=3600)
     if action == "cheap":

@@ -11,9 +11,15 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from memory.llm import breaker, budget, pricing, providers, retries
+from memory.llm import breaker, budget, pricing, providers
 from memory.llm.choose import Choice, afford, choose
-from memory.llm.errors import NotAvailable, ProviderError
+from memory.llm.errors import (
+    MAX_ATTEMPTS,
+    MAX_WAIT_SECONDS,
+    NotAvailable,
+    ProviderError,
+    retry_wait,
+)
 from memory.llm.request import Answer, Completion, Purpose, Request, Stream, Turn
 from memory.models import Chat, LlmCall, Message, Space
 
@@ -36,7 +42,7 @@ def complete(
     now: datetime | None = None,
     pause: Callable[[float], None] = time.sleep,
 ) -> Completion:
-    """The model's answer, or a ProviderError that says whether trying later may help."""
+    """Return the model's answer; a ProviderError says whether trying later may help."""
     now = now or timezone.now()
     choice = choose(purpose, space=space)
     if choice.provider != "offline":
@@ -67,14 +73,14 @@ def complete(
 
 
 def available(purpose: Purpose, *, space: Space) -> bool:
-    """Whether a model is set up for the purpose; if not, use the heuristics and do not ask."""
+    """Tell whether a model is set up for the purpose; if not, use heuristics."""
     return choose(purpose, space=space).provider != "offline"
 
 
 def asker(
     purpose: Purpose, *, space: Space, system: str = "", **more: object
 ) -> Callable[[str], str] | None:
-    """A function from a question to its answer, or None when only heuristics are at hand.
+    """Return a function from question to answer; None when no model is set up.
 
     Its `model` says who answers; `about(night_id=…)` is the same with more on its record. It raises
     ProviderError as complete() does; `more` is what complete() takes (night_id, chat, …).
@@ -92,7 +98,7 @@ def asker(
 
 
 def chosen(purpose: Purpose, *, space: Space) -> Choice:
-    """Provider and model that would serve this purpose now."""
+    """Return the provider and model that would serve this purpose now."""
     return choose(purpose, space=space)
 
 
@@ -119,15 +125,15 @@ def _record(call: LlmCall, request: Request, *, now: datetime, pause) -> Complet
 
 def _ask(call: LlmCall, request: Request, *, pause: Callable[[float], None]) -> Answer:
     provider = providers.load(call.provider)
-    for attempt in range(1, retries.ATTEMPTS + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         call.attempts = attempt
         try:
             return _checked(provider.ask(request), request)
         except ProviderError as error:
-            wait = retries.wait(attempt, retry_after=error.retry_after)
+            wait = retry_wait(attempt, retry_after=error.retry_after)
             # A server that asks for more patience than we have is asked again by the job.
-            patient = (error.retry_after or 0) <= retries.LONGEST
-            if not error.again or attempt == retries.ATTEMPTS or not patient:
+            patient = (error.retry_after or 0) <= MAX_WAIT_SECONDS
+            if not error.again or attempt == MAX_ATTEMPTS or not patient:
                 raise
             pause(wait)
     raise AssertionError("unreachable")

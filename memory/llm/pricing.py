@@ -1,4 +1,4 @@
-"""What a call costs, by a table that is data and carries its date."""
+"""Compute what a call costs, by a dated table of prices."""
 
 import json
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ class Price:
 
 @cache
 def table() -> tuple[str, dict[str, Price]]:
-    """The date of the shipped table, and the table."""
+    """Return the date of the shipped table, and its prices."""
     data = json.loads(TABLE.read_text())
     return data["date"], {model: _price(**row) for model, row in data["prices"].items()}
 
 
 def price(model: str) -> Price | None:
-    """The owner's own price first; else the longest shipped name the model begins with."""
+    """Return the owner's price, else that of the longest shipped name the model begins with."""
     own = {name: _own(*row) for name, row in settings.MODEL_PRICES.items()}
     for prices in (own, table()[1]):
         names = [name for name in prices if model == name or model.startswith(f"{name}-")]
@@ -44,26 +44,26 @@ def price(model: str) -> Price | None:
 
 
 def cost(answer: Answer, *, provider: str) -> Decimal | None:
-    """US dollars for the answer; None when nobody told us the price of its model."""
+    """Return the US dollars for the answer; None when the price of its model is unknown."""
     if provider in FREE:
         return Decimal(0)
     if answer.cost is not None:
         return answer.cost
-    found = price(answer.model)
-    if found is None:
+    rate = price(answer.model)
+    if rate is None:
         return Decimal(0) if provider == "openai" and _is_at_home() else None
     fresh = answer.tokens_in - answer.tokens_cached - answer.tokens_written
     total = (
-        max(0, fresh) * found.tokens_in
-        + answer.tokens_cached * found.cached
-        + answer.tokens_written * found.written
-        + answer.tokens_out * found.tokens_out
+        max(0, fresh) * rate.tokens_in
+        + answer.tokens_cached * rate.cached
+        + answer.tokens_written * rate.written
+        + answer.tokens_out * rate.tokens_out
     )
     return (total / MILLION).quantize(Decimal("0.000001"))
 
 
 def _is_at_home() -> bool:
-    """Whether the compatible server runs on this machine, so that a call costs nothing."""
+    """Tell whether the compatible server runs on this machine, so that a call costs nothing."""
     return urlsplit(settings.OPENAI_BASE_URL).hostname in {"localhost", "127.0.0.1", "::1"}
 
 

@@ -1,4 +1,4 @@
-"""What goes to a provider and what comes back: plain values, the same for all of them."""
+"""Requests to providers and their answers: plain values, the same for all providers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a provider said, and how much it counted."""
+    """A provider's answer, with its token counts."""
 
     text: str
     model: str = ""

@@ -8,7 +8,7 @@ _EVERY = 0.1
 
 
 class Bar:
-    """Call it with (done, total, what); total 0 means nobody knows."""
+    """Call it with (done, total, what); total 0 means unknown."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -32,7 +32,7 @@ class Bar:
 
 
 def drawn(done: int, total: int, what: str, *, width: int = 79) -> str:
-    """One line of at most `width` signs."""
+    """One line of at most `width` characters."""
     if not total:
         return f"{done:,} {what}"[:width]
     share = min(done / total, 1.0)

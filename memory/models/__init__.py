@@ -1,21 +1,15 @@
-from memory.models.audit import AuditEntry
-from memory.models.chat import Chat, Message
-from memory.models.draft import Draft
+from memory.models.chat import Chat, Draft, Message, WorkingNote
 from memory.models.episode import Episode
 from memory.models.fact import Fact
 from memory.models.identity import Identity, Preference, Rule
-from memory.models.link import ChatLink
 from memory.models.llm import Breaker, LlmCall
-from memory.models.notice import Notice
 from memory.models.parcel import Parcel, ParcelLine, ParcelPiece
 from memory.models.pattern import Pattern
-from memory.models.recall import Recall, RecallItem, RecallProfile
+from memory.models.recall import Recall, RecallItem, RecallProfile, SelfCheck
 from memory.models.ruling import Ruling
-from memory.models.selfcheck import SelfCheck
-from memory.models.space import ApiToken, Member, Space
+from memory.models.space import ApiToken, AuditEntry, ChatLink, Member, Space
 from memory.models.unit import Embedding, EmbeddingModel, Unit
-from memory.models.work import DeadLetter, Heartbeat, OutboxItem
-from memory.models.working import WorkingNote
+from memory.models.work import DeadLetter, Heartbeat, Notice, OutboxItem
 
 __all__ = [
     "ApiToken",

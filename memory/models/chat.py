@@ -1,4 +1,5 @@
 import pghistory
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -7,7 +8,7 @@ from memory.models.episode import Episode
 from memory.models.space import Space
 
 
-# Only what a person or a reply says about the chat; that it exists is no change of memory.
+# Only what a person or a reply says about the chat; its creation is not a change of memory.
 @pghistory.track(fields=["title", "context"], model_name="ChatEvent")
 class Chat(models.Model):
     """One place where people and Keno talk."""
@@ -42,7 +43,7 @@ class Chat(models.Model):
 
 
 class Message(models.Model):
-    """What somebody said, in their own words. Ingest is idempotent per external id."""
+    """One message of a chat, in its author's words. Receiving it is idempotent per external id."""
 
     class Role(models.TextChoices):
         USER = "user", _("Person")
@@ -99,3 +100,35 @@ class Message(models.Model):
 
     def __str__(self):
         return f"{self.author or self.role}: {self.text[:60]}"
+
+
+class Draft(models.Model):
+    """The answer that is being written in a chat, so far. Gone when the reply is there."""
+
+    chat = models.OneToOneField(Chat, models.CASCADE, primary_key=True, related_name="draft")
+    text = models.TextField(blank=True)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self):
+        return self.text[:60]
+
+
+@pghistory.track()
+class WorkingNote(models.Model):
+    """What Keno is in the middle of, in one chat. Replaced whole, never appended to."""
+
+    UNDO_CREATE = {"task": "", "context": [], "pending": [], "notes": ""}
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="working_notes")
+    chat = models.OneToOneField(Chat, models.CASCADE, related_name="working_note")
+    task = models.TextField(blank=True)
+    context = ArrayField(models.TextField(), default=list, blank=True)
+    pending = ArrayField(models.TextField(), default=list, blank=True)
+    notes = models.TextField(blank=True)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["space", "-updated_at"], name="working_recent")]
+
+    def __str__(self):
+        return self.task or self.notes[:60]

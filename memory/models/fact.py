@@ -17,13 +17,6 @@ class FactQuerySet(models.QuerySet):
         """What Keno believes now."""
         return self.filter(status="active")
 
-    def valid_at(self, when: datetime) -> "FactQuerySet":
-        """Not yet over and already begun at that time."""
-        return self.filter(
-            models.Q(valid_from=None) | models.Q(valid_from__lte=when),
-            models.Q(valid_to=None) | models.Q(valid_to__gt=when),
-        )
-
     def in_space(self, space: Space) -> "FactQuerySet":
         return self.filter(space=space)
 

@@ -14,7 +14,7 @@ class Identity(models.Model):
 
     space = models.OneToOneField(Space, models.CASCADE, related_name="identity")
     core = models.TextField(blank=True)
-    # Where the first conversation stands; null when it is over or never began.
+    # The state of the first conversation; null when it is over or never began.
     bootstrap = models.JSONField(null=True, blank=True)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -71,7 +71,7 @@ class Preference(models.Model):
     UNDO_CREATE = {"status": Status.ARCHIVED}
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="preferences")
-    # The heading it stands under; empty for the list at the top.
+    # The heading it is listed under; empty for the list at the top.
     section = models.CharField(max_length=80, blank=True)
     key = models.CharField(max_length=80)
     value = models.TextField()

@@ -12,8 +12,8 @@ class PatternQuerySet(models.QuerySet):
 
     def in_scope(self, space: Space, chat: models.Model | None) -> "PatternQuerySet":
         """The habits of the whole space and, in a chat, its own."""
-        here = models.Q(chat=None) | models.Q(chat=chat) if chat else models.Q(chat=None)
-        return self.filter(here, space=space)
+        visible = models.Q(chat=None) | models.Q(chat=chat) if chat else models.Q(chat=None)
+        return self.filter(visible, space=space)
 
 
 @pghistory.track(exclude=["use_count", "last_used_at"])

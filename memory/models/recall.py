@@ -19,7 +19,7 @@ class RecallProfile(models.Model):
     )
     name = models.CharField(max_length=40)
     version = models.PositiveIntegerField(default=1)
-    # Which formula reads the weights: "keno" or "seed004".
+    # Which formula reads the weights: "keno" or "classic".
     formula = models.CharField(max_length=16, default="keno")
     weights = models.JSONField(default=dict)
     # Gate, diversity, decay: whatever is not a weight.
@@ -137,3 +137,25 @@ class RecallItem(models.Model):
 
     def __str__(self):
         return f"{self.rank}. {self.kind} {self.score:.3f}"
+
+
+class SelfCheck(models.Model):
+    """What Keno thought of its own reply afterwards. It belongs to the receipt."""
+
+    class Quality(models.TextChoices):
+        GOOD = "good", _("Good")
+        UNCERTAIN = "uncertain", _("Uncertain")
+        POOR = "poor", _("Poor")
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="selfchecks")
+    reply = models.OneToOneField(Message, models.CASCADE, related_name="selfcheck")
+    quality = models.CharField(max_length=9, choices=Quality.choices)
+    score = models.FloatField()
+    signals = models.JSONField(default=list, blank=True)
+    forbidden = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["space", "quality"], name="selfcheck_quality")]
+
+    def __str__(self):
+        return f"{self.quality} ({self.score})"

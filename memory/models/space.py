@@ -1,9 +1,12 @@
+from datetime import date, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pghistory
+import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 
@@ -29,11 +32,17 @@ class Space(models.Model):
 
     @property
     def zone(self) -> ZoneInfo:
-        """The clock of the space; UTC when its name is no longer known."""
+        """Return the time zone of the space, or UTC when its name is not known.
+
+        Zones come and go with the operating system: nothing may fail for want of one.
+        """
         try:
             return ZoneInfo(self.timezone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             return ZoneInfo("UTC")
+
+    def local_date(self, now: datetime) -> date:
+        return now.astimezone(self.zone).date()
 
     @property
     def options(self) -> options.Options:
@@ -84,3 +93,65 @@ class ApiToken(models.Model):
 
     def __str__(self):
         return f"{self.name} ({self.prefix}…)"
+
+
+class AuditEntry(models.Model):
+    """Who did or read what. The database refuses to change or delete a row."""
+
+    # No database constraint: the entry outlives the space it speaks of.
+    space = models.ForeignKey(
+        Space, models.DO_NOTHING, null=True, blank=True, related_name="audit", db_constraint=False
+    )
+    at = models.DateTimeField(default=timezone.now)
+    actor = models.CharField(max_length=160)
+    action = models.CharField(max_length=64)
+    object_type = models.CharField(max_length=32, blank=True)
+    object_id = models.CharField(max_length=64, blank=True)
+    before_digest = models.CharField(max_length=64, blank=True)
+    after_digest = models.CharField(max_length=64, blank=True)
+    ip = models.GenericIPAddressField(null=True, blank=True)
+    details = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["space", "-at"], name="audit_recent"),
+            # A few imports among the readings of every reply.
+            models.Index(
+                fields=["space", "-at"],
+                name="audit_imports",
+                condition=models.Q(action__in=["import", "import.undone"]),
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete)
+        ]
+
+    def __str__(self):
+        return f"{self.actor} {self.action} {self.object_type} {self.object_id}"
+
+
+class ChatLink(models.Model):
+    """A person of a channel is a member of the space. Until its code is used it is an offer."""
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="chat_links")
+    member = models.ForeignKey(Member, models.CASCADE, related_name="chat_links")
+    # SHA-256 of the code, which is shown once.
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+    channel = models.CharField(max_length=32, blank=True)
+    author_id = models.CharField(max_length=128, blank=True)
+    author = models.CharField(max_length=120, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    linked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["space", "channel", "author_id"],
+                condition=models.Q(linked_at__isnull=False),
+                name="chat_link_once",
+            ),
+        ]
+
+    def __str__(self):
+        return f"{self.channel} {self.author or self.author_id} is {self.member}"

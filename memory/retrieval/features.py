@@ -1,4 +1,4 @@
-"""What is known about each candidate, as numbers between about 0 and 1: plain arithmetic."""
+"""Compute the features of each candidate, as numbers between about 0 and 1."""
 
 import itertools
 import math
@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import numpy as np
+from django.utils.translation import gettext_lazy
 
-from memory import text
-from memory.llm.word_vectors import word_vectors
 from memory.retrieval import temporal
-from memory.retrieval.keywords import content
-from memory.retrieval.lanes import Candidate, Found
+from memory.retrieval.keywords import content_words
+from memory.retrieval.lanes import Candidate, Candidates
 from memory.retrieval.understand import Question
+from memory.text import normalise as text
+from memory.vectors.word_table import word_vectors
 
 # Shares of the question without names and as asked: names pull towards whoever speaks of them.
 BARE, ASKED = 0.6, 0.4
@@ -48,13 +49,13 @@ NAMES = (
 
 
 def compute(
-    question: Question, found: Found, *, now: datetime, chat_id: int | None = None
+    question: Question, candidates: Candidates, *, now: datetime, chat_id: int | None = None
 ) -> dict[int, dict[str, float]]:
-    """Every feature of every candidate, by the unit's id."""
-    weights = term_weights(found, len(question.terms))
-    talk = _Talk(found, weights)
-    like = alike(question.terms, found.units, weights)
-    meaning = _Meaning(found)
+    """Return every feature of every candidate, by the unit's id."""
+    weights = term_weights(candidates, len(question.terms))
+    talk = _Talk(candidates, weights)
+    like = alike(question.terms, candidates.units, weights)
+    meaning = _Meaning(candidates)
     return {
         unit.id: {
             "semantic": meaning.of(unit),
@@ -76,31 +77,31 @@ def compute(
             "usage": 1 - 1 / (1 + math.log1p(unit.use_count)),
             "pin": float(unit.pinned),
         }
-        for unit in found.units
+        for unit in candidates.units
     }
 
 
-def term_weights(found: Found, terms: int) -> list[float]:
-    """How much each word of the question says: rare ones more (BM25's idf), together 1."""
+def term_weights(candidates: Candidates, terms: int) -> list[float]:
+    """Return the weight of each word of the question: rare ones more (BM25's idf), together 1."""
     raw = []
     for number in range(1, terms + 1):
-        count = found.counts.get(number)
-        size = max(found.size, count or 0)
+        count = candidates.counts.get(number)
+        size = max(candidates.size, count or 0)
         raw.append(0.0 if count is None else math.log1p((size - count + 0.5) / (count + 0.5)))
     total = sum(raw)
     return [weight / total if total else 0.0 for weight in raw]
 
 
 def alike(terms: list[str], units: list[Candidate], weights: list[float]) -> dict[int, float]:
-    """Words of the question that the unit does not say, but something near: kids, niños."""
+    """Score words of the question that the unit lacks but has a similar word for: kids, niños."""
     if not terms or not units:
         return dict.fromkeys((unit.id for unit in units), 0.0)
-    said = [content(unit.text) or ("",) for unit in units]
-    place = {word: n for n, word in enumerate(dict.fromkeys(itertools.chain(*said)))}
+    unit_words = [content_words(unit.text) or ("",) for unit in units]
+    place = {word: n for n, word in enumerate(dict.fromkeys(itertools.chain(*unit_words)))}
     table = word_vectors()
     near = table.of([text.fold(term) for term in terms]) @ table.of(list(place)).T
-    flat = np.fromiter((place[word] for word in itertools.chain(*said)), dtype=int)
-    starts = np.cumsum([0, *(len(words) for words in said[:-1])])
+    flat = np.fromiter((place[word] for word in itertools.chain(*unit_words)), dtype=int)
+    starts = np.cumsum([0, *(len(words) for words in unit_words[:-1])])
     best = np.clip(np.maximum.reduceat(near[:, flat], starts, axis=1), 0, 1)
     for column, unit in enumerate(units):
         for number in unit.terms:
@@ -110,21 +111,23 @@ def alike(terms: list[str], units: list[Candidate], weights: list[float]) -> dic
 
 
 class _Talk:
-    """The words of the question: in the unit itself, a few turns around it, in its episode."""
+    """Share of the question's words in the unit, in the messages around it, in its episode."""
 
-    def __init__(self, found: Found, weights: list[float]):
+    def __init__(self, candidates: Candidates, weights: list[float]):
         self.weights = weights
         self.shares: dict[tuple[int, ...], float] = {}
-        self.hits = found.hits
-        self.order = found.episodes
+        self.hits = candidates.hits
+        self.order = candidates.episodes
         self.place = {
             unit: (episode, position)
-            for episode, units in found.episodes.items()
+            for episode, units in candidates.episodes.items()
             for position, unit in enumerate(units)
         }
         self.of_episode = {
-            episode: {number for number, hit in found.hits.items() if not hit.isdisjoint(units)}
-            for episode, units in found.episodes.items()
+            episode: {
+                number for number, hit in candidates.hits.items() if not hit.isdisjoint(units)
+            }
+            for episode, units in candidates.episodes.items()
         }
 
     def own(self, unit: Candidate) -> float:
@@ -135,8 +138,8 @@ class _Talk:
             return self.own(unit)
         episode, position = self.place[unit.id]
         mates = self.order[episode][max(0, position - NEARBY) : position + NEARBY + 1]
-        said = {number for number, hit in self.hits.items() if not hit.isdisjoint(mates)}
-        return self._share(said.union(unit.terms))
+        numbers = {number for number, hit in self.hits.items() if not hit.isdisjoint(mates)}
+        return self._share(numbers.union(unit.terms))
 
     def episode(self, unit: Candidate) -> float:
         if unit.id not in self.place:
@@ -144,7 +147,7 @@ class _Talk:
         return self._share(self.of_episode[unit.episode_id].union(unit.terms))
 
     def _share(self, numbers: Iterable[int]) -> float:
-        """Rows share few sets of words: each is added up once."""
+        """Return the weight of these words, cached: units share few sets of words."""
         key = tuple(numbers)
         if key not in self.shares:
             self.shares[key] = sum(self.weights[number - 1] for number in key)
@@ -152,21 +155,21 @@ class _Talk:
 
 
 class _Meaning:
-    """Likeness in meaning: of the unit, of the turns beside it, of the best of its episode."""
+    """Similarity in meaning of the unit, of the messages beside it, of the best of its episode."""
 
-    def __init__(self, found: Found):
-        known = [unit for unit in found.units if unit.bare is not None]
-        self.bare = {unit.id: max(0.0, unit.bare) for unit in known}
+    def __init__(self, candidates: Candidates):
+        embedded = [unit for unit in candidates.units if unit.bare is not None]
+        self.bare = {unit.id: max(0.0, unit.bare) for unit in embedded}
         # Whoever did not reach the lane of meaning is at most as near as the last that did.
-        lane = [self.bare[unit.id] for unit in known if "meaning" in unit.lanes]
+        lane = [self.bare[unit.id] for unit in embedded if "meaning" in unit.lanes]
         self.floor = min(lane, default=0.0)
-        self.order = found.episodes
+        self.order = candidates.episodes
         self.place = {
             unit: (episode, position)
-            for episode, units in found.episodes.items()
+            for episode, units in candidates.episodes.items()
             for position, unit in enumerate(units)
         }
-        self.topics = {episode: self._best(units) for episode, units in found.episodes.items()}
+        self.topics = {episode: self._best(units) for episode, units in candidates.episodes.items()}
 
     def of(self, unit: Candidate) -> float:
         if unit.bare is None:
@@ -194,7 +197,7 @@ class _Meaning:
 
 
 def speaker(names: list[str], said_by: str) -> float:
-    """1 when the person asked about is the one who speaks; less for a second person named."""
+    """Return 1 when the speaker is the person asked about; less for a second person named."""
     if not names:
         return 0.5
     first = said_by.split(" ", 1)[0]
@@ -206,7 +209,7 @@ def speaker(names: list[str], said_by: str) -> float:
 
 
 def date(cues: list[temporal.Cue], unit: Candidate) -> float:
-    """1 inside the time that was asked for or a day beside it, then fading over weeks."""
+    """Return 1 inside the time asked about or a day beside it, then fading over weeks."""
     if not cues:
         return 0.0
     days = min(cue.distance(unit.at, unit.until) for cue in cues)
@@ -214,12 +217,12 @@ def date(cues: list[temporal.Cue], unit: Candidate) -> float:
 
 
 def length(unit: Candidate) -> float:
-    """Long turns say more. Facts and episodes were worded on purpose: no reward for many words."""
+    """Return the log of a message's length; a constant for facts and episodes."""
     return math.log1p(len(unit.text.split())) if unit.kind == "message" else ORDINARY
 
 
 def trust(unit: Candidate) -> float:
-    """What Keno said itself is no evidence of its own."""
+    """Return the trust; low for what Keno said itself, which is not evidence."""
     return 0.2 if unit.role == "assistant" else unit.trust
 
 
@@ -229,7 +232,30 @@ def recency(unit: Candidate, now: datetime) -> float:
 
 
 def channel(of_unit: int | None, asked_in: int | None) -> float:
-    """Seed 004: the same chat 1, the whole space .25, elsewhere 0."""
+    """Return 1 in the same chat, .25 for the whole space, 0 elsewhere."""
     if asked_in is None:
         return 0.0
     return 0.25 if of_unit is None else float(of_unit == asked_in)
+
+
+FEATURES = {
+    "semantic": gettext_lazy("meaning"),
+    "around": gettext_lazy("turns beside"),
+    "topic": gettext_lazy("topic"),
+    "words": gettext_lazy("words"),
+    "lexical": gettext_lazy("words"),
+    "alike": gettext_lazy("similar words"),
+    "nearby": gettext_lazy("near by"),
+    "episode": gettext_lazy("episode"),
+    "date": gettext_lazy("date"),
+    "when": gettext_lazy("says when"),
+    "recency": gettext_lazy("recency"),
+    "confidence": gettext_lazy("confidence"),
+    "trust": gettext_lazy("who said it"),
+    "usage": gettext_lazy("used before"),
+    "pin": gettext_lazy("pinned"),
+    "length": gettext_lazy("length"),
+    "question": gettext_lazy("a question"),
+    "speaker": gettext_lazy("person"),
+    "channel": gettext_lazy("same chat"),
+}

@@ -1,4 +1,4 @@
-"""Is it to the point? A probability per memory, the line it must reach, and one word for it."""
+"""The gate: a probability of relevance per memory, the limit it must reach, and a level."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from memory.retrieval.ranking import Scored
 
 LOW, HIGH = 0.4, 0.7
 # Lenient, and nothing passes: the best few all the same, as seed 004 does.
-AT_LEAST = 5
+MIN_KEPT = 5
 
 DESCRIPTIONS = {
     "none": "No relevant context found",
@@ -19,7 +19,7 @@ DESCRIPTIONS = {
 
 
 def probability(features: Mapping[str, float], curve: Mapping[str, float]) -> float:
-    """A logistic curve, fitted on questions that a memory can and cannot answer."""
+    """Return the probability by a logistic curve, fitted on answerable and other questions."""
     x = curve["bias"] + sum(
         weight * features.get(name, 0.0) for name, weight in curve.items() if name != "bias"
     )
@@ -27,19 +27,19 @@ def probability(features: Mapping[str, float], curve: Mapping[str, float]) -> fl
 
 
 def apply(ranked: list[Scored], passes: Callable[[Scored], bool], *, strict: bool) -> list[Scored]:
-    """Mark what is cut; what stays, in its order."""
-    kept = [one for one in ranked if passes(one)]
+    """Mark what the gate cuts; return what stays, in its order."""
+    kept = [scored for scored in ranked if passes(scored)]
     if not kept and not strict:
-        kept = ranked[:AT_LEAST]
+        kept = ranked[:MIN_KEPT]
     stays = set(map(id, kept))
-    for one in ranked:
-        one.cut = "" if id(one) in stays else "gate"
+    for scored in ranked:
+        scored.cut = "" if id(scored) in stays else "gate"
     return kept
 
 
-def level(confidence: float, *, found: bool) -> str:
-    """One scale for everything: none, low, medium from .4, high from .7."""
-    if not found:
+def level(confidence: float, *, has_items: bool) -> str:
+    """Return the level of a confidence: none, low, medium from .4, high from .7."""
+    if not has_items:
         return Recall.Level.NONE
     if confidence >= HIGH:
         return Recall.Level.HIGH
@@ -51,17 +51,19 @@ def describe(of_level: str) -> str:
 
 
 def estimate(results: int, confidence: float | None = None) -> tuple[str, float]:
-    """How sure a reply may be, by what was found: (level, 0..1)."""
+    """Return how sure a reply may be, by what was found: (level, 0..1)."""
     if confidence is None:
         score = min(1.0, 0.2 + 0.15 * results)
     else:
         score = confidence + (0.1 if results > 5 else 0) - (0.2 if results == 0 else 0)
         score = min(1.0, max(0.0, score))
-    return level(score, found=True), score
+    return level(score, has_items=True), score
 
 
-def judged(confidence: float, texts: list[str], ask: Callable[[list[str]], object] | None) -> float:
-    """A model's opinion of the relevance where it gives a usable one; else the heuristic stays."""
+def judged_confidence(
+    confidence: float, texts: list[str], ask: Callable[[list[str]], object] | None
+) -> float:
+    """Return a model's opinion of the relevance; the heuristic one when it gives none."""
     if not texts or ask is None:
         return confidence
     try:

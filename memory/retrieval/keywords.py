@@ -1,4 +1,4 @@
-"""What a question asks for, in words: keywords, and other words for them from a fast model."""
+"""Find the keywords of a question, and other words for them by a fast model."""
 
 import logging
 import re
@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory import text
+from memory.text import normalise as text
 
 log = logging.getLogger(__name__)
 
-MOST = 16
-CACHED = 1000
+MAX_KEYWORDS = 16
+CACHE_SIZE = 1000
 Expand = Callable[[list[str]], Sequence[str] | None]
 
 _FOLDED_STOPS = {
@@ -24,25 +24,25 @@ _STORED_WORD = re.compile(r"\w+(?:'\w+)?")
 _SHORT_NAME = re.compile(r"[A-Z]{2}|\w?\d\w?")
 
 
-def keywords(said: str, *, language: str = "") -> list[str]:
-    """The words that carry the topic, in order, each once; stop words of the language are out."""
-    stops = _FOLDED_STOPS.get(language or text.detect_language(said), _EVERY_STOP)
-    written = {text.fold(word): word for word in re.findall(r"\w+", said)}
-    kept = {}
-    for word in text.words(said):
+def keywords(question: str, *, language: str = "") -> list[str]:
+    """Return the words that carry the topic, in order, each once, without stop words."""
+    stops = _FOLDED_STOPS.get(language or text.detect_language(question), _EVERY_STOP)
+    written = {text.fold(word): word for word in re.findall(r"\w+", question)}
+    kept: dict[str, str] = {}
+    for word in text.words(question):
         word = word.removesuffix("'s").replace("'", "")
         folded = text.fold(word)
         # "AI", "UK" and "C4" are short and still say something.
         long_enough = len(word) > 2 or _SHORT_NAME.fullmatch(written.get(folded, ""))
         if long_enough and folded not in stops:
             kept.setdefault(folded, word)
-    return list(kept.values())[:MOST]
+    return list(kept.values())[:MAX_KEYWORDS]
 
 
 @lru_cache(maxsize=8192)
-def content(said: str) -> tuple[str, ...]:
-    """The words of a memory that carry its topic, folded, each once."""
-    words = dict.fromkeys(_STORED_WORD.findall(text.fold(said[:4000])))
+def content_words(value: str) -> tuple[str, ...]:
+    """Return the words of a memory that carry its topic, folded, each once."""
+    words = dict.fromkeys(_STORED_WORD.findall(text.fold(value[:4000])))
     return tuple(word for word in words if word not in _EVERY_STOP)
 
 
@@ -73,37 +73,37 @@ def _points(item: str, words: Sequence[str]) -> Hit:
 
 
 class Expansion:
-    """Asks a fast model for other words, remembers its answers, and does without when it fails."""
+    """Ask a fast model for other words, cache its answers, and go on without when it fails."""
 
-    def __init__(self, size: int = CACHED):
+    def __init__(self, size: int = CACHE_SIZE):
         self.size = size
-        self.known: OrderedDict[str, list[str]] = OrderedDict()
+        self.cache: OrderedDict[str, list[str]] = OrderedDict()
 
-    def __call__(self, said: str, found: list[str], expand: Expand | None) -> list[str]:
-        """The words to search with: the model's when it gives any, else the ones found."""
-        if not found or expand is None:
-            return found
-        key = said.strip().lower()[:100]
-        if key not in self.known:
-            answer = self._ask(found, expand)
+    def __call__(self, question: str, words: list[str], expand: Expand | None) -> list[str]:
+        """Return the words to search with: the model's when it gives any, else `words`."""
+        if not words or expand is None:
+            return words
+        key = question.strip().lower()[:100]
+        if key not in self.cache:
+            answer = self._ask(words, expand)
             if not answer:
-                return found  # not remembered: the model may be back for the next question
-            self.known[key] = answer
-            while len(self.known) > self.size:
-                self.known.popitem(last=False)
-        self.known.move_to_end(key)
-        return self.known[key]
+                return words  # not remembered: the model may be back for the next question
+            self.cache[key] = answer
+            while len(self.cache) > self.size:
+                self.cache.popitem(last=False)
+        self.cache.move_to_end(key)
+        return self.cache[key]
 
-    def _ask(self, found: list[str], expand: Expand) -> list[str]:
+    def _ask(self, words: list[str], expand: Expand) -> list[str]:
         try:
-            answer = expand(found)
+            answer = expand(words)
         except Exception as error:
             log.warning("expanding the question failed: %s", error)
             return []
         if not isinstance(answer, list | tuple):
             return []
         terms = [text.one_line(term)[:60] for term in answer if isinstance(term, str)]
-        return list(dict.fromkeys(filter(None, terms)))[:MOST]
+        return list(dict.fromkeys(filter(None, terms)))[:MAX_KEYWORDS]
 
 
 expansion = Expansion()

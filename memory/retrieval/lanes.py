@@ -7,13 +7,13 @@ from datetime import datetime
 import numpy as np
 from django.db import connection
 
-from memory.embeddings import as_text
-from memory.llm.embed import Embedder
 from memory.models import Chat, Space
 from memory.models.unit import anywhere, shared
 from memory.retrieval import lanes_sql, past, statistics
 from memory.retrieval.past import Past
 from memory.retrieval.understand import Question
+from memory.vectors.embed import Embedder
+from memory.vectors.store import as_text
 
 KINDS = ("fact", "episode", "message")
 DEPTH = 100
@@ -29,7 +29,7 @@ COUNT_TO = 2000
 
 @dataclass
 class Candidate:
-    """A unit with everything that features are made from."""
+    """A unit with everything that features are computed from."""
 
     id: int
     kind: str
@@ -68,8 +68,8 @@ class Habit:
 
 
 @dataclass
-class Found:
-    """What the lanes brought, and what is needed to weigh it."""
+class Candidates:
+    """The candidates of all lanes, and the statistics that features need."""
 
     units: list[Candidate] = field(default_factory=list)
     habits: list[Habit] = field(default_factory=list)
@@ -116,12 +116,12 @@ def collect(
     seen: Sequence[int] = (),
     depth: int = DEPTH,
     then: Past | None = None,
-) -> Found:
+) -> Candidates:
     """One round trip. `vectors` are those of the question without names and as asked."""
     # Of another day nothing is known beforehand: everything is counted.
-    known = statistics.Statistics() if then else statistics.current()
-    size = known.size(list(scope.mark))
-    counts = [known.count(word, size=size) for word in question.terms]
+    stats = statistics.Statistics() if then else statistics.current()
+    size = stats.size(list(scope.mark))
+    counts = [stats.count(word, size=size) for word in question.terms]
     values = {
         "space": scope.space,
         "here": list(scope.here),
@@ -131,7 +131,7 @@ def collect(
         "now": now,
         "words": question.terms,
         "known": counts,
-        "said": question.said,
+        "question_words": question.folded_words,
         "size": size,
         "size_to": statistics.COUNT_UP_TO,
         "starts": [cue.start for cue in question.cues],
@@ -153,7 +153,7 @@ def collect(
     if then:
         sql = past.within(sql, vectors=True)
         values |= then.values | past.vectors(then, here=values["here"], embedder=embedder)
-    return _sorted_out(_run(sql, values))
+    return _parse_rows(_run(sql, values))
 
 
 def _run(sql: str, values: dict) -> list[tuple]:
@@ -163,23 +163,23 @@ def _run(sql: str, values: dict) -> list[tuple]:
         return cursor.fetchall()
 
 
-def _sorted_out(rows: list[tuple]) -> Found:
-    found = Found()
+def _parse_rows(rows: list[tuple]) -> Candidates:
+    candidates = Candidates()
     for part, number, ids, count, *values in rows:
         if part == "unit":
             unit = Candidate(number, *values)
             unit.until = unit.until or unit.at
             unit.created_at = unit.created_at or unit.at
-            found.units.append(unit)
+            candidates.units.append(unit)
         elif part == "term":
-            found.counts[number] = count
+            candidates.counts[number] = count
         elif part == "size":
-            found.size = count
+            candidates.size = count
         elif part == "episode":
-            found.episodes[number] = ids
+            candidates.episodes[number] = ids
         elif part == "hit":
-            found.hits[number] = set(ids)
+            candidates.hits[number] = set(ids)
         elif part == "pattern":
             row = dict(zip(lanes_sql.COLUMNS, values, strict=True))
-            found.habits.append(Habit(number, row["text"], row["quote"], row["confidence"]))
-    return found
+            candidates.habits.append(Habit(number, row["text"], row["quote"], row["confidence"]))
+    return candidates

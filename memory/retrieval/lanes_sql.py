@@ -200,7 +200,7 @@ SELECT 'hit', hit.no, array_agg(hit.id), NULL, {nothing} FROM hit
 UNION ALL
 SELECT 'pattern', id, NULL, NULL, {pattern} FROM memory_pattern
   WHERE space_id = %(space)s AND status = 'active' AND (chat_id IS NULL OR chat_id = ANY(%(here)s))
-    AND string_to_array(btrim(keno_fold(trigger)), ' ') && %(said)s::text[]
+    AND string_to_array(btrim(keno_fold(trigger)), ' ') && %(question_words)s::text[]
 """
 OF_PATTERN = {"text": "trigger", "quote": "response", "confidence": "confidence"}
 

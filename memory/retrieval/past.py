@@ -10,12 +10,12 @@ from functools import lru_cache
 
 from django.db import connection
 
-from memory.embeddings import as_text
-from memory.llm import embed
-from memory.llm.embed import Embedder, EmbeddingFailed
+from memory.vectors import embed
+from memory.vectors.embed import Embedder, EmbeddingFailed
+from memory.vectors.store import as_text
 
 # Texts that were changed since have no vector any more: so many get one for the question.
-MOST_TO_EMBED = 200
+MAX_TO_EMBED = 200
 
 # The last event of a row up to then. The row must still be there, and in the same space.
 _LAST = """
@@ -113,31 +113,31 @@ class Past:
 
 
 def within(statement: str, *, vectors: bool = False) -> str:
-    """A statement that begins with WITH, over the memory of then."""
-    head, found, rest = statement.partition("WITH")
-    if not found:
+    """Return a statement that begins with WITH, changed to read the memory of that time."""
+    head, separator, rest = statement.partition("WITH")
+    if not separator:
         raise ValueError("The statement has no WITH to put the past into.")
     return f"{head}WITH {MEMORY},{f'{VECTORS},' if vectors else ''}{rest}"
 
 
 def vectors(past: Past, *, here: list[int], embedder: Embedder | None) -> dict[str, list]:
-    """For what has none of its words of then: made for this question, never kept."""
-    found = _without_vector(past, here, embedder) if embedder else {}
+    """Embed texts that changed since, for this question only; nothing is stored."""
+    missing = _without_vector(past, here, embedder) if embedder else {}
     return {
-        "past_ids": list(found),
-        "past_models": [embedder.name for _ in found] if embedder else [],
-        "past_vectors": list(found.values()),
+        "past_ids": list(missing),
+        "past_models": [embedder.name for _ in missing] if embedder else [],
+        "past_vectors": list(missing.values()),
     }
 
 
 def _without_vector(past: Past, here: list[int], embedder: Embedder) -> dict[int, str]:
-    asked = past.values | {"here": here, "model": embedder.name, "most": MOST_TO_EMBED}
+    values = past.values | {"here": here, "model": embedder.name, "most": MAX_TO_EMBED}
     with connection.cursor() as cursor:
-        cursor.execute(WITHOUT_VECTOR, asked)
+        cursor.execute(WITHOUT_VECTOR, values)
         rows = cursor.fetchall()
     try:
-        made = ((unit, _vector(embedder, text)) for unit, text in rows)
-        return {unit: vector for unit, vector in made if vector}
+        pairs = ((unit, _vector(embedder, text)) for unit, text in rows)
+        return {unit: vector for unit, vector in pairs if vector}
     except EmbeddingFailed:
         return {}
 

@@ -1,4 +1,7 @@
-"""Ways to rank: two are built in, people make others in the recall lab; versions never change."""
+"""Profiles of ranking: two are built in, people save others in the recall lab.
+
+A saved version never changes.
+"""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -13,8 +16,10 @@ from memory.models import RecallProfile, Space
 from memory.retrieval.features import NAMES
 
 FOLDER = Path(__file__).parent / "built_in"
-BUILT_IN = ("keno", "seed004")
-MOST = 50.0
+BUILT_IN = ("keno", "classic")
+# Names of older versions, which saved profiles, settings and links may still hold.
+RENAMED = {"seed004": "classic"}
+MAX_WEIGHT = 50.0
 
 
 class Invalid(ValueError):
@@ -32,7 +37,7 @@ class Profile:
     note: str = ""
 
     def with_weights(self, weights: dict[str, float]) -> "Profile":
-        """The same with other weights, for trying out."""
+        """Return a copy with other weights, for trying out."""
         return replace(self, weights=self.weights | check(weights))
 
 
@@ -42,8 +47,9 @@ def built_in(name: str) -> Profile:
 
 
 def get(space: Space, name: str = "") -> Profile:
-    """The space's own choice, or the named one ("careful" or "careful@3"); keno when unknown."""
+    """Return the named profile ("careful", "careful@3"), else the space's own; keno if unknown."""
     name, _at, version = (name or space.options.recall_profile).partition("@")
+    name = RENAMED.get(name, name)
     if name in BUILT_IN:
         return built_in(name)
     rows = RecallProfile.objects.filter(space=space, name=name)
@@ -62,9 +68,13 @@ def names(space: Space) -> list[str]:
 def save(
     space: Space, *, name: str, weights: dict, by: str, base: Profile | None = None, note: str = ""
 ) -> RecallProfile:
-    """The next version of this name. A built-in name cannot be taken."""
+    """Save the next version under this name, which must not be a built-in one."""
     name = name.strip()[:40]
-    if not name or name in BUILT_IN or not name.replace("-", "").replace("_", "").isalnum():
+    if (
+        not name
+        or name in (*BUILT_IN, *RENAMED)
+        or not name.replace("-", "").replace("_", "").isalnum()
+    ):
         raise Invalid(_("A profile needs a name of its own: letters, digits, - and _."))
     Space.objects.select_for_update().get(pk=space.pk)  # two savers get two versions
     base = base or built_in("keno")
@@ -82,14 +92,14 @@ def save(
 
 
 def check(weights: dict) -> dict[str, float]:
-    """The weights as numbers; Invalid says which one cannot be used."""
+    """Return the weights as numbers; Invalid says which one cannot be used."""
     checked = {}
     for name, value in weights.items():
         try:
             number = float(value)
         except (TypeError, ValueError):
             number = float("nan")
-        if name not in NAMES or not -MOST <= number <= MOST:
+        if name not in NAMES or not -MAX_WEIGHT <= number <= MAX_WEIGHT:
             raise Invalid(
                 _("%(name)s must be a known feature with a weight from -50 to 50.") % {"name": name}
             )
@@ -98,4 +108,5 @@ def check(weights: dict) -> dict[str, float]:
 
 
 def _from(row: RecallProfile) -> Profile:
-    return Profile(row.name, row.formula, row.version, row.weights, row.settings, row.note)
+    formula = RENAMED.get(row.formula, row.formula)
+    return Profile(row.name, formula, row.version, row.weights, row.settings, row.note)

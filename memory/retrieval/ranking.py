@@ -1,12 +1,13 @@
 """Scores that add up: each feature times its weight, and nothing else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from memory.retrieval.keywords import content_words
 from memory.retrieval.lanes import Candidate
 
 # Parts are rounded before they are added, so that the receipt adds up to the last digit.
@@ -31,7 +32,7 @@ class Scored:
     confidence: float = 0.0
     cut: str = ""
     tokens: int = 0
-    # What stands before and after it in its talk, for a reader: (who, what).
+    # The messages before and after it, for a reader: (author, text).
     around: list[tuple[str, str] | None] = field(default_factory=list)
 
     @property
@@ -40,9 +41,9 @@ class Scored:
 
     @cached_property
     def parts(self) -> list[Part]:
-        """What the score is made of, the heaviest first."""
-        made = [Part._make(part) for part in zip(*self.columns, strict=True) if part[3]]
-        return sorted(made, key=lambda part: -abs(part.points))
+        """The parts of the score, the heaviest first."""
+        rows = [Part._make(part) for part in zip(*self.columns, strict=True) if part[3]]
+        return sorted(rows, key=lambda part: -abs(part.points))
 
     @cached_property
     def score(self) -> float:
@@ -54,7 +55,7 @@ def rank(
     features: Mapping[int, Mapping[str, float]],
     weights: Mapping[str, float],
 ) -> list[Scored]:
-    """Best first; of two alike the newer."""
+    """Rank the candidates, best first; of two with the same score the newer."""
     weights = {name: weight for name, weight in weights.items() if weight}
     if not units:
         return []
@@ -66,3 +67,62 @@ def rank(
     values, points = values.tolist(), points.tolist()
     order = sorted(range(len(units)), key=lambda n: (-scores[n], -units[n].created_at.timestamp()))
     return [Scored(units[n], (names, values[n], heavy, points[n])) for n in order]
+
+
+# From here on two memories say the same and the lower one is cut.
+SAME_FROM = 0.9
+
+
+def topic_words(value: str) -> frozenset[str]:
+    """Return the words by which two memories are compared."""
+    return frozenset(content_words(value))
+
+
+def overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    """Return the shared words over the words of the shorter one."""
+    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
+
+
+def mmr(
+    items: Sequence,
+    *,
+    score: Callable[[object], float],
+    words: Callable[[object], frozenset[str]],
+    balance: float = 0.7,
+) -> list:
+    """Reordered: each next one is good (balance) and unlike those before it (the rest).
+
+    Scores are compared as they are: give 0..1.
+    """
+    rest, chosen = list(items), []
+    worst = [0.0] * len(rest)
+    word_sets = [words(item) for item in rest]
+    while rest:
+        best = max(
+            range(len(rest)), key=lambda i: balance * score(rest[i]) - (1 - balance) * worst[i]
+        )
+        picked, picked_words = rest.pop(best), word_sets.pop(best)
+        worst.pop(best)
+        chosen.append(picked)
+        worst = [
+            max(w, overlap(picked_words, other)) for w, other in zip(worst, word_sets, strict=True)
+        ]
+    return chosen
+
+
+class Repetition:
+    """Texts that were chosen; tells whether another only repeats one of them."""
+
+    def __init__(self, texts: Sequence[str] = ()):
+        self.word_sets = [topic_words(value) for value in texts]
+
+    def repeats(self, value: str) -> bool:
+        words = topic_words(value)
+        return any(_same(words, other) for other in self.word_sets)
+
+    def add(self, value: str) -> None:
+        self.word_sets.append(topic_words(value))
+
+
+def _same(a: frozenset[str], b: frozenset[str]) -> bool:
+    return bool(a | b) and len(a & b) / len(a | b) >= SAME_FROM

@@ -1,44 +1,65 @@
 """Find what matters for a message, fast, and say why."""
 
 import logging
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from memory import embeddings, text
-from memory.llm import embed
-from memory.llm.embed import EmbeddingFailed
 from memory.models import Chat, Message, Recall, Space
-from memory.retrieval import diversity, gate, lanes, profiles, receipts, scoring
-from memory.retrieval.clock import Clock
+from memory.retrieval import gate, lanes, profiles, receipts, scoring
 from memory.retrieval.keywords import Expand
-from memory.retrieval.lanes import KINDS, Candidate, Found, Habit, Scope
+from memory.retrieval.lanes import KINDS, Candidate, Candidates, Habit, Scope
 from memory.retrieval.past import Past
 from memory.retrieval.profiles import Profile
-from memory.retrieval.ranking import Scored
+from memory.retrieval.ranking import Repetition, Scored, mmr, topic_words
+from memory.retrieval.temporal import Cue
 from memory.retrieval.understand import Question, understand
+from memory.text import normalise as text
+from memory.vectors import embed
+from memory.vectors import store as embeddings
+from memory.vectors.embed import EmbeddingFailed
 
 log = logging.getLogger(__name__)
 
 LIMIT = 20
 # As seed 002: a few episodes say enough, facts are short.
-CAPS = {"episode": 3}
+MAX_BY_KIND = {"episode": 3}
 KINDS_BY_WORTH = ("fact", "message", "episode")
-BACKFILL = 8
+MAX_BACKFILL = 8
 # Date, speaker and list mark of a memory in the prompt, in tokens.
-OVERHEAD = 8
+TOKENS_PER_ITEM = 8
 Judge = Callable[[list[str]], object]
-_BESIDE = ThreadPoolExecutor(4, thread_name_prefix="embed")
+_EMBED_POOL = ThreadPoolExecutor(4, thread_name_prefix="embed")
+
+
+class Stopwatch:
+    """Measures how many milliseconds each stage takes."""
+
+    def __init__(self):
+        self.ms: dict[str, float] = {}
+        self.began = time.perf_counter()
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            now = time.perf_counter()
+            self.ms[stage] = round((now - began) * 1000, 2)
+            self.ms["total"] = round((now - self.began) * 1000, 2)
 
 
 @dataclass
 class Recalled:
-    """What came to mind. `items` are for the prompt; `cut` was weighed and left out."""
+    """The result of a recall. `items` are for the prompt; `cut` was scored and left out."""
 
     question: Question
     items: list[Scored] = field(default_factory=list)
@@ -58,8 +79,8 @@ class Recalled:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Everything a recall was asked for."""
+class RecallRequest:
+    """The parameters of one recall."""
 
     space: Space
     text: str
@@ -68,14 +89,14 @@ class Asked:
     chat: Chat | None = None
     person: str = ""
     limit: int = LIMIT
-    caps: dict[str, int] = field(default_factory=lambda: CAPS)
+    caps: dict[str, int] = field(default_factory=lambda: MAX_BY_KIND)
     kinds: Sequence[str] = KINDS
     profile: Profile | None = None
     strict: bool = False
     budget: int | None = None
     seen: Sequence[int] = ()
     seen_texts: Sequence[str] = ()
-    cost: Callable[[Candidate], int] = lambda unit: text.token_estimate(unit.text) + OVERHEAD
+    cost: Callable[[Candidate], int] = lambda unit: text.token_estimate(unit.text) + TOKENS_PER_ITEM
     expand: Expand | None = None
     judge: Judge | None = None
     # Whether anything may be written, and the day that is asked about instead of today.
@@ -98,7 +119,7 @@ def recall(
     as_of: datetime | None = None,
     **more: object,
 ) -> Recalled:
-    """Never raises: what goes wrong is logged, stands on the receipt, and leaves less to recall.
+    """Recall what matters for a text. Never raises: errors are logged and stand on the receipt.
 
     A chat sees its own memory and that of the whole space; `everywhere` (every chat) is for people
     who look through their space. `more` may name limit, caps, kinds, budget, cost (tokens of one
@@ -109,9 +130,9 @@ def recall(
     mind at that time, from memory as it stood; it is the now of the question and writes nothing.
     """
     now, save = as_of or now or timezone.now(), save and as_of is None
-    result, clock = Recalled(Question(text)), Clock()
+    result, clock = Recalled(Question(text)), Stopwatch()
     try:
-        asked = Asked(
+        request = RecallRequest(
             space=space,
             text=text,
             scope=Scope.whole(space) if everywhere else Scope.of(space, chat),
@@ -124,62 +145,62 @@ def recall(
             then=Past(space.pk, as_of) if as_of else None,
             **more,
         )
-        result = _recall(asked, clock)
+        result = _recall(request, clock)
     except Exception as error:
         log.exception("recall failed in space %s", space.pk)
         result.error = f"{type(error).__name__}: {error}"[:500]
     result.ms = clock.ms
     if save:
         asked_by = {"space": space, "chat": chat, "person": person, "message": message}
-        result.receipt = _saved(result, now=now, **asked_by)
+        result.receipt = _write_receipt(result, now=now, **asked_by)
     return result
 
 
-def _recall(asked: Asked, clock: Clock) -> Recalled:
+def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
     with clock("understand"):
         question = understand(
-            asked.text,
-            scopes=asked.scope.here[:60],
-            now=asked.now,
-            zone=asked.space.timezone,
-            person=asked.person,
-            expand=asked.expand,
-            then=asked.then,
+            request.text,
+            scopes=request.scope.here[:60],
+            now=request.now,
+            zone=request.space.zone,
+            person=request.person,
+            expand=request.expand,
+            then=request.then,
         )
-    result = Recalled(question, profile=asked.profile, strict=asked.strict)
+    result = Recalled(question, profile=request.profile, strict=request.strict)
     with clock("embed"):
         vectors = _vectors(question, result)
     with clock("lanes"):
-        found = _collect(asked, question, vectors)
+        candidates = _collect(request, question, vectors)
     with clock("backfill"):
-        if asked.save and _backfill(found):
-            found = _collect(asked, question, vectors)
+        if request.save and _backfill(candidates):
+            candidates = _collect(request, question, vectors)
     with clock("rank"):
         ranked, passes = scoring.score(
-            asked.profile,
+            request.profile,
             question,
-            found,
-            now=asked.now,
-            chat_id=asked.chat and asked.chat.pk,
-            strict=asked.strict,
+            candidates,
+            now=request.now,
+            chat_id=request.chat and request.chat.pk,
+            strict=request.strict,
         )
-        kept = gate.apply(ranked, passes, strict=asked.strict)
-        _choose(asked, _diverse(asked.profile, kept), result)
-        result.cut = [one for one in ranked if one.cut]
+        kept = gate.apply(ranked, passes, strict=request.strict)
+        _choose(request, _diverse(request.profile, kept), result)
+        result.cut = [item for item in ranked if item.cut]
     result.mode = "hybrid" if vectors else "words"
-    result.candidates, result.habits = len(found.units), found.habits
+    result.candidates, result.habits = len(candidates.units), candidates.habits
     return result
 
 
 def _vectors(question: Question, result: Recalled) -> tuple | None:
-    """The question without names and as asked; None leaves words to answer alone."""
+    """Embed the question without names and as asked; None when only words can be used."""
     embedder = embeddings.active()
     if embedder is None or len(question.text) < 3:
         return None
     try:
         # Two vectors take as long as one: the second is made beside the first.
         same = question.bare == question.text
-        beside = None if same else _BESIDE.submit(embed.embed_query, question.text, by=embedder)
+        beside = None if same else _EMBED_POOL.submit(embed.embed_query, question.text, by=embedder)
         bare = embed.embed_query(question.bare, by=embedder)
         return embedder, bare, beside.result() if beside else bare
     except EmbeddingFailed as error:
@@ -188,32 +209,32 @@ def _vectors(question: Question, result: Recalled) -> tuple | None:
         return None
 
 
-def _collect(asked: Asked, question: Question, vectors: tuple | None) -> Found:
+def _collect(request: RecallRequest, question: Question, vectors: tuple | None) -> Candidates:
     meaning = {"embedder": vectors[0], "vectors": vectors[1:]} if vectors else {}
-    found = lanes.collect(
-        asked.scope,
+    candidates = lanes.collect(
+        request.scope,
         question,
-        now=asked.now,
-        kinds=asked.kinds,
-        seen=asked.seen,
-        then=asked.then,
+        now=request.now,
+        kinds=request.kinds,
+        seen=request.seen,
+        then=request.then,
         **meaning,
     )
-    if question.cues:
+    begun = [cue for cue in question.cues if cue.start <= request.now]
+    if begun:
         # Seed 002: a question about a time gets the episodes of that time, and no others.
-        found.units = [unit for unit in found.units if _in_time(unit, question)]
-    return found
+        # What is still to come was spoken of before: then every episode may hold it.
+        candidates.units = [unit for unit in candidates.units if _in_time(unit, begun)]
+    return candidates
 
 
-def _in_time(unit: lanes.Candidate, question: Question) -> bool:
-    return unit.kind != "episode" or any(
-        cue.distance(unit.at, unit.until) == 0 for cue in question.cues
-    )
+def _in_time(unit: lanes.Candidate, cues: list[Cue]) -> bool:
+    return unit.kind != "episode" or any(cue.distance(unit.at, unit.until) == 0 for cue in cues)
 
 
-def _backfill(found: Found) -> int:
-    """A few memories that came without a vector get one while we are here."""
-    bare = [unit.id for unit in found.units if unit.bare is None][:BACKFILL]
+def _backfill(candidates: Candidates) -> int:
+    """Embed a few candidates that have no vector yet; return how many."""
+    bare = [unit.id for unit in candidates.units if unit.bare is None][:MAX_BACKFILL]
     if not bare or embeddings.active() is None:
         return 0
     try:
@@ -224,69 +245,105 @@ def _backfill(found: Found) -> int:
         return 0
 
 
-def _choose(asked: Asked, kept: list[Scored], result: Recalled) -> None:
-    """Take the best that fit into the limits and the budget, and say how sure we are."""
-    chosen = _fit(asked, _select(asked, kept))
+def _choose(request: RecallRequest, kept: list[Scored], result: Recalled) -> None:
+    """Take the best that fit into the limits and the budget, and set the confidence."""
+    chosen = _fit(request, _select(request, kept))
     result.items = chosen
-    result.tokens = sum(one.tokens for one in chosen)
-    result.budget = asked.budget or 0
-    best = max((one.confidence for one in chosen), default=0.0)
-    result.confidence = gate.judged(best, [one.unit.text for one in chosen[:5]], asked.judge)
-    result.level = gate.level(result.confidence, found=bool(chosen))
+    result.tokens = sum(item.tokens for item in chosen)
+    result.budget = request.budget or 0
+    best = max((item.confidence for item in chosen), default=0.0)
+    result.confidence = gate.judged_confidence(
+        best, [item.unit.text for item in chosen[:5]], request.judge
+    )
+    result.level = gate.level(result.confidence, has_items=bool(chosen))
 
 
-def _select(asked: Asked, kept: list[Scored]) -> list[Scored]:
-    """At most so many, so many of a kind, and none that only says what is there already."""
+def _select(request: RecallRequest, kept: list[Scored]) -> list[Scored]:
+    """Cut what is over the limits, and what repeats the prompt or a better item."""
     counts, chosen = Counter(), []
-    here, said = diversity.Said(asked.seen_texts), diversity.Said()
-    for one in kept:
-        kind = one.unit.kind
-        if counts[kind] >= asked.caps.get(kind, asked.limit) or len(chosen) >= asked.limit:
-            one.cut = "limit"
-        elif here.again(one.unit.text):
-            one.cut = "seen"
-        elif said.again(one.unit.text):
-            one.cut = "same"
+    in_prompt, chosen_texts = Repetition(request.seen_texts), Repetition()
+    for item in kept:
+        kind = item.unit.kind
+        if counts[kind] >= request.caps.get(kind, request.limit) or len(chosen) >= request.limit:
+            item.cut = "limit"
+        elif in_prompt.repeats(item.unit.text):
+            item.cut = "seen"
+        elif chosen_texts.repeats(item.unit.text):
+            item.cut = "same"
         else:
             counts[kind] += 1
-            said.add(one.unit.text)
-            chosen.append(one)
+            chosen_texts.add(item.unit.text)
+            chosen.append(item)
     return chosen
 
 
-def _fit(asked: Asked, chosen: list[Scored]) -> list[Scored]:
-    """Where the budget is short, facts stay before turns, and turns before episodes."""
-    room = asked.budget if asked.budget is not None else float("inf")
-    for one in sorted(chosen, key=lambda one: KINDS_BY_WORTH.index(one.unit.kind)):
-        one.tokens = asked.cost(one.unit)
-        if one.tokens > room:
-            one.cut = "budget"
+def _fit(request: RecallRequest, chosen: list[Scored]) -> list[Scored]:
+    """Cut what is over the budget: episodes first, then messages, then facts."""
+    room = request.budget if request.budget is not None else float("inf")
+    for item in sorted(chosen, key=lambda item: KINDS_BY_WORTH.index(item.unit.kind)):
+        item.tokens = request.cost(item.unit)
+        if item.tokens > room:
+            item.cut = "budget"
         else:
-            room -= one.tokens
-    return [one for one in chosen if not one.cut]
+            room -= item.tokens
+    return [item for item in chosen if not item.cut]
 
 
 def _diverse(profile: Profile, kept: list[Scored]) -> list[Scored]:
-    """The best of them reordered, where the profile asks for variety."""
+    """Reorder the best for variety, where the profile asks for it."""
     balance = profile.settings.get("diversity", 1.0)
     if balance >= 1 or len(kept) < 2:
         return kept
     head, tail = kept[: 3 * LIMIT], kept[3 * LIMIT :]
     low, spread = head[-1].score, (head[0].score - head[-1].score) or 1.0
-    mixed = diversity.mmr(
+    mixed = mmr(
         head,
-        score=lambda one: (one.score - low) / spread,
-        words=lambda one: diversity.signs(one.unit.text),
+        score=lambda item: (item.score - low) / spread,
+        words=lambda item: topic_words(item.unit.text),
         balance=balance,
     )
     return mixed + tail
 
 
-def _saved(result: Recalled, **given: object) -> Recall | None:
+def _write_receipt(result: Recalled, **fields: object) -> Recall | None:
     try:
         with transaction.atomic():
-            return receipts.write(result, **given)
+            return receipts.write(result, **fields)
     except Exception:
         # A receipt that cannot be written must not cost the answer.
         log.exception("the receipt of a recall could not be written")
         return None
+
+
+SURROUNDINGS = """
+SELECT m.id, before.author, before.text, after.author, after.text
+FROM memory_message m
+LEFT JOIN LATERAL (
+  SELECT coalesce(nullif(p.author, ''), p.role) AS author, p.text FROM memory_message p
+  JOIN memory_unit u ON u.kind = 'message' AND u.owner_id = p.id AND u.live
+  WHERE p.chat_id = m.chat_id AND (p.sent_at, p.id) < (m.sent_at, m.id)
+    AND p.episode_id IS NOT DISTINCT FROM m.episode_id
+  ORDER BY p.sent_at DESC, p.id DESC LIMIT 1) AS before ON true
+LEFT JOIN LATERAL (
+  SELECT coalesce(nullif(n.author, ''), n.role) AS author, n.text FROM memory_message n
+  JOIN memory_unit u ON u.kind = 'message' AND u.owner_id = n.id AND u.live
+  WHERE n.chat_id = m.chat_id AND (n.sent_at, n.id) > (m.sent_at, m.id)
+    AND n.episode_id IS NOT DISTINCT FROM m.episode_id
+  ORDER BY n.sent_at, n.id LIMIT 1) AS after ON true
+WHERE m.id = ANY(%s)
+"""
+
+
+def add_surroundings(items: list[Scored]) -> None:
+    """Fill `around` of the messages with (author, text) before and after.
+
+    A single message says little without the ones beside it.
+    """
+    turns = {item.unit.owner_id: item for item in items if item.unit.kind == "message"}
+    if not turns:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(SURROUNDINGS, [list(turns)])
+        for pk, who_before, before, who_after, after in cursor.fetchall():
+            beside = [(who_before, before), (who_after, after)]
+            turns[pk].around = [(who, words) if words else None for who, words in beside]

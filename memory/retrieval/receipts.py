@@ -1,14 +1,13 @@
-"""Receipts: every recall with its reasons, from a reply to its memories and back."""
+"""Receipts: every recall with its reasons, from a reply to its memories."""
 
 import json
 from datetime import datetime
 
 from django.db import connection
-from django.db.models import QuerySet
 
-from memory import text
-from memory.models import Chat, Fact, Message, Recall, RecallItem, Space
+from memory.models import Chat, Message, Recall, RecallItem, Space
 from memory.retrieval.ranking import Scored
+from memory.text import normalise as text
 
 # Beside what was injected, the best of what was cut is kept too.
 KEPT_CUT = 20
@@ -34,7 +33,7 @@ def write(
     now: datetime,
     message: Message | None = None,
 ) -> Recall:
-    """Keep a recall with its items; two statements."""
+    """Store a recall with its items, in two statements."""
     question = result.question
     receipt = Recall.objects.create(
         space=space,
@@ -61,27 +60,27 @@ def write(
         at=now,
     )
     kept = [*result.items, *result.cut[:KEPT_CUT]]
-    items = [_item(one, rank) for rank, one in enumerate(kept, start=1)]
+    items = [_item(item, rank) for rank, item in enumerate(kept, start=1)]
     with connection.cursor() as cursor:
         cursor.execute(ITEMS, [receipt.pk, json.dumps(items)])
     return receipt
 
 
 def attach(receipt: Recall, *, reply: Message, sections: dict[str, int] | None = None) -> None:
-    """Say which reply the recall was for, and what else its prompt held."""
+    """Attach the recall to its reply, with the sizes of the prompt's sections."""
     receipt.reply = reply
     receipt.sections = sections or receipt.sections
     receipt.save(update_fields=["reply", "sections"])
 
 
 def drop(receipt: Recall, cut: dict[int, str]) -> None:
-    """Items that the prompt had no room for after all: {rank: why}."""
+    """Mark items that the prompt had no room for after all: {rank: why}."""
     for rank, why in cut.items():
         receipt.items.filter(rank=rank).update(injected=False, cut=why)
 
 
 def explain(receipt: Recall) -> dict:
-    """Everything about a recall, as plain data for `/why` and for the page."""
+    """Return everything about a recall as plain data, for `/why` and the page."""
     items = list(receipt.items.select_related(*OWNERS, "pattern").order_by("rank"))
     return {
         "query": receipt.query,
@@ -107,31 +106,22 @@ def of_reply(reply: Message) -> Recall | None:
 
 
 def last(chat: Chat) -> Recall | None:
-    """The recall behind the newest reply of a chat: what `/why` explains."""
+    """Return the newest recall of a chat, which `/why` explains."""
     return Recall.objects.filter(chat=chat).order_by("-at", "-pk").first()
 
 
-def reached_by(fact: Fact) -> QuerySet:
-    """Every recall that put this fact into a prompt, newest first."""
-    return (
-        Recall.objects.filter(items__fact=fact, items__injected=True)
-        .select_related("reply", "chat")
-        .order_by("-at", "-pk")
-    )
-
-
-def _item(one: Scored, rank: int) -> dict:
+def _item(item: Scored, rank: int) -> dict:
     return {
-        "kind": one.unit.kind,
-        "owner": one.unit.owner_id,
+        "kind": item.unit.kind,
+        "owner": item.unit.owner_id,
         "rank": rank,
-        "score": one.score,
-        "confidence": one.confidence,
-        "parts": [list(part) for part in one.parts],
-        "lanes": one.unit.lanes,
-        "injected": not one.cut,
-        "cut": one.cut,
-        "tokens": one.tokens,
+        "score": item.score,
+        "confidence": item.confidence,
+        "parts": [list(part) for part in item.parts],
+        "lanes": item.unit.lanes,
+        "injected": not item.cut,
+        "cut": item.cut,
+        "tokens": item.tokens,
     }
 
 

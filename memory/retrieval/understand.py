@@ -1,22 +1,22 @@
-"""What a question means before anything is looked up: its words, names, time and language."""
+"""Analyse a question before the search: its words, names, times and language."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from django.db import connection
 
-from memory import text
 from memory.retrieval import past, temporal
 from memory.retrieval.keywords import Expand, expansion, is_stop, keywords
 from memory.retrieval.past import Past
 from memory.retrieval.temporal import Cue
+from memory.text import normalise as text
 
-LONGEST = 2000
+MAX_LENGTH = 2000
 _FIRST_PERSON = frozenset("i me my mine myself im ive yo mi mis mio mia mios mias conmigo".split())
 
-# One probe of the index a word; a name counts when somebody in sight goes by it.
+# One probe of the index a word; a name counts when a speaker in scope has it.
 NAMES = """
 WITH asked AS (SELECT DISTINCT word FROM unnest(%(words)s::text[]) AS word)
 SELECT word FROM asked
@@ -42,59 +42,61 @@ class Question:
     # The question without names, for comparing meanings.
     bare: str = ""
     # Every word of it, folded, for habits.
-    said: list[str] = field(default_factory=list)
+    folded_words: list[str] = field(default_factory=list)
     asks_when: bool = False
 
 
 def understand(
-    said: str,
+    question: str,
     *,
     scopes: Sequence[int],
     now: datetime,
-    zone: str = "UTC",
+    zone: tzinfo = UTC,
     person: str = "",
     expand: Expand | None = None,
     then: Past | None = None,
 ) -> Question:
-    said = text.clean(said, limit=LONGEST).strip()
-    language = text.detect_language(said)
-    found = keywords(said, language=language)
-    wider = expansion(said, found, expand)
-    names = _names(said, scopes=scopes, person=person, then=then)
+    question = text.clean(question, limit=MAX_LENGTH).strip()
+    language = text.detect_language(question)
+    words = keywords(question, language=language)
+    wider = expansion(question, words, expand)
+    names = _names(question, scopes=scopes, person=person, then=then)
     return Question(
-        text=said,
+        text=question,
         language=language,
-        keywords=found,
-        expansion=wider if wider is not found else [],
+        keywords=words,
+        expansion=wider if wider is not words else [],
         terms=_terms(wider, names),
         names=names,
-        cues=temporal.cues(said, now=now, zone=zone),
-        bare=without(said, names),
-        said=text.words(text.fold(said)),
-        asks_when=temporal.asks_when(said),
+        cues=temporal.cues(question, now=now, zone=zone),
+        bare=without_names(question, names),
+        folded_words=text.words(text.fold(question)),
+        asks_when=temporal.asks_when(question),
     )
 
 
-def without(said: str, names: Sequence[str]) -> str:
-    """The question with these names taken out; the question itself when nothing else is left."""
-    words = re.split(r"(\s+)", said)
+def without_names(question: str, names: Sequence[str]) -> str:
+    """Return the question without these names; unchanged when nothing else is left."""
+    words = re.split(r"(\s+)", question)
     kept = [word for word in words if _bare(word) not in names]
     rest = re.sub(r"\s+", " ", "".join(kept)).strip()
-    return rest if re.search(r"\w", rest) else said
+    return rest if re.search(r"\w", rest) else question
 
 
-def _names(said: str, *, scopes: Sequence[int], person: str, then: Past | None = None) -> list[str]:
-    words = [word.removesuffix("'s") for word in text.words(text.fold(said))]
-    # "will" is a word, "Will" may be somebody.
-    written = {text.fold(word) for word in re.findall(r"\w+", said) if not word.islower()}
-    asked = [word for word in dict.fromkeys(words) if word in written or not is_stop(word)]
-    known = _known([word for word in asked if len(word) > 1], scopes, then)
-    if known:
-        return [word for word in asked if word in known]
+def _names(
+    question: str, *, scopes: Sequence[int], person: str, then: Past | None = None
+) -> list[str]:
+    words = [word.removesuffix("'s") for word in text.words(text.fold(question))]
+    # "will" is a word, "Will" may be a name.
+    written = {text.fold(word) for word in re.findall(r"\w+", question) if not word.islower()}
+    candidates = [word for word in dict.fromkeys(words) if word in written or not is_stop(word)]
+    names = _known_names([word for word in candidates if len(word) > 1], scopes, then)
+    if names:
+        return [word for word in candidates if word in names]
     return text.words(text.fold(person))[:1] if _FIRST_PERSON & set(words) else []
 
 
-def _known(words: list[str], scopes: Sequence[int], then: Past | None) -> set[str]:
+def _known_names(words: list[str], scopes: Sequence[int], then: Past | None) -> set[str]:
     if not words:
         return set()
     values = {"words": words[:40], "here": list(scopes)}
@@ -112,5 +114,5 @@ def _terms(words: list[str], names: list[str]) -> list[str]:
 
 
 def _bare(word: str) -> str:
-    found = text.words(text.fold(word))
-    return found[0].removesuffix("'s") if len(found) == 1 else ""
+    words = text.words(text.fold(word))
+    return words[0].removesuffix("'s") if len(words) == 1 else ""

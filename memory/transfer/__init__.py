@@ -1,13 +1,13 @@
-"""Moving memories: out to an archive or a folder, in from other systems, always with a report.
+"""Export and import memories, always with a report.
 
 Import from here: detect, dry_run, run, undo, imports, export, and Refused for what cannot be read.
 """
 
+from memory.transfer.containers.safe import Refused
 from memory.transfer.exporting import EXPORTS, Exported, export, file_name
-from memory.transfer.formats import FORMATS
 from memory.transfer.importing import AUTO, detect, dry_run, run
+from memory.transfer.readers.formats import FORMATS
 from memory.transfer.reports import Line, Report, Verdict
-from memory.transfer.safe import Refused
 from memory.transfer.undoing import UnknownImport, imports, undo
 
 __all__ = [

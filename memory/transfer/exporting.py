@@ -1,4 +1,4 @@
-"""Exporting: the whole space into one file, for Keno, for KenoBot or for people."""
+"""Export a whole space into one file, for Keno, for KenoBot or for people."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from memory import audit
+from memory.history import audit
 from memory.models import Space
 from memory.transfer import snapshot
-from memory.transfer.archive import writing as archive
-from memory.transfer.kenobot import writing as kenobot
-from memory.transfer.safe import Refused
+from memory.transfer.archive import writer as archive
+from memory.transfer.containers.safe import Refused
+from memory.transfer.kenobot import writer as kenobot
 from memory.transfer.session import Progress
 
 
 @dataclass(frozen=True)
 class Export:
-    """One way out. `write(space, file, progress=)` returns how many rows of each kind it wrote."""
+    """An export format. `write(space, file, progress=)` returns row counts by kind."""
 
     label: str
     ending: str
@@ -57,7 +57,7 @@ def export(
     progress: Progress = lambda done, total, what: None,
     ip: str | None = None,
 ) -> Exported:
-    """Write the space into the file as it is at this moment, and say so in the audit."""
+    """Write the space into the file and record that in the audit log."""
     if format not in EXPORTS:
         sentence = _("There is no format “%(name)s”. It is one of %(known)s.")
         raise Refused("format", sentence % {"name": format, "known": ", ".join(EXPORTS)})

@@ -1,4 +1,4 @@
-"""Importing: first what would happen, then, if a person wants it, exactly that."""
+"""Import files: a dry run first, then exactly the same for real."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,23 +6,29 @@ from pathlib import Path
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
-from memory import audit, history
+from memory.history import audit
+from memory.history import changes as history
 from memory.models import Space
-from memory.transfer import (
-    formats,
-    safe,
-    trees,
-    write_facts,
-    write_identity,
-    write_memories,
-    write_messages,
-)
-from memory.transfer.archive import reading
-from memory.transfer.archive.restoring import Restore
+from memory.transfer.archive import reader as reading
+from memory.transfer.archive.restore import Restore
+from memory.transfer.containers import safe, trees
 from memory.transfer.items import Found, Left
-from memory.transfer.outcomes import Outcome
+from memory.transfer.readers import formats
 from memory.transfer.reports import Report, Verdict
 from memory.transfer.session import Progress, Session, ranges
+from memory.transfer.writers import (
+    facts as write_facts,
+)
+from memory.transfer.writers import (
+    identity as write_identity,
+)
+from memory.transfer.writers import (
+    memories as write_memories,
+)
+from memory.transfer.writers import (
+    messages as write_messages,
+)
+from memory.transfer.writers.outcomes import Outcome
 
 AUTO = "auto"
 BATCH = 200
@@ -39,11 +45,11 @@ _ONE_BY_ONE = {
 
 
 def _quiet(done: int, total: int, what: str) -> None:
-    """Nobody is looking."""
+    """Ignore progress."""
 
 
 def detect(path: str | Path) -> str:
-    """Which format this is: keno, kenobot, clanker, chatgpt, claude or mem0."""
+    """Return the format: keno, kenobot, clanker, chatgpt, claude or mem0."""
     with trees.opened(path) as tree:
         return formats.detect(tree, Path(path))
 
@@ -57,7 +63,7 @@ def dry_run(
     progress: Progress = _quiet,
     **options: str,
 ) -> Report:
-    """What an import would do, line by line. It is done and taken back, so it cannot be wrong."""
+    """Report what an import would do by doing it and rolling it back."""
     return _import(space, Path(path), format, by=by, progress=progress, dry=True, options=options)
 
 
@@ -70,7 +76,7 @@ def run(
     progress: Progress = _quiet,
     **options: str,
 ) -> Report:
-    """Import it: everything or nothing, once, and one undo takes it all back."""
+    """Import all or nothing; one undo reverts the whole import."""
     return _import(space, Path(path), format, by=by, progress=progress, dry=False, options=options)
 
 
@@ -103,7 +109,7 @@ def _named(format: str) -> str:
 
 
 def _trusted(tree: safe.Tree) -> safe.Tree:
-    """An archive with our own seal is as large as the space it came from."""
+    """Return the limits: an archive of our own may be as large as the space it came from."""
     if reading.is_own(reading.manifest(tree, sizes=False)):
         tree.limits = safe.Limits(total=reading.OWN_TOTAL)
     return tree
@@ -126,7 +132,7 @@ def _write(session: Session, tree: safe.Tree, path: Path, options: dict) -> None
 
 
 def write(session: Session, found: Iterator[Found], *, total: int = 0) -> None:
-    """Hand every item to the service that owns it, and say what became of it."""
+    """Write every item through the service that owns it and report the outcome."""
     done = 0
     for batch in _batches(found):
         items = [each for each in batch if not isinstance(each, Left)]
@@ -137,11 +143,11 @@ def write(session: Session, found: Iterator[Found], *, total: int = 0) -> None:
         session.progress(done, total, batch[-1].path)
 
 
-def _batches(found: Iterator[Found]) -> Iterator[list[Found]]:
-    """Runs of one kind, with what was left out in between, in the order they were found."""
+def _batches(items: Iterator[Found]) -> Iterator[list[Found]]:
+    """Yield batches of one kind and the skipped parts between them, in order."""
     batch: list[Found] = []
     kind = ""
-    for each in found:
+    for each in items:
         is_other = not isinstance(each, Left) and kind not in ("", each.kind)
         if batch and (is_other or len(batch) >= BATCH):
             yield batch
@@ -159,13 +165,13 @@ def _written(session: Session, items: list[Found]) -> list[Outcome]:
     return [_ONE_BY_ONE[kind](session, item) for item in items]
 
 
-def _report(session: Session, each: Found, outcome: Outcome | None) -> None:
-    if isinstance(each, Left):
-        told = {"reason": each.reason, "count": each.count}
-        session.report.add(each.where, each.kind, Verdict.SKIPPED, text=each.text, **told)
+def _report(session: Session, item: Found, outcome: Outcome | None) -> None:
+    if isinstance(item, Left):
+        told = {"reason": item.reason, "count": item.count}
+        session.report.add(item.where, item.kind, Verdict.SKIPPED, text=item.text, **told)
     else:
         verdict, reason, why = outcome
-        session.report.add(each.where, each.kind, verdict, text=each.text, reason=reason, why=why)
+        session.report.add(item.where, item.kind, verdict, text=item.text, reason=reason, why=why)
 
 
 def _record(session: Session) -> None:

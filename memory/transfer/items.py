@@ -1,4 +1,4 @@
-"""What a reader finds: things to remember, and what it left out, each with its place."""
+"""What readers yield: items to import and what they left out, each with its place."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Names of chats that come from elsewhere."""
+"""Keys of imported chats."""
 
 import hashlib
 import re
@@ -9,7 +9,7 @@ CHANNEL_LIMIT = 32
 
 
 def chat_key(channel: str, identity: str) -> str:
-    """<channel>-<id> with the signs a key may have; two different ids never share a key."""
+    """Return <channel>-<id> in the characters a key allows; different ids never share a key."""
     plain = _ODD.sub("-", identity)
     if plain != identity or not plain or len(plain) > EXTERNAL_LIMIT:
         digest = hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:16]
@@ -18,7 +18,7 @@ def chat_key(channel: str, identity: str) -> str:
 
 
 def parts(key: str) -> tuple[str, str]:
-    """Channel and external id of a key: "telegram--499" is telegram and -499."""
+    """Split a key into channel and external id: "telegram--499" is telegram and -499."""
     channel, _dash, identity = key.partition("-")
     if channel and identity and len(channel) <= CHANNEL_LIMIT and len(identity) <= EXTERNAL_LIMIT:
         return channel, identity

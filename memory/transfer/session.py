@@ -1,9 +1,9 @@
-"""One import under way: the space, who imports, the chats it meets, and its report."""
+"""A running import: its space, actor, chats and report."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from memory import chats, text
+from memory.chats import service as chats
 from memory.models import Chat, Space
 from memory.transfer import keys
 from memory.transfer.reports import Report
@@ -24,11 +24,11 @@ class Session:
 
     @property
     def writer(self) -> str:
-        """Who the rows say wrote them: the machine, so that guards and rulings hold."""
+        """Return the author of imported rows: the machine, so guards and rulings apply."""
         return f"import:{self.report.format}"
 
     def chat(self, key: str) -> Chat | None:
-        """The chat of this key, opened when it is new; None for the whole space."""
+        """Return the chat of this key, created if missing; None for the whole space."""
         if not key:
             return None
         if key not in self._chats:
@@ -48,7 +48,7 @@ class Session:
 
 
 def ranges(numbers: list[int]) -> list[list[int]]:
-    """[1, 2, 3, 7] as [[1, 3], [7, 7]]: thousands of rows made in one go are a few numbers."""
+    """Return [1, 2, 3, 7] as [[1, 3], [7, 7]], to store thousands of ids in a few numbers."""
     found: list[list[int]] = []
     for number in sorted(numbers):
         if found and number == found[-1][1] + 1:
@@ -56,7 +56,3 @@ def ranges(numbers: list[int]) -> list[list[int]]:
         else:
             found.append([number, number])
     return found
-
-
-def same_words(one: str, other: str) -> bool:
-    return one == other or text.said_key(one) == text.said_key(other)

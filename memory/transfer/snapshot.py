@@ -1,4 +1,4 @@
-"""MEMORY.md for people: what Keno believes, on paper. No prompt ever reads it."""
+"""Export MEMORY.md: what Keno believes, for people. No prompt ever reads it."""
 
 import re
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from django.utils import timezone, translation
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from memory import text
 from memory.models import Episode, Fact, Pattern, Space
+from memory.text import normalise as text
 from memory.transfer.kenobot import escapes
 
 RECENT = 24
@@ -19,7 +19,7 @@ _LIVELY = re.compile(r"([`\[\]<*_])")
 
 
 def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: None) -> dict:
-    """The snapshot in the language of the space; how many of each it holds."""
+    """Write the snapshot in the language of the space; return counts by kind."""
     counts = {"facts": 0, "patterns": 0, "episodes": 0}
     with translation.override(space.language):
         for line, kind in _lines(space):
@@ -30,11 +30,11 @@ def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: No
     return counts
 
 
-def plain(words: str, *, limit: int = 0) -> str:
-    """Words of people as words: no link, picture, heading or tag comes of them."""
-    line = " ".join(words.split())
+def plain(content: str, *, limit: int = 0) -> str:
+    """Escape text so that it cannot become a link, picture, heading or tag."""
+    line = " ".join(content.split())
     line = text.short(line, limit) if limit else line
-    return _LIVELY.sub(r"\\\1", escapes.item(line))
+    return _LIVELY.sub(r"\\\1", escapes.escape_item(line))
 
 
 def _lines(space: Space) -> Iterator[tuple[str, str]]:
@@ -78,7 +78,7 @@ def _patterns(space: Space) -> Iterator[tuple[str, str]]:
 
 
 def _episodes(space: Space) -> Iterator[tuple[str, str]]:
-    """Shared episodes only: what one chat said stays in that chat."""
+    """Yield shared episodes only: a chat's own episodes stay in that chat."""
     yield from _heading(_("What happened lately"))
     rows = Episode.objects.filter(space=space, chat=None, status=Episode.Status.CLOSED)
     recent = list(rows.order_by("-started_at", "-pk")[:RECENT])
@@ -89,7 +89,7 @@ def _episodes(space: Space) -> Iterator[tuple[str, str]]:
         yield _("Nothing yet."), ""
 
 
-def _heading(words: str) -> Iterator[tuple[str, str]]:
+def _heading(content: str) -> Iterator[tuple[str, str]]:
     yield "", ""
-    yield f"## {words}", ""
+    yield f"## {content}", ""
     yield "", ""

@@ -1,4 +1,4 @@
-"""Take a whole import back: its memories through their history, its messages by their numbers."""
+"""Undo a whole import: memories through their history, messages by their ids."""
 
 from uuid import UUID
 
@@ -6,7 +6,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from memory import audit, history
+from memory.history import audit
+from memory.history import changes as history
 from memory.models import AuditEntry, Chat, Fact, Message, Space
 
 
@@ -18,7 +19,7 @@ class UnknownImport(Exception):
 
 
 def imports(space: Space) -> list[AuditEntry]:
-    """The imports of a space, newest first; details name format, source, counts and change."""
+    """Return the imports of a space, newest first, with format, source, counts and change."""
     return list(AuditEntry.objects.filter(space=space, action="import").order_by("-at", "-pk"))
 
 
@@ -38,14 +39,14 @@ def undo(space: Space, change: UUID | str, *, by: str) -> AuditEntry:
     return audit.record("import.undone", actor=by, space=space, **told)
 
 
-def _remove(space: Space, made: dict) -> tuple[int, int]:
+def _remove(space: Space, details: dict) -> tuple[int, int]:
     # What was learned from a message since then keeps its source.
     used = Fact.objects.filter(space=space).exclude(status=Fact.Status.TRASHED)
     sources = used.exclude(message=None).values("message_id")
-    messages = _within(Message, space, made.get("messages", [])).exclude(pk__in=sources)
+    messages = _within(Message, space, details.get("messages", [])).exclude(pk__in=sources)
     removed = messages.delete()[1].get("memory.Message", 0)
     lonely = {"messages": None, "facts": None, "episodes": None, "patterns": None}
-    chats = _within(Chat, space, made.get("chats", [])).filter(working_note=None, **lonely)
+    chats = _within(Chat, space, details.get("chats", [])).filter(working_note=None, **lonely)
     return removed, chats.delete()[1].get("memory.Chat", 0)
 
 

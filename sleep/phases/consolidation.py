@@ -8,13 +8,15 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from memory import episodes
+from memory.episodes import service as episodes
 from memory.models import Episode, Fact, Message, WorkingNote
-from sleep import agreement, proposals, reading, salience, settling
-from sleep.agreement import Said
+from sleep import agreement, proposals, salience
+from sleep import claims as claim_reader
+from sleep import verdicts as verdict_handlers
+from sleep.agreement import ClaimView
+from sleep.budgeted_model import HEURISTICS
 from sleep.models import Claim, Night, Proposal
-from sleep.sleeper import Outcome, Phase, Sleeper
-from sleep.voice import HEURISTICS
+from sleep.phase import Outcome, Phase, PhaseContext
 
 BATCH = 200
 # A chat that has been quiet this long has finished its episode for the night's purposes.
@@ -31,7 +33,7 @@ def plan(night: Night, now: datetime) -> list:
     for episode in waiting:
         weighed = salience.weigh(
             f"{episode.title}\n{episode.body}",
-            curated=reading.is_curated(episode),
+            curated=claim_reader.is_curated(episode),
             feedback=episode.feedback,
             tags=episode.tags,
             goals=goals,
@@ -62,14 +64,14 @@ def _store_salience(weighed: list[Episode]) -> None:
         )
 
 
-def work(sleeper: Sleeper, item: dict) -> Outcome:
-    return _read(sleeper, item["read"]) if "read" in item else _settle(sleeper, item)
+def work(context: PhaseContext, item: dict) -> Outcome:
+    return _read(context, item["read"]) if "read" in item else _settle(context, item)
 
 
-def think(sleeper: Sleeper, item: dict) -> None:
+def think(context: PhaseContext, item: dict) -> None:
     for episode, messages in _episodes(item.get("read", [])):
-        reading.claims_of(episode, messages, complete=sleeper.complete)
-        reading.habit_of(episode, messages, complete=sleeper.complete)
+        claim_reader.claims_of(episode, messages, complete=context.complete)
+        claim_reader.habit_of(episode, messages, complete=context.complete)
 
 
 def _waiting(night: Night) -> QuerySet[Episode]:
@@ -84,16 +86,16 @@ def _waiting(night: Night) -> QuerySet[Episode]:
     )
 
 
-def _read(sleeper: Sleeper, ids: list[int]) -> Outcome:
+def _read(context: PhaseContext, ids: list[int]) -> Outcome:
     outcome = Outcome()
     for episode, messages in _episodes(ids):
-        claims, kept_out = reading.claims_of(episode, messages, complete=sleeper.complete)
+        claims, kept_out = claim_reader.claims_of(episode, messages, complete=context.complete)
         Claim.objects.bulk_create(claims, ignore_conflicts=True)
         outcome.count("episodes")
         outcome.count("claims", len(claims))
         outcome.count("kept_out", kept_out)
-        _propose_pattern(sleeper, episode, messages, outcome)
-    Episode.objects.filter(pk__in=ids).update(consolidated_at=sleeper.now)
+        _propose_pattern(context, episode, messages, outcome)
+    Episode.objects.filter(pk__in=ids).update(consolidated_at=context.now)
     return outcome
 
 
@@ -105,15 +107,15 @@ def _episodes(ids: list[int]) -> Iterator[tuple[Episode, list[Message]]]:
         yield episode, grouped.get(episode.pk, [])
 
 
-def _propose_pattern(sleeper: Sleeper, episode: Episode, messages, outcome: Outcome) -> None:
-    solved = reading.habit_of(episode, messages, complete=sleeper.complete)
+def _propose_pattern(context: PhaseContext, episode: Episode, messages, outcome: Outcome) -> None:
+    solved = claim_reader.habit_of(episode, messages, complete=context.complete)
     if not solved:
         return
     made = proposals.propose(
-        sleeper.space,
+        context.space,
         Proposal.Kind.ADD_PATTERN,
         key=proposals.key("pattern", episode.chat_id, solved.trigger.casefold()),
-        night=sleeper.night,
+        night=context.night,
         title=solved.trigger,
         after={
             "trigger": solved.trigger,
@@ -130,42 +132,42 @@ def _propose_pattern(sleeper: Sleeper, episode: Episode, messages, outcome: Outc
     outcome.count("patterns_proposed", bool(made))
 
 
-def _settle(sleeper: Sleeper, item: dict) -> Outcome:
+def _settle(context: PhaseContext, item: dict) -> Outcome:
     outcome = Outcome({"waiting": item["waiting"]})
-    said = [_said(claim) for claim in _open_claims(sleeper)]
-    verdicts = agreement.settle(said, _known(sleeper, said))
+    claims = [_said(claim) for claim in _open_claims(context)]
+    verdicts = agreement.judge_claims(claims, _known(context, claims))
     for verdict in verdicts:
-        settling.HANDLE[verdict.kind](sleeper, verdict, outcome)
+        verdict_handlers.HANDLE[verdict.kind](context, verdict, outcome)
     for together in agreement.shared_by_chats(verdicts):
-        settling.propose_promotion(sleeper, together, outcome)
+        verdict_handlers.propose_promotion(context, together, outcome)
     return outcome
 
 
-def _open_claims(sleeper: Sleeper) -> QuerySet[Claim]:
+def _open_claims(context: PhaseContext) -> QuerySet[Claim]:
     return (
         Claim.objects.filter(
-            space=sleeper.space, settled_at=None, said_at__gte=sleeper.now - PATIENCE
+            space=context.space, settled_at=None, said_at__gte=context.now - PATIENCE
         )
         .exclude(episode__status=Episode.Status.DISCARDED)
         .order_by("said_at", "pk")
     )
 
 
-def _known(sleeper: Sleeper, said: list[Said]) -> list[agreement.Known]:
-    subjects = {one.subject for one in said} | {""}
+def _known(context: PhaseContext, claims: list[ClaimView]) -> list[agreement.BelievedFact]:
+    subjects = {one.subject for one in claims} | {""}
     rows = Fact.objects.filter(
-        space=sleeper.space, status=Fact.Status.ACTIVE, subject__in=subjects
+        space=context.space, status=Fact.Status.ACTIVE, subject__in=subjects
     ).order_by("pk")
     return [
-        agreement.Known(pk, chat, subject, text, start or seen)
+        agreement.BelievedFact(pk, chat, subject, text, start or seen)
         for pk, chat, subject, text, start, seen in rows.values_list(
             "pk", "chat_id", "subject", "text", "valid_from", "last_seen_at"
         )
     ]
 
 
-def _said(claim: Claim) -> Said:
-    return Said(
+def _said(claim: Claim) -> ClaimView:
+    return ClaimView(
         claim=claim.pk,
         episode=claim.episode_id,
         chat=claim.chat_id,

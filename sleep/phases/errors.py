@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from memory.extraction import guards
 from memory.models import Episode, LlmCall
-from memory.text import said_key
-from sleep import mishaps, proposals, thinking
+from memory.text.normalise import said_key
+from sleep import budgeted_model, claims, error_patterns, proposals
+from sleep.budgeted_model import HEURISTICS
 from sleep.models import Night, PhaseRun, Proposal
-from sleep.sleeper import Outcome, Phase, Sleeper
-from sleep.voice import HEURISTICS
+from sleep.phase import Outcome, Phase, PhaseContext
 
 BATCH = 200
 
@@ -24,10 +23,10 @@ def plan(night: Night, now: datetime) -> list:
     ]
 
 
-def work(sleeper: Sleeper, item: dict) -> Outcome:
+def work(context: PhaseContext, item: dict) -> Outcome:
     if "episodes" in item:
-        return _from_episodes(sleeper, item["episodes"])
-    return _from_calls(sleeper, item["calls_since"])
+        return _from_episodes(context, item["episodes"])
+    return _from_calls(context, item["calls_since"])
 
 
 def _read_tonight(night: Night) -> list[int]:
@@ -40,65 +39,66 @@ def _last_success(night: Night) -> datetime | None:
     return earlier.order_by("-ended_at").values_list("ended_at", flat=True).first()
 
 
-def think(sleeper: Sleeper, item: dict) -> None:
+def think(context: PhaseContext, item: dict) -> None:
     for _episode, text in _troubled(item.get("episodes", [])):
-        thinking.mishap(text, ask=sleeper.complete)
+        budgeted_model.ask_error(text, ask=context.complete)
 
 
 def _troubled(ids: list[int]) -> Iterator[tuple[Episode, str]]:
     """Episodes that speak of an error, each with its words."""
     episodes = Episode.objects.filter(pk__in=ids).exclude(status=Episode.Status.DISCARDED)
     for episode in episodes.order_by("pk").prefetch_related("messages"):
-        text = "\n".join(message.text for message in episode.messages.all() if not message.flags)
-        text = text or episode.body
-        if mishaps.is_error(text) and not guards.is_suspicious(text):
+        text = claims.unsuspected(episode, episode.messages.all())
+        if error_patterns.is_error(text):
             yield episode, text
 
 
-def _from_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
+def _from_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     outcome = Outcome()
     for episode, text in _troubled(ids):
-        told = thinking.mishap(text, ask=sleeper.complete) if sleeper.complete else None
-        category, rule = told or (mishaps.classify(mishaps.error_line(text)), "")
+        told = budgeted_model.ask_error(text, ask=context.complete) if context.complete else None
+        category, rule = told or (error_patterns.classify(error_patterns.error_line(text)), "")
         outcome.count("errors")
         outcome.count(category)
-        if found := mishaps.lesson(text, category=category if told else "", rule=rule):
-            mode = sleeper.complete.model if told else HEURISTICS
-            outcome.count("lessons", _propose_lesson(sleeper, episode, found, mode))
+        if found := error_patterns.lesson(text, category=category if told else "", rule=rule):
+            mode = context.complete.model if told else HEURISTICS
+            outcome.count("lessons", _propose_lesson(context, episode, found, mode))
     return outcome
 
 
-def _from_calls(sleeper: Sleeper, since: str) -> Outcome:
+def _from_calls(context: PhaseContext, since: str) -> Outcome:
     """Calls of a model that failed: counted by category; the outage itself was told already."""
     outcome = Outcome()
-    calls = LlmCall.objects.filter(space=sleeper.space, ok=False, at__lte=sleeper.now)
+    calls = LlmCall.objects.filter(space=context.space, ok=False, at__lte=context.now)
     if since:
         calls = calls.filter(at__gt=datetime.fromisoformat(since))
     for error in calls.values_list("error", flat=True):
         outcome.count("failed_calls")
-        outcome.count(f"calls_{mishaps.classify(error)}")
+        outcome.count(f"calls_{error_patterns.classify(error)}")
     return outcome
 
 
-def _propose_lesson(sleeper: Sleeper, episode: Episode, found: mishaps.Lesson, mode: str) -> bool:
+def _propose_lesson(
+    context: PhaseContext, episode: Episode, lesson: error_patterns.Lesson, mode: str
+) -> bool:
     made = proposals.propose(
-        sleeper.space,
+        context.space,
         Proposal.Kind.ADD,
-        key=proposals.key("lesson", episode.chat_id, said_key(found.text)),
-        night=sleeper.night,
-        title=found.text,
+        key=proposals.key("lesson", episode.chat_id, said_key(lesson.text)),
+        night=context.night,
+        title=lesson.text,
         after={
-            "text": found.text,
+            "text": lesson.text,
             "subject": "lessons",
             "kind": "lesson",
             "category": "other",
             "chat": episode.chat_id,
             "confidence": 0.6,
-            "quote": found.error,
+            "quote": lesson.error,
             "language": episode.language,
         },
-        rationale=found.told,
-        evidence=[{"episode": episode.pk, "chat": episode.chat_id, "quote": found.error}],
+        rationale=lesson.told,
+        evidence=[{"episode": episode.pk, "chat": episode.chat_id, "quote": lesson.error}],
         confidence=0.6,
         mode=mode,
     )

@@ -3,12 +3,12 @@
 from dataclasses import asdict
 from datetime import datetime
 
-from memory.text import said_key
-from sleep import advice, expiry, measures, proposals, suggestions, thinking
+from memory.text.normalise import said_key
+from sleep import advice, budgeted_model, measures, proposals, reminders
 from sleep.advice import Advice
+from sleep.budgeted_model import HEURISTICS
 from sleep.models import Night, Proposal
-from sleep.sleeper import Outcome, Phase, Sleeper
-from sleep.voice import HEURISTICS
+from sleep.phase import Outcome, Phase, PhaseContext
 
 CONFIDENCE = {"high": 0.8, "medium": 0.6, "low": 0.4}
 
@@ -17,77 +17,81 @@ def plan(night: Night, now: datetime) -> list:
     return ["measure", "look", "expire"]
 
 
-def think(sleeper: Sleeper, item: str) -> None:
+def think(context: PhaseContext, item: str) -> None:
     if item == "measure":
-        _from_model(sleeper, _measured(sleeper)[0])
+        _from_model(context, _measured(context)[0])
 
 
-def work(sleeper: Sleeper, item: str) -> Outcome:
+def work(context: PhaseContext, item: str) -> Outcome:
     if item == "look":
-        return Outcome({"suggestions": suggestions.suggest(sleeper)})
+        return Outcome({"suggestions": advice.suggest(context)})
     if item == "expire":
-        return Outcome({"expired": expiry.gone(sleeper.space)})
+        return Outcome({"expired": reminders.expire_gone(context.space)})
     outcome = Outcome()
-    measured, replies = _measured(sleeper)
+    measured, replies = _measured(context)
     found = advice.advise(
         measured,
         opening=advice.habitual_opening(replies),
-        options=asdict(sleeper.space.options),
+        options=asdict(context.space.options),
     )
     for one in found:
-        outcome.count("suggestions", bool(_propose(sleeper, one)))
-    for one in _from_model(sleeper, measured):
-        made = _propose(sleeper, one, mode=sleeper.complete.model)
+        outcome.count("suggestions", bool(_propose(context, one)))
+    for one in _from_model(context, measured):
+        made = _propose(context, one, mode=context.complete.model)
         outcome.count("suggestions", bool(made))
     return outcome
 
 
-def _measured(sleeper: Sleeper) -> tuple[dict[str, float], list[str]]:
-    talk, replies = measures.of_replies(sleeper.space, now=sleeper.now)
-    memory = measures.of_memory(sleeper.space, now=sleeper.now)
-    night = measures.of_night(sleeper.night)
+def _measured(context: PhaseContext) -> tuple[dict[str, float], list[str]]:
+    talk, replies = measures.reply_measures(context.space, now=context.now)
+    memory = measures.memory_measures(context.space, now=context.now)
+    night = measures.night_totals(context.night)
     night["error_repeat_rate"] = measures.error_repeat_rate(night)
     return night | talk | memory, replies
 
 
-def _from_model(sleeper: Sleeper, measured: dict[str, float]) -> list[Advice]:
+def _from_model(context: PhaseContext, measured: dict[str, float]) -> list[Advice]:
     """What a model reads from the numbers alone; no words of anybody are shown to it."""
-    if not sleeper.complete or measured.get("replies", 0) < advice.ENOUGH_REPLIES:
+    if not context.complete or measured.get("replies", 0) < advice.ENOUGH_REPLIES:
         return []
     told = {name: n for name, n in measured.items() if name != "questions"}
-    rows = thinking.suggestions(told, language=sleeper.space.language, ask=sleeper.complete)
+    rows = budgeted_model.ask_advice(told, language=context.space.language, ask=context.complete)
     return [
         Advice(said_key(row["suggestion"]), row["priority"], row["observation"], row["suggestion"])
         for row in rows
     ]
 
 
-def _propose(sleeper: Sleeper, one: Advice, *, mode: str = HEURISTICS) -> Proposal | None:
+def _propose(
+    context: PhaseContext, suggestion: Advice, *, mode: str = HEURISTICS
+) -> Proposal | None:
     before = {}
-    if one.kind == Proposal.Kind.SETTING:
-        name = one.change["name"]
-        before = {name: getattr(sleeper.space.options, name)}
+    if suggestion.kind == Proposal.Kind.SETTING:
+        name = suggestion.change["name"]
+        before = {name: getattr(context.space.options, name)}
     return proposals.propose(
-        sleeper.space,
-        one.kind,
+        context.space,
+        suggestion.kind,
         # The same advice at most once a month: what was declined is not repeated every night.
-        key=proposals.key("advice", one.name, sleeper.now.strftime("%Y-%m")),
-        night=sleeper.night,
-        title=one.suggestion,
+        key=proposals.key("advice", suggestion.name, context.now.strftime("%Y-%m")),
+        night=context.night,
+        title=suggestion.suggestion,
         before=before,
-        after=one.change,
-        rationale=one.observation,
-        evidence=_evidence(sleeper, one),
-        confidence=CONFIDENCE[one.priority],
+        after=suggestion.change,
+        rationale=suggestion.observation,
+        evidence=_evidence(context, suggestion),
+        confidence=CONFIDENCE[suggestion.priority],
         mode=mode,
-        flags=[one.priority] if one.kind != Proposal.Kind.ADVICE else [one.priority, "advice only"],
+        flags=[suggestion.priority]
+        if suggestion.kind != Proposal.Kind.ADVICE
+        else [suggestion.priority, "advice only"],
     )
 
 
-def _evidence(sleeper: Sleeper, one: Advice) -> list[dict]:
-    if one.name != "unused-facts":
+def _evidence(context: PhaseContext, suggestion: Advice) -> list[dict]:
+    if suggestion.name != "unused-facts":
         return []
-    rows = measures.unused_facts(sleeper.space, now=sleeper.now).values_list("pk", "text")[:20]
+    rows = measures.unused_facts(context.space, now=context.now).values_list("pk", "text")[:20]
     return [{"fact": pk, "quote": text} for pk, text in rows]
 
 

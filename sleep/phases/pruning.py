@@ -7,25 +7,28 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from memory import episode_groups, episodes, facts, patterns, retention, working
+from memory import patterns, working
+from memory.episodes import grouping
+from memory.episodes import service as episodes
+from memory.facts import service as facts
+from memory.guards.screening import ORDERS
 from memory.models import Episode, Fact, Pattern, WorkingNote
-from memory.screen import ORDERS
-from sleep import clusters, duplicates, nights, proposals, thinking
-from sleep.apply import image, target
-from sleep.fuse import Fuse
+from memory.operations import retention
+from sleep import budgeted_model, clusters, nights, proposals
+from sleep.apply import image, target_of
+from sleep.budgeted_model import HEURISTICS
 from sleep.models import Night, Proposal
-from sleep.sleeper import Outcome, Phase, Sleeper
-from sleep.voice import HEURISTICS
+from sleep.phase import Fuse, Outcome, Phase, PhaseContext
 
 BATCH = 100
 WEAK = 0.3
 
 
 def plan(night: Night, now: datetime) -> list:
-    spared = nights.spared(night.space, now=now)
-    notes = nights.without(_stale_notes(night, now), spared["stale note"])
-    weak = nights.without(_weak_patterns(night), spared["weak pattern"])
-    old = nights.without(_old_episodes(night, now), spared["old episodes"])
+    spared = nights.kept_contexts(night.space, now=now)
+    notes = nights.exclude_changed_by(_stale_notes(night, now), spared["stale note"])
+    weak = nights.exclude_changed_by(_weak_patterns(night), spared["weak pattern"])
+    old = nights.exclude_changed_by(_old_episodes(night, now), spared["old episodes"])
     old = list(old.values_list("pk", flat=True))
     # An archived note lives on in an episode; still, not all of them in one night.
     fuse = Fuse("notes", WorkingNote.objects.filter(space=night.space).count())
@@ -42,9 +45,9 @@ def plan(night: Night, now: datetime) -> list:
     ]
 
 
-def work(sleeper: Sleeper, item: dict) -> Outcome:
+def work(context: PhaseContext, item: dict) -> Outcome:
     (name,) = item
-    return WORK[name](sleeper, item[name])
+    return WORK[name](context, item[name])
 
 
 def _stale_notes(night: Night, now: datetime) -> QuerySet[WorkingNote]:
@@ -83,13 +86,13 @@ def _last_night(night: Night) -> str:
     return last.isoformat() if last else ""
 
 
-def _archive_notes(sleeper: Sleeper, ids: list[int]) -> Outcome:
+def _archive_notes(context: PhaseContext, ids: list[int]) -> Outcome:
     """A stale note becomes an episode, then the chat starts with an empty one."""
     outcome = Outcome()
     for note in WorkingNote.objects.filter(pk__in=ids).select_related("chat").order_by("pk"):
-        with sleeper.applies("stale note", f"{note.chat}: {note}"):
+        with context.record_change("stale note", f"{note.chat}: {note}"):
             episodes.write(
-                sleeper.space,
+                context.space,
                 chat=note.chat,
                 title=(note.task or note.notes)[:80],
                 body=working.as_text(note),
@@ -98,28 +101,28 @@ def _archive_notes(sleeper: Sleeper, ids: list[int]) -> Outcome:
                 tags=["working-note"],
                 source="night",
                 # What is still to do reads like an order; it was judged when it was noted.
-                but=ORDERS,
+                ignore=ORDERS,
             )
-            working.clear(note.chat, by="night", now=sleeper.now)
+            working.clear(note.chat, by="night", now=context.now)
         outcome.count("notes")
     return outcome
 
 
-def _archive_patterns(sleeper: Sleeper, ids: list[int]) -> Outcome:
+def _archive_patterns(context: PhaseContext, ids: list[int]) -> Outcome:
     weak = list(Pattern.objects.filter(pk__in=ids, status=Pattern.Status.ACTIVE).order_by("pk"))
-    total = Pattern.objects.filter(space=sleeper.space, status=Pattern.Status.ACTIVE).count()
+    total = Pattern.objects.filter(space=context.space, status=Pattern.Status.ACTIVE).count()
     fuse = Fuse("patterns", total)
     outcome = Outcome({"patterns": 0})
     if not fuse.allows(len(weak)):
-        return _blown(sleeper, fuse, Proposal.Kind.RETIRE_PATTERN, weak, outcome)
+        return _blown(context, fuse, Proposal.Kind.RETIRE_PATTERN, weak, outcome)
     for pattern in weak:
-        with sleeper.applies("weak pattern", f"{pattern.trigger} → {pattern.response}"):
-            patterns.unlearn(pattern, by="night", now=sleeper.now)
+        with context.record_change("weak pattern", f"{pattern.trigger} → {pattern.response}"):
+            patterns.unlearn(pattern, by="night", now=context.now)
         outcome.count("patterns")
     return outcome
 
 
-def _archive_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
+def _archive_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     outcome = Outcome()
     old = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
     for (chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
@@ -127,17 +130,19 @@ def _archive_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
             "n": len(some),
             "month": month,
         }
-        with sleeper.applies("old episodes", said):
-            _summarise(sleeper, chat, month, some)
+        with context.record_change("old episodes", said):
+            _summarise(context, chat, month, some)
         outcome.count("episodes", len(some))
     return outcome
 
 
-def _summarise(sleeper: Sleeper, chat: int | None, month: str, some: list[Episode]) -> None:
+def _summarise(
+    context: PhaseContext, chat: int | None, month: str, episodes_of_month: list[Episode]
+) -> None:
     """One summary a chat and month: the one that is there grows."""
     year, number = map(int, month.split("-"))
     earlier = Episode.objects.filter(
-        space=sleeper.space,
+        space=context.space,
         chat=chat,
         source="summary",
         status=Episode.Status.CLOSED,
@@ -146,7 +151,7 @@ def _summarise(sleeper: Sleeper, chat: int | None, month: str, some: list[Episod
         started_at__year=year,
         started_at__month=number,
     )
-    episode_groups.summarise(some, by="night", into=earlier.first(), now=sleeper.now)
+    grouping.summarise(episodes_of_month, by="night", into=earlier.first(), now=context.now)
 
 
 def _by_chat_and_month(old: QuerySet[Episode]) -> dict[tuple, list[Episode]]:
@@ -156,23 +161,23 @@ def _by_chat_and_month(old: QuerySet[Episode]) -> dict[tuple, list[Episode]]:
     return grouped
 
 
-def _too_many_episodes(sleeper: Sleeper, ids: list[int]) -> Outcome:
+def _too_many_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     old = list(Episode.objects.filter(pk__in=ids).order_by("pk"))
-    total = Episode.objects.filter(space=sleeper.space).remembered().count()
-    return _blown(sleeper, Fuse("episodes", total), Proposal.Kind.RETIRE, old, Outcome())
+    total = Episode.objects.filter(space=context.space).remembered().count()
+    return _blown(context, Fuse("episodes", total), Proposal.Kind.RETIRE, old, Outcome())
 
 
-def _blown(sleeper: Sleeper, fuse: Fuse, kind: str, things: list, outcome: Outcome) -> Outcome:
+def _blown(context: PhaseContext, fuse: Fuse, kind: str, rows: list, outcome: Outcome) -> Outcome:
     """Too much at once: nothing is archived, a person is asked."""
     made = proposals.propose(
-        sleeper.space,
+        context.space,
         kind,
-        key=proposals.key("fuse", fuse.tier, *[thing.pk for thing in things]),
-        night=sleeper.night,
-        title=_("Archive %(n)s at once: %(tier)s") % {"n": len(things), "tier": fuse.tier},
-        targets=[target(thing) for thing in things],
-        before=image(*things),
-        after={"count": len(things)},
+        key=proposals.key("fuse", fuse.tier, *[row.pk for row in rows]),
+        night=context.night,
+        title=_("Archive %(n)s at once: %(tier)s") % {"n": len(rows), "tier": fuse.tier},
+        targets=[target_of(row) for row in rows],
+        before=image(*rows),
+        after={"count": len(rows)},
         rationale=_("More than the loss fuse allows: %(limit)s of %(total)s.")
         % {"limit": fuse.limit, "total": fuse.total},
         confidence=0.4,
@@ -183,71 +188,75 @@ def _blown(sleeper: Sleeper, fuse: Fuse, kind: str, things: list, outcome: Outco
     return outcome
 
 
-def think(sleeper: Sleeper, item: dict) -> None:
+def think(context: PhaseContext, item: dict) -> None:
     if "duplicates_since" in item:
-        for some in _duplicates(sleeper, item["duplicates_since"]):
-            thinking.same([fact.text for fact in some], ask=sleeper.complete)
+        for some in _duplicates(context, item["duplicates_since"]):
+            budgeted_model.ask_duplicates([fact.text for fact in some], ask=context.complete)
 
 
-def _duplicates(sleeper: Sleeper, since: str) -> list[list[Fact]]:
+def _duplicates(context: PhaseContext, since: str) -> list[list[Fact]]:
     """Facts that say nearly the same, where at least one is new since the last night."""
-    return duplicates.groups(sleeper.space, since=datetime.fromisoformat(since) if since else None)
+    return clusters.duplicate_groups(
+        context.space, since=datetime.fromisoformat(since) if since else None
+    )
 
 
-def _propose_merges(sleeper: Sleeper, since: str) -> Outcome:
+def _propose_merges(context: PhaseContext, since: str) -> Outcome:
     outcome = Outcome({"merges_proposed": 0})
-    for some in _duplicates(sleeper, since):
+    for some in _duplicates(context, since):
         texts = [fact.text for fact in some]
-        verdict = thinking.same(texts, ask=sleeper.complete) if sleeper.complete else None
+        verdict = (
+            budgeted_model.ask_duplicates(texts, ask=context.complete) if context.complete else None
+        )
         if verdict and not verdict.duplicate:
             outcome.count("kept_apart")
             continue
-        outcome.count("merges_proposed", bool(_propose_merge(sleeper, some, verdict)))
+        outcome.count("merges_proposed", bool(_propose_merge(context, some, verdict)))
     return outcome
 
 
 def _propose_merge(
-    sleeper: Sleeper, some: list[Fact], verdict: thinking.Verdict | None
+    context: PhaseContext, group: list[Fact], verdict: budgeted_model.DuplicateVerdict | None
 ) -> Proposal | None:
-    keep = max(some, key=lambda fact: _worth(fact, some))
+    keep = max(group, key=lambda fact: _worth(fact, group))
     return proposals.propose(
-        sleeper.space,
+        context.space,
         Proposal.Kind.MERGE,
-        key=proposals.key("merge", *sorted(fact.pk for fact in some)),
-        night=sleeper.night,
+        key=proposals.key("merge", *sorted(fact.pk for fact in group)),
+        night=context.night,
         title=keep.text,
-        targets=[target(fact) for fact in some],
-        before=image(*some),
+        targets=[target_of(fact) for fact in group],
+        before=image(*group),
         after={"text": (verdict.merged if verdict else "") or keep.text, "keep": keep.pk},
-        rationale=_("%(n)s facts say nearly the same.") % {"n": len(some)},
-        evidence=[{"fact": fact.pk, "quote": fact.quote} for fact in some if fact.quote],
+        rationale=_("%(n)s facts say nearly the same.") % {"n": len(group)},
+        evidence=[{"fact": fact.pk, "quote": fact.quote} for fact in group if fact.quote],
         confidence=0.85 if verdict else 0.75,
-        mode=sleeper.complete.model if verdict else HEURISTICS,
+        mode=context.complete.model if verdict else HEURISTICS,
     )
 
 
-def _worth(fact: Fact, some: list[Fact]) -> tuple:
+def _worth(fact: Fact, group: list[Fact]) -> tuple:
     """Which of them stays: a person's choice, then the wording that leaves nothing out."""
     said = clusters.gist(fact.text)
-    full = all(clusters.gist(other.text) <= said for other in some)
+    full = all(clusters.gist(other.text) <= said for other in group)
     return fact.pinned, fact.sticky, full, fact.use_count, fact.confidence, -fact.pk
 
 
-def _empty_trash(sleeper: Sleeper, item: object) -> Outcome:
+def _empty_trash(context: PhaseContext, item: object) -> Outcome:
     """What has lain in the trash long enough is deleted: the one thing a night deletes."""
     return Outcome(
         {
-            "facts_deleted": facts.expire(sleeper.space, now=sleeper.now),
-            "episodes_deleted": episodes.expire(sleeper.space, now=sleeper.now),
-            "patterns_deleted": patterns.expire(sleeper.space, now=sleeper.now),
+            "facts_deleted": facts.expire(context.space, now=context.now),
+            "episodes_deleted": episodes.expire(context.space, now=context.now),
+            "patterns_deleted": patterns.expire(context.space, now=context.now),
         }
     )
 
 
-def _drop_records(sleeper: Sleeper, item: object) -> Outcome:
+def _drop_records(context: PhaseContext, item: object) -> Outcome:
     """Receipts and logs past their days; never more at once than the fuse allows."""
     outcome = Outcome()
-    for records in retention.expired(sleeper.space, now=sleeper.now):
+    for records in retention.expired(context.space, now=context.now):
         fuse = Fuse(records.name, records.everything.count())
         gone = retention.delete(records, most=fuse.limit)
         outcome.count(f"{records.name}_deleted", gone)

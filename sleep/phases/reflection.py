@@ -6,25 +6,27 @@ from django.utils.translation import gettext as _
 
 from sleep import measures
 from sleep.models import Night, Reflection
-from sleep.sleeper import Outcome, Phase, Sleeper
+from sleep.phase import Outcome, Phase, PhaseContext
 
 
 def plan(night: Night, now: datetime) -> list:
     return ["reflect"]
 
 
-def work(sleeper: Sleeper, item: str) -> Outcome:
-    talk, _replies = measures.of_replies(sleeper.space, now=sleeper.now)
-    totals = measures.of_night(sleeper.night) | measures.of_day(sleeper.night, now=sleeper.now)
-    numbers = reflect(totals, talk | measures.of_memory(sleeper.space, now=sleeper.now))
+def work(context: PhaseContext, item: str) -> Outcome:
+    talk, _replies = measures.reply_measures(context.space, now=context.now)
+    totals = measures.night_totals(context.night) | measures.day_counts(
+        context.night, now=context.now
+    )
+    numbers = reflect(totals, talk | measures.memory_measures(context.space, now=context.now))
     insights = insights_of(totals, numbers)
     Reflection.objects.update_or_create(
-        night=sleeper.night,
+        night=context.night,
         defaults={
-            "space": sleeper.space,
+            "space": context.space,
             "numbers": numbers,
             "insights": insights,
-            "at": sleeper.now,
+            "at": context.now,
         },
     )
     return Outcome({"insights": len(insights)}, insights)

@@ -12,8 +12,8 @@ function step(by) {
   next?.scrollIntoView({ block: "nearest" });
 }
 
-// The button of the row in focus wins; then what stands last on the page, so that
-// a field of the page goes before the rail, and the newest toast before older ones.
+// The focused row's button wins; then the last match on the page, so that a field of the
+// page goes before the navigation, and the newest toast before older ones.
 function buttonFor(name) {
   const all = $$(`[data-key="${CSS.escape(name)}"]`);
   const here = current();
@@ -86,7 +86,7 @@ document.addEventListener("click", (event) => {
   for (const one of $$("button", button.form)) one.setAttribute("aria-pressed", one === button);
 });
 
-// A chat: Enter sends, Shift+Enter begins a new line; what was sent leaves the field.
+// In a chat Enter sends and Shift+Enter starts a new line; the field is cleared after sending.
 document.addEventListener("keydown", (event) => {
   if (!event.target.matches("[data-sends]") || event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
@@ -100,7 +100,7 @@ document.addEventListener("click", (event) => {
   if (field) { field.value = event.target.textContent; field.focus(); }
 });
 
-// A transcript begins at its end and follows it, unless the reader has gone up to read.
+// Open a transcript at its end and follow new messages, unless the reader has scrolled up.
 const scroller = (list) => (getComputedStyle(list).overflowY === "auto" ? list : document.scrollingElement);
 const below = (list) => { const all = scroller(list); return all.scrollHeight - all.scrollTop - all.clientHeight; };
 let under = null; // how much stood below the window before the swap, and whether what comes goes above
@@ -122,7 +122,7 @@ document.addEventListener("htmx:afterSettle", () => {
 });
 toEnd();
 
-// "Select all" and the number of what is selected.
+// "Select all" and the number of selected rows.
 document.addEventListener("change", (event) => {
   const list = event.target.closest("[data-pick]");
   if (!list) return;
@@ -133,13 +133,13 @@ document.addEventListener("change", (event) => {
   if (all) all.indeterminate = picked > 0 && picked < $$("[data-one]", list).length;
 });
 
-// The address says what was asked for, not what was left open.
+// Leave empty fields out of the URL of a filter form.
 document.addEventListener("htmx:configRequest", (event) => {
   if (!event.target.matches("form.filters")) return;
   for (const [name, value] of [...event.detail.formData]) if (value === "") event.detail.formData.delete(name);
 });
 
-// The row whose thing stands in the panel is marked, also when the panel alone was fetched.
+// Mark the row that the panel shows, also when only the panel was fetched.
 document.addEventListener("htmx:afterSettle", () => {
   const panel = document.getElementById("panel");
   if (!panel) return;
@@ -147,7 +147,7 @@ document.addEventListener("htmx:afterSettle", () => {
   if (panel.dataset.for) document.getElementById(panel.dataset.for)?.setAttribute("aria-current", "true");
 });
 
-// A swap that removes the focused row must not throw the reader to the top.
+// When a swap removes the focused row, focus its neighbour instead of the top of the page.
 let place = -1;
 document.addEventListener("htmx:beforeSwap", () => { place = rows().indexOf(current()); });
 document.addEventListener("htmx:afterSettle", (event) => {
@@ -160,7 +160,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
   place = -1;
 });
 
-// A swap that removes the button somebody pressed gives the focus to what took its place.
+// When a swap removes the pressed button, focus what replaced it.
 let gone = null;
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {
   if (detail.elt.contains(document.activeElement)) gone = document.activeElement;
@@ -171,7 +171,7 @@ document.addEventListener("htmx:afterSettle", () => {
   gone = null;
 });
 
-// Copy the field beside the button; where the browser forbids it, the text stands selected.
+// Copy the field beside the button; where the browser forbids it, the text stays selected.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   const field = button?.parentElement.querySelector("input");
@@ -180,7 +180,7 @@ document.addEventListener("click", async (event) => {
   try { await navigator.clipboard.writeText(field.value); button.textContent = button.dataset.copy; } catch { /* selected */ }
 });
 
-// Copy what a link leads to; where the browser forbids it, the link is followed.
+// Copy the text that a link leads to; where the browser forbids it, follow the link.
 document.addEventListener("click", async (event) => {
   const link = event.target.closest("[data-copy-from]");
   if (!link || event.defaultPrevented) return;
@@ -191,7 +191,7 @@ document.addEventListener("click", async (event) => {
   } catch { location.assign(link.href); }
 });
 
-// On a first visit the clock of the browser is a better guess than that of the server.
+// On a first visit the browser's time zone is a better guess than the server's.
 for (const zones of $$("select[data-zone]")) {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if ([...zones.options].some((one) => one.value === here)) zones.value = here;
@@ -208,7 +208,7 @@ document.addEventListener("htmx:responseError", (event) => {
   toast(status === 403 || status === 404 ? "toast-not-yours" : status === 503 ? "toast-lost" : "toast-refused");
 });
 
-// A part that looks again does not take away the dialog a person is answering; it waits for it.
+// Do not refresh a part of the page while a dialog in it is open.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const open = modal();
   if (!open || !event.detail.target.contains(open)) return;
@@ -219,17 +219,17 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
   if (detail.successful && detail.requestConfig.verb === "post" && modal()?.contains(detail.elt)) modal().close(); // answered
 });
 
-// An Undo that leads to another page has done its work.
+// Remove the toast of an Undo that navigates away.
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.xhr?.getResponseHeader("HX-Location")) event.target.closest?.(".toast")?.remove();
 });
 
-// A page that looks again by itself does so only while somebody can see it.
+// Poll only while the page is visible.
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (document.hidden && event.detail.elt.matches("[data-live]")) event.preventDefault();
 });
 
-// Toasts leave by themselves, but not while someone is on them.
+// Toasts disappear after a while, but not while hovered or focused.
 setInterval(() => {
   for (const one of $$(".toast:not(:hover):not(:focus-within)", document.getElementById("toasts") ?? document)) {
     one.dataset.age = Number(one.dataset.age ?? 0) + 1;
@@ -243,7 +243,7 @@ document.addEventListener("input", (event) => {
   if (out) out.textContent = Number(event.target.value).toFixed(2);
 });
 
-// A file that is too large is known here, before it has travelled.
+// Refuse a file that is too large before uploading it.
 document.addEventListener("change", ({ target }) => {
   if (!target.dataset?.most) return;
   const tooLarge = [...target.files].some((file) => file.size > Number(target.dataset.most));

@@ -40,7 +40,7 @@
   document.addEventListener("focusin", (event) => {
     if (event.target === field()) { dress(); choose(-1); }
   });
-  // What stands there answers the letters before: until the new answer is here, nothing is chosen.
+  // The results shown belong to the previous query: nothing is chosen until the new ones arrive.
   document.addEventListener("input", (event) => { if (event.target === field()) choose(-1); });
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.detail.target !== list()) return;

@@ -1,17 +1,11 @@
 """The lines the guard learns from, and the table it is measured by."""
 
 import json
-from pathlib import Path
-
-import pytest
 
 from bench import corpora, guards, spun_lines, train_guard
-from memory.extraction import guard_model
+from memory.guards import model as guard_model
+from tests import own_lines
 
-CORPORA = Path(__file__).resolve().parents[3] / "shared" / "corpora"
-needs_corpora = pytest.mark.skipif(
-    not CORPORA.exists(), reason="the corpora are not on this machine"
-)
 ROW = {
     "guard", "attack_recall", "attack_recall_es", "secret_recall", "fpr_chat_facts",
     "fpr_hard_facts", "fpr_secrets", "us_per_text",
@@ -37,18 +31,21 @@ def test_a_model_learned_from_our_lines_alone_tells_the_sides_apart(monkeypatch)
     assert guard_model.score(bad) > 0.5 > guard_model.score(good)
 
 
-@needs_corpora
-def test_nothing_is_learned_from_lines_that_may_only_be_measured_with():
-    learned = corpora.trainable(CORPORA)
+def test_nothing_is_learned_from_lines_that_may_only_be_measured_with(tmp_path):
+    folder = own_lines.as_folder(tmp_path)
+    with (folder / "benign.jsonl").open("a") as file:
+        for number, source in enumerate(["LoCoMo (measure only)", "deepset"] * 8):
+            row = {"text": f"line {number}", "kind": "benign_chat", "lang": "en", "source": source}
+            file.write(json.dumps(row) + "\n")
+    learned = corpora.trainable(folder)
     assert learned
     assert not any(row.unseen for row in learned)
     assert not any(word in row.source for row in learned for word in ("LoCoMo", "deepset"))
 
 
-@needs_corpora
 def test_the_table_has_keno_beside_the_seed(tmp_path, monkeypatch, capsys):
-    out = tmp_path / "guards.json"
-    monkeypatch.setattr("sys.argv", ["guards", "--corpora", str(CORPORA), "--json", str(out)])
+    out, folder = tmp_path / "guards.json", own_lines.as_folder(tmp_path)
+    monkeypatch.setattr("sys.argv", ["guards", "--corpora", str(folder), "--json", str(out)])
     guards.main()
     rows = {row["guard"]: row for row in json.loads(out.read_text())}
     assert all(set(row) == ROW for row in rows.values())

@@ -8,10 +8,10 @@ from django.db import OperationalError
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from bot.channels import posted
-from memory import tokens
+from bot.channels import http_messages
 from memory.models import AuditEntry, Fact, LlmCall, Member, Message
-from memory.turnstile import Turnstile
+from memory.queue.rate_limit import RateLimit
+from memory.spaces import api_tokens
 from tests.bot.test_http import call, http, statuses  # noqa: F401
 from tests.factories import make_fact, make_space, make_user
 
@@ -29,7 +29,7 @@ def owner(space):
 @pytest.fixture
 def key(space, owner):
     given = {"name": "lab", "scopes": ["chat", "read", "write"]}
-    return tokens.create(space, user=owner, **given)[1]
+    return api_tokens.create(space, user=owner, **given)[1]
 
 
 def asked(key, **body):
@@ -50,11 +50,11 @@ def test_087_a_key_gets_an_answer(http, space, key, llm):  # noqa: F811
 
 
 def test_087_without_a_good_key_401(http, space, key, owner):  # noqa: F811
-    reader = tokens.create(space, user=owner, name="reader", scopes=["read"])[1]
-    gone, revoked = tokens.create(space, user=owner, name="gone", scopes=["chat"])
-    tokens.revoke(gone, by="person:ana")
+    reader = api_tokens.create(space, user=owner, name="reader", scopes=["read"])[1]
+    gone, revoked = api_tokens.create(space, user=owner, name="gone", scopes=["chat"])
+    api_tokens.revoke(gone, by="person:ana")
     past = timezone.now() - timedelta(seconds=1)
-    late = tokens.create(space, user=owner, name="late", scopes=["chat"], expires_at=past)[1]
+    late = api_tokens.create(space, user=owner, name="late", scopes=["chat"], expires_at=past)[1]
     bad = [
         asked(wrong, content="Hi")
         for wrong in ("keno_", key[:-1], key.upper(), reader, revoked, late)
@@ -67,7 +67,7 @@ def test_087_without_a_good_key_401(http, space, key, owner):  # noqa: F811
 
 
 def test_087_over_the_limit_429_says_when_to_come_again(http, space, key, llm):  # noqa: F811
-    http.api_limits = Turnstile(per_minute=2)
+    http.api_limits = RateLimit(per_minute=2)
     answers = call(http, space, *[asked(key, content="Hello")] * 3, path=MESSAGES)
     assert statuses(answers) == [200, 200, 429]
     assert codes(answers[2:]) == ["too_many"]
@@ -182,7 +182,7 @@ def test_r04_while_the_database_is_away_503_and_nothing_is_half_kept(
     def gone(*_args, **_kwargs):
         raise OperationalError("the connection is closed")
 
-    monkeypatch.setattr(posted, "keep", gone)
+    monkeypatch.setattr(http_messages, "store_message", gone)
     answer: httpx.Response = call(http, space, asked(key, content="Hello"), path=MESSAGES)[0]
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.db import connection, connections
 
-from kenoweb import database
+from kenoweb.launcher import database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -5,9 +5,12 @@ from django.utils import translation
 
 from bot import commands, turn
 from bot.commands.explain import age
-from memory import chat_links, episodes, facts, inbox
+from memory.chats import inbox
+from memory.episodes import service as episodes
 from memory.extraction import ingest
+from memory.facts import service as facts
 from memory.models import Episode, Fact, Identity, Message, OutboxItem, Preference, Recall
+from memory.spaces import chat_links
 from sleep.models import Proposal
 from tests.bot.conftest import NOON, after
 from tests.factories import make_chat, make_fact, make_member, make_message, make_proposal
@@ -19,13 +22,13 @@ approve reject undo sleep cost help link""".split()
 def send(chat, text, seconds=0.0, **given):
     """What the person is told."""
     values = {"author": "Ana", "author_id": "7"} | given
-    message = inbox.take(chat, text=text, now=after(seconds), **values)
+    message = inbox.receive(chat, text=text, now=after(seconds), **values)
     turn.answer(message.pk, now=after(seconds))
     return Message.objects.get(role="assistant", reply_to=message).text
 
 
 def talk(chat, text, seconds=0.0):
-    message = inbox.take(chat, text=text, now=after(seconds), author="Ana", author_id="7")
+    message = inbox.receive(chat, text=text, now=after(seconds), author="Ana", author_id="7")
     turn.answer(message.pk, now=after(seconds + 3))
     return OutboxItem.objects.filter(chat=chat).latest("pk").text
 
@@ -132,6 +135,47 @@ class TestKnowledge:
         said = send(chat, '/deprecate "npm install"', 5)
         assert said.startswith("No longer: We install")
         assert Fact.objects.get().status == "archived"
+
+    def test_deprecate_asks_when_a_fact_only_shares_words(self, chat):
+        send(chat, '/learn "Bun is faster than npm for installing packages"')
+        said = send(chat, '/deprecate "npm install"', 5)
+        assert "Which one?" in said
+        assert "None of these" in said
+        assert Fact.objects.get().status == "active"
+
+    def test_deprecate_ends_what_is_named_and_leaves_what_only_compares(self, chat):
+        send(chat, '/learn "Bun is faster than npm for installing packages"')
+        send(chat, '/remember "Use npm install for Node packages"', 1)
+        said = send(chat, '/deprecate "npm install"', 5)
+        assert said.startswith("No longer: Use npm install")
+        assert Fact.objects.live().get().text.startswith("Bun is faster")
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("Ana prefers npm", "Ana now prefers Bun instead of npm"),
+            ("Package manager: npm", "Package manager: Bun"),
+            ("Ana vive en Madrid", "Ana lives in Bilbao"),
+            ("I live in Madrid", "Vivo en Bilbao"),
+        ],
+    )
+    def test_update_fact_finds_what_it_contradicts(self, chat, old, new):
+        send(chat, f'/remember "{old}"')
+        send(chat, '/remember "Ana likes npm jokes"', 1)
+        assert f": {old}" in send(chat, f'/update-fact "{new}"', 5)
+        assert Fact.objects.get(status="superseded").text == old
+
+    def test_update_fact_asks_when_words_are_all_that_is_shared(self, chat):
+        send(chat, '/remember "Ana has a dog called Rex"')
+        said = send(chat, '/update-fact "The dog food is in the cellar, Ana"', 5)
+        assert "Which one?" in said
+        assert 'None of these: /remember "The dog food is in the cellar, Ana"' in said
+        assert Fact.objects.get().status == "active"
+
+    def test_update_fact_in_the_first_person_is_about_the_sender(self, chat, space):
+        make_fact(space, "Bo lives in Lima", subject="Bo", chat=chat)
+        send(chat, '/update-fact "I live in Bilbao"', 5)
+        assert Fact.objects.get(subject="Bo").status == "active"
 
     def test_forget_last_forgets_the_last_learned_fact(self, chat):
         send(chat, "/remember Ana has a cat")

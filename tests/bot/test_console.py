@@ -11,7 +11,7 @@ from django.db import connection
 
 from bot.channels import Outgoing
 from bot.channels.console import ConsoleChannel
-from kenoweb import database
+from kenoweb.launcher import database
 from memory.models import Fact
 from tests.factories import make_space
 

@@ -1,14 +1,15 @@
 import pytest
 
 from bot import turn
-from memory import history, inbox
+from memory.chats import inbox
+from memory.history import changes as history
 from memory.models import Fact
 from tests.bot.conftest import after
 from tests.factories import make_chat
 
 
 def say(chat, text, seconds, **given):
-    message = inbox.take(chat, text=text, now=after(seconds), **{"author": "Ana"} | given)
+    message = inbox.receive(chat, text=text, now=after(seconds), **{"author": "Ana"} | given)
     turn.answer(message.pk, now=after(seconds + 2))
 
 
@@ -55,6 +56,71 @@ def test_an_open_correction_takes_the_old_fact_s_place(chat, first, second, old,
     was = Fact.objects.get(text=old)
     assert was.superseded_by.text == new
     assert was.valid_to == after(62)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "old"),
+    [
+        (
+            "My favourite colour is blue",
+            "No, my favourite color is green",
+            "Ana's favourite colour is blue",
+        ),
+        (
+            "Mi color favorito es el azul",
+            "No, my favourite colour is green",
+            "El color favorito de Ana es el azul",
+        ),
+        ("My favourite editor is VS Code", "Actually, mi editor favorito es Zed", None),
+        ("I work at Acme", "Sorry, I work at Globex", None),
+        ("My birthday is March 14", "No, my birthday is March 15", None),
+    ],
+)
+def test_another_value_of_the_same_slot_takes_its_place(chat, first, second, old):
+    say(chat, first, 0)
+    before = believed()
+    say(chat, second, 60)
+    assert believed("superseded") == ([old] if old else before)
+    assert len(believed()) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I live in Lisbon", "Actually, I live in Porto now"),
+        ("I live in Lisbon", "Actually, I like tea"),
+        ("I like coffee", "Sorry, I like tea"),
+        ("I have a cat called Miso", "Wait, I have a dog called Toro"),
+        ("I live in Lisbon", "Sorry for the confusion"),
+        ("Vivo en Lima", "No, vivo en Quito"),
+        ("Me gusta el té", "No, me gusta el café"),
+    ],
+)
+def test_corrected_is_said_only_when_something_gave_way(chat, first, second):
+    say(chat, first, 0)
+    say(chat, second, 60)
+    last = chat.messages.filter(role="assistant").latest("pk").text
+    assert ("Corrected" in last or "Corregido" in last) == bool(believed("superseded"))
+
+
+def test_the_reply_names_what_was_believed_until_now(chat):
+    say(chat, "I live in Lisbon", 0)
+    say(chat, "Actually, I live in Porto now", 60)
+    last = chat.messages.filter(role="assistant").latest("pk").text
+    assert last.endswith("Corrected. Until now: You live in Lisbon")
+
+
+def test_in_spanish_it_says_corregido(chat):
+    say(chat, "Mi color favorito es el azul", 0)
+    say(chat, "No, mi color favorito es el verde", 60)
+    last = chat.messages.filter(role="assistant").latest("pk").text
+    assert last.endswith("Corregido. Hasta ahora: Tu color favorito es el azul")
+
+
+def test_a_borrowed_name_corrects_nothing(chat):
+    say(chat, "I live in Lisbon", 0, author_id="7")
+    say(chat, "Actually, I live in Porto now", 60, author_id="666")
+    assert "Ana lives in Lisbon" in believed()
 
 
 def test_it_can_be_undone(chat):

@@ -11,11 +11,11 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.core.exceptions import ImproperlyConfigured
 
 from bot import channels, outbox, turn
-from bot.channels import SendFailed, calling, signing
+from bot.channels import SendFailed, callbacks, signing
 from bot.channels.http import HttpChannel
-from kenoweb import channel_settings
+from kenoweb.settings import channels as channel_settings
 from memory.models import Chat, Message, OutboxItem
-from memory.turnstile import Turnstile
+from memory.queue.rate_limit import RateLimit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "a secret of the tests, long enough"
@@ -26,7 +26,7 @@ def http(settings, monkeypatch):
     settings.HTTP_TIMEOUT = 5
     settings.HTTP_HOST = "127.0.0.1"
     channel = HttpChannel(secret=SECRET, port=0)
-    channel.limits = Turnstile()
+    channel.limits = RateLimit()
     monkeypatch.setitem(channels._open, "http", channel)
     return channel
 
@@ -162,7 +162,7 @@ class TestTheDoor:
         assert call(http, space, signed(body()))[0].json()["response"] == "All right."
 
     def test_over_the_limit(self, http, space, llm):
-        http.limits = Turnstile(per_minute=1)
+        http.limits = RateLimit(per_minute=1)
         answers = call(http, space, signed(body("a")), signed(body("b")))
         assert statuses(answers) == [200, 429]
         assert 1 <= int(answers[1].headers["retry-after"]) <= 60
@@ -291,11 +291,11 @@ class TestTheCallback:
         ],
     )
     def test_what_is_private(self, address):
-        assert not calling.is_public(address)
+        assert not callbacks.is_public(address)
 
     def test_what_is_public(self):
-        assert calling.is_public("1.1.1.1")
-        assert calling.is_public("2606:4700::1111")
+        assert callbacks.is_public("1.1.1.1")
+        assert callbacks.is_public("2606:4700::1111")
 
     def test_a_name_is_looked_up_once_and_all_its_addresses_count(self, listener):
         answers = [["1.1.1.1", "127.0.0.1"], ["127.0.0.1"]]
@@ -303,8 +303,8 @@ class TestTheCallback:
         async def resolve(host, port):
             return answers.pop(0)
 
-        with pytest.raises(calling.NotAllowed):
-            async_to_sync(calling.post)(
+        with pytest.raises(callbacks.CallbackRefused):
+            async_to_sync(callbacks.post)(
                 f"http://rebinding.example:{listener.server_port}/",
                 body=b"{}",
                 headers={},

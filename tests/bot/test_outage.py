@@ -14,8 +14,8 @@ from django.db import OperationalError, connection
 from procrastinate.contrib.django import app
 
 from bot import turn
-from kenoweb import database
-from memory import inbox
+from kenoweb.launcher import database
+from memory.chats import inbox
 from memory.models import DeadLetter, Heartbeat, Message
 from tests.bot.test_worker import wait_for
 from tests.factories import make_chat, make_space
@@ -116,7 +116,7 @@ def test_r04_a_lost_database_is_one_calm_line_and_so_is_its_return(gate, runbot)
     wait_for(Heartbeat.objects.exists)
     gate.shut()
     wait_for(lambda: "does not answer" in runbot.read_text())
-    inbox.take(make_chat(make_space(), channel="web"), text="Hello", silence=0)
+    inbox.receive(make_chat(make_space(), channel="web"), text="Hello", silence=0)
     since = Heartbeat.objects.get().beat_at
     gate.open()
     wait_for(lambda: Heartbeat.objects.filter(beat_at__gt=since).exists())
@@ -158,7 +158,7 @@ def test_r05_a_full_disk_leaves_nothing_half_done_and_the_answer_comes_when_ther
     full_disk, settings
 ):
     settings.PROVIDER = "offline"
-    message = inbox.take(make_chat(make_space(), channel="web"), text="Hello", silence=0)
+    message = inbox.receive(make_chat(make_space(), channel="web"), text="Hello", silence=0)
     with pytest.raises(OperationalError, match="No space left") as full:
         turn.answer(message.pk, now=message.received_at)
     message.refresh_from_db()

@@ -8,11 +8,12 @@ from telegram import Update
 
 from bot import channels, outbox, turn
 from bot.admission import AllowList
-from bot.channels import Outgoing, SendFailed, leading, telegram_text
+from bot.channels import Outgoing, SendFailed, telegram_text
+from bot.channels import leader_lock as leading
 from bot.channels.telegram import TelegramChannel
-from memory import inbox
+from memory.chats import inbox
 from memory.models import Chat, Message, OutboxItem
-from memory.turnstile import Turnstile
+from memory.queue.rate_limit import RateLimit
 from tests.bot import bot_api
 from tests.bot.bot_api import TOKEN, update
 from tests.bot.conftest import NOON, after
@@ -86,7 +87,7 @@ class TestComingIn:
         assert Chat.objects.get().key == "telegram--500"
 
     def test_over_the_limit_is_dropped_085(self, telegram, space):
-        telegram.limits = Turnstile(per_minute=2)
+        telegram.limits = RateLimit(per_minute=2)
         told(telegram, space, update("1"), update("2"), update("3"))
         assert texts() == ["1", "2"]
 
@@ -253,7 +254,10 @@ class TestARun:
         async def two():
             stop = asyncio.Event()
             stop.set()
-            async with leading.only_one("x", stop) as first, leading.only_one("x", stop) as second:
+            async with (
+                leading.hold_leadership("x", stop) as first,
+                leading.hold_leadership("x", stop) as second,
+            ):
                 return first, second
 
         assert async_to_sync(two)() == (True, False)
@@ -279,7 +283,7 @@ class TestTheWebhook:
             ports, stop = [], asyncio.Event()
             serve = telegram_serving(ports)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("bot.channels.serving.serve", serve)
+                patch.setattr("bot.channels.http_server.serve", serve)
                 running = asyncio.create_task(telegram.run(space, stop))
                 while not ports:
                     await asyncio.sleep(0.01)
@@ -316,7 +320,7 @@ class TestTheWebhook:
 def telegram_serving(ports):
     from contextlib import asynccontextmanager
 
-    from bot.channels import serving
+    from bot.channels import http_server as serving
 
     real = serving.serve
 

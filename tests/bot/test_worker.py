@@ -11,9 +11,10 @@ import pytest
 from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from kenoweb import database
-from memory import inbox, jobs
+from kenoweb.launcher import database
+from memory.chats import inbox
 from memory.models import Heartbeat, Message, OutboxItem
+from memory.queue import jobs
 from tests.factories import make_chat, make_space
 from tests.llm import servers
 
@@ -65,7 +66,7 @@ def wait_for(condition, *, seconds=30):
 def say_in(count):
     space = make_space()
     for n in range(count):
-        inbox.take(make_chat(space, channel="web"), text=f"Hello {n}", silence=0)
+        inbox.receive(make_chat(space, channel="web"), text=f"Hello {n}", silence=0)
 
 
 def test_once_does_what_is_due_and_ends(runbot):

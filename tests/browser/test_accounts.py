@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
-from kenoweb import links
+from kenoweb.auth import links
 from memory.models import ApiToken, Member, Space
 from tests.factories import PASSWORD, make_member, make_space, make_user
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from memory import facts
+from memory.facts import service as facts
 from memory.models import Fact
 from tests.factories import (
     make_chat,

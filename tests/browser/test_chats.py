@@ -8,8 +8,9 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from bot import turn
-from memory import facts, inbox
+from memory.chats import inbox
 from memory.extraction import ingest
+from memory.facts import service as facts
 from memory.models import Chat, Draft, Heartbeat, Message
 from tests.browser.conftest import findings, in_both_themes
 from tests.factories import make_chat, make_fact, make_member, make_message, make_space, make_user
@@ -26,7 +27,7 @@ def owner():
 def work(page=None) -> None:
     """The worker's part, done here so that the test says when."""
     for _ in range(50):
-        waiting = list(inbox.waiting(Chat.objects.get().pk))
+        waiting = list(inbox.unanswered(Chat.objects.get().pk))
         if waiting:
             break
         page.wait_for_timeout(100)
@@ -71,7 +72,7 @@ def test_talking_works_without_script(window, owner):
     page.get_by_role("button", name="Send").click()
     expect(page.locator(".msg.person")).to_contain_text(SAID)
     work(page)
-    page.get_by_role("link", name="Look again").click()
+    page.get_by_role("link", name="Check again").click()
     expect(page.locator(".learned")).to_contain_text("he spare key lies under the blue pot")
     page.locator(".learned").get_by_role("button", name="Undo").click()
     expect(page.locator(".learned.undone")).to_be_visible()
@@ -90,7 +91,7 @@ def long_chat(owner):
     for n in range(70):
         said = began + timedelta(minutes=n)
         make_message(chat, text=f"line {n}", sent_at=said, handled_at=said, ingested_at=said)
-    inbox.take(chat, text="Where is the kettle?", author="ana")
+    inbox.receive(chat, text="Where is the kettle?", author="ana")
     work()
     return chat
 

@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from memory import facts, patterns, rulings, working
+from memory import patterns, rulings, working
+from memory.facts import service as facts
 from memory.models import Fact, Pattern, Ruling, WorkingNote
 from tests.factories import make_chat, make_fact, make_member, make_space, make_user
 
@@ -40,7 +41,7 @@ def test_a_habit_is_written_put_away_and_brought_back_by_keyboard(window, home):
     page.goto("/s/home/patterns/")
     page.keyboard.press("n")
     page.get_by_label("When a message says").fill("gas bill")
-    page.get_by_label("Answer so").fill("It is due on the fifth.")
+    page.get_by_label("Answer like this").fill("It is due on the fifth.")
     page.locator("#panel").get_by_role("button", name="Save").press("Enter")
     expect(page.locator("#pattern-rows")).to_contain_text("gas bill")
     page.locator("#pattern-rows [data-row]").first.focus()
@@ -67,7 +68,7 @@ def test_what_waits_is_worked_through_by_keyboard(window, home):
     page.keyboard.press("j")
     page.keyboard.press("x")
     expect(page.locator("#ruling-rows .gone")).to_have_count(1)
-    expect(toasts).to_contain_text("Lifted the ruling.")
+    expect(toasts).to_contain_text("Removed the ruling.")
     page.keyboard.press("u")
     expect(toasts).to_contain_text("Taken back.")
     assert Ruling.objects.get().status == "active"

@@ -48,7 +48,7 @@ def test_everything_works_without_script(window, owner):
     page = window(java_script_enabled=False).sign_in(owner.user)
     page.goto("/s/home/identity/")
     page.get_by_label("What Keno might say").fill("Great question!")
-    page.get_by_role("button", name="Hold it against the rules").click()
+    page.get_by_role("button", name="Check against the rules").click()
     expect(page.locator("#tried")).to_contain_text("no_filler")
     page.locator("section", has_text="Preferences").get_by_role("link", name="Add").last.click()
     page.get_by_label("What about").fill("Language")
@@ -65,7 +65,7 @@ def test_everything_works_without_script(window, owner):
 def test_the_first_conversation_is_ended_here_and_what_it_kept_taken_back(window, owner):
     bootstrap.start(owner.space)
     for said in ("I would appreciate docker", "Kindly check it"):
-        bootstrap.advance(owner.space, bootstrap.next_step(owner.space, said=said))
+        bootstrap.advance(owner.space, bootstrap.next_step(owner.space, message=said))
     page = window().sign_in(owner.user)
     page.goto("/s/home/identity/")
     talk = page.locator("#talk")

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from memory import facts
+from memory.facts import service as facts
 from tests.browser.conftest import findings, in_both_themes
 from tests.factories import PASSWORD, make_member, make_space, make_user, one_of_everything
 from tests.kenoweb.addresses import every_address
@@ -152,6 +152,22 @@ def test_slash_finds_a_fact_with_the_arrows(window, home):
     expect(page.locator("h1")).to_have_text("Overview")
 
 
+def test_a_search_that_a_newer_one_replaces_is_not_an_error(window, home):
+    opened = window()
+    page = opened.sign_in(home.user)
+    # The first answer never comes: the page must let go of it by itself.
+    page.route("**q=tea", lambda route: None)
+    page.goto(overview(home))
+    page.keyboard.press("/")
+    with page.expect_request("**q=tea"):
+        page.keyboard.type("tea")
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("q=tea")):
+        page.keyboard.type("pot")
+    expect(page.locator("#jump-list")).not_to_contain_text("Bo drinks tea")
+    expect(page.locator("#toasts .toast")).to_have_count(0)
+    assert opened.problems == []
+
+
 def test_keys_do_nothing_while_one_types(window, home):
     page = window().sign_in(home.user)
     page.goto(overview(home))
@@ -187,6 +203,7 @@ def test_a_lost_server_is_said(window, home):
     page.route("**/theme/", lambda route: route.abort())
     page.get_by_role("button", name="Dark").click()
     expect(page.locator("#toasts")).to_contain_text("Could not reach Keno")
+    assert any("htmx:sendError" in problem for problem in opened.problems)
 
 
 def test_a_session_that_ended_leads_to_the_door(window, home):

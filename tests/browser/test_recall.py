@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from memory import embeddings
 from memory.models import Recall, RecallProfile
+from memory.vectors import store as embeddings
 from tests.browser.conftest import in_both_themes
 from tests.factories import (
     make_chat,
@@ -68,7 +68,7 @@ def test_a_slider_ranks_again_and_what_was_tried_is_saved(window, owner):
     assert RecallProfile.objects.get().weights["pin"] == 10
     page.get_by_role("button", name="Let the space recall by mine").click()
     expect(page.locator("#toasts")).to_contain_text("Recall ranks by mine now")
-    page.select_option("#profile", "seed004")
+    page.select_option("#profile", "classic")
     expect(page.locator(".panel .note")).to_contain_text("fixed")
 
 

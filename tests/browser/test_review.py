@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import expect
 
-from memory import episodes
+from memory.episodes import service as episodes
 from memory.models import Fact
 from sleep import cycle
 from sleep.models import Proposal

@@ -39,7 +39,7 @@ def test_a_file_is_looked_at_imported_and_taken_back(window, owner, file, script
     page = window(java_script_enabled=script).sign_in(owner.user)
     page.goto(PAGE)
     page.get_by_label("File", exact=True).set_input_files(file)
-    page.get_by_role("button", name="Look at it").click()
+    page.get_by_role("button", name="Preview").click()
     expect(page.locator("#line-rows tr")).to_have_count(3)
     assert live() == 0
     page.get_by_role("link", name="Skipped").click()
@@ -56,7 +56,7 @@ def test_the_toast_undoes_an_import_by_key(window, owner, file):
     page = window().sign_in(owner.user)
     page.goto(PAGE)
     page.get_by_label("File", exact=True).set_input_files(file)
-    page.get_by_role("button", name="Look at it").focus()
+    page.get_by_role("button", name="Preview").focus()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Import 2 rows").press("Enter")
     expect(page.locator(".toast")).to_be_visible()
@@ -89,7 +89,7 @@ def test_a_file_that_is_too_large_does_not_travel(window, owner, file):
     field.evaluate("field => { field.dataset.most = '10' }")
     field.set_input_files(file)
     assert "Larger than 200 MB" in field.evaluate("field => field.validationMessage")
-    page.get_by_role("button", name="Look at it").click()
+    page.get_by_role("button", name="Preview").click()
     assert page.url.endswith(PAGE)
     assert not Parcel.objects.exists()
 

@@ -5,7 +5,8 @@ import functools
 import pytest
 
 from bot import replies, turn
-from memory import inbox, tasks
+from memory import tasks
+from memory.chats import inbox
 from memory.llm.errors import ProviderError
 from memory.models import Fact, Message, Notice, OutboxItem
 from tests.bot.conftest import after
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("_impatient")
 
 
 def say(chat, text, seconds=0):
-    return inbox.take(chat, text=text, author="Ana", now=after(seconds))
+    return inbox.receive(chat, text=text, author="Ana", now=after(seconds))
 
 
 @pytest.mark.parametrize("fault", FAULTS)

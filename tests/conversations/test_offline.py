@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from bot import turn
-from memory import inbox, tasks
+from memory import tasks
+from memory.chats import inbox
 from memory.models import Fact, Message, Recall, SelfCheck
 from tests.bot.conftest import NOON
 from tests.factories import make_chat
@@ -19,7 +20,7 @@ def talk(space, fake):
 
     def say(text, *, author="Lucía", where=chat):
         clock[0] += timedelta(minutes=10)
-        message = inbox.take(where, text=text, author=author, now=clock[0])
+        message = inbox.receive(where, text=text, author=author, now=clock[0])
         turn.answer(message.pk, now=clock[0] + timedelta(seconds=2))
         reply = Message.objects.get(reply_to=message)
         tasks.ingest.func(message_ids=[message.pk], reply_id=reply.pk, space_id=space.pk)

@@ -3,7 +3,11 @@
 import pytest
 
 from bot import turn
-from memory import chats, episodes, facts, inbox, working
+from memory import working
+from memory.chats import inbox
+from memory.chats import service as chats
+from memory.episodes import service as episodes
+from memory.facts import service as facts
 from memory.llm.errors import ProviderError
 from memory.models import Episode, Fact, Message, WorkingNote
 from tests.bot.conftest import after
@@ -11,7 +15,7 @@ from tests.factories import make_chat
 
 
 def say(chat, text, seconds=0, author="Ana"):
-    message = inbox.take(chat, text=text, author=author, now=after(seconds))
+    message = inbox.receive(chat, text=text, author=author, now=after(seconds))
     turn.answer(message.pk, now=after(seconds + 2))
     return Message.objects.get(reply_to=message).text
 
@@ -136,7 +140,7 @@ def test_the_model_cannot_give_commands(chat, llm):
 
 def test_a_refused_key_never_shows_in_a_chat(chat, llm):
     llm.script = [ProviderError("Anthropic refused the key (status 401).", permanent=True)]
-    message = inbox.take(chat, text="Hello", author="Ana", now=after(0))
+    message = inbox.receive(chat, text="Hello", author="Ana", now=after(0))
     with pytest.raises(ProviderError):
         turn.answer(message.pk, now=after(2))
     assert "401" not in str(list(chat.outbox.values_list("text", flat=True)))

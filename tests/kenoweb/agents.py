@@ -12,7 +12,7 @@ from django.db import connection
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from kenoweb import database
+from kenoweb.launcher import database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 URL = "https://keno.example.org"

@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from kenoweb import embedded
-from kenoweb.postgres_account import copied_programs, place, programs
+from kenoweb.launcher import embedded_postgres
+from kenoweb.launcher.embedded_account import copied_programs, place, programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 QUICK = {"fsync": "off", "shared_buffers": "16MB"}
@@ -47,7 +47,7 @@ class Homes:
             with visitor:  # closes its pipes
                 visitor.kill()
         for home in self.made:
-            embedded.stop(home)
+            embedded_postgres.stop(home)
             shutil.rmtree(place(home).socket_folder, ignore_errors=True)
             shutil.rmtree(place(home).base, ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -107,12 +107,12 @@ def spawn(code: str, *args, env=None, path=()) -> subprocess.Popen:
 VISITOR = """
 import sys
 from pathlib import Path
-from kenoweb import embedded
+from kenoweb.launcher import embedded_postgres
 from tests.kenoweb.servers import QUICK, add_row, become, value
 home, text, account = sys.argv[1:]
 if account:
     become(account)
-with embedded.session(Path(home), options=QUICK) as url:
+with embedded_postgres.session(Path(home), options=QUICK) as url:
     add_row(url, text)
     print(value(url, "SELECT pg_postmaster_start_time()"), flush=True)
     sys.stdin.read()

@@ -4,7 +4,7 @@ from django.test import RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from kenoweb import access
+from kenoweb.auth import access
 from memory.models import Fact, Message
 from tests.factories import (
     make_chat,
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def test_a_list_begins_with_the_rows_of_one_space():
     mine, theirs = make_fact(), make_fact()
-    assert list(access.things(mine.space, Fact)) == [mine]
+    assert list(access.rows_in(mine.space, Fact)) == [mine]
     with pytest.raises(Http404):
         access.fact_for(mine.space, theirs.pk)
 
@@ -31,7 +31,7 @@ def test_a_child_is_tied_to_its_parent():
     other = make_message(make_chat(chat.space))
     with pytest.raises(Http404):
         access.message_for(chat.space, other.pk, chat=chat)
-    assert access.thing_for(chat.space, Message, other.pk) == other
+    assert access.get_in_space_or_404(chat.space, Message, other.pk) == other
 
 
 @pytest.mark.parametrize("pk", [0, 2**31, 2**63, 10**40])
@@ -68,6 +68,14 @@ def test_a_zone_the_system_has_forgotten_breaks_no_page():
     member = make_member(space=make_space(timezone="Mars/Olympus"))
     path = reverse("members:index", args=[member.space.slug])
     assert make_client(member.user).get(path).status_code == 200
+
+
+def test_a_zone_the_system_has_forgotten_does_not_break_the_recall_lab():
+    member = make_member(space=make_space(timezone="Mars/Olympus"), role="owner")
+    make_fact(member.space, text="Ana's sister lives in Seville")
+    path = reverse("recall:lab", args=[member.space.slug])
+    page = make_client(member.user).get(path, {"q": "Where does my sister live?"})
+    assert "lives in Seville" in page.content.decode()
 
 
 def test_the_first_page_is_the_space_visited_last():

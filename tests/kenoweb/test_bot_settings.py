@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SHOW = "from kenoweb import bot_settings as s; print({})"
+SHOW = "from kenoweb.settings import bot as s; print({})"
 
 
 def read(expression, **environment):

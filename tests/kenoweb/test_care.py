@@ -8,8 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from memory import audit, jobs
+from memory.history import audit
 from memory.models import Breaker, DeadLetter, Heartbeat, Notice
+from memory.queue import jobs
 from sleep.models import Night
 from tests.factories import (
     make_audit_entry,
@@ -60,14 +61,14 @@ def cost(client, url) -> int:
 
 def test_without_a_worker_keno_is_not_well_and_says_what_to_do(client, space):
     found = page(client, "health:index")
-    assert "Not well" in found
+    assert "Problem" in found
     assert "manage.py runbot" in found
 
 
 def test_with_a_worker_all_is_well(client, space):
     Heartbeat.objects.create(name="box:42", channels={"telegram": "running", "http": "failed"})
     found = page(client, "health:index")
-    assert "All well" in found
+    assert "All OK" in found
     assert "box:42" in found
     assert "Telegram" in found
 
@@ -117,7 +118,7 @@ def test_a_notice_is_seen_and_unseen(client, space):
     answer = client.post(there, headers=HTMX | {"hx-target": f"notice-{notice.pk}"})
     assert f'id="notice-{notice.pk}"' in answer.content.decode()
     assert "Undo" in answer.content.decode()
-    assert "Everything is seen" in page(client, "notices:index")
+    assert "Everything is read" in page(client, "notices:index")
     assert "The budget is nearly spent." in page(client, "notices:index", show="all")
     assert client.post(at("notices:unsee", notice.pk)).url == at("notices:index")
     assert Notice.objects.get().seen_at is None
@@ -164,7 +165,7 @@ def test_a_dead_letter_is_tried_again_once(client, space):
     letter.refresh_from_db()
     assert letter.retried_by == "person:ana"
     answer = client.post(at("letters:retry", letter.pk), headers=HTMX)
-    assert "Somebody decided that already." in answer.content.decode()
+    assert "Someone has already decided that." in answer.content.decode()
 
 
 def test_a_dead_letter_is_discarded_and_brought_back(client, space):
@@ -201,10 +202,10 @@ def test_the_audit_says_who_did_what(client, space):
     assert "archive" in found
     assert "10.0.0.7" in found
     only = page(client, "audit:index", kind="night").partition("<tbody")[2]
-    assert "took back a night" in only
+    assert "undid a night" in only
     assert "exported memory" not in only
     people = page(client, "audit:index", who="person").partition("<tbody")[2]
-    assert "took back a night" not in people
+    assert "undid a night" not in people
     assert "Nothing matches" in page(client, "audit:index", q="zzz")
 
 
@@ -237,8 +238,8 @@ def test_junk_in_the_address_is_as_if_not_said(client, space):
 
 
 def test_every_action_of_the_book_has_words():
-    from kenoweb.audit_pages import ACTIONS
-    from memory import members
+    from kenoweb.operations.audit import ACTIONS
+    from memory.spaces import members
 
     assert set(members.UNDOABLE) <= set(ACTIONS)
 

@@ -1,7 +1,7 @@
 import datetime as dt
 import re
 
-from kenoweb import charts
+from kenoweb.ui import charts
 
 
 def test_the_tallest_bar_leaves_air_and_zero_is_a_hairline():

@@ -3,8 +3,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from memory import chat_links
 from memory.models import ChatLink
+from memory.spaces import chat_links
 from tests.factories import (
     make_chat,
     make_chat_link,

@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
-from kenoweb import children
-from kenoweb.children import Child, Family
-from kenoweb.home import NotReady
+from kenoweb.data_dir import NotReady
+from kenoweb.launcher import supervisor
+from kenoweb.launcher.supervisor import Child, Supervisor
 from tests.kenoweb.running import until
 
 SLEEPER = ("-c", "import time; time.sleep(600)")
@@ -20,11 +20,11 @@ FAILING = ("-c", "raise SystemExit(3)")
 
 
 @pytest.fixture
-def family():
+def start():
     made = []
 
     def make(*argvs):
-        made.append(Family([Child(f"number {n}", argv) for n, argv in enumerate(argvs)]))
+        made.append(Supervisor([Child(f"number {n}", argv) for n, argv in enumerate(argvs)]))
         made[-1].start()
         return made[-1]
 
@@ -34,44 +34,44 @@ def family():
             found.stop()
 
 
-def test_a_dead_child_is_started_again_at_once_and_then_more_slowly(family):
-    house, said = family(SLEEPER), []
+def test_a_dead_child_is_started_again_at_once_and_then_more_slowly(start):
+    house, said = start(SLEEPER), []
     child = house.children[0]
     for now, again_after in [(100, 100), (101, 102), (103, 105)]:
         first = child.process
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
-        house.tend(said.append, now=now)
+        house.restart_dead(said.append, now=now)
         assert child.again_at == again_after
-        house.tend(said.append, now=again_after)
+        house.restart_dead(said.append, now=again_after)
         assert child.process not in (None, first)
     assert said == ["The number 0 was killed by signal 9; starting it again."] * 3
 
 
-def test_five_deaths_within_a_minute_stop_everything(family):
-    house, said = family(FAILING, SLEEPER), []
+def test_five_deaths_within_a_minute_stop_everything(start):
+    house, said = start(FAILING, SLEEPER), []
     child = house.children[0]
     for now in (0, 10, 20, 30):
         child.process.wait()
-        house.tend(said.append, now=now)
-        house.tend(said.append, now=child.again_at)
+        house.restart_dead(said.append, now=now)
+        house.restart_dead(said.append, now=child.again_at)
     child.process.wait()
     with pytest.raises(NotReady, match="number 0 ended 5 times within a minute: Keno stops"):
-        house.tend(said.append, now=40)
+        house.restart_dead(said.append, now=40)
     assert said == ["The number 0 ended with code 3; starting it again."] * 4
 
 
-def test_deaths_far_apart_are_forgiven(family):
-    house, said = family(FAILING), []
+def test_deaths_far_apart_are_forgiven(start):
+    house, said = start(FAILING), []
     for now in range(0, 600, 60):
         house.children[0].process.wait()
-        house.tend(said.append, now=now)
+        house.restart_dead(said.append, now=now)
     assert len(said) == 10
 
 
-def test_a_child_that_does_not_listen_is_killed(family, monkeypatch, tmp_path):
-    monkeypatch.setattr(children, "PATIENCE", 0.2)
-    house = family((*STUBBORN, str(tmp_path / "deaf")), SLEEPER)
+def test_a_child_that_does_not_listen_is_killed(start, monkeypatch, tmp_path):
+    monkeypatch.setattr(supervisor, "STOP_SECONDS", 0.2)
+    house = start((*STUBBORN, str(tmp_path / "deaf")), SLEEPER)
     assert until((tmp_path / "deaf").exists)
     processes = [child.process for child in house.children]
     house.stop()

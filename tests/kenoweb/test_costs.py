@@ -10,10 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from kenoweb import cost_pages
-from kenoweb.columns import columns
-from memory import spaces
+from kenoweb.operations import costs as cost_pages
+from kenoweb.ui.charts import columns
 from memory.models import LlmCall
+from memory.spaces import service as spaces
 from sleep.models import Night
 from tests.factories import make_client, make_member, make_space, make_user
 

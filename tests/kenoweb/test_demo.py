@@ -7,8 +7,9 @@ from django.urls import reverse
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb import demo, tasks
-from kenoweb.demo import acts
-from memory import facts, history, spaces
+from kenoweb.demo import days as acts
+from memory.facts import service as facts
+from memory.history import changes as history
 from memory.models import (
     Episode,
     Fact,
@@ -19,6 +20,7 @@ from memory.models import (
     Space,
     WorkingNote,
 )
+from memory.spaces import service as spaces
 from sleep import proposals
 from sleep.models import Night, Proposal
 from tests.factories import (
@@ -171,12 +173,12 @@ def test_the_empty_overview_offers_it_and_the_worker_makes_it(monkeypatch):
     owner = make_member(role="owner")
     client = make_client(owner.user)
     here = reverse("overview:index", args=[owner.space.slug])
-    assert "Make the demo space" in client.get(here).content.decode()
+    assert "Create the demo space" in client.get(here).content.decode()
     asked = client.post(reverse("spaces:make_demo"), follow=True).content.decode()
     client.post(reverse("spaces:make_demo"))
-    assert "demo space is being made" in asked
+    assert "demo is being created" in asked
     job = ProcrastinateJob.objects.get(task_name=demo.TASK)
-    assert "being made" in client.get(here).content.decode()
+    assert "being created" in client.get(here).content.decode()
     tasks.make_demo(**job.args)
     ProcrastinateJob.objects.all().delete()
     assert Space.objects.get(slug="demo").members.get().user == owner.user
@@ -187,7 +189,7 @@ def test_only_an_owner_is_offered_it():
     viewer = make_member(role="viewer")
     client = make_client(viewer.user)
     page = client.get(reverse("overview:index", args=[viewer.space.slug])).content.decode()
-    assert "Make the demo space" not in page
+    assert "Create the demo space" not in page
     assert client.post(reverse("spaces:make_demo")).status_code == 403
 
 

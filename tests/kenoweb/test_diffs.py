@@ -3,7 +3,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kenoweb import diffs
+from kenoweb.ui import diffs
 
 
 def text(pieces, *kinds):

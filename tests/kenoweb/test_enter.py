@@ -1,6 +1,6 @@
 import pytest
 
-from kenoweb import links
+from kenoweb.auth import links
 from memory.models import AuditEntry
 from tests.factories import make_member, make_user
 

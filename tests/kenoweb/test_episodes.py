@@ -8,8 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from kenoweb.episode_pages import Row, by_day
-from memory import episodes, facts
+from kenoweb.episodes.listing import Row, by_day
+from memory.episodes import service as episodes
+from memory.facts import service as facts
 from memory.models import AuditEntry, Episode, Fact, Message, Ruling
 from tests.factories import (
     make_chat,
@@ -250,7 +251,7 @@ def test_several_become_one_with_one_undo(client, space, chat, episode):
 def test_only_what_belongs_together_is_merged(client, space, episode):
     other = make_episode(space, chat=make_chat(space))
     client.post(at("bulk"), {"act": "merge", "pick": [episode.pk, other.pk]})
-    assert "Only episodes of one chat" in page(client, "index")
+    assert "Only episodes of the same chat" in page(client, "index")
     client.post(at("bulk"), {"act": "merge", "pick": [episode.pk]})
     assert "at least two" in page(client, "index")
 

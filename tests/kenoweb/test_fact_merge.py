@@ -1,7 +1,9 @@
 import pytest
 from django.urls import reverse
 
-from memory import fact_bulk, facts, history
+from memory.facts import bulk as fact_bulk
+from memory.facts import service as facts
+from memory.history import changes as history
 from memory.models import Fact
 from tests.factories import make_chat, make_client, make_fact, make_member
 

@@ -6,7 +6,7 @@ import pytest
 from django.http import QueryDict
 from django.utils import timezone
 
-from kenoweb.filters import EpisodeFilter, FactFilter, PatternFilter
+from kenoweb.ui.filters import EpisodeFilter, FactFilter, PatternFilter
 
 
 def read(said: str) -> FactFilter:

@@ -39,7 +39,7 @@ def shown(client) -> str:
 
 def talk(space, *said):
     for one in said:
-        bootstrap.advance(space, bootstrap.next_step(space, said=one))
+        bootstrap.advance(space, bootstrap.next_step(space, message=one))
 
 
 def step_now(part: str) -> str:
@@ -65,7 +65,7 @@ def test_while_it_goes_on_one_sees_where_and_how_far(client, space):
     assert "Kitchen" in part
     assert reverse("chats:detail", args=["casa", chat.pk]) in part
     assert "How Keno reads you" not in part, "nobody has said anything yet"
-    assert "Nothing was changed yet" in client.get(at("index")).content.decode()
+    assert "Nothing has been changed yet" in client.get(at("index")).content.decode()
     talk(space, *SAID[:3])
     assert "3 of 5 messages heard" in shown(client)
 
@@ -99,7 +99,7 @@ def test_a_correction_is_a_preference_that_the_talk_leaves_alone(client, space):
     client.post(there, {"key": "Tone", "section": "Profile", "value": "like a pirate"})
     part = shown(client)
     assert "like a pirate" in part
-    assert "worded by a person" in part
+    assert "written by a person" in part
     talk(space, "hm", "yes", "nothing")
     assert Preference.objects.get(key="Tone").value == "like a pirate"
     part = shown(client)
@@ -128,7 +128,7 @@ def test_ending_what_has_heard_nothing_keeps_nothing(client, space):
     assert not Preference.objects.exists()
     assert not bootstrap.is_active(space)
     client.post(at("end_talk"))
-    assert "It was so already." in client.get(at("index")).content.decode()
+    assert "Nothing to change: it is so already." in client.get(at("index")).content.decode()
 
 
 def test_viewers_look_and_do_not_end_it(space):

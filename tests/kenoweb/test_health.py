@@ -6,7 +6,8 @@ from collections import namedtuple
 import pytest
 from django.db import connection
 
-from kenoweb import embedded, health
+from kenoweb.launcher import embedded_postgres
+from kenoweb.operations import readiness
 from tests.kenoweb.running import Keno, fetch, free_port, until
 from tests.kenoweb.servers import QUICK
 
@@ -44,13 +45,13 @@ def test_not_ready_while_a_migration_is_missing(client):
 @pytest.mark.django_db
 @pytest.mark.parametrize(("free", "status"), [(9, 503), (11, 200)])
 def test_not_ready_when_the_disk_is_nearly_full(client, monkeypatch, free, status):
-    monkeypatch.setattr(health.shutil, "disk_usage", lambda path: Usage(100, 100 - free, free))
+    monkeypatch.setattr(readiness.shutil, "disk_usage", lambda path: Usage(100, 100 - free, free))
     assert client.get("/readyz").status_code == status
 
 
 @pytest.mark.django_db
 def test_a_check_can_join(client, monkeypatch):
-    monkeypatch.setitem(health.CHECKS, "queue", lambda: "Jobs have waited for an hour.")
+    monkeypatch.setitem(readiness.CHECKS, "queue", lambda: "Jobs have waited for an hour.")
     response = client.get("/readyz")
     assert response.status_code == 503
     assert response.json()["checks"]["queue"] == "Jobs have waited for an hour."
@@ -62,26 +63,29 @@ def web(settled_home):
     home, url = settled_home, f"http://127.0.0.1:{free_port()}"
     keno = Keno(
         home,
-        argv=[sys.executable, "-m", "gunicorn", "-c", "python:kenoweb.gunicorn", "kenoweb.wsgi"],
-        DATABASE_URL=embedded.start(home, options=QUICK),
+        argv=[
+            *(sys.executable, "-m", "gunicorn"),
+            *("-c", "python:kenoweb.launcher.gunicorn", "kenoweb.wsgi"),
+        ],
+        DATABASE_URL=embedded_postgres.start(home, options=QUICK),
         KENO_BIND=url.removeprefix("http://"),
         KENO_WEB_WORKERS="1",
     )
     assert until(lambda: fetch(f"{url}/healthz")[0] == 200)
     yield home, url
     keno.close()
-    embedded.stop(home)
+    embedded_postgres.stop(home)
 
 
 def test_pages_answer_503_while_the_database_is_away_and_recover_by_themselves(web):
     home, url = web
     assert fetch(f"{url}/sign-in/")[0] == fetch(f"{url}/readyz")[0] == 200
-    embedded.stop(home)
+    embedded_postgres.stop(home)
     status, page = fetch(f"{url}/setup/nothing/")
     assert status == 503
     assert "Keno cannot reach its memory" in page
     assert fetch(f"{url}/readyz")[0] == 503
     assert fetch(f"{url}/healthz")[0] == 200
-    embedded.start(home, options=QUICK)
+    embedded_postgres.start(home, options=QUICK)
     assert fetch(f"{url}/readyz")[0] == 200
     assert fetch(f"{url}/setup/nothing/")[0] != 503

@@ -5,7 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from memory import facts, history
+from memory.facts import service as facts
+from memory.history import changes as history
 from memory.models import Fact
 from tests.factories import make_client, make_member, make_space
 

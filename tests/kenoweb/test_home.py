@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from kenoweb import home
-from kenoweb.home import NotReady
+from kenoweb import data_dir
+from kenoweb.data_dir import NotReady
 
 
 def mode(path) -> int:
@@ -14,17 +14,17 @@ def mode(path) -> int:
 
 
 def test_the_folder_and_the_key_are_closed_to_others(tmp_path):
-    home.prepare(tmp_path / "deep" / "keno")
+    data_dir.prepare(tmp_path / "deep" / "keno")
     assert mode(tmp_path / "deep" / "keno") == 0o700
     assert mode(tmp_path / "deep" / "keno" / "secret_key") == 0o600
-    assert len(home.read_secret(tmp_path / "deep" / "keno")) >= 64
+    assert len(data_dir.read_secret(tmp_path / "deep" / "keno")) >= 64
 
 
 def test_the_key_is_made_once(tmp_path):
-    home.prepare(tmp_path)
-    key = home.read_secret(tmp_path)
-    home.prepare(tmp_path)
-    assert home.read_secret(tmp_path) == key
+    data_dir.prepare(tmp_path)
+    key = data_dir.read_secret(tmp_path)
+    data_dir.prepare(tmp_path)
+    assert data_dir.read_secret(tmp_path) == key
 
 
 def test_two_first_starts_at_once_agree_on_one_whole_key(tmp_path):
@@ -32,8 +32,8 @@ def test_two_first_starts_at_once_agree_on_one_whole_key(tmp_path):
 
     def start():
         ready.wait()
-        home.prepare(tmp_path)
-        keys.add(home.read_secret(tmp_path))
+        data_dir.prepare(tmp_path)
+        keys.add(data_dir.read_secret(tmp_path))
 
     threads = [threading.Thread(target=start) for _ in range(8)]
     for thread in threads:
@@ -45,10 +45,10 @@ def test_two_first_starts_at_once_agree_on_one_whole_key(tmp_path):
 
 
 def test_what_stands_open_is_closed(tmp_path):
-    home.prepare(tmp_path)
+    data_dir.prepare(tmp_path)
     tmp_path.chmod(0o755)
     (tmp_path / "secret_key").chmod(0o644)
-    home.prepare(tmp_path)
+    data_dir.prepare(tmp_path)
     assert (mode(tmp_path), mode(tmp_path / "secret_key")) == (0o700, 0o600)
 
 
@@ -56,7 +56,7 @@ def test_a_folder_with_other_things_is_left_as_it_is(tmp_path):
     (tmp_path / "letters").mkdir()
     tmp_path.chmod(0o755)
     with pytest.raises(NotReady, match="holds other things: choose an empty folder"):
-        home.prepare(tmp_path)
+        data_dir.prepare(tmp_path)
     assert mode(tmp_path) == 0o755
     assert not (tmp_path / "secret_key").exists()
 
@@ -64,12 +64,12 @@ def test_a_folder_with_other_things_is_left_as_it_is(tmp_path):
 def test_a_file_in_the_way_is_named(tmp_path):
     (tmp_path / "keno").write_text("not a folder")
     with pytest.raises(NotReady, match=r"KENO_HOME \(.*/keno\) cannot be used"):
-        home.prepare(tmp_path / "keno")
+        data_dir.prepare(tmp_path / "keno")
 
 
 def test_the_folder_follows_the_environment(monkeypatch):
     monkeypatch.setenv("HOME", "/home/ana")
     monkeypatch.setenv("KENO_HOME", "~/memory")
-    assert str(home.path()) == "/home/ana/memory"
+    assert str(data_dir.path()) == "/home/ana/memory"
     monkeypatch.delenv("KENO_HOME")
-    assert str(home.path()) == "/home/ana/.keno"
+    assert str(data_dir.path()) == "/home/ana/.keno"

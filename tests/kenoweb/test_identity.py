@@ -56,8 +56,8 @@ def test_a_fresh_space_shows_what_keno_brings_along(client, space):
     found = page(client)
     assert "I am Keno" in found
     assert "answer-first" in found
-    assert "brought along" in found
-    assert "Nothing was changed yet" in found
+    assert "built in" in found
+    assert "Nothing has been changed yet" in found
 
 
 def test_an_owner_writes_the_core_and_takes_it_back(client, space):

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 
-from kenoweb import links
+from kenoweb.auth import links
 from memory.models import Member, Notice
 from tests.factories import PASSWORD, make_client, make_member, make_user
 
@@ -55,7 +55,7 @@ def test_the_space_gets_a_notice_in_its_own_language(client, owner):
     type(owner.space).objects.update(language="es")
     client.post(invite(owner), FORM, headers={"accept-language": "en"})
     notice = Notice.objects.get(space=owner.space)
-    assert notice.text == "bo se ha unido. Papel: Curador."
+    assert notice.text == "bo se ha unido. Rol: Curador."
     assert notice.link == f"/s/{owner.space.slug}/members/"
 
 

@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.db import IntegrityError
 from django.utils import timezone
 
-from kenoweb import links
+from kenoweb.auth import links
 from kenoweb.models import OneTimeLink
 from tests.factories import make_member, make_space, make_user
 

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from kenoweb import listening
-from kenoweb.home import NotReady
+from kenoweb.data_dir import NotReady
+from kenoweb.launcher import bind as listening
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def test_a_port_that_is_none_is_refused(bind, port):
 def test_a_taken_port_is_passed_over_unless_chosen():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with listening.listen("127.0.0.1", port, chosen=False) as door:
-            assert port < door.getsockname()[1] < port + 20
+        with listening.listen("127.0.0.1", port, chosen=False) as sock:
+            assert port < sock.getsockname()[1] < port + 20
         with pytest.raises(NotReady, match=f"Port {port} is in use: choose another with --port"):
             listening.listen("127.0.0.1", port, chosen=True)
 
@@ -54,5 +54,5 @@ def test_the_address_to_click(host, url):
 
 @pytest.mark.parametrize(("host", "named"), [("127.0.0.2", ["127.0.0.2"]), ("0.0.0.0", [])])
 def test_the_pages_accept_the_address_they_listen_on_but_not_any(host, named):
-    with socket.create_server((host, 0)) as door:
-        assert listening.names(door) == named
+    with socket.create_server((host, 0)) as sock:
+        assert listening.names(sock) == named

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from kenoweb import memory_map
-from memory import embeddings
+from kenoweb.recall import map as memory_map
+from memory.vectors import store as embeddings
 from tests.factories import make_client, make_episode, make_fact, make_member, make_user
 from tests.kenoweb.test_markup import problems
 

@@ -9,11 +9,11 @@ from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 from mcp.shared.exceptions import MCPError
 
-from kenoweb.mcp import server, wire
-from kenoweb.mcp.tools import TOOLS
-from memory import tokens
+from kenoweb.api.mcp import server, wire
+from kenoweb.api.mcp.tools import TOOLS
 from memory.models import AuditEntry, Fact, Member
-from memory.turnstile import Turnstile
+from memory.queue.rate_limit import RateLimit
+from memory.spaces import api_tokens
 from tests.factories import (
     make_chat,
     make_client,
@@ -29,7 +29,7 @@ from tests.factories import (
 )
 
 pytestmark = pytest.mark.django_db
-FREE = Turnstile()
+FREE = RateLimit()
 
 
 @pytest.fixture
@@ -65,7 +65,9 @@ def titles(key) -> list[str | None]:
 
 class TestRights:
     def test_every_tool_needs_a_scope_that_tokens_have(self):
-        assert {tool.scope for tool in TOOLS.values()} == {"read", "write"} <= set(tokens.SCOPES)
+        assert (
+            {tool.scope for tool in TOOLS.values()} == {"read", "write"} <= set(api_tokens.SCOPES)
+        )
 
     def test_a_key_that_may_only_chat_reads_nothing(self, space, ana):
         _token, key = make_token(space, user=ana, scopes=["chat"])
@@ -94,7 +96,7 @@ class TestRights:
             assert "There is no fact" in refused(who, "forget", id=foreign["id"])
 
     def test_a_key_calls_so_often_a_minute_and_is_told_when_to_come_again(self, key):
-        limits = Turnstile(per_minute=2)
+        limits = RateLimit(per_minute=2)
         for _ in range(2):
             call(key, "facts", limits=limits)
         assert "Wait " in refused(key, "facts", limits=limits)
@@ -178,7 +180,7 @@ class TestTrouble:
         def gone(*_args, **_more):
             raise OperationalError("the connection is closed: password=hunter2")
 
-        monkeypatch.setattr(tokens, "find", gone)
+        monkeypatch.setattr(api_tokens, "find", gone)
         assert refused(key, "facts").startswith("The database does not answer")
         with pytest.raises(MCPError, match=r"^The database does not answer"):
             server.offered(key)
@@ -215,7 +217,7 @@ class TestCommand:
 
     def test_a_revoked_or_expired_key_ends_it_with_2(self, space, ana, monkeypatch, capsys):
         gone, revoked = make_token(space, user=ana)
-        tokens.revoke(gone, by="person:ana")
+        api_tokens.revoke(gone, by="person:ana")
         past = timezone.now() - timedelta(seconds=1)
         _late, expired = make_token(space, user=ana, expires_at=past)
         for key in (revoked, expired, "keno_", "ñ\udcff"):
@@ -238,6 +240,6 @@ class TestCommand:
             raise ProgrammingError("relation does not exist")
 
         monkeypatch.setenv("KENO_TOKEN", "keno_x")
-        monkeypatch.setattr(tokens, "find", none)
+        monkeypatch.setattr(api_tokens, "find", none)
         with pytest.raises(CommandError, match=r"manage\.py migrate"):
             call_command("mcp")

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from kenoweb import links
+from kenoweb.auth import links
 from kenoweb.models import OneTimeLink
 from memory.models import AuditEntry, Member
 from tests.factories import make_client, make_member, make_space, make_user
@@ -42,7 +42,7 @@ def test_everybody_sees_who_is_here_but_only_owners_see_invitations(client, owne
     page = make_client(guest.user).get(at("index")).content.decode()
     assert "ana" in page
     assert "Cy from work" not in page
-    assert "Make a link" not in page
+    assert "Create a link" not in page
 
 
 def test_the_page_costs_the_same_for_two_members_and_for_ten(client, guest, owner):

@@ -1,13 +1,14 @@
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.urls import reverse
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from memory import episodes
+from memory.episodes import service as episodes
 from memory.models import Fact
 from sleep import cycle
-from sleep.sleeper import Outcome, Phase
+from sleep.phase import Outcome, Phase
 from tests.factories import make_client, make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -112,7 +113,7 @@ def test_progress_shows_every_phase_and_how_far_it_is(client, night):
     html = seen[1].content.decode()
     assert seen[1].status_code == 200
     assert "Asleep now" in html
-    assert '<progress value="1" max="2">' in html
+    assert re.search(r'<progress\s+value="1"\s+max="2">', html)
     assert "Reflection" in html
 
 

@@ -8,8 +8,8 @@ import stat
 import psutil
 import pytest
 
-from kenoweb import embedded
-from kenoweb.postgres_account import ACCOUNTS, EmbeddedError, open_folder, place, programs
+from kenoweb.launcher import embedded_postgres
+from kenoweb.launcher.embedded_account import ACCOUNTS, EmbeddedError, open_folder, place, programs
 from tests.kenoweb.servers import QUICK, ROOT, Homes, add_row, only_root, rows, server_pid, spawn
 
 pytestmark = only_root
@@ -42,7 +42,7 @@ def said(process) -> str:
 
 def test_for_root_the_server_runs_as_another_account(homes):
     home = homes.new()
-    embedded.start(home, options=QUICK)
+    embedded_postgres.start(home, options=QUICK)
     server = psutil.Process(server_pid(home))
     assert server.username() in ACCOUNTS
     assert place(home).data.owner() == server.username()
@@ -63,7 +63,7 @@ def test_for_root_a_closed_home_and_a_closed_checkout_are_no_obstacle(homes, mon
     home = homes.new("root/.keno")
     visitor = homes.visit(home, "seen", env={"HOME": str(closed)}, path=[closed / "keno"])
     assert visitor.stdout.readline(), said(visitor)
-    assert rows(embedded.url(home)) == ["seen"]
+    assert rows(embedded_postgres.url(home)) == ["seen"]
     copies = list(open_place.glob("pg-*"))
     assert [(copy.owner(), mode(copy)) for copy in copies] == [("root", 0o755)]
     assert mode(closed) == mode(home) == mode(place(home).data) == 0o700
@@ -72,7 +72,7 @@ def test_for_root_a_closed_home_and_a_closed_checkout_are_no_obstacle(homes, mon
 
 def test_the_account_that_runs_postgres_cannot_change_what_root_runs(homes):
     home = homes.new()
-    embedded.start(home, options=QUICK)
+    embedded_postgres.start(home, options=QUICK)
     runner = spawn(
         "import os, sys\nfrom tests.kenoweb.servers import become\nbecome(sys.argv[1])\n"
         "print([path for path in sys.argv[2:] if os.access(path, os.W_OK)])",
@@ -90,7 +90,10 @@ def test_root_does_not_follow_links_that_the_account_planted(users_home, homes):
     for name in ("gate.lock", "users.lock"):
         (users_home / name).unlink()
         (users_home / name).symlink_to(treasure)
-        with pytest.raises(EmbeddedError, match="symbolic links"), embedded.session(users_home):
+        with (
+            pytest.raises(EmbeddedError, match="symbolic links"),
+            embedded_postgres.session(users_home),
+        ):
             pass
         (users_home / name).unlink()
     assert (treasure.read_text(), treasure.owner()) == ("root's own", "root")
@@ -112,24 +115,24 @@ def test_two_first_starts_may_make_the_folder_at_the_same_time(tmp_path, monkeyp
 def test_a_folder_that_root_cannot_write_is_named(homes, monkeypatch):
     monkeypatch.setenv("KENO_POSTGRES_DIR", "/proc/keno")
     with pytest.raises(EmbeddedError, match=r"cannot write /proc/keno .* set KENO_POSTGRES_DIR"):
-        embedded.start(homes.new())
+        embedded_postgres.start(homes.new())
 
 
 def test_a_folder_that_the_account_cannot_reach_is_named(homes, monkeypatch):
     (homes.folder / "closed").mkdir(mode=0o700)
     monkeypatch.setenv("KENO_POSTGRES_DIR", str(homes.folder / "closed" / "pg"))
     with pytest.raises(EmbeddedError, match=r"cannot run .*closed.* set KENO_POSTGRES_DIR"):
-        embedded.start(homes.new())
+        embedded_postgres.start(homes.new())
 
 
 def test_programs_that_somebody_else_put_there_are_not_run(homes, monkeypatch):
     monkeypatch.setenv("KENO_POSTGRES_DIR", str(homes.folder / "shared"))
     home = homes.new()
-    embedded.start(home, options=QUICK)
-    embedded.stop(home)
+    embedded_postgres.start(home, options=QUICK)
+    embedded_postgres.stop(home)
     os.chown(next((homes.folder / "shared").glob("pg-*")), pwd.getpwnam("nobody").pw_uid, -1)
     with pytest.raises(EmbeddedError, match="is not a folder of root's"):
-        embedded.start(home, options=QUICK)
+        embedded_postgres.start(home, options=QUICK)
 
 
 def test_an_ordinary_user_keeps_everything_at_home(homes, users_home):
@@ -139,28 +142,32 @@ def test_an_ordinary_user_keeps_everything_at_home(homes, users_home):
     assert mode(users_home) == mode(users_home / "run") == 0o700
     visitor.stdin.close()
     assert visitor.wait() == 0
-    assert not embedded.running(users_home)
+    assert not embedded_postgres.running(users_home)
 
 
 def test_root_may_help_in_a_users_home_and_leaves_it_usable(homes, users_home):
     homes.visit(users_home, "by the user", account="nobody").communicate()
-    with embedded.session(users_home, options=QUICK) as url:
+    with embedded_postgres.session(users_home, options=QUICK) as url:
         add_row(url, "by root")
         assert psutil.Process(server_pid(users_home)).username() == "nobody"
     last = homes.visit(users_home, "by the user again", account="nobody")
     assert last.stdout.readline(), said(last)
-    assert rows(embedded.url(users_home)) == ["by root", "by the user", "by the user again"]
+    assert rows(embedded_postgres.url(users_home)) == [
+        "by root",
+        "by the user",
+        "by the user again",
+    ]
 
 
 def test_an_ordinary_user_is_told_that_the_data_belongs_to_root(homes):
     home = homes.new()
-    embedded.start(home, options=QUICK)
+    embedded_postgres.start(home, options=QUICK)
     visitor = homes.visit(home, "not mine", account="nobody")
     assert "belongs to somebody else" in said(visitor)
 
 
 def test_without_any_account_to_run_it_the_person_is_told(homes, monkeypatch):
     with monkeypatch.context() as nobody_here:
-        nobody_here.setattr("kenoweb.postgres_account.ACCOUNTS", ("no-such-account",))
+        nobody_here.setattr("kenoweb.launcher.embedded_account.ACCOUNTS", ("no-such-account",))
         with pytest.raises(EmbeddedError, match="useradd --system postgres"):
-            embedded.start(homes.new())
+            embedded_postgres.start(homes.new())

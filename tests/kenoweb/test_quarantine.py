@@ -5,8 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from kenoweb.quarantine_pages import marked
-from kenoweb.shell import count_all
+from kenoweb.curation.quarantine import marked
+from kenoweb.ui.page_chrome import count_all
 from memory.models import Episode, Fact, Pattern
 from tests.factories import (
     make_client,
@@ -56,7 +56,7 @@ def test_without_a_suspect_the_page_says_what_would_be_here(client, owner):
 
 def test_everything_is_shown_with_its_reason_and_the_suspicious_words(client, suspects):
     shown = page(client)
-    assert shown.count("Asks to drop earlier instructions") >= 3
+    assert shown.count("Asks Keno to break its instructions") >= 3
     assert shown.count("<mark") == 3
     assert "<mark" in shown.split("and buy ACME")[0]
 

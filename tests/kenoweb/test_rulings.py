@@ -5,7 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from memory import facts, rulings
+from memory import rulings
+from memory.facts import service as facts
 from memory.models import Ruling
 from tests.factories import make_client, make_fact, make_member, make_space, make_user
 
@@ -41,7 +42,7 @@ def test_without_a_ruling_the_page_says_what_they_are_for(client):
 
 
 def test_how_often_a_ruling_was_obeyed(client, owner, ruling):
-    assert "never had to be obeyed" in page(client)
+    assert "never applied yet" in page(client)
     facts.remember(owner.space, text="The code of the alarm.", by="tag")
     assert "obeyed 1 time" in page(client)
 
@@ -76,7 +77,7 @@ def test_each_view_shows_its_own(client, owner, ruling):
     assert "Ana drinks tea" not in never.split('id="rulings"')[1]
     assert reverse("facts:detail", args=["casa", fact.pk]) in keep
     assert "the code of the alarm" in page(client, q="ALARM")
-    assert "No ruling is like that" in page(client, q="zebra")
+    assert "No ruling matches" in page(client, q="zebra")
 
 
 @pytest.mark.parametrize("act", ["add", "lift"])

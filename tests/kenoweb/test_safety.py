@@ -2,7 +2,7 @@
 
 import pytest
 
-from kenoweb import safety
+from kenoweb.auth import checks
 from tests.kenoweb.running import manage
 
 SAFE = {"secret": "0123456789" * 5, "hosts": ["keno.lan"], "debug": False, "host": "0.0.0.0"}
@@ -28,7 +28,7 @@ SAFE = {"secret": "0123456789" * 5, "hosts": ["keno.lan"], "debug": False, "host
     ],
 )
 def test_each_unsafe_setting_is_found(changes, found):
-    assert list(safety.problems(**SAFE | changes)) == found
+    assert list(checks.problems(**SAFE | changes)) == found
 
 
 PRODUCTION = {"KENO_HOSTS": "keno.example.org", "KENO_HTTPS": "1", "KENO_PROXIES": "1"}

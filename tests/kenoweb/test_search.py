@@ -1,18 +1,15 @@
-import json
-from pathlib import Path
-
 import pytest
 from django.urls import reverse
 
-from kenoweb import search
+from kenoweb.operations import palette
+from tests import own_lines
 from tests.factories import make_chat, make_client, make_episode, make_fact, make_member, make_space
 
 pytestmark = pytest.mark.django_db
-NAUGHTY = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "naughty.jsonl"
 
 
 def texts(space, said):
-    return [hit.text for _title, hits in search.find(space, said) for hit in hits]
+    return [hit.text for _title, hits in palette.find(space, said) for hit in hits]
 
 
 def test_it_finds_pages_facts_and_episodes():
@@ -42,7 +39,7 @@ def test_only_the_pages_one_may_open_are_offered():
     viewer, owner = make_member(role="viewer"), make_member(role="owner")
     pages = {
         member.role: [
-            hit.text for _t, hits in search.find(member.space, "", member=member) for hit in hits
+            hit.text for _t, hits in palette.find(member.space, "", member=member) for hit in hits
         ]
         for member in (viewer, owner)
     }
@@ -85,9 +82,7 @@ def test_T22_no_question_breaks_the_page():
     member = make_member()
     client, url = make_client(member.user), reverse("search:index", args=[member.space.slug])
     said = ["\x00", "a & | (", "'; drop table", "<script>", "🦊" * 200, "\u202e"]
-    if NAUGHTY.exists():
-        lines = [json.loads(line)["text"] for line in NAUGHTY.read_text().splitlines()]
-        said += [line[:2000] for line in lines]
+    said += [line[:2000] for line in own_lines.lines("naughty")]
     for question in said:
         safe = question.encode("utf-8", "replace").decode()
         assert client.get(url, {"q": safe}).status_code == 200

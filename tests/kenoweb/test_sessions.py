@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from kenoweb import sessions
+from kenoweb.auth import sessions
 from tests.factories import PASSWORD, make_client, make_user
 
 pytestmark = pytest.mark.django_db

@@ -7,10 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from kenoweb import setting_pages
-from memory import spaces
+from kenoweb.operations import space_settings as setting_pages
 from memory.models import AuditEntry, Space
 from memory.options import Options
+from memory.spaces import service as spaces
 from tests.factories import make_client, make_member, make_space, make_user
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from kenoweb import links
+from kenoweb.auth import links
 from kenoweb.models import OneTimeLink
 from memory.models import AuditEntry, Member, Space
 from tests.factories import PASSWORD, make_user

@@ -1,8 +1,8 @@
 import pytest
 from django.urls import reverse
 
-from kenoweb import shell
-from kenoweb.rail import RAIL, SPACE_MENU
+from kenoweb.ui import page_chrome
+from kenoweb.ui.navigation import NAVIGATION, SPACE_MENU
 from memory import working
 from tests.factories import (
     make_chat,
@@ -14,7 +14,7 @@ from tests.factories import (
 )
 
 pytestmark = pytest.mark.django_db
-PLACES = [place for _title, places in RAIL for place in places] + SPACE_MENU
+PLACES = [place for _title, places in NAVIGATION for place in places] + SPACE_MENU
 
 
 def test_every_letter_goes_to_one_place():
@@ -26,12 +26,10 @@ def test_every_letter_goes_to_one_place():
 def test_the_rail_shows_only_pages_that_exist():
     member = make_member()
     page = make_client(member.user).get(reverse("overview:index", args=[member.space.slug]))
-    built = page.context["shell"]
+    built = page.context["chrome"]
     shown = {link.url for _title, links in built.groups for link in links}
     assert reverse("overview:index", args=[member.space.slug]) in shown
-    assert len(shown) == sum(
-        bool(shell.address(place.name, member.space)) for _t, places in RAIL for place in places
-    )
+    assert len(shown) == sum(len(places) for _title, places in NAVIGATION)
 
 
 def test_numbers_count_this_space_only():
@@ -39,28 +37,28 @@ def test_numbers_count_this_space_only():
     for number in range(3):
         make_fact(member.space, text=f"fact {number}")
     make_fact(make_space(), text="elsewhere")
-    assert shell.count_all(member.space)["facts:index"] == 3
+    assert page_chrome.count_all(member.space)["facts:index"] == 3
 
 
 def test_numbers_cost_one_query(django_assert_num_queries):
     space = make_space()
     with django_assert_num_queries(1):
-        shell.count_all(space)
+        page_chrome.count_all(space)
 
 
 def test_a_note_that_says_nothing_is_no_note():
     space = make_space()
     make_working_note(make_chat(space))
     make_working_note(make_chat(space), **working.EMPTY)
-    assert shell.count_all(space)["working:index"] == 1
+    assert page_chrome.count_all(space)["working:index"] == 1
 
 
 def test_counting_stops_where_nobody_reads_on(monkeypatch):
-    monkeypatch.setattr(shell, "CAP", 2)
+    monkeypatch.setattr(page_chrome, "COUNT_LIMIT", 2)
     space = make_space()
     for number in range(4):
         make_fact(space, text=f"fact {number}")
-    assert shell.count_all(space)["facts:index"] == 2
+    assert page_chrome.count_all(space)["facts:index"] == 2
 
 
 @pytest.mark.parametrize(
@@ -76,7 +74,7 @@ def test_counting_stops_where_nobody_reads_on(monkeypatch):
     ],
 )
 def test_a_page_lights_up_its_place(name, view, lit):
-    assert shell.is_current(name, view) is lit
+    assert page_chrome.is_current(name, view) is lit
 
 
 def test_the_switcher_offers_my_spaces_and_no_other():
@@ -84,7 +82,7 @@ def test_the_switcher_offers_my_spaces_and_no_other():
     make_member(user=member.user, space=make_space("ours", name="Ours"))
     make_space("theirs", name="Theirs")
     page = make_client(member.user).get(reverse("overview:index", args=["ours"]))
-    spaces = page.context["shell"].spaces
+    spaces = page.context["chrome"].spaces
     assert [(link.label, link.current) for link in spaces] == [("Mine", False), ("Ours", True)]
 
 
@@ -93,13 +91,13 @@ def test_pages_without_a_space_keep_the_one_visited_last():
     make_member(user=member.user, space=make_space("bbb"))
     client = make_client(member.user)
     client.get(reverse("overview:index", args=["bbb"]))
-    assert client.get(reverse("account:index")).context["shell"].space.slug == "bbb"
+    assert client.get(reverse("account:index")).context["chrome"].space.slug == "bbb"
 
 
 def test_what_only_owners_may_open_is_not_offered_to_viewers():
     member = make_member(role="viewer")
     page = make_client(member.user).get(reverse("overview:index", args=[member.space.slug]))
-    assert [link.icon for link in page.context["shell"].menu] == ["members"]
+    assert [link.icon for link in page.context["chrome"].menu] == ["members"]
 
 
 def test_the_door_reads_no_spaces(django_assert_num_queries):

@@ -2,7 +2,8 @@ import pytest
 from django.conf import settings as loaded
 from django.urls import reverse
 
-from kenoweb import accounts, settings, throttle
+from kenoweb.auth import accounts, throttle
+from kenoweb.settings import base as settings
 from memory.models import AuditEntry
 from tests.factories import PASSWORD, make_client, make_member, make_user
 

@@ -5,7 +5,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from kenoweb import throttle
+from kenoweb.auth import throttle
 from kenoweb.models import TokenBucket
 
 NOW = timezone.now()

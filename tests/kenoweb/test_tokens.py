@@ -3,8 +3,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from memory import tokens
 from memory.models import ApiToken
+from memory.spaces import api_tokens
 from tests.factories import make_client, make_member, make_space, make_token
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def test_a_token_is_shown_once_and_works(client, owner):
     answer = client.post(at("new"), FORM)
     key = re.search(r"keno_[\w-]{43}", answer.content.decode())[0]
     assert "no-store" in answer["Cache-Control"]
-    assert tokens.find(key, scope="write").space == owner.space
+    assert api_tokens.find(key, scope="write").space == owner.space
     assert key not in client.get(at("index")).content.decode()
 
 
@@ -59,7 +59,7 @@ def test_a_token_may_be_without_end(client):
 def test_a_revoked_token_stays_in_the_list_struck_out(client, owner):
     token, key = make_token(owner.space, user=owner.user, name="old script")
     client.post(at("revoke", token.pk))
-    assert tokens.find(key, scope="read") is None
+    assert api_tokens.find(key, scope="read") is None
     page = client.get(at("index")).content.decode()
     assert '<s class="muted">old script</s>' in page
 

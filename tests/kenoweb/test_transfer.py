@@ -10,10 +10,11 @@ from django.db import transaction
 from django.urls import reverse
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from kenoweb import transfer_pages, uploads
-from memory import facts
+from kenoweb.transfer import page as transfer_pages
+from kenoweb.transfer import uploads
+from memory.facts import service as facts
 from memory.models import AuditEntry, Fact, Message, Parcel, ParcelLine
-from memory.transfer import parcels, tasks
+from memory.transfer import staged_files, tasks
 from tests.factories import (
     make_client,
     make_fact,
@@ -87,7 +88,7 @@ def test_what_was_shown_is_imported_as_a_whole_and_undone_as_one(client, space):
     assert entry.actor == "person:ana"
     page = client.post(at("undo", entry.pk), follow=True)
     assert live(space) == set()
-    assert "taken back" in body(page)
+    assert "undone" in body(page)
     # And it can be had again.
     client.post(at("apply", parcel.pk))
     assert len(live(space)) == 2
@@ -206,7 +207,7 @@ def test_T17_a_zip_that_leads_elsewhere_is_refused(client):
     ],
 )
 def test_T17_names_are_safe_on_disk(given, kept):
-    assert parcels.plain(given) == kept
+    assert staged_files.safe_name(given) == kept
 
 
 def test_no_file_is_a_sentence(client):
@@ -306,7 +307,7 @@ def test_an_import_of_the_command_line_is_undone_here_too(client, space, tmp_pat
     assert "mem0.json" in body(page)
     client.post(at("undo", AuditEntry.objects.get(action="import").pk))
     assert live(space) == set()
-    assert "taken back" in body(client.get(at("index")))
+    assert "undone" in body(client.get(at("index")))
 
 
 def test_another_space_s_file_and_import_are_not_found(client, space):

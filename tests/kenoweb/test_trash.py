@@ -8,7 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from memory import episodes, facts, patterns
+from memory import patterns
+from memory.episodes import service as episodes
+from memory.facts import service as facts
 from memory.models import AuditEntry, Episode, Fact, Pattern
 from tests.factories import (
     make_chat,

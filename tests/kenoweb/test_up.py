@@ -9,7 +9,7 @@ import psutil
 import psycopg
 import pytest
 
-from kenoweb import embedded
+from kenoweb.launcher import embedded_postgres
 from tests.kenoweb.running import Keno, fetch, free_port, manage, until
 from tests.kenoweb.servers import Homes, server_pid
 
@@ -59,20 +59,20 @@ def test_the_first_start_prepares_everything_and_the_second_keeps_it(homes, star
     assert len(key) > 64
     family = keno.everybody()
     assert len(family) >= 3
-    with psycopg.connect(embedded.url(home)) as connection:
+    with psycopg.connect(embedded_postgres.url(home)) as connection:
         connection.execute("INSERT INTO auth_group (name) VALUES ('kept')")
 
     assert keno.interrupt() == 0
     keno.hear("Stopped.")
     assert psutil.wait_procs(family, timeout=0)[1] == []
-    assert not embedded.running(home)
+    assert not embedded_postgres.running(home)
 
     again = start(home, "--port", str(port))
     assert again.greeting() != link
     assert "tables" not in "".join(again.heard)
     assert "static" not in "".join(again.heard)
     assert (home / "secret_key").read_text() == key
-    with psycopg.connect(embedded.url(home)) as connection:
+    with psycopg.connect(embedded_postgres.url(home)) as connection:
         assert connection.execute("SELECT name FROM auth_group").fetchall() == [("kept",)]
 
 
@@ -141,7 +141,7 @@ def test_it_refuses_and_says_what_to_do(home, values, sentence):
     assert refused.returncode == 1
     assert re.search(sentence, refused.stderr)
     assert "Traceback" not in refused.stderr
-    assert not embedded.running(home)
+    assert not embedded_postgres.running(home)
 
 
 def test_a_single_command_brings_its_own_database_and_leaves_none(homes):
@@ -149,7 +149,7 @@ def test_a_single_command_brings_its_own_database_and_leaves_none(homes):
     shown = manage(home, "showmigrations", "memory", "--plan")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "[ ]  memory.0001_pgvector" in shown.stdout
-    assert not embedded.running(home)
+    assert not embedded_postgres.running(home)
 
 
 def test_help_needs_no_home(homes):

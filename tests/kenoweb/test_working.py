@@ -43,7 +43,7 @@ def page(client, name, *args, **query) -> str:
 
 
 def test_without_a_note_keno_is_in_the_middle_of_nothing(client):
-    assert "Keno is in the middle of nothing" in page(client, "index")
+    assert "No task is open" in page(client, "index")
 
 
 def test_the_note_and_its_parts(client, note):

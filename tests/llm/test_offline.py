@@ -20,7 +20,7 @@ FAR = Recalled("Bo plays chess", said_by="Bo", said_at=NOW, score=0.2)
 
 def say(said, *recalled, level="high", **given):
     return reply(
-        Briefing(said=said, now=NOW, person="Ana", recalled=recalled, level=level, **given)
+        Briefing(text=said, now=NOW, person="Ana", recalled=recalled, level=level, **given)
     )
 
 
@@ -155,7 +155,7 @@ def test_the_same_message_always_gets_the_same_answer():
 
 
 def test_it_is_asked_like_any_other_provider(space):
-    briefing = Briefing(said="What is my dog called?", now=NOW, recalled=[DOG], level="high")
+    briefing = Briefing(text="What is my dog called?", now=NOW, recalled=[DOG], level="high")
     seen = []
     completion = complete(
         "chat", space=space, system="", messages=[], briefing=briefing, stream=seen.append
@@ -208,11 +208,11 @@ def test_what_it_knows_already_it_does_not_write_again():
     assert "<memory>" not in say("My dog is called Rex", DOG)
 
 
-def test_a_correction_names_what_was_believed_before():
+def test_a_correction_is_noted_and_says_nothing_about_what_it_may_replace():
     before = Recalled("Ana lives in Lisbon", said_by="Ana", said_at=NOW, score=0.8)
     said = say("Actually, I live in Porto now", before)
-    assert said.startswith("Corrected: You live in Porto now.")
-    assert "Until now I had: You live in Lisbon." in said
+    assert said.startswith("Noted: You live in Porto now.")
+    assert "Lisbon" not in said
 
 
 def test_a_plan_becomes_the_working_note_and_the_old_one_is_kept():

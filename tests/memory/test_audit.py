@@ -1,7 +1,7 @@
 import pytest
 from django.db import Error, connection, transaction
 
-from memory import audit
+from memory.history import audit
 from memory.models import AuditEntry
 from tests.factories import make_fact
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 def test_a_line_says_who_did_what_to_what():
     fact = make_fact()
     entry = audit.record(
-        "fact.exported", actor="person:ana", space=fact.space, thing=fact, ip="10.0.0.1", count=3
+        "fact.exported", actor="person:ana", space=fact.space, obj=fact, ip="10.0.0.1", count=3
     )
     assert (entry.object_type, entry.object_id) == ("fact", str(fact.pk))
     assert (entry.details, entry.ip) == ({"count": 3}, "10.0.0.1")

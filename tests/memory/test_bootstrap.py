@@ -3,7 +3,7 @@ import json
 import pytest
 
 from memory.identity import bootstrap, bootstrapping, preferences, profile
-from memory.identity.bootstrap_words import traits
+from memory.identity.bootstrap import traits
 from memory.identity.profile import DEFAULT, Profile
 from memory.models import Identity, Preference
 from tests.factories import make_chat, make_space
@@ -28,7 +28,7 @@ def space(db):
 def say(space, *said, complete=None):
     steps = []
     for one in said:
-        step = bootstrap.next_step(space, said=one, complete=complete)
+        step = bootstrap.next_step(space, message=one, complete=complete)
         bootstrap.advance(space, step)
         steps.append(step)
     return steps
@@ -66,7 +66,7 @@ class TestTheConversation:
 
     def test_asking_what_comes_next_changes_nothing(self, space):
         for _ in range(10):
-            assert bootstrap.next_step(space, said="hola").phase == "observing"
+            assert bootstrap.next_step(space, message="hola").phase == "observing"
 
     def test_a_tag_ends_it_and_keeps_what_is_known(self, space):
         say(space, "I would appreciate a formal answer about docker")

@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from memory import actors, chats, history
+from memory.chats import service as chats
+from memory.history import actors
+from memory.history import changes as history
 from memory.models import Chat, Message
 from tests.factories import make_chat, make_space
 

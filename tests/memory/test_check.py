@@ -5,7 +5,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from memory import actors, chats, check, episodes, facts, patterns, rulings, working
+from memory import patterns, rulings, working
+from memory.chats import service as chats
+from memory.episodes import service as episodes
+from memory.facts import service as facts
+from memory.history import actors
 from memory.models import (
     Chat,
     Embedding,
@@ -18,6 +22,7 @@ from memory.models import (
     Unit,
     WorkingNote,
 )
+from memory.operations import integrity
 from tests.factories import (
     make_chat,
     make_episode,
@@ -60,7 +65,7 @@ def lively(space, chat):
 
 def test_r16_a_lively_memory_has_no_faults(space, chat):
     lively(space, chat)
-    assert list(map(str, check.run())) == []
+    assert list(map(str, integrity.run())) == []
     call_command("memory_check")
 
 
@@ -243,9 +248,9 @@ PLANTED = {
 )
 def test_r16_each_planted_fault_is_found_and_nothing_else(space, chat, plant, name):
     plant(space, chat)
-    found = list(check.run(now=timezone.now()))
+    found = list(integrity.run(now=timezone.now()))
     assert {fault.check for fault in found} == {name}
-    assert name in check.CHECKS
+    assert name in integrity.CHECKS
 
 
 def test_the_command_prints_faults_and_exits_with_one(space, chat, capsys):
@@ -267,4 +272,4 @@ def test_the_command_can_run_one_check_and_print_json(space, chat, capsys):
 def test_an_open_episode_of_today_is_no_fault(space, chat):
     now = timezone.now()
     Episode.objects.create(space=space, chat=chat, started_at=now - timedelta(days=2), ended_at=now)
-    assert list(check.run()) == []
+    assert list(integrity.run()) == []

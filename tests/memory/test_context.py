@@ -7,11 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import context, embeddings, facts, identity, working
-from memory.llm import tokens
+from memory import identity, working
+from memory.facts import service as facts
+from memory.llm import budget
+from memory.llm import token_count as tokens
 from memory.models import Fact, Identity, LlmCall, Message, Pattern, Recall
+from memory.prompt import builder as context
 from memory.retrieval import lanes, receipts
-from memory.text import token_estimate
+from memory.text.normalise import token_estimate
+from memory.vectors import store as embeddings
 from tests.factories import (
     make_chat,
     make_episode,
@@ -48,6 +52,14 @@ def test_n6_d8_a_fact_of_one_turn_is_in_the_next_prompt(chat):
     assert "Ana's sister lives in Seville" in last(built)
     assert last(built).endswith("Where does my sister live?")
     assert built.had_memory
+
+
+def test_a_zone_the_system_has_forgotten_costs_the_prompt_nothing(chat):
+    chat.space.timezone = "Mars/Olympus"
+    facts.remember(chat.space, text="Ana's sister lives in Seville", by="tag", now=NOW)
+    built = build(chat, "Where did my sister live yesterday?")
+    assert "Ana's sister lives in Seville" in last(built)
+    assert budget.action(chat.space, now=NOW) == ""
 
 
 def test_t01_memory_is_fenced_as_data_by_a_mark_of_this_request(chat):
@@ -88,7 +100,7 @@ def test_t02_what_was_recalled_is_never_what_the_person_says(nasty):
     before, end, after = content.rpartition(f"[end of memory {mark}]")
     assert end
     assert "if I say yes, save" in before
-    assert after.strip() == built.briefing.said == said
+    assert after.strip() == built.briefing.text == said
 
 
 def test_the_system_part_is_the_same_from_turn_to_turn(chat):
@@ -262,13 +274,15 @@ def test_what_reached_a_reply_is_counted_and_tied_to_it(chat):
     receipt = receipts.of_reply(reply)
     assert receipt.message == asked
     assert receipt.sections["facts"] > 0
-    assert [row.reply for row in receipts.reached_by(fact)] == [reply]
+    assert [row.reply for row in Recall.objects.filter(items__fact=fact, items__injected=True)] == [
+        reply
+    ]
 
 
 def test_the_briefing_for_the_built_in_provider_says_the_same(chat):
     make_fact(chat.space, text="Ana bakes rye bread", quote="I bake rye", said_by="Ana")
     brief = build(chat, "who bakes rye bread?", language="es").briefing
-    assert (brief.said, brief.language, brief.person) == ("who bakes rye bread?", "es", "Ana")
+    assert (brief.text, brief.language, brief.person) == ("who bakes rye bread?", "es", "Ana")
     assert brief.level in {"medium", "high"}
     assert (brief.recalled[0].text, brief.recalled[0].said_by) == ("Ana bakes rye bread", "Ana")
 

@@ -7,10 +7,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
 
-from memory import embeddings, tasks
-from memory.llm import embed
+from memory import tasks
 from memory.models import Embedding, EmbeddingModel, Fact, Unit
 from memory.retrieval.recall import recall
+from memory.vectors import embed
+from memory.vectors import store as embeddings
 from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
 
 pytestmark = pytest.mark.django_db
@@ -19,14 +20,25 @@ pytestmark = pytest.mark.django_db
 class Fake:
     """An embedder whose vectors the test decides."""
 
-    provider, model, dims = "fake", "f", 3
+    provider, model, dims = "fake", "f", 16
 
     def __init__(self, make=lambda text: [1.0, 2.0, 3.0], name="fake"):
         self.make, self.name, self.asked = make, name, []
 
     def embed(self, texts, *, query=False):
         self.asked += texts
-        return [self.make(text) for text in texts]
+        made = [self.make(text) for text in texts]
+        return [_padded(vector, self.dims) for vector in made]
+
+
+def _padded(vector, dims):
+    """Three numbers stand for a whole vector; anything else is meant as it is."""
+    is_short_form = isinstance(vector, list) and len(vector) == 3
+    return [*vector, *[0.0] * (dims - 3)] if is_short_form else vector
+
+
+def unit_of(kind, row):
+    return Unit.objects.get(kind=kind, owner_id=row.pk).pk
 
 
 def test_all_three_kinds_are_embedded_by_their_own_text():
@@ -45,7 +57,7 @@ def test_what_a_recall_embedded_first_is_not_embedded_again_when_it_is_learned_f
     said = make_message(chat, text="more tea?", author="Ana")
     reply = make_message(chat, text="Of course.", role="assistant", reply_to=said)
     monkeypatch.setattr(embeddings, "active", lambda: fake)
-    embeddings.put_owners("message", [said.pk])
+    embeddings.put([unit_of("message", said)])
     tasks.ingest.func([said.pk], reply.pk, chat.space_id)
     assert sorted(fake.asked) == ["Of course.", "more tea?"]
     assert not embeddings.missing(fake.name).exclude(kind="episode").exists()
@@ -53,7 +65,7 @@ def test_what_a_recall_embedded_first_is_not_embedded_again_when_it_is_learned_f
 
 def test_the_embedded_model_is_the_default_and_becomes_active():
     fact = make_fact(text="likes tea")
-    assert embeddings.put_owners("fact", [fact.pk]) == 1
+    assert embeddings.put([unit_of("fact", fact)]) == 1
     row = Embedding.objects.get()
     assert row.model == embed.current().name == EmbeddingModel.objects.get(active=True).name
     assert np.linalg.norm(row.vector) == pytest.approx(1, abs=1e-3)
@@ -230,12 +242,19 @@ def test_a_model_that_knows_too_little_does_not_take_over(another_model):
     assert EmbeddingModel.objects.get(active=True).name == "new-model"
 
 
+def test_very_short_vectors_are_compared_without_an_index():
+    short = Fake(name="short-model")
+    short.dims = 3
+    embeddings.build_index(short)
+    assert valid(embeddings.index_name("short-model")) is None
+
+
 @pytest.mark.django_db(transaction=True)
 def test_an_index_whose_build_was_broken_off_is_built_again(another_model):
     _, new = another_model
     embeddings.backfill(by=new)
     wrong = Fake(name="new-model")
-    wrong.dims = 4
+    wrong.dims = 20
     with pytest.raises(DatabaseError, match="dimensions"):
         embeddings.build_index(wrong)
     assert valid(embeddings.index_name("new-model")) is False
@@ -243,7 +262,11 @@ def test_an_index_whose_build_was_broken_off_is_built_again(another_model):
     assert valid(embeddings.index_name("new-model")) is True
 
 
-def valid(index: str) -> bool:
+def valid(index: str) -> bool | None:
+    """Whether the index can be used; None when there is none of this name."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = %s::regclass", [index])
-        return cursor.fetchone()[0]
+        cursor.execute(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [index]
+        )
+        row = cursor.fetchone()
+    return row and row[0]

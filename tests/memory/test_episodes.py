@@ -4,7 +4,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from memory import actors, chats, episodes, history, rulings
+from memory import rulings
+from memory.chats import service as chats
+from memory.episodes import service as episodes
+from memory.history import actors
+from memory.history import changes as history
 from memory.models import Episode, Message
 from tests.factories import make_chat, make_episode, make_space
 
@@ -235,7 +239,7 @@ def test_a_merge_is_undone_whole(space, chat):
 @pytest.mark.parametrize("verb", [episodes.merge, episodes.summarise])
 def test_d4_what_one_chat_said_is_never_joined_with_another(space, chat, verb):
     apart = [make_episode(space, chat=chat), make_episode(space, chat=make_chat(space))]
-    with pytest.raises(episodes.Invalid, match="one chat"):
+    with pytest.raises(episodes.Invalid, match="same chat"):
         verb(apart, by="night")
     with pytest.raises(episodes.Invalid):
         verb([], by="night")

@@ -5,7 +5,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import actors, facts, history, rulings
+from memory import rulings
+from memory.facts import service as facts
+from memory.history import actors
+from memory.history import changes as history
 from memory.models import AuditEntry, Fact
 from tests.factories import make_chat, make_fact, make_message, make_space
 
@@ -156,7 +159,7 @@ def test_a_persons_edit_is_sticky(space, by):
 
 def test_a98_revising_into_what_another_fact_says_is_refused(space):
     fact, other = remember(space).row, remember(space, "Ana likes coffee").row
-    with pytest.raises(facts.SaidAlready, match="says the same") as refused:
+    with pytest.raises(facts.DuplicateFact, match="says the same") as refused:
         facts.revise(fact, text="ana likes coffee!", by=ANA)
     assert refused.value.other == other
     assert fact.text == "Ana likes tea"
@@ -228,7 +231,7 @@ def test_restoring_where_the_same_was_said_again_says_so(space):
     Fact.objects.filter(pk=old.pk).update(subject="Bo")
     newer = remember(space).row
     Fact.objects.filter(pk=old.pk).update(subject="Ana")
-    with pytest.raises(facts.SaidAlready) as refused:
+    with pytest.raises(facts.DuplicateFact) as refused:
         facts.restore(old, by=ANA)
     assert refused.value.other == newer
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import frontmatter
+from memory.text import frontmatter
 
 SEED = """---
 timestamp: 2026-02-13T14:30:00Z

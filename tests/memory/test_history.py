@@ -1,10 +1,11 @@
 from contextlib import suppress
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import history
+from memory.history import changes as history
+from memory.history.changes import TRACKED, event_models
 from memory.models import Episode, Fact, Pattern, Space
 from memory.models.fact import Fact as F
 
@@ -220,3 +221,19 @@ def test_a_change_that_failed_ends_too(space):
         later = make_fact(space, text="likes coffee")
     assert history.history(later)[0].context_id is None
     assert len(history.changes_in(failed.id)) == 1
+
+
+def test_every_table_of_events_has_ids_of_64_bits():
+    tables = [model._meta.db_table for model in event_models()]
+    assert len(tables) > len(TRACKED)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.relname, format_type(a.atttypid, NULL), format_type(s.seqtypid, NULL)
+            FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'pgh_id'
+            JOIN pg_sequence s
+                ON s.seqrelid = pg_get_serial_sequence(c.relname, 'pgh_id')::regclass
+            WHERE c.relname = ANY(%s)""",
+            [tables],
+        )
+        found = cursor.fetchall()
+    assert sorted(found) == sorted((table, "bigint", "bigint") for table in tables)

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import actors, history, identity, rulings
-from memory.identity import core, phrases, preferences, rules
+from memory import identity, rulings
+from memory.history import actors
+from memory.history import changes as history
+from memory.identity import core, preferences, rules
 from memory.models import Identity, Preference, Rule
 from tests.factories import make_space
 
@@ -81,9 +83,9 @@ MACHINES = sorted(
 )
 
 
-@pytest.mark.parametrize("file", MACHINES, ids=lambda f: str(f.relative_to(ROOT)))
-def test_no_code_of_the_bot_the_night_or_extraction_writes_the_core(file):
-    assert writes_core(file.read_text()) == []
+def test_no_code_of_the_bot_the_night_or_extraction_writes_the_core():
+    assert len(MACHINES) > 50
+    assert {file: found for file in MACHINES if (found := writes_core(file.read_text()))} == {}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_any_json_gives_rules_or_a_sentence(written):
     try:
         for one in rules.read(written):
             assert one["instruction"] or one["forbidden"]
-    except (rules.Invalid, phrases.BadPattern):
+    except (rules.Invalid, rules.BadPattern):
         pass
 
 
@@ -275,14 +277,14 @@ def test_a_pattern_is_opt_in_and_linear(space):
 
 @pytest.mark.parametrize("pattern", ["(", r"(?=x)", "a" * 501, r"\1"])
 def test_a_pattern_that_cannot_be_used_is_refused_with_a_sentence(space, pattern):
-    with pytest.raises(phrases.BadPattern, match=r"pattern"):
+    with pytest.raises(rules.BadPattern, match=r"pattern"):
         rules.put(space, slug="x", forbidden=[{"phrase": pattern, "pattern": True}], by=ANA)
 
 
 @given(st.text(), st.text())
 def test_checking_a_reply_never_fails(reply, phrase):
     for pattern in (True, False):
-        phrases.held(reply, [phrases.Phrase(phrase, pattern=pattern)])
+        rules.find_phrases(reply, [rules.Phrase(phrase, pattern=pattern)])
 
 
 def test_many_replies_are_checked_by_the_rules_of_the_space(space):
@@ -291,10 +293,10 @@ def test_many_replies_are_checked_by_the_rules_of_the_space(space):
 
 
 def test_a15_user_tags_are_preferences(space):
-    preferences.learn(space, said="Timezone: America/Mexico_City", by="tag")
-    preferences.learn(space, said="Report format: concise bullet points", by="tag")
-    preferences.learn(space, said="likes short answers", by="tag")
-    preferences.learn(space, said="Likes short answers.", by="tag")
+    preferences.learn(space, sentence="Timezone: America/Mexico_City", by="tag")
+    preferences.learn(space, sentence="Report format: concise bullet points", by="tag")
+    preferences.learn(space, sentence="likes short answers", by="tag")
+    preferences.learn(space, sentence="Likes short answers.", by="tag")
     assert [(p.key, p.value) for p in preferences.active(space)] == [
         ("Timezone", "America/Mexico_City"),
         ("Report format", "concise bullet points"),
@@ -322,7 +324,7 @@ def test_a78_the_marker_says_whether_the_first_conversation_goes_on(space):
 
 def test_a_persons_preference_is_sticky_and_undone(space):
     done = preferences.put(space, key="Length", value="concise", by=ANA)
-    assert preferences.learn(space, said="Length: endless", by="tag").outcome == "refused"
+    assert preferences.learn(space, sentence="Length: endless", by="tag").outcome == "refused"
     assert preferences.active(space)[0].value == "concise"
     history.undo_context(done.change_id, by=ANA)
     assert not preferences.has_any(space)
@@ -338,7 +340,7 @@ def test_a_preference_is_dropped_softly(space):
 
 def test_a_ruling_keeps_a_preference_out(space):
     rulings.forbid(space, text="prefers to be called Boss", by=ANA)
-    done = preferences.learn(space, said="Prefers to be called Boss", by="tag")
+    done = preferences.learn(space, sentence="Prefers to be called Boss", by="tag")
     assert (done.outcome, Preference.objects.count()) == ("refused", 0)
 
 

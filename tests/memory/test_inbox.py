@@ -5,7 +5,7 @@ import pytest
 from django.db import connections
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from memory import inbox
+from memory.chats import inbox
 from memory.models import Chat, Message
 from tests.factories import make_chat
 
@@ -18,7 +18,7 @@ def chat(db):
 
 
 def take(chat, text="hello", seconds=0, **given):
-    return inbox.take(chat, text=text, now=NOON + timedelta(seconds=seconds), **given)
+    return inbox.receive(chat, text=text, now=NOON + timedelta(seconds=seconds), **given)
 
 
 def jobs():
@@ -50,7 +50,7 @@ def test_r02_a_hundred_duplicates_from_eight_threads_are_one_row_and_one_job(tra
     def send():
         barrier.wait()
         for _ in range(13):
-            inbox.take(Chat.objects.get(pk=chat.pk), text="hello", external_id="7")
+            inbox.receive(Chat.objects.get(pk=chat.pk), text="hello", external_id="7")
         connections.close_all()
 
     threads = [threading.Thread(target=send) for _ in range(8)]

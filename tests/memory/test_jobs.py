@@ -5,11 +5,12 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 
-from bot.alive import Line
-from memory import inbox, jobs
-from memory.jobs import Backoff
+from bot.worker_lock import WorkerLock
+from memory.chats import inbox
 from memory.llm.errors import ProviderError
 from memory.models import DeadLetter
+from memory.queue import jobs
+from memory.queue.jobs import Backoff
 from tests.bot.test_worker import wait_for
 from tests.factories import make_space
 
@@ -113,7 +114,7 @@ def test_what_a_death_cut_off_goes_before_what_only_waits():
 def test_what_is_cut_off_again_and_again_no_longer_goes_ahead():
     """It may be what kills the workers: the others must get their turn."""
     cut, answer = job(None), waiting("full")
-    for _ in range(jobs.AHEAD_TIMES + 1):
+    for _ in range(jobs.RESCUED_PRIORITY_ATTEMPTS + 1):
         sql("UPDATE procrastinate_jobs SET status = 'doing' WHERE id = %s", cut)
         jobs.rescue()
     assert in_turn() == [answer, cut]
@@ -133,17 +134,17 @@ def in_turn() -> list[int]:
 
 @pytest.fixture
 def line(db):
-    """What living workers hold: see bot.alive."""
+    """What living workers hold: see bot.worker_lock."""
     lines = []
 
     def hold(worker_id):
-        lines.append(Line())
-        lines[-1].hold(worker_id)
+        lines.append(WorkerLock())
+        lines[-1].acquire(worker_id)
         return lines[-1]
 
     yield hold
     for one in lines:
-        one.let_go()
+        one.release()
     # The server takes a moment to see that somebody has gone.
     wait_for(lambda: not anybody_on_the_line())
 
@@ -153,7 +154,7 @@ def anybody_on_the_line() -> bool:
         cursor.execute(
             "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND database ="
             " (SELECT oid FROM pg_database WHERE datname = current_database())",
-            [jobs.ALIVE],
+            [jobs.WORKER_LOCK_CLASS],
         )
         return cursor.rowcount > 0
 
@@ -184,9 +185,9 @@ def test_a_line_that_was_cut_is_taken_anew(line):
     job(mine)
     held._connection.close()
     line(worker())
-    held.hold(mine)
+    held.acquire(mine)
     assert jobs.rescue() == 0
-    held.let_go()
+    held.release()
     # The server takes a moment to see that somebody has gone.
     wait_for(lambda: jobs.rescue() == 1)
 
@@ -205,7 +206,7 @@ def test_a_twin_that_waits_does_the_work():
 
 
 def test_a_job_that_kills_its_workers_is_given_up():
-    killer = job(None, attempts=jobs.DEATHS)
+    killer = job(None, attempts=jobs.MAX_DEATHS)
     jobs.rescue()
     assert status(killer) == "failed"
     assert "died" in DeadLetter.objects.get(job_id=killer).error
@@ -216,7 +217,7 @@ def test_a_job_that_failed_often_is_not_taken_for_a_killer():
     patient = jobs.enqueue("bot.answer", space_id=0, message_id=0)
     sql(
         "UPDATE procrastinate_jobs SET status = 'doing', attempts = %s WHERE id = %s",
-        jobs.DEATHS + 10,
+        jobs.MAX_DEATHS + 10,
         patient,
     )
     assert jobs.rescue() == 1
@@ -227,7 +228,7 @@ def test_a_job_that_failed_often_is_not_taken_for_a_killer():
 def test_a_worker_that_must_go_gives_its_jobs_back():
     mine = worker()
     running, other = job(mine), job(worker())
-    assert jobs.give_back(mine) == 1
+    assert jobs.release_jobs(mine) == 1
     assert (status(running), status(other)) == ("todo", "doing")
 
 
@@ -236,7 +237,7 @@ def test_a_job_whose_end_was_never_written_is_found():
     lost, running = job(mine), job(mine)
     job(worker())
     assert jobs.strays(mine, busy={running}) == {lost}
-    assert jobs.hand_on({lost}) == 1
+    assert jobs.requeue({lost}) == 1
     assert (status(lost), status(running)) == ("todo", "doing")
 
 
@@ -252,7 +253,7 @@ def test_a_dead_letter_is_tried_again_once():
         id=job_id, queue="default", lock=None, queueing_lock=None,
         task_name="memory.ingest", task_kwargs={"space_id": space.pk},
     )  # fmt: skip
-    letter = jobs.bury(given_up, error="no")
+    letter = jobs.record_dead_letter(given_up, error="no")
     assert list(jobs.dead_letters(space)) == [letter]
     assert jobs.dead_letters(make_space()).count() == 0
     assert jobs.retry(letter, by="person:ana")

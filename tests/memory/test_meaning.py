@@ -1,7 +1,7 @@
 import pytest
 
-from memory import meaning
-from memory.llm import embed
+from memory.vectors import embed
+from memory.vectors import likeness as meaning
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from memory import members
 from memory.models import AuditEntry
+from memory.spaces import members
 from tests.factories import make_member, make_space, make_user
 
 

@@ -1,33 +1,27 @@
 """Every hostile line through every writer: no exception, no lost row."""
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
-from memory import actors, chats, episodes, facts, identity, notices, patterns, rulings, working
+from memory import identity, notices, patterns, rulings, working
+from memory.chats import service as chats
+from memory.episodes import service as episodes
+from memory.facts import service as facts
+from memory.history import actors
 from memory.models import Chat, Episode, Fact, Message, Notice, Pattern, Preference, Rule, Ruling
-from memory.text import clean, one_line
+from memory.text.normalise import clean, one_line
+from tests import own_lines
 from tests.factories import make_chat, make_space
 
 pytestmark = pytest.mark.django_db
-CORPORA = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 ANA = actors.person("ana")
 NOW = datetime(2026, 2, 13, tzinfo=UTC)
 
 
-def corpus(name: str) -> list[str]:
-    file = CORPORA / f"{name}.jsonl"
-    if not file.exists():
-        pytest.skip("the corpora are not here")
-    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return [row.get("text") or row["txet"][::-1] for row in rows]
-
-
 @pytest.fixture
 def lines():
-    return corpus("naughty")
+    return own_lines.lines("naughty")
 
 
 @pytest.fixture
@@ -107,7 +101,7 @@ def test_patterns_learn_every_line(space, lines):
             assert not says_something(line) or not clean(line).strip()
     assert Pattern.objects.exists()
     for line in lines[:60]:
-        patterns.match(space, said=line)
+        patterns.match(space, text=line)
 
 
 def test_rulings_and_notices_take_every_line(space, lines):
@@ -122,7 +116,7 @@ def test_identity_takes_every_line(space, lines):
     for line in lines:
         identity.core.write(space, text=line, by=ANA)
         identity.preferences.put(space, key=line, value=line, section=line, by=ANA)
-        identity.preferences.learn(space, said=line, by="tag")
+        identity.preferences.learn(space, sentence=line, by="tag")
         identity.preferences.from_markdown(line)
         if clean(line).strip():
             rule = {"instruction": line, "category": line, "examples": [line], "forbidden": [line]}

@@ -15,7 +15,7 @@ def test_odd_stored_values_never_break_anything(settings):
 
 
 def test_what_cannot_be_stored_is_said():
-    assert options.problem("chat_model", "llama3.3:70b") == ""
-    assert "name of a model" in options.problem("chat_model", "a b")
-    assert "on or off" in options.problem("use_retrieval", "yes")
-    assert "one of warn" in options.problem("budget_action", "explode")
+    assert options.validation_error("chat_model", "llama3.3:70b") == ""
+    assert "name of a model" in options.validation_error("chat_model", "a b")
+    assert "on or off" in options.validation_error("use_retrieval", "yes")
+    assert "one of warn" in options.validation_error("budget_action", "explode")

@@ -3,8 +3,11 @@ import re
 import pytest
 from django.core.management import CommandError, call_command
 
-from memory import actors, chats, identity, reset, working
+from memory import identity, working
+from memory.chats import service as chats
+from memory.history import actors
 from memory.models import Episode, Fact, Message, Pattern
+from memory.operations import reset
 from tests.factories import (
     make_chat,
     make_episode,

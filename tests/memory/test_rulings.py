@@ -1,6 +1,9 @@
 import pytest
 
-from memory import actors, facts, history, rulings
+from memory import rulings
+from memory.facts import service as facts
+from memory.history import actors
+from memory.history import changes as history
 from memory.models import Ruling
 from tests.factories import make_fact, make_space
 
@@ -24,23 +27,23 @@ def space():
 )
 def test_a_ruling_catches_the_same_the_normalised_and_the_near(space, said):
     rulings.forbid(space, text="Ana's salary is 40,000 euros", by=ANA)
-    assert rulings.forbidden(space, said=said)
+    assert rulings.forbidden(space, statement=said)
 
 
 @pytest.mark.parametrize("said", ["Ana likes tea", "Ana works in Porto", "", "la la"])
 def test_a_ruling_leaves_the_rest_alone(space, said):
     rulings.forbid(space, text="Ana's salary is 40,000 euros", by=ANA)
-    assert rulings.forbidden(space, said=said) is None
+    assert rulings.forbidden(space, statement=said) is None
 
 
 def test_a_ruling_in_spanish_catches_other_forms_of_its_words(space):
     rulings.forbid(space, text="Ana trabaja en el banco central", by=ANA)
-    assert rulings.forbidden(space, said="ana trabajaba en el Banco Central")
+    assert rulings.forbidden(space, statement="ana trabajaba en el Banco Central")
 
 
 def test_meaning_is_asked_when_words_do_not_decide(space):
     rulings.forbid(space, text="Ana's salary", by=ANA)
-    assert rulings.forbidden(space, said="what she earns", near=lambda ruled, said: True)
+    assert rulings.forbidden(space, statement="what she earns", near=lambda ruled, said: True)
 
 
 def test_a_refused_saying_is_counted_and_gives_its_reason(space):
@@ -61,22 +64,22 @@ def test_a_quote_does_not_smuggle_in_what_is_forbidden(space):
 
 def test_rulings_of_another_space_do_not_count(space):
     rulings.forbid(make_space("work"), text="Ana likes tea", by=ANA)
-    assert rulings.forbidden(space, said="Ana likes tea") is None
+    assert rulings.forbidden(space, statement="Ana likes tea") is None
 
 
 def test_a_lifted_ruling_is_over_and_undo_brings_it_back(space):
     ruling = rulings.forbid(space, text="Ana likes tea", by=ANA).row
     done = rulings.lift(ruling, by=ANA)
-    assert rulings.forbidden(space, said="Ana likes tea") is None
+    assert rulings.forbidden(space, statement="Ana likes tea") is None
     assert rulings.lift(ruling, by=ANA).outcome == "unchanged"
     history.undo_context(done.change_id, by=ANA)
-    assert rulings.forbidden(space, said="Ana likes tea")
+    assert rulings.forbidden(space, statement="Ana likes tea")
 
 
 def test_undoing_a_ruling_lifts_it(space):
     done = rulings.forbid(space, text="Ana likes tea", by=ANA)
     history.undo_context(done.change_id, by=ANA)
-    assert rulings.forbidden(space, said="Ana likes tea") is None
+    assert rulings.forbidden(space, statement="Ana likes tea") is None
 
 
 def test_ruling_twice_is_ruling_once(space):

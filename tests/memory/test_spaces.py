@@ -3,8 +3,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from memory import history, spaces
+from memory.history import changes as history
 from memory.models import AuditEntry
+from memory.spaces import service as spaces
 from tests.factories import make_space, make_user
 
 

@@ -5,7 +5,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memory import health, status, working
+from memory import working
+from memory.operations import health, metrics
 from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +34,7 @@ def test_a_space_is_counted(space):
     make_message(chat)
     note(space, 1)
     note(space, 9)
-    found = status.status(space, now=NOW)
+    found = metrics.memory_counts(space, now=NOW)
     assert found["facts"] == {"active": 2, "archived": 1, "pinned": 1}
     assert found["kinds"] == {"fact": 1, "lore": 1}
     assert found["episodes"] == {"closed": 1}
@@ -47,7 +48,7 @@ def test_a_chat_counts_only_what_it_has(space):
     make_fact(space, chat=chat)
     make_fact(space, chat=other)
     make_episode(space, chat=other)
-    found = status.status(space, chat=chat)
+    found = metrics.memory_counts(space, chat=chat)
     assert (found["facts"]["active"], found["episodes"]) == (2, {})
 
 
@@ -55,14 +56,14 @@ def test_a_chat_counts_only_what_it_has(space):
 def test_more_than_ten_stale_notes_are_a_warning(space, stale, warned):
     for _ in range(stale):
         note(space, 8)
-    found = health.health(space, now=NOW)
+    found = health.memory_health(space, now=NOW)
     assert found.healthy
     assert bool(found.warnings) is warned
 
 
 def test_a_large_long_term_memory_is_a_warning(space):
     make_fact(space, "x " * 520 * 1024)
-    found = health.health(space, now=NOW).as_dict()
+    found = health.memory_health(space, now=NOW).as_dict()
     assert (found["status"], found["checks"]["long_term_kb"]) == ("healthy", 1040)
     assert len(found["warnings"]) == 1
 
@@ -71,7 +72,7 @@ def test_a_message_that_waits_too_long_is_a_warning(space):
     chat = make_chat(space)
     make_message(chat, handled_at=NOW - timedelta(minutes=31))
     make_message(chat, handled_at=NOW - timedelta(minutes=1))
-    assert health.health(space, now=NOW).checks["waiting_messages"] == 1
+    assert health.memory_health(space, now=NOW).checks["waiting_messages"] == 1
 
 
 def test_the_command_prints_each_space(space, capsys):

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import summaries
+from memory.text import summaries
 
 TALK = """Ana: Hola!
 Ana: El webhook de n8n da un 401 cuando hago POST. ¿Qué hago?

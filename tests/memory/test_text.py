@@ -1,25 +1,16 @@
 """Text from anywhere becomes storable, comparable and countable."""
 
-import json
 import time
 import unicodedata
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import text as t
+from memory.text import normalise as t
+from tests import own_lines
 
-CORPORA = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 ANY = st.text(st.characters(codec=None), max_size=300)
-
-
-def naughty_lines():
-    file = CORPORA / "naughty.jsonl"
-    if not file.exists():
-        pytest.skip("the corpora are not on this machine")
-    return [json.loads(line)["text"] for line in file.read_text("utf-8").splitlines()]
 
 
 @given(ANY)
@@ -44,7 +35,7 @@ def test_clean_drops_what_postgres_refuses():
 
 
 def test_every_naughty_line_passes_every_function():
-    for line in naughty_lines():
+    for line in own_lines.lines("naughty"):
         clean = t.clean(line)
         assert t.clean(clean) == clean
         assert len(t.said_key(line)) == 64

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import actors, history, working
+from memory import working
+from memory.history import actors
+from memory.history import changes as history
 from memory.models import WorkingNote
 from tests.factories import make_chat, make_space
 

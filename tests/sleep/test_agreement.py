@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from sleep.agreement import Known, Said, settle, shared_by_chats
+from sleep.agreement import BelievedFact, ClaimView, judge_claims, shared_by_chats
 
 DAY = datetime(2026, 2, 1, tzinfo=UTC)
 _n = count(1)
@@ -9,15 +9,15 @@ _n = count(1)
 
 def said(text, episode=0, *, chat=None, subject="Ana", day=1, **given):
     n = next(_n)
-    return Said(n, episode or n, chat, subject, text, text, DAY + timedelta(days=day), **given)
+    return ClaimView(n, episode or n, chat, subject, text, text, DAY + timedelta(days=day), **given)
 
 
 def known(text, *, chat=None, subject="Ana", day=0):
-    return Known(next(_n), chat, subject, text, DAY + timedelta(days=day))
+    return BelievedFact(next(_n), chat, subject, text, DAY + timedelta(days=day))
 
 
 def kinds(claims, facts=()):
-    return [verdict.kind for verdict in settle(claims, list(facts))]
+    return [verdict.kind for verdict in judge_claims(claims, list(facts))]
 
 
 def test_n14_one_episode_waits_two_propose_three_are_believed():
@@ -43,8 +43,19 @@ def test_what_is_known_is_not_learned_again():
 
 def test_n14_a_contradiction_of_a_fact_is_always_put_to_a_person():
     fact = known("Ana lives in Guadalajara")
-    (verdict,) = settle([said("Ana moved to Oaxaca") for _ in range(5)], [fact])
+    (verdict,) = judge_claims([said("Ana moved to Oaxaca") for _ in range(5)], [fact])
     assert (verdict.kind, verdict.fact) == ("supersede", fact)
+
+
+def test_a_change_of_mind_across_languages_or_kinds_is_put_to_a_person():
+    for old, new in (
+        ("Package manager: npm", "Gestor de paquetes: bun"),
+        ("Ana prefers to talk in English", "Ana prefiere hablar en español"),
+        ("Ana doesn't like cats very much", "Ana got a cat"),
+        ("Ana is allergic to peanuts", "Ana ya no es alérgica al maní"),
+    ):
+        (verdict,) = judge_claims([said(new)], [fact := known(old)])
+        assert (verdict.kind, verdict.fact) == ("supersede", fact)
 
 
 def test_an_older_saying_does_not_overturn_a_newer_fact():
@@ -56,7 +67,7 @@ def test_an_older_saying_does_not_overturn_a_newer_fact():
 def test_claims_that_contradict_each_other_are_never_believed():
     claims = [said("Ana likes coffee", day=1) for _ in range(3)]
     claims += [said("Ana does not like coffee", day=5) for _ in range(3)]
-    older, newer = settle(claims, [])
+    older, newer = judge_claims(claims, [])
     assert (older.kind, newer.kind) == ("older", "contested")
     assert len(newer.against) == 3
 
@@ -64,7 +75,7 @@ def test_claims_that_contradict_each_other_are_never_believed():
 def test_chats_do_not_add_up():
     claims = [said("Ana drinks tea", chat=1), said("Ana drinks tea", chat=2)]
     assert kinds(claims) == ["wait", "wait"]
-    assert len(shared_by_chats(settle(claims, []))) == 1
+    assert len(shared_by_chats(judge_claims(claims, []))) == 1
 
 
 def test_a_fact_of_another_chat_is_not_known_here():
@@ -77,5 +88,5 @@ def test_the_wording_most_share_is_the_one_proposed():
         said("Ana drinks green tea in the morning"),
         said("Ana drinks green tea in the morning"),
     ]
-    (verdict,) = settle(claims, [])
+    (verdict,) = judge_claims(claims, [])
     assert verdict.best.text == "Ana drinks green tea in the morning"

@@ -1,11 +1,11 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleep.clusters import pairs, same
+from sleep.clusters import group_same, pairs
 
 
 def grouped(*texts, scopes=None):
-    return same(texts, scopes or [None] * len(texts))
+    return group_same(texts, scopes or [None] * len(texts))
 
 
 def test_the_same_saying_is_one_group():
@@ -28,13 +28,13 @@ def test_scopes_do_not_meet():
 
 
 def test_nothing_groups_nothing():
-    assert same([], []) == []
+    assert group_same([], []) == []
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.text(max_size=30), max_size=20))
 def test_every_text_is_in_exactly_one_group(texts):
-    groups = same(texts, [None] * len(texts))
+    groups = group_same(texts, [None] * len(texts))
     assert sorted(i for group in groups for i in group) == list(range(len(texts)))
 
 

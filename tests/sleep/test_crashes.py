@@ -11,7 +11,9 @@ import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from memory import episodes, facts, patterns
+from memory import patterns
+from memory.episodes import service as episodes
+from memory.facts import service as facts
 from memory.models import Episode, Fact, Pattern, Space
 from sleep import cycle, tasks
 from sleep.models import Night, PhaseRun, Proposal
@@ -119,7 +121,7 @@ def test_r09_killed_before_and_after_every_item_it_ends_as_if_nothing_had_happen
             break
         assert how == -signal.SIGKILL
         # The lock goes with the connection of the dead, as soon as Postgres has noticed.
-        assert until(lambda: not cycle.asleep(hunted))
+        assert until(lambda: not cycle.is_asleep(hunted))
     assert deaths >= 20
     night = Night.objects.get(space=hunted)
     assert (night.status, night.run) == ("success", 1)

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from memory import facts
+from memory.facts import service as facts
 from memory.models import Fact, Notice
 from sleep import cycle, nights
 from sleep.models import Night, PhaseRun
-from sleep.sleeper import Outcome, Phase
+from sleep.phase import Outcome, Phase
 from tests.factories import make_space
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,7 +29,7 @@ class Recorder:
     def work(self, sleeper, item):
         if item == self.fails_at:
             raise RuntimeError("Test error")
-        with sleeper.applies("note", item):
+        with sleeper.record_change("note", item):
             facts.remember(sleeper.space, text=f"{self.phase.name} {item}", by="night")
         self.worked.append(item)
         return Outcome({"items": 1}, [f"did {item}"])
@@ -92,6 +92,13 @@ def test_n11_a_second_run_the_same_date_is_the_same_night():
     assert (night.run, PhaseRun.objects.count()) == (2, 2)
 
 
+def test_a_space_with_a_zone_the_system_has_forgotten_sleeps_by_utc():
+    space = make_space(timezone="Nowhere/Atlantis")
+    four = NOW.replace(hour=4, minute=0)
+    assert not cycle.is_due(space, now=four - timedelta(minutes=1))
+    assert cycle.is_due(space, now=four)
+
+
 def test_is_due_once_a_local_date():
     space = make_space(timezone="America/Mexico_City")
     assert not cycle.is_due(space, now=NOW - timedelta(minutes=1))
@@ -121,13 +128,13 @@ def test_r08_only_one_process_sleeps_at_a_time():
     thread = threading.Thread(target=first)
     thread.start()
     inside.wait(10)
-    assert cycle.asleep(space)
+    assert cycle.is_asleep(space)
     with pytest.raises(cycle.AlreadyAsleep):
         sleep(space, Recorder())
     go.set()
     thread.join()
     assert outcomes == ["slept"]
-    assert not cycle.asleep(space)
+    assert not cycle.is_asleep(space)
     assert PhaseRun.objects.get().counts == {"items": 1}
 
 

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from memory import embeddings, facts
+from memory.facts import service as facts
 from memory.models import Fact
-from sleep import cycle, duplicates, proposals
+from memory.vectors import store as embeddings
+from sleep import clusters, cycle, proposals
 from sleep.conflicts import differ
 from sleep.models import Proposal
 from sleep.phases import pruning
@@ -48,7 +49,9 @@ def believe(space, *texts, subject="Ana", **given):
 
 
 def found(space, since=None):
-    return [sorted(one.text for one in some) for some in duplicates.groups(space, since=since)]
+    return [
+        sorted(one.text for one in some) for some in clusters.duplicate_groups(space, since=since)
+    ]
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
@@ -87,15 +90,15 @@ def test_a_chain_of_likeness_does_not_join_what_differs():
         Fact(pk=n, text=text)
         for n, text in enumerate(["Ana flies on Monday", "Ana flies", "Ana flies on Friday"])
     ]
-    kept = duplicates._agreeing(rows)
+    kept = clusters._all_alike(rows)
     assert [one.text for one in kept] == ["Ana flies on Monday", "Ana flies"]
 
 
 def test_big_scopes_are_compared_in_slices(monkeypatch):
-    monkeypatch.setattr(duplicates, "SLICE", 2)
+    monkeypatch.setattr(clusters, "ROWS_PER_BLOCK", 2)
     matrix = np.eye(5, dtype=np.float32)
     matrix[4] = matrix[1]
-    assert list(duplicates.near([10, 11, 12, 13, 14], matrix)) == [(11, 14)]
+    assert list(clusters.near_pairs([10, 11, 12, 13, 14], matrix)) == [(11, 14)]
 
 
 def test_the_night_proposes_to_merge_and_never_asks_twice(space):

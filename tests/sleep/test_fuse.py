@@ -1,4 +1,4 @@
-from sleep.fuse import Fuse
+from sleep.phase import Fuse
 
 
 def test_a_quarter_of_a_large_tier_may_go():

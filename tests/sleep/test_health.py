@@ -2,8 +2,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from memory import vitals, watch
 from memory.models import Heartbeat, Notice
+from memory.operations import health as health_checks
 from sleep import health
 from sleep.models import Night
 from tests.factories import make_space
@@ -40,7 +40,7 @@ def test_a_night_that_is_late_is_a_warning(space, hours, level):
 
 def test_a_night_that_failed_is_an_error_and_told_by_the_watchdog(space):
     slept(space, hours=1, status="failed", error="no room")
-    assert vitals.state(vitals.check(space, now=NOW)) == "UNHEALTHY"
-    assert watch.watch(space, now=NOW).text == "The last night failed: no room"
-    assert watch.watch(space, now=NOW + timedelta(minutes=1)) is None
+    assert health_checks.overall_state(health_checks.check(space, now=NOW)) == "UNHEALTHY"
+    assert health_checks.watch(space, now=NOW).text == "The last night failed: no room"
+    assert health_checks.watch(space, now=NOW + timedelta(minutes=1)) is None
     assert Notice.objects.filter(kind="health").count() == 1

@@ -1,6 +1,6 @@
 import pytest
 
-from sleep.mishaps import classify, is_error, lesson, recoverable, solution
+from sleep.error_patterns import classify, is_error, lesson, recoverable, solution
 
 
 @pytest.mark.parametrize(

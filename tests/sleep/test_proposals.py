@@ -2,10 +2,14 @@ import threading
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from memory import facts, history, patterns, rulings
+from memory import patterns, rulings
+from memory.facts import service as facts
+from memory.history import changes as history
 from memory.identity import preferences, rules
 from memory.models import AuditEntry, Fact, Pattern, Preference, Rule, Ruling
+from memory.text.normalise import said_key
 from sleep import apply, proposals
 from sleep.models import Proposal
 from tests.factories import make_chat, make_member
@@ -34,7 +38,7 @@ def propose(space, kind, after, *targets, key="k", **given):
         kind,
         key=key,
         after=after,
-        targets=[apply.target(thing) for thing in targets],
+        targets=[apply.target_of(thing) for thing in targets],
         before=given.pop("before", apply.image(*targets)),
         title="t",
         **given,
@@ -151,7 +155,7 @@ def test_a74_a_rejection_keeps_its_reason(space, member):
 def test_a_rejection_becomes_a_ruling_when_the_person_says_so(space, member):
     proposal = propose(space, Kind.ADD, {"text": "Ana hates mornings"})
     proposals.reject(proposal, member=member, digest=proposal.digest, never=True)
-    assert rulings.forbidden(space, said="Ana hates mornings")
+    assert rulings.forbidden(space, statement="Ana hates mornings")
     proposals.undo(proposal, member=member)
     assert not Ruling.objects.filter(status="active").exists()
     proposal.refresh_from_db()
@@ -276,3 +280,40 @@ def test_what_was_approved_and_taken_back_can_be_approved_again(space, member):
     proposal.refresh_from_db()
     approve(proposal, member)
     assert Fact.objects.live().get().text == "Ana reads"
+
+
+@pytest.mark.parametrize("kind", [Kind.RETIRE, Kind.RETIRE_PATTERN])
+def test_many_targets_are_checked_applied_and_taken_back_in_as_many_queries_as_two(
+    kind, space, member
+):
+    make = _many_facts if kind == Kind.RETIRE else _many_patterns
+    two = propose(space, kind, {"count": 2}, *make(space, 2))
+    many = propose(space, kind, {"count": 400}, *make(space, 400), key="many")
+    model = apply.MODELS[many.targets[0]["type"]]
+    assert _queries(lambda: apply.check_targets(many)) == 1
+    assert _queries(lambda: approve(two, member)) == _queries(lambda: approve(many, member))
+    assert model.objects.filter(space=space, status="archived").count() == 402
+    assert _queries(lambda: proposals.undo(two, member=member)) == _queries(
+        lambda: proposals.undo(many, member=member)
+    )
+    assert model.objects.filter(space=space, status="active").count() == 402
+
+
+def _many_facts(space, count):
+    texts = [f"Thing {count} {number}" for number in range(count)]
+    return Fact.objects.bulk_create(
+        Fact(space=space, text=text, said_key=said_key(text)) for text in texts
+    )
+
+
+def _many_patterns(space, count):
+    return Pattern.objects.bulk_create(
+        Pattern(space=space, slug=f"p{count}-{number}", trigger="alpha beta", response="gamma")
+        for number in range(count)
+    )
+
+
+def _queries(act):
+    with CaptureQueriesContext(connection) as asked:
+        act()
+    return len(asked)

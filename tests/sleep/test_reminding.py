@@ -3,9 +3,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory.models import Notice
-from sleep import cycle, proposals, reminding, tasks
+from sleep import cycle, proposals, tasks
+from sleep import reminders as reminding
 from sleep.models import Proposal
-from sleep.sleeper import Outcome, Phase
+from sleep.phase import Outcome, Phase
 from tests.factories import make_space
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +26,7 @@ def waits(space, *, since, key="k", kind="advice"):
 
 
 def reminders():
-    found = Notice.objects.filter(kind=reminding.OLD).order_by("created_at")
+    found = Notice.objects.filter(kind=reminding.WAITING_PROPOSALS).order_by("created_at")
     return list(found.values_list("text", flat=True))
 
 
@@ -47,7 +48,7 @@ def test_a73_a_night_that_asks_three_things_tells_the_owner_once(space):
     notice = Notice.objects.get()
     assert "3 items" in notice.text
     assert "Advice 2" in notice.text
-    assert (notice.kind, notice.link) == (reminding.NEW, "proposals/")
+    assert (notice.kind, notice.link) == (reminding.NEW_PROPOSALS, "proposals/")
 
 
 def test_a73_a_night_that_asks_nothing_tells_nobody(space):

@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory import episodes, facts
+from memory.episodes import service as episodes
+from memory.facts import service as facts
 from memory.models import Episode, Fact, Pattern
-from sleep import apply, cycle, expiry, proposals
+from sleep import apply, cycle, proposals, reminders
 from sleep.apply import TargetChanged
 from sleep.models import Proposal
 from tests.factories import make_chat, make_member, make_message
@@ -38,7 +39,7 @@ def old(space):
 
 def contradiction(space, old, text="Ana lives in Quito"):
     return proposals.propose(
-        space, "supersede", key=text, title=text, targets=[apply.target(old)],
+        space, "supersede", key=text, title=text, targets=[apply.target_of(old)],
         before=apply.image(old), after={"text": text, "subject": "Ana"},
     )  # fmt: skip
 
@@ -68,7 +69,7 @@ def test_a_night_expires_what_lost_its_target_and_keeps_what_only_reads_differen
     gone, moved = contradiction(space, old), contradiction(space, other, "Ana never sings")
     facts.forget(old, by="person:ana")
     facts.revise(other, by="person:ana", text="Ana sings well")
-    assert expiry.gone(space) == 1
+    assert reminders.expire_gone(space) == 1
     gone.refresh_from_db()
     moved.refresh_from_db()
     assert (gone.status, moved.status) == ("expired", "pending")
@@ -120,7 +121,7 @@ def test_t08_it_is_never_approved_among_several(space, member):
 def test_t08_a_release_from_quarantine_takes_a_typed_reason(space, member, old):
     facts.quarantine(old, by="system", reason="odd")
     proposal = proposals.propose(
-        space, "release", key="r", title="r", after={}, targets=[apply.target(old)],
+        space, "release", key="r", title="r", after={}, targets=[apply.target_of(old)],
         before=apply.image(old),
     )  # fmt: skip
     with pytest.raises(proposals.NeedsReason):

@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory import facts, patterns
+from memory import patterns
+from memory.facts import service as facts
 from memory.models import Fact, Preference
 from sleep import cycle, proposals
 from sleep.models import Proposal
+from sleep.phase import Outcome, Phase
 from sleep.phases import errors, improvement
-from sleep.sleeper import Outcome, Phase
 from tests.factories import make_chat, make_member, make_space
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sleep import thinking
+from sleep import budgeted_model
 
 TROUBLE = "The import failed with error 7. Fixed: the import works when the file is UTF-8."
 HABIT = {
@@ -25,7 +25,9 @@ def fails(question):
 
 @pytest.mark.parametrize(("told", "kept"), [(1.5, 1.0), (-0.3, 0.0), (0.7, 0.7)])
 def test_a61_a_confidence_is_held_between_nought_and_one(told, kept):
-    found = thinking.habit(TROUBLE, ask=says({"patterns": [HABIT | {"confidence": told}]}))
+    found = budgeted_model.ask_habit(
+        TROUBLE, ask=says({"patterns": [HABIT | {"confidence": told}]})
+    )
     assert found.confidence == kept
     assert found.quote == "the import works when the file is UTF-8"
 
@@ -46,48 +48,57 @@ def test_a61_a_confidence_is_held_between_nought_and_one(told, kept):
     ],
 )
 def test_a61_an_answer_that_is_no_good_is_left(answer):
-    assert thinking.habit(TROUBLE, ask=says(answer)) is None
+    assert budgeted_model.ask_habit(TROUBLE, ask=says(answer)) is None
 
 
 def test_a61_no_question_is_longer_than_two_thousand_signs():
     asked = []
-    thinking.habit("error " * 5000, ask=lambda question: asked.append(question) or "{}")
-    thinking.mishap("error " * 5000, ask=lambda question: asked.append(question) or "{}")
-    thinking.same(["word " * 500] * 40, ask=lambda question: asked.append(question) or "{}")
+    budgeted_model.ask_habit("error " * 5000, ask=lambda question: asked.append(question) or "{}")
+    budgeted_model.ask_error("error " * 5000, ask=lambda question: asked.append(question) or "{}")
+    budgeted_model.ask_duplicates(
+        ["word " * 500] * 40, ask=lambda question: asked.append(question) or "{}"
+    )
     assert len(asked) == 3
     assert max(map(len, asked)) <= 2000
 
 
 def test_a_fenced_answer_is_read():
-    found = thinking.mishap(TROUBLE, ask=says('```json\n{"category": "user", "rule": "Ask"}\n```'))
+    found = budgeted_model.ask_error(
+        TROUBLE, ask=says('```json\n{"category": "user", "rule": "Ask"}\n```')
+    )
     assert found == ("user", "Ask")
 
 
 @pytest.mark.parametrize("answer", [{"category": "cosmic"}, {"rule": "x"}, "nonsense"])
 def test_only_the_four_categories_count(answer):
-    assert thinking.mishap(TROUBLE, ask=says(answer)) is None
+    assert budgeted_model.ask_error(TROUBLE, ask=says(answer)) is None
 
 
 def test_a_merged_wording_brings_no_new_words():
     texts = ["Ana works as a nurse in Lima", "Ana is a nurse in Lima"]
     merged = {"duplicate": True, "merged": "Ana works as a nurse in Lima"}
-    assert thinking.same(texts, ask=says(merged)).merged == "Ana works as a nurse in Lima"
+    assert (
+        budgeted_model.ask_duplicates(texts, ask=says(merged)).merged
+        == "Ana works as a nurse in Lima"
+    )
     invented = {"duplicate": True, "merged": "Ana is a surgeon in Quito"}
-    assert thinking.same(texts, ask=says(invented)) == thinking.Verdict(True, "")
+    assert budgeted_model.ask_duplicates(
+        texts, ask=says(invented)
+    ) == budgeted_model.DuplicateVerdict(True, "")
 
 
 def test_advice_needs_all_its_parts():
     good = {"observation": "40 % hedge", "suggestion": "Be plain", "priority": "low"}
     rows = {"suggestions": [good, good | {"priority": "urgent"}, {"suggestion": "x"}, 3]}
-    assert thinking.suggestions({"hedging_rate": 0.4}, language="en", ask=says(rows)) == [good]
+    assert budgeted_model.ask_advice({"hedging_rate": 0.4}, language="en", ask=says(rows)) == [good]
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: thinking.habit(TROUBLE, ask=fails),
-        lambda: thinking.mishap(TROUBLE, ask=fails),
-        lambda: thinking.same(["a", "b"], ask=fails),
+        lambda: budgeted_model.ask_habit(TROUBLE, ask=fails),
+        lambda: budgeted_model.ask_error(TROUBLE, ask=fails),
+        lambda: budgeted_model.ask_duplicates(["a", "b"], ask=fails),
     ],
     ids=["habit", "mishap", "same"],
 )

@@ -10,9 +10,9 @@ import pytest
 from django.core.management import call_command
 
 from memory.models import Fact, LlmCall
-from sleep import cycle, voice
+from sleep import budgeted_model, cycle
 from sleep.models import Claim, Proposal
-from sleep.sleeper import Outcome, Phase
+from sleep.phase import Outcome, Phase
 from tests.factories import make_chat, make_episode, make_message, make_space
 from tests.llm.conftest import provider, server  # noqa: F401
 
@@ -35,12 +35,14 @@ def space(settings):
     return make_space()
 
 
-def sleep(space, **given):
-    return cycle.sleep(space, now=NOW, **voice.of_space(space), **given)
+def sleep(space, *, pause=lambda seconds: None, **given):
+    return cycle.sleep(
+        space, now=NOW, **budgeted_model.model_for_space(space, pause=pause), **given
+    )
 
 
 def test_without_a_provider_it_thinks_alone(space):
-    assert voice.of_space(space) == {"complete": None, "mode": "heuristics"}
+    assert budgeted_model.model_for_space(space) == {"complete": None, "mode": "heuristics"}
 
 
 def test_its_calls_are_on_record_with_the_night(space, server, provider):  # noqa: F811
@@ -103,12 +105,14 @@ def test_a_failing_provider_leaves_the_night_to_heuristics(space, server, provid
     chat = make_chat(space)
     for hours in range(1, 6):
         told(space, "I really like mushrooms", chat=chat, hours=hours)
-    server.script = [fault] * 50
-    assert sleep(space).status == "success"
+    server.script, pauses = [fault] * 50, []
+    assert sleep(space, pause=pauses.append).status == "success"
     assert set(Claim.objects.values_list("mode", flat=True)) == {"heuristics"}
     assert Fact.objects.live().get().mode == "heuristics"
     # Three failures in a row are enough to stop asking.
-    assert LlmCall.objects.filter(ok=False).count() == voice.PATIENCE
+    assert LlmCall.objects.filter(ok=False).count() == budgeted_model.MAX_FAILURES
+    # A wrong key stays wrong; all else is asked twice more, with a pause before each.
+    assert len(pauses) == (0 if fault == "401" else 2 * budgeted_model.MAX_FAILURES)
 
 
 def test_no_poison_reaches_the_model(space, server, provider):  # noqa: F811
@@ -124,7 +128,9 @@ def test_what_it_will_cost_is_said_before_and_recorded_after(
     told(space)
     told(space, "I really like mushrooms", hours=2)
     server.reply = json.dumps({"facts": []})
-    rehearsed = cycle.rehearse(space, now=NOW, complete=voice.of_space(space)["complete"])
+    rehearsed = cycle.rehearse(
+        space, now=NOW, complete=budgeted_model.model_for_space(space)["complete"]
+    )
     assert rehearsed.cost_estimate > 0
     assert server.requests == []
     night = sleep(space)
@@ -167,7 +173,7 @@ def test_r09_a_night_that_broke_asks_again_about_one_item_at_most(space, server,
     broken = [True]
 
     def think(sleeper, item):
-        with suppress(voice.NotAsked):
+        with suppress(budgeted_model.NotAsked):
             sleeper.complete(f"Is it {item}?")
 
     def work(sleeper, item):
@@ -187,7 +193,7 @@ def test_r09_a_night_that_broke_asks_again_about_one_item_at_most(space, server,
 
 def test_a_question_inside_a_transaction_is_never_sent(space, server, provider):  # noqa: F811
     def work(sleeper, item):
-        with pytest.raises(voice.NotAsked):
+        with pytest.raises(budgeted_model.NotAsked):
             sleeper.complete("Not thought of before?")
         return Outcome()
 

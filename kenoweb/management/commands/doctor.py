@@ -5,16 +5,16 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from kenoweb import health as web
-from memory import vitals
-from memory.llm import embed
+from kenoweb.operations import readiness
 from memory.llm.briefing import Briefing
 from memory.llm.complete import chosen, complete
 from memory.llm.errors import ProviderError
 from memory.models import Space
+from memory.operations import health
+from memory.vectors import embed
 
 QUESTION = "Say: well"
-MARKS = {vitals.OK: "ok", vitals.WARNING: "warning", vitals.ERROR: "ERROR"}
+MARKS = {health.OK: "ok", health.WARNING: "warning", health.ERROR: "ERROR"}
 
 
 class Command(BaseCommand):
@@ -27,17 +27,17 @@ class Command(BaseCommand):
 
     def handle(self, *, probe, **_options):
         self.errors = 0
-        self.line("version", vitals.OK, settings.VERSION)
-        for name, sentence in web.ready().items():
-            self.line(name, vitals.ERROR if sentence else vitals.OK, sentence)
-        for sentence in vitals.setup():
-            self.line("settings", vitals.ERROR, sentence)
+        self.line("version", health.OK, settings.VERSION)
+        for name, sentence in readiness.ready().items():
+            self.line(name, health.ERROR if sentence else health.OK, sentence)
+        for sentence in health.settings_problems():
+            self.line("settings", health.ERROR, sentence)
         self.line("embeddings", *_embeddings())
         try:
             for space in Space.objects.order_by("pk"):
                 self._look_at(space, probe=probe)
         except DatabaseError:
-            self.line("spaces", vitals.ERROR, "The tables cannot be read: run manage.py migrate.")
+            self.line("spaces", health.ERROR, "The tables cannot be read: run manage.py migrate.")
         if self.errors:
             raise CommandError(
                 "1 thing needs you." if self.errors == 1 else f"{self.errors} things need you."
@@ -46,25 +46,25 @@ class Command(BaseCommand):
     def _look_at(self, space: Space, *, probe: bool):
         self.stdout.write(f"\n{space.name} ({space.slug})")
         choice = chosen("chat", space=space)
-        self.line("answers", vitals.OK, f"{choice.provider}, {choice.model}")
-        for found in vitals.check(space, now=timezone.now()):
+        self.line("answers", health.OK, f"{choice.provider}, {choice.model}")
+        for found in health.check(space, now=timezone.now()):
             self.line(found.name, found.level, found.text)
         if probe:
             self.line("probe", *_probe(space))
 
     def line(self, name: str, level: str, text: str = ""):
-        self.errors += level == vitals.ERROR
+        self.errors += level == health.ERROR
         self.stdout.write(f"  {MARKS[level]:<8} {name:<14} {text}".rstrip())
 
 
 def _embeddings() -> tuple[str, str]:
     if not embed.enabled():
-        return vitals.WARNING, "Switched off: memories are found by words alone."
+        return health.WARNING, "Switched off: memories are found by words alone."
     try:
         embed.embed_query("How are you?")
     except embed.EmbeddingFailed as error:
-        return vitals.ERROR, str(error)
-    return vitals.OK, embed.current().name
+        return health.ERROR, str(error)
+    return health.OK, embed.current().name
 
 
 def _probe(space: Space) -> tuple[str, str]:
@@ -79,5 +79,5 @@ def _probe(space: Space) -> tuple[str, str]:
             max_tokens=16,
         )
     except ProviderError as error:
-        return vitals.ERROR, str(error)
-    return vitals.OK, f"{said.provider} answered in {said.ms} ms"
+        return health.ERROR, str(error)
+    return health.OK, f"{said.provider} answered in {said.ms} ms"

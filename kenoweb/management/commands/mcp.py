@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils import translation
 
-from kenoweb.env import envsecret
-from kenoweb.mcp import caller
+from kenoweb.api.mcp import caller
+from kenoweb.environment import envsecret
 
 
 class Command(BaseCommand):
@@ -28,7 +28,7 @@ class Command(BaseCommand):
                 sys.exit(2)
         connection.close()
         # It takes a second to import, which a key that is no good should not cost.
-        from kenoweb.mcp import server, wire
+        from kenoweb.api.mcp import server, wire
 
         wire.serve(server.make(key))
 

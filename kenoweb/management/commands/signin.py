@@ -2,7 +2,7 @@
 
 from django.core.management.base import BaseCommand
 
-from kenoweb import links
+from kenoweb.auth import links
 
 
 class Command(BaseCommand):

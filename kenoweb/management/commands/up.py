@@ -14,10 +14,12 @@ from django.core.management import get_commands
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from kenoweb import database, launch, listening, safety
-from kenoweb.children import Child, Family
-from kenoweb.env import envstr
-from kenoweb.home import NotReady
+from kenoweb.auth import checks
+from kenoweb.data_dir import NotReady
+from kenoweb.environment import envstr
+from kenoweb.launcher import bind as listening
+from kenoweb.launcher import database, startup
+from kenoweb.launcher.supervisor import Child, Supervisor
 
 TICK = 0.25
 
@@ -36,9 +38,9 @@ class Command(BaseCommand):
             signal.signal(getattr(signal, name), self._stop)
         try:
             host, port, chosen = listening.parse(bind, port=port)
-            safety.refuse(host)
-            with self._claim() as claim, listening.listen(host, port, chosen=chosen) as door:
-                self._run(claim, door, host=host, wanted=port)
+            checks.refuse(host)
+            with self._claim() as claim, listening.listen(host, port, chosen=chosen) as sock:
+                self._run(claim, sock, host=host, wanted=port)
         except NotReady as error:
             raise CommandError(str(error)) from error
 
@@ -47,14 +49,14 @@ class Command(BaseCommand):
 
     def _claim(self):
         """The lock that says Keno runs in this home; its file holds where."""
-        claim = launch.lock(settings.KENO_HOME / "up.lock")
+        claim = startup.lock(settings.KENO_HOME / "up.lock")
         if not claim:
             where = (settings.KENO_HOME / "up.lock").read_text().strip() or "another place"
             raise NotReady(f"Keno already runs at {where}: stop it, or set another KENO_HOME.")
         return claim
 
-    def _run(self, claim, door, *, host, wanted):
-        port = door.getsockname()[1]
+    def _run(self, claim, sock, *, host, wanted):
+        port = sock.getsockname()[1]
         address = self._address(host, port)
         # What the worker says in a chat leads to where the pages are.
         os.environ.setdefault("KENO_URL", address)
@@ -68,50 +70,57 @@ class Command(BaseCommand):
         with self._quiet_children() as held, database.session():
             self.line("database", f"ready in {time.monotonic() - began:.1f} s")
             self._prepare()
-            family = Family(self._children(door, held))
-            family.start()
+            supervisor = Supervisor(self._children(sock, held))
+            supervisor.start()
             try:
-                self._greet(family, address, host, port)
-                self._tend(family)
+                self._greet(supervisor, address, host, port)
+                self._watch(supervisor)
             finally:
                 self.say("Stopping…")
-                family.stop()
+                supervisor.stop()
         self.say("Stopped.")
 
     def _quiet_children(self):
-        held = launch.lock(settings.KENO_HOME / "children.lock", wait=20)
+        held = startup.lock(settings.KENO_HOME / "children.lock", wait=20)
         if not held:
             raise NotReady("Processes of an earlier run do not end: stop them, then start again.")
         return held
 
     def _prepare(self):
-        if count := launch.migrate():
+        if count := startup.migrate():
             self.line("tables", f"{count} migrations applied")
-        if not settings.DEBUG and (count := launch.collect_static()):
+        if not settings.DEBUG and (count := startup.collect_static()):
             self.line("static", f"{count} files collected")
 
-    def _children(self, door, held) -> list[Child]:
-        fds = (door.fileno(), held.fileno())
-        web = ["-m", "gunicorn", "-c", "python:kenoweb.gunicorn", "-b", f"fd://{door.fileno()}"]
+    def _children(self, sock, held) -> list[Child]:
+        fds = (sock.fileno(), held.fileno())
+        web = [
+            "-m",
+            "gunicorn",
+            "-c",
+            "python:kenoweb.launcher.gunicorn",
+            "-b",
+            f"fd://{sock.fileno()}",
+        ]
         # The printed address must be one that the pages accept.
-        os.environ["KENO_HOSTS"] = ",".join([*settings.ALLOWED_HOSTS, *listening.names(door)])
+        os.environ["KENO_HOSTS"] = ",".join([*settings.ALLOWED_HOSTS, *listening.names(sock)])
         children = [Child("web process", [*web, "kenoweb.wsgi"], fds)]
         if "runbot" in get_commands():
             children.append(Child("worker", ["manage.py", "runbot"], fds[1:]))
         return children
 
-    def _greet(self, family, address, host, port):
-        from kenoweb.links import sign_in_link
+    def _greet(self, supervisor, address, host, port):
+        from kenoweb.auth.links import sign_in_link
 
         while not self.stopping.is_set() and not _answers(host, port):
-            family.tend(self.say, now=time.monotonic())
+            supervisor.restart_dead(self.say, now=time.monotonic())
             self.stopping.wait(0.05)
         if self.stopping.is_set():
             return
         self.line("pages", address)
-        if len(family.children) > 1:
+        if len(supervisor.children) > 1:
             self.line("worker", "started")
-        if not safety.is_local(host):
+        if not checks.is_local(host):
             self.line("note", "other machines can reach this address" + _unless_https())
         self.say("\nSign in with this link, once and within 30 minutes:")
         self.say(f"  {sign_in_link(address)}")
@@ -129,19 +138,19 @@ class Command(BaseCommand):
             )
             self.say(f"  {command}            {command} --remove deletes it again")
 
-    def _tend(self, family):
+    def _watch(self, supervisor):
         """Until told to stop, keep the children and the embedded database alive."""
         while not self.stopping.wait(TICK):
-            family.tend(self.say, now=time.monotonic())
+            supervisor.restart_dead(self.say, now=time.monotonic())
             if not database.address():
                 self._tend_database()
 
     def _tend_database(self):
-        from kenoweb import embedded
+        from kenoweb.launcher import embedded_postgres
 
-        if not embedded.running(settings.KENO_HOME):
+        if not embedded_postgres.running(settings.KENO_HOME):
             self.say("The database ended; starting it again.")
-            embedded.start(settings.KENO_HOME)
+            embedded_postgres.start(settings.KENO_HOME)
 
     def _address(self, host, port) -> str:
         if not settings.KENO_HTTPS:

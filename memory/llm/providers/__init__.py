@@ -1,6 +1,6 @@
 """One small file per provider; each has `ask(request) -> Answer` and raises ProviderError.
 
-What must be known before a provider is asked stands here, because the SDKs take long to load.
+What is needed before a provider is loaded is defined here, because the SDKs take long to load.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from types import ModuleType
 
 @dataclass(frozen=True)
 class Provider:
-    """Where a provider lives and which models it uses when nobody says otherwise."""
+    """A provider's module and its default models."""
 
     module: str
     model: str

@@ -7,7 +7,6 @@ from django.conf import settings
 
 from memory.llm import transport
 from memory.llm.errors import ProviderError
-from memory.llm.providers import wire
 from memory.llm.request import ROOM_TO_THINK, Answer, Request
 
 # These think without being asked; for talk and short lists a little of it is enough.
@@ -17,7 +16,10 @@ _THINKS = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(?:[5-9]|\d\d)\
 def ask(request: Request) -> Answer:
     if not settings.ANTHROPIC_API_KEY:
         raise ProviderError("ANTHROPIC_API_KEY is not set.", permanent=True)
-    with transport.client(timeout=request.timeout) as http, wire.errors(anthropic, "Anthropic"):
+    with (
+        transport.client(timeout=request.timeout) as http,
+        transport.provider_errors(anthropic, "Anthropic"),
+    ):
         client = anthropic.Anthropic(
             api_key=settings.ANTHROPIC_API_KEY,
             base_url=settings.ANTHROPIC_BASE_URL or None,

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from memory.llm.errors import ProviderError
 from memory.llm.request import Answer, Request
-from memory.llm.transport import LARGEST
+from memory.llm.transport import MAX_ANSWER_BYTES
 
 # Never the whole environment: the database address and our keys are none of its business.
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "SHELL", "XDG_CONFIG_HOME")
@@ -24,21 +24,21 @@ def ask(request: Request) -> Answer:
         tempfile.TemporaryFile() as out,
     ):
         _run(request, folder=empty, out=out)
-        if out.tell() > LARGEST:
+        if out.tell() > MAX_ANSWER_BYTES:
             raise ProviderError("The claude command said more than an answer may hold.")
         out.seek(0)
         return _answer(out.read(), request)
 
 
 def prompt(request: Request) -> str:
-    """Everything the command reads: instructions, what was said so far, and the message."""
+    """Return everything the command reads: instructions, the conversation and the message."""
     *before, last = request.messages
-    said = "\n\n".join(
+    conversation = "\n\n".join(
         f"{'Person' if turn['role'] == 'user' else 'You'}: {turn['content']}" for turn in before
     )
     parts = ["\n\n".join(part for part in request.system if part)]
-    if said:
-        parts.append(f"The conversation so far:\n\n{said}")
+    if conversation:
+        parts.append(f"The conversation so far:\n\n{conversation}")
     return "\n\n---\n\n".join([*parts, last["content"]])
 
 
@@ -95,12 +95,12 @@ def _environment() -> dict[str, str]:
 
 def _answer(raw: bytes, request: Request) -> Answer:
     try:
-        said = json.loads(raw)
-        if said.get("is_error"):
+        output = json.loads(raw)
+        if output.get("is_error"):
             raise ProviderError("The claude command reported an error.")
-        usage = said.get("usage") or {}
-        text = str(said["result"])
-        cost = Decimal(str(said.get("total_cost_usd") or 0))
+        usage = output.get("usage") or {}
+        text = str(output["result"])
+        cost = Decimal(str(output.get("total_cost_usd") or 0))
     except (ValueError, LookupError, AttributeError, TypeError, InvalidOperation) as error:
         raise ProviderError("The claude command answered in a way Keno cannot read.") from error
     if request.stream:

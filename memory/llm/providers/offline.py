@@ -6,16 +6,15 @@ plainly what it cannot do.
 
 from collections.abc import Sequence
 
-from memory import meaning
-from memory import text as words
-from memory.extraction import intents
 from memory.extraction.second_person import told_to
 from memory.llm.briefing import Briefing, Recalled
 from memory.llm.errors import ProviderError
 from memory.llm.providers import offline_answers
+from memory.llm.providers import offline_intents as intents
 from memory.llm.providers.offline_learning import Lesson, lessons
 from memory.llm.providers.offline_phrases import say
 from memory.llm.request import Answer, Request
+from memory.text import normalise as words
 
 SECRET = "[redacted:"
 SMALL_TALK = {"greeting", "thanks", "bye", "help"}
@@ -23,8 +22,6 @@ MOST = 3
 MOST_ABOUT_ME = 8
 # How far below the best a memory may score and still be part of the answer.
 NEAR_THE_BEST = 0.75
-# How alike what was believed must be to what corrects it.
-ALIKE = 0.7
 
 
 def ask(request: Request) -> Answer:
@@ -38,10 +35,10 @@ def ask(request: Request) -> Answer:
 
 def reply(briefing: Briefing) -> str:
     """What to say, with the tags for what to keep."""
-    intent = intents.read(briefing.said)
-    language = intents.language(briefing.said, usual=briefing.language)
+    intent = intents.read(briefing.text)
+    language = intents.language(briefing.text, usual=briefing.language)
     learned = [] if intent.name in {*SMALL_TALK, "forget"} else lessons(briefing, intent, language)
-    if SECRET in briefing.said:
+    if SECRET in briefing.text:
         # What was left out of the message is not worth keeping around it either.
         learned = [lesson for lesson in learned if SECRET not in lesson.content]
         parts = [_script(briefing), say(language, "secret")]
@@ -65,7 +62,7 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str, learned: li
         return _about_me(briefing, language)
     if intent.name == "forget":
         return _forget(briefing, language)
-    parts = [_learned(briefing, intent, language, learned)]
+    parts = [_learned(briefing, language, learned)]
     if intent.questions:
         parts.append(_answer(briefing, intent.questions, language))
     elif not learned and not briefing.script:
@@ -73,30 +70,17 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str, learned: li
     return "\n\n".join(part for part in parts if part)
 
 
-def _learned(
-    briefing: Briefing, intent: intents.Intent, language: str, learned: list[Lesson]
-) -> str:
+def _learned(briefing: Briefing, language: str, learned: list[Lesson]) -> str:
     shown = [lesson for lesson in learned if lesson.text]
     if not shown:
         return say(language, "planned") if learned else ""
-    facts = " ".join(_sentence(told_to(briefing.person, lesson.text)) for lesson in shown)
-    if intent.name != "correct":
-        everywhere = any(lesson.kind in {"memory", "user"} for lesson in shown)
-        return say(language, "noted" if everywhere else "noted_chat", facts=facts)
-    lines = [say(language, "corrected", facts=facts)]
-    if old := _believed(briefing, shown[0].text):
-        lines.append(say(language, "instead_of", old=_line(old, briefing, language)))
-    return "\n".join(lines)
+    facts = " ".join(_sentence(_told_back(briefing, lesson.text)) for lesson in shown)
+    everywhere = any(lesson.kind in {"memory", "user"} for lesson in shown)
+    return say(language, "noted" if everywhere else "noted_chat", facts=facts)
 
 
-def _believed(briefing: Briefing, new: str) -> Recalled | None:
-    """The fact that the new one is most likely about."""
-    facts = [one for one in briefing.recalled if one.kind == "fact" and one.text != new]
-    if not facts or briefing.level not in {"medium", "high"}:
-        return None
-    alike = [(meaning.likeness(one.text, new), one) for one in facts]
-    best = max(alike, key=lambda pair: pair[0] or 0)
-    return best[1] if best[0] is None or best[0] >= ALIKE else None
+def _told_back(briefing: Briefing, fact: str) -> str:
+    return told_to(briefing.person, fact, said_by=briefing.person)
 
 
 def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
@@ -130,7 +114,7 @@ def _chat(briefing: Briefing, language: str) -> str:
     if best and briefing.level in {"medium", "high"}:
         lines = [_line(one, briefing, language) for one in best]
         return say(language, "related", lines=_list(lines))
-    return say(language, "cannot" if intents.is_request(briefing.said) else "heard")
+    return say(language, "cannot" if intents.is_request(briefing.text) else "heard")
 
 
 def _best(briefing: Briefing) -> list[Recalled]:
@@ -168,7 +152,9 @@ def _line(one: Recalled, briefing: Briefing, language: str) -> str:
 def _told(one: Recalled, briefing: Briefing, language: str) -> str:
     # An episode's title is often how its body begins.
     told = words.short("\n".join(dict.fromkeys(one.text.splitlines())), 400)
-    return _sentence(told if _is_foreign(one, language) else told_to(briefing.person, told))
+    if one.kind != "fact" or _is_foreign(one, language):
+        return _sentence(told)
+    return _sentence(told_to(briefing.person, told, said_by=one.said_by))
 
 
 def _is_foreign(one: Recalled, language: str) -> bool:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from memory import meaning
-from memory import text as words
-from memory.extraction import intents
 from memory.llm.briefing import Briefing, Recalled
+from memory.llm.providers import offline_intents as intents
+from memory.text import normalise as words
+from memory.vectors import likeness as meaning
 
 # How near a memory must be to the question to answer it, and to be worth a mention. Measured on
 # questions in English and Spanish: what answers scores .66 to .84, what does not up to .64.

@@ -4,10 +4,10 @@ import json
 import re
 from dataclasses import dataclass
 
-from memory import text as words
 from memory.extraction import propose
-from memory.extraction.intents import Intent, begins, is_question
 from memory.llm.briefing import Briefing
+from memory.llm.providers.offline_intents import Intent, begins, is_question
+from memory.text import normalise as words
 
 MOST = 4
 OLD_LINES = 4
@@ -48,7 +48,7 @@ class Lesson:
 
 
 def lessons(briefing: Briefing, intent: Intent, language: str) -> list[Lesson]:
-    told = _told(intent.rest if intent.name == "correct" else briefing.said)
+    told = _told(intent.rest if intent.name == "correct" else briefing.text)
     if not told:
         return []
     found = [_manners(line) for line in told if _MANNERS.match(line)]
@@ -66,7 +66,9 @@ def _facts(told: list[str], briefing: Briefing, intent: Intent, language: str) -
     made = [
         one.text
         for line in told
-        for one in propose.propose(line, author=briefing.person, language=language)
+        for one in propose.propose(
+            line, author=briefing.person, language=language, listen=intent.name != "correct"
+        )
     ]
     if not made and intent.name == "correct" and (mended := mend(briefing.latest, intent.rest)):
         made = [mended]

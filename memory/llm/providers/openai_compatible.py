@@ -7,7 +7,6 @@ from django.conf import settings
 
 from memory.llm import transport
 from memory.llm.errors import ProviderError
-from memory.llm.providers import wire
 from memory.llm.request import ROOM_TO_THINK, Answer, Request
 
 # OpenAI's own that think before they answer; for talk a little of it is enough.
@@ -17,7 +16,10 @@ _THINKS = re.compile(r"(?:gpt-[5-9]|o\d)(?!.*\bchat\b)")
 def ask(request: Request) -> Answer:
     if not settings.OPENAI_API_KEY and not settings.OPENAI_BASE_URL:
         raise ProviderError("Neither OPENAI_API_KEY nor OPENAI_BASE_URL is set.", permanent=True)
-    with transport.client(timeout=request.timeout) as http, wire.errors(openai, "The server"):
+    with (
+        transport.client(timeout=request.timeout) as http,
+        transport.provider_errors(openai, "The server"),
+    ):
         client = openai.OpenAI(
             # Local servers want some key, any key.
             api_key=settings.OPENAI_API_KEY or "none",

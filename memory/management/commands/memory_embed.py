@@ -2,9 +2,9 @@
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import embeddings
-from memory.llm import embed
 from memory.models import EmbeddingModel, Unit
+from memory.vectors import embed
+from memory.vectors import store as embeddings
 
 WIDTH = 30
 # Another model takes over when it knows nearly everything: what it lacks is found by words alone.

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import actors, transfer
+from memory import transfer
+from memory.history import actors
 from memory.management.progress import Bar
 from memory.models import Space
 

@@ -8,7 +8,9 @@ import json
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import actors, history, transfer
+from memory import transfer
+from memory.history import actors
+from memory.history import changes as history
 from memory.management.progress import Bar
 from memory.models import Space
 
@@ -60,9 +62,9 @@ class Command(BaseCommand):
         for line in report.lines if verbose else ():
             style = styles.get(line.verdict, lambda words: words)
             many = f" ({line.count} times)" if line.count > 1 else ""
-            said = f"  “{line.text}”" if line.text else ""
+            quoted = f"  “{line.text}”" if line.text else ""
             why = f"  {line.why}" if line.why else ""
-            shown = f"{line.verdict:<11} {line.kind:<12} {line.where}{many}{said}{why}"
+            shown = f"{line.verdict:<11} {line.kind:<12} {line.where}{many}{quoted}{why}"
             self.stdout.write(style(shown))
         self.stdout.write("")
         for kind, verdicts in report.counts.items():
@@ -82,4 +84,4 @@ class Command(BaseCommand):
             transfer.undo(space, change, by=by)
         except (history.Conflict, transfer.UnknownImport) as error:
             raise CommandError(f"It cannot be taken back: {error}") from error
-        self.stdout.write("The import was taken back.")
+        self.stdout.write("The import was undone.")

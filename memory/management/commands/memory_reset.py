@@ -7,8 +7,10 @@ rules, preferences), all."""
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import actors, history, reset
+from memory.history import actors
+from memory.history import changes as history
 from memory.models import Space
+from memory.operations import reset
 
 BY = actors.person("console")
 
@@ -49,7 +51,7 @@ class Command(BaseCommand):
 
     def _preview(self, space: Space, names: list[str]) -> None:
         for name, count in reset.preview(space, names).items():
-            self.stdout.write(f"{name:<12} {count:>7}  {reset.TIERS[name].says}")
+            self.stdout.write(f"{name:<12} {count:>7}  {reset.TIERS[name].effect}")
 
     def _undo(self, change_id: str) -> None:
         try:

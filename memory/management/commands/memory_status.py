@@ -4,8 +4,8 @@ import json
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import health, status
 from memory.models import Space
+from memory.operations import health, metrics
 
 
 class Command(BaseCommand):
@@ -20,42 +20,42 @@ class Command(BaseCommand):
 
     def handle(self, *, space, json, health, **options):
         spaces = _spaces(space)
-        found = {one.slug: status.status(one) for one in spaces}
-        ill = {one.slug: _health(one) for one in spaces} if health else {}
+        counts = {row.slug: metrics.memory_counts(row) for row in spaces}
+        ill = {row.slug: _health(row) for row in spaces} if health else {}
         if json:
-            self.stdout.write(_as_json(found, ill))
+            self.stdout.write(_as_json(counts, ill))
         else:
-            self._print(found, ill)
-        if any(one["errors"] or one["warnings"] for one in ill.values()):
+            self._print(counts, ill)
+        if any(row["errors"] or row["warnings"] for row in ill.values()):
             raise SystemExit(1)
 
-    def _print(self, found: dict, ill: dict) -> None:
-        for slug, numbers in found.items():
+    def _print(self, counts: dict, ill: dict) -> None:
+        for slug, numbers in counts.items():
             self.stdout.write(self.style.MIGRATE_HEADING(slug))
             for name, value in numbers.items():
                 self.stdout.write(f"  {name:<10} {_words(value)}")
             for level in ("warnings", "errors"):
-                for told in ill.get(slug, {}).get(level, []):
-                    self.stdout.write(self.style.WARNING(f"  {level[:-1]}: {told}"))
-        if not found:
+                for sentence in ill.get(slug, {}).get(level, []):
+                    self.stdout.write(self.style.WARNING(f"  {level[:-1]}: {sentence}"))
+        if not counts:
             self.stdout.write("There is no space yet: open the dashboard and make one.")
 
 
 def _spaces(slug: str | None) -> list[Space]:
     spaces = Space.objects.order_by("slug")
     if slug and not spaces.filter(slug=slug).exists():
-        known = ", ".join(spaces.values_list("slug", flat=True)) or "none"
-        raise CommandError(f"There is no space called {slug}. There are: {known}.")
+        slugs = ", ".join(spaces.values_list("slug", flat=True)) or "none"
+        raise CommandError(f"There is no space called {slug}. There are: {slugs}.")
     return list(spaces.filter(slug=slug) if slug else spaces)
 
 
 def _health(space: Space) -> dict:
-    return health.health(space).as_dict()
+    return health.memory_health(space).as_dict()
 
 
-def _as_json(found: dict, ill: dict) -> str:
+def _as_json(counts: dict, ill: dict) -> str:
     return json.dumps(
-        {slug: numbers | {"health": ill.get(slug)} for slug, numbers in found.items()}
+        {slug: numbers | {"health": ill.get(slug)} for slug, numbers in counts.items()}
     )
 
 

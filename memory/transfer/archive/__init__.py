@@ -1,4 +1,4 @@
-"""Keno's own archive: a whole space in one file, to be moved, kept, and brought back the same."""
+"""Keno's own archive: a whole space in one file that can be restored unchanged."""
 
 FORMAT = "keno-archive"
 VERSION = 1

@@ -1,4 +1,4 @@
-"""One row as one line of JSON, and back, trusting nothing of what comes back."""
+"""Convert rows to JSON lines and back, with every value checked on the way in."""
 
 import math
 from array import array
@@ -10,22 +10,22 @@ from functools import lru_cache
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from memory import text
-from memory.transfer.archive.shape import BY_NAME, EVIDENCE, Kind, link_of
-from memory.transfer.json_reading import a_time
+from memory.text import normalise as text
+from memory.transfer.archive.schema import BY_NAME, EVIDENCE, Kind, link_of
+from memory.transfer.readers.json_values import parse_time
 
-LONGEST_INTEGER = 2**31 - 1
-LONGEST_TEXT = 1_000_000
+MAX_INTEGER = 2**31 - 1
+MAX_TEXT = 1_000_000
 # (kind name, number in the archive) -> number in the database, or the reverse.
 Numbers = Callable[[str, object], int | None]
 
 
 class BadRow(ValueError):
-    """A row that cannot be brought back."""
+    """A row that cannot be restored."""
 
 
 class Places:
-    """The place of every row among those of its kind: its number in the archive."""
+    """Numbers of rows in the archive, by kind and primary key."""
 
     def __init__(self, ids: Mapping[str, array]):
         self._ids = ids
@@ -37,48 +37,48 @@ class Places:
 
 
 def encode(kind: Kind, row: Mapping[str, object], places: Numbers) -> dict:
-    """The row as it stands in the archive; `row` is one of queryset.values()."""
-    made = {"id": places(kind.name, row["id"])}
+    """Return the row as the archive stores it; `row` comes from queryset.values()."""
+    encoded = {"id": places(kind.name, row["id"])}
     for column in _columns(kind.name):
         value = row[column.attname]
         if target := link_of(column):
-            made[column.name] = places(target.name, value)
+            encoded[column.name] = places(target.name, value)
         elif column.name in kind.id_lists:
             placed = (places(kind.id_lists[column.name], each) for each in value)
-            made[column.name] = [each for each in placed if each is not None]
+            encoded[column.name] = [each for each in placed if each is not None]
         elif column.name in kind.evidence:
-            made[column.name] = renumbered(value, places)
+            encoded[column.name] = renumber_evidence(value, places)
         else:
-            made[column.name] = _plain(value)
-    return made
+            encoded[column.name] = _to_json(value)
+    return encoded
 
 
-def decode(kind: Kind, given: object, numbers: Numbers) -> dict[str, object]:
-    """Values for the model's constructor; BadRow with the field when one cannot be."""
-    if not isinstance(given, dict):
+def decode(kind: Kind, data: object, numbers: Numbers) -> dict[str, object]:
+    """Return values for the model's constructor; raise BadRow with the name of a bad field."""
+    if not isinstance(data, dict):
         raise BadRow("not an object")
-    made = {}
+    values = {}
     for column in _columns(kind.name):
-        if column.name not in given:
+        if column.name not in data:
             continue  # a column that is newer than the archive keeps its default
-        value = given[column.name]
+        value = data[column.name]
         if target := link_of(column):
-            made[column.attname] = numbers(target.name, value)
-            if made[column.attname] is None and not column.null:
+            values[column.attname] = numbers(target.name, value)
+            if values[column.attname] is None and not column.null:
                 raise BadRow(column.name)
         elif column.name in kind.id_lists:
             listed = value if isinstance(value, list) else []
             placed = (numbers(kind.id_lists[column.name], each) for each in listed)
-            made[column.name] = [each for each in placed if each is not None]
+            values[column.name] = [each for each in placed if each is not None]
         elif column.name in kind.evidence:
-            made[column.name] = renumbered(clean_json(value), numbers)
+            values[column.name] = renumber_evidence(clean_json(value), numbers)
         else:
-            made[column.name] = _value(column, value)
-    return made
+            values[column.name] = _value(column, value)
+    return values
 
 
-def renumbered(evidence: object, numbers: Numbers) -> list:
-    """Evidence whose rows are counted anew; an entry whose row is gone keeps its words."""
+def renumber_evidence(evidence: object, numbers: Numbers) -> list:
+    """Return evidence with new row numbers; an entry whose row is gone keeps its quote."""
     found = []
     for entry in evidence if isinstance(evidence, list) else []:
         if isinstance(entry, dict):
@@ -106,7 +106,7 @@ def _columns(name: str) -> list[models.Field]:
     return BY_NAME[name].fields
 
 
-def _plain(value: object) -> object:
+def _to_json(value: object) -> object:
     return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
 
 
@@ -121,10 +121,10 @@ def _value(column: models.Field, value: object) -> object:
     raise BadRow(column.name)
 
 
-def _a_text(column: models.Field, value: object) -> str:
+def _to_text(column: models.Field, value: object) -> str:
     if not isinstance(value, str):
         raise BadRow(column.name)
-    said = text.clean(value, limit=LONGEST_TEXT)
+    said = text.clean(value, limit=MAX_TEXT)
     if column.max_length and len(said) > column.max_length:
         raise BadRow(column.name)
     if column.choices and said not in dict(column.flatchoices):
@@ -132,39 +132,39 @@ def _a_text(column: models.Field, value: object) -> str:
     return said
 
 
-def _a_number(column: models.Field, value: object) -> float | int:
+def _to_number(column: models.Field, value: object) -> float | int:
     whole = isinstance(column, models.IntegerField)
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
         raise BadRow(column.name)
-    if not math.isfinite(value) or abs(value) > LONGEST_INTEGER:
+    if not math.isfinite(value) or abs(value) > MAX_INTEGER:
         raise BadRow(column.name)
     return value
 
 
-def _a_bool(column: models.Field, value: object) -> bool:
+def _to_bool(column: models.Field, value: object) -> bool:
     if not isinstance(value, bool):
         raise BadRow(column.name)
     return value
 
 
-def _a_time(column: models.Field, value: object) -> datetime:
-    when = a_time(value) if isinstance(value, str) else None
+def _to_time(column: models.Field, value: object) -> datetime:
+    when = parse_time(value) if isinstance(value, str) else None
     if when is None:
         raise BadRow(column.name)
     return when
 
 
-def _a_list(column: ArrayField, value: object) -> list:
+def _to_list(column: ArrayField, value: object) -> list:
     if not isinstance(value, list):
         raise BadRow(column.name)
     return [_value(column.base_field, each) for each in value]
 
 
 _READERS = [
-    (ArrayField, _a_list),
+    (ArrayField, _to_list),
     (models.JSONField, lambda column, value: clean_json(value)),
-    (models.DateTimeField, _a_time),
-    (models.BooleanField, _a_bool),
-    (models.IntegerField | models.FloatField, _a_number),
-    (models.CharField | models.TextField, _a_text),
+    (models.DateTimeField, _to_time),
+    (models.BooleanField, _to_bool),
+    (models.IntegerField | models.FloatField, _to_number),
+    (models.CharField | models.TextField, _to_text),
 ]

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 
 from memory.transfer.items import EpisodeItem, Left, Place
-from memory.transfer.json_reading import a_time
 from memory.transfer.kenobot import escapes, front_matter
+from memory.transfer.readers.json_values import parse_time
 
 NAME = re.compile(r"(\d{4}-\d{2}-\d{2})\.md$")
 # KenoBot writes an em dash; its documents a hyphen; its compactor two; people type any.
 _ENTRY = re.compile(r"##\s*(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s*(?:—|–|―|--|-|:)\s*|\s+|$)(.*)$")
 # The title of a file, or its date: nothing that happened.
-_ORNAMENT = re.compile(r"#(?:\s|$)|#{1,6}\s+\D{0,40}\d{4}-\d{2}-\d{2}$|#{1,6}$")
+_DATE_HEADING = re.compile(r"#(?:\s|$)|#{1,6}\s+\D{0,40}\d{4}-\d{2}-\d{2}$|#{1,6}$")
 _TITLE = re.compile(r"##+\s+(?!\D{0,40}\d{4}-\d{2}-\d{2}$)(\S.*)$")
 TITLE_LIMIT = 200
 
 
 @dataclass
 class _Section:
-    """What stands under one front matter, or under none."""
+    """The lines below one front matter, or before the first."""
 
     start: int
     fields: dict = field(default_factory=dict)
@@ -29,7 +29,7 @@ class _Section:
 
 
 def day_of(name: str) -> date | None:
-    """The day a file name speaks of; None when it is no daily log."""
+    """Return the date in a file name; None when it is not a daily log."""
     found = NAME.search(name)
     try:
         return date.fromisoformat(found[1]) if found else None
@@ -37,8 +37,8 @@ def day_of(name: str) -> date | None:
         return None
 
 
-def read(words: str, *, day: date, place: Place) -> Iterator[EpisodeItem | Left]:
-    lines = words.split("\n")
+def read(content: str, *, day: date, place: Place) -> Iterator[EpisodeItem | Left]:
+    lines = content.split("\n")
     for section in _sections(lines):
         yield from _entries(lines, section, day=day, place=place)
 
@@ -47,7 +47,7 @@ def _sections(lines: list[str]) -> list[_Section]:
     found = [_Section(start=0)]
     at = 0
     while at < len(lines):
-        after = front_matter.find(lines, at)
+        after = front_matter.find_end(lines, at)
         if after > at:
             fields = front_matter.parse(lines[at + 1 : after - 1])
             found.append(_Section(start=at, fields=fields, first=after))
@@ -70,31 +70,31 @@ def _entries(lines, section: _Section, *, day: date, place: Place) -> Iterator:
     yield from _untimed(lines, section, first, day=day, place=place)
     ends = [at for at, _match in starts[1:]] + [section.end]
     for (at, match), end in zip(starts, ends, strict=False):
-        head = escapes.read_item(match[4].strip())
-        rest = escapes.read_body("\n".join(lines[at + 1 : end])).strip("\n").rstrip()
+        head = escapes.unescape_item(match[4].strip())
+        rest = escapes.unescape_body("\n".join(lines[at + 1 : end])).strip("\n").rstrip()
         when = datetime.combine(day, _clock(match), UTC)
         span = (at + 1, _last(lines, at, end))
         yield _entry(head, rest, when=when, section=section, span=span, place=place)
 
 
 def _untimed(lines, section: _Section, first: int, *, day: date, place: Place) -> Iterator:
-    """What stands before the first time: an episode of its own, headings, or nothing."""
+    """Return what precedes the first time: an episode, headings, or nothing."""
     start, title = section.first, section.fields.get("title")
     while start < first and title is None:
         line = lines[start].strip()
         if heading := _TITLE.match(line):
             title = heading[1].strip()
-        elif line and _ORNAMENT.match(line):
+        elif line and _DATE_HEADING.match(line):
             yield place.left("heading", line=start + 1, text=line)
         elif line:
             break
         start += 1
     title = title if isinstance(title, str) else ""
-    body = escapes.read_body("\n".join(lines[start:first])).strip("\n").rstrip()
+    body = escapes.unescape_body("\n".join(lines[start:first])).strip("\n").rstrip()
     # The lines of the front matter, and the title, belong to what they describe.
     head = section.start if section.fields else section.first
     if body or title:
-        when = a_time(section.fields.get("timestamp")) or datetime.combine(day, time(), UTC)
+        when = parse_time(section.fields.get("timestamp")) or datetime.combine(day, time(), UTC)
         span = (head + 1, _last(lines, head, first))
         spot = {"when": when, "section": section, "span": span, "place": place}
         yield _episode(title if body else "", body or title, to_the_minute=False, **spot)
@@ -115,16 +115,16 @@ def _episode(title: str, body: str, *, when, section, span, place, to_the_minute
     fields = section.fields
     return EpisodeItem(
         **place[span],
-        chat=place.chat or _one(fields.get("session")),
+        chat=place.chat or _as_text(fields.get("session")),
         at=when,
-        ended_at=a_time(fields.get("ended")),
+        ended_at=parse_time(fields.get("ended")),
         title=title[:TITLE_LIMIT],
         body=body,
-        tags=_many(fields.get("tags")),
-        participants=_many(fields.get("participants")),
-        discarded=_one(fields.get("status")).lower() == "discarded",
-        discard_reason=_one(fields.get("discard_reason")),
-        feedback=_one(fields.get("feedback")).lower(),
+        tags=_as_texts(fields.get("tags")),
+        participants=_as_texts(fields.get("participants")),
+        discarded=_as_text(fields.get("status")).lower() == "discarded",
+        discard_reason=_as_text(fields.get("discard_reason")),
+        feedback=_as_text(fields.get("feedback")).lower(),
         to_the_minute=to_the_minute,
     )
 
@@ -137,17 +137,17 @@ def _clock(match: re.Match) -> time | None:
 
 
 def _last(lines: list[str], start: int, end: int) -> int:
-    """The number of the last line of [start, end) that says something."""
+    """Return the number of the last line in [start, end) that is not blank."""
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1
     return end
 
 
-def _one(value: object) -> str:
+def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _many(value: object) -> tuple[str, ...]:
+def _as_texts(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         value = value.split(",")
     return tuple(each.strip() for each in value or () if each.strip())

@@ -7,21 +7,21 @@ import json
 import re
 from collections.abc import Iterable
 
-from memory.transfer.json_reading import Broken, loads
+from memory.transfer.readers.json_values import Broken, loads
 
 FENCE = re.compile(r"---\s*$")
 _FIELD = re.compile(r"([A-Za-z_][\w-]{0,40})\s*:(?:\s+(.*)|\s*)$")
 _LIST_ITEM = re.compile(r"\s*-\s+(.*)$")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
-LONGEST = 60
+MAX_LINES = 60
 
 
-def find(lines: list[str], start: int) -> int:
-    """The line after a front matter that begins at `start`; `start` when none does."""
+def find_end(lines: list[str], start: int) -> int:
+    """Return the line after a front matter that begins at `start`, or `start` if none does."""
     if start >= len(lines) or not FENCE.match(lines[start]):
         return start
     fields = 0
-    for at in range(start + 1, min(len(lines), start + LONGEST)):
+    for at in range(start + 1, min(len(lines), start + MAX_LINES)):
         line = lines[at]
         if FENCE.match(line):
             return at + 1 if fields else start
@@ -33,7 +33,7 @@ def find(lines: list[str], start: int) -> int:
 
 
 def parse(lines: Iterable[str]) -> dict[str, str | list[str]]:
-    """The fields between the fences; a list is a list, everything else a text."""
+    """Return the fields between the fences: lists as lists, everything else as text."""
     found: dict[str, str | list[str]] = {}
     last = ""
     for line in lines:

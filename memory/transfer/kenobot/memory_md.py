@@ -5,9 +5,100 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from memory.transfer.items import FactItem, Left, Place
-from memory.transfer.json_reading import a_time
-from memory.transfer.kenobot import escapes, front_matter, sections
-from memory.transfer.kenobot.placeholders import is_placeholder
+from memory.transfer.kenobot import escapes, front_matter
+from memory.transfer.kenobot.escapes import is_placeholder
+from memory.transfer.readers.json_values import parse_time
+
+LORE = "__lore__"
+HEADINGS = {
+    "Facts": ("fact", "other"),
+    "Preferences": ("fact", "preference"),
+    "Profile": ("fact", "profile"),
+    "Relationships": ("fact", "relationship"),
+    "Projects": ("fact", "project"),
+    "Concepts": ("concept", "other"),
+    "Procedures": ("procedure", "other"),
+    "Lessons": ("lesson", "other"),
+    "Lore": ("lore", "other"),
+}
+# Headings of KenoBot's templates and documents, and their Spanish sisters.
+_KNOWN_HEADINGS = {
+    "facts": "Facts",
+    "important facts": "Facts",
+    "compacted memories": "Facts",
+    "memory": "Facts",
+    "hechos": "Facts",
+    "datos": "Facts",
+    "preferences": "Preferences",
+    "user preferences": "Preferences",
+    "learned preferences": "Preferences",
+    "preferencias": "Preferences",
+    "profile": "Profile",
+    "user profile": "Profile",
+    "perfil": "Profile",
+    "relationships": "Relationships",
+    "relaciones": "Relationships",
+    "projects": "Projects",
+    "active projects": "Projects",
+    "project context": "Projects",
+    "proyectos": "Projects",
+    "concepts": "Concepts",
+    "conceptos": "Concepts",
+    "procedures": "Procedures",
+    "procedimientos": "Procedures",
+    "lessons": "Lessons",
+    "lessons learned": "Lessons",
+    "errors and lessons": "Lessons",
+    "errors": "Lessons",
+    "lecciones": "Lessons",
+    "lore": "Lore",
+    "ongoing lore": "Lore",
+}
+_ABOUT = re.compile(r"(?:about|sobre|acerca de)\s+(\S.*)$", re.I)
+_PART = re.compile(r"(.+?)\s+—\s+(.+)$")
+_STAMPED = re.compile(r"(?:consolidated|compacted)\b.*?(\d{4}-\d{2}-\d{2})?\s*$", re.I)
+_DATED = re.compile(r"(\d{4}-\d{2}-\d{2})\s*[:—–-]\s*(.+)$")
+_LEADING_SYMBOLS = re.compile(r"^[^\w(]+", re.U)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Where a fact stands: what kind of fact it is and what about."""
+
+    kind: str = "fact"
+    category: str = "other"
+    subject: str = ""
+    day: str = ""
+    # Everything below the heading is one thing: steps, or the fields of one error.
+    whole: bool = False
+
+
+def parse_heading(heading: str, *, kind: str = "fact") -> Section:
+    """Parse a heading; `kind` is that of the file (procedures.md holds procedures)."""
+    name = _LEADING_SYMBOLS.sub("", heading).strip()
+    if about := _ABOUT.match(name):
+        return Section(kind, "other", about[1].strip())
+    if stamped := _STAMPED.match(name):
+        return Section(kind, day=stamped[1] or "")
+    part = _PART.match(name)
+    if part and (known := _KNOWN_HEADINGS.get(part[1].lower())):
+        return Section(*HEADINGS[known], subject=part[2].strip())
+    if known := _KNOWN_HEADINGS.get(name.rstrip(":").lower()):
+        found, category = HEADINGS[known]
+        subject = LORE if found == "lore" else ""
+        return Section(kind if kind != "fact" else found, category, subject)
+    dated = _DATED.match(name)
+    day, name = (dated[1], dated[2]) if dated else ("", name)
+    return Section(kind, subject=name, day=day, whole=kind in ("procedure", "lesson"))
+
+
+def heading_for(kind: str, category: str, subject: str) -> str:
+    name = next((n for n, pair in HEADINGS.items() if pair == (kind, category)), "")
+    name = name or next(n for n, pair in HEADINGS.items() if pair[0] == kind)
+    if not subject or subject == LORE:
+        return name
+    return f"About {subject}" if name == "Facts" else f"{name} — {subject}"
+
 
 _HEADING = re.compile(r"(#{1,6})(?:\s+(.*))?$")
 _ITEM = re.compile(r"(\s*)(?:[-*+•]|\d{1,9}[.)])(?:\s+(.*))?$")
@@ -26,28 +117,28 @@ class _Piece:
     raw: list[str] = field(default_factory=list)
     is_list: bool = True
 
-    def add(self, number: int, words: str, raw: str) -> None:
+    def add(self, number: int, content: str, raw: str) -> None:
         self.end = number
-        self.words.append(words)
+        self.words.append(content)
         self.raw.append(raw)
 
 
-def read(words: str, *, place: Place, kind: str = "fact") -> Iterator[FactItem | Left]:
-    lines = words.split("\n")
-    start = front_matter.find(lines, 0)
+def read(content: str, *, place: Place, kind: str = "fact") -> Iterator[FactItem | Left]:
+    lines = content.split("\n")
+    start = front_matter.find_end(lines, 0)
     if start:
         yield place.left("front matter", line=1, end=start)
-    section, piece, held = sections.Section(kind), None, []
+    section, piece, held = Section(kind), None, []
     for number, line in enumerate(lines[start:], start + 1):
-        mark = _HEADING.match(line)
-        if mark or not line.strip() or _RULE.match(line) or _COMMENT.match(line):
+        heading = _HEADING.match(line)
+        if heading or not line.strip() or _RULE.match(line) or _COMMENT.match(line):
             if piece:
                 held.append(piece)
                 piece = None
-            if mark:
+            if heading:
                 yield from _facts(held, section, place=place)
-                held, section = [], _section(mark, kind)
-            if reason := _ornament(mark, line):
+                held, section = [], _section(heading, kind)
+            if reason := _ornament(heading, line):
                 yield place.left(reason, line=number, text=line.strip())
             continue
         item = _ITEM.match(line)
@@ -60,15 +151,15 @@ def read(words: str, *, place: Place, kind: str = "fact") -> Iterator[FactItem |
     yield from _facts([*held, piece] if piece else held, section, place=place)
 
 
-def _section(mark: re.Match, kind: str) -> sections.Section:
+def _section(heading: re.Match, kind: str) -> Section:
     # The title of a file says nothing about its facts unless it names somebody.
-    if len(mark[1]) == 1 and not (mark[2] or "").lower().startswith(("about ", "sobre ")):
-        return sections.Section(kind)
-    return sections.read(mark[2] or "", kind=kind)
+    if len(heading[1]) == 1 and not (heading[2] or "").lower().startswith(("about ", "sobre ")):
+        return Section(kind)
+    return parse_heading(heading[2] or "", kind=kind)
 
 
-def _ornament(mark: re.Match | None, line: str) -> str:
-    if mark:
+def _ornament(heading: re.Match | None, line: str) -> str:
+    if heading:
         return "heading"
     if not line.strip():
         return ""
@@ -83,15 +174,15 @@ def _facts(pieces: list[_Piece], section, *, place: Place) -> Iterator[FactItem 
 
 
 def _joined(pieces: list[_Piece]) -> _Piece:
-    """All of a section as one: the steps of a procedure mean nothing apart."""
+    """Join a section into one piece: steps of a procedure belong together."""
     raw = [line for piece in pieces for line in piece.raw]
-    words = [" ".join(piece.raw) for piece in pieces]
-    return _Piece(pieces[0].start, pieces[-1].end, words, raw, is_list=False)
+    content = [" ".join(piece.raw) for piece in pieces]
+    return _Piece(pieces[0].start, pieces[-1].end, content, raw, is_list=False)
 
 
-def _fact(piece: _Piece, section: sections.Section, *, place: Place) -> FactItem | Left:
+def _fact(piece: _Piece, section: Section, *, place: Place) -> FactItem | Left:
     line = ("; " if piece.is_list else " ").join(each for each in piece.words if each).strip()
-    said = escapes.read_item(_BOLD_LABEL.sub(r"\1", line))
+    said = escapes.unescape_item(_BOLD_LABEL.sub(r"\1", line))
     quote = "\n".join(piece.raw)
     if not said or is_placeholder(line):
         return place.left("placeholder", line=piece.start, end=piece.end, text=quote)
@@ -101,7 +192,7 @@ def _fact(piece: _Piece, section: sections.Section, *, place: Place) -> FactItem
     return FactItem(
         **place[piece.start, piece.end],
         chat=place.chat,
-        at=a_time(section.day) if section.day else place.modified,
+        at=parse_time(section.day) if section.day else place.modified,
         text=said,
         quote=quote,
         subject=subject,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from io import BufferedReader
 
-from memory import text
-from memory.transfer import json_reading
+from memory.text import normalise as text
 from memory.transfer.items import Left, MessageItem, Place
-from memory.transfer.json_reading import a_text, a_time, loads
+from memory.transfer.readers import json_values
+from memory.transfer.readers.json_values import loads, parse_time, text_or_empty
 
 ROLES = {"user": "user", "human": "user", "assistant": "assistant", "system": "system"}
 
@@ -17,7 +17,7 @@ ROLES = {"user": "user", "human": "user", "assistant": "assistant", "system": "s
 def read(stream: BufferedReader, *, place: Place) -> Iterator[MessageItem | Left]:
     seen: Counter[str] = Counter()
     last = place.modified
-    for number, line in json_reading.lines(stream):
+    for number, line in json_values.lines(stream):
         if line is not None and not line.strip():
             continue
         found = _message(line, number, seen, last, place)
@@ -32,32 +32,32 @@ def _message(
     if line is None:
         return place.left("line too long", line=number)
     try:
-        given = loads(line)
-    except json_reading.Broken:
+        data = loads(line)
+    except json_values.Broken:
         return place.left("corrupt line", line=number, text=text.short(line, 80))
-    if not isinstance(given, dict):
+    if not isinstance(data, dict):
         return place.left("not a message", line=number, text=text.short(line, 80))
-    role, words = ROLES.get(a_text(given.get("role"))), said(given.get("content"))
+    role, content = ROLES.get(text_or_empty(data.get("role"))), message_text(data.get("content"))
     if role is None:
-        return place.left("unknown role", line=number, text=a_text(given.get("role")))
-    if not words.strip():
+        return place.left("unknown role", line=number, text=text_or_empty(data.get("role")))
+    if not content.strip():
         return place.left("empty message", line=number)
     # The same words of the same time may stand there twice: both count.
-    stamp = given.get("timestamp")
-    key = hashlib.sha256(f"{stamp}|{role}|{words}".encode("utf-8", "replace")).hexdigest()[:32]
+    stamp = data.get("timestamp")
+    key = hashlib.sha256(f"{stamp}|{role}|{content}".encode("utf-8", "replace")).hexdigest()[:32]
     seen[key] += 1
     return MessageItem(
         **place[number, number],
         chat=place.chat,
-        at=a_time(stamp) or last,
+        at=parse_time(stamp) or last,
         role=role,
-        text=words,
+        text=content,
         external_id=f"kenobot-{key}-{seen[key]}",
     )
 
 
-def said(content: object) -> str:
-    """The words of a message: a text, or the text blocks of a list."""
+def message_text(content: object) -> str:
+    """Return the text of a message: a string, or the text blocks of a list."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -69,4 +69,4 @@ def said(content: object) -> str:
 def _block(block: object) -> str:
     if not isinstance(block, dict) or block.get("type", "text") != "text":
         return ""
-    return a_text(block.get("text"))
+    return text_or_empty(block.get("text"))

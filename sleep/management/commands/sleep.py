@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from memory.models import Space
-from sleep import cycle, voice
+from sleep import budgeted_model, cycle
 from sleep.models import Night, Proposal
 
 
@@ -53,12 +53,16 @@ class Command(BaseCommand):
 
     def _sleep(self, space, *, now, resume, dry_run) -> bool:
         moment = timezone.now()
-        if not (now or cycle.stopped(space) or (not resume and cycle.is_due(space, now=moment))):
+        if not (
+            now
+            or cycle.has_stopped_night(space)
+            or (not resume and cycle.is_due(space, now=moment))
+        ):
             self.stdout.write(
                 f"{space.name}: nothing to resume." if resume else f"{space.name}: not due."
             )
             return True
-        given = voice.of_space(space)
+        given = budgeted_model.model_for_space(space)
         try:
             night = (
                 cycle.rehearse(space, now=moment, complete=given["complete"])
@@ -105,7 +109,7 @@ class Command(BaseCommand):
         for night in found:
             asked = (
                 f"  {night.mode}: ${night.cost:.4f}, estimated ${night.cost_estimate:.4f}"
-                if night.mode != voice.HEURISTICS
+                if night.mode != budgeted_model.HEURISTICS
                 else ""
             )
             waits = night.proposals.filter(status=Proposal.Status.PENDING).count()
@@ -143,5 +147,5 @@ class Command(BaseCommand):
             told = ", ".join(filter(None, [item.get("by"), str(item.get("at") or "")[:10]]))
             self._indented(f"“{item.get('quote', '')}”" + (f" ({told})" if told else ""))
 
-    def _indented(self, line):
-        self.stdout.write(f"           {line}")
+    def _indented(self, text):
+        self.stdout.write(f"           {text}")

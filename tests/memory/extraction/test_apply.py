@@ -3,9 +3,12 @@ import logging
 import pytest
 from django.db import DatabaseError
 
-from memory import chats, facts, history, working
+from memory import working
+from memory.chats import service as chats
 from memory.extraction import tags
 from memory.extraction.apply import apply
+from memory.facts import service as facts
+from memory.history import changes as history
 from memory.identity import preferences
 from memory.models import Episode, Fact, Notice, WorkingNote
 from tests.factories import make_chat, make_space

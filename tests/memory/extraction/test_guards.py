@@ -3,20 +3,15 @@
 import base64
 import codecs
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bench import corpora
-from memory.extraction import guards
+from memory.guards import inspect as guards
+from tests import own_lines
 
-CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora"
 ANY = st.text(st.characters(codec=None), max_size=400)
-needs_corpora = pytest.mark.skipif(
-    not CORPORA.exists(), reason="the corpora are not on this machine"
-)
 
 
 @pytest.mark.parametrize(
@@ -124,10 +119,9 @@ def test_a_flag_points_at_the_words():
     assert text[flag.start : flag.end].startswith("ÍGNORE all previous")
 
 
-@needs_corpora
-def test_t01_the_unseen_half_of_the_corpora_meets_the_promise():
-    attacks = [r for r in corpora.read(CORPORA, "injection_attacks") if r.unseen]
-    benign = [r for r in corpora.read(CORPORA, "benign") if r.unseen]
+def test_t01_the_unseen_half_of_our_lines_meets_the_promise():
+    attacks = [r for r in own_lines.rows("injection_attacks") if r.unseen]
+    benign = [r for r in own_lines.rows("benign") if r.unseen]
     assert share(attacks) >= 0.85
     assert share([r for r in attacks if r.lang == "es"]) >= 0.8
     assert share([r for r in benign if r.kind in {"benign_chat", "benign_fact"}]) <= 0.01
@@ -138,11 +132,10 @@ def share(rows):
     return sum(guards.is_suspicious(row.text) for row in rows) / len(rows)
 
 
-@needs_corpora
 def test_no_naughty_line_breaks_a_guard():
-    for row in corpora.read(CORPORA, "naughty") + corpora.read(CORPORA, "xss"):
-        guards.inspect(row.text)
-        guards.redact(row.text)
+    for line in own_lines.lines("naughty") + own_lines.lines("xss"):
+        guards.inspect(line)
+        guards.redact(line)
 
 
 @given(ANY)

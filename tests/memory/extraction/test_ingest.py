@@ -1,22 +1,24 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from django.db import connection
 
-from memory import actors, chats, facts, rulings, tasks
+from memory import rulings, tasks
+from memory.chats import service as chats
 from memory.extraction import ingest as ingestion
 from memory.extraction import propose
 from memory.extraction.ingest import ingest, ingest_waiting, waiting
+from memory.facts import service as facts
+from memory.history import actors
 from memory.models import Episode, Fact, Message
+from tests import own_lines
 from tests.factories import make_chat, make_space
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 2, 13, 15, 45, tzinfo=UTC)
 ANA = actors.person("ana")
-CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora"
 
 
 @pytest.fixture
@@ -201,25 +203,16 @@ def test_t02_a_hundred_ordinary_turns_then_yes_write_nothing(chat):
     assert Fact.objects.count() == before
 
 
-@pytest.mark.parametrize("limit", [185])
-def test_t01_attacks_taken_verbatim_by_a_model_are_not_believed(chat, limit):
-    file = CORPORA / "injection_attacks.jsonl"
-    if not file.exists():
-        pytest.skip("the corpora are not here")
-    lines = [json.loads(row)["text"] for row in file.read_text(encoding="utf-8").splitlines()]
-    believed = 0
-    for line in lines[:limit]:
+def test_t01_attacks_taken_verbatim_by_a_model_are_not_believed(chat):
+    lines = own_lines.lines("injection_attacks")
+    for line in lines:
         ingest(say(chat, line), complete=verbatim, now=NOW)
-    believed = Fact.objects.live().count()
-    assert believed <= 0.15 * len(lines[:limit])
+    assert Fact.objects.live().count() <= 0.15 * len(lines)
 
 
 def test_every_hostile_line_is_ingested(chat):
-    file = CORPORA / "naughty.jsonl"
-    if not file.exists():
-        pytest.skip("the corpora are not here")
-    for row in file.read_text(encoding="utf-8").splitlines():
-        say(chat, json.loads(row)["text"])
+    for line in own_lines.lines("naughty"):
+        say(chat, line)
     ingest_waiting(chat.space, complete=verbatim, now=NOW)
     assert not waiting(chat.space).exists()
     assert not Message.objects.filter(journal__contains=[{"outcome": "error"}]).exists()

@@ -1,6 +1,6 @@
 import pytest
 
-from memory.extraction.intents import read
+from memory.llm.providers.offline_intents import read
 
 CASES = {
     "greeting": ["Hi!", "hello Keno", "Hola", "Buenos días, Keno", "¡Hola! :)"],

@@ -1,18 +1,12 @@
 """Secrets never reach anything durable; what people say about secrets does."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench import corpora
-from memory.extraction import guards
+from memory.guards import inspect as guards
+from tests import own_lines
 
-CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora"
-needs_corpora = pytest.mark.skipif(
-    not CORPORA.exists(), reason="the corpora are not on this machine"
-)
 # Put together here, so that no scanner takes this file for a leak.
 WORD = "hun" + "ter" + "22"
 OPENAI = "sk-" + "proj-" + "Ab1" * 14
@@ -89,14 +83,13 @@ def test_what_is_said_about_a_secret_stays(text):
     assert guards.redact(text) == (text, ())
 
 
-@needs_corpora
-def test_t10_the_corpora_of_secrets_meet_the_promise():
-    secrets = corpora.read(CORPORA, "secrets")
+def test_t10_our_lines_with_secrets_meet_the_promise():
+    secrets = own_lines.rows("secrets")
     assert sum(bool(guards.redact(r.text)[1]) for r in secrets) >= 0.95 * len(secrets)
     assert sum(bool(guards.redact(r.text)[1]) for r in secrets if r.unseen) >= 0.95 * sum(
         r.unseen for r in secrets
     )
-    benign = corpora.read(CORPORA, "benign")
+    benign = own_lines.rows("benign")
     assert sum(bool(guards.redact(r.text)[1]) for r in benign) <= 0.005 * len(benign)
 
 

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pytest
 import re2
@@ -7,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.extraction.tags import NAMES, disarm, echoes, has_tag, split
+from tests import own_lines
 
-CORPUS = Path(__file__).resolve().parents[4] / "shared/corpora/injection_attacks.jsonl"
 LIVE = re2.compile(r"(?i)<\s*/?\s*(?:" + "|".join(NAMES) + r")\b[^<>]*>")
 
 
@@ -218,10 +217,9 @@ def test_t04_an_echo_of_a_planted_tag_is_recognised():
     assert not echoes("Ana likes tea", "I like tea")
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpora are not beside this checkout")
-def test_t04_every_smuggled_tag_of_the_corpus_is_disarmed():
-    rows = [json.loads(line) for line in CORPUS.read_text().splitlines()]
-    lines = [row["text"] for row in rows if row["kind"] == "tag_smuggling"]
+def test_t04_every_smuggled_tag_of_our_lines_is_disarmed():
+    attacks = own_lines.rows("injection_attacks")
+    lines = [row.text for row in attacks if row.kind == "tag_smuggling"]
     assert lines
     for line in lines:
         found = split(disarm(line))

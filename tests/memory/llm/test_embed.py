@@ -3,11 +3,16 @@
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from memory.llm import embed, embedded, remote_embedding
+from memory.vectors import embed, graphs
+from memory.vectors import embed as remote_embedding
+from memory.vectors import local_model as embedded
+
+STORED_VECTORS = Path(__file__).parents[2] / "data" / "stored_vectors.json"
 
 
 def test_the_embedded_model_needs_no_setting_and_gives_unit_vectors():
@@ -19,8 +24,8 @@ def test_the_embedded_model_needs_no_setting_and_gives_unit_vectors():
 def test_what_was_embedded_a_moment_ago_is_not_embedded_again(monkeypatch):
     """A turn needs its words for recall, for the topic and for their row."""
     model, runs = embedded.EmbeddedModel(), []
-    run = model._run
-    monkeypatch.setattr(model, "_run", lambda *given: runs.append(1) or run(*given))
+    run = graphs.run
+    monkeypatch.setattr(graphs, "run", lambda *args: runs.append(1) or run(*args))
     first, again = model.embed(["Ana likes tea"]), model.embed(["Ana likes tea", "Bo does not"])
     assert len(runs) == 2
     assert np.array_equal(first[0], again[0])
@@ -42,8 +47,11 @@ def test_a_batch_gives_about_what_single_texts_give():
     assert (embed.embed(texts) * alone).sum(axis=1).min() > 0.97
 
 
-def test_the_model_says_its_name_with_a_hash_of_its_file():
-    assert embed.current().name.startswith("minilm-en-es-384@")
+def test_vectors_that_existing_homes_stored_under_this_name_are_still_equal():
+    stored = json.loads(STORED_VECTORS.read_text())
+    assert embed.current().name == stored["name"]
+    for text, vector in stored["vectors"].items():
+        assert embed.embed_query(text) @ np.array(vector) > 1 - 1e-3, text
 
 
 def test_it_is_loaded_once():

@@ -1,19 +1,17 @@
 """Our WordPiece gives the ids of the tokenizers package, also on hostile text."""
 
-import json
 import unicodedata
 
 import pytest
-from django.conf import settings
 from tokenizers import BertWordPieceTokenizer
 
-from memory.llm.embedded import FOLDER
-from memory.llm.wordpiece import WordPiece
+from memory.vectors.graphs import FOLDER
+from memory.vectors.wordpiece import WordPiece
+from tests import own_lines
 
 OURS = WordPiece(FOLDER / "vocab.txt")
 THEIRS = BertWordPieceTokenizer(str(FOLDER / "vocab.txt"), lowercase=True)
 THEIRS.enable_truncation(256)
-CORPORA = settings.BASE_DIR.parent / "shared" / "corpora"
 
 
 @pytest.mark.parametrize(
@@ -54,12 +52,43 @@ def test_every_settled_character_is_cut_alike():
             assert OURS.encode(text) == THEIRS.encode(text).ids, hex(code)
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("I'm vegan", ["I", "'", "m", "vegan"]),
+        ("¿Dónde está Núñez?", ["¿", "Dónde", "está", "Núñez", "?"]),
+        ("cafe\u0301 frío", ["cafe\u0301", "frío"]),
+        ("live in 東京!", ["live", "in", "東", "京", "!"]),
+        ("party 🎉🎉 at 8", ["party", "🎉🎉", "at", "8"]),
+        ("my ❤️ dog", ["my", "❤️", "dog"]),
+        ("zero\u200bwidth  space", ["zero\u200bwidth", "space"]),
+        ("STRASSE İzmir", ["STRASSE", "İzmir"]),
+        ("", []),
+    ],
+)
+def test_every_piece_knows_its_place_in_the_text_as_it_was_typed(text, parts):
+    ids, offsets = OURS.encode_with_offsets(text)
+    assert [OURS.encode(text)[1:-1], len(offsets)] == [ids, len(ids)]
+    ends = {end for _, end in offsets}
+    words = [text[start:end] for start, end in _whole_words(ids, offsets)]
+    assert words == parts
+    assert len(ends) == len(offsets)
+
+
+def _whole_words(ids, offsets):
+    """Join the pieces of a word, which begin with ## in the vocabulary."""
+    names = {number: piece for piece, number in OURS.ids.items()}
+    words = []
+    for number, (start, end) in zip(ids, offsets, strict=True):
+        if names[number].startswith("##"):
+            words[-1] = (words[-1][0], end)
+        else:
+            words.append((start, end))
+    return words
+
+
 @pytest.mark.parametrize("name", ["naughty", "benign", "xss", "injection_attacks"])
-def test_the_corpora_are_cut_alike(name):
-    file = CORPORA / f"{name}.jsonl"
-    if not file.exists():
-        pytest.skip(f"{file} is not here")
-    for line in file.read_text().splitlines():
-        text = json.loads(line)["text"]
+def test_our_lines_are_cut_alike(name):
+    for text in own_lines.lines(name):
         if text.isprintable() and "[" not in text:
             assert OURS.encode(text) == THEIRS.encode(text).ids, text

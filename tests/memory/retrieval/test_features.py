@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory.retrieval import features, ranking
-from memory.retrieval.lanes import Candidate, Found
+from memory.retrieval.lanes import Candidate, Candidates
 from memory.retrieval.temporal import cues
 from memory.retrieval.understand import Question
 
@@ -23,25 +23,25 @@ def unit(number: int = 1, **given) -> Candidate:
     return Candidate(**values | given)
 
 
-def compute(question: Question, found: Found) -> dict[int, dict[str, float]]:
+def compute(question: Question, found: Candidates) -> dict[int, dict[str, float]]:
     return features.compute(question, found, now=NOW, chat_id=7)
 
 
 def test_rare_words_weigh_more_and_all_weigh_one():
-    found = Found(counts={1: 1, 2: 50}, size=100)
+    found = Candidates(counts={1: 1, 2: 50}, size=100)
     rare, common = features.term_weights(found, 2)
     assert rare > 3 * common
     assert rare + common == pytest.approx(1)
 
 
 def test_a_word_that_the_index_does_not_know_weighs_nothing():
-    assert features.term_weights(Found(counts={1: 3}, size=10), 2) == [1.0, 0.0]
-    assert features.term_weights(Found(size=10), 1) == [0.0]
+    assert features.term_weights(Candidates(counts={1: 3}, size=10), 2) == [1.0, 0.0]
+    assert features.term_weights(Candidates(size=10), 1) == [0.0]
 
 
 def test_words_count_in_the_unit_near_by_and_in_the_episode():
     asked = Question("q", terms=["bean", "rain", "moon"])
-    found = Found(
+    found = Candidates(
         units=[unit(4, terms=[1])],
         counts={1: 1, 2: 1, 3: 1},
         size=10,
@@ -55,14 +55,14 @@ def test_words_count_in_the_unit_near_by_and_in_the_episode():
 
 
 def test_a_fact_has_no_talk_around_it_its_own_words_stand_for_it():
-    found = Found(units=[unit(1, kind="fact", terms=[1])], counts={1: 1, 2: 1}, size=10)
+    found = Candidates(units=[unit(1, kind="fact", terms=[1])], counts={1: 1, 2: 1}, size=10)
     of = compute(Question("q", terms=["bean", "rain"]), found)[1]
     assert of["words"] == of["nearby"] == of["episode"] == pytest.approx(0.5)
     assert of["around"] == of["topic"] == pytest.approx(0.4)
 
 
 def test_meaning_of_the_turns_beside_it_counts_as_far_as_it_is_known():
-    found = Found(
+    found = Candidates(
         units=[unit(1, bare=0.9), unit(2, bare=0.3), unit(3, bare=0.5)],
         episodes={3: [1, 2, 3, 4]},
     )
@@ -74,13 +74,13 @@ def test_meaning_of_the_turns_beside_it_counts_as_far_as_it_is_known():
 
 
 def test_without_vectors_meaning_is_nothing():
-    of = compute(Question("q"), Found(units=[unit(1, bare=None, asked=None)]))[1]
+    of = compute(Question("q"), Candidates(units=[unit(1, bare=None, asked=None)]))[1]
     assert of["semantic"] == of["around"] == of["topic"] == 0
 
 
 def test_words_that_are_only_near_in_meaning_count_apart():
     asked = Question("q", terms=["niños"])
-    found = Found(
+    found = Candidates(
         units=[unit(1, text="The children sang"), unit(2, text="Granite is a rock")],
         counts={1: 1},
         size=10,
@@ -88,7 +88,7 @@ def test_words_that_are_only_near_in_meaning_count_apart():
     of = compute(asked, found)
     assert of[1]["words"] == 0
     assert of[1]["alike"] > 0.6 > 0.4 > of[2]["alike"]
-    said = Found(units=[unit(1, text="los niños", terms=[1])], counts={1: 1}, size=10)
+    said = Candidates(units=[unit(1, text="los niños", terms=[1])], counts={1: 1}, size=10)
     assert compute(asked, said)[1]["alike"] == 0
 
 
@@ -122,14 +122,16 @@ def test_keno_is_no_witness_of_its_own():
 
 
 def test_a_question_in_memory_is_marked_and_length_counts_for_turns_only():
-    found = Found(units=[unit(1, text="Who planted them?"), unit(2, kind="fact", text="a " * 90)])
+    found = Candidates(
+        units=[unit(1, text="Who planted them?"), unit(2, kind="fact", text="a " * 90)]
+    )
     of = compute(Question("q"), found)
     assert (of[1]["question"], of[2]["question"]) == (1, 0)
     assert of[2]["length"] == features.ORDINARY
 
 
 def test_every_feature_has_its_name():
-    of = compute(Question("q"), Found(units=[unit()]))[1]
+    of = compute(Question("q"), Candidates(units=[unit()]))[1]
     assert tuple(of) == features.NAMES
 
 

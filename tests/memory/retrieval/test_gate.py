@@ -20,7 +20,7 @@ CURVE = profiles.built_in("keno").settings["gate"]["curve"]
     ],
 )
 def test_levels(score, found, expected):
-    assert gate.level(score, found=found) == expected
+    assert gate.level(score, has_items=found) == expected
 
 
 def test_every_level_has_its_sentence_and_an_unknown_one_that_of_none():
@@ -43,8 +43,8 @@ def test_d14_a_weak_recall_never_becomes_a_sure_one():
 
 
 def test_47_a_models_opinion_is_clamped():
-    assert gate.judged(0.5, ["a"], lambda texts: {"level": "high", "score": 1.5}) == 1.0
-    assert gate.judged(0.5, ["a"], lambda texts: {"level": "low", "score": -3}) == 0.0
+    assert gate.judged_confidence(0.5, ["a"], lambda texts: {"level": "high", "score": 1.5}) == 1.0
+    assert gate.judged_confidence(0.5, ["a"], lambda texts: {"level": "low", "score": -3}) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -60,21 +60,21 @@ def test_47_a_models_opinion_is_clamped():
     ],
 )
 def test_47_a_useless_opinion_leaves_the_heuristic(answer):
-    assert gate.judged(0.5, ["a"], lambda texts: answer) == 0.5
+    assert gate.judged_confidence(0.5, ["a"], lambda texts: answer) == 0.5
 
 
 def test_47_nothing_found_asks_nobody():
     def refuse(texts):
         raise AssertionError("asked")
 
-    assert gate.judged(0.0, [], refuse) == 0.0
+    assert gate.judged_confidence(0.0, [], refuse) == 0.0
 
 
 def test_47_a_failing_model_leaves_the_heuristic():
     def fail(texts):
         raise TimeoutError
 
-    assert gate.judged(0.5, ["a"], fail) == 0.5
+    assert gate.judged_confidence(0.5, ["a"], fail) == 0.5
 
 
 def test_the_curve_rises_with_meaning_and_with_words():

@@ -103,7 +103,7 @@ def test_n9_entry_1001_evicts_the_one_not_used_longest():
         expand(f"question {i}", ["a"], lambda words: ["b"])
     expand("question 0", ["a"], lambda words: ["b"])
     expand("question 1000", ["a"], lambda words: ["b"])
-    assert len(expand.known) == 1000
+    assert len(expand.cache) == 1000
     expand("question 0", ["a"], lambda words: calls.append(0) or ["b"])
     expand("question 1", ["a"], lambda words: calls.append(1) or ["b"])
     assert calls == [1]

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from memory import embeddings
 from memory.models import Embedding, Fact, Recall
 from memory.retrieval import lanes
 from memory.retrieval.recall import recall
+from memory.vectors import store as embeddings
 from tests.factories import (
     make_chat,
     make_episode,
@@ -26,9 +26,9 @@ BEFORE = THEN - timedelta(days=30)
 
 @pytest.fixture(autouse=True)
 def nothing_known():
-    embeddings._known.clear()
+    embeddings._cache.clear()
     yield
-    embeddings._known.clear()
+    embeddings._cache.clear()
 
 
 @pytest.fixture

@@ -22,8 +22,17 @@ def test_what_counts_for_relevance_counts_upwards():
 
 
 def test_the_space_chooses():
+    space = make_space(settings={"recall_profile": "classic"})
+    assert profiles.get(space).formula == "classic"
+
+
+def test_the_old_name_of_classic_is_still_understood():
     space = make_space(settings={"recall_profile": "seed004"})
-    assert profiles.get(space).formula == "seed004"
+    assert space.options.recall_profile == "classic"
+    assert profiles.get(space) == profiles.get(space, "seed004") == profiles.built_in("classic")
+    saved = profiles.save(space, name="mine", weights={}, by="person:ana")
+    RecallProfile.objects.filter(pk=saved.pk).update(formula="seed004")
+    assert profiles.get(space, "mine").formula == "classic"
 
 
 def test_saving_makes_the_next_version_and_the_old_one_stays():
@@ -37,7 +46,7 @@ def test_saving_makes_the_next_version_and_the_old_one_stays():
         profiles.get(space, "careful").weights["words"]
         == profiles.built_in("keno").weights["words"]
     )
-    assert profiles.names(space) == ["keno", "seed004", "careful"]
+    assert profiles.names(space) == ["keno", "classic", "careful"]
 
 
 def test_another_spaces_profile_is_unknown_here():
@@ -45,7 +54,7 @@ def test_another_spaces_profile_is_unknown_here():
     assert profiles.get(make_space(), "theirs").name == "keno"
 
 
-@pytest.mark.parametrize("name", ["", "keno", "seed004", "a b", "../x", "é;--"])
+@pytest.mark.parametrize("name", ["", "keno", "classic", "seed004", "a b", "../x", "é;--"])
 def test_a_name_that_cannot_be_taken(name):
     with pytest.raises(profiles.Invalid, match="name of its own"):
         profiles.save(make_space(), name=name, weights={}, by="person:ana")

@@ -1,6 +1,7 @@
 """When a question speaks of, in the space's own days, in English and Spanish."""
 
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -10,16 +11,13 @@ from memory.retrieval.temporal import asks_when, cues, says_when
 
 # A Tuesday evening in Mexico, already Wednesday in UTC.
 NOW = datetime(2026, 3, 11, 1, 30, tzinfo=UTC)
-ZONE = "America/Mexico_City"
+MEXICO = ZoneInfo("America/Mexico_City")
 
 
 def days(said: str) -> list[tuple[str, str]]:
-    from zoneinfo import ZoneInfo
-
-    zone = ZoneInfo(ZONE)
     return [
-        tuple(when.astimezone(zone).date().isoformat() for when in (cue.start, cue.end))
-        for cue in cues(said, now=NOW, zone=ZONE)
+        tuple(when.astimezone(MEXICO).date().isoformat() for when in (cue.start, cue.end))
+        for cue in cues(said, now=NOW, zone=MEXICO)
     ]
 
 
@@ -64,6 +62,15 @@ def days(said: str) -> list[tuple[str, str]]:
         ("on Friday", "2026-03-06", "2026-03-07"),
         ("el viernes pasado", "2026-03-06", "2026-03-07"),
         ("el martes", "2026-03-03", "2026-03-04"),
+        # What is still to come is asked about too.
+        ("¿qué tengo el jueves?", "2026-03-12", "2026-03-13"),
+        ("what's on next week", "2026-03-16", "2026-03-23"),
+        ("mañana", "2026-03-11", "2026-03-12"),
+        ("what time do we meet on sunday", "2026-03-15", "2026-03-16"),
+        ("¿a dónde vamos a ir en mayo?", "2026-05-01", "2026-06-01"),
+        ("el viernes que viene", "2026-03-13", "2026-03-14"),
+        ("what will I do in two weeks", "2026-03-20", "2026-03-29"),
+        ("¿qué ha pasado desde enero?", "2026-01-01", "2026-03-11"),
     ],
 )
 def test_a_cue_becomes_days(said, start, end):
@@ -77,7 +84,9 @@ def test_a_cue_becomes_days(said, start, end):
         "hello",
         "you may go",
         "march on!",
-        "mañana",
+        "por la mañana",
+        "los lunes",
+        "what did she say at 5pm",
         "February 31",
         "9999999 years ago",
         "room 2023",
@@ -88,12 +97,13 @@ def test_what_is_no_cue(said):
 
 
 def test_the_day_is_the_spaces_own():
-    start = cues("yesterday", now=NOW, zone="UTC")[0].start
+    start = cues("yesterday", now=NOW, zone=UTC)[0].start
     assert start == datetime(2026, 3, 10, tzinfo=UTC)
 
 
 def test_days_of_a_clock_change_are_whole():
-    (cue,) = cues("on March 29 2026", now=datetime(2026, 4, 2, tzinfo=UTC), zone="Europe/Madrid")
+    madrid = ZoneInfo("Europe/Madrid")
+    (cue,) = cues("on March 29 2026", now=datetime(2026, 4, 2, tzinfo=UTC), zone=madrid)
     assert (cue.end - cue.start).total_seconds() == 23 * 3600
 
 
@@ -107,7 +117,7 @@ def test_distance_is_zero_inside_and_grows_in_days():
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_it(said):
-    assert len(cues(said, now=NOW, zone=ZONE)) <= 3
+    assert len(cues(said, now=NOW, zone=MEXICO)) <= 3
 
 
 @pytest.mark.parametrize(

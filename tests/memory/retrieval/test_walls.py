@@ -7,10 +7,10 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import embeddings
 from memory.models import Chat, Fact, Message, Space
 from memory.retrieval import lanes
 from memory.retrieval.recall import recall
+from memory.vectors import store as embeddings
 from tests.factories import (
     make_chat,
     make_episode,

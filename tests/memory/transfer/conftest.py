@@ -1,13 +1,6 @@
 import pytest
 
-from memory import chats, episodes, fact_rows, facts, patterns, text, working
-from memory import screen as screens
-from memory.identity import preferences
-from memory.transfer import write_identity, write_memories, write_messages
-from memory.transfer.archive import screening
-
-_WRITERS = [chats, episodes, fact_rows, facts, patterns, preferences, working]
-_WRITERS += [screening, write_identity, write_memories, write_messages]
+from memory.guards import screening
 
 
 @pytest.fixture
@@ -24,13 +17,12 @@ def toy_guard(request, monkeypatch):
     if "real_guard" in request.fixturenames:
         return
 
-    def screen(said, *, line=False, but=frozenset()):
-        whole = text.clean(said)
-        whole = text.one_line(whole) if line else whole.strip()
-        kept = whole.replace("sk-" + "ant-", "[redacted:key]")
-        redacted = ["key"] if kept != whole else []
-        reasons = ["instruction"] if "ignore all previous" in kept.lower() else []
-        return screens.Screened(kept, redacted, reasons)
+    def reasons(cleaned):
+        return ("instruction",) if "ignore all previous" in cleaned.lower() else ()
 
-    for module in _WRITERS:
-        monkeypatch.setattr(module, "screen", screen)
+    def redacted(cleaned):
+        kept = cleaned.replace("sk-" + "ant-", "[redacted:key]")
+        return kept, ("key",) if kept != cleaned else ()
+
+    monkeypatch.setattr(screening, "_reasons", reasons)
+    monkeypatch.setattr(screening, "_redacted", redacted)

@@ -1,10 +1,6 @@
-"""Lines that break programs: a few of our own, and the shared corpus when it is there."""
+"""Lines that break programs, with some that look like parts of the files we read."""
 
-import json
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[3]
-CORPUS = ROOT.parent / "shared/corpora/naughty.jsonl"
+from tests import own_lines
 
 OWN = [
     "",
@@ -45,10 +41,4 @@ OWN = [
 ]
 
 
-def shared() -> list[str]:
-    if not CORPUS.exists():
-        return []
-    return [json.loads(line)["text"] for line in CORPUS.read_text().splitlines()]
-
-
-LINES = OWN + shared()
+LINES = OWN + own_lines.lines("naughty")

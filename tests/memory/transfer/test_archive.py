@@ -11,11 +11,13 @@ from django.apps import apps
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import facts, rulings, transfer
-from memory import text as words
+from memory import rulings, transfer
+from memory.facts import service as facts
 from memory.identity import core, preferences, rules
 from memory.models import Chat, Episode, Fact, Message, Pattern, Ruling, Space, WorkingNote
-from memory.transfer.archive import seal, shape
+from memory.text import normalise as words
+from memory.transfer.archive import schema as shape
+from memory.transfer.archive import signature
 from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
 from tests.memory.transfer.naughty import LINES
 
@@ -53,7 +55,7 @@ def changed(path, out, change):
             data = change(member["name"], old.read(member["name"]))
             member["sha256"] = hashlib.sha256(data).hexdigest()
             new.writestr(member["name"], data)
-        told["seal"] = seal.of(told | {"keno": "elsewhere"})
+        told["seal"] = signature.sign(told | {"keno": "elsewhere"})
         new.writestr("manifest.json", json.dumps(told))
     return out
 
@@ -347,7 +349,7 @@ def test_every_table_of_a_space_is_in_the_archive_or_left_out_with_a_reason():
 
 
 def test_a_large_space_is_written_in_parts_that_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr("memory.transfer.archive.writing.PART", 2000)
+    monkeypatch.setattr("memory.transfer.archive.writer.PART", 2000)
     space, other = make_space(), make_space()
     for number in range(20):
         make_fact(space, text=f"fact {number} " + "x" * 300)

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory import facts, rulings, transfer
+from memory import rulings, transfer
+from memory.facts import service as facts
 from memory.identity import core
 from memory.models import (
     AuditEntry,

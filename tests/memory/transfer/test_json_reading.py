@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.transfer import json_reading
-from memory.transfer.safe import Refused
+from memory.transfer.containers.safe import Refused
+from memory.transfer.readers import json_values
 
 plain = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
 values = st.recursive(
@@ -21,7 +21,7 @@ values = st.recursive(
 
 
 def elements(data: bytes) -> list:
-    return list(json_reading.elements(io.BufferedReader(io.BytesIO(data))))
+    return list(json_values.elements(io.BufferedReader(io.BytesIO(data))))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -29,47 +29,47 @@ def elements(data: bytes) -> list:
     listed=st.lists(values, max_size=8), chunk=st.integers(1, 40), indent=st.sampled_from([0, 2])
 )
 def test_a_list_is_the_same_element_by_element(monkeypatch, listed, chunk, indent):
-    monkeypatch.setattr(json_reading, "_CHUNK", chunk)
+    monkeypatch.setattr(json_values, "_CHUNK", chunk)
     assert elements(json.dumps(listed, indent=indent).encode()) == listed
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_list_or_broken(data):
-    with contextlib.suppress(json_reading.Broken):
+    with contextlib.suppress(json_values.Broken):
         elements(data)
 
 
 @pytest.mark.parametrize("data", [b"[1, 2", b"[1 2]", b"{}", b"", b"[1,]", b'["abc', b"[tru]"])
 def test_a_broken_list_says_so(data):
-    with pytest.raises(json_reading.Broken):
+    with pytest.raises(json_values.Broken):
         elements(data)
 
 
 def test_what_came_before_the_break_is_not_lost():
-    found = json_reading.elements(io.BufferedReader(io.BytesIO(b'[{"a": 1}, {"b": 2}, {"c')))
+    found = json_values.elements(io.BufferedReader(io.BytesIO(b'[{"a": 1}, {"b": 2}, {"c')))
     assert [next(found), next(found)] == [{"a": 1}, {"b": 2}]
-    with pytest.raises(json_reading.Broken):
+    with pytest.raises(json_values.Broken):
         next(found)
 
 
 def test_a_deep_list_is_a_sentence():
     deep = b"[" * 100_000
-    with pytest.raises(json_reading.Broken):
+    with pytest.raises(json_values.Broken):
         elements(deep)
-    with pytest.raises(json_reading.Broken, match="deeply"):
-        json_reading.loads(deep.decode())
+    with pytest.raises(json_values.Broken, match="deeply"):
+        json_values.loads(deep.decode())
 
 
 def test_one_huge_element_is_refused_before_it_fills_the_memory(monkeypatch):
-    monkeypatch.setattr(json_reading, "ELEMENT_LIMIT", 10_000)
+    monkeypatch.setattr(json_values, "ELEMENT_LIMIT", 10_000)
     with pytest.raises(Refused):
         elements(b'["' + b"x" * 2_000_000 + b'"]')
 
 
 def test_a_long_line_is_passed_over_and_the_next_is_read(monkeypatch):
-    monkeypatch.setattr(json_reading, "LINE_LIMIT", 10)
+    monkeypatch.setattr(json_values, "LINE_LIMIT", 10)
     stream = io.BufferedReader(io.BytesIO(b"short\n" + b"x" * 95 + b"\nlast\n"))
-    assert list(json_reading.lines(stream)) == [(1, "short\n"), (2, None), (3, "last\n")]
+    assert list(json_values.lines(stream)) == [(1, "short\n"), (2, None), (3, "last\n")]
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_a_long_line_is_passed_over_and_the_next_is_read(monkeypatch):
     ],
 )
 def test_times_of_every_kind(given, year):
-    assert json_reading.a_time(given).year == year
-    assert json_reading.a_time(given).tzinfo == UTC
+    assert json_values.parse_time(given).year == year
+    assert json_values.parse_time(given).tzinfo == UTC
 
 
 @pytest.mark.parametrize(
@@ -108,16 +108,16 @@ def test_times_of_every_kind(given, year):
     ],
 )
 def test_no_time_is_no_time(given):
-    assert json_reading.a_time(given) is None
+    assert json_values.parse_time(given) is None
 
 
 def test_nan_and_infinity_become_nothing():
-    assert json_reading.loads("[NaN, Infinity, 1]") == [None, None, 1]
-    assert json_reading.a_number(float("nan"), 0.5, low=0, high=1) == 0.5
-    assert json_reading.a_number(10**400, 0.5, low=0, high=1) == 1
+    assert json_values.loads("[NaN, Infinity, 1]") == [None, None, 1]
+    assert json_values.number_in_range(float("nan"), 0.5, low=0, high=1) == 0.5
+    assert json_values.number_in_range(10**400, 0.5, low=0, high=1) == 1
 
 
 def test_a_time_is_a_moment():
-    assert json_reading.a_time("2026-02-13T14:30:00+02:00") == datetime(
+    assert json_values.parse_time("2026-02-13T14:30:00+02:00") == datetime(
         2026, 2, 13, 12, 30, tzinfo=UTC
     )

@@ -5,17 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.transfer import reasons, trees
+from memory.transfer import reports as reasons
+from memory.transfer.containers import trees
 from memory.transfer.items import Left, Place
+from memory.transfer.kenobot import daily_log, memory_md, reader, small_files
 from memory.transfer.kenobot import (
-    daily_log,
-    layout,
-    memory_md,
-    patterns_json,
-    preferences_md,
-    reading,
-    rules_json,
-    working_files,
+    reader as reading,
 )
 from tests.memory.transfer import kenobot_tree as tree
 
@@ -102,13 +97,13 @@ def test_the_tree_is_found_wherever_it_lies(prefix):
         names = ["MEMORY.md", "chats/telegram-1/2026-02-13.md", "working/telegram-1.json"]
     else:
         names = [prefix + name for name in ("memory/MEMORY.md", "data/sessions/a-1.jsonl")]
-    assert "unknown" not in {file.what for file in layout.files(names)}
-    assert layout.is_kenobot(names)
+    assert "unknown" not in {file.what for file in reader.classify_files(names)}
+    assert reader.is_kenobot(names)
 
 
 def test_26_only_dated_files_are_daily_logs_and_in_order():
     names = ["2026-02-12.md", "2026-02-11.md", "MEMORY.md", "other.txt"]
-    daily = sorted(file.name for file in layout.files(names) if file.what == "daily")
+    daily = sorted(file.name for file in reader.classify_files(names) if file.what == "daily")
     assert daily == ["2026-02-11.md", "2026-02-12.md"]
 
 
@@ -228,7 +223,7 @@ def test_n4_both_shapes_of_patterns_give_the_same_rows(shape, case):
     pattern = {"id": "p", "trigger": "t", "response": "r", "confidence": 0.9}
     pattern |= dict(zip(names, (5, "here"), strict=True))
     given = [pattern] if shape == "bare" else {"patterns": [pattern]}
-    (found,) = patterns_json.read(json.dumps(given), place=Place("patterns.json"))
+    (found,) = small_files.read_patterns(json.dumps(given), place=Place("patterns.json"))
     assert (found.slug, found.use_count, found.learned_from, found.confidence) == (
         "p",
         5,
@@ -240,18 +235,19 @@ def test_n4_both_shapes_of_patterns_give_the_same_rows(shape, case):
 @pytest.mark.parametrize("given", ["", "{", "[]", "{}", '"x"', "[1]", '{"patterns": 3}', "[[[["])
 def test_a_patterns_file_of_any_kind_never_fails(given):
     assert all(
-        each.kind == "left" for each in patterns_json.read(given, place=Place("patterns.json"))
+        each.kind == "left"
+        for each in small_files.read_patterns(given, place=Place("patterns.json"))
     )
 
 
 def test_both_shapes_of_rules_are_read():
-    (rule,) = rules_json.read(json.dumps(tree.RULES), place=Place("rules.json"))
+    (rule,) = small_files.read_rules(json.dumps(tree.RULES), place=Place("rules.json"))
     assert rule.slug == "no_filler"
     assert [each["phrase"] for each in rule.forbidden] == [
         "Excelente pregunta",
         "Con gusto te ayudo",
     ]
-    tone, never = rules_json.read(json.dumps(tree.OLD_RULES), place=Place("rules.json"))
+    tone, never = small_files.read_rules(json.dumps(tree.OLD_RULES), place=Place("rules.json"))
     assert (tone.category, tone.examples) == ("tone", ("Yes.", "No."))
     assert never.forbidden[0] == {"phrase": "as an AI", "reason": "empty words", "pattern": False}
 
@@ -267,19 +263,19 @@ def test_both_shapes_of_rules_are_read():
     ],
 )
 def test_working_files_of_every_shape(given, expected):
-    found = working_files.read(given, place=Place("w.json", chat="a-1"))
+    found = small_files.read_working_note(given, place=Place("w.json", chat="a-1"))
     assert {name: getattr(found, name) for name in expected} == expected
 
 
 def test_the_time_of_a_working_note_is_its_field_before_its_file():
     place = Place("w.json", chat="a-1", modified=tree.WRITTEN)
-    assert working_files.read("text", place=place).at == tree.WRITTEN
-    dated = working_files.read(json.dumps(tree.WORKING), place=place)
+    assert small_files.read_working_note("text", place=place).at == tree.WRITTEN
+    dated = small_files.read_working_note(json.dumps(tree.WORKING), place=place)
     assert dated.at == datetime(2026, 2, 13, 18, tzinfo=UTC)
 
 
 def test_bootstrap_state_is_not_what_somebody_said():
-    found = working_files.read(json.dumps(tree.BOOTSTRAP_STATE), place=Place("w.json"))
+    found = small_files.read_working_note(json.dumps(tree.BOOTSTRAP_STATE), place=Place("w.json"))
     assert isinstance(found, Left)
     assert found.reason == "bootstrap state"
 
@@ -293,7 +289,7 @@ def test_the_newer_of_two_working_files_of_a_chat_counts(tmp_path):
 
 
 def test_preferences_keep_their_section():
-    found = list(preferences_md.read(tree.PREFERENCES, place=Place("preferences.md")))
+    found = list(small_files.read_preferences(tree.PREFERENCES, place=Place("preferences.md")))
     taken = [(each.section, each.text) for each in found if each.kind == "preference"]
     assert taken[0] == ("Communication Style (observed)", "Length: concise")
     assert len(taken) == 3

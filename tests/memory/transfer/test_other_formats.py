@@ -325,7 +325,7 @@ def test_a_clanker_file_whose_table_never_ends_is_stopped(tmp_path):
 
 
 def test_a_huge_clanker_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("memory.transfer.clanker.FILE_LIMIT", 1000)
+    monkeypatch.setattr("memory.transfer.readers.clanker.FILE_LIMIT", 1000)
     with pytest.raises(transfer.Refused, match="larger"):
         transfer.run(make_space(), clanker(tmp_path / "clanker.db"), "clanker", by=BY)
 

@@ -14,7 +14,11 @@ from procrastinate.contrib.django import app
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from memory.models import AuditEntry, Fact, Parcel, ParcelPiece
-from memory.transfer import importing, parcel_progress, parcels, tasks
+from memory.transfer import (
+    importing,
+    staged_files,
+    tasks,
+)
 from tests.factories import make_fact, make_parcel, make_space
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,20 +38,20 @@ def file(count=3, name="mem0.json"):
 
 
 def kept(space, **given):
-    return tasks.keep(space, file(**given), by=BY, now=True)
+    return tasks.upload(space, file(**given), by=BY, now=True)
 
 
 def press(parcel, status="applying", after=("ready",), now=True):
-    return tasks.move(parcel, status=status, after=after, asker=BY, now=now)
+    return tasks.start_step(parcel, status=status, after=after, asker=BY, now=now)
 
 
 def test_a_file_is_kept_in_pieces_and_given_back_the_same(space, monkeypatch):
-    monkeypatch.setattr(parcels, "PIECE", 100)
+    monkeypatch.setattr(staged_files, "PIECE_BYTES", 100)
     data = bytes(range(256)) * 4
-    parcel = parcels.keep(space, [data[:7], data[7:500], data[500:]], name="x.bin", by=BY)
+    parcel = staged_files.store(space, [data[:7], data[7:500], data[500:]], name="x.bin", by=BY)
     assert ParcelPiece.objects.filter(parcel=parcel).count() == 11
-    assert b"".join(parcels.chunks(parcel)) == data
-    with parcels.laid_out(parcel) as path:
+    assert b"".join(staged_files.chunks(parcel)) == data
+    with staged_files.on_disk(parcel) as path:
         assert path.read_bytes() == data
         assert path.stat().st_mode & 0o777 & ~0o644 == 0
         assert path.parent.stat().st_mode & 0o777 == 0o700
@@ -118,8 +122,8 @@ def test_an_import_that_fails_leaves_nothing_and_a_sentence(space, monkeypatch, 
 
 
 def test_how_far_it_is_can_be_seen_before_it_is_done(space, monkeypatch):
-    monkeypatch.setattr(parcel_progress, "LARGE", 10)
-    monkeypatch.setattr(parcel_progress, "EVERY", 0.0)
+    monkeypatch.setattr(staged_files, "PROGRESS_FROM_BYTES", 10)
+    monkeypatch.setattr(staged_files, "PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr(importing, "BATCH", 10)
     parcel = kept(space, count=40)
     seen, real = [], importing._batches
@@ -152,18 +156,18 @@ def test_a_file_that_is_removed_while_it_is_looked_at_is_gone(space, monkeypatch
     real = importing.dry_run
 
     def look(*args, **kwargs):
-        assert parcels.discard(Parcel.objects.get())
+        assert staged_files.discard(Parcel.objects.get())
         return real(*args, **kwargs)
 
     monkeypatch.setattr(importing, "dry_run", look)
-    parcel = parcels.keep(space, [file().read()], name="mem0.json", by=BY)
+    parcel = staged_files.store(space, [file().read()], name="mem0.json", by=BY)
     tasks.work(parcel.pk, space.pk, by=BY)
     assert not Parcel.objects.exists()
 
 
 def test_a_worker_answers_in_the_language_of_who_asked(space):
     with translation.override("es"):
-        parcel = tasks.keep(space, ContentFile(b"?", name="x"), by=BY, now=False)
+        parcel = tasks.upload(space, ContentFile(b"?", name="x"), by=BY, now=False)
     tasks.work(parcel.pk, space.pk, by=BY)
     parcel.refresh_from_db()
     assert "Keno no reconoce" in parcel.problem
@@ -173,20 +177,20 @@ def test_a_day_later_it_is_swept_away_and_what_it_brought_stays(space):
     parcel = kept(space)
     press(parcel)
     now = timezone.now()
-    assert parcels.sweep(now=now + timedelta(hours=23)) == 0
-    assert parcels.sweep(now=now + timedelta(hours=25)) == 1
+    assert staged_files.delete_expired(now=now + timedelta(hours=23)) == 0
+    assert staged_files.delete_expired(now=now + timedelta(hours=25)) == 1
     assert not ParcelPiece.objects.exists()
     assert Fact.objects.live().count() == 3
 
 
 def test_an_export_that_is_packed_twice_is_one_file(space):
     make_fact(space, text="Likes tea")
-    parcel = tasks.ask(space, "snapshot", by=BY)
+    parcel = tasks.request_export(space, "snapshot", by=BY)
     tasks.work(parcel.pk, space.pk, by=BY)
     Parcel.objects.update(status="packing")
     tasks.work(parcel.pk, space.pk, by=BY)
     parcel.refresh_from_db()
-    data = b"".join(parcels.chunks(parcel))
+    data = b"".join(staged_files.chunks(parcel))
     assert (parcel.status, len(data)) == ("packed", parcel.size)
     assert data.count(b"Likes tea") == 1
 

@@ -8,19 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import text as words
 from memory import transfer
 from memory.models import Chat, Episode, Fact, Message
+from memory.text import normalise as words
 from memory.transfer.items import EpisodeItem, FactItem, Place
+from memory.transfer.kenobot import daily_log, escapes, memory_md, small_files
 from memory.transfer.kenobot import (
-    daily_log,
-    escapes,
-    memory_md,
-    patterns_json,
-    preferences_md,
-    rules_json,
-    working_files,
-    writing,
+    writer as writing,
 )
 from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
 from tests.memory.transfer import kenobot_tree as tree
@@ -37,7 +31,7 @@ lines = hostile.map(words.one_line).filter(bool)
 
 @given(lines)
 def test_any_fact_is_one_line_and_reads_back(fact):
-    line = f"- {escapes.item(fact)}"
+    line = f"- {escapes.escape_item(fact)}"
     assert "\n" not in line
     (found,) = memory_md.read(line, place=Place("MEMORY.md"))
     assert isinstance(found, FactItem)
@@ -84,10 +78,10 @@ PARSERS = {
     "MEMORY.md": lambda said: memory_md.read(said, place=Place("f")),
     "errors.md": lambda said: memory_md.read(said, place=Place("f"), kind="lesson"),
     "daily": lambda said: daily_log.read(said, day=date(2026, 2, 13), place=Place("f")),
-    "patterns": lambda said: patterns_json.read(said, place=Place("f")),
-    "rules": lambda said: rules_json.read(said, place=Place("f")),
-    "preferences": lambda said: preferences_md.read(said, place=Place("f")),
-    "working": lambda said: [working_files.read(said, place=Place("f"))],
+    "patterns": lambda said: small_files.read_patterns(said, place=Place("f")),
+    "rules": lambda said: small_files.read_rules(said, place=Place("f")),
+    "preferences": lambda said: small_files.read_preferences(said, place=Place("f")),
+    "working": lambda said: [small_files.read_working_note(said, place=Place("f"))],
 }
 markdown = st.lists(
     st.one_of(

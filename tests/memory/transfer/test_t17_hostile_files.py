@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.transfer import safe, trees
+from memory.transfer.containers import safe, trees
 
 ROOT = Path(__file__).resolve().parents[3]
 MB = safe.MB
@@ -243,7 +243,7 @@ MEASURED = textwrap.dedent("""
     from pathlib import Path
     import django
     django.setup()
-    from memory.transfer import safe, trees
+    from memory.transfer.containers import safe, trees
 
     def peak():
         lines = Path("/proc/self/status").read_text().splitlines()

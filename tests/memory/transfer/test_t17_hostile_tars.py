@@ -9,7 +9,7 @@ import pytest
 
 from memory import transfer
 from memory.models import Fact
-from memory.transfer import safe, trees
+from memory.transfer.containers import safe, trees
 from tests.factories import make_space
 from tests.memory.transfer import kenobot_tree as tree
 from tests.memory.transfer.test_t17_hostile_files import NAMES, measured, reason_of

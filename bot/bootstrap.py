@@ -1,0 +1,42 @@
+"""The first conversation, where it goes on: between the turn and the identity."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memory.extraction.apply import Applied
+from memory.identity import bootstrap
+from memory.identity.bootstrap import Step
+from memory.llm.briefing import Briefing
+from memory.llm.complete import asker
+from memory.models import Chat, Message
+
+NAME = "bootstrap"
+
+
+def step(chat: Chat, group: Sequence[Message], *, now: datetime) -> Step | None:
+    """What the messages lead to; None when there is no first conversation in this chat."""
+    if chat.space.options.first_conversation and bootstrap.is_fresh(chat.space):
+        bootstrap.start(chat.space, chat=chat.pk, now=now)
+    if not bootstrap.is_active(chat.space, chat=chat.pk):
+        return None
+    said = "\n".join(message.text for message in group)
+    ask = asker("summarise", space=chat.space, chat=chat)
+    return bootstrap.next_step(chat.space, message=said, complete=ask)
+
+
+def add_to_briefing(briefing: Briefing, found: Step | None) -> Briefing:
+    if found is None:
+        return briefing
+    return replace(briefing, script=found.script, completes=found.completes)
+
+
+def save_progress(chat: Chat, found: Step | None, *, tagged: bool, now: datetime) -> list[Applied]:
+    """Write where it stands now; a tag of the model ends it early."""
+    if found is None:
+        return []
+    if tagged and not found.completes:
+        done = bootstrap.finish(chat.space, state=found.state, now=now)
+    else:
+        done = bootstrap.advance(chat.space, found, now=now)
+    return [Applied(NAME, one.row.value, one) for one in done]

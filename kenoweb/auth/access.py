@@ -1,0 +1,147 @@
+"""Permissions: the only place where a view learns who asks, and for which space.
+
+Every view wears exactly one of `public`, `signed_in`, `with_token` or `in_space(role=…)`;
+tests/kenoweb/test_every_url.py walks all addresses and fails on a view that wears none.
+What belongs to another space is not found (404); what needs more rights is refused (403).
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from memory.history import changes as history
+from memory.models import Chat, Episode, Fact, Member, Message, Pattern, Space
+
+Role = Member.Role
+LAST_SPACE = "keno_space"
+
+
+def public(view: Callable) -> Callable:
+    """Anyone may open it, signed in or not."""
+    view.keno_role = "public"
+    return login_not_required(view)
+
+
+def signed_in(view: Callable) -> Callable:
+    """Anyone with an account; the page is about that account or chooses a space."""
+    view.keno_role = "signed-in"
+    return never_cache(view)
+
+
+def with_token(view: Callable) -> Callable:
+    """For programs: the view itself asks for a token and answers 401 without one."""
+    view.keno_role = "token"
+    return login_not_required(view)
+
+
+def in_space(*, role: str) -> Callable:
+    """A page of one space: the slug in the address becomes the Space, for members of that role.
+
+    Sets request.space and request.member, and shows times in the clock of the space.
+    """
+
+    def decorate(view):
+        @wraps(view)
+        def inside(request, space, *args, **kwargs):
+            request.space = space_for(request, space, role=role)
+            with timezone.override(request.space.zone):
+                response = view(request, request.space, *args, **kwargs)
+            return _remember(request, response)
+
+        inside.keno_role = str(role)
+        return never_cache(inside)
+
+    return decorate
+
+
+def memberships(request: HttpRequest) -> list[Member]:
+    """Return the memberships of the user, by name of the space; read once per request."""
+    if not request.user.is_authenticated:
+        return []
+    if not hasattr(request, "_memberships"):
+        mine = Member.objects.filter(user=request.user).select_related("space")
+        request._memberships = list(mine.order_by("space__name", "space__pk"))
+    return request._memberships
+
+
+def space_for(request: HttpRequest, slug: str, *, role: str = Role.VIEWER) -> Space:
+    """Return the space if the user is a member, else raise 404; 403 when the role is too low."""
+    for member in memberships(request):
+        if member.space.slug == slug:
+            request.member = member
+            if not member.may(role):
+                raise PermissionDenied
+            return member.space
+    raise Http404
+
+
+def rows_in(space: Space, model: type[Model]) -> QuerySet:
+    """Return all rows of a model that belong to the space."""
+    return model._default_manager.filter(space=space)
+
+
+def get_in_space_or_404(space: Space, model: type[Model], pk: int, **also) -> Model:
+    """Return one row of the space or raise 404; `also` filters further, such as chat=chat."""
+    return get_object_or_404(rows_in(space, model), pk=pk, **also)
+
+
+def chat_for(space: Space, pk: int) -> Chat:
+    return get_in_space_or_404(space, Chat, pk)
+
+
+def message_for(space: Space, pk: int, *, chat: Chat) -> Message:
+    return get_in_space_or_404(space, Message, pk, chat=chat)
+
+
+def fact_for(space: Space, pk: int) -> Fact:
+    return get_in_space_or_404(space, Fact, pk)
+
+
+def episode_for(space: Space, pk: int) -> Episode:
+    return get_in_space_or_404(space, Episode, pk)
+
+
+def pattern_for(space: Space, pk: int) -> Pattern:
+    return get_in_space_or_404(space, Pattern, pk)
+
+
+def change_for(space: Space, change: UUID) -> list[history.Change]:
+    """Return the steps of a change, or raise 404 when it touched a row of another space."""
+    steps = history.changes_in(change)
+    if not steps or _spaces_of(steps) != {space.pk}:
+        raise Http404
+    return steps
+
+
+def _spaces_of(steps: list[history.Change]) -> set[int | None]:
+    """Whose rows they changed: one query a model, however many rows; None is a row that is gone."""
+    touched: dict[type[Model], set[int]] = {}
+    for step in steps:
+        touched.setdefault(step.model, set()).add(step.object_id)
+    found: set[int | None] = set(touched.pop(Space, ()))
+    for model, pks in touched.items():
+        owners = dict(model._default_manager.filter(pk__in=pks).values_list("pk", "space"))
+        found |= {owners.get(pk) for pk in pks}
+    return found
+
+
+def _remember(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    # In a cookie, so that looking at a page writes nothing to the database.
+    if request.COOKIES.get(LAST_SPACE) != request.space.slug:
+        response.set_cookie(
+            LAST_SPACE,
+            request.space.slug,
+            httponly=True,
+            samesite="Lax",
+            secure=settings.SESSION_COOKIE_SECURE,
+        )
+    return response

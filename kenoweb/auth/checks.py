@@ -1,0 +1,74 @@
+"""What Keno refuses to start with."""
+
+import ipaddress
+
+from django.conf import settings
+from django.core.checks import Error, register
+
+from kenoweb.data_dir import NotReady
+from kenoweb.environment import envstr
+
+NEW_KEY = "python3 -c 'import secrets; print(secrets.token_urlsafe(64))'"
+
+
+def problems(
+    *, secret: str, hosts: list[str], debug: bool, host: str, https: bool = False, proxies: int = 0
+) -> dict[str, str]:
+    """Every unsafe setting under its id, as a sentence that says what to do."""
+    found = {}
+    if _is_weak(secret):
+        found["keno.E001"] = (
+            "The secret key is missing, short or a well-known one: unset KENO_SECRET_KEY to use "
+            f"the one in KENO_HOME, or set it to the output of {NEW_KEY}"
+        )
+    if "*" in hosts:
+        found["keno.E002"] = (
+            "KENO_HOSTS may not hold *: list the names people type, such as keno.lan."
+        )
+    if debug and not is_local(host):
+        found["keno.E003"] = (
+            f"KENO_DEBUG shows secrets to whoever reaches {host}: unset it, or bind to 127.0.0.1."
+        )
+    if https and not proxies:
+        found["keno.E004"] = (
+            "KENO_HTTPS needs a proxy that speaks HTTPS in front: set KENO_PROXIES to 1, "
+            "or every page redirects to itself."
+        )
+    return found
+
+
+def refuse(host: str) -> None:
+    """Stop here unless everything is safe on this address."""
+    for sentence in _here(host).values():
+        raise NotReady(sentence)
+
+
+@register("security")
+def check_settings(app_configs, **kwargs) -> list[Error]:
+    host = envstr("KENO_BIND").rpartition(":")[0]
+    return [Error(sentence, id=name) for name, sentence in _here(host).items()]
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host in {"", "localhost"}
+
+
+def _here(host: str) -> dict[str, str]:
+    # Not settings.SECRET_KEY: Django raises when that is empty.
+    secret = getattr(settings, "_wrapped", settings).__dict__.get("SECRET_KEY", "")
+    return problems(
+        secret=secret,
+        hosts=settings.ALLOWED_HOSTS,
+        debug=settings.DEBUG,
+        host=host,
+        https=settings.KENO_HTTPS,
+        proxies=settings.KENO_PROXIES,
+    )
+
+
+def _is_weak(secret: str) -> bool:
+    return len(secret) < 32 or len(set(secret)) < 5 or secret.startswith("django-insecure-")

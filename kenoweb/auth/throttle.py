@@ -1,0 +1,79 @@
+"""How often somebody may try a password: token buckets, kept in the database."""
+
+from datetime import datetime, timedelta
+
+from django.db import connection
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from kenoweb.auth.client_ip import neighbourhood
+
+PER_ACCOUNT = 20
+PER_ADDRESS = 100
+HOUR = timedelta(hours=1).total_seconds()
+# One statement fills the bucket up for the time that has passed and takes one token out,
+# so that a hundred tries at once cannot share the last token.
+SPEND = """
+    INSERT INTO kenoweb_tokenbucket AS bucket (key, tokens, updated_at)
+    VALUES (%(key)s, %(capacity)s - 1, %(now)s)
+    ON CONFLICT (key) DO UPDATE SET
+        tokens = LEAST(%(capacity)s, bucket.tokens + {refill}) - 1,
+        updated_at = GREATEST(bucket.updated_at, %(now)s)
+    WHERE LEAST(%(capacity)s, bucket.tokens + {refill}) >= 1
+    RETURNING tokens
+""".format(
+    refill="GREATEST(0, EXTRACT(EPOCH FROM %(now)s - bucket.updated_at)) * %(capacity)s / %(hour)s"
+)
+REFUND = """
+    UPDATE kenoweb_tokenbucket SET tokens = LEAST(%(capacity)s, tokens + 1) WHERE key = %(key)s
+"""
+# An hour fills every bucket: such a row says no more than no row. Whoever is at it, skip.
+FORGET_FULL = """
+    DELETE FROM kenoweb_tokenbucket WHERE key IN (
+        SELECT key FROM kenoweb_tokenbucket
+        WHERE updated_at < %(now)s - interval '1 hour' FOR UPDATE SKIP LOCKED
+    )
+"""
+
+
+class TooManyTries(Exception):
+    """Too many tries; `minutes` says how long to wait."""
+
+    def __init__(self, minutes: int):
+        self.minutes = minutes
+        super().__init__(f"Too many tries. Wait {minutes} minutes.")
+
+
+def spend(name: str, ip: str | None, *, now: datetime | None = None) -> int:
+    """Take one try for this account name and one for this address; how many are left."""
+    now = now or timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET_FULL, {"now": now})
+    by_address = _take(_address_key(ip), PER_ADDRESS, now)
+    by_account = _take(_account_key(name), PER_ACCOUNT, now)
+    return min(by_address, by_account)
+
+
+def refund(name: str, ip: str | None) -> None:
+    """Give the tries back after the right password."""
+    with connection.cursor() as cursor:
+        cursor.execute(REFUND, {"key": _account_key(name), "capacity": PER_ACCOUNT})
+        cursor.execute(REFUND, {"key": _address_key(ip), "capacity": PER_ADDRESS})
+
+
+def _take(key: str, capacity: int, now: datetime) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(SPEND, {"key": key, "capacity": capacity, "now": now, "hour": HOUR})
+        row = cursor.fetchone()
+    if row is None:
+        raise TooManyTries(minutes=max(1, round(HOUR / capacity / 60)))
+    return int(row[0])
+
+
+def _account_key(name: str) -> str:
+    # People type their password into the name field: no name is kept in clear.
+    return salted_hmac("keno.throttle.account", name.casefold(), algorithm="sha256").hexdigest()
+
+
+def _address_key(ip: str | None) -> str:
+    return salted_hmac("keno.throttle.address", neighbourhood(ip), algorithm="sha256").hexdigest()

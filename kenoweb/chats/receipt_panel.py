@@ -1,0 +1,145 @@
+"""The receipt of one reply: what was recalled for it and why, what was cut, what it cost."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb.recall import score_rows
+from kenoweb.ui import charts
+from kenoweb.ui.space_urls import space_url
+from memory.models import LlmCall, Message, Recall, RecallItem, SelfCheck, Space
+from memory.retrieval import receipts
+from memory.retrieval.ranking import Part
+from memory.text.normalise import short
+
+ICONS = {"fact": "fact", "episode": "episode", "message": "chat", "pattern": "pattern"}
+SIGNALS = {
+    "response_too_short": gettext_lazy("very short"),
+    "response_shorter_than_expected": gettext_lazy("short for such a question"),
+    "excessive_hedging": gettext_lazy("hedges a lot"),
+    "mild_hedging": gettext_lazy("hedges a little"),
+    "high_repetition": gettext_lazy("repeats the question"),
+    "no_memory_context": gettext_lazy("nothing was recalled"),
+    "forbidden_phrase": gettext_lazy("says what a rule forbids"),
+}
+SHOWN_CUT = 6
+LENGTH = 240
+MINI = 96
+
+
+@dataclass(frozen=True)
+class Item:
+    """One memory that was weighed."""
+
+    icon: str
+    text: str
+    lang: str
+    url: str
+    score: float
+    tokens: int
+    cut: str
+    bar: list[charts.Part] = field(default_factory=list)
+    said: str = ""
+    parts: list[dict] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Panel:
+    reply: Message
+    receipt: Recall | None
+    injected: list[Item] = field(default_factory=list)
+    cut: list[Item] = field(default_factory=list)
+    # ("53 more", "Not relevant enough"): what was weighed and is not listed.
+    rest: list[tuple[int, str]] = field(default_factory=list)
+    sections: list[tuple[str, int]] = field(default_factory=list)
+    tokens: int = 0
+    budget: int = 0
+    url: str = ""
+    lab: str = ""
+    call: LlmCall | None = None
+    check: SelfCheck | None = None
+    signals: list[str] = field(default_factory=list)
+    voices: list[tuple[str, str]] = field(default_factory=list)
+
+
+def receipt_panel(reply: Message, receipt: Recall | None, *, space: Space) -> Panel:
+    check = SelfCheck.objects.filter(reply=reply).first()
+    known = {"call": _call(reply), "check": check, "signals": _signals(check)}
+    if receipt is None:
+        return Panel(reply, None, **known)
+    rows = receipt.items.select_related(*receipts.OWNERS, "pattern").order_by("rank")
+    top = max([row.score for row in rows], default=0) or 1
+    items = [_item(row, space=space, top=top) for row in rows]
+    cut = [item for item in items if item.cut]
+    sections = _sections(receipt)
+    return Panel(
+        reply,
+        receipt,
+        injected=[item for item in items if not item.cut],
+        cut=cut[:SHOWN_CUT],
+        rest=_rest(receipt, items, cut[SHOWN_CUT:]),
+        sections=sections,
+        tokens=sum(count for _name, count in sections) or receipt.tokens,
+        budget=receipt.budget or space.options.token_budget,
+        url=space_url("recall:receipt", space, pk=receipt.pk),
+        lab=space_url("recall:lab", space),
+        voices=score_rows.legend(),
+        **known,
+    )
+
+
+def _item(row: RecallItem, *, space: Space, top: float) -> Item:
+    owner = row.fact or row.episode or row.message or row.pattern
+    said = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
+    voices = score_rows.score_groups(Part(*part) for part in row.parts)
+    return Item(
+        icon=ICONS.get(row.kind, "fact"),
+        text=short(said, LENGTH) if owner else _("It was purged since."),
+        lang=getattr(owner, "language", ""),
+        url=_page(row, space),
+        score=row.score,
+        tokens=row.tokens,
+        cut="" if row.injected else str(score_rows.CUT.get(row.cut, _("left out"))),
+        bar=charts.score(voices, top=top, width=MINI),
+        said=", ".join(f"{name} {points:.2f}" for name, points in voices if points),
+        parts=[dict(zip(("name", "value", "weight", "points"), p, strict=True)) for p in row.parts],
+    )
+
+
+def _page(row: RecallItem, space: Space) -> str:
+    if row.message_id and row.message:
+        chat = space_url("chats:detail", space, pk=row.message.chat_id)
+        return f"{chat}?message={row.message_id}#message-{row.message_id}"
+    for noun in ("fact", "episode", "pattern"):
+        if pk := getattr(row, f"{noun}_id"):
+            return space_url(f"{noun}s:detail", space, pk=pk)
+    return ""
+
+
+def _rest(receipt: Recall, items: list[Item], unlisted: list[Item]) -> list[tuple[int, str]]:
+    counts = Counter(item.cut for item in unlisted)
+    beyond = receipt.candidates - len(items)
+    if beyond > 0:
+        counts[str(score_rows.CUT[RecallItem.Cut.GATE])] += beyond
+    return [(count, reason) for reason, count in counts.most_common()]
+
+
+def _sections(receipt: Recall) -> list[tuple[str, int]]:
+    parts = score_rows.sections(receipt.sections)
+    if not any(count for _name, count in parts):
+        return [(_("memory"), receipt.tokens)] if receipt.tokens else []
+    return parts
+
+
+def _call(reply: Message) -> LlmCall | None:
+    calls = LlmCall.objects.filter(message=reply.reply_to_id, purpose=LlmCall.Purpose.CHAT)
+    return calls.order_by("-ok", "-at").first() if reply.reply_to_id else None
+
+
+def _signals(check: SelfCheck | None) -> list[str]:
+    if check is None:
+        return []
+    said = [str(SIGNALS.get(name, name)) for name in check.signals]
+    return [*said, *(f"“{phrase}”" for phrase in check.forbidden)]

@@ -1,0 +1,170 @@
+"""What a guard set aside: the words with the suspicious part marked, why, and the ways out."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Model, QuerySet
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from kenoweb.auth.access import episode_for, in_space
+from kenoweb.ui import list_page
+from kenoweb.ui.filters import KindFilter
+from kenoweb.ui.list_page import View
+from kenoweb.ui.paging import Order, Part, counted, part
+from kenoweb.ui.row_actions import refreshed, row_action_view
+from kenoweb.ui.space_urls import space_url
+from memory.episodes import service as episodes
+from memory.guards import inspect as guards
+from memory.guards import quarantine as suspects
+from memory.guards.screening import REASONS
+from memory.models import Member, Space
+
+# Of each kind on the first look; a kind alone is paged.
+MAX_OF_A_KIND = 20
+LABELS = {
+    "": gettext_lazy("All"),
+    "facts": gettext_lazy("Facts"),
+    "patterns": gettext_lazy("Patterns"),
+    "episodes": gettext_lazy("Episodes"),
+}
+# Signs of a long text around what was found in it.
+AROUND = 160
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the text, with why it is suspicious."""
+
+    text: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Suspect:
+    kind: str
+    icon: str
+    pk: int
+    url: str
+    pieces: list[Piece]
+    reasons: list[str]
+    at: datetime
+    where: str
+    release: str
+    discard: str
+    purge: str
+    about: str = ""
+    lang: str = ""
+
+
+@dataclass(frozen=True)
+class Quarantine(list_page.ListPageByKind):
+    filter: KindFilter
+    rows: list[Suspect]
+    views: list[View]
+    more: str
+    may: bool
+    found: int
+
+
+def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> Quarantine:
+    url = reverse("quarantine:index", args=[space.slug])
+    rows = suspects.pending(space)
+    kinds = [wanted.kind] if wanted.kind else list(rows)
+    parts = {kind: _part(rows[kind], wanted) for kind in kinds}
+    shown = [_suspect(kind, row, space) for kind in kinds for row in parts[kind].rows]
+    numbers = dict(zip(rows, counted(*rows.values()), strict=True))
+    after = parts[wanted.kind].after if wanted.kind else ""
+    return Quarantine(
+        filter=wanted,
+        rows=sorted(shown, key=lambda one: one.at, reverse=True),
+        views=_views(url, wanted, numbers),
+        more=list_page.filter_url(url, wanted, after=after) if after else "",
+        may=member.may("curator"),
+        found=numbers[wanted.kind] if wanted.kind else sum(numbers.values()),
+    )
+
+
+def marked(text: str) -> list[Piece]:
+    """The text with the parts the guard points at; what surrounds them is cut when it is long."""
+    spans = sorted((flag.start, flag.end, flag.reason) for flag in guards.inspect(text).flags)
+    pieces, at = [], 0
+    for start, end, reason in spans:
+        if start < at:
+            continue
+        pieces += [Piece(_cut(text[at:start], first=at == 0)), Piece(text[start:end], _(reason))]
+        at = end
+    pieces.append(Piece(_cut(text[at:], last=True, first=at == 0)))
+    return [piece for piece in pieces if piece.text]
+
+
+def _cut(text: str, *, first: bool = False, last: bool = False) -> str:
+    if len(text) <= 2 * AROUND:
+        return text
+    head, tail = ("" if first and not last else text[:AROUND]), ("" if last else text[-AROUND:])
+    return f"{head} … {tail}".strip() if not (first and last) else f"{text[: 2 * AROUND]} …"
+
+
+def _part(rows: QuerySet, wanted: KindFilter) -> Part:
+    if wanted.kind:
+        return part(rows.select_related("chat"), order=Order("updated_at"), after=wanted.after)
+    return part(rows.select_related("chat"), order=Order("updated_at"), size=MAX_OF_A_KIND)
+
+
+def _suspect(kind: str, row: Model, space: Space) -> Suspect:
+    room = "quarantine:release_episode" if kind == "episodes" else f"{kind}:release"
+    return Suspect(
+        kind=kind,
+        icon={"facts": "fact", "patterns": "pattern", "episodes": "episode"}[kind],
+        pk=row.pk,
+        url=space_url(f"{kind}:detail", space, row.pk),
+        pieces=marked(_words(kind, row)),
+        reasons=[_(REASONS[flag]) for flag in row.flags if flag in REASONS],
+        at=row.updated_at,
+        where=str(row.chat) if row.chat_id else _("the whole space"),
+        release=space_url(room, space, row.pk),
+        discard="" if kind == "episodes" else space_url(f"{kind}:discard", space, row.pk),
+        purge=space_url(f"{kind}:purge", space, row.pk),
+        about=row.subject if kind == "facts" else "",
+        lang=row.language,
+    )
+
+
+def _words(kind: str, row: Model) -> str:
+    if kind == "facts":
+        # The quote is what was really said; the fact is what was made of it.
+        return row.text if row.quote in ("", row.text) else f"{row.text}\n{row.quote}"
+    if kind == "patterns":
+        return f"{row.trigger} → {row.response}"
+    return f"{row.title}\n{row.body}".strip()
+
+
+def _views(url: str, wanted: KindFilter, numbers: dict[str, int]) -> list[View]:
+    return [
+        View(
+            label,
+            list_page.filter_url(url, wanted, kind=kind),
+            list_page.capped_number(numbers[kind] if kind else sum(numbers.values())),
+            kind == wanted.kind,
+        )
+        for kind, label in LABELS.items()
+    ]
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    found = quarantine(space, KindFilter.read(request.GET), member=request.member)
+    return render(request, "quarantine/index.html", {"list": found})
+
+
+def _again(request, _episode):
+    return refreshed(request, back=reverse("quarantine:index", args=[request.space.slug]))
+
+
+release_episode = row_action_view(
+    episodes.release, gettext_lazy("Released “%(text)s”."), fetch=episode_for, respond=_again
+)

@@ -1,0 +1,123 @@
+"""The standing decisions of a space as a page shows them."""
+
+from dataclasses import dataclass
+
+from django import forms
+from django.db.models import Q
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
+from kenoweb.ui import list_page
+from kenoweb.ui.filters import RulingFilter
+from kenoweb.ui.form_fields import OneLine
+from kenoweb.ui.list_page import View
+from kenoweb.ui.paging import Order, counted, part
+from kenoweb.ui.responses import fragment_or_redirect, show_form
+from kenoweb.ui.row_actions import run_and_toast
+from kenoweb.ui.text_search import substring_filter
+from memory import rulings
+from memory.history.actors import person
+from memory.models import Member, Ruling, Space
+
+VIEWS = {
+    "": (gettext_lazy("In force"), Q(status=Ruling.Status.ACTIVE)),
+    "never": (
+        gettext_lazy("Never remember"),
+        Q(status=Ruling.Status.ACTIVE, kind=Ruling.Kind.NEVER_REMEMBER),
+    ),
+    "keep": (gettext_lazy("Keep"), Q(status=Ruling.Status.ACTIVE, kind=Ruling.Kind.KEEP)),
+    "lifted": (gettext_lazy("Removed"), Q(status=Ruling.Status.LIFTED)),
+}
+
+
+class RulingForm(forms.Form):
+    text = OneLine(
+        label=gettext_lazy("Never remember this"),
+        max_length=400,
+        help_text=gettext_lazy(
+            "Also in other words: what shares most of these words falls under it."
+        ),
+    )
+    reason = OneLine(label=gettext_lazy("Why, if you like"), max_length=300, required=False)
+
+
+@dataclass(frozen=True)
+class RulingList:
+    filter: RulingFilter
+    rows: list[Ruling]
+    url: str
+    more: str
+    found: int
+    views: list[View]
+    may: bool
+    nothing_yet: bool
+
+    @property
+    def count(self) -> str:
+        return list_page.capped_number(self.found)
+
+
+def ruling_list(space: Space, wanted: RulingFilter, *, member: Member) -> RulingList:
+    url, rows = reverse("rulings:index", args=[space.slug]), rows_in(space, Ruling)
+    found = rows.filter(VIEWS[wanted.show][1])
+    if wanted.q:
+        found = found.filter(substring_filter(wanted.q, "text", "reason"))
+    page = part(found.select_related("fact"), order=Order("created_at"), after=wanted.after)
+    numbers = counted(found, rows, *(rows.filter(where) for _label, where in VIEWS.values()))
+    return RulingList(
+        filter=wanted,
+        rows=page.rows,
+        url=url,
+        more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
+        found=numbers[0],
+        views=[
+            View(
+                label,
+                list_page.filter_url(url, wanted, show=key),
+                list_page.capped_number(n),
+                key == wanted.show,
+            )
+            for (key, (label, _where)), n in zip(VIEWS.items(), numbers[2:], strict=True)
+        ],
+        may=member.may("curator"),
+        nothing_yet=not numbers[1],
+    )
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    return _page(request, space, RulingForm())
+
+
+@in_space(role="curator")
+@require_POST
+def add(request, space):
+    form = RulingForm(request.POST)
+    if not form.is_valid():
+        return _page(request, space, form)
+    by = person(request.user)
+    said = _("Keno will never remember this.")
+    done = run_and_toast(request, said, lambda: rulings.forbid(space, by=by, **form.cleaned_data))
+    return redirect("rulings:index", space.slug) if done else _page(request, space, form)
+
+
+@in_space(role="curator")
+@require_POST
+def lift(request, space, pk):
+    ruling, by = get_in_space_or_404(space, Ruling, pk), person(request.user)
+    run_and_toast(request, _("Removed the ruling."), lambda: rulings.lift(ruling, by=by))
+    back = reverse("rulings:index", args=[space.slug])
+    return fragment_or_redirect(
+        request, "rulings/_row.html", {"ruling": ruling, "may": True}, back=back
+    )
+
+
+def _page(request, space, form):
+    wanted = RulingFilter.read(request.GET)
+    found = ruling_list(space, wanted, member=request.member)
+    return show_form(request, "rulings/index.html", form, list=found)

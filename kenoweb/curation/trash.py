@@ -1,0 +1,141 @@
+"""Everything that waits to be deleted, with the days it has left."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Model, QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext_lazy
+
+from kenoweb.auth.access import rows_in
+from kenoweb.episodes.listing import begun
+from kenoweb.episodes.search import days_left
+from kenoweb.ui import list_page
+from kenoweb.ui.filters import KindFilter
+from kenoweb.ui.list_page import View
+from kenoweb.ui.paging import Order, Part, counted, part
+from kenoweb.ui.space_urls import space_url
+from memory import patterns
+from memory.episodes import service as episodes
+from memory.facts import service as facts
+from memory.models import Episode, Fact, Member, Pattern, Space
+
+MAX_OF_A_KIND = 20
+# Each is deleted with its history and noted in the audit: more takes longer than a page may.
+AT_ONCE = 1000
+LABELS = {
+    "": gettext_lazy("All"),
+    "facts": gettext_lazy("Facts"),
+    "episodes": gettext_lazy("Episodes"),
+    "patterns": gettext_lazy("Patterns"),
+}
+SINCE = {"facts": "trashed_at", "episodes": "discarded_at", "patterns": "trashed_at"}
+PURGE = {"facts": facts.purge, "episodes": episodes.purge, "patterns": patterns.purge}
+ICONS = {"facts": "fact", "episodes": "episode", "patterns": "pattern"}
+
+
+@dataclass(frozen=True)
+class Thrown:
+    kind: str
+    icon: str
+    pk: int
+    text: str
+    url: str
+    restore: str
+    purge: str
+    since: datetime
+    left: int
+    why: str = ""
+    lang: str = ""
+
+
+@dataclass(frozen=True)
+class Trash(list_page.ListPageByKind):
+    filter: KindFilter
+    rows: list[Thrown]
+    views: list[View]
+    more: str
+    may: bool
+    found: int
+    keeps: int
+
+
+def trash(space: Space, wanted: KindFilter, *, member: Member, now: datetime) -> Trash:
+    url, rows = reverse("trash:index", args=[space.slug]), thrown(space)
+    kinds = [wanted.kind] if wanted.kind else list(rows)
+    parts = {kind: _part(kind, rows[kind], wanted) for kind in kinds}
+    keeps = space.options.trash_days
+    bare = [row.pk for row in parts["episodes"].rows if not str(row)] if "episodes" in parts else []
+    said = begun(bare)
+    shown = [
+        _thrown(kind, row, space, keeps=keeps, now=now, said=said)
+        for kind in kinds
+        for row in parts[kind].rows
+    ]
+    numbers = dict(zip(rows, counted(*rows.values()), strict=True))
+    after = parts[wanted.kind].after if wanted.kind else ""
+    return Trash(
+        filter=wanted,
+        rows=sorted(shown, key=lambda one: one.since, reverse=True),
+        views=[
+            View(
+                label,
+                list_page.filter_url(url, wanted, kind=kind),
+                list_page.capped_number(numbers[kind] if kind else sum(numbers.values())),
+                kind == wanted.kind,
+            )
+            for kind, label in LABELS.items()
+        ],
+        more=list_page.filter_url(url, wanted, after=after) if after else "",
+        may=member.may("curator"),
+        found=numbers[wanted.kind] if wanted.kind else sum(numbers.values()),
+        keeps=keeps,
+    )
+
+
+def thrown(space: Space) -> dict[str, QuerySet]:
+    # A row without a date, of an old import, would never leave the list: it has its last change.
+    return {
+        "facts": rows_in(space, Fact).in_trash().exclude(trashed_at=None),
+        "episodes": rows_in(space, Episode).discarded().exclude(discarded_at=None),
+        "patterns": rows_in(space, Pattern)
+        .filter(status=Pattern.Status.TRASHED)
+        .exclude(trashed_at=None),
+    }
+
+
+def empty(space: Space, *, by: str) -> tuple[int, bool]:
+    """Delete what lies in the trash for good; how many, and whether some are left."""
+    done = 0
+    for kind, rows in thrown(space).items():
+        for row in rows.select_related("space").order_by(SINCE[kind])[: AT_ONCE - done]:
+            PURGE[kind](row, by=by)
+            done += 1
+    return done, done >= AT_ONCE
+
+
+def _part(kind: str, rows: QuerySet, wanted: KindFilter) -> Part:
+    order = Order(SINCE[kind])
+    if wanted.kind:
+        return part(rows, order=order, after=wanted.after)
+    return part(rows, order=order, size=MAX_OF_A_KIND)
+
+
+def _thrown(
+    kind: str, row: Model, space: Space, *, keeps: int, now: datetime, said: dict[int, str]
+) -> Thrown:
+    since = getattr(row, SINCE[kind])
+    words = f"{row.trigger} → {row.response}" if kind == "patterns" else str(row)
+    return Thrown(
+        kind=kind,
+        icon=ICONS[kind],
+        pk=row.pk,
+        text=words or said.get(row.pk, "…"),
+        url=space_url(f"{kind}:detail", space, row.pk),
+        restore=space_url(f"{kind}:restore", space, row.pk),
+        purge=space_url(f"{kind}:purge", space, row.pk),
+        since=since,
+        left=days_left(since, keeps=keeps, now=now),
+        why=row.discard_reason if kind == "episodes" else "",
+        lang=row.language,
+    )

@@ -1,0 +1,184 @@
+"""Working notes: the open task of each chat; a person can correct or clear it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django import forms
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
+from kenoweb.ui import history_thread, list_page
+from kenoweb.ui.filters import WorkingFilter
+from kenoweb.ui.form_fields import OneLine
+from kenoweb.ui.history_thread import Step
+from kenoweb.ui.paging import Order, counted, part
+from kenoweb.ui.row_actions import panel_done, refreshed, run_and_toast
+from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.text_search import substring_filter
+from memory import working
+from memory.history.actors import person
+from memory.models import Member, Space, WorkingNote
+
+ORDER = Order("updated_at")
+
+
+@dataclass(frozen=True)
+class NoteList:
+    filter: WorkingFilter
+    rows: list[WorkingNote]
+    url: str
+    query: str
+    more: str
+    found: int
+    may: bool
+    stale_before: datetime
+    stale_days: int
+
+    @property
+    def count(self) -> str:
+        return list_page.capped_number(self.found)
+
+    @property
+    def here(self) -> str:
+        return f"{self.url}?{self.query}" if self.query else self.url
+
+
+@dataclass(frozen=True)
+class NotePanel:
+    note: WorkingNote
+    url: str
+    chat_url: str
+    is_stale: bool
+    is_empty: bool
+    steps: list[Step]
+
+
+def note_list(space: Space, wanted: WorkingFilter, *, member: Member, now: datetime) -> NoteList:
+    url, found = reverse("working:index", args=[space.slug]), find(space, wanted)
+    page = part(found.select_related("chat"), order=ORDER, after=wanted.after)
+    days = space.options.working_stale_days
+    return NoteList(
+        filter=wanted,
+        rows=page.rows,
+        url=url,
+        query=wanted.query(),
+        more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
+        found=counted(found)[0],
+        may=member.may("curator"),
+        stale_before=now - timedelta(days=days),
+        stale_days=days,
+    )
+
+
+def find(space: Space, wanted: WorkingFilter) -> QuerySet:
+    """The notes that say something."""
+    rows = rows_in(space, WorkingNote).exclude(**working.EMPTY)
+    if wanted.q:
+        rows = rows.filter(substring_filter(wanted.q, "task", "notes", "chat__title"))
+    return rows
+
+
+def note_panel(note: WorkingNote, *, space: Space, user: User, now: datetime) -> NotePanel:
+    return NotePanel(
+        note=note,
+        url=reverse("working:detail", args=[space.slug, note.pk]),
+        chat_url=space_url("chats:detail", space, pk=note.chat_id),
+        is_stale=working.is_stale(note, now=now),
+        is_empty=working.is_empty(note),
+        steps=history_thread.thread(note, space=space, user=user),
+    )
+
+
+class Lines(forms.CharField):
+    """One thing a line."""
+
+    widget = forms.Textarea(attrs={"rows": 4})
+
+    def to_python(self, value):
+        return [line for part in super().to_python(value).splitlines() if (line := part.strip())]
+
+    def prepare_value(self, value):
+        return "\n".join(value) if isinstance(value, list) else value
+
+
+class NoteForm(forms.Form):
+    task = OneLine(label=gettext_lazy("Task"), max_length=400, required=False)
+    context = Lines(
+        label=gettext_lazy("What to know for it"),
+        max_length=8000,
+        required=False,
+        help_text=gettext_lazy("One a line."),
+    )
+    pending = Lines(
+        label=gettext_lazy("Still to do"),
+        max_length=8000,
+        required=False,
+        help_text=gettext_lazy("One a line."),
+    )
+    notes = forms.CharField(
+        label=gettext_lazy("Notes"),
+        max_length=8000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+
+    def clean(self):
+        cleaned = super().clean()
+        if not any(cleaned.values()):
+            raise forms.ValidationError(_("A note needs words. To empty it, clear it."))
+        return cleaned
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    return _page(request, space)
+
+
+@in_space(role="viewer")
+@require_safe
+def detail(request, space, pk):
+    note, context = get_in_space_or_404(space, WorkingNote, pk), {}
+    if request.GET.get("edit") and request.member.may("curator"):
+        context["form"] = NoteForm(initial={name: getattr(note, name) for name in working.EMPTY})
+    return _page(request, space, note=note, **context)
+
+
+@in_space(role="curator")
+@require_POST
+def revise(request, space, pk):
+    note, form = get_in_space_or_404(space, WorkingNote, pk), NoteForm(request.POST)
+    if not form.is_valid():
+        return _page(request, space, status=422, note=note, form=form)
+    by = person(request.user)
+    done = run_and_toast(
+        request,
+        _("Rewrote the note."),
+        lambda: working.replace(note.chat, by=by, **form.cleaned_data),
+    )
+    if done is None or not done.changed:
+        return _page(request, space, status=422, note=note, form=form)
+    return panel_done(request, reverse("working:detail", args=[space.slug, pk]))
+
+
+@in_space(role="curator")
+@require_POST
+def clear(request, space, pk):
+    note, by = get_in_space_or_404(space, WorkingNote, pk), person(request.user)
+    run_and_toast(request, _("Cleared the note."), lambda: working.clear(note.chat, by=by))
+    return refreshed(request, back=reverse("working:index", args=[space.slug]))
+
+
+def _page(request, space, *, status=200, note=None, **context):
+    wanted, now = WorkingFilter.read(request.GET), timezone.now()
+    context["list"] = note_list(space, wanted, member=request.member, now=now)
+    if note:
+        context["panel"] = note_panel(note, space=space, user=request.user, now=now)
+    return render(request, "working/index.html", context, status=status)

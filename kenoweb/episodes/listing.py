@@ -1,0 +1,241 @@
+"""The list of episodes as a page shows it: by day, or as a table."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import groupby
+
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from kenoweb.auth.access import rows_in
+from kenoweb.episodes import search as episodes_search
+from kenoweb.ui import list_page
+from kenoweb.ui.filters import EpisodeFilter
+from kenoweb.ui.formatting import dated
+from kenoweb.ui.history_thread import rows_at
+from kenoweb.ui.list_page import Chip, Select, View
+from kenoweb.ui.paging import counted, part
+from kenoweb.ui.space_urls import space_url
+from memory.models import Episode, Fact, Member, Message, Space
+from memory.text.normalise import short
+
+LABELS = {
+    "q": gettext_lazy("with"),
+    "chat": gettext_lazy("in"),
+    "state": gettext_lazy("state is"),
+    "tag": gettext_lazy("tagged"),
+    "who": gettext_lazy("together with"),
+    "feedback": gettext_lazy("feedback was"),
+    "month": gettext_lazy("in"),
+}
+FIELDS = {"chat": gettext_lazy("Where"), "state": gettext_lazy("State")}
+MORE_FIELDS = {"feedback": gettext_lazy("Feedback"), "look": gettext_lazy("Look")}
+MONTHS = 4
+# What a row shows or is told by.
+SHOWN = (
+    *("title", "body", "language", "tags", "flags", "feedback", "started_at", "status"),
+    *("discard_reason", "discarded_at", "consolidated_at", "chat__title", "chat__key"),
+)
+FIRST_WORDS = 140
+
+
+@dataclass(frozen=True)
+class Row:
+    """An episode with what stands under its title."""
+
+    episode: Episode
+    url: str
+    look: str
+    notes: list[str]
+    badge: str = ""
+    title: str = ""
+
+    @property
+    def pk(self) -> int:
+        return self.episode.pk
+
+
+@dataclass(frozen=True)
+class Day:
+    name: str
+    date: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class EpisodeList(list_page.ListPage):
+    filter: EpisodeFilter
+    rows: list[Row]
+    url: str
+    query: str
+    more: str
+    found: int
+    chats: int
+    trashed: int
+    may: bool
+    views: list[View]
+    chips: list[Chip]
+    selects: list[Select]
+    more_selects: list[Select]
+    nothing_yet: bool
+
+    @property
+    def as_list(self) -> str:
+        return list_page.filter_url(self.url, self.filter, look="list")
+
+    @property
+    def by_day(self) -> str:
+        return list_page.filter_url(self.url, self.filter, look="")
+
+    @property
+    def days(self) -> list[Day]:
+        return by_day(self.rows, today=timezone.localdate())
+
+
+def episode_list(
+    space: Space, wanted: EpisodeFilter, *, member: Member, now: datetime
+) -> EpisodeList:
+    url = space_url("episodes:index", space)
+    chats = list_page.chats_of(space)
+    found = episodes_search.find(space, wanted)
+    order = episodes_search.order(wanted)
+    found = found.select_related("chat")
+    page = part(found if wanted.when else found.only(*SHOWN), order=order, after=wanted.after)
+    rows = rows_at(Episode, page.rows) if wanted.when else page.rows
+    months = episodes_search.last_months(MONTHS, today=timezone.localdate(now))
+    filters = [EpisodeFilter(look=wanted.look, month=f"{one:%Y-%m}") for one in months]
+    filters = [EpisodeFilter(look=wanted.look), *filters]
+    # What fits on one page has been counted by reading it.
+    every = []
+    if page.after or wanted.after:
+        every = [episodes_search.find(space, wanted)]
+    asked = _months_of(space, months)
+    numbers = counted(*asked, *every, indexed=bool(wanted.q))
+    return EpisodeList(
+        filter=wanted,
+        rows=described(rows, space=space, query=wanted.query(), now=now),
+        url=url,
+        query=wanted.query(),
+        more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
+        found=numbers[-1] if every else len(rows),
+        chats=len(chats),
+        trashed=numbers[1],
+        may=member.may("curator") and not wanted.when,
+        views=_views(url, wanted, filters, [None, *months], numbers[2 : 2 + len(filters)]),
+        chips=list_page.chips(wanted, url=url, labels=LABELS, chats=chats),
+        selects=list_page.selects(wanted, FIELDS, chats=chats),
+        more_selects=list_page.selects(wanted, MORE_FIELDS, chats=chats),
+        nothing_yet=not numbers[0],
+    )
+
+
+def _months_of(space: Space, months: list[date]) -> list[QuerySet]:
+    """All episodes, those in the trash, all again as a view, and those of each month."""
+    every = rows_in(space, Episode)
+    some = (every.filter(episodes_search.in_month(f"{one:%Y-%m}")) for one in months)
+    return [every, every.discarded(), every, *some]
+
+
+def _views(url, wanted, filters, months, numbers) -> list[View]:
+    return [
+        View(
+            _month_name(month),
+            list_page.filter_url(url, one),
+            list_page.capped_number(n),
+            current=one.query() == wanted.query(),
+        )
+        for one, month, n in zip(filters, months, numbers, strict=True)
+        if n or month is None
+    ]
+
+
+def _month_name(month: date | None) -> str:
+    if month is None:
+        return _("All")
+    this_year = month.year == timezone.localdate().year
+    return dated(month, "F" if this_year else "F Y").capitalize()
+
+
+def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -> list[Row]:
+    """What the rows need beside themselves, in a few queries however many there are."""
+    pks = [episode.pk for episode in rows]
+    said = _per_episode(rows_in(space, Message).filter(episode__in=pks))
+    left = _per_episode(rows_in(space, Fact).live().filter(episode__in=pks))
+    first = begun([episode.pk for episode in rows if not str(episode)])
+    keeps, tail = space.options.trash_days, f"?{query}" if query else ""
+    return [
+        Row(
+            episode=episode,
+            url=space_url("episodes:detail", space, pk=episode.pk) + tail,
+            look=_look(episode),
+            notes=_notes(episode, said[episode.pk], left[episode.pk], keeps=keeps, now=now),
+            badge=_badge(episode),
+            title=str(episode) or first.get(episode.pk, ""),
+        )
+        for episode in rows
+    ]
+
+
+def begun(pks: list[int]) -> dict[int, str]:
+    """The first words of those that have no words of their own yet: they are still open."""
+    if not pks:
+        return {}
+    said = Message.objects.filter(episode__in=pks).order_by("episode", "sent_at", "pk")
+    firsts = said.distinct("episode").values_list("episode", "text")
+    return {pk: short(text, FIRST_WORDS) for pk, text in firsts}
+
+
+def _per_episode(rows) -> Counter:
+    return Counter(dict(rows.order_by().values_list("episode").annotate(n=Count("pk"))))
+
+
+def _look(episode: Episode) -> str:
+    if episode.status == Episode.Status.DISCARDED:
+        return "thrown"
+    if episode.status == Episode.Status.OPEN:
+        return "open"
+    return "done" if episode.consolidated_at or episode.status == "archived" else ""
+
+
+def _badge(episode: Episode) -> str:
+    if episode.status == Episode.Status.OPEN:
+        return _("Open")
+    return _("Archived") if episode.status == Episode.Status.ARCHIVED else ""
+
+
+def _notes(episode: Episode, said: int, left: int, *, keeps: int, now: datetime) -> list[str]:
+    notes = [ngettext("%(n)s message", "%(n)s messages", said) % {"n": said}] if said else []
+    if episode.status == Episode.Status.DISCARDED:
+        days = episodes_search.days_left(episode.discarded_at, keeps=keeps, now=now)
+        why = episode.discard_reason
+        notes.append(_("Discarded: %(why)s") % {"why": why} if why else _("Discarded"))
+        return [*notes, ngettext("%(n)s day left", "%(n)s days left", days) % {"n": days}]
+    if left:
+        notes.append(ngettext("%(n)s fact", "%(n)s facts", left) % {"n": left})
+    elif episode.status == Episode.Status.CLOSED and not episode.consolidated_at:
+        notes.append(_("waits for a night"))
+    if episode.feedback:
+        notes.append(_("was good") if episode.feedback == "positive" else _("was bad"))
+    return notes
+
+
+def by_day(rows: list[Row], *, today: date) -> list[Day]:
+    """The rows under the days on which they began, in the clock of the space."""
+    return [
+        Day(_day_name(day, today=today), _day_date(day, today=today), list(some))
+        for day, some in groupby(rows, key=lambda row: timezone.localdate(row.episode.started_at))
+    ]
+
+
+def _day_name(day: date, *, today: date) -> str:
+    back = (today - day).days
+    if back < 2:
+        return [_("Today"), _("Yesterday")][max(0, back)]
+    return dated(day, "l").capitalize()
+
+
+def _day_date(day: date, *, today: date) -> str:
+    return dated(day, "j M" if day.year == today.year else "j M Y")

@@ -1,0 +1,174 @@
+"""One fact with everything that is known about it: words, source, history, uses, neighbours."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils import timezone
+
+from kenoweb.facts import related
+from kenoweb.facts import timeline as beliefs
+from kenoweb.facts.related import Neighbour
+from kenoweb.facts.timeline import Belief
+from kenoweb.ui import daily_counts, history_thread, list_page
+from kenoweb.ui.history_thread import Step
+from kenoweb.ui.paging import counted
+from kenoweb.ui.space_urls import space_url
+from memory import rulings
+from memory.models import Fact, Message, Ruling, Space
+
+# Signs of a message around the words that carried the claim.
+AROUND = 240
+DAYS = 16
+REPLIES = 5
+
+
+@dataclass(frozen=True)
+class Source:
+    """The words a fact came from, as a quote shows them."""
+
+    text: str
+    mark: str = ""
+    lang: str = ""
+    by: str = ""
+    where: str = ""
+    url: str = ""
+    when: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Use:
+    """One reply that the fact reached."""
+
+    query: str
+    rank: int
+    at: datetime
+    url: str
+
+
+@dataclass(frozen=True)
+class Reached:
+    count: str
+    uses: list[Use]
+    bars: list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class FactPanel:
+    fact: Fact
+    url: str
+    source: Source | None
+    more_sources: list[Source]
+    steps: list[Step]
+    beliefs: list[Belief]
+    reached: Reached
+    near: list[Neighbour]
+    against: list[Neighbour]
+    kept: Ruling | None
+    successor: Fact | None
+    episode_url: str
+
+
+def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> FactPanel:
+    near, against = related.of_fact(fact, space=space)
+    times = beliefs.timeline(fact)
+    return FactPanel(
+        fact=fact,
+        url=reverse("facts:detail", args=[space.slug, fact.pk]),
+        source=source(fact, space=space),
+        more_sources=_evidence(fact, space=space),
+        steps=history_thread.thread(fact, space=space, user=user),
+        beliefs=times if len(times) > 1 else [],
+        reached=reached(fact, space=space, now=now),
+        near=near,
+        against=against,
+        kept=rulings.keep_ruling(fact),
+        successor=fact.superseded_by,
+        episode_url=space_url("episodes:detail", space, pk=fact.episode_id)
+        if fact.episode_id
+        else "",
+    )
+
+
+def source(fact: Fact, *, space: Space) -> Source | None:
+    """The quote inside its message, where that is known; else the quote alone."""
+    if fact.message_id:
+        return _in_message(fact.quote, fact.message, space=space, lang=fact.language)
+    if not fact.quote:
+        return None
+    where = str(fact.chat) if fact.chat_id else ""
+    return Source(fact.quote, "", fact.language, fact.said_by, where, when=fact.created_at)
+
+
+def _in_message(quote: str, message: Message, *, space: Space, lang: str = "") -> Source:
+    text, mark = message.text, ""
+    if quote and quote in text:
+        text, mark = _around(text, quote), quote if quote != text.strip() else ""
+    elif quote:
+        text = quote
+    chat = space_url("chats:detail", space, pk=message.chat_id)
+    return Source(
+        text=text,
+        mark=mark,
+        lang=message.language or lang,
+        by=message.author,
+        where=str(message.chat),
+        url=f"{chat}?message={message.pk}#message-{message.pk}" if chat else "",
+        when=message.sent_at,
+    )
+
+
+def _around(text: str, quote: str) -> str:
+    """The message, or what stands around the quote when it is long. The quote is never cut."""
+    at = text.index(quote)
+    start, end = max(0, at - AROUND), at + len(quote) + AROUND
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _evidence(fact: Fact, *, space: Space) -> list[Source]:
+    """What else it rests on; only messages of this space are looked up."""
+    said = [item for item in fact.evidence if isinstance(item, dict)][:10]
+    pks = {item["message"] for item in said if isinstance(item.get("message"), int)}
+    found = Message.objects.filter(space=space, pk__in=pks).select_related("chat")
+    messages = {message.pk: message for message in found}
+    sources = []
+    for item in said:
+        quote, message = str(item.get("quote") or ""), messages.get(item.get("message"))
+        if message:
+            sources.append(_in_message(quote, message, space=space))
+        elif quote:
+            sources.append(Source(quote))
+    return sources
+
+
+def reached(fact: Fact, *, space: Space, now: datetime) -> Reached:
+    """The replies it was injected into: how many, the last ones, and how many a day."""
+    items = apps.get_model("memory", "RecallItem").objects.filter(fact=fact, injected=True)
+    latest = list(items.select_related("recall").order_by("-pk")[:REPLIES])
+    today = timezone.localdate(now)
+    since = daily_counts.day_start(today - timedelta(days=DAYS - 1))
+    days: dict = {}
+    if latest and latest[0].recall.at >= since:
+        days = daily_counts.per_day(items, "recall__at", end=today, days=DAYS)
+    return Reached(
+        count=list_page.capped_number(counted(items)[0]) if latest else "",
+        uses=[_use(item, space) for item in latest],
+        bars=daily_counts.series(days, end=today, days=DAYS) if days else [],
+    )
+
+
+def _use(item: object, space: Space) -> Use:
+    url = space_url("recall:receipt", space, pk=item.recall_id)
+    return Use(item.recall.query, item.rank, item.recall.at, url)
+
+
+def as_markdown(fact: Fact) -> str:
+    """The fact for people and models, with the words it came from."""
+    about = f"**{fact.subject}**: " if fact.subject and fact.subject != Fact.LORE else ""
+    lines = [f"{about}{fact.text}"]
+    if fact.quote:
+        lines += ["", *(f"> {line}" for line in fact.quote.splitlines())]
+    known = f"{fact.kind}, {fact.category}, confidence {fact.confidence:.2f}, {fact.source}"
+    return "\n".join([*lines, "", f"Fact {fact.pk}: {known}, {fact.created_at:%Y-%m-%d}", ""])

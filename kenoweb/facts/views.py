@@ -1,0 +1,200 @@
+"""The facts of a space: the list, one of them beside it, and what a person does with them."""
+
+from dataclasses import replace
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb.auth.access import fact_for, in_space, rows_in
+from kenoweb.auth.sessions import go
+from kenoweb.facts import bulk as many
+from kenoweb.facts import listing
+from kenoweb.facts.forms import FactForm
+from kenoweb.facts.listing import fact_list
+from kenoweb.facts.panel import as_markdown, fact_panel
+from kenoweb.ui import list_page
+from kenoweb.ui.filters import FactFilter
+from kenoweb.ui.history_thread import row_at
+from kenoweb.ui.responses import fragment_or_redirect, toast, toast_error, undo_url
+from kenoweb.ui.row_actions import panel_done, purge_view, refreshed, row_action_view, run_and_toast
+from memory import rulings
+from memory.facts import service as facts
+from memory.history.actors import person
+from memory.models import Fact
+
+PLAIN = "text/markdown; charset=utf-8"
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    return _page(request, space)
+
+
+@in_space(role="viewer")
+@require_safe
+def detail(request, space, pk):
+    fact, when = fact_for(space, pk), FactFilter.read(request.GET).when
+    panel = fact_panel(fact, space=space, user=request.user, now=timezone.now())
+    context = {"panel": panel, "then": row_at(space, Fact, pk, when) if when else None}
+    if request.GET.get("edit") and request.member.may("curator"):
+        context["form"] = _form(space, initial=_as_form(fact))
+    return _page(request, space, **context)
+
+
+@in_space(role="curator")
+@require_safe
+def new(request, space):
+    said = {"subject": request.GET.get("subject", ""), "chat": request.GET.get("chat", "")}
+    return _page(request, space, form=_form(space, initial={k: v for k, v in said.items() if v}))
+
+
+@in_space(role="curator")
+@require_POST
+def remember(request, space):
+    form = _form(space, request.POST)
+    if not form.is_valid():
+        return _page(request, space, status=422, form=form)
+    values = form.cleaned_data | {"chat": listing.chat_of(space, form.cleaned_data["chat"])}
+    done = run_and_toast(
+        request,
+        _("Remembered “%(text)s”."),
+        lambda: facts.remember(space, by=person(request.user), **values),
+    )
+    if done is None or done.row is None:
+        return _page(request, space, status=422, form=form)
+    return go(request, reverse("facts:detail", args=[space.slug, done.row.pk]))
+
+
+@in_space(role="curator")
+@require_POST
+def revise(request, space, pk):
+    fact, form = fact_for(space, pk), _form(space, request.POST)
+    panel = fact_panel(fact, space=space, user=request.user, now=timezone.now())
+    if not form.is_valid():
+        return _page(request, space, status=422, form=form, panel=panel)
+    values = form.cleaned_data | {"chat": listing.chat_of(space, form.cleaned_data["chat"])}
+    done = run_and_toast(
+        request,
+        _("Revised: “%(text)s”."),
+        lambda: facts.revise(fact, by=person(request.user), **values),
+    )
+    if done is None or done.outcome == "refused":
+        status = 409 if getattr(request, "is_said_already", False) else 422
+        return _page(request, space, status=status, form=form, panel=panel)
+    return panel_done(request, _beside(request, "facts:detail", space, pk))
+
+
+def _row(request, fact):
+    """The row again, or what the panel listens to when it was asked from there."""
+    back = reverse("facts:detail", args=[request.space.slug, fact.pk])
+    if request.POST.get("from") == "panel":
+        return refreshed(request, back=back)
+    row = rows_in(request.space, Fact).select_related("chat").get(pk=fact.pk)
+    context = listing.row_context(request.space, FactFilter(), member=request.member)
+    return fragment_or_redirect(
+        request, "facts/_row.html", {"fact": row, "list": context}, back=back
+    )
+
+
+def _act(writer, said, **given):
+    return row_action_view(writer, said, fetch=fact_for, respond=_row, **given)
+
+
+def _keep(fact, *, by):
+    return replace(rulings.keep(fact, by=by), row=fact)
+
+
+forget = _act(facts.forget, gettext_lazy("Forgot “%(text)s”."))
+restore = _act(facts.restore, gettext_lazy("Restored “%(text)s”."))
+pin = _act(facts.pin, gettext_lazy("Pinned “%(text)s”."))
+unpin = _act(facts.unpin, gettext_lazy("Unpinned “%(text)s”."))
+discard = _act(facts.discard, gettext_lazy("Put “%(text)s” in the trash."))
+deprecate = _act(facts.deprecate, gettext_lazy("Ended “%(text)s”: no longer true."))
+promote = _act(facts.promote, gettext_lazy("The whole space knows “%(text)s” now."))
+release = _act(facts.release, gettext_lazy("Released “%(text)s”."))
+quarantine = _act(
+    facts.quarantine,
+    gettext_lazy("Moved “%(text)s” to quarantine."),
+    reason="set aside by a person",
+)
+never = _act(
+    facts.never_again, gettext_lazy("Put “%(text)s” in the trash; Keno will never remember it.")
+)
+keep = _act(_keep, gettext_lazy("Kept exactly as it is: “%(text)s”."))
+
+
+@in_space(role="curator")
+@require_POST
+def merge(request, space, pk):
+    """Another fact into this one."""
+    fact, other = fact_for(space, pk), request.POST.get("other", "")
+    posted = QueryDict(mutable=True)
+    posted.update({"act": "merge", "keep": pk})
+    posted.setlist("pick", [str(pk), other])
+    done = many.act(space, posted, by=person(request.user), now=timezone.now())
+    if done.refusal:
+        toast_error(request, done.refusal)
+    else:
+        toast(request, done.said, undo=undo_url(space, done))
+    return refreshed(request, back=_beside(request, "facts:detail", space, fact.pk))
+
+
+@in_space(role="curator")
+@require_POST
+def bulk(request, space):
+    done = many.act(space, request.POST, by=person(request.user), now=timezone.now())
+    if done.refusal:
+        toast_error(request, done.refusal)
+    else:
+        toast(request, done.said, undo=undo_url(space, done))
+    back = reverse("facts:index", args=[space.slug])
+    wanted = FactFilter.read(QueryDict(request.POST.get("where", "")))
+    context = {"list": fact_list(space, wanted, member=request.member, now=timezone.now())}
+    return fragment_or_redirect(
+        request, "facts/_list.html", context, back=list_page.filter_url(back, wanted)
+    )
+
+
+@in_space(role="viewer")
+@require_safe
+def markdown(request, space, pk):
+    return HttpResponse(as_markdown(fact_for(space, pk)), content_type=PLAIN)
+
+
+@in_space(role="viewer")
+@require_safe
+def markdown_list(request, space):
+    rows = listing.matching(space, FactFilter.read(request.GET), now=timezone.now())
+    return HttpResponse(listing.as_markdown(rows), content_type=PLAIN)
+
+
+def _page(request, space, *, status=200, **context):
+    wanted = FactFilter.read(request.GET)
+    context["list"] = fact_list(space, wanted, member=request.member, now=timezone.now())
+    return render(request, "facts/index.html", context, status=status)
+
+
+def _form(space, *data, **more):
+    chats = list_page.chat_choices(list_page.chats_of(space))
+    return FactForm(*data, chats=chats, **more)
+
+
+def _as_form(fact):
+    names = ("text", "subject", "kind", "category", "confidence")
+    where = str(fact.chat_id) if fact.chat_id else "space"
+    return {name: getattr(fact, name) for name in names} | {"chat": where}
+
+
+def _beside(request, name, space, *args):
+    """The address with the list's filter kept."""
+    url, query = reverse(name, args=[space.slug, *args]), FactFilter.read(request.GET).query()
+    return f"{url}?{query}" if query else url
+
+
+purge = purge_view(facts.purge, room="facts", fetch=fact_for, back=_beside)

@@ -1,0 +1,13 @@
+"""What an image bakes in: catalogues and static files. `python -m kenoweb.launcher.build_image`"""
+
+import os
+
+import django
+
+from kenoweb.launcher import compile_messages, startup
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
+    compile_messages.compile_all()
+    django.setup()
+    startup.collect_static()

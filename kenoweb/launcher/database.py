@@ -1,0 +1,120 @@
+"""Which database Keno uses, and whether it is fit for use."""
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import psycopg
+from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
+
+from kenoweb import data_dir
+from kenoweb.data_dir import NotReady
+from kenoweb.environment import envsecret
+
+OLDEST = 15
+
+
+def address() -> str:
+    """DATABASE_URL, or nothing: then the embedded server is ours to run."""
+    url, password = envsecret("DATABASE_URL"), envsecret("DATABASE_PASSWORD")
+    if not url or not password:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}password={quote(password, safe='')}"
+
+
+def settings_for(url: str, folder: Path) -> dict:
+    """Django's settings for the given address, or for the embedded server under the folder."""
+    if not url:
+        from kenoweb.launcher import embedded_postgres
+
+        url = embedded_postgres.url(folder)
+    return parse(url) | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+
+
+def parse(url: str) -> dict:
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise ImproperlyConfigured("DATABASE_URL must begin with postgresql://.")
+    try:
+        found = {"connect_timeout": "10"} | conninfo_to_dict(url)
+    except psycopg.Error:
+        # What psycopg says may quote a piece of the password.
+        raise ImproperlyConfigured(
+            "DATABASE_URL cannot be read: it should look like "
+            "postgresql://user:password@host:5432/keno, with special characters in the password "
+            "written as %XX (@ is %40, / is %2F, % is %25) and only options that Postgres knows "
+            "after the ?."
+        ) from None
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": found.pop("dbname", "") or "keno",
+        "USER": found.pop("user", ""),
+        "PASSWORD": found.pop("password", ""),
+        "HOST": found.pop("host", ""),
+        "PORT": found.pop("port", ""),
+        "OPTIONS": found,
+    }
+
+
+def url_of(values: dict) -> str:
+    """The address for Django's settings: the way back from `parse`, for other programs."""
+    known = ("NAME", "USER", "PASSWORD", "HOST", "PORT")
+    given = {name.lower(): values[name] for name in known if values.get(name)}
+    given["dbname"] = given.pop("name", "")
+    return f"postgresql:///?{urlencode(given | values.get('OPTIONS', {}), quote_via=quote)}"
+
+
+def session() -> AbstractContextManager:
+    """The database for as long as a process needs it: checked, or started when it is ours."""
+    if url := address():
+        check(url)
+        return nullcontext()
+    from kenoweb.launcher import embedded_postgres
+
+    return embedded_postgres.session(data_dir.path())
+
+
+def check(url: str) -> None:
+    """Refuse a Postgres that is away, too old or without pgvector, and say what to do."""
+    parse(url)
+    try:
+        with psycopg.connect(url, **_patience(url)) as connection:
+            version = connection.info.server_version // 10000
+            if version < OLDEST:
+                raise NotReady(
+                    f"This Postgres is version {version} and Keno needs {OLDEST} or newer: "
+                    "upgrade it, or unset DATABASE_URL to use the embedded one."
+                )
+            _check_vector(connection)
+    except psycopg.OperationalError as error:
+        raise NotReady(
+            f"Postgres does not answer ({_first_line(error)}): check that it runs and that "
+            "DATABASE_URL is right."
+        ) from None
+
+
+def _patience(url: str) -> dict:
+    return {} if "connect_timeout" in conninfo_to_dict(url) else {"connect_timeout": 10}
+
+
+def _check_vector(connection: psycopg.Connection) -> None:
+    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
+        return
+    query = "SELECT superuser, trusted FROM pg_available_extension_versions WHERE name = 'vector'"
+    found = connection.execute(query).fetchone()
+    if not found:
+        raise NotReady(
+            "This Postgres has no pgvector: install the package of its version (on Debian "
+            f"postgresql-{connection.info.server_version // 10000}-pgvector), "
+            "or unset DATABASE_URL to use the embedded one."
+        )
+    may = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+    if found == (True, False) and not connection.execute(may).fetchone()[0]:
+        raise NotReady(
+            f"pgvector is not switched on in the database {connection.info.dbname}: let an "
+            "administrator run CREATE EXTENSION vector; there, then start Keno again."
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or ["no reason given"])[0]

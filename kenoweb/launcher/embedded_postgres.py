@@ -1,0 +1,221 @@
+"""The embedded Postgres: one server per KENO_HOME, shared by every process of Keno.
+
+Unix socket only, in a folder that nobody else may enter. Whoever needs the database opens a
+`session`; the first one in starts the server and the last one out stops it. The count is kept
+by the kernel (flock), so a killed process is never counted.
+"""
+
+import fcntl
+import os
+import shlex
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from kenoweb.launcher.embedded_account import (
+    SOCKET,
+    EmbeddedError,
+    Place,
+    open_file,
+    place,
+    prepare,
+    programs,
+)
+from kenoweb.launcher.embedded_cluster import (
+    NAME,
+    check_version,
+    configure,
+    create,
+    explain,
+    last_words,
+    open_log,
+    sweep,
+)
+
+
+def url(home: Path) -> str:
+    """The address of this home's server, whether it runs or not."""
+    return _url(place(home), NAME)
+
+
+def running(home: Path) -> bool:
+    return _pid(place(home)) is not None
+
+
+class session:
+    """The server's address for as long as somebody needs it.
+
+    Not a generator: a forked worker that ends would finish it, and stop the server of its parent.
+    """
+
+    def __init__(self, home: Path, *, options: Mapping = {}):
+        self.here, self.options = place(home), options
+
+    def __enter__(self) -> str:
+        prepare(self.here)
+        self.users = open_file(self.here.base / "users.lock", self.here.uid)
+        try:
+            with _gate(self.here):
+                fcntl.flock(self.users, fcntl.LOCK_SH)
+                _start(self.here, self.options)
+        except BaseException:
+            os.close(self.users)
+            raise
+        return _url(self.here, NAME)
+
+    def __exit__(self, *error) -> None:
+        try:
+            with _gate(self.here):
+                if _alone(self.users):
+                    _stop(self.here)
+        finally:
+            os.close(self.users)
+
+
+def start(home: Path, *, options: Mapping = {}) -> str:
+    """Start the server, or find it running; it stays until `stop`."""
+    here = place(home)
+    prepare(here)
+    with _gate(here):
+        _start(here, options)
+    return _url(here, NAME)
+
+
+def stop(home: Path) -> None:
+    here = place(home)
+    if here.base.is_dir():
+        with _gate(here):
+            _stop(here)
+
+
+def in_use(home: Path) -> bool:
+    """Whether some process has a session open."""
+    here = place(home)
+    if not here.base.is_dir():
+        return False
+    users = open_file(here.base / "users.lock", here.uid)
+    try:
+        return not _alone(users)
+    finally:
+        os.close(users)
+
+
+def program(name: str) -> Path:
+    """One of Postgres's client programs, such as pg_dump."""
+    return programs() / name
+
+
+def _url(here: Place, name: str) -> str:
+    return f"postgresql://{NAME}@/{name}?host={quote(str(here.socket_folder), safe='')}"
+
+
+@contextmanager
+def _gate(here: Place) -> Iterator[None]:
+    """One at a time: starting, stopping and counting."""
+    file = open_file(here.base / "gate.lock", here.uid)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+def _alone(users: int) -> bool:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _start(here: Place, options: Mapping) -> None:
+    if _pid(here) is None:
+        check_version(here)
+        sweep(here)
+        if not here.data.is_dir():
+            create(here)
+        _forget_strangers(here)
+        configure(here, options)
+        _launch(here)
+    _ensure_database(here)
+
+
+def _pid(here: Place) -> int | None:
+    """The live server of this very folder; a stale file may name any process by now."""
+    pid = _noted_pid(here.data / "postmaster.pid")
+    try:
+        process = psutil.Process(pid) if pid else None
+        if not process or not process.name().startswith("postgres"):
+            return None
+        return pid if str(here.data) in process.cmdline() else None
+    except psutil.Error:
+        return None
+
+
+def _noted_pid(note: Path) -> int | None:
+    try:
+        return int(note.read_text().split("\n", 1)[0])
+    except (OSError, ValueError):
+        return None
+
+
+def _forget_strangers(here: Place) -> None:
+    # Postgres itself clears the note of a dead process, but believes one that names a live one,
+    # or a dead one that nobody has buried yet. Ours does not live: whoever it names is another.
+    for note in (here.data / "postmaster.pid", here.socket_folder / f"{SOCKET}.lock"):
+        pid = _noted_pid(note)
+        if pid and psutil.pid_exists(pid):
+            note.unlink()
+
+
+def _launch(here: Place) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        begin = open_log(here)
+        code, words = here.run(
+            *("pg_ctl", "start", "-s", "-w", "-t", "300", "-D", here.data, "-l", here.log),
+            *("-o", f"-c config_file={shlex.quote(str(here.base / 'postgres.conf'))}"),
+        )
+        if code == 0:
+            return
+        words += last_words(here, since=begin)
+        # After kill -9 the old server's processes need a moment to notice that it is gone.
+        if "still in use" not in words or time.monotonic() > deadline:
+            raise EmbeddedError(explain(here, words))
+        time.sleep(0.2)
+
+
+def _ensure_database(here: Place) -> None:
+    with _connect(here) as connection:
+        query = "SELECT 1 FROM pg_database WHERE datname = %s"
+        if not connection.execute(query, [NAME]).fetchone():
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(NAME)))
+
+
+def _connect(here: Place) -> psycopg.Connection:
+    """A server found running may still be recovering from a crash: wait for as long as it lives."""
+    while True:
+        try:
+            return psycopg.connect(_url(here, "postgres"), autocommit=True, connect_timeout=30)
+        except psycopg.OperationalError as error:
+            if _pid(here) is None:
+                raise EmbeddedError(explain(here, f"{error}\n{last_words(here)}")) from error
+            time.sleep(0.1)
+
+
+def _stop(here: Place) -> None:
+    if _pid(here) is None:
+        return
+    for mode in ("fast", "immediate"):
+        code, words = here.run(
+            "pg_ctl", "stop", "-s", "-w", "-t", "60", "-m", mode, "-D", here.data
+        )
+        if code == 0 or _pid(here) is None:
+            return
+    raise EmbeddedError(explain(here, words))

@@ -1,0 +1,89 @@
+"""The processes of a running Keno: started, watched, started again, stopped together."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kenoweb.data_dir import NotReady
+from kenoweb.launcher import parent_watch
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+CRASH_WINDOW = 60
+MAX_CRASHES = 5
+STOP_SECONDS = 12
+
+
+@dataclass
+class Child:
+    """One process that should always run."""
+
+    name: str
+    argv: Sequence[str]
+    fds: Sequence[int] = ()
+    process: subprocess.Popen | None = None
+    deaths: deque = field(default_factory=lambda: deque(maxlen=MAX_CRASHES))
+    again_at: float = 0
+
+    def start(self, parent_pipe: int) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *self.argv],
+            env=os.environ | {parent_watch.NAME: str(parent_pipe)},
+            cwd=BASE_DIR,
+            stdin=subprocess.DEVNULL,
+            pass_fds=(parent_pipe, *self.fds),
+            start_new_session=True,  # Ctrl-C is ours: they stop in order, when told
+        )
+
+    def record_exit(self, now: float) -> str:
+        """Record the exit and when to start again; return a sentence about it."""
+        code, self.process = self.process.returncode, None
+        self.deaths.append(now)
+        if len(self.deaths) == MAX_CRASHES and now - self.deaths[0] < CRASH_WINDOW:
+            raise NotReady(
+                f"The {self.name} ended {MAX_CRASHES} times within a minute: Keno stops. "
+                "The lines above say why."
+            )
+        recent = sum(now - death < CRASH_WINDOW for death in self.deaths)
+        self.again_at = now + (0 if recent == 1 else 2 ** (recent - 2))
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        return f"The {self.name} {how}; starting it again."
+
+
+class Supervisor:
+    """All child processes, and the pipe that closes when this process is gone."""
+
+    def __init__(self, children: Sequence[Child]):
+        self.children = children
+        self.parent_pipe, self._ours = os.pipe()
+
+    def start(self) -> None:
+        for child in self.children:
+            child.start(self.parent_pipe)
+
+    def restart_dead(self, say: Callable[[str], None], *, now: float) -> None:
+        """Start every child that has exited and whose pause is over."""
+        for child in self.children:
+            if child.process and child.process.poll() is not None:
+                say(child.record_exit(now))
+            if not child.process and now >= child.again_at:
+                child.start(self.parent_pipe)
+
+    def stop(self) -> None:
+        alive = [child.process for child in self.children if child.process]
+        for process in alive:
+            process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for process in alive:
+            try:
+                process.wait(max(0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        os.close(self._ours)
+        os.close(self.parent_pipe)

@@ -1,0 +1,155 @@
+"""What people may type, and the sentence they get when it does not fit."""
+
+from datetime import timedelta
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.forms import UsernameField
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from kenoweb.membership import timezones
+from kenoweb.ui.form_fields import OneLine
+from memory.models import Member
+from memory.spaces import api_tokens
+
+EXPIRES = {"30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year"), "": _("Never")}
+
+
+def _password(label: str, *, autocomplete: str, **more) -> forms.CharField:
+    widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+    # Cut off where argon2 would only waste time.
+    return forms.CharField(label=label, strip=False, max_length=1024, widget=widget, **more)
+
+
+class SignInForm(forms.Form):
+    name = UsernameField(
+        label=_("Name"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "username"})
+    )
+    password = _password(_("Password"), autocomplete="current-password")
+    keep = forms.BooleanField(label=_("Stay signed in on this device for 14 days"), required=False)
+
+
+class SudoForm(forms.Form):
+    password = _password(_("Password"), autocomplete="current-password")
+
+
+class NewPassword(forms.Form):
+    """Two fields that must agree, checked against the rules for passwords."""
+
+    new = _password(
+        _("Password"), autocomplete="new-password", help_text=_("At least 12 characters.")
+    )
+    again = _password(_("Repeat password"), autocomplete="new-password")
+
+    def __init__(self, *args, user: User | None = None, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean(self):
+        cleaned = super().clean()
+        new, again = cleaned.get("new"), cleaned.get("again")
+        if new and again and new != again:
+            self.add_error("again", _("The two passwords are not the same."))
+        elif new and again:
+            self._check(new)
+        return cleaned
+
+    def _check(self, password: str) -> None:
+        person = self.user or User(username=self.cleaned_data.get("name", ""))
+        try:
+            validate_password(password, person)
+        except ValidationError as problem:
+            self.add_error("new", problem)
+
+
+class PasswordForm(NewPassword):
+    old = _password(_("Current password"), autocomplete="current-password")
+    field_order = ("old", "new", "again")
+
+
+class NewAccountForm(NewPassword):
+    name = UsernameField(
+        label=_("Your name"),
+        max_length=150,
+        validators=[User.username_validator],
+        help_text=_("Letters, digits and . _ - + @, no spaces"),
+        widget=forms.TextInput(attrs={"autocomplete": "username"}),
+    )
+    field_order = ("name", "new", "again")
+
+    def clean_name(self):
+        name = self.cleaned_data["name"]
+        if User.objects.filter(username__iexact=name).exists():
+            raise ValidationError(_("This name is taken. Choose another."))
+        return name
+
+    def account(self) -> dict:
+        return {"name": self.cleaned_data["name"], "password": self.cleaned_data["new"]}
+
+
+class SpaceForm(forms.Form):
+    name = OneLine(label=_("Name of the space"), max_length=80)
+    language = forms.ChoiceField(label=_("Language"), choices=settings.LANGUAGES)
+    timezone = forms.ChoiceField(
+        label=_("Time zone"),
+        choices=timezones.choices,
+        help_text=_("The night begins after 04:00 on this clock."),
+    )
+
+
+class OwnerForm(NewAccountForm):
+    space = OneLine(
+        label=_("Name of your space"),
+        max_length=80,
+        help_text=_("A space is a wall: nothing remembered in one is seen in another."),
+    )
+    timezone = forms.ChoiceField(
+        label=_("Time zone"),
+        choices=timezones.choices,
+        widget=forms.Select(attrs={"data-zone": True}),
+        help_text=_("The night begins after 04:00 on this clock."),
+    )
+    field_order = ("name", "new", "again", "space", "timezone")
+
+    def account(self) -> dict:
+        chosen = {name: self.cleaned_data[name] for name in ("space", "timezone")}
+        return super().account() | chosen
+
+
+class InviteForm(forms.Form):
+    role = forms.ChoiceField(
+        label=_("Role"), choices=Member.Role.choices, initial=Member.Role.VIEWER
+    )
+    label = OneLine(
+        label=_("For whom"),
+        max_length=120,
+        required=False,
+        help_text=_("A note for yourself, so that you know who has not come yet."),
+    )
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=Member.Role.choices)
+
+
+class TokenForm(forms.Form):
+    name = OneLine(
+        label=_("What is it for"), max_length=80, help_text=_("Such as: backup script, editor.")
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("Permissions"),
+        choices=list(api_tokens.SCOPES.items()),
+        widget=forms.CheckboxSelectMultiple,
+        initial=["read"],
+    )
+    expires = forms.ChoiceField(
+        label=_("Expires"), choices=list(EXPIRES.items()), required=False, initial="90"
+    )
+
+    def expires_at(self):
+        days = self.cleaned_data["expires"]
+        return timezone.now() + timedelta(days=int(days)) if days else None

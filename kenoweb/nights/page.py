@@ -1,0 +1,272 @@
+"""A night as a pull request: its phases, every change as a line, its checks and its cost."""
+
+from dataclasses import dataclass
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb.auth.access import rows_in
+from kenoweb.nights.progress import PHASES
+from kenoweb.ui.space_urls import space_url
+from memory.history import changes as history
+from memory.models import Episode, Fact, Identity, LlmCall, Pattern, Space
+from sleep.models import Night, NightChange, PhaseRun, Proposal, Reflection
+from sleep.phase import Fuse
+
+TRENDS = (
+    "learning_rate",
+    "consolidation_yield",
+    "error_repeat_rate",
+    "filler_rate",
+    "voice_consistency",
+)
+ADDED, CUT = {"agreement", "curated", "lesson"}, {"stale note", "weak pattern", "old episodes"}
+CHART, LEFT, ROW = 706, 112, 26
+LINES = 1000
+Steps = dict[str, list[history.Change]]
+
+
+# What a phase counts, in words; what is not named here stays in the log.
+COUNTS = {
+    "questions": gettext_lazy("questions for the model"),
+    "episodes": gettext_lazy("episodes read"),
+    "claims": gettext_lazy("claims"),
+    "kept_out": gettext_lazy("lines kept out by the guards"),
+    "facts_new": gettext_lazy("facts learned"),
+    "facts_confirmed": gettext_lazy("facts confirmed"),
+    "facts_proposed": gettext_lazy("facts proposed"),
+    "patterns_proposed": gettext_lazy("patterns proposed"),
+    "promotions_proposed": gettext_lazy("promotions proposed"),
+    "contradictions": gettext_lazy("contradictions"),
+    "said_once": gettext_lazy("said only once"),
+    "errors": gettext_lazy("errors"),
+    "internal": gettext_lazy("of them Keno's own"),
+    "external": gettext_lazy("of them from outside"),
+    "lessons": gettext_lazy("lessons proposed"),
+    "failed_calls": gettext_lazy("failed calls"),
+    "notes": gettext_lazy("stale notes archived"),
+    "patterns": gettext_lazy("weak patterns archived"),
+    "merges_proposed": gettext_lazy("merges proposed"),
+    "fuse_blown": gettext_lazy("times the fuse stopped it"),
+    "facts_deleted": gettext_lazy("facts deleted from the trash"),
+    "episodes_deleted": gettext_lazy("episodes deleted from the trash"),
+    "receipts_deleted": gettext_lazy("receipts past their days"),
+    "calls_deleted": gettext_lazy("calls past their days"),
+    "notices_deleted": gettext_lazy("notices past their days"),
+    "sent_deleted": gettext_lazy("sent messages past their days"),
+    "kept_apart": gettext_lazy("similar items the model kept apart"),
+    "suggestions": gettext_lazy("suggestions"),
+    "expired": gettext_lazy("proposals expired"),
+    "insights": gettext_lazy("insights"),
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One phase on the time line; geometry as text, because Spanish prints 12,4."""
+
+    label: str
+    x: str
+    width: str
+    y: str
+    text_y: str
+    tone: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Check:
+    label: str
+    ok: bool
+    told: str
+
+
+@dataclass
+class Line:
+    """A change the night applied: what, on which row, and how it reads now."""
+
+    change: NightChange
+    sign: str
+    tone: str
+    url: str
+    label: str
+    before: str
+    after: str
+
+
+def listed(space: Space) -> QuerySet[Night]:
+    """The nights with their numbers, each counted by itself: joined, they would multiply."""
+    asked = Proposal.objects.filter(night=OuterRef("pk"))
+    return (
+        rows_in(space, Night)
+        .annotate(
+            applied=_number(NightChange.objects.filter(night=OuterRef("pk"), undone_at=None)),
+            asked=_number(asked),
+            to_decide=_number(asked.filter(status=Proposal.Status.PENDING)),
+        )
+        .order_by("-local_date")
+    )
+
+
+def _number(rows: QuerySet) -> Coalesce:
+    counted = rows.order_by().values("night").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted), 0)
+
+
+def trends(space: Space) -> list[tuple[str, list[float], float]]:
+    """(name, values, latest) of each success metric over the last nights that measured it."""
+    rows = list(rows_in(space, Reflection).order_by("-at").values_list("numbers", flat=True)[:60])
+    rows.reverse()
+    if len(rows) < 2:
+        return []
+    labels = {
+        "learning_rate": _("Learning rate"),
+        "consolidation_yield": _("Consolidation yield"),
+        "error_repeat_rate": _("Errors repeated"),
+        "filler_rate": _("Filler"),
+        "voice_consistency": _("Voice consistency"),
+    }
+    return [
+        (labels[name], [row.get(name, 0) for row in rows], rows[-1].get(name, 0)) for name in TRENDS
+    ]
+
+
+def phases(night: Night) -> list[PhaseRun]:
+    return list(night.phases.filter(run=night.run).order_by("position"))
+
+
+def name_of(run: PhaseRun) -> str:
+    return str(PHASES.get(run.phase, run.phase)).capitalize()
+
+
+def told(run: PhaseRun) -> list[str]:
+    """What the phase counted, in words and in its own order."""
+    named = COUNTS | ({"episodes": _("old episodes archived")} if run.phase == "pruning" else {})
+    return [
+        f"{label} {run.counts[name]:g}" for name, label in named.items() if run.counts.get(name)
+    ]
+
+
+def time_line(runs: list[PhaseRun]) -> dict:
+    """Bars on one axis from the first phase's start to the last one's end."""
+    if not runs:
+        return {}
+    began = min(run.started_at for run in runs)
+    total = max((run.started_at - began).total_seconds() + run.seconds for run in runs) or 0.001
+    scale = (CHART - LEFT - 130) / total
+    bars = []
+    for n, run in enumerate(runs):
+        start = (run.started_at - began).total_seconds()
+        bars.append(
+            Bar(
+                label=name_of(run),
+                x=f"{LEFT + start * scale:.1f}",
+                width=f"{max(run.seconds * scale, 2):.1f}",
+                y=str(n * ROW + 7),
+                text_y=str(n * ROW + 17),
+                tone="d1" if n == 0 else "d2",
+                told=f"{run.seconds:.1f} s",
+            )
+        )
+    return {"bars": bars, "height": str(len(runs) * ROW + 4), "total": total}
+
+
+def steps_of(changes: list[NightChange]) -> Steps:
+    """What each change did to which rows, by its context."""
+    found = history.changes_in(*[change.context for change in changes]) if changes else []
+    by_context: Steps = {}
+    for step in found:
+        by_context.setdefault(str(step.context_id), []).append(step)
+    return by_context
+
+
+def lines(space: Space, changes: list[NightChange], steps: Steps) -> list[Line]:
+    """The changes, each with the row it changed."""
+    return [_line(space, one, steps.get(str(one.context), [])) for one in changes]
+
+
+def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Line:
+    first = steps[0] if steps else None
+    sign, tone = (
+        ("+", "add")
+        if change.kind in ADDED
+        else ("−", "cut")
+        if change.kind in CUT
+        else ("~", "mod")
+    )
+    before, after = "", ""
+    if first and not first.is_create and "confidence" in first.fields:
+        sign, tone = "~", "mod"
+        before, after = (f"{value:.2f}" for value in first.fields["confidence"])
+    name = first.model._meta.model_name if first else ""
+    page = {"fact": "facts:detail", "episode": "episodes:detail", "pattern": "patterns:detail"}.get(
+        name
+    )
+    url = space_url(page, space, pk=first.object_id) if page else ""
+    label = f"{first.model._meta.verbose_name.capitalize()} {first.object_id}" if first else ""
+    return Line(change, sign, tone, url, label, before, after)
+
+
+def checks(changes: list[NightChange], by_context: Steps) -> list[Check]:
+    """What must hold after every night, looked up and not assumed; what was undone is gone."""
+    standing = [one for one in changes if not one.undone_at]
+    steps = [step for one in standing for step in by_context.get(str(one.context), [])]
+    made = [step.after for step in steps if step.model is Fact and step.is_create]
+    quoted = sum(bool(one["quote"]) for one in made)
+    touched = [step for step in steps if step.model is Fact and not step.is_create]
+    pinned = sum(step.before["pinned"] or step.before["sticky"] for step in touched)
+    crossed = sum(one["chat_id"] is None and _private(one["evidence"]) for one in made)
+    core = sum(step.model is Identity for step in steps)
+    return [
+        Check(_("Every new fact has a quote"), quoted == len(made), f"{quoted}/{len(made)}"),
+        Check(_("No pinned or hand-written fact changed"), not pinned, str(pinned)),
+        Check(_("Nothing left its chat"), not crossed, str(crossed)),
+        Check(_("Core identity unchanged"), not core, str(core)),
+    ]
+
+
+def _private(evidence: list[dict]) -> bool:
+    return any(item.get("chat") for item in evidence)
+
+
+def fuses(night: Night, runs: list[PhaseRun]) -> list[dict]:
+    """How close the night came to the loss fuse, per tier."""
+    counts = next((run.counts for run in runs if run.phase == "pruning"), {})
+    tiers = (
+        (_("Episodes"), "episodes", rows_in(night.space, Episode).count()),
+        (_("Patterns"), "patterns", rows_in(night.space, Pattern).filter(status="active").count()),
+    )
+    found = []
+    for label, name, total in tiers:
+        taken = int(counts.get(name, 0))
+        fuse = Fuse(name, total + (taken if name == "patterns" else 0))
+        sentence = _("%(taken)s of %(total)s archived, limit %(limit)s") % fuse.state(taken)
+        top = max(fuse.total, fuse.limit, 1)
+        shown = {"label": label, "parts": [(label, taken)], "sentence": sentence, "top": top}
+        found.append(shown | fuse.state(taken))
+    return found
+
+
+def calls(night: Night) -> dict:
+    rows = rows_in(night.space, LlmCall).filter(night_id=night.pk)
+    totals = rows.aggregate(
+        cost=Sum("cost"), n=Count("pk"), tin=Sum("tokens_in"), out=Sum("tokens_out")
+    )
+    return totals | {"rows": list(rows.order_by("pk")[:200])}
+
+
+def read_episodes(night: Night) -> list[Episode]:
+    """What the night read, the most salient first."""
+    run = night.phases.filter(run=night.run, phase="consolidation").first()
+    ids = [pk for item in (run.plan if run else []) if "read" in item for pk in item["read"]]
+    return list(
+        rows_in(night.space, Episode).filter(pk__in=ids[:500]).order_by("-salience", "pk")[:200]
+    )
+
+
+def neighbours(night: Night) -> tuple[Night | None, Night | None]:
+    rows = rows_in(night.space, Night)
+    before = rows.filter(local_date__lt=night.local_date).order_by("-local_date").first()
+    return before, rows.filter(local_date__gt=night.local_date).order_by("local_date").first()

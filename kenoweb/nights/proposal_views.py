@@ -1,0 +1,194 @@
+import json
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
+from kenoweb.nights import review_queue
+from kenoweb.ui.responses import toast, toast_error
+from memory.history.changes import Conflict
+from memory.text.normalise import short
+from sleep import proposals
+from sleep.apply import TargetChanged
+from sleep.models import Proposal
+
+DESK = {"target": "#main", "select": "#main", "swap": "outerHTML"}
+REFUSALS = (
+    proposals.AlreadyDecided,
+    proposals.NotWhatWasShown,
+    TargetChanged,
+    Conflict,
+    ValueError,
+)
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    return _page(request, space, None)
+
+
+@in_space(role="viewer")
+@require_safe
+def detail(request, space, pk):
+    return _page(request, space, get_in_space_or_404(space, Proposal, pk))
+
+
+@in_space(role="curator")
+@require_POST
+def approve(request, space, pk):
+    proposal = get_in_space_or_404(space, Proposal, pk)
+    given = {
+        "member": request.member,
+        "digest": request.POST.get("digest", ""),
+        "reason": request.POST.get("reason", "")[:300],
+        "both": request.POST.get("holds") == "both",
+    }
+    said = _("Approved “%(title)s”.")
+    return _decided(request, space, proposal, said, lambda: proposals.approve(proposal, **given))
+
+
+@in_space(role="curator")
+@require_POST
+def reject(request, space, pk):
+    proposal = get_in_space_or_404(space, Proposal, pk)
+    given = {
+        "member": request.member,
+        "digest": request.POST.get("digest", ""),
+        "reason": request.POST.get("reason", "")[:300],
+        "never": "never" in request.POST,
+    }
+    said = _("Rejected “%(title)s”.")
+    return _decided(request, space, proposal, said, lambda: proposals.reject(proposal, **given))
+
+
+@in_space(role="curator")
+@require_POST
+def edit(request, space, pk):
+    proposal = get_in_space_or_404(space, Proposal, pk)
+    try:
+        changes = review_queue.edited(proposal, request.POST)
+        digest = request.POST.get("digest", "")
+        proposals.edit(proposal, member=request.member, digest=digest, changes=changes)
+        toast(request, _("Changed the wording. Approve it when it is right."))
+    except REFUSALS as error:
+        toast_error(request, str(error))
+    return _shown(request, space, proposal.pk)
+
+
+@in_space(role="curator")
+@require_POST
+def rebase(request, space, pk):
+    """Show it against what is believed now."""
+    proposal = get_in_space_or_404(space, Proposal, pk)
+    try:
+        proposals.rebase(proposal, member=request.member)
+        toast(request, _("Now shown against what is believed today. Decide when it is right."))
+    except REFUSALS as error:
+        toast_error(request, str(error))
+    return _shown(request, space, proposal.pk)
+
+
+@in_space(role="curator")
+@require_POST
+def undo(request, space, pk):
+    proposal = get_in_space_or_404(space, Proposal, pk)
+    try:
+        proposals.undo(proposal, member=request.member)
+        proposals.reopen(proposal, member=request.member)
+        toast(request, _("Undone; the proposal is open again."))
+    except REFUSALS as error:
+        toast_error(request, str(error))
+    if request.htmx and request.htmx.target != "proposals":
+        # A toast asked, and it has no room for the desk: the page goes there itself.
+        there = reverse("proposals:detail", args=[space.slug, pk])
+        return HttpResponse(headers={"HX-Location": json.dumps({"path": there, **DESK})})
+    return _shown(request, space, proposal.pk)
+
+
+@in_space(role="curator")
+@require_POST
+def approve_all(request, space):
+    chosen = review_queue.ProposalFilter.from_query(request.POST)
+    done, refused = proposals.approve_all(
+        review_queue.waiting(space, chosen), member=request.member
+    )
+    n = len(done)
+    toast(request, ngettext("Approved %(n)s proposal.", "Approved %(n)s proposals.", n) % {"n": n})
+    for reason in refused[:3]:
+        toast_error(request, reason)
+    return redirect(reverse("proposals:index", args=[space.slug]))
+
+
+@in_space(role="curator")
+@require_POST
+def reject_all(request, space):
+    chosen = review_queue.ProposalFilter.from_query(request.POST)
+    n = len(
+        proposals.reject_all(
+            review_queue.waiting(space, chosen), member=request.member, reason=_("several at once")
+        )
+    )
+    toast(request, ngettext("Rejected %(n)s proposal.", "Rejected %(n)s proposals.", n) % {"n": n})
+    return redirect(reverse("proposals:index", args=[space.slug]))
+
+
+def _decided(request, space, proposal, said, decide):
+    """Decide and show the next; a refusal says why and shows the same one again."""
+    chosen = review_queue.ProposalFilter.from_query(request.GET)
+    rows = review_queue.listed(space, chosen)
+    coming = review_queue.following(rows, proposal.pk)
+    try:
+        decide()
+        undo = reverse("proposals:undo", args=[space.slug, proposal.pk])
+        toast(request, said % {"title": short(proposal.title, 60)}, undo=undo)
+    except REFUSALS as error:
+        toast_error(request, str(error))
+        coming = proposal
+    return _shown(request, space, coming.pk if coming else None)
+
+
+def _shown(request, space, pk):
+    """The desk with this one in front, as a fragment or by redirect."""
+    if request.htmx:
+        current = get_in_space_or_404(space, Proposal, pk) if pk else None
+        response = render(request, "proposals/_work.html", _context(request, space, current))
+        response["HX-Trigger"] = "proposal-decided"
+        return response
+    query = review_queue.ProposalFilter.from_query(request.GET).query
+    if pk is None:
+        return redirect(reverse("proposals:index", args=[space.slug]) + query)
+    return redirect(reverse("proposals:detail", args=[space.slug, pk]) + query)
+
+
+def _page(request, space, current):
+    return render(request, "proposals/index.html", _context(request, space, current))
+
+
+def _context(request, space, current) -> dict:
+    chosen = review_queue.ProposalFilter.from_query(request.GET)
+    shown = review_queue.queue(space, chosen)
+    alone = current is not None
+    rows = shown["rows"]
+    current = current or (rows_in(space, Proposal).filter(pk=rows[0].pk).first() if rows else None)
+    place = next((n for n, one in enumerate(rows, 1) if one == current), None)
+    return shown | {
+        "space": space,
+        "filter": chosen,
+        "kinds": Proposal.Kind.choices,
+        "desk": review_queue.desk(space, current) if current else None,
+        "open": alone,
+        "place": place + len(shown["decided"]) if place else None,
+        "total": len(rows) + len(shown["decided"]),
+        "steps": review_queue.steps(shown, current),
+        "time_left": review_queue.time_left(len(rows)),
+        "coming": review_queue.following(rows, current.pk if current else None),
+        "last": next(
+            (one for one in shown["decided"] if one.status in ("approved", "rejected")), None
+        ),
+        "may_decide": review_queue.may_decide(request.member),
+    }

@@ -1,0 +1,301 @@
+"""What the review queue shows: one change in front, the others waiting beside it."""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from django.db.models import F, Model, QuerySet
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb.auth.access import rows_in
+from kenoweb.ui.formatting import dated
+from kenoweb.ui.space_urls import space_url
+from memory.models import Chat, Episode, Member, Space
+from memory.text.normalise import short
+from sleep import proposals
+from sleep.apply import TargetChanged, check_targets, rows_of
+from sleep.models import Proposal
+
+ICONS = {
+    "supersede": "conflict",
+    "merge": "merge",
+    "add_pattern": "pattern",
+    "retire_pattern": "pattern",
+    "retire": "archive",
+    "rule": "identity",
+    "preference": "identity",
+    "setting": "settings",
+    "release": "shield",
+    "imported": "transfer",
+}
+
+# A person who knows the matter decides one about this fast.
+SECONDS_EACH = 8
+SHOWN = 200
+TARGETS_SHOWN = 50
+IN_A_LIST = ("kind", "title", "confidence", "status", "reason", "decided_at")
+EDITABLE = {
+    "text": gettext_lazy("Fact"),
+    "subject": gettext_lazy("About"),
+    "trigger": gettext_lazy("When a message says"),
+    "response": gettext_lazy("Answer like this"),
+    "instruction": gettext_lazy("Rule"),
+    "value": gettext_lazy("Value"),
+}
+NOTES = {
+    "contradiction": gettext_lazy("Only one can be true. You decide."),
+    "leaves its chat": gettext_lazy(
+        "It was said in private chats; approving tells the whole space."
+    ),
+    "loss fuse": gettext_lazy("More than a night may archive on its own."),
+    proposals.SUSPICIOUS: gettext_lazy(
+        "It reads like an instruction that somebody planted. Reject it unless you know better."
+    ),
+    "edited": gettext_lazy("Someone changed the wording before deciding."),
+}
+
+
+def time_left(waiting: int) -> str:
+    seconds = waiting * SECONDS_EACH
+    if seconds < 90:
+        return _("about %(n)s s left") % {"n": seconds}
+    return _("about %(n)s min left") % {"n": round(seconds / 60)}
+
+
+@dataclass(frozen=True)
+class ProposalFilter:
+    """What the address bar asks for; what it does not know is ignored."""
+
+    kind: str = ""
+    flag: str = ""
+
+    @classmethod
+    def from_query(cls, query) -> "ProposalFilter":
+        kind, flag = query.get("kind", ""), query.get("flag", "")
+        return cls(
+            kind=kind if kind in Proposal.Kind.values else "", flag=flag if flag in NOTES else ""
+        )
+
+    def apply(self, found: QuerySet[Proposal]) -> QuerySet[Proposal]:
+        if self.kind:
+            found = found.filter(kind=self.kind)
+        return found.filter(flags__contains=[self.flag]) if self.flag else found
+
+    @property
+    def query(self) -> str:
+        parts = [
+            f"{name}={value}" for name, value in (("kind", self.kind), ("flag", self.flag)) if value
+        ]
+        return "?" + "&".join(parts) if parts else ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    quote: str
+    by: str
+    where: str
+    url: str
+    when: dt.datetime | None
+    language: str
+
+
+@dataclass(frozen=True)
+class Target:
+    label: str
+    text: str
+    url: str
+    thing: Model
+
+
+@dataclass
+class Desk:
+    """One proposal as it is put before a person."""
+
+    proposal: Proposal
+    icon: str
+    targets: list[Target]
+    before: str
+    after: str
+    evidence: list[Evidence]
+    notes: list[str]
+    fields: list[tuple[str, str, str]] = field(default_factory=list)
+    scope: str = ""
+    # What it would change reads differently now: it cannot be approved as it is shown.
+    stale: str = ""
+    risky: bool = False
+
+
+def waiting(space: Space, chosen: ProposalFilter) -> QuerySet[Proposal]:
+    """What waits, in the order it is shown: the newest night first, the surest first in it."""
+    found = rows_in(space, Proposal).filter(status=Proposal.Status.PENDING)
+    newest_night = F("night_id").desc(nulls_last=True)
+    return chosen.apply(found).select_related("night").order_by(newest_night, "-confidence", "pk")
+
+
+def listed(space: Space, chosen: ProposalFilter) -> list[Proposal]:
+    """The same with what a list shows of them: the evidence of two hundred takes long to read."""
+    return list(waiting(space, chosen).only(*IN_A_LIST, "night__local_date")[:SHOWN])
+
+
+def queue(space: Space, chosen: ProposalFilter) -> dict:
+    """The list beside the desk: waiting by night, then what was decided today."""
+    rows = listed(space, chosen)
+    groups = [
+        (_heading(night, first=n == 0), list(some))
+        for n, (night, some) in enumerate(groupby(rows, key=lambda one: one.night))
+    ]
+    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    decided = rows_in(space, Proposal).filter(decided_at__gte=today).only(*IN_A_LIST)
+    decided = decided.order_by("-decided_at")[:20]
+    for one in [*rows, *decided]:
+        one.icon = ICONS.get(one.kind, "fact")
+    return {"groups": groups, "rows": rows, "decided": list(decided)}
+
+
+def following(rows: list[Proposal], after: int | None) -> Proposal | None:
+    """The one to show after this one: the next in the list, else the first that is left."""
+    places = [one.pk for one in rows]
+    if after in places and places.index(after) + 1 < len(rows):
+        return rows[places.index(after) + 1]
+    return next((one for one in rows if one.pk != after), None)
+
+
+def steps(shown: dict, current: Proposal | None) -> list[str]:
+    """One dash each: decided ones coloured, the one in front marked."""
+    tone = {"approved": "yes", "rejected": "no"}
+    done = [tone.get(one.status, "") for one in reversed(shown["decided"])]
+    return [*done, *("now" if one == current else "" for one in shown["rows"])][:40]
+
+
+def desk(space: Space, proposal: Proposal) -> Desk:
+    rows = rows_of([proposal])
+    targets = [_target(space, one, proposal, rows) for one in proposal.targets[:TARGETS_SHOWN]]
+    after = proposal.after
+    return Desk(
+        proposal=proposal,
+        icon=ICONS.get(proposal.kind, "fact"),
+        targets=targets,
+        before=_before(proposal, targets),
+        after=_wording(after, proposal),
+        evidence=_evidence(space, proposal),
+        notes=[str(NOTES[flag]) for flag in proposal.flags if flag in NOTES],
+        fields=[
+            (name, str(label), str(after[name]))
+            for name, label in EDITABLE.items()
+            if name in after
+        ],
+        scope=_scope(space, proposal),
+        stale=_stale(proposal, rows),
+        risky=proposals.is_risky(proposal),
+    )
+
+
+def edited(proposal: Proposal, given) -> dict[str, object]:
+    """What a form changed, each as the kind of value it was; ValueError when it does not fit."""
+    changes: dict[str, object] = {}
+    for name, label in EDITABLE.items():
+        text = given.get(name, "").strip()
+        if text and name in proposal.after:
+            changes[name] = _like(proposal.after[name], text, label)
+    return changes
+
+
+def _like(was: object, text: str, label: str) -> object:
+    if isinstance(was, bool):
+        return text.casefold() in {"true", "yes", "on", "1", "sí", "si"}
+    if not isinstance(was, int | float):
+        return text
+    try:
+        return type(was)(text)
+    except ValueError:
+        raise ValueError(_("%(label)s must be a number.") % {"label": label}) from None
+
+
+def _stale(proposal: Proposal, rows: dict) -> str:
+    if proposal.status != Proposal.Status.PENDING:
+        return ""
+    try:
+        check_targets(proposal, rows)
+    except TargetChanged as error:
+        return str(error)
+    return ""
+
+
+def may_decide(member: Member) -> bool:
+    return member.may(Member.Role.CURATOR)
+
+
+def _heading(night, *, first: bool) -> str:
+    if night is None:
+        return _("Without a night")
+    if first:
+        return _("From the last night")
+    return dated(night.local_date, _("l j F"))
+
+
+def _target(space: Space, target: dict, proposal: Proposal, rows: dict) -> Target:
+    kind, pk = target["type"], target["id"]
+    before = proposal.before.get(f"{kind}:{pk}", {})
+    row = rows.get((kind, pk))
+    text = before.get("text") or before.get("trigger") or before.get("title") or str(row or "")
+    url = space_url(_PAGES[kind], space, pk=pk) if kind in _PAGES else ""
+    return Target(f"{_LABELS[kind]} {pk}", text, url, row)
+
+
+_PAGES = {"fact": "facts:detail", "pattern": "patterns:detail", "episode": "episodes:detail"}
+_LABELS = {
+    "fact": gettext_lazy("Fact"),
+    "pattern": gettext_lazy("Pattern"),
+    "episode": gettext_lazy("Episode"),
+    "rule": gettext_lazy("Rule"),
+    "preference": gettext_lazy("Preference"),
+}
+
+
+def _before(proposal: Proposal, targets: list[Target]) -> str:
+    if proposal.kind == Proposal.Kind.SETTING:
+        name = proposal.after.get("name", "")
+        return f"{name}: {proposal.before.get(name)}"
+    return targets[0].text if proposal.kind in ("revise", "supersede") and targets else ""
+
+
+def _wording(after: dict, proposal: Proposal) -> str:
+    if proposal.kind == Proposal.Kind.SETTING:
+        return f"{after.get('name')}: {after.get('value')}"
+    if proposal.kind == Proposal.Kind.ADD_PATTERN:
+        return f"{after.get('trigger')} → {after.get('response')}"
+    if proposal.kind == Proposal.Kind.PREFERENCE:
+        return f"{after.get('key')}: {after.get('value')}"
+    return str(after.get("text") or after.get("instruction") or "")
+
+
+def _scope(space: Space, proposal: Proposal) -> str:
+    if "chat" not in proposal.after:
+        return ""
+    number = proposal.after["chat"]
+    chat = rows_in(space, Chat).filter(pk=number).first() if number else None
+    return str(chat) if chat else _("every chat")
+
+
+def _evidence(space: Space, proposal: Proposal) -> list[Evidence]:
+    rows = proposal.evidence[:12]
+    found = rows_in(space, Episode).filter(pk__in=[one.get("episode") or 0 for one in rows])
+    episodes = {one.pk: one for one in found.only("title", "body", "language", "started_at")}
+    return [_one_evidence(space, one, episodes.get(one.get("episode"))) for one in rows]
+
+
+def _one_evidence(space: Space, one: dict, episode: Episode | None) -> Evidence:
+    url = space_url("episodes:detail", space, pk=episode.pk) if episode else ""
+    if not episode and one.get("fact"):
+        url = space_url("facts:detail", space, pk=one["fact"])
+    return Evidence(
+        quote=one.get("quote", ""),
+        by=one.get("by", ""),
+        where=short(str(episode), 60) if episode else "",
+        url=url,
+        when=parse_datetime(one.get("at") or "") or (episode.started_at if episode else None),
+        language=one.get("language") or (episode.language if episode else ""),
+    )

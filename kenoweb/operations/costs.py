@@ -1,0 +1,305 @@
+"""What language models cost: days, purposes, nights, the month and its budgets."""
+
+import calendar
+import datetime as dt
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+from statistics import mean, pstdev
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Aggregate, Count, Func, Q, QuerySet, Sum, Value
+from django.db.models.functions import TruncDate
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from kenoweb.auth.access import in_space, rows_in
+from kenoweb.ui.charts import Columns, columns
+from kenoweb.ui.daily_counts import day_start
+from kenoweb.ui.formatting import dated, money
+from kenoweb.ui.space_urls import space_url
+from memory.llm import budget, pricing
+from memory.models import LlmCall, Space
+from sleep.models import Night
+
+PERIODS = {"7": gettext_lazy("7 days"), "30": gettext_lazy("30 days"), "year": gettext_lazy("Year")}
+USUAL = "30"
+# Always in this order, always with these tones.
+PURPOSES = [
+    (LlmCall.Purpose.CHAT, gettext_lazy("Replies"), "d1"),
+    (LlmCall.Purpose.EXTRACT, gettext_lazy("Extraction"), "d2"),
+    (LlmCall.Purpose.SUMMARISE, gettext_lazy("Summaries"), "d3"),
+    (LlmCall.Purpose.SLEEP, gettext_lazy("Night"), "d4"),
+    (LlmCall.Purpose.EXPAND, gettext_lazy("Search words"), "d5"),
+]
+AFTER = {
+    "warn": gettext_lazy("Keno says so and goes on as before."),
+    "cheap": gettext_lazy("Keno goes on with the small model."),
+    "pause": gettext_lazy("Keno waits until the next day or month, or a higher budget."),
+}
+NIGHTS = 8
+LOOK_BACK = 14
+
+
+class Median(Aggregate):
+    template = "percentile_cont(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
+    output_field = models.FloatField()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One purpose by one model."""
+
+    label: str
+    tone: str
+    model: str
+    calls: int
+    failed: int
+    tokens_in: int
+    tokens_out: int
+    cached: float
+    seconds: float
+    cost: Decimal | None
+    unpriced: int = 0
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A budget as a bar: what is spent, the line where the owner is warned, the end."""
+
+    name: str
+    limit: Decimal
+    spent: Decimal
+    is_spent: bool
+    near: bool
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.spent / self.limit) if self.limit else 0
+
+    @property
+    def parts(self) -> list[tuple[str, float]]:
+        return [(_("spent"), float(self.spent))]
+
+    @property
+    def top(self) -> float:
+        return float(max(self.limit, self.spent))
+
+    @property
+    def gate(self) -> float:
+        return float(self.limit * budget.WARN_AT)
+
+    @property
+    def said(self) -> str:
+        values = {"spent": money(self.spent), "limit": money(self.limit)}
+        return _("%(spent)s of %(limit)s are spent; the owner is warned at 80 %%") % values
+
+
+@dataclass(frozen=True)
+class Month:
+    """What was spent since the first, and where that leads."""
+
+    spent: Decimal
+    forecast: Decimal
+    low: Decimal
+    high: Decimal
+
+
+@dataclass(frozen=True)
+class CostPage:
+    period: str
+    periods: list[tuple[str, str]]
+    month: Month
+    reply: Decimal | None
+    cached: float
+    budgets: list[Gauge]
+    after: str
+    rows: list[Row]
+    total: Decimal
+    wide: Columns | None
+    narrow: Columns | None
+    legend: list[tuple[str, str]]
+    nights: list[tuple[Night, Decimal, int, str]]
+    unpriced: int
+    prices_of: str
+    settings_url: str
+    nothing_yet: bool
+    said: str = ""
+    chart_title: str = ""
+
+    @property
+    def cached_percent(self) -> int:
+        return round(100 * self.cached)
+
+
+def cost_page(space: Space, *, period: str, now: dt.datetime) -> CostPage:
+    period = period if period in PERIODS else USUAL
+    today = timezone.localdate(now)
+    calls = rows_in(space, LlmCall)
+    since = _since(period, today)
+    recent = calls.filter(at__gte=day_start(since))
+    rows = by_purpose(recent)
+    days = by_day(recent, since=since, today=today, monthly=period == "year")
+    spent = bool(sum(value for _day, parts in days for _t, value, _s in parts))
+    chat = [row for row in rows if row.tone == "d1" and row.cost]
+    asked = sum(row.calls for row in chat)
+    return CostPage(
+        period=period,
+        periods=[(key, str(label)) for key, label in PERIODS.items()],
+        month=month(calls, today=today),
+        reply=sum((row.cost for row in chat), Decimal(0)) / asked if asked else None,
+        cached=_share(chat),
+        budgets=[_gauge(one) for one in budget.budgets(space, now=now)],
+        after=str(AFTER[space.options.budget_action]),
+        rows=rows,
+        total=sum((row.cost for row in rows if row.cost), Decimal(0)),
+        wide=columns(days, say=money) if spent else None,
+        narrow=columns(days[-14:], width=358, height=170, labels=3, say=money) if spent else None,
+        legend=[(tone, str(label)) for _key, label, tone in PURPOSES],
+        nights=by_night(space, calls),
+        unpriced=sum(row.unpriced for row in rows),
+        prices_of=pricing.table()[0],
+        settings_url=space_url("settings:index", space),
+        nothing_yet=not calls.exists(),
+        said=_("Dollars by purpose, %(period)s") % {"period": PERIODS[period]},
+        chart_title=_("A month, by purpose") if period == "year" else _("A day, by purpose"),
+    )
+
+
+def by_purpose(calls: QuerySet) -> list[Row]:
+    """One line a purpose and model, the dearest first within the order of purposes."""
+    found = (
+        calls.order_by()
+        .values("purpose", "model", "provider")
+        .annotate(
+            calls=Count("pk"),
+            failed=Count("pk", filter=Q(ok=False)),
+            tokens_in=Sum("tokens_in"),
+            tokens_out=Sum("tokens_out"),
+            tokens_cached=Sum("tokens_cached"),
+            seconds=Median("ms"),
+            # Before the sum, which takes the name of the field.
+            unpriced=Count("pk", filter=Q(cost=None, ok=True)),
+            cost=Sum("cost"),
+        )
+    )
+    order = {purpose: place for place, (purpose, _label, _tone) in enumerate(PURPOSES)}
+    sort = sorted(found, key=lambda one: (order.get(one["purpose"], 9), -(one["cost"] or 0)))
+    return [_row(one) for one in sort]
+
+
+def _row(one: dict) -> Row:
+    label, tone = {p: (str(name), tone) for p, name, tone in PURPOSES}[one["purpose"]]
+    return Row(
+        label=label,
+        tone=tone,
+        model=one["model"] or one["provider"],
+        calls=one["calls"],
+        failed=one["failed"],
+        tokens_in=one["tokens_in"],
+        tokens_out=one["tokens_out"],
+        cached=one["tokens_cached"] / one["tokens_in"] if one["tokens_in"] else 0,
+        seconds=(one["seconds"] or 0) / 1000,
+        cost=one["cost"],
+        unpriced=one["unpriced"],
+    )
+
+
+def by_day(calls: QuerySet, *, since: dt.date, today: dt.date, monthly: bool) -> list:
+    """(name, [(tone, dollars, words)]) for every day or month, also the empty ones."""
+    units = _units(since, today, monthly=monthly)
+    sums = defaultdict(dict)
+    found = calls.annotate(place=_place("at", units)).order_by().values_list("place", "purpose")
+    for place, purpose, cost in found.annotate(Sum("cost")):
+        sums[place][purpose] = float(cost or 0)
+    names = [dated(day, "M Y" if monthly else "j M") for day in units]
+    return [(name, _parts(sums[place], name)) for place, name in enumerate(names, start=1)]
+
+
+def _place(field: str, units: list[dt.date]) -> Func:
+    """Which of them it falls into, from 1: their starts are known, and to cut every time to the
+    day on the clock of the space takes Postgres twice as long."""
+    starts = Value(
+        [day_start(day) for day in units], output_field=ArrayField(models.DateTimeField())
+    )
+    return Func(field, starts, function="width_bucket", output_field=models.IntegerField())
+
+
+def _parts(sums: dict[str, float], day: str) -> list[tuple[str, float, str]]:
+    return [
+        (tone, sums.get(purpose, 0.0), f"{day}, {label}: {money(sums.get(purpose, 0.0))}")
+        for purpose, label, tone in PURPOSES
+    ]
+
+
+def _units(since: dt.date, today: dt.date, *, monthly: bool) -> list[dt.date]:
+    if not monthly:
+        return [since + dt.timedelta(days=n) for n in range((today - since).days + 1)]
+    first = since.year * 12 + since.month - 1
+    return [dt.date(n // 12, n % 12 + 1, 1) for n in range(first, first + 12)]
+
+
+def by_night(space: Space, calls: QuerySet) -> list[tuple[Night, Decimal, int, str]]:
+    """The last nights with what each asked of a model."""
+    nights = list(rows_in(space, Night).order_by("-local_date")[:NIGHTS])
+    asked = calls.filter(night_id__in=[night.pk for night in nights])
+    sums = {
+        night: (cost or Decimal(0), count)
+        for night, cost, count in asked.order_by()
+        .values_list("night_id")
+        .annotate(Sum("cost"), Count("pk"))
+    }
+    return [
+        (
+            night,
+            *sums.get(night.pk, (Decimal(0), 0)),
+            space_url("nights:detail", space, pk=night.pk),
+        )
+        for night in nights
+    ]
+
+
+def month(calls: QuerySet, *, today: dt.date) -> Month:
+    """Forecast by the mean of the last two weeks; the range is one spread to either side."""
+    first = today.replace(day=1)
+    spent = calls.filter(at__gte=day_start(first)).aggregate(n=Sum("cost"))["n"] or Decimal(0)
+    start = today - dt.timedelta(days=LOOK_BACK)
+    found = calls.filter(at__gte=day_start(start), at__lt=day_start(today))
+    sums = dict(
+        found.annotate(day=TruncDate("at")).order_by().values_list("day").annotate(Sum("cost"))
+    )
+    days = [float(sums.get(start + dt.timedelta(days=n)) or 0) for n in range(LOOK_BACK)]
+    left = calendar.monthrange(today.year, today.month)[1] - today.day
+    ahead, spread = mean(days) * left, pstdev(days) * left**0.5
+    low = spent + Decimal(str(round(max(0.0, ahead - spread), 6)))
+    high = spent + Decimal(str(round(ahead + spread, 6)))
+    return Month(spent, spent + Decimal(str(round(ahead, 6))), low, high)
+
+
+def _gauge(one: budget.Budget) -> Gauge:
+    near = not one.is_spent and one.share >= budget.WARN_AT
+    return Gauge(one.name, one.limit, one.spent, one.is_spent, near)
+
+
+def _since(period: str, today: dt.date) -> dt.date:
+    if period == "year":
+        # Twelve whole months, this one the last.
+        before = today.year * 12 + today.month - 12
+        return dt.date(before // 12, before % 12 + 1, 1)
+    return today - dt.timedelta(days=int(period) - 1)
+
+
+def _share(chat: list[Row]) -> float:
+    total = sum(row.tokens_in for row in chat)
+    return sum(row.cached * row.tokens_in for row in chat) / total if total else 0.0
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    page = cost_page(space, period=request.GET.get("period", ""), now=timezone.now())
+    return render(request, "costs/index.html", {"page": page})

@@ -1,0 +1,224 @@
+"""How Keno is: every check with what it found and what to do."""
+
+import datetime as dt
+import shutil
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_safe
+
+from kenoweb.auth.access import in_space, rows_in
+from kenoweb.chats.listing import channel
+from kenoweb.operations import readiness
+from kenoweb.operations.overview import STATES
+from kenoweb.ui.formatting import number, since
+from kenoweb.ui.space_urls import space_url
+from memory.llm.choose import choose
+from memory.models import Breaker, Heartbeat, Space
+from memory.operations import health as health_checks
+from memory.queue import jobs
+from memory.vectors import embed
+from memory.vectors import store as embeddings
+from sleep.models import Night
+
+# Counting what has no vector stops here.
+COUNT_LIMIT = 10_000
+DEAD = dt.timedelta(days=1)
+LEVELS = [health_checks.OK, health_checks.WARNING, health_checks.ERROR]
+NAMES = {
+    "worker": gettext_lazy("Worker"),
+    "queue": gettext_lazy("Queue"),
+    "provider": gettext_lazy("Language model"),
+    "second_model": gettext_lazy("Small model"),
+    "costs": gettext_lazy("Budget"),
+    "unanswered": gettext_lazy("Answers"),
+    "deliveries": gettext_lazy("Deliveries"),
+    "memory": gettext_lazy("Memory"),
+    "night": gettext_lazy("Night"),
+    "embeddings": gettext_lazy("Embeddings"),
+    "size": gettext_lazy("Main memory"),
+    "database": gettext_lazy("Database"),
+    "migrations": gettext_lazy("Tables"),
+    "disk": gettext_lazy("Disk"),
+}
+TO_DO = {
+    "worker": gettext_lazy("Start manage.py runbot, or make run, and leave it running."),
+    "queue": gettext_lazy("Start another worker, or check what the running one is doing."),
+    "provider": gettext_lazy("It is retried automatically. Check the key and the provider's page."),
+    "second_model": gettext_lazy("Heuristics step in meanwhile. Check the name of the model."),
+    "costs": gettext_lazy("Raise the budget, or choose what happens when it is spent."),
+    "unanswered": gettext_lazy("They are answered as soon as the worker and the model are OK."),
+    "deliveries": gettext_lazy("Open the dead letters and retry them."),
+    "memory": gettext_lazy("Check it; nothing is lost."),
+    "night": gettext_lazy("A running worker starts the night. You can also start it now."),
+    "embeddings": gettext_lazy(
+        "They are computed in the background; manage.py memory_embed does it now."
+    ),
+    "size": gettext_lazy("Start it again; should it grow again, please report it."),
+    "migrations": gettext_lazy("Run manage.py migrate."),
+    "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
+}
+PAGES = {
+    "costs": "settings:index",
+    "deliveries": "letters:index",
+    "memory": "quarantine:index",
+    "night": "nights:index",
+    "unanswered": "chats:index",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    level: str
+    value: str = ""
+    texts: list[str] = field(default_factory=list)
+    to_do: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Worker:
+    beat: Heartbeat
+    alive: bool
+    channels: list[tuple[str, str, bool]]
+
+
+@dataclass(frozen=True)
+class HealthPage:
+    state: str
+    checks: list[Check]
+    workers: list[Worker]
+    breakers: list[Breaker]
+    counts: dict[str, int]
+    oldest: str
+    version: str
+    at: dt.datetime
+
+    @property
+    def unwell(self) -> list[Check]:
+        return [check for check in self.checks if check.level != health_checks.OK]
+
+
+def health_page(space: Space, *, now: dt.datetime) -> HealthPage:
+    counts = jobs.counts()
+    beats = list(Heartbeat.objects.order_by("-beat_at")[:12])
+    found = [*health_checks.check(space, now=now), vectors(space), *house()]
+    return HealthPage(
+        state=health_checks.overall_state(found),
+        checks=_checks(found, _values(space, now=now, counts=counts, beats=beats), space),
+        workers=workers(beats, now=now),
+        breakers=list(Breaker.objects.order_by("provider")),
+        counts=counts,
+        oldest=since(now - jobs.oldest_waiting(now=now), now=now),
+        version=settings.VERSION,
+        at=now,
+    )
+
+
+def workers(beats: list[Heartbeat], *, now: dt.datetime) -> list[Worker]:
+    return [
+        Worker(
+            beat, beat.beat_at > now - health_checks.WORKER_SILENT_AFTER, _channels(beat.channels)
+        )
+        for beat in beats
+        if beat.beat_at > now - DEAD
+    ]
+
+
+def _channels(states: dict) -> list[tuple[str, str, bool]]:
+    return [
+        (channel(name), str(STATES.get(state, state)), state == "running")
+        for name, state in states.items()
+    ]
+
+
+def vectors(space: Space) -> health_checks.Finding:
+    model = embeddings.active()
+    if model is None:
+        text = _("Embeddings are off: memories are found by words alone.")
+        return health_checks.Finding("embeddings", health_checks.WARNING, text)
+    missing = embeddings.missing(model.name, space=space).order_by()[:COUNT_LIMIT].count()
+    if missing < 500:
+        return health_checks.Finding("embeddings")
+    text = ngettext(
+        "%(n)s memory has no vector yet.", "%(n)s memories have no vector yet.", missing
+    )
+    return health_checks.Finding("embeddings", health_checks.WARNING, text % {"n": number(missing)})
+
+
+def house() -> list[health_checks.Finding]:
+    """The checks of /readyz."""
+    return [
+        health_checks.Finding(
+            name, health_checks.ERROR if said else health_checks.OK, _(said) if said else ""
+        )
+        for name, said in readiness.ready().items()
+    ]
+
+
+def _checks(
+    found: list[health_checks.Finding], values: dict[str, str], space: Space
+) -> list[Check]:
+    checks = []
+    for name, label in NAMES.items():
+        mine = [one for one in found if one.name == name]
+        if not mine:
+            continue
+        level = max(
+            (one.level for one in mine),
+            key=[health_checks.OK, health_checks.WARNING, health_checks.ERROR].index,
+        )
+        well = level == health_checks.OK
+        checks.append(
+            Check(
+                name=str(label),
+                level=level,
+                value=values.get(name, ""),
+                texts=[one.text for one in mine if one.text],
+                to_do="" if well else str(TO_DO.get(name, "")),
+                url=space_url(PAGES[name], space) if name in PAGES else "",
+            )
+        )
+    return checks
+
+
+def _values(
+    space: Space, *, now: dt.datetime, counts: dict[str, int], beats: list[Heartbeat]
+) -> dict[str, str]:
+    """What a check measures, in a few words, also when all is well."""
+    beat = beats[0] if beats else None
+    last = rows_in(space, Night).order_by("-local_date").first()
+    chosen = choose("chat", space=space)
+    usage = shutil.disk_usage(next(p for p in (settings.KENO_HOME, "/") if _exists(p)))
+    waiting = {"n": number(counts["waiting"]), "m": number(counts["running"])}
+    return {
+        "worker": _("seen %(age)s") % {"age": since(beat.beat_at, now=now, long=True)}
+        if beat
+        else _("never seen"),
+        "queue": _("%(n)s waiting, %(m)s running") % waiting,
+        "provider": f"{chosen.provider} {chosen.model}".strip(),
+        "night": date_format(last.local_date, _("j F")) if last else _("none yet"),
+        "embeddings": embed.current().name if embed.enabled() else _("off"),
+        "size": f"{number(health_checks.resident_mb())} MB",
+        "disk": _("%(share)s %% free") % {"share": number(100 * usage.free / usage.total)},
+    }
+
+
+def _exists(place: object) -> bool:
+    try:
+        shutil.disk_usage(place)
+    except OSError:
+        return False
+    return True
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    return render(request, "health/index.html", {"page": health_page(space, now=timezone.now())})

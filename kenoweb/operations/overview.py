@@ -1,0 +1,284 @@
+"""The first page answers: is it well, what waits, what did it learn, what did it cost."""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from statistics import median
+
+from django.apps import apps
+from django.core.cache import cache
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from kenoweb import demo
+from kenoweb.auth.access import in_space, rows_in
+from kenoweb.nights import progress as night_progress
+from kenoweb.nights.progress import PHASES
+from kenoweb.nights.review_queue import ICONS
+from kenoweb.ui import daily_counts
+from kenoweb.ui.formatting import money, number, since
+from kenoweb.ui.space_urls import space_url
+from memory.models import Fact, Heartbeat, LlmCall, Message, Notice, Space
+from memory.operations import health as health_checks
+from memory.operations.health import totals
+from sleep.models import Night, Proposal
+
+DAYS = 14
+CHANNELS = {"http": "HTTP", "web": gettext_lazy("Web"), "console": gettext_lazy("Console")}
+STATES = {
+    "running": gettext_lazy("running"),
+    "stopped": gettext_lazy("stopped"),
+    "failed": gettext_lazy("failed"),
+}
+BEGINNINGS = ("chats", "facts", "transfer", "members")
+HOUR = dt.timedelta(hours=1)
+# Seconds: some checks read much; nobody reloads faster than this and expects news.
+FRESH = 10
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of the strip, with what it is measured against and its last two weeks."""
+
+    label: str
+    value: str
+    note: str = ""
+    url: str = ""
+    bars: list[tuple[str, float]] = field(default_factory=list)
+    line: list[float] = field(default_factory=list)
+    steps: range = range(0)
+    chart_label: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One word of the health line, or a whole sentence when something is wrong."""
+
+    name: str
+    value: str
+    level: str = health_checks.OK
+
+
+@dataclass(frozen=True)
+class Learned:
+    fact: Fact
+    change: str = ""
+
+
+def build(space: Space, *, now: dt.datetime) -> dict:
+    """Everything the page shows."""
+    today = timezone.localdate(now)
+    measured = measure(space, now=now, today=today)
+    state, signs = health(space, now=now, measured=measured)
+    return {
+        "now": now,
+        "place": space.timezone.rpartition("/")[2].replace("_", " "),
+        "signs": signs,
+        "state": state,
+        "figures": figures(space, now=now, today=today, measured=measured),
+        "waiting": waiting(space),
+        "learned": learned(space, now=now),
+        "night": last_night(space),
+        "growth": daily_counts.growth(space, today=today),
+        "activity": daily_counts.activity(space, today=today),
+        # Asked only where it is shown: on the page of a space that has nothing yet.
+        "demo": demo.state,
+        "begin": {noun: space_url(f"{noun}:index", space) for noun in BEGINNINGS},
+    }
+
+
+def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
+    """The numbers of the page, in one statement."""
+    pending, fresh = _pending(space), _learned_since(space, now - 24 * HOUR)
+    calls = rows_in(space, LlmCall).filter(at__gte=daily_counts.day_start(today.replace(day=1)))
+    loud = rows_in(space, Notice).filter(
+        seen_at=None, level__in=[Notice.Level.WARNING, Notice.Level.ERROR]
+    )
+    return totals(
+        pending=("count", pending.values("pk")),
+        oldest_pending=("min", pending.values("created_at")),
+        learned=("count", fresh.values("pk")),
+        learned_at_night=("count", fresh.filter(source=Fact.Source.NIGHT).values("pk")),
+        calls=("count", calls.values("pk")),
+        cost=("sum", calls.values("cost")),
+        notices=("count", loud.values("pk")),
+        last_message=("max", rows_in(space, Message).values("sent_at")),
+    )
+
+
+def figures(space: Space, *, now: dt.datetime, today: dt.date, measured: dict) -> list[Figure]:
+    facts = rows_in(space, Fact).exclude(status=Fact.Status.QUARANTINED)
+    asked = {
+        "facts": (facts, "created_at", Count("pk")),
+        "messages": (rows_in(space, Message), "sent_at", Count("pk")),
+        "costs": (rows_in(space, LlmCall), "at", Sum("cost", default=0)),
+    }
+    found = daily_counts.per_day_each(asked, end=today, days=DAYS)
+    days = {name: daily_counts.series(found[name], end=today, days=DAYS) for name in asked}
+    return [
+        to_decide(space, measured, now=now),
+        learning(space, measured, days["facts"]),
+        talking(space, days["messages"]),
+        spending(space, measured, days["costs"]),
+    ]
+
+
+def to_decide(space: Space, measured: dict, *, now: dt.datetime) -> Figure:
+    count, oldest = measured["pending"], measured["oldest_pending"]
+    note = _("nothing waits")
+    if oldest:
+        note = _("oldest %(age)s") % {"age": since(oldest, now=now, long=True)}
+    return Figure(
+        _("To decide"),
+        number(count),
+        note,
+        space_url("proposals:index", space),
+        steps=range(min(count, 12)),
+    )
+
+
+def learning(space: Space, measured: dict, days: list[tuple[str, float]]) -> Figure:
+    at_night = measured["learned_at_night"]
+    url = space_url("facts:index", space)
+    return Figure(
+        _("Learned in 24 hours"),
+        number(measured["learned"]),
+        _("%(n)s at night") % {"n": number(at_night)} if at_night else "",
+        f"{url}?since=24h" if url else "",
+        bars=_unless_empty(days),
+        chart_label=_("Facts learned a day, two weeks"),
+    )
+
+
+def talking(space: Space, days: list[tuple[str, float]]) -> Figure:
+    values = [value for _day, value in days]
+    usual = median(values[:-1])
+    return Figure(
+        _("Messages today"),
+        number(values[-1]),
+        _("%(n)s is usual") % {"n": number(usual)} if any(values[:-1]) else "",
+        space_url("chats:index", space),
+        line=values if any(values) else [],
+        chart_label=_("Messages a day, two weeks"),
+    )
+
+
+def spending(space: Space, measured: dict, days: list[tuple[str, float]]) -> Figure:
+    count = measured["calls"]
+    calls = ngettext("%(n)s call", "%(n)s calls", count) % {"n": number(count)}
+    return Figure(
+        _("Cost this month"),
+        money(float(measured["cost"] or 0)),
+        calls if count else _("no model was called"),
+        space_url("costs:index", space),
+        bars=_unless_empty(days),
+        chart_label=_("Dollars a day, two weeks"),
+        wide=True,
+    )
+
+
+def _unless_empty(days: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    return days if any(value for _day, value in days) else []
+
+
+def waiting(space: Space, *, most: int = 4) -> list[tuple]:
+    """The first of the queue, the oldest at the top: (proposal, icon, before, after)."""
+    first = _pending(space).order_by("created_at", "pk")[:most]
+    return [(one, ICONS.get(one.kind, "fact"), *change(one)) for one in first]
+
+
+def change(proposal) -> tuple[str, str]:
+    """The words before and after, for the kinds where one wording takes the place of another."""
+    if proposal.kind not in ("revise", "supersede") or not proposal.targets:
+        return "", ""
+    first = proposal.targets[0]
+    then = proposal.before.get(f"{first['type']}:{first['id']}", {})
+    return then.get("text", ""), str(proposal.after.get("text", ""))
+
+
+def learned(space: Space, *, now: dt.datetime, most: int = 5) -> list[Learned]:
+    """The newest beliefs with the change that made each, so that it can be taken back."""
+    events = apps.get_model("memory", "FactEvent").objects.filter(pgh_obj_id=OuterRef("pk"))
+    made_by = events.order_by("pgh_id").values("pgh_context_id")[:1]
+    facts = _learned_since(space, now - 24 * HOUR).select_related("chat")
+    facts = facts.annotate(made_by=Subquery(made_by)).order_by("-created_at", "-pk")[:most]
+    return [Learned(fact, str(fact.made_by or "")) for fact in facts]
+
+
+def _learned_since(space: Space, when: dt.datetime) -> QuerySet[Fact]:
+    found = rows_in(space, Fact).filter(created_at__gt=when)
+    return found.exclude(status=Fact.Status.QUARANTINED)
+
+
+def last_night(space: Space) -> dict | None:
+    """The latest night with its phases as (name, seconds)."""
+    night = rows_in(space, Night).order_by("-local_date").first()
+    if night is None:
+        return None
+    phases = list(night.phases.filter(run=night.run))
+    parts = [(PHASES.get(one.phase, one.phase), max(0.05, one.seconds)) for one in phases]
+    took = sum(seconds for _name, seconds in parts)
+    counts = totals(
+        changes=("count", night.changes.values("pk")),
+        proposed=("count", night.proposals.values("pk")),
+    )
+    return {
+        "night": night,
+        "parts": parts,
+        "seconds": number(took, 0 if took >= 10 else 1),
+        "phases": phases,
+        **counts,
+        "url": space_url("nights:detail", space, pk=night.pk),
+    }
+
+
+def health(space: Space, *, now: dt.datetime, measured: dict) -> tuple[str, list[Sign]]:
+    """The state in one word and what it rests on: first what is wrong, then what runs."""
+    key = f"vitals:{space.pk}:{get_language()}"
+    found = cache.get_or_set(key, lambda: health_checks.check(space, now=now), FRESH)
+    unwell = [Sign("", one.text, level=one.level) for one in found if one.text]
+    seen = [
+        _notices(measured["notices"]),
+        *_workers(now=now),
+        _last_message(measured["last_message"], now=now),
+    ]
+    return health_checks.overall_state(found), [*unwell, *(sign for sign in seen if sign)]
+
+
+def _notices(count: int) -> Sign | None:
+    return Sign(_("Notices"), number(count), level=health_checks.WARNING) if count else None
+
+
+def _workers(*, now: dt.datetime) -> list[Sign]:
+    beat = Heartbeat.objects.order_by("-beat_at").first()
+    if beat is None:
+        return []
+    signs = [
+        Sign(_("Worker"), _("seen %(age)s") % {"age": since(beat.beat_at, now=now, long=True)})
+    ]
+    return signs + [
+        Sign(CHANNELS.get(name, name.title()), STATES.get(state, state))
+        for name, state in beat.channels.items()
+    ]
+
+
+def _last_message(last: dt.datetime | None, *, now: dt.datetime) -> Sign | None:
+    return Sign(_("Last message"), since(last, now=now, long=True)) if last else None
+
+
+def _pending(space: Space) -> QuerySet[Proposal]:
+    return rows_in(space, Proposal).filter(status=Proposal.Status.PENDING)
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    shown = build(space, now=timezone.now())
+    last = shown["night"] or {"night": None, "phases": []}
+    progress = night_progress.progress_of(last["night"], space, last["phases"])
+    shown |= {"space": space, "progress": progress}
+    return render(request, "overview/index.html", shown)

@@ -1,0 +1,137 @@
+"""Find a page, a fact, an episode or a chat by a few letters: what the palette shows."""
+
+import re
+from dataclasses import dataclass
+
+from django.db import connection
+from django.db.models import F
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
+
+from kenoweb.auth.access import in_space, rows_in
+from kenoweb.chats.listing import channel
+from kenoweb.ui.navigation import NAVIGATION, SPACE_MENU
+from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.text_search import substring_filter
+from memory.models import Chat, Episode, Fact, Member, Space
+from memory.models.unit import anywhere
+from memory.text import normalise as text
+
+MAX_HITS = 6
+MAX_TERMS = 8
+MAX_QUERY = 400
+# Sorting every match of a common word would cost more than it shows.
+MAX_CANDIDATES = 300
+SQL = """
+SELECT owner_id FROM (
+  SELECT owner_id, at FROM memory_unit
+  WHERE scopes @> %s::bigint[] AND kind = %s AND live AND words @@ ({every}) LIMIT %s
+) AS found ORDER BY at DESC, owner_id DESC LIMIT %s
+"""
+
+
+@dataclass(frozen=True)
+class Hit:
+    icon: str
+    text: str
+    url: str
+    note: str = ""
+    lang: str = ""
+
+
+Groups = list[tuple[str, list[Hit]]]
+
+
+def find(space: Space, said: str, *, member: Member | None = None) -> Groups:
+    """Groups of hits, the empty ones left out; without a question, the pages one may open."""
+    words = text.clean(said)[:MAX_QUERY].strip()
+    groups = [(_("Go to"), _places(space, words, member))]
+    if words:
+        groups += [
+            (_("Facts"), _facts(space, words)),
+            (_("Episodes"), _episodes(space, words)),
+            (_("Chats"), _chats(space, words)),
+        ]
+    return [(title, hits) for title, hits in groups if hits]
+
+
+def told(groups: Groups) -> str:
+    """How much there is, for those who hear the page."""
+    count = sum(len(hits) for _title, hits in groups)
+    return ngettext("%(n)s result", "%(n)s results", count) % {"n": count}
+
+
+def _places(space: Space, words: str, member: Member | None) -> list[Hit]:
+    wanted = text.fold(words)
+    return [
+        Hit(place.icon, str(place.label), space_url(place.name, space), f"g {place.key}")
+        for places in (*(some for _title, some in NAVIGATION), SPACE_MENU)
+        for place in places
+        if (member is None or member.may(place.role)) and wanted in text.fold(str(place.label))
+    ]
+
+
+def _facts(space: Space, words: str) -> list[Hit]:
+    return [
+        Hit(
+            "fact",
+            fact.text,
+            space_url("facts:detail", space, fact.pk),
+            fact.subject,
+            fact.language,
+        )
+        for fact in _found(space, Fact, words)
+    ]
+
+
+def _episodes(space: Space, words: str) -> list[Hit]:
+    return [
+        Hit(
+            "episode",
+            str(episode),
+            space_url("episodes:detail", space, episode.pk),
+            lang=episode.language,
+        )
+        for episode in _found(space, Episode, words)
+    ]
+
+
+def _chats(space: Space, words: str) -> list[Hit]:
+    rows = rows_in(space, Chat).filter(substring_filter(words, "title", "key", "context"))
+    newest = rows.order_by(F("last_message_at").desc(nulls_last=True), "-pk")[:MAX_HITS]
+    return [
+        Hit("chat", str(chat), space_url("chats:detail", space, chat.pk), channel(chat.channel))
+        for chat in newest
+    ]
+
+
+def _found(space: Space, model: type[Fact | Episode], words: str) -> list:
+    pks = _matches(space, model._meta.model_name, words)
+    rows = rows_in(space, model).in_bulk(pks)
+    return [rows[pk] for pk in pks if pk in rows]
+
+
+def _matches(space: Space, kind: str, said: str) -> list[int]:
+    """Ids of what holds every word, the last ones perhaps only begun; the newest first."""
+    # Letters and digits alone: no sign of the query language can be among them.
+    words = re.findall(r"[^\W_]+", text.fold(said))[:MAX_TERMS]
+    if not words:
+        return []
+    every = " && ".join(["(keno_query(%s) || to_tsquery('pg_catalog.simple', %s))"] * len(words))
+    values = [form for word in words for form in (word, f"{word}:*")]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SQL.format(every=every), [[anywhere(space.pk)], kind, *values, MAX_CANDIDATES, MAX_HITS]
+        )
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    said = request.GET.get("q", "")
+    groups = find(space, said, member=request.member)
+    shown = {"q": said[:MAX_QUERY], "groups": groups, "told": told(groups)}
+    return render(request, "search/index.html", shown)

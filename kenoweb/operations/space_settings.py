@@ -1,0 +1,256 @@
+"""The settings of a space as a page: each with its words, range, default and history."""
+
+import shutil
+from dataclasses import Field, dataclass, fields
+from datetime import datetime
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from kenoweb.auth.access import in_space
+from kenoweb.auth.client_ip import client_ip
+from kenoweb.ui import history_thread
+from kenoweb.ui.formatting import number
+from kenoweb.ui.responses import show_form
+from kenoweb.ui.row_actions import run_and_toast
+from memory.history import changes as history
+from memory.history.actors import person
+from memory.llm import breaker
+from memory.llm.choose import choose
+from memory.models import Space
+from memory.options import Options, read
+from memory.spaces import service as spaces
+from memory.vectors import embed
+
+GROUPS = {
+    gettext_lazy("What a reply sees"): [
+        "token_budget", "history_messages", "history_minutes", "use_retrieval", "recall_profile",
+        "recall_strict", "expand_search", "memory_days",
+    ],
+    gettext_lazy("Answering"): [
+        "batch_silence", "batch_size", "batch_wait", "first_conversation",
+    ],
+    gettext_lazy("Learning"): ["believe_from", "offer_from", "learning_feedback"],
+    gettext_lazy("Language models"): [
+        "chat_provider", "chat_model", "fast_provider", "fast_model", "sleep_provider",
+        "sleep_model",
+    ],
+    gettext_lazy("Budgets"): ["budget_day", "budget_month", "budget_night", "budget_action"],
+    gettext_lazy("Nights"): ["sleep_hour", "sleep_minute", "episodes_per_night", "night_questions"],
+    gettext_lazy("Keeping"): [
+        "facts_per_subject", "lore_cap", "working_stale_days", "retention_days", "trash_days",
+        "receipt_days", "log_days",
+    ],
+}  # fmt: skip
+OTHER = gettext_lazy("Other")
+LABELS = {
+    "token_budget": gettext_lazy("Token budget"),
+    "history_messages": gettext_lazy("Short-term messages"),
+    "history_minutes": gettext_lazy("Short-term minutes"),
+    "working_stale_days": gettext_lazy("Working notes"),
+    "trash_days": gettext_lazy("Trash"),
+    "retention_days": gettext_lazy("Episodes"),
+    "facts_per_subject": gettext_lazy("Facts about one subject"),
+    "lore_cap": gettext_lazy("Lore"),
+    "sleep_hour": gettext_lazy("Hour of the night"),
+    "sleep_minute": gettext_lazy("Minute of the night"),
+    "episodes_per_night": gettext_lazy("Episodes a night"),
+    "use_retrieval": gettext_lazy("Recall"),
+    "recall_profile": gettext_lazy("Recall profile"),
+    "recall_strict": gettext_lazy("Strict recall"),
+    "receipt_days": gettext_lazy("Receipts"),
+    "log_days": gettext_lazy("Logs"),
+    "expand_search": gettext_lazy("More search words"),
+    "memory_days": gettext_lazy("Days of notes"),
+    "chat_provider": gettext_lazy("Provider of replies"),
+    "chat_model": gettext_lazy("Model of replies"),
+    "fast_provider": gettext_lazy("Provider of the small model"),
+    "fast_model": gettext_lazy("Small model"),
+    "sleep_provider": gettext_lazy("Provider of the night"),
+    "sleep_model": gettext_lazy("Model of the night"),
+    "budget_day": gettext_lazy("Budget a day"),
+    "budget_month": gettext_lazy("Budget a month"),
+    "budget_night": gettext_lazy("Budget a night"),
+    "night_questions": gettext_lazy("Questions a night"),
+    "budget_action": gettext_lazy("When it is spent"),
+    "batch_silence": gettext_lazy("Silence"),
+    "batch_size": gettext_lazy("Messages together"),
+    "batch_wait": gettext_lazy("Longest wait"),
+    "learning_feedback": gettext_lazy("Say what was noted"),
+    "believe_from": gettext_lazy("Believe from"),
+    "offer_from": gettext_lazy("Offer from"),
+    "first_conversation": gettext_lazy("Get to know each other"),
+}
+CHOICES = {
+    "auto": gettext_lazy("as the installation says"),
+    "offline": gettext_lazy("built in, no model"),
+    "warn": gettext_lazy("warn and go on"),
+    "cheap": gettext_lazy("go on with the small model"),
+    "pause": gettext_lazy("pause"),
+}
+STEPS = 20
+
+
+class SettingsForm(forms.Form):
+    """One field for every option there is, in groups."""
+
+    def __init__(self, *args, space: Space, **kwargs):
+        now, usual = space.options, read({})
+        kwargs.setdefault("initial", {one.name: getattr(now, one.name) for one in fields(Options)})
+        super().__init__(*args, **kwargs)
+        for one in fields(Options):
+            made = _field(one)
+            made.usual = said(one.name, getattr(usual, one.name))
+            made.is_usual = getattr(now, one.name) == getattr(usual, one.name)
+            made.range = _range(one)
+            self.fields[one.name] = made
+
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        known = {name for names in GROUPS.values() for name in names}
+        others = [name for name in self.fields if name not in known]
+        named = {**GROUPS, OTHER: others}
+        return [
+            (str(title), [self[name] for name in names if name in self.fields])
+            for title, names in named.items()
+            if any(name in self.fields for name in names)
+        ]
+
+    def changed(self) -> dict[str, object]:
+        """What differs from how it is now, as spaces.configure() takes it."""
+        return {
+            name: value for name, value in self.cleaned_data.items() if value != self.initial[name]
+        }
+
+
+def _field(one: Field) -> forms.Field:
+    words = {"label": label(one.name), "help_text": one.metadata["help"], "required": False}
+    meta = one.metadata
+    if isinstance(one.default, bool):
+        return forms.BooleanField(**words)
+    if "choices" in meta:
+        return forms.ChoiceField(choices=[(c, CHOICES.get(c, c)) for c in meta["choices"]], **words)
+    if "pattern" in meta:
+        message = _("The name of a model or profile, without spaces.")
+        return forms.RegexField(
+            rf"^{meta['pattern']}$", error_messages={"invalid": message}, **words
+        )
+    kind = forms.IntegerField if one.type in (int, "int") else forms.FloatField
+    words["required"] = True
+    return kind(min_value=meta["low"], max_value=meta["high"], **words)
+
+
+def label(name: str) -> str:
+    return str(LABELS.get(name) or name.replace("_", " ").capitalize())
+
+
+def said(name: str, value: object) -> str:
+    """A value in words."""
+    if isinstance(value, bool):
+        return _("on") if value else _("off")
+    if isinstance(value, int | float):
+        return number(value, 0 if float(value).is_integer() else 2)
+    return str(CHOICES.get(value, value)) if value else _("empty")
+
+
+def _range(one: Field) -> str:
+    meta = one.metadata
+    if "low" not in meta:
+        return ""
+    return _("%(low)s to %(high)s") % {"low": number(meta["low"]), "high": number(meta["high"])}
+
+
+@dataclass(frozen=True)
+class Version:
+    who: str
+    at: datetime
+    undo: str
+    # (label, before, after)
+    fields: list[tuple[str, str, str]]
+
+
+def versions(space: Space, *, user: User) -> list[Version]:
+    """How the settings were changed, newest first."""
+    found = []
+    for change in history.history(space, limit=STEPS):
+        before, after = (change.before or {}).get("settings", {}), change.after["settings"]
+        names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
+        if change.is_create or not names:
+            continue
+        usual = read({})
+        values = [
+            (label(n), *(said(n, one.get(n, getattr(usual, n, ""))) for one in (before, after)))
+            for n in sorted(names)
+        ]
+        undo = reverse("history:undo", args=[space.slug, change.context_id])
+        found.append(Version(history_thread.who(change.by, user), change.at, undo, values))
+    return found
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A language model that could answer, and whether it can: never with what key."""
+
+    name: str
+    ready: bool
+    note: str
+    state: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    roles: list[tuple[str, str]]
+    providers: list[Provider]
+    embedder: str
+
+
+def who_answers(space: Space, *, now: datetime) -> Answers:
+    purposes = {"chat": _("Replies"), "extract": _("Facts and search"), "sleep": _("Nights")}
+    chosen = {name: choose(name, space=space) for name in purposes}
+    return Answers(
+        roles=[
+            (words, f"{chosen[name].provider} {chosen[name].model}".strip())
+            for name, words in purposes.items()
+        ],
+        providers=[
+            _provider("anthropic", bool(settings.ANTHROPIC_API_KEY), "ANTHROPIC_API_KEY", now),
+            _provider(
+                "openai",
+                bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL),
+                "OPENAI_API_KEY, OPENAI_BASE_URL",
+                now,
+            ),
+            _provider(
+                "claude-cli", bool(shutil.which(settings.CLAUDE_COMMAND)), "CLAUDE_COMMAND", now
+            ),
+            Provider("offline", True, _("built in, always there"), "closed"),
+        ],
+        embedder=embed.current().name if embed.enabled() else _("off"),
+    )
+
+
+def _provider(name: str, ready: bool, variable: str, now: datetime) -> Provider:
+    note = _("is set up") if ready else _("set %(name)s to use it") % {"name": variable}
+    return Provider(name, ready, note, breaker.state(name, now=now))
+
+
+@in_space(role="owner")
+@require_http_methods(["GET", "HEAD", "POST"])
+def index(request, space):
+    form = SettingsForm(request.POST or None, space=space)
+    if request.method == "POST" and form.is_valid():
+        known = {"by": person(request.user), "ip": client_ip(request)}
+        changed = form.changed()
+        run_and_toast(
+            request, _("Saved."), lambda: spaces.configure(space, values=changed, **known)
+        )
+        return redirect("settings:index", space.slug)
+    answers = who_answers(space, now=timezone.now())
+    steps = versions(space, user=request.user)
+    return show_form(request, "settings/index.html", form, answers=answers, versions=steps)

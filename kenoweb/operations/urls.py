@@ -1,0 +1,98 @@
+"""URLs of the pages that show and run the system: under /s/<space>/, and the probes."""
+
+from django.urls import include, path
+
+from kenoweb.operations import (
+    audit,
+    costs,
+    dead_letter_views,
+    health,
+    notices,
+    overview,
+    palette,
+    readiness,
+    space_settings,
+)
+
+overview_urls = (
+    [
+        path("", overview.index, name="index"),
+    ],
+    "overview",
+)
+
+search_urls = (
+    [
+        path("", palette.index, name="index"),
+    ],
+    "search",
+)
+
+cost_urls = (
+    [
+        path("", costs.index, name="index"),
+    ],
+    "costs",
+)
+
+health_urls = (
+    [
+        path("", health.index, name="index"),
+    ],
+    "health",
+)
+
+notice_urls = (
+    [
+        path("", notices.index, name="index"),
+        path("see-all/", notices.see_all, name="see_all"),
+        path("<int:pk>/see/", notices.see, name="see"),
+        path("<int:pk>/unsee/", notices.unsee, name="unsee"),
+    ],
+    "notices",
+)
+
+letter_urls = (
+    [
+        path("", dead_letter_views.index, name="index"),
+        path("<int:pk>/retry/", dead_letter_views.retry, name="retry"),
+        path("<int:pk>/discard/", dead_letter_views.discard, name="discard"),
+        path("<int:pk>/restore/", dead_letter_views.restore, name="restore"),
+    ],
+    "letters",
+)
+
+audit_urls = (
+    [
+        path("", audit.index, name="index"),
+    ],
+    "audit",
+)
+
+settings_urls = (
+    [
+        path("", space_settings.index, name="index"),
+    ],
+    "settings",
+)
+
+probe_urls = (
+    [
+        path("healthz", readiness.healthz, name="healthz"),
+        path("readyz", readiness.readyz, name="readyz"),
+        path("metrics", readiness.metrics, name="metrics"),
+    ],
+    "probes",
+)
+
+in_space = [
+    path("", include(overview_urls)),
+    path("search/", include(search_urls)),
+    path("costs/", include(cost_urls)),
+    path("health/", include(health_urls)),
+    path("notices/", include(notice_urls)),
+    path("dead-letters/", include(letter_urls)),
+    path("audit/", include(audit_urls)),
+    path("memory-settings/", include(settings_urls)),
+]
+urlpatterns = [path("", include(probe_urls))]

@@ -1,0 +1,194 @@
+"""Receipts as the pages show them: every real recall, and one with all its numbers."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar
+from urllib.parse import urlencode
+
+from django.db.models import Count, Q, QuerySet
+from django.urls import reverse
+from django.utils.dateparse import parse_date
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb.auth.access import rows_in
+from kenoweb.recall import score_rows
+from kenoweb.ui import list_page
+from kenoweb.ui.daily_counts import day_start
+from kenoweb.ui.filters import Filter, in_chat
+from kenoweb.ui.list_page import Chip, Select
+from kenoweb.ui.paging import Order, counted, part
+from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.text_search import substring_filter
+from memory.models import Fact, Recall, RecallItem, Space
+from memory.retrieval import profiles
+from memory.retrieval.receipts import OWNERS
+
+NEWEST = Order("at")
+LABELS = {
+    "q": gettext_lazy("with"),
+    "chat": gettext_lazy("in"),
+    "level": gettext_lazy("found"),
+    "day": gettext_lazy("day is"),
+    "error": "",
+    "fact": gettext_lazy("used fact"),
+}
+FIELDS = {
+    "chat": gettext_lazy("Where"),
+    "level": gettext_lazy("Confidence"),
+    "error": gettext_lazy("Errors"),
+}
+MODES = {
+    "hybrid": gettext_lazy("words and meaning"),
+    "words": gettext_lazy("words alone"),
+    "none": gettext_lazy("nothing: it failed"),
+}
+LEVEL_TONE = {"none": "", "low": "warn", "medium": "accent", "high": "ok"}
+
+
+@dataclass(frozen=True)
+class ReceiptFilter(Filter):
+    chat: str = ""
+    level: str = ""
+    error: str = ""
+    day: str = ""
+    fact: str = ""
+
+    CHOICES: ClassVar = {
+        "level": {"": gettext_lazy("Any confidence")} | dict(Recall.Level.choices),
+        "error": {"": gettext_lazy("With or without"), "yes": gettext_lazy("something went wrong")},
+    }
+
+    @classmethod
+    def _makes_sense(cls, name: str, value: str) -> bool:
+        if name == "day":
+            return _day(value) is not None
+        if name == "fact":
+            return value.isascii() and value.isdigit() and len(value) < 16
+        return super()._makes_sense(name, value)
+
+
+@dataclass(frozen=True)
+class ReceiptList:
+    filter: ReceiptFilter
+    rows: list[Recall]
+    url: str
+    more: str
+    found: int
+    chips: list[Chip]
+    selects: list[Select]
+    nothing_yet: bool
+    fact: Fact | None
+
+    @property
+    def count(self) -> str:
+        return list_page.capped_number(self.found)
+
+
+def receipt_list(space: Space, wanted: ReceiptFilter) -> ReceiptList:
+    url = reverse("recall:receipts", args=[space.slug])
+    chats = list_page.chats_of(space)
+    found = find(space, wanted)
+    page = part(found.select_related("chat"), order=NEWEST, after=wanted.after)
+    # What fits on one page has been counted by reading it.
+    numbers = counted(rows_in(space, Recall), *([found] if page.after or wanted.after else []))
+    return ReceiptList(
+        filter=wanted,
+        rows=_with_numbers(page.rows),
+        url=url,
+        more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
+        found=numbers[1] if len(numbers) > 1 else len(page.rows),
+        chips=list_page.chips(wanted, url=url, labels=LABELS, chats=chats),
+        selects=list_page.selects(wanted, FIELDS, chats=chats),
+        nothing_yet=not numbers[0],
+        fact=rows_in(space, Fact).filter(pk=wanted.fact).first() if wanted.fact else None,
+    )
+
+
+def find(space: Space, wanted: ReceiptFilter) -> QuerySet:
+    rows = rows_in(space, Recall).filter(in_chat(wanted.chat))
+    if wanted.level:
+        rows = rows.filter(level=wanted.level)
+    if wanted.error:
+        rows = rows.exclude(error="")
+    if day := _day(wanted.day):
+        rows = rows.filter(at__gte=day_start(day), at__lt=day_start(day + timedelta(days=1)))
+    if wanted.fact:
+        used = RecallItem.objects.filter(fact=wanted.fact, injected=True)
+        rows = rows.filter(pk__in=used.values("recall"))
+    return rows.filter(substring_filter(wanted.q, "query")) if wanted.q else rows
+
+
+def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
+    """One receipt with exactly its numbers."""
+    items = receipt.items.select_related(*OWNERS, "pattern").order_by("rank")
+    rows = [score_rows.of_item(item, space=space) for item in items]
+    profile = profiles.get(space, f"{receipt.profile}@{receipt.profile_version}")
+    known = profile if profile.name == receipt.profile else None
+    sections = score_rows.sections(receipt.sections)
+    if not any(count for _name, count in sections):
+        sections = [(_("memory"), receipt.tokens)]
+    rank = int(apart) if apart.isascii() and apart.isdigit() and len(apart) < 5 else 1
+    return {
+        "receipt": receipt,
+        "injected": [row for row in rows if not row.cut],
+        "cut": [row for row in rows if row.cut],
+        "apart": score_rows.chosen(rows, rank),
+        "top": score_rows.top_of(rows),
+        **score_rows.gate(score_rows.gate_line(known, strict=receipt.strict)),
+        "legend": score_rows.legend(),
+        "sections": sections,
+        "tokens": sum(count for _name, count in sections),
+        "budget": space.options.token_budget,
+        "tone": LEVEL_TONE.get(receipt.level, ""),
+        "reply_url": _said_at(receipt.reply, space),
+        "message_url": _said_at(receipt.message, space),
+        "cues": _cues(receipt),
+        "mode": MODES.get(receipt.mode, receipt.mode),
+        "times": score_rows.times(receipt.ms),
+        "lab_url": _in_the_lab(receipt, space),
+    }
+
+
+def _with_numbers(rows: list[Recall]) -> list[Recall]:
+    """How many memories each put into its prompt, in one query for the page."""
+    items = RecallItem.objects.filter(recall__in=rows).values_list("recall")
+    numbers = dict(items.annotate(n=Count("pk", filter=Q(injected=True))))
+    for row in rows:
+        row.injected = numbers.get(row.pk, 0)
+        row.tone = LEVEL_TONE.get(row.level, "")
+    return rows
+
+
+def _said_at(message: object, space: Space) -> str:
+    if message is None:
+        return ""
+    chat = space_url("chats:detail", space, pk=message.chat_id)
+    return f"{chat}?message={message.pk}#message-{message.pk}" if chat else ""
+
+
+def _in_the_lab(receipt: Recall, space: Space) -> str:
+    """The same question today, by the profile of then."""
+    asked = {
+        "q": receipt.query,
+        "as": receipt.person,
+        "chat": receipt.chat_id or "",
+        "mode": "strict" if receipt.strict else "lenient",
+        "profile": receipt.profile,
+    }
+    return f"{reverse('recall:lab', args=[space.slug])}?{urlencode(asked)}"
+
+
+def _cues(receipt: Recall) -> list[dict]:
+    cue = receipt.cue
+    if not cue:
+        return []
+    ends = {name: datetime.fromisoformat(cue[name]) for name in ("start", "end") if cue.get(name)}
+    return [{"phrase": cue.get("phrase", "")} | ends]
+
+
+def _day(said: str):
+    try:
+        return parse_date(said)
+    except ValueError:
+        return None

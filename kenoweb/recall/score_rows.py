@@ -1,0 +1,202 @@
+"""A memory that was weighed, as the lab and the receipts show it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb.ui import charts
+from kenoweb.ui.space_urls import space_url
+from memory.models import RecallItem, Space
+from memory.retrieval.profiles import Profile
+from memory.retrieval.ranking import Part, Scored
+
+# Eighteen features are too many for one bar: five voices, always in this order.
+SCORE_GROUPS = {
+    "meaning": (gettext_lazy("meaning"), ("semantic", "around", "topic")),
+    "words": (gettext_lazy("words"), ("words", "alike", "lexical", "nearby", "episode")),
+    "time": (gettext_lazy("time"), ("date", "when", "recency")),
+    "sure": (
+        gettext_lazy("sure"),
+        ("confidence", "trust", "usage", "pin", "length", "question"),
+    ),
+    "place": (gettext_lazy("place"), ("speaker", "channel")),
+}
+LANES = {
+    "meaning": gettext_lazy("meaning"),
+    "words": gettext_lazy("words"),
+    "talk": gettext_lazy("beside one of these"),
+    "recent": gettext_lazy("recent"),
+    "pinned": gettext_lazy("pinned"),
+    "date": gettext_lazy("date"),
+}
+CUT = {
+    RecallItem.Cut.GATE: gettext_lazy("below the gate"),
+    RecallItem.Cut.LIMIT: gettext_lazy("beyond the limit"),
+    RecallItem.Cut.SAME: gettext_lazy("says the same as a better one"),
+    RecallItem.Cut.BUDGET: gettext_lazy("no room in the budget"),
+    RecallItem.Cut.SEEN: gettext_lazy("already in the prompt"),
+}
+SECTIONS = [
+    (gettext_lazy("talk"), ("history",)),
+    (gettext_lazy("facts"), ("facts", "chat_facts")),
+    (gettext_lazy("episodes and turns"), ("notes", "turns")),
+    (gettext_lazy("note and context"), ("working", "context")),
+    (gettext_lazy("habits"), ("patterns", "relevance")),
+]
+STAGES = {
+    "understand": gettext_lazy("understand"),
+    "embed": gettext_lazy("embed"),
+    "lanes": gettext_lazy("search"),
+    "backfill": gettext_lazy("catch up"),
+    "rank": gettext_lazy("rank"),
+}
+MAX_TEXT = 300
+
+
+@dataclass
+class Row:
+    rank: int
+    kind: str
+    label: str
+    text: str
+    url: str
+    score: float
+    relevance: float
+    parts: list[Part]
+    lanes: list[str]
+    cut: str = ""
+    tokens: int = 0
+    lang: str = ""
+    # Its rank with the saved weights; None while nothing is compared.
+    before: int | None = None
+    score_groups: list[tuple[str, float]] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.voices = score_groups(self.parts)
+
+    @property
+    def up(self) -> int:
+        """How many places it rose; less than nothing when it fell."""
+        return self.before - self.rank if self.before else 0
+
+    @property
+    def down(self) -> int:
+        return -self.up
+
+
+def score_groups(parts: Iterable[Part]) -> list[tuple[str, float]]:
+    parts = list(parts)
+    return [
+        (str(label), round(sum(part.points for part in parts if part.name in names), 6))
+        for label, names in SCORE_GROUPS.values()
+    ]
+
+
+def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
+    """A candidate of a recall that just happened."""
+    unit = one.unit
+    return Row(
+        rank=rank,
+        kind=unit.kind,
+        label=label(unit.kind, unit.owner_id, at=unit.at, who=_who(unit.said_by, unit.role)),
+        text=unit.text[:MAX_TEXT],
+        url=page(space, unit.kind, unit.owner_id, chat=unit.chat_id),
+        score=one.score,
+        relevance=one.confidence,
+        parts=one.parts,
+        lanes=_lanes(unit.lanes),
+        cut=str(CUT.get(one.cut, one.cut)),
+        tokens=one.tokens,
+    )
+
+
+def of_item(item: RecallItem, *, space: Space) -> Row:
+    """A candidate of a receipt, with the receipt's numbers."""
+    owner = getattr(item, item.kind, None)
+    said = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
+    at = getattr(owner, "sent_at", None) or getattr(owner, "started_at", None)
+    purged = _("It was purged since.")
+    return Row(
+        rank=item.rank,
+        kind=item.kind,
+        label=label(
+            item.kind,
+            owner.pk if owner else 0,
+            at=at,
+            who=_who(getattr(owner, "author", ""), getattr(owner, "role", "")),
+        ),
+        text=said[:MAX_TEXT] if owner else purged,
+        url=page(space, item.kind, owner.pk, chat=getattr(owner, "chat_id", 0)) if owner else "",
+        score=item.score,
+        relevance=item.confidence,
+        parts=[Part(*part) for part in item.parts],
+        lanes=_lanes(item.lanes),
+        cut="" if item.injected else str(CUT.get(item.cut, _("left out"))),
+        tokens=item.tokens,
+        lang=getattr(owner, "language", ""),
+    )
+
+
+def label(kind: str, pk: int, *, at: datetime | None = None, who: str = "") -> str:
+    """Fact 412; Episode, 13 February; Ana, 13 February."""
+    if kind == "fact" or not at:
+        noun = {"fact": _("Fact"), "episode": _("Episode"), "pattern": _("Pattern")}
+        return f"{noun.get(kind, _('Message'))} {pk or ''}".strip()
+    day = date_format(localtime(at), "DATE_FORMAT")
+    return f"{_('Episode') if kind == 'episode' else who or _('Message')}, {day}"
+
+
+def page(space: Space, kind: str, pk: int, *, chat: int | None = None) -> str:
+    """Return the URL that shows the memory itself; none for a message of no chat."""
+    if kind == "message":
+        there = space_url("chats:detail", space, chat) if chat else ""
+        return f"{there}?message={pk}#message-{pk}" if there else ""
+    return space_url(f"{kind}s:detail", space, pk=pk)
+
+
+def gate_line(profile: Profile | None, *, strict: bool) -> float:
+    """How relevant a memory must be, where one number says it."""
+    gate = profile.settings.get("gate", {}) if profile else {}
+    return float(gate.get("strict" if strict else "lenient") or 0)
+
+
+def gate(line: float) -> dict:
+    """The line and where it stands on a scale of 300."""
+    return {"gate": line, "gate_x": charts.n(300 * line)}
+
+
+def top_of(rows: Sequence[Row]) -> float:
+    """One scale for all rows: the longest bar fills it; classic's is 0 to 1."""
+    longest = [sum(max(0.0, points) for _name, points in row.voices) for row in rows]
+    return max([*longest, 1.0])
+
+
+def chosen(rows: Sequence[Row], rank: int) -> Row | None:
+    """The one to take apart: the one asked for, else the best."""
+    return next((row for row in rows if row.rank == rank), rows[0] if rows else None)
+
+
+def sections(known: dict[str, int]) -> list[tuple[str, int]]:
+    """What the memory of a prompt is made of, in tokens."""
+    return [(str(name), sum(known.get(one, 0) for one in keys)) for name, keys in SECTIONS]
+
+
+def times(ms: dict[str, float]) -> list[tuple[str, float]]:
+    return [(str(label), ms[stage]) for stage, label in STAGES.items() if stage in ms]
+
+
+def legend() -> list[tuple[str, str]]:
+    return [(f"d{n}", str(name)) for n, (name, _names) in enumerate(SCORE_GROUPS.values(), 1)]
+
+
+def _who(author: str, role: str) -> str:
+    return author or ("Keno" if role == "assistant" else "")
+
+
+def _lanes(names: Sequence[str]) -> list[str]:
+    return [str(LANES.get(name, name)) for name in names]

@@ -1,0 +1,142 @@
+from pathlib import Path
+
+from django.utils.translation import gettext_lazy as _
+
+from kenoweb import __version__, data_dir
+from kenoweb.environment import envbool, envchoice, envint, envlist, envsecret, envstr
+from kenoweb.launcher import database
+from kenoweb.settings.bot import *  # noqa: F403
+from kenoweb.settings.channels import *  # noqa: F403
+from kenoweb.settings.logging import *  # noqa: F403
+
+# In a checkout, templates and the rest lie beside the apps; installed, inside the package.
+_CHECKOUT, _PACKAGE = Path(__file__).resolve().parents[2], Path(__file__).resolve().parents[1]
+BASE_DIR = _CHECKOUT if (_CHECKOUT / "manage.py").exists() else _PACKAGE
+VERSION = __version__
+
+KENO_HOME = data_dir.path()
+DEBUG = envbool("KENO_DEBUG")
+SECRET_KEY = envsecret("KENO_SECRET_KEY") or data_dir.read_secret(KENO_HOME)
+# Loopback names are always there: health checks ask from the inside.
+ALLOWED_HOSTS = [*envlist("KENO_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS = envlist("KENO_TRUSTED_ORIGINS")
+KENO_PROXIES = envint("KENO_PROXIES", 0, low=0, high=9)
+
+# Behind HTTPS. Whether subdomains follow, and preloading, is for the owner of the domain.
+KENO_HTTPS = envbool("KENO_HTTPS")
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = KENO_HTTPS
+# Names of our own: another program on another port of this machine shares its cookies with us.
+# Under __Host- a browser takes them from this very host alone.
+_HOST = "__Host-" if KENO_HTTPS else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_HOST}keno_session", f"{_HOST}keno_csrf"
+CSRF_COOKIE_HTTPONLY = True  # pages carry the token in their markup
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if KENO_HTTPS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if KENO_PROXIES else None
+SECURE_REDIRECT_EXEMPT = ["^healthz$", "^readyz$"]
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+X_FRAME_OPTIONS = "DENY"
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.staticfiles",
+    "pgtrigger",
+    "pghistory",
+    "procrastinate.contrib.django",
+    "django_htmx",
+    "memory",
+    "sleep",
+    "bot",
+    "kenoweb",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "kenoweb.ui.middleware.StrictHeaders",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "kenoweb.auth.sessions.CurrentUser",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "kenoweb.ui.middleware.ToastsInFragments",
+    "kenoweb.auth.cross_site.RejectCrossSite",
+    "kenoweb.auth.sessions.SignInRequired",
+]
+ROOT_URLCONF = "kenoweb.urls"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "kenoweb.ui.page_chrome.page_chrome",
+            ]
+        },
+    }
+]
+WSGI_APPLICATION = "kenoweb.wsgi.application"
+
+DATABASE_URL = database.address()
+DATABASES = {"default": database.settings_for(DATABASE_URL, KENO_HOME)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+PGHISTORY_BASE_MODEL = "memory.models.event.Event"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTHENTICATION_BACKENDS = ["kenoweb.auth.sessions.Backend"]
+LOGIN_URL = "account:sign_in"
+LOGIN_REDIRECT_URL = "home"
+SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("es", _("Spanish"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "static/"
+STATIC_ROOT = Path(envstr("KENO_STATIC") or KENO_HOME / "static")
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+# Files come in on one page only, for owners, and no larger than this.
+KENO_UPLOAD_MB = envint("KENO_UPLOAD_MB", 200, low=1, high=2000)
+FILE_UPLOAD_HANDLERS = ["kenoweb.transfer.uploads.Capped"]
+PROCRASTINATE_IMPORT_PATHS = ["memory.transfer.tasks"]
+
+EMBEDDING_ENABLED = envbool("EMBEDDING_ENABLED", True)
+EMBEDDING_PROVIDER = envchoice(
+    "EMBEDDING_PROVIDER", "embedded", choices=("embedded", "openai", "gemini", "gemini-embedding")
+).removesuffix("-embedding")
+EMBEDDING_MODEL = envstr("EMBEDDING_MODEL")
+EMBEDDING_DIMENSIONS = envint("EMBEDDING_DIMENSIONS", 0, low=0, high=2000)
+EMBEDDING_BASE_URL = envstr("EMBEDDING_BASE_URL") or (
+    envstr("OPENAI_BASE_URL") if EMBEDDING_PROVIDER == "openai" else ""
+)
+EMBEDDING_API_KEY = envsecret("EMBEDDING_API_KEY") or envsecret(
+    "OPENAI_API_KEY" if EMBEDDING_PROVIDER == "openai" else "GEMINI_API_KEY"
+)

@@ -1,0 +1,161 @@
+from django.http import FileResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb.auth.access import get_in_space_or_404, in_space
+from kenoweb.auth.client_ip import client_ip
+from kenoweb.auth.sessions import go, sudo
+from kenoweb.transfer import page
+from kenoweb.transfer.uploads import takes_files
+from kenoweb.ui.responses import toast, toast_error
+from memory import transfer
+from memory.history import audit
+from memory.history import changes as history
+from memory.history.actors import person
+from memory.models import AuditEntry, Parcel
+from memory.transfer import staged_files, tasks
+
+Status = Parcel.Status
+
+
+@in_space(role="owner")
+@sudo
+@require_safe
+def index(request, space):
+    return render(request, "transfer/index.html", page.index(space))
+
+
+@in_space(role="owner")
+@sudo
+@takes_files
+@require_POST
+def keep(request, space):
+    form = page.FileForm(request.POST, request.FILES)
+    if getattr(request, "is_too_large", False):
+        return _refused(request, space, page.too_large(), status=413)
+    if not form.is_valid():
+        return _refused(request, space, page.mistake(form), status=422)
+    file, by = form.cleaned_data["file"], person(request.user)
+    parcel = tasks.upload(space, file, by=by, now=page.is_short(file), **form.asked)
+    return redirect("transfer:detail", space.slug, parcel.pk)
+
+
+@in_space(role="owner")
+@sudo
+@require_safe
+def detail(request, space, pk):
+    shown = page.report(space, get_in_space_or_404(space, Parcel, pk), request.GET)
+    return render(request, "transfer/detail.html", shown)
+
+
+@in_space(role="owner")
+@sudo
+@require_POST
+def look(request, space, pk):
+    """Look again, as something else."""
+    parcel, form = (
+        get_in_space_or_404(space, Parcel, pk, way=Parcel.Way.IN),
+        page.KindForm(request.POST),
+    )
+    again = (Status.READY, Status.REFUSED, Status.UNDONE)
+    if form.is_valid():
+        _move(request, parcel, Status.LOOKING, after=again, **form.asked)
+    return redirect("transfer:detail", space.slug, pk)
+
+
+@in_space(role="owner")
+@sudo
+@require_POST
+def apply(request, space, pk):
+    parcel = get_in_space_or_404(space, Parcel, pk, way=Parcel.Way.IN)
+    by = person(request.user)
+    if _move(request, parcel, Status.APPLYING, after=(Status.READY, Status.UNDONE), by=by):
+        parcel.refresh_from_db()
+        if parcel.status == Status.APPLIED:
+            entry = page.entry_of(space, parcel)
+            toast(
+                request, _("Imported."), undo=reverse("transfer:undo", args=[space.slug, entry.pk])
+            )
+    return redirect("transfer:detail", space.slug, pk)
+
+
+@in_space(role="owner")
+@sudo
+@require_POST
+def undo(request, space, pk):
+    """Take back a whole import, of this page or of the command line."""
+    entry = get_in_space_or_404(space, AuditEntry, pk, action="import")
+    parcel = page.parcel_of(space, entry)
+    if parcel is None:
+        _undo_now(request, space, entry)
+        return go(request, reverse("transfer:index", args=[space.slug]))
+    _move(request, parcel, Status.UNDOING, after=(Status.APPLIED,))
+    return go(request, reverse("transfer:detail", args=[space.slug, parcel.pk]))
+
+
+@in_space(role="owner")
+@sudo
+@require_POST
+def export(request, space):
+    format, by = request.POST.get("format", ""), person(request.user)
+    if format not in transfer.EXPORTS:
+        return _refused(request, space, _("Choose what to export."), status=422)
+    if not page.is_short_export(space):
+        return redirect(
+            "transfer:detail", space.slug, tasks.request_export(space, format, by=by).pk
+        )
+    file = page.written(space, format, by=by, ip=client_ip(request))
+    name, kind = transfer.file_name(space, format), transfer.EXPORTS[format].content_type
+    return FileResponse(file, as_attachment=True, filename=name, content_type=kind)
+
+
+@in_space(role="owner")
+@sudo
+@require_POST
+def download(request, space, pk):
+    parcel = get_in_space_or_404(space, Parcel, pk)
+    if parcel.status != Status.PACKED:
+        toast_error(request, _("It is not ready yet."))
+        return redirect("transfer:detail", space.slug, pk)
+    told = {"actor": person(request.user), "space": space, "ip": client_ip(request)}
+    audit.record("export.downloaded", format=parcel.format, name=parcel.name, **told)
+    kind = transfer.EXPORTS[parcel.format].content_type
+    response = StreamingHttpResponse(staged_files.chunks(parcel), content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{parcel.name}"'
+    response["Content-Length"] = parcel.size
+    return response
+
+
+@in_space(role="owner")
+@sudo
+@require_POST
+def discard(request, space, pk):
+    if staged_files.discard(get_in_space_or_404(space, Parcel, pk)):
+        toast(request, _("The file is gone. What was imported from it stays."))
+    else:
+        toast_error(request, _("It is being imported right now."))
+    return redirect("transfer:index", space.slug)
+
+
+def _move(request, parcel, status, *, after, **values) -> bool:
+    """Begin the next step, at once or by a job; False when it is not its turn."""
+    by, now = person(request.user), page.is_short(parcel)
+    if tasks.start_step(parcel, status=status, after=after, asker=by, now=now, **values):
+        return True
+    toast_error(request, _("That is not possible now: %s.") % parcel.get_status_display())
+    return False
+
+
+def _undo_now(request, space, entry):
+    try:
+        transfer.undo(space, entry.details["change"], by=person(request.user))
+        toast(request, _("The import was undone."))
+    except (history.Conflict, transfer.UnknownImport) as reason:
+        toast_error(request, str(reason))
+
+
+def _refused(request, space, sentence, *, status):
+    shown = page.index(space) | {"problem": sentence}
+    return render(request, "transfer/index.html", shown, status=status)

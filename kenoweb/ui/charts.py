@@ -1,0 +1,353 @@
+"""Numbers to SVG geometry. Templates draw; this file only measures.
+
+Coordinates are text: in Spanish a template would print the number 12.4 as "12,4"."""
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+Point = tuple[float, float]
+
+
+def n(value: float) -> str:
+    """A coordinate: one decimal at most, never an exponent or a comma."""
+    return f"{value:.1f}".removesuffix(".0").replace("-0", "0", value == 0)
+
+
+@dataclass(frozen=True)
+class Bar:
+    x: str
+    y: str
+    width: str
+    height: str
+    label: str
+    value: float
+    last: bool = False
+
+
+def bars(
+    points: Sequence[tuple[str, float]], *, width: float = 202, height: float = 34, gap: float = 2
+) -> list[Bar]:
+    """One bar per point; the tallest leaves four pixels of air, zero is a hairline."""
+    if not points:
+        return []
+    top = max(value for _, value in points) or 1
+    step = width / len(points)
+    laid = []
+    for index, (label, value) in enumerate(points):
+        tall = max(1.0, (height - 4) * max(0.0, value) / top)
+        laid.append(
+            Bar(
+                x=n(index * step),
+                y=n(height - tall),
+                width=n(max(0.5, step - gap)),
+                height=n(tall),
+                label=label,
+                value=value,
+                last=index == len(points) - 1,
+            )
+        )
+    return laid
+
+
+@dataclass(frozen=True)
+class Line:
+    path: str
+    area: str
+    x: str
+    y: str
+
+
+def line(
+    values: Sequence[float],
+    *,
+    width: float = 202,
+    height: float = 34,
+    top: float | None = None,
+    air: float = 5,
+) -> Line | None:
+    """A line with the area under it and the place of its last point."""
+    if len(values) < 2:
+        return None
+    high = (max(values) if top is None else top) or 1
+    step = width / (len(values) - 1)
+    points = [
+        (index * step, height - (height - air) * value / high) for index, value in enumerate(values)
+    ]
+    path = _path(points)
+    area = f"{path} L{n(width)} {n(height)} L0 {n(height)}Z"
+    return Line(path=path, area=area, x=n(points[-1][0]), y=n(points[-1][1]))
+
+
+def _path(points: Sequence[Point]) -> str:
+    return "M" + " L".join(f"{n(x)} {n(y)}" for x, y in points)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A word at a place of the drawing."""
+
+    x: str
+    y: str
+    text: str
+    anchor: str = "start"
+
+
+@dataclass(frozen=True)
+class Growth:
+    first: Line
+    second: Line
+    grid: list[Mark]
+    days: list[Mark]
+    names: list[Mark]
+
+
+def growth(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    names: tuple[str, str],
+    days: tuple[str, str, str],
+    width: float = 296,
+    height: float = 130,
+) -> Growth | None:
+    """Two series on one scale with a few round grid lines and both names at the end."""
+    if len(first) < 2 or len(second) < 2:
+        return None
+    top = max(*first, *second, 1)
+    lines = [
+        line(values, width=width, height=height, top=top, air=18) for values in (first, second)
+    ]
+    scale = (height - 18) / top
+    grid = [Mark(n(width + 40), n(height - scale * tick), f"{tick:g}") for tick in ticks(top)]
+    anchors = zip((0.0, width / 2, width), ("start", "middle", "end"), days, strict=True)
+    return Growth(
+        first=lines[0],
+        second=lines[1],
+        grid=grid,
+        days=[Mark(n(x), n(height + 16), text, anchor) for x, anchor, text in anchors],
+        names=_names(
+            [_end(values, scale=scale, height=height) for values in (first, second)],
+            names,
+            width=width,
+            height=height,
+        ),
+    )
+
+
+def _end(values: Sequence[float], *, scale: float, height: float) -> tuple[float, float]:
+    """The highest and the lowest point of a line where its name stands: its last fifth."""
+    last = values[-max(1, len(values) // 5) :]
+    return height - scale * max(last), height - scale * min(last)
+
+
+def _names(
+    ends: list[tuple[float, float]], names: tuple[str, str], *, width: float, height: float
+) -> list[Mark]:
+    """Each name above its line; where they end close together the lower one's goes below."""
+    upper, lower = sorted((0, 1), key=lambda which: ends[which])
+    apart = ends[lower][0] - ends[upper][1] >= 28
+    places = {lower: ends[lower][0] - 7 if apart else min(ends[lower][1] + 16, height - 4)}
+    places[upper] = min(max(10.0, ends[upper][0] - 7), places[lower] - 14)
+    return [Mark(n(width - 8), n(places[which]), names[which], "end") for which in (0, 1)]
+
+
+def ticks(top: float) -> list[int]:
+    """One to three round numbers below the top: 1, 2 or 5 times a power of ten."""
+    steps = (base * 10**power for power in range(12) for base in (1, 2, 5))
+    step = next(step for step in steps if top / step < 4)
+    return list(range(step, int(top) + 1, step))
+
+
+@dataclass(frozen=True)
+class Cell:
+    x: str
+    y: str
+    level: int
+    day: dt.date
+    value: int
+
+
+@dataclass(frozen=True)
+class Heat:
+    cells: list[Cell]
+    months: list[Mark]
+    weekdays: list[Mark]
+    side: str
+    width: str
+    height: str
+
+
+def heat(
+    counts: Mapping[dt.date, int],
+    *,
+    end: dt.date,
+    weeks: int = 24,
+    month_names: Sequence[str],
+    day_names: Sequence[str],
+    width: float = 336,
+) -> Heat:
+    """A calendar of squares, a column per week from Monday, the last week at the right."""
+    left, head = 34.0, 18.0
+    step = (width - left) / weeks
+    start = end - dt.timedelta(days=end.weekday(), weeks=weeks - 1)
+    days = [start + dt.timedelta(days=offset) for offset in range((end - start).days + 1)]
+    cuts = _quartiles([counts.get(day, 0) for day in days])
+    cells = [
+        Cell(
+            x=n(left + step * ((day - start).days // 7)),
+            y=n(head + step * day.weekday()),
+            level=sum(counts.get(day, 0) > cut for cut in cuts),
+            day=day,
+            value=counts.get(day, 0),
+        )
+        for day in days
+    ]
+    return Heat(
+        cells=cells,
+        months=_months(start, weeks=weeks, left=left, step=step, names=month_names),
+        weekdays=[
+            Mark("0", n(head + step * row + step * 0.73), day_names[row]) for row in (0, 2, 4)
+        ],
+        side=n(step - 2.4),
+        width=n(width),
+        height=n(head + step * 7 + 4),
+    )
+
+
+def _quartiles(values: Sequence[int]) -> list[float]:
+    """Level 1 is any message at all; 2 to 4 are the quarters of the busy days."""
+    busy = sorted(value for value in values if value)
+    if not busy:
+        return [0, float("inf"), float("inf"), float("inf")]
+    return [0, *(busy[int((len(busy) - 1) * share)] for share in (0.25, 0.5, 0.75))]
+
+
+def _months(
+    start: dt.date, *, weeks: int, left: float, step: float, names: Sequence[str]
+) -> list[Mark]:
+    mondays = [start + dt.timedelta(weeks=week) for week in range(weeks)]
+    return [
+        Mark(n(left + step * (week + 1)), "11", names[there.month - 1])
+        for week, (here, there) in enumerate(pairwise(mondays))
+        if here.month != there.month and week < weeks - 2
+    ]
+
+
+@dataclass(frozen=True)
+class Part:
+    x: str
+    width: str
+    label: str
+    value: float
+    tone: str
+
+
+def stacked(
+    parts: Sequence[tuple[str, float]], *, total: float = 0, width: float = 1000, gap: float = 2
+) -> list[Part]:
+    """A whole and its parts on one bar; `total` is the whole when the parts do not fill it."""
+    shown = [(index, *part) for index, part in enumerate(parts) if part[1] > 0]
+    whole = max(total, sum(value for _, _, value in shown))
+    if not whole:
+        return []
+    room = width - gap * (len(shown) - 1)
+    laid, x = [], 0.0
+    for index, label, value in shown:
+        wide = room * value / whole
+        laid.append(Part(n(x), n(wide), label, value, f"d{min(index, 4) + 1}"))
+        x += wide + gap
+    return laid
+
+
+def score(
+    parts: Sequence[tuple[str, float]], *, top: float = 1, width: float = 300, gap: float = 1
+) -> list[Part]:
+    """The parts of a score on one scale from 0 to `top`, so that rows can be compared."""
+    laid, x = [], 0.0
+    for index, (label, value) in enumerate(parts):
+        wide = min(width * max(0.0, value) / (top or 1), max(0.0, width - x))
+        if wide >= 0.5:
+            laid.append(Part(n(x), n(max(0.5, wide - gap)), label, value, f"d{min(index, 4) + 1}"))
+            x += wide
+    less = min(x, width * sum(-min(0.0, value) for _, value in parts) / (top or 1))
+    if less >= 0.5:
+        # What a part takes away is cut from the end, so that the bar ends where the sum does.
+        laid.append(Part(n(x - less), n(less), "", -less, "less"))
+    return laid
+
+
+def meter(value: float) -> str:
+    """A share between 0 and 1 as a page prints it: .96, 1.00, .00."""
+    text = f"{min(1.0, max(0.0, value)):.2f}"
+    return text if text == "1.00" else text[1:]
+
+
+FOOT, HEAD, RIGHT = 22.0, 12.0, 44.0
+
+
+@dataclass(frozen=True)
+class Piece:
+    x: str
+    y: str
+    width: str
+    height: str
+    tone: str
+    said: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    pieces: list[Piece]
+    grid: list[Mark]
+    days: list[Mark]
+    width: str
+    height: str
+    right: str
+
+
+def columns(
+    days: Sequence[tuple[str, Sequence[tuple[str, float, str]]]],
+    *,
+    width: float = 1076,
+    height: float = 190,
+    labels: int = 5,
+    say: Callable[[float], str] = str,
+) -> Columns:
+    """`days` are (name, [(tone, number, what it says)]), the first part at the bottom.
+
+    `say` words the numbers of the scale.
+    """
+    ground, room = height - FOOT, width - RIGHT
+    top = max((sum(value for _t, value, _s in parts) for _day, parts in days), default=0) or 1
+    scale, step = (ground - HEAD) / top, room / max(1, len(days))
+    pieces, names = [], []
+    every = max(1, -(-len(days) // labels))
+    for place, (day, parts) in enumerate(days):
+        x, wide = place * step + 0.09 * step, 0.82 * step
+        pieces += _stack(parts, x=x, wide=wide, ground=ground, scale=scale)
+        if (len(days) - 1 - place) % every == 0:
+            names.append(Mark(n(x + wide / 2), n(height - 4), day, "middle"))
+    grid = [
+        Mark(n(width), n(ground - scale * tick), say(round(tick, 6)), "end") for tick in _ticks(top)
+    ]
+    return Columns(pieces, grid, names, n(width), n(height), n(room))
+
+
+def _stack(parts, *, x: float, wide: float, ground: float, scale: float) -> list[Piece]:
+    laid, y = [], ground
+    for tone, value, said in parts:
+        tall = value * scale
+        if tall < 0.4:
+            continue
+        y -= tall
+        laid.append(Piece(n(x), n(y), n(wide), n(max(0.4, tall - 1)), tone, said))
+    return laid
+
+
+def _ticks(top: float) -> list[float]:
+    """Nothing, and one to three round numbers up to the top."""
+    steps = (base * 10.0**power for power in range(-6, 9) for base in (1, 2, 5))
+    step = next(step for step in steps if top / step < 4)
+    return [step * count for count in range(int(top / step + 1e-9) + 1)]

@@ -1,0 +1,206 @@
+"""What a list shows, as its address says it: read once, applied by the list, written back."""
+
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime, time, timedelta
+from typing import ClassVar, Self
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+from django.utils.translation import gettext_lazy as _
+
+from memory.models import Episode, Fact, Pattern
+from memory.text.normalise import clean
+
+MAX_LENGTH = 200
+DAY = timedelta(days=1)
+SINCE = {
+    "24h": (_("last 24 hours"), DAY),
+    "7d": (_("last 7 days"), 7 * DAY),
+    "30d": (_("last 30 days"), 30 * DAY),
+    "90d": (_("last 90 days"), 90 * DAY),
+}
+OLDER = {
+    "older-90d": (_("older than 90 days"), 90 * DAY),
+    "older-365d": (_("older than a year"), 365 * DAY),
+}
+SURE = {
+    "low": (_("unsure, under .40"), Q(confidence__lt=0.4)),
+    "middle": (_("fairly sure, .40 to .70"), Q(confidence__gte=0.4, confidence__lt=0.7)),
+    "high": (_("sure, from .70"), Q(confidence__gte=0.7)),
+}
+UNUSED = {"never": _("never used"), "90d": _("not used for 90 days")}
+HERE = "space"
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Fields are what the address may say. What it says badly is as if it were not said."""
+
+    q: str = ""
+    sort: str = ""
+    as_of: str = ""
+    # Where the next part begins: not part of what is looked for.
+    after: str = ""
+
+    CHOICES: ClassVar[dict[str, dict]] = {}
+    SORTS: ClassVar[dict[str, str]] = {}
+
+    @classmethod
+    def read(cls, said: QueryDict) -> Self:
+        names = {field.name for field in fields(cls)}
+        given = {name: clean(said[name])[:MAX_LENGTH].strip() for name in names if name in said}
+        return replace(cls(), **{n: v for n, v in given.items() if cls._makes_sense(n, v)})
+
+    @classmethod
+    def _makes_sense(cls, name: str, value: str) -> bool:
+        if name == "as_of":
+            return _past_day(value) is not None
+        if name == "sort":
+            return value in cls.SORTS
+        if name == "chat":
+            return value == HERE or (value.isascii() and value.isdigit() and len(value) < 16)
+        return name not in cls.CHOICES or value in cls.CHOICES[name]
+
+    def query(self, **changes: str) -> str:
+        """The address after the question mark, the shortest that says it."""
+        wanted, usual = replace(self, **{"after": ""} | changes), type(self)()
+        said = {f.name: getattr(wanted, f.name) for f in fields(self)}
+        return urlencode({n: v for n, v in said.items() if v != getattr(usual, n)})
+
+    def is_bare(self) -> bool:
+        """Nothing is looked for: an empty list then means that there is nothing."""
+        return not self.query(sort="", as_of="")
+
+    @property
+    def day(self) -> date | None:
+        return _past_day(self.as_of)
+
+    @property
+    def when(self) -> datetime | None:
+        """The end of the day that is asked about, in the clock of the space."""
+        if not (day := self.day):
+            return None
+        return timezone.make_aware(datetime.combine(day, time.max))
+
+
+@dataclass(frozen=True)
+class FactFilter(Filter):
+    subject: str = ""
+    kind: str = ""
+    category: str = ""
+    chat: str = ""
+    status: str = Fact.Status.ACTIVE
+    source: str = ""
+    sure: str = ""
+    since: str = ""
+    unused: str = ""
+
+    CHOICES: ClassVar = {
+        "kind": {"": _("Every kind")} | dict(Fact.Kind.choices),
+        "category": {"": _("Every category")} | dict(Fact.Category.choices),
+        "status": dict(Fact.Status.choices) | {"any": _("Any state")},
+        "source": {"": _("Every source")} | dict(Fact.Source.choices),
+        "sure": {"": _("Any certainty")} | {key: label for key, (label, _q) in SURE.items()},
+        "since": {"": _("Any time")}
+        | {key: label for key, (label, _span) in (SINCE | OLDER).items()},
+        "unused": {"": _("Any use")} | UNUSED,
+    }
+    SORTS: ClassVar = {
+        "": _("Changed last"),
+        "used": _("Used last"),
+        "new": _("Learned last"),
+        "sure": _("Surest first"),
+        "unsure": _("Least sure first"),
+        "subject": _("By subject"),
+    }
+
+
+@dataclass(frozen=True)
+class EpisodeFilter(Filter):
+    chat: str = ""
+    state: str = ""
+    tag: str = ""
+    who: str = ""
+    feedback: str = ""
+    month: str = ""
+    look: str = ""
+
+    CHOICES: ClassVar = {
+        "state": {
+            "": _("Any state"),
+            "open": Episode.Status.OPEN.label,
+            "waiting": _("Waits for a night"),
+            "done": _("Consolidated"),
+            "archived": Episode.Status.ARCHIVED.label,
+            "discarded": Episode.Status.DISCARDED.label,
+        },
+        "feedback": {"": _("Any feedback"), "positive": _("Good"), "negative": _("Bad")},
+        "look": {"": _("By day"), "list": _("As a list")},
+    }
+
+    @classmethod
+    def _makes_sense(cls, name: str, value: str) -> bool:
+        if name == "month":
+            return _past_day(f"{value}-01") is not None
+        return super()._makes_sense(name, value)
+
+
+@dataclass(frozen=True)
+class PatternFilter(Filter):
+    status: str = Pattern.Status.ACTIVE
+    chat: str = ""
+    tried: str = ""
+
+    CHOICES: ClassVar = {"status": dict(Pattern.Status.choices) | {"any": _("Any state")}}
+    SORTS: ClassVar = {
+        "": _("Changed last"),
+        "used": _("Used last"),
+        "often": _("Used most"),
+        "sure": _("Surest first"),
+    }
+
+
+@dataclass(frozen=True)
+class WorkingFilter(Filter):
+    pass
+
+
+@dataclass(frozen=True)
+class RulingFilter(Filter):
+    show: str = ""
+
+    CHOICES: ClassVar = {"show": {"": "", "never": "", "keep": "", "lifted": ""}}
+
+
+@dataclass(frozen=True)
+class KindFilter(Filter):
+    """Of facts, episodes and patterns together: all of them, or one kind."""
+
+    kind: str = ""
+
+    CHOICES: ClassVar = {"kind": {"": "", "facts": "", "episodes": "", "patterns": ""}}
+
+
+def in_chat(chat: str) -> Q:
+    """The rows of one chat, of the whole space ("space"), or all."""
+    if chat == HERE:
+        return Q(chat=None)
+    return Q(chat=int(chat)) if chat else Q()
+
+
+def of_age(since: str, *, field: str, now: datetime) -> Q:
+    if since in SINCE:
+        return Q(**{f"{field}__gt": now - SINCE[since][1]})
+    return Q(**{f"{field}__lt": now - OLDER[since][1]}) if since in OLDER else Q()
+
+
+def _past_day(said: str) -> date | None:
+    """A day that has begun; tomorrow nothing was believed yet."""
+    try:
+        day = parse_date(said)
+    except ValueError:
+        return None
+    return day if day and date(1970, 1, 2) <= day <= timezone.localdate() else None

@@ -1,0 +1,87 @@
+"""Write numbers, money, dates and choices the way a reader of this language expects them."""
+
+import datetime as dt
+import re
+from functools import lru_cache
+
+from django.db.models import Model
+from django.utils.formats import date_format, number_format
+from django.utils.text import Truncator
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
+
+
+def truncatechars(text: object, most: int) -> str:
+    """Django's own, which counts every sign, only where there is something to cut off."""
+    text = str(text)
+    return text if len(text) <= most else Truncator(text).chars(most)
+
+
+def word(row: Model, name: str) -> str:
+    """The label of a choice; get_…_display gathers all of them anew for every row."""
+    return _word(type(row), name, getattr(row, name), get_language())
+
+
+@lru_cache(maxsize=1024)
+def _word(model: type[Model], name: str, value: str, _language: str | None) -> str:
+    return str(dict(model._meta.get_field(name).flatchoices).get(value, value))
+
+
+def number(value: float | None, decimals: int = 0) -> str:
+    if value is None:
+        return "–"
+    # number_format cuts digits off; a reader expects them rounded.
+    value = value if isinstance(value, str) else round(value, decimals)
+    return _formatted(value, decimals, get_language())
+
+
+@lru_cache(maxsize=4096)
+def _formatted(value: float | str, decimals: int, _language: str | None) -> str:
+    return number_format(value, decimals, use_l10n=True, force_grouping=True)
+
+
+def money(value: float | None) -> str:
+    """Dollars: two digits, and as many as a small amount needs to be more than nothing."""
+    if value is None:
+        return "–"
+    size = abs(value)
+    digits = 2 if size >= 0.1 or not size else 3 if size >= 0.01 else 4
+    return f"${number(value, digits)}"
+
+
+def dated(day: dt.date, shape: str) -> str:
+    """date_format for lists and charts: it looks up the format and the language for every day."""
+    return _dated(day, shape, get_language())
+
+
+@lru_cache(maxsize=4096)
+def _dated(day: dt.date, shape: str, _language: str | None) -> str:
+    return date_format(day, shape)
+
+
+def since(when: dt.datetime, *, now: dt.datetime, long: bool = False) -> str:
+    """ "2 d" or "2 days ago"; the future is "now"."""
+    seconds = max(0, int((now - when).total_seconds()))
+    for size, short, phrase in _steps(get_language()):
+        if seconds >= size:
+            count = seconds // size
+            return phrase(count) if long else f"{count} {short}"
+    return _("just now") if long else _("now")
+
+
+@lru_cache(maxsize=8)
+def _steps(_language: str | None) -> list[tuple]:
+    return [
+        (31_556_952, _("y"), lambda n: ngettext("%d year ago", "%d years ago", n) % n),
+        (2_629_746, _("mo"), lambda n: ngettext("%d month ago", "%d months ago", n) % n),
+        (86_400, _("d"), lambda n: ngettext("%d day ago", "%d days ago", n) % n),
+        (3_600, _("h"), lambda n: ngettext("%d hour ago", "%d hours ago", n) % n),
+        (60, _("min"), lambda n: ngettext("%d minute ago", "%d minutes ago", n) % n),
+    ]
+
+
+HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+
+
+def code(sign: str) -> str:
+    return f"U+{ord(sign):04X}"

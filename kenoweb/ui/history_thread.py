@@ -1,0 +1,181 @@
+"""The history of one row as a thread that people can read: who, what, and the way back."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db.models import Model
+from django.http import Http404
+from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kenoweb.auth.access import rows_in
+from memory.history import actors
+from memory.history import changes as history
+from memory.models import Space
+
+MAX_STEPS = 40
+# why -> how a page says it; {who} is the person, or the part of Keno, that did it.
+SENTENCES = {
+    "remember": gettext_lazy("%(who)s remembered it"),
+    "revise": gettext_lazy("%(who)s revised it"),
+    "forget": gettext_lazy("%(who)s forgot it"),
+    "restore": gettext_lazy("%(who)s restored it"),
+    "discard": gettext_lazy("%(who)s put it in the trash"),
+    "pin": gettext_lazy("%(who)s pinned it"),
+    "unpin": gettext_lazy("%(who)s unpinned it"),
+    "deprecate": gettext_lazy("%(who)s ended it: no longer true"),
+    "promote": gettext_lazy("%(who)s shared it with the whole space"),
+    "move": gettext_lazy("%(who)s moved it"),
+    "quarantine": gettext_lazy("%(who)s moved it to quarantine"),
+    "release": gettext_lazy("%(who)s released it"),
+    "supersede": gettext_lazy("%(who)s put another in its place"),
+    "over the cap": gettext_lazy("%(who)s archived it: too many facts"),
+    "never remember this": gettext_lazy("%(who)s ruled never to remember it"),
+    "undo": gettext_lazy("%(who)s undid a change"),
+    "redo": gettext_lazy("%(who)s redid a change"),
+    "learn": gettext_lazy("%(who)s learned it"),
+    "unlearn": gettext_lazy("%(who)s archived it"),
+    "feedback": gettext_lazy("%(who)s gave feedback"),
+    "merge": gettext_lazy("%(who)s merged it"),
+    "merged": gettext_lazy("%(who)s merged it into another"),
+    "split": gettext_lazy("%(who)s split it"),
+    "summarised": gettext_lazy("%(who)s summarised it"),
+    "an episode begins": gettext_lazy("Started"),
+    "an episode goes on": gettext_lazy("Message added"),
+    "an episode ends": gettext_lazy("Closed"),
+    "an episode is written": gettext_lazy("%(who)s wrote it"),
+    "working note": gettext_lazy("%(who)s wrote it"),
+    "clear the working note": gettext_lazy("%(who)s cleared it"),
+    "import": gettext_lazy("%(who)s imported it"),
+    "core identity": gettext_lazy("%(who)s edited the core"),
+    "a rule": gettext_lazy("%(who)s wrote a rule"),
+    "retire a rule": gettext_lazy("%(who)s retired a rule"),
+    "a preference": gettext_lazy("%(who)s noted a preference"),
+    "drop a preference": gettext_lazy("%(who)s dropped a preference"),
+    "chat context": gettext_lazy("%(who)s said what kind of chat it is"),
+    "take back": gettext_lazy("%(who)s took it back"),
+}
+MACHINES = {
+    "tag": gettext_lazy("Keno, in a reply,"),
+    "extraction": gettext_lazy("Keno, from a message,"),
+    "command": gettext_lazy("A command"),
+    "night": gettext_lazy("A night"),
+    "import": gettext_lazy("An import"),
+    "bot": gettext_lazy("Keno"),
+    "api": gettext_lazy("A program"),
+    "system": gettext_lazy("Keno"),
+    "": gettext_lazy("Somebody"),
+}
+# Text is shown as a diff; these as before and after; the rest is bookkeeping.
+FIELDS = {
+    "subject": gettext_lazy("about"),
+    "kind": gettext_lazy("kind"),
+    "category": gettext_lazy("category"),
+    "confidence": gettext_lazy("sure"),
+    "status": gettext_lazy("state"),
+    "feedback": gettext_lazy("feedback"),
+    "discard_reason": gettext_lazy("reason"),
+    "tags": gettext_lazy("tags"),
+    "participants": gettext_lazy("with"),
+    "valid_from": gettext_lazy("true from"),
+    "valid_to": gettext_lazy("true until"),
+    "task": gettext_lazy("task"),
+}
+WORDS = ("text", "title", "body", "trigger", "response", "notes", "context", "pending")
+WORDS += ("core", "instruction", "forbidden", "examples", "value")
+
+
+@dataclass(frozen=True)
+class Step:
+    sentence: str
+    at: datetime
+    undo: str = ""
+    diffs: list[tuple[str, str]] = field(default_factory=list)
+    fields: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def thread(row: Model, *, space: Space, user: User, most: int = MAX_STEPS) -> list[Step]:
+    """Newest first. What nobody would see on a page (the same said again) is left out."""
+    steps = (step(one, space, user) for one in history.history(row, limit=most))
+    return [one for one in steps if one]
+
+
+def who(by: str, user: User) -> str:
+    if by == actors.person(user):
+        return _("You")
+    if actors.is_person(by):
+        return actors.name(by)
+    return str(MACHINES.get(actors.kind(by), actors.kind(by)) if by else MACHINES[""])
+
+
+def step(change: history.Change, space: Space, user: User) -> Step | None:
+    changed = change.fields
+    diffs = [(_joined(was), _joined(is_)) for was, is_ in _of(changed, WORDS)]
+    fields = [
+        (str(FIELDS[name]), *(_plain(change, name, value) for value in changed[name]))
+        for name in FIELDS
+        if name in changed
+    ]
+    if not (change.is_create or diffs or fields or (changed and change.why)):
+        return None
+    undo = (
+        reverse("history:undo", args=[space.slug, change.context_id]) if change.context_id else ""
+    )
+    return Step(_sentence(change, user), change.at, undo, diffs, fields)
+
+
+def _of(changed: dict, names: tuple[str, ...]) -> list[tuple[object, object]]:
+    return [changed[name] for name in names if name in changed]
+
+
+def _sentence(change: history.Change, user: User) -> str:
+    said = SENTENCES.get(change.why)
+    if said is None and change.is_create:
+        said = SENTENCES["remember"]
+    if said is None:
+        # A night and an import name their change themselves.
+        return f"{who(change.by, user)}: {change.why}" if change.why else who(change.by, user)
+    return str(said) % {"who": who(change.by, user)}
+
+
+def _joined(value: object) -> str:
+    if isinstance(value, list):
+        return "\n".join(map(_joined, value))
+    if isinstance(value, dict):
+        return " / ".join(str(one) for one in value.values() if one and one is not True)
+    return str(value or "")
+
+
+def _plain(change: history.Change, name: str, value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}".removeprefix("0")
+    if isinstance(value, datetime):
+        return date_format(localtime(value), "DATE_FORMAT")
+    choices = change.model._meta.get_field(name).choices
+    return str(dict(choices).get(value, value)) if choices else _joined(value)
+
+
+def rows_at(model: type[Model], events: Iterable) -> list[Model]:
+    return [_copy(model, event) for event in events]
+
+
+def row_at(space: Space, model: type[Model], pk: int, when: datetime) -> Model:
+    """The row as it was then; what was not there yet is not found."""
+    event = history.as_of(rows_in(space, model).filter(pk=pk), when).first()
+    if event is None:
+        raise Http404
+    return _copy(model, event)
+
+
+def _copy(model: type[Model], event: object) -> Model:
+    names = [field.attname for field in model._meta.fields]
+    known = {name: getattr(event, name) for name in names if hasattr(event, name)}
+    row = model(**known | {"id": event.pgh_obj_id})
+    if event.chat_id:
+        row.chat = event.chat
+    return row

@@ -1,0 +1,165 @@
+"""The navigation around every page: its links with their counts, and the spaces."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from django.apps import apps
+from django.core.cache import cache
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.formats import number_format
+from django.utils.functional import SimpleLazyObject
+
+from kenoweb.auth.access import LAST_SPACE, memberships
+from kenoweb.ui.navigation import NAVIGATION, SPACE_MENU, TABS, Place
+from kenoweb.ui.paging import counted
+from kenoweb.ui.space_urls import space_url
+from memory.models import Member, Space
+
+THEMES = ("light", "auto", "dark")
+THEME_COOKIE = "keno_theme"
+# Counting stops here, so that the navigation costs the same in a large memory.
+COUNT_LIMIT = 10_000
+# Counts from here on are cached: one more makes no visible difference, and counting is slow.
+MANY, CACHE_SECONDS = 2_000, 60
+NAMED = {place.name for _title, places in NAVIGATION for place in places}
+
+
+@dataclass(frozen=True)
+class Link:
+    label: str
+    url: str
+    icon: str
+    key: str
+    count: str = ""
+    due: bool = False
+    current: bool = False
+
+
+@dataclass(frozen=True)
+class PageChrome:
+    space: Space | None = None
+    role: str = ""
+    spaces: list[Link] = field(default_factory=list)
+    groups: list[tuple[str, list[Link]]] = field(default_factory=list)
+    menu: list[Link] = field(default_factory=list)
+    tabs: list[Link] = field(default_factory=list)
+    search: str = ""
+
+
+def page_chrome(request: HttpRequest) -> dict:
+    """Context processor; nothing is read from the database unless a template asks."""
+    theme = request.COOKIES.get(THEME_COOKIE, "auto")
+    return {
+        "chrome": SimpleLazyObject(lambda: build(request)),
+        "theme": theme if theme in THEMES else "auto",
+        "on_screen": on_screen(request),
+    }
+
+
+def on_screen(request: HttpRequest) -> str:
+    """Return the URL of the page that a form comes back to; never the URL that was posted to."""
+    if request.method in {"GET", "HEAD"}:
+        return request.get_full_path()
+    htmx = getattr(request, "htmx", None)
+    return (htmx and htmx.current_url_abs_path) or ""
+
+
+def build(request: HttpRequest) -> PageChrome:
+    members = memberships(request) if hasattr(request, "user") else []
+    here = _current(request, members)
+    if here is None:
+        return PageChrome()
+    view = request.resolver_match.view_name if request.resolver_match else ""
+    counts = count_all(here.space)
+    by_name = {}
+    groups = []
+    for title, places in NAVIGATION:
+        links = {
+            place.name: link(place, here.space, view, counts)
+            for place in places
+            if here.may(place.role)
+        }
+        by_name |= links
+        groups.append((title, list(links.values())))
+    menu = [link(place, here.space, view, counts) for place in SPACE_MENU if here.may(place.role)]
+    return PageChrome(
+        space=here.space,
+        role=here.role,
+        spaces=[_space_link(member.space, here.space) for member in members],
+        groups=groups,
+        menu=menu,
+        tabs=[by_name[name] for name in TABS],
+        search=space_url("search:index", here.space),
+    )
+
+
+def _space_link(space: Space, here: Space) -> Link:
+    url = space_url("overview:index", space)
+    return Link(space.name, url, "check", "", current=space == here)
+
+
+def _current(request: HttpRequest, members: list[Member]) -> Member | None:
+    """Return the membership of the URL's space, else of the last visited one, else the first."""
+    kwargs = request.resolver_match.kwargs if request.resolver_match else {}
+    wanted = [kwargs.get("space"), request.COOKIES.get(LAST_SPACE)]
+    by_slug = {member.space.slug: member for member in members}
+    found = (by_slug[slug] for slug in wanted if slug in by_slug)
+    return next(found, members[0] if members else None)
+
+
+def link(place: Place, space: Space, view: str, counts: dict[str, int]) -> Link:
+    count = counts.get(place.name, 0)
+    return Link(
+        label=str(place.label),
+        url=space_url(place.name, space),
+        icon=place.icon,
+        key=place.key,
+        count=_short(count),
+        due=place.due,
+        current=is_current(place.name, view),
+    )
+
+
+def is_current(name: str, view: str) -> bool:
+    """Whether the link is marked as current: on its page and on the details of its list."""
+    if view == name:
+        return True
+    room, here = name.split(":")[0], view.split(":")[0]
+    return room == here and view not in NAMED and not name.endswith(":lab")
+
+
+def count_all(space: Space) -> dict[str, int]:
+    """Count all rows of the navigation in one query; large counts are cached for a minute."""
+    prefix = f"rail/{space.pk}/"
+    kept = cache.get_many([f"{prefix}{name}" for name in NAMED])
+    counts = Counter({key.removeprefix(prefix): number for key, number in kept.items()})
+    missing = [
+        (place.name, rows)
+        for _title, places in NAVIGATION
+        for place in places
+        if place.name not in counts
+        for rows in _querysets(place, space)
+    ]
+    numbers = counted(*(rows for _name, rows in missing), cap=COUNT_LIMIT - 1) if missing else []
+    for (name, _rows), number in zip(missing, numbers, strict=True):
+        counts[name] += number
+    cache.set_many(
+        {f"{prefix}{name}": counts[name] for name, _rows in missing if counts[name] >= MANY},
+        CACHE_SECONDS,
+    )
+    return counts
+
+
+def _querysets(place: Place, space: Space) -> list[QuerySet]:
+    if place.rows:
+        return list(place.rows(space).values())
+    if not place.model:
+        return []
+    return [apps.get_model(place.model).objects.filter(space=space, **place.where)]
+
+
+def _short(count: int) -> str:
+    if count >= COUNT_LIMIT:
+        return f"{COUNT_LIMIT // 1000}k+"
+    return number_format(count, use_l10n=True, force_grouping=True) if count else ""

@@ -1,0 +1,111 @@
+"""Find rows by the words a person types: all of them, each perhaps unfinished."""
+
+import re
+from dataclasses import dataclass
+
+from django.db.models import BooleanField, F, Q, QuerySet, Value
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Lower, StrIndex
+from django.db.models.lookups import GreaterThan
+
+from memory.models import Space, Unit
+from memory.models.unit import anywhere
+from memory.text.normalise import STOP_WORDS, fold, words
+
+MAX_TERMS = 12
+# One term in each form it may have in the index, or the beginning of a longer word.
+TERM_SQL = "(keno_query(%s) || to_tsquery('pg_catalog.simple', %s))"
+# Scripts without spaces: the index holds whole runs of them, not words.
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff]")
+STOPS = {fold(word) for stop_words in STOP_WORDS.values() for word in stop_words}
+
+# keno_words without a language, written out as the indexes on rows without a unit have it: an index
+# may not call a function that is not built in.
+FOLDED = (
+    "regexp_replace(lower(regexp_replace(normalize(left({columns}, 20000), NFD), "
+    r"'[\u0300-\u036f]+', '', 'g')), "
+    r"'[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00bf\u2000-\u206f\u3000-\u303f]+', "
+    "' ', 'g')"
+)
+
+
+@dataclass(frozen=True)
+class UnindexedText:
+    """Rows whose text is in no unit: which rows, SQL of their words, and the fields they are in."""
+
+    where: Q
+    words: str
+    fields: tuple[str, ...]
+
+
+def search_terms(query: str) -> list[str]:
+    """Return the words to look up in the index; none when the index cannot hold them."""
+    if UNSPACED.search(query):
+        return []
+    found = [word.replace("'", "") for word in words(fold(query))]
+    return [word for word in dict.fromkeys(found) if word and word not in STOPS][:MAX_TERMS]
+
+
+def matches(column: str, terms: list[str]) -> RawSQL:
+    """Whether the tsvector has all terms. `column` is our own SQL, never a person's text."""
+    sql = " && ".join([TERM_SQL] * len(terms))
+    params = [part for term in terms for part in (term, f"'{term}':*")]
+    return RawSQL(f"{column} @@ ({sql})", params, output_field=BooleanField())
+
+
+def words_of(columns: str) -> str:
+    """SQL for the words of these columns, which are our own SQL, never a person's text."""
+    folded = FOLDED.format(columns=columns)
+    parts = (f"to_tsvector('pg_catalog.{name}', {folded})" for name in ("english", "spanish"))
+    return f"({' || '.join(parts)})"
+
+
+def filter_by_text(
+    rows: QuerySet,
+    query: str,
+    *,
+    space: Space,
+    kind: str,
+    unindexed: UnindexedText,
+    live: bool | None = None,
+) -> QuerySet:
+    """Keep the rows that have all words of the query.
+
+    `live` says that only live rows (True) or none of them (False) can be among the rows, so that
+    one of the two indexes need not be read.
+    """
+    terms = search_terms(query)
+    if not terms:
+        return rows.filter(substring_filter(query, *unindexed.fields))
+    found = []
+    if live is not False:
+        found.append(_ids_by_unit(space, kind, terms))
+    if live is not True:
+        found.append(_ids_without_unit(space, rows, unindexed, terms))
+    return rows.filter(pk__in=found[0].union(*found[1:], all=True) if found[1:] else found[0])
+
+
+def _ids_by_unit(space: Space, kind: str, terms: list[str]) -> QuerySet:
+    units = Unit.objects.filter(kind=kind, scopes__contains=[anywhere(space.pk)])
+    return units.filter(matches("words", terms)).order_by().values_list("owner_id", flat=True)
+
+
+def _ids_without_unit(
+    space: Space, rows: QuerySet, unindexed: UnindexedText, terms: list[str]
+) -> QuerySet:
+    every = rows.model._default_manager.filter(unindexed.where, space=space)
+    return every.filter(matches(unindexed.words, terms)).order_by().values_list("pk", flat=True)
+
+
+def substring_filter(query: str, *fields: str) -> Q:
+    """Keep rows in which every piece of the query occurs in one of the fields, as typed."""
+    every = Q()
+    for piece in query.lower().split()[:MAX_TERMS]:
+        # Many scripts have no case, and to lower every row is what takes long.
+        has_case = piece != piece.upper()
+        some = Q()
+        for field in fields:
+            text = Lower(field) if has_case else F(field)
+            some |= Q(GreaterThan(StrIndex(text, Value(piece)), 0))
+        every &= some
+    return every

@@ -1,0 +1,134 @@
+"""Receive messages: the row and the job that answers it, in one transaction."""
+
+import hashlib
+import re
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory.chats import service as chats
+from memory.guards.screening import screen
+from memory.models import Chat, Message
+from memory.queue import jobs
+from memory.text import normalise as words
+
+COMMAND = re.compile(r"/[^\W\d_]")
+# "Wait…", "espera un momento": more is coming, so the pause is longer.
+UNFINISHED = re.compile(r"(?:\.\.|…)\W*$|^\W*(?:wait|hold on|one moment|un momento|espera)\b", re.I)
+UNFINISHED_FACTOR = 2
+STOP_WORDS = {"stop", "cancel", "para", "cancelar", "cancela"}
+# The job that answers a message. Whoever answers registers a task under this name.
+ANSWER_JOB = "bot.answer"
+# A command waits neither for the rest of what someone is typing nor behind it.
+PRIORITY = {"command": 10, "full": 5, "text": 0}
+
+
+def is_command(text: str) -> bool:
+    return bool(COMMAND.match(text))
+
+
+def is_urgent(text: str) -> bool:
+    """Tell whether it is a command or an interruption ("stop"), which is answered at once."""
+    return is_command(text) or words.fold(text).strip(" .!¡") in STOP_WORDS
+
+
+def is_unfinished(text: str) -> bool:
+    return bool(UNFINISHED.search(text))
+
+
+def receive(
+    chat: Chat,
+    *,
+    text: str,
+    external_id: object = "",
+    silence: float | None = None,
+    now: datetime | None = None,
+    **fields: object,
+) -> Message | None:
+    """Store the message and enqueue its answer; None when it was received before.
+
+    `fields` are what chats.receive takes: author, author_id, reply_to, trace, sent_at.
+    `silence` is the channel's own pause in seconds before an answer; else the space's.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        message, is_new = chats.receive(
+            chat,
+            text=text,
+            external_id=_namespaced_id(external_id),
+            now=now,
+            received_at=now,
+            **fields,
+        )
+        if not is_new:
+            return None
+        if not message.text:
+            Message.objects.filter(pk=message.pk).update(handled_at=now)
+            return message
+        answer_later(message, silence=silence, now=now)
+    return message
+
+
+def edit(chat: Chat, *, text: str, external_id: object, **fields: object) -> Message | None:
+    """Store an edited message: in place while unanswered, as a new message afterwards."""
+    screened = screen(text)
+    with transaction.atomic():
+        rows = Message.objects.select_for_update().filter(
+            chat=chat, external_id=_namespaced_id(external_id), role=Message.Role.USER
+        )
+        message = rows.first()
+        if message and (message.text == screened.text or not screened.text):
+            return None
+        if message and message.handled_at is None:
+            message.text, message.flags = screened.text, screened.flags
+            message.save(update_fields=["text", "flags"])
+            message.chat = chat
+            return message
+    anew = f"{external_id}-{hashlib.sha256(screened.text.encode()).hexdigest()[:16]}"
+    return receive(chat, text=text, external_id=anew if message else external_id, **fields)
+
+
+def answer_later(message: Message, *, now: datetime, silence: float | None = None) -> None:
+    """Enqueue the job of this message. The newest one's answers them all: see bot.batching."""
+    options = message.space.options
+    kind = _kind(message, size=options.batch_size)
+    at = None
+    if kind == "text":
+        at = _due(message, silence=silence, now=now)
+    jobs.enqueue(
+        ANSWER_JOB,
+        lock=f"chat-{message.chat_id}",
+        at=at,
+        priority=PRIORITY[kind],
+        message_id=message.pk,
+        space_id=message.space_id,
+    )
+
+
+def unanswered(chat_id: int):
+    """Return the messages of people in the chat that were not answered yet, oldest first."""
+    return Message.objects.filter(
+        chat_id=chat_id, role=Message.Role.USER, handled_at=None
+    ).order_by("pk")
+
+
+def _namespaced_id(external_id: object) -> str:
+    """Return an external id that cannot collide with the ids of our replies."""
+    name = str(external_id)
+    return f"in-{name}" if name.startswith("reply-") else name
+
+
+def _kind(message: Message, *, size: int) -> str:
+    if is_urgent(message.text):
+        return "command"
+    return "full" if unanswered(message.chat_id)[:size].count() >= size else "text"
+
+
+def _due(message: Message, *, silence: float | None, now: datetime) -> datetime:
+    options = message.space.options
+    pause = options.batch_silence if silence is None else silence
+    pause *= UNFINISHED_FACTOR if is_unfinished(message.text) else 1
+    first = unanswered(message.chat_id).values_list("received_at", flat=True).first() or now
+    longest = first + timedelta(seconds=options.batch_wait)
+    return min(now + timedelta(seconds=pause), max(longest, now))

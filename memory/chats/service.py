@@ -1,0 +1,207 @@
+"""Chats, their messages, and the description of each chat."""
+
+import hashlib
+import re
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Greatest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memory import notices
+from memory.guards.screening import Screened, redacted, screen, screen_message
+from memory.history import actors
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
+from memory.models import Chat, Message, Space
+from memory.text import normalise as text
+
+KEY = re.compile(r"[A-Za-z0-9_-]{1,161}\Z")
+# No dash: the first dash of a key ends the channel, so that no two chats share a key.
+CHANNEL = re.compile(r"[A-Za-z0-9_]{1,32}\Z")
+CONTEXT_LENGTH = 4000
+# However long the silence, a reply still sees the last exchanges of the same afternoon.
+MIN_MESSAGES, MIN_MESSAGES_HOURS = 4, 4
+
+
+class BadChatId(ValueError):
+    """A chat id may hold only letters, digits, _ and -."""
+
+    def __str__(self):
+        return _("A chat id may hold only letters, digits, _ and -.")
+
+
+class Received(NamedTuple):
+    message: Message
+    is_new: bool
+
+
+def key_of(channel: str, external_id: object) -> str:
+    """Return the chat's key in its space: telegram-123456789, or telegram--499098 for a group."""
+    key = f"{channel}-{external_id}"
+    if not CHANNEL.match(channel) or not str(external_id) or not KEY.match(key):
+        raise BadChatId
+    if len(str(external_id)) > 128:
+        raise BadChatId
+    return key
+
+
+def find_or_open(space: Space, *, channel: str, external_id: object, **defaults: object) -> Chat:
+    """Get or create a chat; `defaults` (title, language, thread) are for a new one."""
+    key = key_of(channel, external_id)
+    if "title" in defaults:
+        defaults["title"] = text.short(redacted(str(defaults["title"])), 200)
+    return Chat.objects.get_or_create(
+        space=space,
+        channel=channel,
+        external_id=str(external_id),
+        defaults={"key": key} | defaults,
+    )[0]
+
+
+def by_key(space: Space, key: str) -> Chat | None:
+    """Return the chat of this key; BadChatId when the key could name a file or a path."""
+    if not KEY.match(key):
+        raise BadChatId
+    return Chat.objects.filter(space=space, key=key).first()
+
+
+@transaction.atomic(savepoint=False)
+def receive(
+    chat: Chat,
+    *,
+    text: str,
+    external_id: object = "",
+    role: str = Message.Role.USER,
+    now: datetime | None = None,
+    sent_at: datetime | None = None,
+    **fields: object,
+) -> Received:
+    """Store a message, once per external id, with secrets redacted.
+
+    A channel whose messages have no ids leaves external_id empty: every call is then a new message.
+    `fields` may name author, author_id, reply_to, trace, language.
+    """
+    screened = screen_message(text, role=role)
+    sent_at = sent_at or now or timezone.now()
+    values = {
+        "space": chat.space,
+        "role": role,
+        "text": screened.text,
+        "flags": [*screened.flags, *_truncation_flag(text)],
+        "sent_at": sent_at,
+    } | _describe(screened, fields)
+    message, is_new = _get_or_create_message(chat, _external_id(external_id), values)
+    if is_new:
+        # Greatest ignores a null: an older import never moves the clock back.
+        Chat.objects.filter(pk=chat.pk).update(last_message_at=Greatest("last_message_at", sent_at))
+    return Received(message, is_new)
+
+
+def reply(
+    chat: Chat, *, text: str, to: Message | None = None, now: datetime | None = None
+) -> Message:
+    """Store Keno's reply, without its tags; once per message, however often it is saved."""
+    external_id = f"reply-{to.pk}" if to else ""
+    received = receive(
+        chat,
+        text=text,
+        external_id=external_id,
+        role=Message.Role.ASSISTANT,
+        author="Keno",
+        reply_to=to,
+        now=now,
+    )
+    return received.message
+
+
+def short_term(
+    chat: Chat, *, now: datetime | None = None, before: Message | None = None
+) -> list[Message]:
+    """Return the last messages that a reply sees, oldest first, by number and age."""
+    now = now or timezone.now()
+    options = chat.space.options
+    messages = Message.objects.filter(chat=chat, sent_at__lte=now).exclude(role=Message.Role.SYSTEM)
+    if before:
+        messages = messages.exclude(pk__gte=before.pk)
+    newest = list(messages.order_by("-sent_at", "-pk")[: options.history_messages])
+    near = now - timedelta(minutes=options.history_minutes)
+    far = now - timedelta(hours=MIN_MESSAGES_HOURS)
+    seen = [
+        message
+        for place, message in enumerate(newest)
+        if message.sent_at >= near or (place < MIN_MESSAGES and message.sent_at >= far)
+    ]
+    return seen[::-1]
+
+
+def transcript(chat: Chat) -> QuerySet:
+    return Message.objects.filter(chat=chat).order_by("sent_at", "pk")
+
+
+@transaction.atomic
+def set_context(chat: Chat, *, text: str, by: str, now: datetime | None = None) -> ChangeResult:
+    """Replace the description of the chat; an empty text changes nothing."""
+    screened = screen(text, ignore={"learned"})
+    words = screened.text[:CONTEXT_LENGTH].strip()
+    if not words or words == chat.context:
+        return ChangeResult(chat, outcome="unchanged" if words else "empty")
+    if screened.reasons and not actors.is_person(by):
+        # Every prompt carries the context: a suspicious one waits for the owner instead.
+        return notices.set_aside(
+            chat.space, what=f"context of {chat.key}", text=words, reasons=screened.reasons
+        )
+    with history.change(by=by, why="chat context") as context:
+        chat.context = words
+        chat.save(update_fields=["context"])
+    return ChangeResult(chat, context.id)
+
+
+@transaction.atomic
+def revise(chat: Chat, *, title: str, context: str, by: str) -> ChangeResult:
+    """Set title and description of the chat, by a person; both may be empty."""
+    actors.require_person(by)
+    values = {
+        "title": text.short(redacted(title), 200),
+        "context": screen(context).text[:CONTEXT_LENGTH].strip(),
+    }
+    if all(getattr(chat, name) == value for name, value in values.items()):
+        return ChangeResult(chat, outcome="unchanged")
+    with history.change(by=by, why="chat context") as change:
+        chat.title, chat.context = values["title"], values["context"]
+        chat.save(update_fields=["title", "context"])
+    return ChangeResult(chat, change.id)
+
+
+def _describe(screened: Screened, fields: dict) -> dict:
+    author = text.short(text.clean(str(fields.pop("author", ""))), 120)
+    author_id = text.clean(str(fields.pop("author_id", "")))[:128]
+    language = fields.pop("language", "") or text.detect_language(screened.text)
+    return fields | {"author": author, "author_id": author_id, "language": language}
+
+
+def _get_or_create_message(chat: Chat, external_id: str, values: dict) -> Received:
+    if not external_id:
+        # Nothing to look for: it is a new one.
+        message = Message.objects.create(chat=chat, external_id=uuid4().hex, **values)
+        return Received(message, True)
+    named = {"chat": chat, "external_id": external_id}
+    return Received(*Message.objects.get_or_create(**named, defaults=values))
+
+
+def _external_id(value: object) -> str:
+    """Return the channel's id of the message, hashed when too long; empty when it has none."""
+    name = text.clean(str(value), limit=None).strip()
+    return name if len(name) <= 128 else hashlib.sha256(name.encode()).hexdigest()
+
+
+def _truncation_flag(whole: str) -> list[str]:
+    """Flag a text that is longer than what is kept, with its length and digest."""
+    if len(whole) <= text.MAX_LENGTH:
+        return []
+    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+    return [f"truncated:{len(whole)}:{digest}"]

@@ -1,0 +1,325 @@
+"""Episodic memory: what happened, when, and with whom.
+
+Writers behave as facts/service.py describes. A chat has at most one open episode; its words are
+those of its messages until it is closed and gets a title, a body and tags.
+"""
+
+from collections.abc import Callable, Sequence, Set
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memory import rulings
+from memory.episodes import grouping, wording
+from memory.episodes.wording import (
+    Complete,
+    make_summary,
+    suspicions_in,
+    transcript,
+    unique_lines,
+)
+from memory.guards.screening import describe_reasons, screen, screen_transcript
+from memory.history import actors, rows
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
+from memory.models import Chat, Episode, Message, Space
+from memory.text import normalise as text
+from memory.text import summaries
+from memory.text.boundaries import boundary, similarity
+
+FEEDBACK = ("", "positive", "negative")
+# What the likeness of a new message is measured against: the last things said.
+RECENT_MESSAGES = 12
+
+Status = Episode.Status
+Invalid = wording.Invalid
+messages_of = wording.messages_of
+as_markdown, from_markdown = wording.as_markdown, wording.from_markdown
+summarise, merge, split = grouping.summarise, grouping.merge, grouping.split
+
+
+@transaction.atomic
+def follow(
+    message: Message,
+    *,
+    by: str = "bot",
+    likeness: Callable[[str, str], float | None] = similarity,
+) -> Episode:
+    """Put the message into its chat's open episode, or begin a new one. Idempotent."""
+    answered = _answered(message)
+    # An answer belongs to what it answers and never begins something new.
+    if answered and extend(answered, message=message, by=by).outcome != "refused":
+        return answered
+    # Locked, so that two messages of one chat cannot begin two episodes.
+    chat = Chat.objects.select_for_update().select_related("space").get(pk=message.chat_id)
+    if message.episode_id:
+        return message.episode
+    episode = current(chat)
+    ends = episode and _boundary_reason(episode, message, zone=chat.space.zone, likeness=likeness)
+    if not episode or ends or extend(episode, message=message, by=by).outcome == "refused":
+        episode = _begin(chat, episode, by=by, at=message.sent_at, first=message).row
+    return episode
+
+
+@transaction.atomic(savepoint=False)
+def begin(chat: Chat, *, by: str, at: datetime | None = None) -> ChangeResult:
+    """Open an episode in the chat; one that is open already is closed first."""
+    return _begin(chat, current(chat), by=by, at=at or timezone.now())
+
+
+def _begin(
+    chat: Chat, before: Episode | None, *, by: str, at: datetime, first: Message | None = None
+) -> ChangeResult:
+    if before:
+        close(before, by=by)
+    language = chat.language or (first.language if first else "")
+    names = wording.add_author([], first) if first else []
+    with history.change(by=by, why="an episode begins") as context:
+        episode = Episode.objects.create(
+            chat=chat, space=chat.space, started_at=at, ended_at=at, language=language,
+            participants=names,
+        )  # fmt: skip
+    if first:
+        first.episode = episode
+        first.save(update_fields=["episode"])
+    return ChangeResult(episode, context.id, outcome="new")
+
+
+@transaction.atomic(savepoint=False)
+def extend(episode: Episode, *, message: Message, by: str) -> ChangeResult:
+    """Add one message to an open episode."""
+    rows.lock(episode)
+    if episode.status != Status.OPEN:
+        return ChangeResult(episode, outcome="refused", reason=_("The episode is over."))
+    message.episode = episode
+    message.save(update_fields=["episode"])
+    return rows.change(
+        episode,
+        by=by,
+        why="an episode goes on",
+        now=message.sent_at,
+        participants=wording.add_author(episode.participants, message),
+        started_at=min(episode.started_at, message.sent_at),
+        ended_at=max(episode.ended_at, message.sent_at),
+        language=episode.language or message.language,
+    )
+
+
+def close(
+    episode: Episode, *, by: str, complete: Complete | None = None, now: datetime | None = None
+) -> ChangeResult:
+    """End the episode and give it a title, a body and tags, by a model or without."""
+    # Before the lock: a model takes its time.
+    messages = list(messages_of(episode))
+    spoken = transcript(episode, messages)
+    body = episode.body or make_summary([spoken], complete)
+    values = {
+        "status": Status.CLOSED,
+        "body": body,
+        "title": episode.title or summaries.title(spoken or body)[:200],
+        "tags": episode.tags or summaries.tags(spoken or body),
+        "flags": sorted({*episode.flags} | suspicions_in(messages)),
+    }
+    over = lambda row: None if row.status == Status.OPEN else ChangeResult(row, outcome="unchanged")  # noqa: E731
+    return rows.change_unless_refused(
+        episode, by=by, why="an episode ends", now=now, refuse=over, **values
+    )
+
+
+def close_quiet(
+    space: Space, *, before: datetime, by: str, now: datetime | None = None, complete=None
+) -> int:
+    """Close the open episodes that nothing was added to since then."""
+    quiet = Episode.objects.filter(space=space, status=Status.OPEN, ended_at__lt=before)
+    closed = [close(episode, by=by, now=now, complete=complete) for episode in quiet.order_by("pk")]
+    return sum(done.changed for done in closed)
+
+
+@transaction.atomic
+def write(
+    space: Space,
+    *,
+    body: str,
+    by: str,
+    chat: Chat | None = None,
+    title: str = "",
+    tags: list[str] = (),
+    participants: list[str] = (),
+    started_at: datetime | None = None,
+    ended_at: datetime | None = None,
+    source: str = "",
+    suspicions: Sequence[str] = (),
+    ignore: Set[str] = frozenset(),
+    **more: object,
+) -> ChangeResult:
+    """Write an episode that is already over: from a tag, a person or a stale note.
+
+    Without a chat the whole space shares it. Outcomes: new, again, quarantined (kept, but flagged
+    and never consolidated), refused, empty.
+    """
+    screened = screen_transcript(body, ignore=ignore)
+    name = screen(title, single_line=True, ignore=ignore)
+    if not screened.text:
+        return ChangeResult(None, outcome="empty", reason=_("There is nothing to remember."))
+    if ruling := rulings.forbidden(space, statement=screened.text):
+        rulings.count_obeyed(ruling)
+        return ChangeResult(
+            None, outcome="refused", reason=_("A ruling says never to remember this.")
+        )
+    started_at = started_at or timezone.now()
+    source = source or actors.kind(by)
+    if twin := wording.same_episode(space, chat, screened.text, started_at):
+        return ChangeResult(twin, outcome="again")
+    suspicious = list(dict.fromkeys([*suspicions, *screened.reasons, *name.reasons]))
+    episode = Episode(
+        space=space,
+        chat=chat,
+        title=text.short(name.text or summaries.title(screened.text), 200),
+        body=screened.text,
+        tags=unique_lines(tags, 64),
+        participants=unique_lines(participants, 120),
+        started_at=started_at,
+        ended_at=max(started_at, ended_at or started_at),
+        source=source[:16],
+        flags=suspicious,
+        sticky=actors.is_person(by),
+        **{"status": Status.CLOSED, "language": text.detect_language(screened.text)} | more,
+    )
+    with history.change(by=by, why="an episode is written") as context:
+        episode.save(force_insert=True)
+    return ChangeResult(
+        episode, context.id, "quarantined" if suspicious else "new", describe_reasons(suspicious)
+    )
+
+
+@transaction.atomic
+def revise(
+    episode: Episode, *, by: str, now: datetime | None = None, **values: object
+) -> ChangeResult:
+    """Correct title, body, tags, participants or times. A person's wording is final."""
+    rows.lock(episode)
+    reason = _("A person wrote this; only a person may change it.")
+    if (refusal := rows.refusal_if_sticky(episode, by=by, reason=reason)) is not None:
+        return refusal
+    for name, line in (("title", True), ("body", False)):
+        if name in values:
+            values[name] = screen(values[name], single_line=line).text
+    if "title" in values:
+        values["title"] = text.short(values["title"], 200)
+    for name, length in (("tags", 64), ("participants", 120)):
+        if name in values:
+            values[name] = unique_lines(values[name], length)
+    if actors.is_person(by):
+        values["sticky"] = True
+    return rows.change(episode, by=by, why="revise", now=now, **values)
+
+
+def rate(episode: Episode, *, feedback: str, by: str, now: datetime | None = None) -> ChangeResult:
+    """Store whether the episode was good or bad; nights use it."""
+    if feedback not in FEEDBACK:
+        raise Invalid(_("Feedback is positive, negative or nothing."))
+    return rows.change_unless_refused(episode, by=by, why="feedback", now=now, feedback=feedback)
+
+
+def discard(
+    episode: Episode, *, by: str, reason: str = "", now: datetime | None = None
+) -> ChangeResult:
+    """Put it in the trash: never recalled or consolidated, restorable for some days."""
+    now = now or timezone.now()
+    return rows.change_unless_refused(
+        episode,
+        by=by,
+        why="discard",
+        now=now,
+        refuse=lambda row: (
+            ChangeResult(row, outcome="unchanged") if row.status == Status.DISCARDED else None
+        ),
+        status=Status.DISCARDED,
+        discard_reason=text.short(text.clean(reason), 200),
+        discarded_at=now,
+    )
+
+
+@transaction.atomic
+def restore(episode: Episode, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Bring it back from the trash, as long as it is there."""
+    now = now or timezone.now()
+    rows.lock(episode)
+    if episode.status != Status.DISCARDED:
+        return ChangeResult(episode, outcome="unchanged")
+    if episode.discarded_at and episode.discarded_at <= _trash_deadline(episode.space, now):
+        reason = _("It was in the trash for too long and is about to be deleted.")
+        return ChangeResult(episode, outcome="refused", reason=reason)
+    values = {"status": _before_discard(episode), "discard_reason": "", "discarded_at": None}
+    return rows.change(episode, by=by, why="restore", now=now, **values)
+
+
+def release(episode: Episode, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Release it from quarantine, so that recall and nights may use it. Only a person may."""
+    actors.require_person(by)
+    return rows.change_unless_refused(episode, by=by, why="release", now=now, flags=[])
+
+
+def purge(episode: Episode, *, by: str) -> None:
+    """Delete the episode for good, with its history. Its messages stay in the chat."""
+    with transaction.atomic():
+        if heir := Episode.objects.filter(space=episode.space, summary_of__contains=[episode.pk]):
+            Message.objects.filter(episode=episode).update(episode=heir.first())
+        rows.purge(episode, by=by, words=f"{episode.title}\n{episode.body}")
+
+
+def purge_discarded(space: Space, *, by: str, chat: Chat | None = None) -> int:
+    """Empty the trash of one chat or of the whole space. The caller has asked first."""
+    trash = Episode.objects.filter(space=space, status=Status.DISCARDED)
+    return _purge_all(trash.filter(chat=chat) if chat else trash, by=by)
+
+
+def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> int:
+    """Delete from the trash what is past its days; return how many."""
+    ripe = Q(
+        status=Status.DISCARDED, discarded_at__lte=_trash_deadline(space, now or timezone.now())
+    )
+    return _purge_all(Episode.objects.filter(ripe, space=space), by=by)
+
+
+def current(chat: Chat) -> Episode | None:
+    return Episode.objects.filter(chat=chat, status=Status.OPEN).first()
+
+
+def _answered(message: Message) -> Episode | None:
+    if message.episode_id or message.role != Message.Role.ASSISTANT or not message.reply_to_id:
+        return None
+    return message.reply_to.episode
+
+
+def _boundary_reason(episode: Episode, message: Message, *, zone, likeness) -> str:
+    recent = [m.text for m in wording.messages_of(episode).reverse()[:RECENT_MESSAGES]]
+    return boundary(
+        message.text,
+        at=message.sent_at,
+        last_at=episode.ended_at,
+        zone=zone,
+        similarity=likeness(message.text, "\n".join(recent)),
+    )
+
+
+def _before_discard(episode: Episode) -> str:
+    for step in history.history(episode):
+        was, became = step.fields.get("status", ("", ""))
+        if became == Status.DISCARDED:
+            return Status.CLOSED if was == Status.OPEN else was
+    return Status.CLOSED
+
+
+def _trash_deadline(space: Space, now: datetime) -> datetime:
+    return now - timedelta(days=space.options.trash_days)
+
+
+def _purge_all(trash: QuerySet, *, by: str) -> int:
+    old = list(trash.select_related("space"))
+    for episode in old:
+        purge(episode, by=by)
+    return len(old)

@@ -1,0 +1,145 @@
+"""Which believed facts a new statement changes or ends, and how they give way."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from memory.extraction.frames.compare import Likeness, Verdict, compare
+from memory.extraction.frames.reading import frames_of
+from memory.extraction.frames.remainder import remainder
+from memory.extraction.frames.vocabulary import terms, tokens
+from memory.facts import service as facts
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
+from memory.models import Chat, Fact, Message, Space
+from memory.vectors.likeness import likeness as likeness_of
+
+# The newest facts about one subject that are looked at.
+MAX_CANDIDATES = 200
+# A shorter word is in too many facts to find those that a statement without a subject is about.
+MIN_WORD = 3
+
+
+class Superseded(NamedTuple):
+    fact: Fact
+    verdict: Verdict
+
+
+def find_superseded(
+    space: Space,
+    chat: Chat | None,
+    text: str,
+    subject: str,
+    *,
+    whole_space: bool = False,
+    speaker: Message | None = None,
+    correcting: bool = False,
+    ignore: Fact | None = None,
+    likeness: Likeness | None = likeness_of,
+) -> list[Superseded]:
+    """The believed facts of that chat that the statement changes or ends, newest first.
+
+    `whole_space` also looks at what the whole space knows; give it only when whoever speaks may
+    change that. With `speaker`, a message, only what the same person said is found, and what
+    nobody in particular did. `correcting` is for an open correction ("no, …"), see `compare`.
+    """
+    known = reachable(space, chat, whole_space=whole_space, speaker=speaker)
+    if ignore is not None:
+        known = known.exclude(pk=ignore.pk)
+    return judge(
+        _candidates(known, text, subject),
+        text,
+        subject=subject,
+        correcting=correcting,
+        likeness=likeness,
+    )
+
+
+@transaction.atomic
+def give_way(found: Superseded, *, new: Fact, by: str, now: datetime | None = None) -> ChangeResult:
+    """Let the new fact take the old one's place; what else the old one told stays believed.
+
+    One change, so that one undo brings all of it back. ChangeResult.row is the new fact.
+    """
+    old, frame = found.fact, found.verdict.old
+    kept = remainder(old.text, frame, subject=old.subject) if frame else []
+    with history.change(by=by, why="supersede"):
+        done = facts.supersede(old, by=by, new=new, now=now)
+        for words in kept if done.changed else []:
+            facts.remember(old.space, text=words, by=by, why="supersede", now=now, **_origin(old))
+    return done
+
+
+def _origin(old: Fact) -> dict:
+    names = (
+        "chat", "subject", "quote", "language", "kind", "category", "confidence", "message",
+        "episode", "said_by", "mode",
+    )  # fmt: skip
+    return {name: getattr(old, name) for name in names}
+
+
+def judge(
+    known: Iterable[Fact],
+    text: str,
+    *,
+    subject: str = "",
+    correcting: bool = False,
+    likeness: Likeness | None = likeness_of,
+) -> list[Superseded]:
+    """Those of the facts that cannot stand beside the statement, in their order."""
+    found = []
+    for fact in known:
+        verdict = compare(
+            fact.text, text, subject=subject or fact.subject, correcting=correcting,
+            likeness=likeness,
+        )  # fmt: skip
+        if verdict.changes:
+            found.append(Superseded(fact, verdict))
+    return found
+
+
+def reachable(
+    space: Space,
+    chat: Chat | None,
+    *,
+    whole_space: bool = False,
+    speaker: Message | None = None,
+) -> QuerySet:
+    """The believed facts that a statement in this chat may change; a pinned one stays."""
+    where = Q(chat=chat)
+    if whole_space:
+        where |= Q(chat=None)
+    known = Fact.objects.in_space(space).live().filter(where, pinned=False)
+    return known if speaker is None else known.filter(_by_the_same(speaker))
+
+
+def _by_the_same(message: Message) -> Q:
+    """Said by this author of this channel, or by nobody in particular; a name proves nothing."""
+    same = Q(message__author_id=message.author_id, message__chat__channel=message.chat.channel)
+    return same | Q(message=None)
+
+
+def _candidates(known: QuerySet, text: str, subject: str) -> QuerySet:
+    """Few: those with the subject, or without one those that share a word."""
+    about = Q(subject=subject)
+    if not subject:
+        about &= _sharing_a_word(text)
+    return known.filter(about).order_by("-last_seen_at", "-pk")[:MAX_CANDIDATES]
+
+
+def _sharing_a_word(text: str) -> Q:
+    """Facts without a subject name what they are about: a port, a meeting, a server."""
+    named = {word for frame in frames_of(text) for word in (frame.key, *frame.holder)}
+    words = (
+        terms(text)
+        | {*tokens(text)}
+        | {part for word in named for part in word.replace(":", " ").split()}
+    )
+    found = Q(pk__in=[])
+    for word in sorted(words):
+        if len(word) >= MIN_WORD:
+            found |= Q(text__icontains=word)
+    return found

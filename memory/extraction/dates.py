@@ -1,0 +1,109 @@
+"""When a fact holds or happens, read from its words at the moment they were said."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+
+from memory.calendar.resolve import When, resolve
+
+__all__ = ["Timing", "When", "resolve", "when_of"]
+
+# What happens once has a moment; everything else holds from then until then.
+HAPPENING = {"plan", "event"}
+ENDED = "past"
+_LOOKS_BACK = {"event", "past"}
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The times of one fact, each None when the words do not tell it.
+
+    `precision` (day, week, month, season, year) is how exactly it is known, `words` what was said.
+    """
+
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    occurs_at: datetime | None = None
+    precision: str = ""
+    words: str = ""
+
+
+@dataclass
+class _Reader:
+    said_at: datetime
+    used: list[When] = field(default_factory=list)
+
+    def begin(self, when: When | None) -> datetime | None:
+        return self._at(when, when.first, when.time or time.min) if when else None
+
+    def end(self, when: When | None) -> datetime | None:
+        return self._at(when, when.last, when.time or time.max) if when else None
+
+    def _at(self, when: When, day: date, hour: time) -> datetime:
+        self.used.append(when)
+        return datetime.combine(day, hour, self.said_at.tzinfo)
+
+
+def when_of(text: str, *, said_at: datetime, language: str, kind: str) -> Timing:
+    """Return when the fact in these words holds, or when it happens (`occurs_at`).
+
+    `kind` is the listener's: a plan or an event happens, what is past ended then, and everything
+    else begins with "since" and ends with "until". `said_at` carries the space's time zone.
+    """
+    lean = "past" if kind in _LOOKS_BACK else "future"
+    times = [
+        when
+        for when in resolve(text, said_at=said_at, language=language, lean=lean)
+        if when.kind != "every"
+    ]
+    reader = _Reader(said_at)
+    if kind in HAPPENING:
+        found = _happening(times, reader, kind)
+    else:
+        found = _ended(times, reader) if kind == ENDED else _holding(times, reader)
+    return Timing(**found, **_how(reader.used, text)) if reader.used else Timing()
+
+
+def _happening(times: list[When], reader: _Reader, kind: str) -> dict:
+    """A plan lies ahead and an event behind: of several times the first that fits is its moment."""
+    moments = _of(times, "on", "during") or _of(times, "from")
+    unfit = "past" if kind == "plan" else "future"
+    fitting = [when for when in moments if when.tense != unfit] or moments
+    # What has happened stays true; only a plan runs out ("staying with her until Friday").
+    until = _of(times, "until") if kind == "plan" else []
+    return {"occurs_at": reader.begin(_first(fitting)), "valid_to": reader.end(_first(until))}
+
+
+def _ended(times: list[When], reader: _Reader) -> dict:
+    """It was true until the time that is named, in whatever way: "quit in 2015", "since May"."""
+    span = _first(_of(times, "during"))
+    end = reader.end(_first(_of(times, "until")) or span or _first(_of(times, "on", "from")))
+    # "I stopped in March", said in March: it is over.
+    return {"valid_from": reader.begin(span), "valid_to": end and min(end, reader.said_at)}
+
+
+def _holding(times: list[When], reader: _Reader) -> dict:
+    today = reader.said_at.date()
+    span = _first(_of(times, "during"))
+    begin = reader.begin(_first(_of(times, "from")) or span)
+    # "In the last two years" reaches to today and goes on.
+    closed = span if span and span.last != today else None
+    end = reader.end(_first(_of(times, "until")) or closed)
+    return {"valid_from": None if begin and end and end < begin else begin, "valid_to": end}
+
+
+def _of(times: Iterable[When], *kinds: str) -> list[When]:
+    return [when for when in times if when.kind in kinds]
+
+
+def _first(times: list[When]) -> When | None:
+    return times[0] if times else None
+
+
+def _how(used: list[When], text: str) -> dict:
+    """The words in their order, and the precision of the first that was used."""
+    places = sorted({(when.start, when.end) for when in used})
+    return {
+        "precision": used[0].precision,
+        "words": " ".join(text[start:end] for start, end in places),
+    }

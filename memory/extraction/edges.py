@@ -1,0 +1,102 @@
+"""The edges of a span in a message: grown to its clause, freed of fillers, joined or parted."""
+
+import re
+from pathlib import Path
+
+from memory.guards import rulebook
+
+_WORDS = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in rulebook.read(Path(__file__).with_name("edges.txt"))
+}
+_INSIDE_WORDS = ("'", "’", "-")
+# A run-on without punctuation is not one clause: a span grows by so many words at an edge.
+MAX_GROWTH = 6
+# Enough of the text before a place to see the comma or the word that joins.
+_LOOK_BACK = 10
+
+
+def widen(message: str, start: int, end: int) -> tuple[int, int]:
+    """Grow a span to the clause it stands in, without greetings, fillers and the next clause."""
+    before = [match.end() for match in _WORDS["before"].finditer(message, 0, start)]
+    after = _WORDS["after"].search(message, end)
+    left = message[before[-1] if before else 0 : start]
+    right = message[end : after.start() if after else len(message)]
+    start -= len(left.lstrip()) if len(left.split()) <= MAX_GROWTH else 0
+    end += len(right.rstrip()) if len(right.split()) <= MAX_GROWTH else 0
+    return start, end
+
+
+def trim(message: str, start: int, end: int) -> tuple[int, int]:
+    """Leave out spaces, punctuation, emoji and fillers at the edges; keep a quotation whole."""
+    words = message[start:end]
+    bare = _WORDS["filler"].sub("", _WORDS["edge_before"].sub("", words), count=1)
+    start += len(words) - len(bare)
+    end = start + len(_WORDS["edge_after"].sub("", bare))
+    return start, _quotation_end(message, start, end)
+
+
+def is_inside_word(message: str, place: int) -> bool:
+    """Say whether the character continues a word: "do|n't", "semi-|final"."""
+    left, right = message[place - 1 : place], message[place : place + 1]
+    if left in _INSIDE_WORDS:
+        left = message[place - 2 : place - 1]
+    elif right in _INSIDE_WORDS:
+        right = message[place + 1 : place + 2]
+    return left.isalnum() and right.isalnum()
+
+
+def is_joined(message: str, place: int) -> bool:
+    """Say whether a comma, a full stop, "and" or the like stands before the place."""
+    return bool(_WORDS["joined"].search(message[max(0, place - _LOOK_BACK) : place]))
+
+
+def begins_sentence(message: str, place: int) -> bool:
+    """Say whether a sentence ends before the place."""
+    return bool(_WORDS["sentence"].search(message[max(0, place - _LOOK_BACK) : place]))
+
+
+def has_boundary(words: str) -> bool:
+    """Say whether a clause ends in these words."""
+    return bool(_WORDS["after"].search(words))
+
+
+def is_lead(words: str) -> bool:
+    """Say whether the words only tell when or where: "Every year until last year"."""
+    return bool(_WORDS["lead"].fullmatch(words))
+
+
+def is_about_now(message: str, place: int) -> bool:
+    """Say whether the clause that begins here tells how things are now.
+
+    "She left in May, she has a shop now": two facts, and only the first is over.
+    """
+    return bool(_WORDS["now"].match(message, place))
+
+
+def goes_on(words: str) -> bool:
+    """Say whether the words tell of something that began and did not end: "since 2018"."""
+    return bool(_WORDS["goes_on"].search(words) and not _WORDS["ended"].search(words))
+
+
+def states(words: str) -> bool:
+    """Say whether very few words begin like a statement: "I'm vegan", "soy zurda"."""
+    return bool(_WORDS["states"].match(words))
+
+
+def was_so(words: str) -> bool:
+    """Say whether the words tell of former times: "used to", "antes"."""
+    return bool(_WORDS["was"].search(words))
+
+
+def is_over(words: str) -> bool:
+    """Say whether the words tell what was so and is so no longer: "used to", "ya no"."""
+    return was_so(words) or bool(_WORDS["over"].search(words))
+
+
+def _quotation_end(message: str, start: int, end: int) -> int:
+    """Return the end of the quotation that begins in the span and is not closed in it."""
+    if message.count('"', start, end) % 2 == 0:
+        return end
+    closing = message.find('"', end)
+    return closing + 1 if closing >= 0 else end

@@ -1,0 +1,8 @@
+"""What statements tell, in slots that no language owns, and what one does to another.
+
+`reading.frame_of` and `frames_of` read a statement; `compare.compare` judges two. Both are pure.
+"""
+
+from memory.extraction.frames.reading import Frame, frame_of, frames_of
+
+__all__ = ["Frame", "frame_of", "frames_of"]

@@ -1,0 +1,338 @@
+"""What a new statement does to an old one: the same again, another value, an end, a denial. Pure.
+
+The rules decide. A likeness of meaning, when the caller has one to give, only settles whether two
+values are one thing in other words.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from memory.extraction.frames import polarity
+from memory.extraction.frames.reading import Frame, frames_of
+from memory.extraction.frames.slots import WHEN
+from memory.extraction.frames.vocabulary import (
+    TOOLS,
+    are_all,
+    are_opposite,
+    canonical,
+    classes,
+    terms,
+    tokens,
+)
+from memory.text.normalise import fold, jaccard, stem
+
+Kind = Literal["same", "supersedes", "contradicts", "ends", "unrelated"]
+Likeness = Callable[[str, str], float | None]
+# Two values that are at least as alike as this are one thing in other words.
+SAME_THING = 0.9
+# How much of what two statements say must be shared before one can deny or renumber the other.
+SAME_CLAIM, SAME_BUT_NUMBERS = 0.75, 0.85
+_STRENGTH: tuple[Kind, ...] = ("supersedes", "ends", "contradicts", "same")
+_NUMBER = re.compile(r"\d[\d.:,/-]*")
+# Words that say when or how surely, not what.
+_SHADES = frozenset(
+    "now currently again really already longer anymore also still always very much lot".split()
+)
+_OPPOSED = {"hate": "like", "dislike": "like", "love": "like", "odio": "gusta", "odia": "gusta",
+            "encanta": "gusta", "adora": "gusta", "enjoy": "like"}  # fmt: skip
+# These are stop words to a search, but the very point of a claim.
+_CARRYING = frozenset("like need use make take say go want gusta tengo tiene".split())
+_AGAINST = frozenset("hate hates dislike dislikes odia odio detesta detesto".split())
+_ANIMAL_FOOD = frozenset("meat pork beef chicken fish seafood prawn shellfish".split())
+_DAIRY = frozenset("cheese milk egg honey dairy".split())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the new statement does to the old one, and why.
+
+    `reason` is a code: value, role, count, replaced, ended, negation, taste, diet, number, words.
+    """
+
+    kind: Kind
+    reason: str = ""
+    # The frame of the new statement that decides, and the one of the old that it meets.
+    frame: Frame | None = None
+    old: Frame | None = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether the old statement cannot stand beside the new one."""
+        return self.kind in ("supersedes", "contradicts", "ends")
+
+
+UNRELATED = Verdict("unrelated")
+
+
+def compare(
+    old: str,
+    new: str,
+    *,
+    subject: str = "",
+    correcting: bool = False,
+    likeness: Likeness | None = None,
+) -> Verdict:
+    """Judge what `new` does to `old`. Both are about `subject`; `new` was said later.
+
+    `correcting` says that the speaker openly takes something back ("no, …", "actually, …"): then
+    also slots that usually hold several values ("has a dog called …") hold one.
+    """
+    if fold(old) == fold(new):
+        return Verdict("same", "words")
+    judge = _Judge(subject, correcting, likeness)
+    before, after = frames_of(old, subject=subject), frames_of(new, subject=subject)
+    found = [judge.relate(one, other) for one in before for other in after]
+    told = [verdict for verdict in found if verdict is not None]
+    for kind in _STRENGTH:
+        for verdict in told:
+            if verdict.kind == kind:
+                return verdict
+    return UNRELATED if told else _by_words(_claim(old), _claim(new))
+
+
+Ruling = tuple[Kind | None, str]
+_APART: Ruling = (None, "")
+_BESIDE: Ruling = ("unrelated", "")
+_AGAIN: Ruling = ("same", "value")
+_OTHER: Ruling = ("supersedes", "value")
+
+
+@dataclass(frozen=True)
+class _Judge:
+    subject: str
+    correcting: bool
+    likeness: Likeness | None
+
+    def relate(self, old: Frame, new: Frame) -> Verdict | None:
+        """The verdict on two frames; None when they are not about one thing."""
+        if not self._one_holder(old, new) and _full_name(old) != _full_name(new):
+            return None
+        kind, reason = self._rule(old, new)
+        return Verdict(kind, reason, new, old) if kind else None
+
+    def _rule(self, old: Frame, new: Frame) -> Ruling:
+        if _is_replaced(old, new):
+            return "supersedes", "replaced"
+        if not self._one_slot(old, new):
+            return self._other_slot(old, new)
+        one_value = self._one_value(old, new)
+        if old.ended:
+            return ("same", "ended") if new.ended and one_value else _BESIDE
+        if new.ended:
+            over = old.polarity == new.polarity and (one_value or not new.terms)
+            return ("ends", "ended") if over else _BESIDE
+        if old.polarity != new.polarity:
+            everything = not (new if new.polarity < 0 else old).terms
+            return ("contradicts", "negation") if one_value or everything else _BESIDE
+        if new.polarity < 0:
+            return _AGAIN if one_value else _BESIDE
+        return self._both_so(old, new, one_value=one_value)
+
+    def _both_so(self, old: Frame, new: Frame, *, one_value: bool) -> Ruling:
+        """Two values of one slot, neither denied nor over."""
+        if old.key == "couple":
+            return _AGAIN if old.terms == new.terms else ("supersedes", "role")
+        if "count" in (old.sort, new.sort):
+            return _other_count(old, new)
+        if old.key == "household":
+            return _OTHER if (old.value == "alone") != (new.value == "alone") else _BESIDE
+        if one_value:
+            return _AGAIN
+        if old.key == "owns:pet":
+            return _OTHER if self.correcting and _one_noun_two_names(old, new) else _BESIDE
+        if old.key == "prefers":
+            return _other_preference(old, new, told=new.changed, correcting=self.correcting)
+        return self._other_value(old, new)
+
+    def _other_value(self, old: Frame, new: Frame) -> Ruling:
+        told = new.changed or self.correcting
+        one_sort = old.sort == new.sort or {old.sort, new.sort} <= WHEN
+        if old.key == "home" and not one_sort:
+            # A town and a country may both be home; who moved from one to the other left it.
+            one_sort = told
+        excluded = old.exclusive and new.exclusive and one_sort
+        if not excluded or (not told and (old.weak or new.weak)):
+            return _BESIDE
+        return ("supersedes", "number") if new.sort == "time" else _OTHER
+
+    def _other_slot(self, old: Frame, new: Frame) -> Ruling:
+        if self.correcting and _is_renamed(old, new):
+            return _OTHER
+        if ":" in old.key and old.key.partition(":")[0] == new.key.partition(":")[0]:
+            return _BESIDE
+        return _across_slots(old, new)
+
+    def _one_holder(self, old: Frame, new: Frame) -> bool:
+        one, other = old.holder, new.holder
+        if one == other or (one and other and (one <= other or other <= one)):
+            return True
+        if not one or not other:
+            # Without a subject a name may be that of whoever says "I"; a sister is never oneself.
+            return not self.subject and not any(map(classes, one | other))
+        return self._alike(" ".join(sorted(one)), " ".join(sorted(other)))
+
+    def _one_slot(self, old: Frame, new: Frame) -> bool:
+        if old.key == new.key or _full_name(old) == _full_name(new):
+            return True
+        kinds, things = zip(*(key.partition(":")[::2] for key in (old.key, new.key)), strict=True)
+        # "Has no allergies" is about all of them.
+        return kinds[0] == kinds[1] and (not all(things) or self._alike(*things))
+
+    def _one_value(self, old: Frame, new: Frame) -> bool:
+        one, other = old.terms, new.terms
+        if one == other or not one or not other:
+            return one == other
+        numbers = [{term for term in some if term[0].isdigit()} for some in (one, other)]
+        if all(numbers) and not (numbers[0] <= numbers[1] or numbers[1] <= numbers[0]):
+            return False
+        # "Lisbon" and "Lisbon, Portugal" are one place told twice.
+        if one <= other or other <= one or jaccard(one, other) > 0.5:
+            return True
+        return self._alike(old.value, new.value)
+
+    def _alike(self, one: str, other: str) -> bool:
+        if self.likeness is None or not one or not other:
+            return False
+        # Of two things that the vocabulary knows it has told already that they differ.
+        if all(are_all(terms(text), *_KNOWN) for text in (one, other)):
+            return False
+        return (self.likeness(one, other) or 0) >= SAME_THING
+
+
+_KNOWN = ("colour", "day", "month", "language", "country", "city", "pet", "kin", "couple", "job",
+          "food", "number", *TOOLS)  # fmt: skip
+
+
+def _full_name(frame: Frame) -> frozenset[str]:
+    """ "The wifi password" and "the password of the wifi" are one slot."""
+    return frame.holder | set(frame.key.split(" "))
+
+
+def _is_replaced(old: Frame, new: Frame) -> bool:
+    """ "Switched from npm", "Bun over npm": the old value is named as the one that goes."""
+    if not old.terms or not new.replaced or old.ended or new.ended:
+        return False
+    used = old.key.split(":")[0] in {"use", "favourite", "prefers", *TOOLS}
+    one_slot = used or old.key == new.key or new.key == "switch"
+    return one_slot and old.polarity > 0 < new.polarity and old.terms <= new.replaced
+
+
+def _is_renamed(old: Frame, new: Frame) -> bool:
+    """ "I have a dog called Rex" … "no, my dog is called Max"."""
+    kind, _, noun = new.key.partition(":")
+    if old.key != "owns:pet" or kind != "called":
+        return False
+    return noun in old.terms and len(old.terms) > 1 and not new.terms <= old.terms
+
+
+def _one_noun_two_names(old: Frame, new: Frame) -> bool:
+    return len(old.terms & new.terms) == 1 and len(old.terms) == len(new.terms) > 1
+
+
+def _other_count(old: Frame, new: Frame) -> Ruling:
+    counts = [{term for term in frame.terms if term.isdigit()} for frame in (old, new)]
+    if old.terms - counts[0] != new.terms - counts[1] or not all(counts):
+        return _BESIDE
+    return _AGAIN if counts[0] == counts[1] else ("supersedes", "count")
+
+
+def _across_slots(old: Frame, new: Frame) -> Ruling:
+    """What excludes each other although it is told of two things."""
+    if new.ended and new.key == "employer" and not new.terms and old.key == "job":
+        # Who retires is no nurse any more, though a writer may still write.
+        return ("ends", "ended") if not (old.ended or old.weak) else _APART
+    if old.ended or new.ended:
+        return _APART
+    for one, other in ((old, new), (new, old)):
+        if _is_disliked(one, other):
+            return "contradicts", "taste"
+        if _is_forbidden(one, other):
+            return "contradicts", "diet"
+        if _is_alone(one) and other.key == "couple" and other.polarity > 0:
+            return ("supersedes" if other is new else "contradicts"), "role"
+    return _APART
+
+
+def _is_disliked(taste: Frame, pet: Frame) -> bool:
+    """ "Doesn't like cats" and "got a cat"."""
+    tells = taste.key.startswith("likes:") and taste.polarity < 0
+    return tells and pet.key == "owns:pet" and pet.polarity > 0 and bool(taste.terms & pet.terms)
+
+
+def _is_forbidden(diet: Frame, food: Frame) -> bool:
+    tells = diet.key == "diet" and diet.polarity > 0
+    eaten = food.key.startswith("eats:") and food.polarity > 0
+    return tells and eaten and bool(food.terms & _forbidden(diet.terms))
+
+
+def _is_alone(frame: Frame) -> bool:
+    alone = frame.key == "relationship status" and "single" in frame.terms
+    return alone and frame.polarity > 0
+
+
+def _forbidden(diet: frozenset[str]) -> frozenset[str]:
+    if "vegan" in diet:
+        return _ANIMAL_FOOD | _DAIRY
+    if "pescatarian" in diet:
+        return _ANIMAL_FOOD - {"fish", "seafood", "prawn", "shellfish"}
+    return _ANIMAL_FOOD if "vegetarian" in diet else frozenset()
+
+
+def _other_preference(old: Frame, new: Frame, *, told: bool, correcting: bool) -> Ruling:
+    """ "Short answers" and "long answers" are opposites, "short answers" and "tea" two things."""
+    if old.terms & new.replaced or new.terms & old.replaced:
+        return _OTHER
+    gone, come = old.terms - new.terms, new.terms - old.terms
+    if old.terms & new.terms:
+        opposite = any(are_opposite(one, other) for one in gone for other in come)
+        return _OTHER if opposite or (correcting and gone and come) else _BESIDE
+    drinks = all(are_all(some, "food") and len(some) == 1 for some in (old.terms, new.terms))
+    return _OTHER if drinks and (told or correcting) else _BESIDE
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A statement as its words tell it: what it claims, whether it denies it, its numbers."""
+
+    gist: frozenset[str]
+    denied: bool
+    ended: bool
+    numbers: frozenset[str]
+
+    @property
+    def without_numbers(self) -> frozenset[str]:
+        return frozenset(word for word in self.gist if not word[0].isdigit())
+
+
+def _by_words(old: _Claim, new: _Claim) -> Verdict:
+    """For what no rule reads: the same claim denied, ended, or with another number."""
+    if old.denied != new.denied and not old.ended and jaccard(old.gist, new.gist) >= SAME_CLAIM:
+        return Verdict("ends", "ended") if new.ended else Verdict("contradicts", "negation")
+    if old.denied or new.denied or not (old.numbers and new.numbers) or old.numbers & new.numbers:
+        return UNRELATED
+    words = old.without_numbers, new.without_numbers
+    alike = bool(words[0]) and jaccard(*words) >= SAME_BUT_NUMBERS
+    return Verdict("supersedes", "number") if alike else UNRELATED
+
+
+@lru_cache(maxsize=8192)
+def _claim(text: str) -> _Claim:
+    stance = polarity.read(polarity.plain(text))
+    against = set(re.findall(r"\w+", fold(stance.bare))) & _AGAINST
+    numbers = frozenset(number.strip(".,:/-") for number in _NUMBER.findall(text))
+    denied = (stance.negated or stance.ended) != bool(against)
+    return _Claim(frozenset(_gist(stance.bare)), denied, stance.ended, numbers)
+
+
+def _gist(bare: str) -> Iterator[str]:
+    """The words that carry the claim, whichever way it points."""
+    for word in tokens(bare):
+        short = word.removesuffix("s")
+        word = _OPPOSED.get(short, short if short in _CARRYING else word)
+        if word in _CARRYING:
+            yield word
+        elif word not in _SHADES and (meaning := canonical(word)):
+            yield stem(meaning, "en")

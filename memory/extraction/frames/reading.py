@@ -1,0 +1,218 @@
+"""What a statement tells, as a frame: a slot that no language owns, a value, and whether it is so.
+
+"I live in Madrid", "Vive en Madrid" and "Ana lives in Madrid" fill the slot "home" of one subject.
+Two frames with one slot can be compared, see `compare`. What the rules cannot read for certain has
+no frame; a negated statement never has a positive one. Pure.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from memory.extraction.frames import polarity
+from memory.extraction.frames.clauses import (
+    Clause,
+    clauses,
+    holder,
+    is_named,
+    is_real,
+    is_somebody,
+    spoken_of,
+)
+from memory.extraction.frames.phrases import holds, phrase
+from memory.extraction.frames.readers import BEINGS
+from memory.extraction.frames.rules import slots
+from memory.extraction.frames.slots import Slot, trim
+from memory.extraction.frames.vocabulary import classes, slot, terms
+from memory.text.normalise import fold
+
+MAX_LENGTH = 400
+# What a line may be labelled with that says nothing about a slot.
+_LABELS = frozenset(
+    """preference fact note user memory correction reminder update lesson rule decision procedure
+    question answer warning tip info fyi important save limit plan task""".split()
+)
+_ROLE_NAME = re.compile(
+    r"\b(?:[Mm]y|[Hh]er|[Hh]is|[Tt]heir|[Oo]ur|[Mm]i|[Ss]u|\w+'s) (?P<x>[a-z]+),?"
+    r" (?P<n>[A-ZÑ][a-zñ]+)\b"
+)
+_OTHER_NAMES = {"language": "language preference", "city": "home"}
+# Slots that only a person or a pet can fill.
+_OF_SOMEBODY = frozenset(
+    """home employer job age origin likes eats drinks smokes owns allergy diet studies speaks
+    household children prefers has""".split()
+) | {"relationship status", "language preference"}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One thing told of somebody: which slot, with which value, and whether it is so."""
+
+    key: str
+    value: str
+    # The value in words that both languages share.
+    terms: frozenset[str]
+    # -1 when the thing told is a "not"; of what has ended, whether it was so or was not so.
+    polarity: int = 1
+    ended: bool = False
+    # The slot holds one value at a time.
+    exclusive: bool = True
+    # It holds one value at a time only for a change that is told, or a correction.
+    weak: bool = False
+    # Told as something new: "now", "moved", "switched".
+    changed: bool = False
+    # Whose it is when not the subject's own: {"sister"}, {"marc"}.
+    holder: frozenset[str] = frozenset()
+    # What the value takes the place of, when that is named.
+    replaced: frozenset[str] = frozenset()
+    # Values exclude each other only when they are of one sort: a day and a day.
+    sort: str = ""
+    # The clause it was read from, without accents and contractions.
+    clause: str = ""
+
+
+def frame_of(text: str, *, subject: str = "", language: str = "") -> Frame | None:
+    """The frame of a statement, the first when it tells several; None when no rule is certain."""
+    return next(iter(frames_of(text, subject=subject, language=language)), None)
+
+
+@lru_cache(maxsize=8192)
+def frames_of(text: str, *, subject: str = "", language: str = "") -> tuple[Frame, ...]:
+    """All frames of a statement, clause by clause."""
+    del language  # Both languages are read at once: short texts are too short to tell theirs.
+    line = polarity.plain(text[:MAX_LENGTH])
+    if pair := phrase("key_value").match(line):
+        if frame := _key_value(pair["k"], pair["v"], subject):
+            return (frame,)
+        line = pair["v"]
+    found: list[Frame] = []
+    for clause in clauses(line):
+        _add(found, clause, subject)
+    return tuple(found)
+
+
+def _add(found: list[Frame], clause: Clause, subject: str) -> None:
+    """Append what the clause tells, or let it end or replace what the clause before told."""
+    if found and phrase("only_ended").match(clause.text):
+        found[-1] = replace(found[-1], ended=True)
+        return
+    told = _read(clause, subject)
+    if not told and found and found[-1].ended and (short := phrase("instead").match(clause.text)):
+        told = [_instead(found[-1], trim(short["v"]), clause.text)]
+    found += told
+
+
+def _instead(over: Frame, value: str, clause: str) -> Frame:
+    """ "Ya no trabajo en el hospital, ahora en una clínica": the slot is that of what ended."""
+    return replace(over, value=value, terms=terms(value), ended=False, changed=True, clause=clause)
+
+
+def _read(clause: Clause, subject: str) -> list[Frame]:
+    if clause.text.endswith("?") or "¿" in clause.text or clause.about is None:
+        return []
+    stance = polarity.read(phrase("opening").sub("", clause.text))
+    if stance.unclear:
+        return []
+    bare = _bare(stance.bare)
+    # A "not" inside the value denies something else.
+    found = [one for one in slots(bare) if len(_bare(stance.before)) <= one.start]
+    told = [_frame(one, stance, clause, subject) for one in found]
+    made = [frame for frame in told if frame]
+    return made + _partner_in_passing(stance, clause.text, subject, made)
+
+
+def _bare(text: str) -> str:
+    without = phrase("adverb").sub(" ", phrase("opening").sub("", text))
+    return " ".join(without.split()).strip(" ,.!")
+
+
+def _frame(one: Slot, stance: polarity.Stance, clause: Clause, subject: str) -> Frame | None:
+    """Put the slot together with whose it is; None when that cannot be told."""
+    told_of = spoken_of(one.whose)
+    if told_of is None or (not is_real(one.whose) and one.key != "language preference"):
+        return None
+    whose = f"{clause.about} {told_of}".strip()
+    theirs = holder(whose, subject)
+    if theirs is None or not _fits(one.key, whose, theirs):
+        return None
+    key, theirs = _renamed(one.key, whose, theirs)
+    past = holds("long_ago", clause.text)
+    return Frame(
+        key=key,
+        value=one.value,
+        terms=one.terms,
+        polarity=-one.sign if stance.negated else one.sign,
+        ended=one.ended or stance.ended,
+        exclusive=one.exclusive,
+        weak=one.weak or (one.changed and past),
+        changed=(one.changed and not past) or holds("now", stance.bare),
+        holder=theirs,
+        replaced=one.replaced,
+        sort=one.sort,
+        clause=clause.text,
+    )
+
+
+def _fits(key: str, whose: str, theirs: frozenset[str]) -> bool:
+    """Whether somebody fills the slot of somebody: "papa's cholesterol is 280" is not an age."""
+    if key == "age" and not is_named(whose, theirs):
+        return False
+    return key.split(":")[0] not in _OF_SOMEBODY or is_somebody(whose, theirs)
+
+
+def _renamed(key: str, whose: str, theirs: frozenset[str]) -> tuple[str, frozenset[str]]:
+    """The dog bears the name in "my dog is called Rex"; whoever is named by name has their own."""
+    if key != "name":
+        return key, theirs
+    things = frozenset(term for term in theirs if classes(term) & BEINGS)
+    if not things and not (len(theirs) == 1 and is_named(whose, theirs)):
+        things = theirs
+    return (f"called:{' '.join(sorted(things))}", theirs - things) if things else (key, theirs)
+
+
+def _key_value(key: str, value: str, subject: str) -> Frame | None:
+    """ "Package manager: Bun". A label without a meaning of its own is not a slot."""
+    what = terms(phrase("favourite").sub(" ", key)) - terms(subject) - _LABELS
+    stance = polarity.read(phrase("bracket").sub("", value).strip(" ."))
+    found = terms(stance.bare)
+    if not what or len(what) > 4 or holds("no_key", key):
+        return None
+    if stance.unclear or not trim(stance.bare) or len(found) > 8:
+        return None
+    name = _slot_name(key, what, stance.bare)
+    return Frame(
+        key=name,
+        value=stance.bare,
+        terms=found,
+        polarity=-1 if stance.negated else 1,
+        ended=stance.ended,
+        exclusive=not any("many" in classes(term) for term in (*what, name)),
+        changed=holds("now", value),
+        sort="town" if name == "home" else "",
+        clause=f"{key}: {value}",
+    )
+
+
+def _slot_name(key: str, what: frozenset[str], value: str) -> str:
+    if holds("several_languages", key):
+        return "languages spoken"
+    name = " ".join(sorted(what))
+    if name in _OTHER_NAMES:
+        return _OTHER_NAMES[name]
+    if name == "allergy":
+        return f"allergy:{slot(value)}"
+    return f"favourite:{name}" if holds("favourite", key) else name
+
+
+def _partner_in_passing(
+    stance: polarity.Stance, clause: str, subject: str, made: list[Frame]
+) -> list[Frame]:
+    """The partner that is named in passing: "lives with her husband Marc"."""
+    if stance.negated or stance.ended or any(frame.key == "couple" for frame in made):
+        return []
+    for match in _ROLE_NAME.finditer(clause):
+        role = slot(match["x"])
+        if "couple" in classes(role) and fold(match["n"]) not in fold(subject).split():
+            value = f"{role} {match['n']}"
+            return [Frame("couple", value, terms(value), clause=clause)]
+    return []

@@ -1,0 +1,146 @@
+"""What words mean in either language, as far as comparing statements needs it. Pure."""
+
+import re
+from collections import defaultdict
+from functools import cache, lru_cache
+from pathlib import Path
+
+from memory.text.normalise import STOP_WORDS, fold, stem
+
+FILE = Path(__file__).with_name("vocabulary.txt")
+TOOLS = frozenset(
+    {
+        "package manager", "editor", "browser", "operating system", "phone model", "database",
+        "shell", "host", "framework", "python tool", "note app", "chat app", "music app",
+        "programming language",
+    }
+)  # fmt: skip
+_PAIRED = (
+    "left right", "open closed", "morning evening", "morning afternoon", "morning late",
+    "before after", "son daughter", "brother sister", "mother father", "husband wife", "buy sell",
+    "bought sold", "won lost", "first last", "early late", "more less", "hot cold", "hot iced",
+    "up down", "on off", "enabled disabled", "allowed forbidden", "started stopped", "north south",
+    "east west", "big small", "older younger", "short long", "formal informal", "dark light",
+    "window aisle", "sweet salty", "cheap expensive", "quiet loud", "remote in_person",
+    "email phone_call", "text_message phone_call", "text_message voice_message",
+    "izquierda derecha", "abierto cerrado", "abierta cerrada", "antes despues", "compro vendio",
+    "gano perdio", "primero ultimo", "primera ultima", "mas menos", "arriba abajo",
+    "activado desactivado", "empezo dejo", "norte sur", "este oeste", "mayor menor",
+)  # fmt: skip
+_OPPOSITES = {frozenset(word.replace("_", " ") for word in pair.split()) for pair in _PAIRED}
+# Of each of these classes a statement names one.
+_ONE_OF = ("day", "month", "season", "colour")
+_WORD = re.compile(r"\d(?:[\w.:,/-]*\w)?|[^\W\d_](?:[\w'+#-]*[\w+#])?(?:\.[a-z]+)?")
+_INFLECTED = ("s", "ing", "ed")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th|o|a|ro|er)$")
+_POSSESSIVE = re.compile(r"'s?$")
+_STOPS = frozenset(fold(word) for words in STOP_WORDS.values() for word in words) | {
+    "years", "year", "old", "anos", "ano", "approximately", "around", "aprox", "del", "user",
+    "usuario", "usuaria",
+}  # fmt: skip
+
+
+@cache
+def _vocabulary() -> tuple[dict[str, str], dict[str, set[str]], re.Pattern]:
+    """Canonical words by word or phrase, classes by canonical word, and a pattern of phrases."""
+    canonical: dict[str, str] = {}
+    classes: dict[str, set[str]] = defaultdict(set)
+    text = re.sub(r"^#.*$", "", FILE.read_text("utf-8"), flags=re.MULTILINE)
+    for name, block in re.findall(r"\[([^\]]+)\]([^\[]*)", text):
+        for entry in " ".join(block.split()).split(";"):
+            word, _, others = entry.partition("=")
+            word = word.strip()
+            classes[word].add(name)
+            for other in (word, *(part.strip() for part in others.split(",") if part.strip())):
+                canonical.setdefault(other, word)
+    phrases = sorted((word for word in canonical if " " in word), key=len, reverse=True)
+    return canonical, classes, re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})s?\b")
+
+
+@lru_cache(maxsize=8192)
+def terms(text: str) -> frozenset[str]:
+    """The words of the text that mean something, the same for "blue" and "azul"."""
+    found = tokens(text)
+    kept = [meaning for word in found if (meaning := canonical(word))]
+    return frozenset(kept or [word for word in found if word])
+
+
+def tokens(text: str) -> list[str]:
+    """The words in order, without accents and possessives; a known phrase is one word."""
+    return [_bare(word) for word in _WORD.findall(_join_phrases(text))]
+
+
+def in_order(text: str) -> list[str]:
+    """The terms in the order of the text."""
+    return [meaning for word in tokens(text) if (meaning := canonical(word))]
+
+
+@lru_cache(maxsize=16384)
+def canonical(word: str) -> str:
+    """One word for all that mean the same; empty for a word that only holds others together."""
+    known, _classes, _phrases = _vocabulary()
+    for form in _singulars(word):
+        if form in known:
+            return known[form]
+    if "_" in word:
+        return word.replace("_", " ")
+    if ordinal := _ORDINAL.fullmatch(word):
+        return ordinal[1]
+    if word in _STOPS:
+        return ""
+    # Names keep their ends: a stem would make one person of María and Mario.
+    return stem(word, "en") if word.endswith(_INFLECTED) else word
+
+
+def classes(term: str) -> set[str]:
+    """What kind of thing a canonical word names: colour, city, pet, editor …"""
+    return _vocabulary()[1].get(term, set())
+
+
+def are_all(found: frozenset[str], *names: str) -> bool:
+    """Whether every term belongs to one of the classes."""
+    return bool(found) and all(classes(term) & set(names) for term in found)
+
+
+def are_opposite(one: str, other: str) -> bool:
+    """Whether two canonical words exclude each other: short and long, Monday and Friday."""
+    if frozenset((one, other)) in _OPPOSITES:
+        return True
+    return one != other and any(name in classes(one) and name in classes(other) for name in _ONE_OF)
+
+
+def tool_class(found: frozenset[str]) -> str:
+    """What a known tool is used as ("editor"), when the words name one and little else."""
+    named = [kind for term in sorted(found) for kind in classes(term) & TOOLS]
+    rest = [term for term in found if not classes(term) & TOOLS and not term[0].isdigit()]
+    return named[0] if named and len(rest) <= 1 else ""
+
+
+def slot(text: str) -> str:
+    """The name of an attribute in one language: "gestor de paquetes" is "package manager"."""
+    return " ".join(sorted(terms(text)))
+
+
+def _join_phrases(text: str) -> str:
+    known, _classes, phrases = _vocabulary()
+    flat = fold(text).replace("’", "'")
+    return phrases.sub(lambda m: _joined(known, m.group()), flat)
+
+
+def _joined(known: dict[str, str], phrase: str) -> str:
+    return known.get(phrase, known.get(phrase.removesuffix("s"), phrase)).replace(" ", "_")
+
+
+def _bare(word: str) -> str:
+    return _POSSESSIVE.sub("", word).strip(".,:/-")
+
+
+def _singulars(word: str) -> tuple[str, ...]:
+    forms = [word.replace("_", " ")]
+    if word.endswith("ies"):
+        forms.append(word[:-3] + "y")
+    if word.endswith("es"):
+        forms.append(word[:-2])
+    if word.endswith("s"):
+        forms.append(word[:-1])
+    return tuple(forms)

@@ -1,0 +1,173 @@
+"""Answers that say something only with their question: "Yes, since 2019", "Kochi originally"."""
+
+import re
+
+from memory.extraction.grammar import (
+    english_verbs,
+    english_words,
+    spanish_verbs,
+    spanish_words,
+)
+from memory.extraction.grammar.sentences import Sentence, capitalised
+from memory.text.normalise import detect_language
+
+MAX_QUESTION = 110
+_YES = r"yes|yeah|yep|yup|sure|correct|exactly|indeed|sí+|si+|claro|sip|ajá|correcto|exacto"
+_NO = r"no|nope|nah|not really|never|nunca|para nada"
+_ANSWER = re.compile(rf"(?:({_YES})|({_NO}))\b[\s,.!–—-]*(.*)", re.IGNORECASE | re.DOTALL)
+_SINCE = re.compile(
+    r"(?:since|for|from|until|till|with|every|desde|hasta|hace|con)\b", re.IGNORECASE
+)
+_ASKS = re.compile(
+    r"""\W*(?:(?:and|so|but|wait|hey|oh|ok|cool|nice|lol|bro|dude|haha|y|oye|pero|entonces|che)\W+)*
+    (?:who|whos|who's|what|whats|what's|when|whens|when's|where|wheres|where's|which|why|how|hows
+    |how's|whose|do|does|did|are|is|was|were|have|has|can|could|will|would|any|u|wyd|you|ur|your
+    |qué|que|cuál|cual|cuáles|cómo|como|dónde|donde|cuándo|cuando|cuánto|cuanto|cuántos|cuantos
+    |cuántas|cuantas|quién|quien|por\ qué|xq|por|de\ qué|a\ qué|tienes|tenés|eres|sos|vives|vivís|tu
+    |tú|vos|te|hay|con|ya|sigues|alguna?|algún)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CUT_SHORT = re.compile(
+    r"i (?:did|do|have|can|will|was|am|could never|don't|didn't|haven't)(?:\W*$|,)", re.IGNORECASE
+)
+_TOLD_BEFORE = frozenset("he she it they he's she's it's they're its hes shes that's thats".split())
+_BEHIND_IS = frozenset(
+    "a an the not in on at from with got been had only still now always due".split()
+)
+_ASKED_YOU = re.compile(
+    r"(do|did|are|were|have|can) you ((?:still |also |really )?)([\w'-]+)(.*)", re.IGNORECASE
+)
+_STATED = {"are": "is", "were": "was", "have": "has", "can": "can"}
+_DENIED = {"do": "doesn't", "did": "didn't", "are": "isn't", "were": "wasn't", "have": "hasn't",
+           "can": "can't"}  # fmt: skip
+_OF_BOTH = frozenset("you your me my i or ever yet".split())
+
+
+def question_in(previous: str) -> str:
+    """The last question of the message before, ready to stand in front of its answer."""
+    line = previous.strip()[-4 * MAX_QUESTION :]
+    asked = re.findall(r"[^.!?¿\n]*\?", line)
+    last = re.split(r"[.!\n]\s*", line)[-1].strip()
+    question = asked[-1].rstrip("?").strip() if asked else last if _ASKS.match(last) else ""
+    if not question or len(question) > MAX_QUESTION:
+        return ""
+    opening = "¿" if "¿" in line or detect_language(question) == "es" else ""
+    return f"{opening}{capitalised(question)}?"
+
+
+def needs_question(quote: str, language: str) -> bool:
+    """The words are not a sentence of their own."""
+    if (found := _ANSWER.match(quote)) and (not found[3] or needs_question(found[3], language)):
+        return True
+    sentence = Sentence(quote)
+    if not sentence.words or is_cut_short(quote) or sentence.words[0] in ("because", "porque"):
+        return bool(sentence.words)
+    return _is_fragment_es(sentence) if language == "es" else _is_fragment_en(sentence)
+
+
+def is_cut_short(quote: str) -> bool:
+    """ "I did, fried it": only the question says what."""
+    return bool(_CUT_SHORT.match(quote))
+
+
+def _first_part(sentence: Sentence) -> int:
+    """Where the part before the first comma ends."""
+    places = range(1, len(sentence.words))
+    ends = (n for n in places if re.search("[,;:–—]", sentence.gap(n)))
+    return next(ends, len(sentence.words))
+
+
+def _is_fragment_en(sentence: Sentence) -> bool:
+    """Its first part has no subject in front of a verb, or one that has to be told."""
+    words = sentence.words[: _first_part(sentence)]
+    is_pronoun = words[0] in ("that", "this") and any(map(english_words.is_finite, words[1:2]))
+    if words[0] in _TOLD_BEFORE or is_pronoun:
+        return True
+    if _is_told_by_speaker(words) or _is_contracted(sentence.words):
+        return False
+    if english_words.is_finite(words[0]) and words[0] not in english_verbs.BASES:
+        return True
+    return not any(english_words.is_sure_verb(words, n) for n in range(1, len(words)))
+
+
+def _is_told_by_speaker(words: list[str]) -> bool:
+    """ "on fridays I teach", but not "McLaren since I was a kid"."""
+    speakers = english_words.SUBJECTS | english_words.WE
+    place = next((n for n, word in enumerate(words) if word in speakers), None)
+    if place is None or "since" in words[:place]:
+        return False
+    return english_words.may_precede(words[:place])
+
+
+def _is_contracted(words: list[str]) -> bool:
+    """ "rent's going up", but not "Mireille's team"."""
+    if not words[0].endswith("'s") or len(words) < 2:
+        return False
+    after = words[1]
+    is_verb = after.endswith(("ing", "ed")) or after in english_verbs.participles()
+    return is_verb or after in _BEHIND_IS
+
+
+def _is_fragment_es(sentence: Sentence) -> bool:
+    places = range(_first_part(sentence))
+    has_verb = any(
+        spanish_words.is_finite(sentence, n) or spanish_words.is_we(sentence.words[n])
+        for n in places
+    )
+    return not has_verb or has_object(sentence) or spanish_words.is_of_nobody(sentence)
+
+
+def has_object(sentence: Sentence) -> bool:
+    """ "lo dejé en marzo", "me la dieron": begins with what it points at."""
+    words = sentence.words
+    skipped = {"sí", "si", "no", "ya", "me", "se"}
+    place = next((n for n, word in enumerate(words) if word not in skipped), None)
+    if place is None or words[place] not in ("lo", "la", "los", "las") or place + 1 >= len(words):
+        return False
+    after = words[place + 1]
+    is_verb = spanish_words.first_form(sentence, place + 1) or spanish_words.is_we(after)
+    is_clitic = words[place] == "lo" or (place > 0 and words[place - 1] in ("me", "se"))
+    return bool(is_verb) or (is_clitic and spanish_verbs.is_third(after))
+
+
+def answered(question: str, answer: str, *, author: str, language: str) -> str:
+    """ "Do you live in Austin?", "Yes, since 2019" -> "Ana lives in Austin, since 2019"."""
+    found = _ANSWER.fullmatch(answer.strip())
+    if not question or not found or not author or (found[2] and found[3]):
+        return ""
+    more = found[3].strip(" .!,")
+    if more and not _SINCE.match(more):
+        return ""
+    state = _stated_es if language == "es" else _stated_en
+    told = state(question.strip("¿? "), author, is_denied=bool(found[2]))
+    return f"{told}, {more}" if told and more else told
+
+
+def _stated_en(question: str, author: str, *, is_denied: bool) -> str:
+    """ "Do you live in Austin" -> "Ana lives in Austin"."""
+    found = _ASKED_YOU.fullmatch(question)
+    if not found or _OF_BOTH & set(Sentence(found[4]).words):
+        return ""
+    asked, adverb, word, rest = found[1].lower(), found[2], found[3], found[4]
+    if asked in ("do", "did") and word not in english_verbs.BASES:
+        return ""
+    if is_denied:
+        return "" if adverb else f"{author} {_DENIED[asked]} {word}{rest}"
+    if asked in _STATED:
+        return f"{author} {_STATED[asked]} {adverb}{word}{rest}"
+    verb = english_verbs.third(word) if asked == "do" else english_verbs.past(word)
+    return f"{author} {adverb}{verb}{rest}"
+
+
+def _stated_es(question: str, author: str, *, is_denied: bool) -> str:
+    """ "Vives en Lima" -> "Ana vive en Lima"; "Te gusta el té" -> "A Ana le gusta el té"."""
+    first, *rest = question.split()
+    others = spanish_words.YOU | spanish_words.FIRST | {"o"}
+    if not rest or others & set(Sentence(question).words[1:]):
+        return ""
+    no, more = "no " if is_denied else "", " ".join(rest)
+    likes = {"gustar", "encantar", "interesar"}
+    if first.lower() == "te" and spanish_verbs.infinitives(rest[0]) & likes:
+        return f"A {author} {no}le {more}"
+    third = spanish_verbs.shifted(first, spanish_verbs.SECOND, spanish_verbs.THIRD)
+    return f"{author} {no}{third} {more}" if third else ""

@@ -1,0 +1,49 @@
+"""A clause as words and what stands between them, so that words can be changed in place."""
+
+import re
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’`-][^\W_]+)*|\s+|.", re.DOTALL)
+
+
+class Sentence:
+    """The words of a clause, lower-case for reading; `text` is the clause with the changes."""
+
+    def __init__(self, clause: str) -> None:
+        self._tokens = _TOKEN.findall(clause)
+        self._places = [n for n, token in enumerate(self._tokens) if token[0].isalnum()]
+        self.words = [self._plain(self._tokens[n]) for n in self._places]
+        self._capitals = [self._tokens[n][0].isupper() for n in self._places]
+
+    @staticmethod
+    def _plain(token: str) -> str:
+        return token.replace("’", "'").replace("`", "'").lower()
+
+    def written(self, number: int) -> str:
+        """The word as it stands, with its capitals."""
+        return self._tokens[self._places[number]]
+
+    def is_capitalised(self, number: int) -> bool:
+        return self._capitals[number]
+
+    def gap(self, number: int) -> str:
+        """What stands before this word: spaces and marks."""
+        start = self._places[number - 1] + 1 if number else 0
+        return "".join(self._tokens[start : self._places[number]])
+
+    def put(self, number: int, text: str) -> None:
+        self._tokens[self._places[number]] = text
+
+    def drop(self, number: int) -> None:
+        """Take the word out with the space behind it."""
+        place = self._places[number]
+        self._tokens[place] = ""
+        if place + 1 < len(self._tokens) and self._tokens[place + 1].isspace():
+            self._tokens[place + 1] = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self._tokens)
+
+
+def capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

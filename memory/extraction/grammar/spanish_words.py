@@ -1,0 +1,167 @@
+"""What the words of a Spanish clause are: above all, which of them are verbs of the speaker."""
+
+import re
+from pathlib import Path
+
+from memory.extraction.grammar import spanish_verbs as verbs
+from memory.extraction.grammar import word_lists
+from memory.extraction.grammar.sentences import Sentence
+from memory.text.normalise import fold
+
+LISTS = {
+    name: frozenset(words)
+    for name, words in word_lists.read(Path(__file__).with_name("words_es.txt")).items()
+}
+ADVERBS, CLITICS, YOU, WE, MINE, FIRST = (
+    LISTS[name] for name in ("adverbs", "clitics", "you", "we", "mine", "first")
+)
+# "mudarme", "mudándome", "comprármelo"; "dime" is an order, and "come" a verb of others.
+ENCLITIC = re.compile(r"(\w*(?:[aeiáéí]r|ndo))me(l[oa]s?)?")
+MARKS = re.compile(r"[?¿\"“”«»]")
+_ORDER = re.compile(r"\w+[aeioáéíón]me(?:l[oa]s?)?")
+_ALSO_OTHER = frozenset(verbs.LISTS["also_other"])
+_ADJECTIVES = frozenset(verbs.LISTS["adjectives"])
+_PAST_HINT = re.compile(
+    r"\b(?:ayer|anoche|hace|pasad[oa]|en (?:el )?(?:19|20)\d\d|hasta|desde|antes|el año"
+    r"|de niñ[oa])\b"
+)
+
+
+def has_first_person(text: str, *, ignore: str = "") -> bool:
+    """The speaker is still in the text; `ignore` is a name that may look like a word."""
+    sentence = Sentence(text.replace(ignore, " ") if ignore else text)
+    if (FIRST | WE) & set(sentence.words):
+        return True
+    return any(
+        has_enclitic(word) or is_we(word) or first_form(sentence, place)
+        for place, word in enumerate(sentence.words)
+    )
+
+
+def has_enclitic(word: str) -> bool:
+    """ "mudarme", "dime": the speaker at the end of a verb."""
+    if word in LISTS["ends_in_me"] or verbs.is_third(word) or verbs.bare_past(word):
+        return False
+    return bool(ENCLITIC.fullmatch(word) or (len(word) > 3 and _ORDER.fullmatch(word)))
+
+
+def is_we(word: str) -> bool:
+    is_known = word.endswith("mos") and verbs.is_we(word)
+    return is_known or bool(re.search("(?:ábamos|íamos|aremos|eremos|iremos|imos)$", word))
+
+
+def first_form(sentence: Sentence, place: int) -> str | None:
+    """The verb of the first person that stands here; "" for another word, None when unclear."""
+    words = sentence.words
+    word, before = words[place], words[place - 1] if place else ""
+    if place and sentence.is_capitalised(place):
+        return ""
+    if past := verbs.bare_past(word):
+        return _bare_past(sentence, place, past)
+    if verbs.is_ambiguous(word):
+        return "creo" if words[place : place + 2] == ["creo", "que"] else None
+    form = verbs.first_person(word)
+    if form and verbs.is_third(word) and (is_other := _is_of_others(words, place)) is not False:
+        return "" if is_other else None
+    if not form:
+        return ""
+    if before in LISTS["before_noun" if word in _ALSO_OTHER else "articles"]:
+        return ""
+    return _ambiguous(sentence, place, form) if word in _ALSO_OTHER else form
+
+
+def _is_of_others(words: list[str], place: int) -> bool | None:
+    """ "se separo", "se me echo": an accent left out; "se lo compro" may be either (None)."""
+    clitics = []
+    while place and words[place - 1] in CLITICS | {"me"}:
+        place -= 1
+        clitics.append(words[place])
+    if "se" not in clitics:
+        return False
+    return None if {"lo", "la", "los", "las"} & set(clitics) else True
+
+
+def _bare_past(sentence: Sentence, place: int, past: str) -> str | None:
+    """ "me mude a Lima": a past without its accent, not a wish ("que me mude") or a noun."""
+    words, before = sentence.words, sentence.words[:place]
+    if words[place] in ("sobre", "entre") or {"que", "si", "cuando", "ojalá"} & set(before):
+        return ""
+    behind_me = before[-1:] == ["me"] and all(word in ADVERBS for word in before[:-1])
+    begins = all(word in ADVERBS | {"yo"} for word in before)
+    if behind_me or (begins and _PAST_HINT.search(sentence.text.lower())):
+        return past
+    start = place
+    while start and words[start - 1] in CLITICS:  # "y la encontre"
+        start -= 1
+    is_joined = start == 0 or words[start - 1] in ("y", "pero", "me", "yo")
+    return None if begins or is_joined or "," in sentence.gap(start) else ""
+
+
+def _ambiguous(sentence: Sentence, place: int, form: str) -> str | None:
+    """ "trabajo", "uso", "cambio": a verb or a noun, by the words around it."""
+    words = sentence.words
+    before = words[place - 1] if place else ""
+    after = words[place + 1] if place + 1 < len(words) else ""
+    if words[place] == "como":
+        return _eaten(sentence, place, form)
+    if place and words[place] in ("junto", "bajo", "salvo"):
+        return ""
+    if place + 1 < len(words) and ":" in sentence.gap(place + 1):
+        return None
+    if not place:
+        return form if _may_follow(words[0], after) else None
+    if before in ("que", "cuando") and after in ("el", "la", "los", "las", "mi"):
+        return None  # "desde que cambio la jefa": an accent may be left out
+    if before in LISTS["before_verb"] | ADVERBS or before[0].isdigit():
+        return form
+    if before in ("y", "e", "o", "ni") or "," in sentence.gap(place):
+        return form if after in LISTS["behind_verb"] else None
+    is_predicate = bool(verbs.infinitives(before) & LISTS["with_noun"])
+    is_other = is_predicate or words[place] in _ADJECTIVES or before in LISTS["before_adjective"]
+    return "" if is_other else None
+
+
+def _may_follow(word: str, after: str) -> bool:
+    """ "trabajo de noche", but not "trabajo nuevo", nor the name in "leo es celíaco"."""
+    if not after or after in ("se", "es", "está", "esta", "tiene", "va"):
+        return False
+    return word in LISTS["with_de"] if after == "de" else after not in LISTS["not_behind_verb"]
+
+
+def _eaten(sentence: Sentence, place: int, form: str) -> str | None:
+    """ "como" is eating behind "no", or as the only verb of the clause."""
+    before = sentence.words[place - 1] if place else ""
+    after = sentence.words[place + 1] if place + 1 < len(sentence.words) else ""
+    if before in ("no", "nunca", "ya", "solo", "sólo", "siempre", "casi", "yo"):
+        return form
+    if "," in sentence.gap(place) or before in ("y", "e"):
+        return None
+    if place or not after or after[0].isdigit() or after in LISTS["numbers"]:
+        return ""
+    others = (n for n, word in enumerate(sentence.words) if n != place and word != "como")
+    return "" if any(is_finite(sentence, n) for n in others) else form
+
+
+def is_finite(sentence: Sentence, place: int) -> bool:
+    return bool(first_form(sentence, place)) or is_third_here(sentence, place)
+
+
+def is_third_here(sentence: Sentence, place: int) -> bool:
+    """A third person, not the noun it may be: "casa" behind "la" is a house."""
+    word = fold(sentence.words[place])
+    before = sentence.words[place - 1] if place else ""
+    if before in LISTS["before_noun"] | {"la", "las", "los"}:
+        return False
+    if place and sentence.is_capitalised(place):
+        return False
+    is_house = word == "casa" and before not in ("se", "me")
+    return verbs.is_third(word) and word not in LISTS["not_verbs"] and not is_house
+
+
+def is_of_nobody(sentence: Sentence) -> bool:
+    """ "se jubiló en julio": of somebody who is not named."""
+    words = sentence.words
+    start = next((n for n, word in enumerate(words) if word not in ADVERBS | CLITICS), 0)
+    if sentence.is_capitalised(0) and words[1:2] in (["se"], ["es"], ["tiene"]):  # "Lucho se va"
+        return False
+    return start < 3 and is_third_here(sentence, start) and words[start] != "hay"

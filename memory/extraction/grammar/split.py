@@ -1,0 +1,237 @@
+"""Several facts of one sentence, each by itself, so that correcting one leaves the others."""
+
+import re
+from dataclasses import dataclass
+
+from memory.extraction.grammar import english_words, spanish_verbs, spanish_words
+from memory.extraction.grammar.answers import has_object
+from memory.extraction.grammar.kinship import kin
+from memory.extraction.grammar.sentences import Sentence
+from memory.extraction.grammar.spanish_nouns import name_end, phrase_end
+from memory.text.normalise import stems
+
+_JOINT = {
+    "en": re.compile(r"[;.!]+\s+|\s*,?\s+(?:and|but|so|plus)\s+(?:also\s+)?|,\s+", re.IGNORECASE),
+    "es": re.compile(r"[;.!]+\s+|\s*,?\s+(?:y|e|pero|aunque|así que)\s+(?:además\s+)?|,\s+", re.I),
+}
+MAX_LENGTH = 400
+# What begins like this hangs on the other part.
+_HANGS = re.compile(
+    r"""\s*(?:if|when|since|because|after|before|while|as|unless|until|although|though|once|who|which
+    |that|where|si|cuando|porque|como|mientras|aunque|donde|desde\ que|hasta\ que|que|quien
+    |por\ si)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SHARED_VERBS = frozenset(
+    """
+    is isn't has hasn't was wasn't lives works loves hates likes studies speaks teaches wants
+    doesn't can't can cannot won't will had used plays runs goes got turned died moved started
+    """.split()
+)
+_POINTERS = {
+    "en": frozenset("it that this them those these there so it's".split()),
+    "es": frozenset("eso esto ese ahí allí lo".split()),
+}
+# Stems of verbs that say nothing alone: "I've stopped".
+_LIGHT = ("switch", "stop", "learn", "did", "understand", "tri", "know", "mean", "think", "guess",
+          "lov", "lik", "start", "sab", "dej", "vend", "volv", "sal", "creo", "cre")  # fmt: skip
+_SHARED_I = re.compile(
+    r"(?:am|have|had|was|work (?:at|as|in|for|from|with)|live (?:in|with|at|near)|study (?:at|in)"
+    r"|teach|speak|own|volunteer (?:at|in)|run (?:a|the|my))\b",
+    re.IGNORECASE,
+)
+# Other verbs behind "me" may be about what came before: "cocino sin ajo, me repite".
+_LIKES = re.compile(r"(?:gust|encant|fascin|interes|molest|choc)an?$")
+# "… : Lucien and I want to go" is about both.
+_ENDS_WITH_NAME = re.compile(r"[:,] [A-Z]\w+$")
+_ELLIPSIS_EN = re.compile(
+    r"(?P<whose>my (?:[\w-]+ )?[\w-]+|[A-Z]\w+)(?P<s>['’]s) (?P<verb>is|was) (?P<rest>.+)"
+)
+_OWNED_EN = re.compile(r"my (?P<noun>[\w ]{2,25}?) (?:is|was)\b", re.IGNORECASE)
+_ELLIPSIS_ES = re.compile(
+    r"(?P<the>el|la) de (?P<whose>mi .+?) (?P<verb>es|cae|fue) (?P<rest>.+)", re.I
+)
+_OWNED_ES = re.compile(r"mi (?P<noun>[\w ]{2,25}?) (?:es|cae|fue)\b", re.IGNORECASE)
+_LIVES = re.compile(
+    r"(?P<main>(?:I|yo|we)?\s*(?:live|vivo)\b.*?)(?:,)? (?:with|con) (?P<with>.+)", re.I | re.S
+)
+_ITEM_JOINT = re.compile(
+    r",? (?:and|y) (?=(?:my|our|mi|mis|nuestr[oa]s?|a|an|un|una|two|dos)\b)", re.I
+)
+_NAMED = re.compile(r"(?:my|mi) (?P<noun>[\w-]+) (?P<name>[A-ZÁÉÍÓÚÑ][\w'’-]+)", re.DOTALL)
+_COUNTED = re.compile(
+    r"(?:my|our|mis|nuestr[oa]s) (?P<many>(?:two|three|four|five|dos|tres|cuatro|\d+) [\w-]+"
+    r"(?:(?:,|:| called| llamad[oa]s)? [A-ZÁÉÍÓÚÑ].+)?)",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """`quote` is verbatim; `clause` says the same as a sentence of its own."""
+
+    quote: str
+    clause: str
+
+
+def split(quote: str, *, language: str) -> list[Part]:
+    """The facts of the words; the words themselves when they state one."""
+    if len(quote) > MAX_LENGTH:
+        return [Part(quote, quote)]
+    parts = _joined(quote, language)
+    return [small for part in parts for small in _companions(part, language)]
+
+
+def _joined(quote: str, language: str) -> list[Part]:
+    """Clauses with a verb of their own: "I hate coriander but I love Thai food"."""
+    parts = [Part(quote, quote)]
+    start = 0
+    complete = _clause_es if language == "es" else _clause_en
+    for joint in _JOINT[language].finditer(quote):
+        left, right = quote[start : joint.start()], quote[joint.end() :]
+        if not left or not right:
+            continue
+        if not parts[-1].clause.endswith(parts[-1].quote):  # a pronoun was replaced
+            break
+        added = parts[-1].clause.removesuffix(parts[-1].quote)
+        is_free = "?" not in right and all(_stands(part, language) for part in (left, right))
+        is_joined = bool(joint[0].strip(" ,;.!"))
+        if is_free and (clause := complete(added + left, right, is_joined=is_joined)):
+            parts[-1:] = [Part(left, added + left), Part(right, clause)]
+            start = joint.end()
+    return parts
+
+
+def _stands(part: str, language: str) -> bool:
+    """Says something by itself: not "I've stopped", not "la vendí"."""
+    words = set(Sentence(part).words)
+    if _HANGS.match(part) or words & _POINTERS[language] or has_object(Sentence(part)):
+        return False
+    said = {root for root in stems(part) if not root.startswith(_LIGHT)}
+    return bool(said) or bool(re.search(r"\d", part))
+
+
+def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
+    """The right part as a sentence of its own; "" when it is none, or the left one is none.
+
+    Only behind "and" or "but", not behind a comma, can it have the subject of the left one.
+    """
+    subject = _subject_en(left)
+    if not subject or (is_joined and _ENDS_WITH_NAME.search(left) and _subject_en(right) == "I"):
+        return ""
+    if found := _ELLIPSIS_EN.match(right):
+        owned = _OWNED_EN.match(left)
+        noun = f" {owned['noun']} " if owned else ""
+        return f"{found['whose']}{found['s']}{noun}{found['verb']} {found['rest']}" if noun else ""
+    if _subject_en(right):
+        return right
+    words = Sentence(right).words
+    verb = english_words.skip_adverbs(words, 0)
+    if subject == "we" or verb >= len(words) - 1:
+        return ""
+    if subject == "I":
+        is_shared = is_joined and _SHARED_I.match(" ".join(words[verb:]))
+        return f"I {right}" if is_shared else ""
+    if found := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
+        is_same = _is_only_person(left, subject, {"he": "m", "she": "f"}[found[1].lower()])
+        return f"{subject}{found[2] or ''}{right[found.end() :]}" if is_same else ""
+    return f"{subject} {right}" if is_joined and words[verb] in _SHARED_VERBS else ""
+
+
+def _is_only_person(text: str, subject: str, gender: str) -> bool:
+    """The pronoun can be nobody else: not so in "my mum told my dad and he…"."""
+    relatives = [one for word in Sentence(text).words if (one := kin(word))]
+    named = [one for word in Sentence(subject).words if (one := kin(word))]
+    return len(relatives) == len(named) and all(one.gender in ("", gender) for one in named)
+
+
+def _subject_en(text: str) -> str:
+    """What a clause is about, when a verb follows: "My sister Elena", "I"."""
+    sentence = Sentence(text)
+    words = sentence.words
+    if not words:
+        return ""
+    if words[0] in english_words.SUBJECTS:
+        return "I" if len(words) > 1 else ""
+    if words[0] in ("we", "we're", "we've"):
+        return "we" if len(words) > 2 else ""
+    if words[0] != "my" or len(words) < 3:
+        return ""
+    end = next((n for n in range(2, min(len(words), 6)) if english_words.is_finite(words[n])), None)
+    if end is None or re.search("[,;]", "".join(sentence.gap(n) for n in range(1, end + 1))):
+        return ""
+    return " ".join(sentence.written(n) for n in range(end))
+
+
+def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
+    before, sentence = Sentence(left), Sentence(right)
+    if not any(spanish_words.is_finite(before, n) for n in range(len(before.words))):
+        return ""
+    if found := _ELLIPSIS_ES.match(right):
+        owned = _OWNED_ES.match(left)
+        noun = f"{found['the']} {owned['noun']} de {found['whose']}" if owned else ""
+        return f"{noun} {found['verb']} {found['rest']}" if noun else ""
+    if _subject_es(right):
+        return right
+    skipped = spanish_words.ADVERBS | spanish_words.CLITICS | {"me", "yo"}
+    verb = next((n for n, word in enumerate(sentence.words) if word not in skipped), None)
+    if verb is None:
+        return ""
+    likes = sentence.words[verb - 1 : verb] == ["me"] and _LIKES.match(sentence.words[verb])
+    if spanish_words.first_form(sentence, verb) or likes:
+        return right if _is_of_speaker(before) else ""
+    subject = _subject_es(left) if is_joined else ""
+    return f"{subject} {right}" if subject and _may_share(before, sentence, verb) else ""
+
+
+def _may_share(before: Sentence, sentence: Sentence, verb: int) -> bool:
+    """Not so in "mi hermano tiene novia, se llama Ximena": no longer about the brother."""
+    word = sentence.words[verb]
+    if word == "llama" or verb + 1 >= len(sentence.words) or any(map(kin, before.words[2:])):
+        return False
+    is_third = spanish_words.is_third_here(sentence, verb)
+    return is_third and spanish_verbs.is_singular_third(word)
+
+
+def _is_of_speaker(sentence: Sentence) -> bool:
+    places = range(len(sentence.words))
+    return "me" in sentence.words or any(spanish_words.first_form(sentence, n) for n in places)
+
+
+def _subject_es(text: str) -> str:
+    """ "Mi suegra", when a verb follows."""
+    sentence = Sentence(text)
+    words = sentence.words
+    if len(words) < 3 or words[0] not in ("mi", "mis") or not kin(words[1]):
+        return ""
+    end = name_end(sentence, phrase_end(sentence, 1))
+    verb = end
+    while verb < len(words) and words[verb] in spanish_words.ADVERBS | spanish_words.CLITICS:
+        verb += 1
+    if verb >= len(words) or not spanish_verbs.is_third(words[verb]):
+        return ""
+    return " ".join(sentence.written(n) for n in range(end))
+
+
+def _companions(part: Part, language: str) -> list[Part]:
+    """ "I live in Valencia with my partner Marc": where, and who the partner is."""
+    found = _LIVES.fullmatch(part.clause.strip().rstrip(".!"))
+    if not found:
+        return [part]
+    items = _ITEM_JOINT.split(found["with"])
+    others = [other for item in items if (other := _companion(item, language))]
+    if len(others) < len(items) or len(found["main"].split()) < 3:
+        return [part]
+    main = found["main"].strip()
+    return [Part(main if main in part.quote else part.quote, main), *others]
+
+
+def _companion(item: str, language: str) -> Part | None:
+    """ "my partner Marc" -> "my partner is Marc"; "our two cats" -> "I have two cats"."""
+    is_spanish = language == "es"
+    if (found := _NAMED.fullmatch(item)) and kin(found["noun"]):
+        whose, verb = ("mi", "es") if is_spanish else ("my", "is")
+        return Part(item, f"{whose} {found['noun']} {verb} {found['name']}")
+    if (found := _COUNTED.fullmatch(item)) and kin(found["many"].split()[1].strip(",:")):
+        return Part(item, f"{'tengo' if is_spanish else 'I have'} {found['many']}")
+    return None

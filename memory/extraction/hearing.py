@@ -1,0 +1,134 @@
+"""What a message says that lasts: cues, which are precise, and the listener, which hears more.
+
+Pure: no database, no network. Each thing heard is a stretch of the message with a kind, a score
+and a verdict: believe it, or offer it to the person.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from memory.extraction import checks, cues, edges, listener
+from memory.extraction.clauses import Clause, core_of, is_real, statements
+from memory.extraction.listener import Span
+from memory.options import Options
+from memory.text.normalise import detect_language
+
+BELIEVE, OFFER = "believe", "offer"
+CUES, LISTENER, BOTH = "cues", "listener", "both"
+# The usual thresholds; a space may choose others.
+BELIEVE_FROM, OFFER_FROM = Options().believe_from, Options().offer_from
+# People state what lasts early; the rest of a longer text was pasted.
+MAX_LENGTH = 4000
+# What the cues hear and the listener does not is less sure.
+CUE_ALONE = 0.85
+KIND_OF_CATEGORY = {
+    "preference": "preference",
+    "profile": "profile",
+    "relationship": "people",
+    "project": "plan",
+}
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Characters `start` to `end` of a message are worth remembering.
+
+    `needs_previous`: they answer the message before and state nothing without it.
+    """
+
+    start: int
+    end: int
+    quote: str
+    kind: str
+    score: float
+    source: str
+    verdict: str
+    needs_previous: bool = False
+
+
+def hear_message(
+    text: str,
+    previous: str = "",
+    *,
+    language: str = "",
+    believe_at: float = BELIEVE_FROM,
+    offer_at: float = OFFER_FROM,
+) -> list[Heard]:
+    """Return what the message says that lasts, in its order.
+
+    `previous` is the message before it by someone else, which an answer may need.
+    """
+    pairs = [(text, previous)]
+    return hear_messages(pairs, language=language, believe_at=believe_at, offer_at=offer_at)[0]
+
+
+def hear_messages(
+    pairs: Sequence[tuple[str, str]],
+    *,
+    language: str = "",
+    believe_at: float = BELIEVE_FROM,
+    offer_at: float = OFFER_FROM,
+) -> list[list[Heard]]:
+    """Return what each (message, previous message) says that lasts; batches are faster."""
+    heard = []
+    pairs = [(message[:MAX_LENGTH], previous[-MAX_LENGTH:]) for message, previous in pairs]
+    for (message, previous), spans in zip(pairs, listener.hear(pairs), strict=True):
+        combined = combine(
+            message, previous, cued=hear_cues(message, language=language), spans=spans
+        )
+        weighed = (_weigh(item, believe_at, offer_at) for item in combined)
+        heard.append([item for item in weighed if item.verdict])
+    return heard
+
+
+def hear_cues(message: str, *, language: str = "") -> list[Span]:
+    """Return what the cues hear in the message, without the model."""
+    language = detect_language(message) or language or "en"
+    found = (_cued(clause, language) for clause in statements(message) if is_real(clause.text))
+    return [span for span in found if span]
+
+
+def combine(message: str, previous: str, *, cued: list[Span], spans: list[Span]) -> list[Heard]:
+    """Join what both heard, and leave out what the checks find is not a fact."""
+    heard, alone = [], list(cued)
+    for span in spans:
+        agreeing = [cue for cue in cued if cue.start < span.end and span.start < cue.end]
+        alone = [cue for cue in alone if cue not in agreeing]
+        surest = max((cue.score for cue in agreeing), default=0.0)
+        score = 1 - (1 - span.score) * (1 - surest)
+        source = BOTH if agreeing else LISTENER
+        heard.append(_heard(message, previous, replace(span, score=score), source))
+    heard += [
+        _heard(message, previous, replace(cue, score=CUE_ALONE * cue.score), CUES) for cue in alone
+    ]
+    return sorted(filter(None, heard), key=lambda item: item.start)
+
+
+def _cued(clause: Clause, language: str) -> Span | None:
+    bare = core_of(clause)
+    likeliest = detect_language(bare.text) or language
+    for tongue in ("es", "en") if likeliest == "es" else ("en", "es"):
+        rest = cues.asked_to_remember(bare.text, tongue)
+        asked = core_of(bare.part(len(bare.text) - len(rest), len(bare.text))) if rest else None
+        stated = asked or bare
+        if cue := cues.find(stated.text, tongue):
+            score = min(1.0, cue.confidence + (0.1 if asked else 0))
+            kind = "past" if edges.is_over(stated.text) else KIND_OF_CATEGORY[cue.category]
+            return Span(stated.start, stated.end, kind, score)
+        if asked and cues.states_something(asked.text):
+            return Span(asked.start, asked.end, "lore", 0.72)
+    return None
+
+
+def _heard(message: str, previous: str, span: Span, source: str) -> Heard | None:
+    if checks.problem(message, span.start, span.end, kind=span.kind, previous=previous):
+        return None
+    quote = message[span.start : span.end]
+    needs_previous = checks.needs_previous(quote, previous)
+    score = round(span.score, 3)
+    return Heard(span.start, span.end, quote, span.kind, score, source, "", needs_previous)
+
+
+def _weigh(item: Heard, believe_at: float, offer_at: float) -> Heard:
+    verdict = BELIEVE if item.score >= believe_at else OFFER if item.score >= offer_at else ""
+    return replace(item, verdict=verdict)

@@ -1,0 +1,284 @@
+"""How a fact is worded: retold about its speaker where the grammar is certain, else as it was said.
+
+A fact keeps the words it rests on. Its text is a sentence that can be read without the chat: the
+words in the third person, or, when a verb, a gender or a pronoun is not certain, the person's own
+words, with the question they answer where they need it. Words that point at nothing that is known
+("I love it") are not a fact.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from memory.extraction.grammar import (
+    answers,
+    english,
+    english_verbs,
+    english_words,
+    pointing,
+    spanish,
+    spanish_verbs,
+    spanish_words,
+)
+from memory.extraction.grammar.sentences import Sentence, capitalised
+from memory.extraction.grammar.split import Part, split
+from memory.extraction.subjects import Subject, subject_of
+
+MAX_LENGTH = 190
+_OPENING = re.compile(
+    r"""(?:(?:well|so|oh|(?:hi|hello|hey|hola|oye|che)(?:\ (?:keno|bot|all|todos|everyone|there))?
+    |also|and|but|btw|by\ the\ way|honestly|tbh|actually|in\ fact|just\ so\ (?:you|u)\ know|fyi
+    |for\ the\ record|wait|(?:ha){2,}h?|lol|ah|hm+|um+|uh|to\ be\ honest
+    |anyway|look|guess\ what|ok|okay|right|pues|bueno|mira|y|e|pero
+    |la\ verdad(?:\ es\ que)?|la\ neta|en\ realidad|de\ hecho|por\ cierto|eh|además|entonces
+    |resulta\ que|es\ que|o\ sea|aviso|(?:ja){2,}j?|que|god|sii+|a\ ver)\b(?!['’-])
+    [\s,.:!…–—-]+)+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LAUGHTER = re.compile(r"(?:^|\s)(?:lol|(?:ha){2,}h?|(?:ja){2,}j?|xd|tho|btw)$", re.IGNORECASE)
+# Marks that may end what was said; other marks and emoji at the end go.
+_ENDING_MARKS = frozenset(")]'’\"”»?%°º+€$£")
+# "No" without a comma may be the "no" of "no soy".
+_YES_NO = re.compile(
+    r"""(?:(?:yes|yeah|yep|yup|nah|nope|no|sí|si|claro|vale|ok|sip)\s*[,.:!–—-]+\s*(?=\w)
+    |(?:yes|yeah|yep|yup|nah|nope|no)\s+(?=(?:i|i['’]?m|i['’]?ve|he|she|he['’]?s|she['’]?s|they|my
+    |we)\b)|sí\s+)+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CALL_ME = {
+    "en": (re.compile(r"(?:please )?call me (\w+)", re.I), "{author} wants to be called {name}"),
+    "es": (re.compile(r"ll[aá]mame (\w+)", re.I), "{author} quiere que le llamen {name}"),
+}
+_DECIDED = {
+    "en": re.compile(
+        r"we(?:'ve|’ve| have)?(?P<how>(?: finally| just| all)?) "
+        r"(?P<verb>decided|agreed|chose|voted|picked|settled|opted|switched)\b(?P<what>.*)",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    "es": re.compile(
+        r"(?P<how>(?:al final )?)(?P<verb>decidimos|acordamos|elegimos|optamos|escogimos|votamos)\b"
+        r"(?P<what>.*)",
+        re.IGNORECASE | re.DOTALL,
+    ),
+}
+_DECIDES = {"decidimos": "decidió", "acordamos": "acordó", "elegimos": "eligió", "optamos": "optó",
+            "escogimos": "escogió", "votamos": "votó"}  # fmt: skip
+_NEGATIONS = {
+    "en": re.compile(
+        r"\b(?:not|never|no|nor|none|nobody|nothing|without|cannot|(?:do|does|did|is|are|was|were|have"
+        r"|has|had|ca|could|wo|would|should)n['’]?t)\b"
+    ),
+    "es": re.compile(r"\b(?:no|nunca|jam[aá]s|ni|nadie|sin|tampoco|ning[uú]n\w*)\b"),
+}
+_PRONOUN = re.compile(r"(?:he|she)(['’]?s)?\s+(?=(\w+))", re.IGNORECASE)
+_LEANS = re.compile(r"(?:he|she|they|it)\b|it['’]s\b", re.IGNORECASE)
+_HAS = frozenset("got been had gone taken done become started".split())
+_THIRD_ES = re.compile(r"(?:(?:ya|no|también|ahora|se|siempre|nunca)\s+){0,3}(\w+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Wording:
+    text: str
+    subject: Subject
+    # In the third person; otherwise the words are the person's own.
+    retold: bool
+    quote: str = ""
+
+
+def word_facts(
+    quote: str,
+    *,
+    author: str,
+    language: str,
+    kind: str,
+    previous: str = "",
+    previous_author: str = "",
+    before: str = "",
+    people: Sequence[str] = (),
+) -> list[Wording]:
+    """Every fact of the quote by itself, each with the words of the quote it rests on."""
+    worded: list[Wording] = []
+    parts = split(trimmed(quote), language=language)
+    for part in parts if len(parts) > 1 else [Part(quote, quote)]:
+        fact = word_fact(
+            part.clause, author=author, language=language, kind=kind, previous=previous,
+            previous_author=previous_author, before=before, people=people,
+        )  # fmt: skip
+        if fact:
+            subject = _with_name_told(fact.subject, worded)
+            worded.append(replace(fact, quote=part.quote, subject=subject))
+    return worded
+
+
+def word_fact(
+    quote: str,
+    *,
+    author: str,
+    language: str,
+    kind: str,
+    previous: str = "",
+    previous_author: str = "",
+    before: str = "",
+    people: Sequence[str] = (),
+) -> Wording | None:
+    """The fact that the quote states; None when it points at something that is not known.
+
+    `previous` is the message before, `before` what the same message says before the quote, `kind`
+    one of the listener's kinds, `people` names that are known.
+    """
+    own = trimmed(quote)
+    asked = "" if previous_author and previous_author == author else previous
+    subject = subject_of(
+        without_answer(own), author=author, kind=kind, language=language, people=people,
+        previous=asked, before=before,
+    )  # fmt: skip
+    # More than "yeah" or "haha ok" before the quote has answered the question already.
+    question = "" if len(Sentence(before).words) > 3 else answers.question_in(trimmed(asked))
+    text, retold = _worded(own, question, subject, author=author, language=language, kind=kind)
+    if not retold and not question and before and _leans(own, subject, language):
+        text = _with_sentence(before, own) or text
+    return Wording(text, subject, retold, quote) if text else None
+
+
+def trimmed(quote: str) -> str:
+    """The words without what only opens or ends them: "well", "pues", "lol", emoji."""
+    words = quote.strip().removeprefix("¡")
+    opening = _OPENING.match(words)
+    words = words[opening.end() :] if opening and opening.end() < len(words) else words
+    return _without_ending(words) or words
+
+
+def _without_ending(words: str) -> str:
+    end = len(words)
+    while end and not (words[end - 1].isalnum() or words[end - 1] in _ENDING_MARKS):
+        end -= 1
+    laughter = _LAUGHTER.search(words[max(0, end - 20) : end])
+    return _without_ending(words[: end - len(laughter[0])]) if laughter else words[:end]
+
+
+def without_answer(clause: str) -> str:
+    """The statement behind "yes" or "no, "; the clause itself when nothing else is there."""
+    found = _YES_NO.match(clause)
+    return clause[found.end() :] if found and found.end() < len(clause) else clause
+
+
+def _worded(
+    own: str, question: str, subject: Subject, *, author: str, language: str, kind: str
+) -> tuple[str, bool]:
+    """The text of the fact, and whether it is in the third person."""
+    if told := answers.answered(question, own, author=author, language=language):
+        return told, True
+    context = {"author": author, "language": language, "kind": kind}
+    leans = answers.has_object(Sentence(own)) or answers.is_cut_short(own)
+    if not pointing.is_pointing(own, language) and not (question and leans):
+        named = _with_name(own, subject, author, language)
+        words = spanish_words if language == "es" else english_words
+        is_whole = not words.has_first_person(named)
+        if told := _retold(named or own, **context) or (named if is_whole else ""):
+            return told, True
+    resolved = pointing.resolve_pointing(own, question, language)
+    if not resolved.has_question and resolved.text not in ("", own):
+        told = _retold(resolved.text, **context)
+        return told or resolved.text, bool(told)
+    return resolved.text, False
+
+
+def _retold(clause: str, *, author: str, language: str, kind: str) -> str:
+    """The clause in the third person, if nothing of it is lost or left over."""
+    said = without_answer(clause)
+    name = author or {"en": "User", "es": ""}[language]
+    pattern, form = _CALL_ME[language]
+    if found := pattern.fullmatch(said):
+        return form.format(author=name, name=found[1]).strip()
+    if kind == "lore" and (told := _of_group(said, language)):
+        return told
+    told = (spanish if language == "es" else english).retell(said, name)
+    return told if told and _keeps_all(said, told, name, language) else ""
+
+
+def _of_group(clause: str, language: str) -> str:
+    """ "We decided to use Postgres" -> "The group decided to use Postgres"."""
+    found = _DECIDED[language].fullmatch(clause)
+    if not found:
+        return ""
+    if language == "es":
+        told = f"El grupo {found['how']}{_DECIDES[found['verb'].lower()]}{found['what']}"
+        return "" if spanish_words.has_first_person(told) else told
+    told = f"The group{found['how']} {found['verb']}{found['what']}"
+    return "" if english_words.has_first_person(told) else told
+
+
+def _keeps_all(said: str, told: str, author: str, language: str) -> bool:
+    """Every number, name and "not" of the words is still there."""
+    rest = told.replace(author, "") if author else told
+    negations = _NEGATIONS[language]
+    if len(negations.findall(said.lower())) != len(negations.findall(rest.lower())):
+        return False
+    names = set(re.findall(r"(?<=\w )[A-ZÁÉÍÓÚÑ]\w+", said)) - {"I", "Mi", "My"}
+    is_counted = re.findall(r"\d+", said) == re.findall(r"\d+", rest)
+    return is_counted and all(name in told for name in names)
+
+
+def _with_name(clause: str, subject: Subject, author: str, language: str) -> str:
+    """The clause with the person in place of "she", when it is known who; otherwise ""."""
+    said = without_answer(clause)
+    is_other = subject.is_person and subject.label and subject.name != author
+    named = {subject.name.lower(), subject.noun} - {""}
+    if not author or not is_other or named & set(Sentence(said).words):
+        return ""
+    grammar = spanish_words if language == "es" else english_words
+    others = grammar.FIRST - {"my", "me", "mi", "mis", "conmigo"} | grammar.WE | grammar.YOU
+    if others & set(Sentence(said).words):
+        return ""
+    label = capitalised(subject.label)
+    return _with_name_es(said, label) if language == "es" else _with_name_en(said, label)
+
+
+def _with_name_en(clause: str, label: str) -> str:
+    found = _PRONOUN.match(clause)
+    if not found:
+        return ""
+    if not found[1]:
+        return f"{label} {clause[found.end() :]}"
+    if found[2].lower() in _HAS:
+        return f"{label} has {clause[found.end() :]}"
+    # "He's moved" has, "he's married" is.
+    if set(Sentence(clause).words[1:3]) & english_verbs.participles():
+        return ""
+    return f"{label} is {clause[found.end() :]}"
+
+
+def _with_name_es(clause: str, label: str) -> str:
+    """Only where the verb can have no other subject: "se jubiló en julio"."""
+    found = _THIRD_ES.match(clause)
+    if not found or "," in label or not spanish_verbs.is_singular_third(found[1]):
+        return ""
+    place = len(clause[: found.start(1)].split())
+    is_verb = spanish_words.is_third_here(Sentence(clause), place)
+    return f"{label} {clause[0].lower()}{clause[1:]}" if is_verb else ""
+
+
+def _leans(own: str, subject: Subject, language: str) -> bool:
+    """Not to be understood without what the same message says before."""
+    sentence = Sentence(own)
+    is_object = answers.has_object(sentence) or pointing.is_pointing(own, language)
+    if language == "es" and sentence.words and spanish_words.is_of_nobody(sentence):
+        return True
+    return not str(subject) or is_object or bool(_LEANS.match(own))
+
+
+def _with_sentence(before: str, own: str) -> str:
+    """The words from where their sentence began, or with the sentence before them."""
+    last = re.split(r"(?<=[.!?\n])\s+", before[-2 * MAX_LENGTH :].strip())[-1]
+    joint = "" if re.search(r"[.!?]$", last) else before[len(before.rstrip()) :]
+    text = f"{last}{joint or ' '}{own}"
+    return trimmed(text) if len(text) <= MAX_LENGTH and "?" not in last else ""
+
+
+def _with_name_told(subject: Subject, before: list[Wording]) -> Subject:
+    """The subject with the name that an earlier part told."""
+    for other in (fact.subject for fact in before):
+        is_same = (other.relation, other.owner) == (subject.relation, subject.owner)
+        if is_same and subject.relation and not subject.name:
+            return other
+    return subject

@@ -1,0 +1,214 @@
+"""Change many facts at once, as one change in history, so that one undo reverts all of them.
+
+Only people do this; the pages choose the rows. A fact that would duplicate another live one is
+left as it is and counted.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memory.facts import service as facts
+from memory.facts.rows import DuplicateFact
+from memory.history import actors
+from memory.history import changes as history
+from memory.models import Chat, Fact, Space
+
+# Every row gets its history event: more would take longer than a page may.
+MAX_FACTS = 5000
+# Every write checks every ruling.
+MAX_RULINGS = 100
+# More than this are never duplicates of each other.
+MAX_MERGED = 20
+
+Status = Fact.Status
+
+
+class TooMany(Exception):
+    """More than can be done at once."""
+
+    def __init__(self, most: int):
+        super().__init__(_("At most %(n)s facts at once. Narrow it down.") % {"n": most})
+
+
+@dataclass(frozen=True)
+class BulkResult:
+    """How many were changed, how many were left as duplicates, and the change to undo."""
+
+    count: int = 0
+    duplicates: int = 0
+    change_id: UUID | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.change_id is not None
+
+
+def forget(space: Space, pks: list[int], *, by: str, now: datetime | None = None) -> BulkResult:
+    live = [Status.ACTIVE, Status.QUARANTINED, Status.SUPERSEDED]
+    return _set(space, pks, by=by, why="forget", now=now, of=live, status=Status.ARCHIVED)
+
+
+def restore(space: Space, pks: list[int], *, by: str, now: datetime | None = None) -> BulkResult:
+    away = [Status.ARCHIVED, Status.TRASHED]
+    values = {"status": Status.ACTIVE, "trashed_at": None}
+    return _set(space, pks, by=by, why="restore", now=now, of=away, **values)
+
+
+def pin(
+    space: Space, pks: list[int], *, by: str, pinned: bool = True, now: datetime | None = None
+) -> BulkResult:
+    why = "pin" if pinned else "unpin"
+    return _set(space, pks, by=by, why=why, now=now, pinned=pinned)
+
+
+def recategorise(
+    space: Space, pks: list[int], *, by: str, category: str, now: datetime | None = None
+) -> BulkResult:
+    if category not in Fact.Category.values:
+        raise facts.Invalid(_("Choose a category."))
+    return _set(space, pks, by=by, why="revise", now=now, category=category, sticky=True)
+
+
+def retag(
+    space: Space, pks: list[int], *, by: str, subject: str, now: datetime | None = None
+) -> BulkResult:
+    """Give them another subject."""
+    return _set(space, pks, by=by, why="revise", now=now, subject=subject[:120], sticky=True)
+
+
+def move(
+    space: Space, pks: list[int], *, by: str, chat: Chat | None, now: datetime | None = None
+) -> BulkResult:
+    """Move them to one chat or, with None, to the whole space."""
+    if chat and chat.space_id != space.pk:
+        raise facts.Invalid(_("The chat belongs to another space."))
+    return _set(space, pks, by=by, why="move", now=now, chat=chat)
+
+
+@transaction.atomic
+def never_again(
+    space: Space, pks: list[int], *, by: str, now: datetime | None = None
+) -> BulkResult:
+    """Put each in the trash, with a ruling never to remember it again."""
+    actors.require_person(by)
+    if len(pks) > MAX_RULINGS:
+        raise TooMany(MAX_RULINGS)
+    rows = Fact.objects.filter(space=space, pk__in=pks).exclude(status=Status.TRASHED)
+    with history.change(by=by, why="never remember this") as context:
+        count = sum(facts.never_again(fact, by=by, now=now).changed for fact in list(rows))
+    return BulkResult(count, change_id=context.id if count else None)
+
+
+@transaction.atomic
+def merge(
+    space: Space,
+    pks: list[int],
+    *,
+    by: str,
+    keep: int | None = None,
+    now: datetime | None = None,
+) -> BulkResult:
+    """Keep one, with the confidence and counts of all; the others are superseded by it."""
+    actors.require_person(by)
+    if len(pks) > MAX_MERGED:
+        raise TooMany(MAX_MERGED)
+    chosen = Fact.objects.live().filter(space=space, pk__in=pks)
+    chosen = list(chosen.order_by("pk").select_for_update(of=("self",)))
+    if len(chosen) < 2 or (keep and keep not in {fact.pk for fact in chosen}):
+        raise facts.Invalid(_("Choose at least two facts that Keno believes now."))
+    if len({fact.chat_id for fact in chosen}) > 1:
+        # What rests on it goes along: the words of one chat must not be read in another.
+        raise facts.Invalid(_("Facts of different chats cannot be merged. Move them first."))
+    kept = next((fact for fact in chosen if fact.pk == keep), None) or max(chosen, key=_merge_rank)
+    others = [fact for fact in chosen if fact.pk != kept.pk]
+    with history.change(by=by, why="merge") as context:
+        for fact in others:
+            facts.supersede(fact, by=by, new=kept, now=now)
+        facts.revise(kept, by=by, now=now, **_merged_values(kept, others))
+    return BulkResult(len(chosen), change_id=context.id)
+
+
+def _merge_rank(fact: Fact) -> tuple:
+    """Prefer what a person worded or pinned, then the most confident, then the newest."""
+    return fact.sticky, fact.pinned, fact.confidence, fact.last_seen_at
+
+
+def _merged_values(kept: Fact, others: list[Fact]) -> dict:
+    rests_on = [
+        {"message": fact.message_id, "episode": fact.episode_id, "quote": fact.quote or fact.text}
+        for fact in others
+    ]
+    return {
+        "confidence": max(fact.confidence for fact in (kept, *others)),
+        "times_seen": sum(fact.times_seen for fact in (kept, *others)),
+        "pinned": any(fact.pinned for fact in (kept, *others)),
+        "evidence": [*kept.evidence, *(e for fact in others for e in fact.evidence), *rests_on],
+    }
+
+
+@transaction.atomic
+def _set(
+    space: Space,
+    pks: list[int],
+    *,
+    by: str,
+    why: str,
+    now: datetime | None,
+    of: list[str] | None = None,
+    **values: object,
+) -> BulkResult:
+    actors.require_person(by)
+    if len(pks) > MAX_FACTS:
+        raise TooMany(MAX_FACTS)
+    rows = Fact.objects.filter(space=space, pk__in=pks)
+    rows = rows.filter(status__in=of) if of else rows
+    # In one order, so that two people who pick the same rows wait for each other.
+    chosen = list(rows.exclude(**_unchanged(values)).order_by("pk").select_for_update(of=("self",)))
+    duplicates = _duplicates(space, chosen, values)
+    wanted = Fact.objects.filter(pk__in=[fact.pk for fact in chosen if fact.pk not in duplicates])
+    with history.change(by=by, why=why) as context:
+        count = _write(wanted, values | {"updated_at": now or timezone.now()})
+    return BulkResult(count, len(duplicates), context.id if count else None)
+
+
+def _unchanged(values: dict) -> dict:
+    """Return the filter for rows that have these values already."""
+    return {name: value for name, value in values.items() if name not in ("sticky", "trashed_at")}
+
+
+def _write(rows: QuerySet, values: dict) -> int:
+    try:
+        with transaction.atomic():
+            return rows.update(**values)
+    except IntegrityError as error:  # one of them was remembered just now
+        raise DuplicateFact(None) from error
+
+
+def _duplicates(space: Space, rows: list[Fact], values: dict) -> set[int]:
+    """Return the ids that after the change would say the same as another live fact."""
+    if not {"status", "subject", "chat"} & values.keys():
+        return set()
+    away = values.get("status", Status.ACTIVE) != Status.ACTIVE
+    staying = [row for row in rows if "status" in values or row.status == Status.ACTIVE]
+    if away or not staying:
+        return set()
+    others = Fact.objects.live().filter(space=space, said_key__in={row.said_key for row in staying})
+    taken = set(
+        others.exclude(pk__in=[row.pk for row in staying]).values_list(
+            "chat_id", "subject", "said_key"
+        )
+    )
+    duplicates = set()
+    for row in staying:
+        chat = getattr(values["chat"], "pk", None) if "chat" in values else row.chat_id
+        key = (chat, values.get("subject", row.subject), row.said_key)
+        if key in taken:
+            duplicates.add(row.pk)
+        taken.add(key)
+    return duplicates

@@ -1,0 +1,287 @@
+"""Semantic memory: what Keno knows.
+
+How every writer of memory behaves, here and in episodes, patterns, working, identity:
+the object comes first and the rest by keyword; `by` says who ("person:ana", "tag", "night:…", see
+actors); everything happens in one transaction under one history change; a row that was passed in
+is brought up to date; the answer is a ChangeResult(row, change_id, outcome, reason), and
+`history.undo_context(done.change_id, by=…)` takes it back. What may not be done is an outcome
+("refused", "empty", with a sentence in `reason`); what cannot be done is an exception whose text
+can be shown.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, Value
+from django.db.models.functions import Extract, Power
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memory import rulings
+from memory.facts import rows
+from memory.guards.screening import RELEASED, Screened, screen, still_suspicious
+from memory.history import actors, audit
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
+from memory.models import Chat, Fact, Ruling, Space
+from memory.text import normalise as text
+
+# A belief that was not said again for this long counts half when the caps choose what goes.
+HALF_LIFE_DAYS = 120
+
+Status = Fact.Status
+DuplicateFact = rows.DuplicateFact
+
+
+class Invalid(ValueError):
+    """A value that a fact cannot have."""
+
+
+@transaction.atomic
+def remember(
+    space: Space,
+    *,
+    text: str,
+    by: str,
+    chat: Chat | None = None,
+    subject: str = "",
+    quote: str = "",
+    confidence: float | None = None,
+    suspicions: Sequence[str] = (),
+    why: str = "remember",
+    now: datetime | None = None,
+    **more: object,
+) -> ChangeResult:
+    """Remember a fact; saying the same again strengthens the existing row.
+
+    Outcomes: new, again, restored (it had been put away), quarantined, refused, empty.
+    `suspicions` are the caller's own reasons for quarantine. `more` may name any other field of a
+    fact: kind, category, message, episode, said_by, mode …
+    """
+    fields = {"subject": subject, "quote": quote, "confidence": confidence, "now": now} | more
+    fact = rows.draft(space, text=text, by=by, chat=chat, suspicions=suspicions, **fields)
+    if isinstance(fact, ChangeResult):
+        return fact
+    with history.change(by=by, why=why) as context:
+        return rows.insert_or_strengthen(fact, by=by, change_id=context.id)
+
+
+@transaction.atomic
+def revise(
+    fact: Fact, *, by: str, text: str | None = None, now: datetime | None = None, **values: object
+) -> ChangeResult:
+    """Change the wording or other fields. A person's wording is final."""
+    rows.lock(fact)
+    if (refusal := rows.protected(fact, by=by)) is not None:
+        return refusal
+    if text is not None:
+        screened = screen(text, single_line=True)
+        if (refusal := rows.refusal(fact.space, screened, now=now)) is not None:
+            return refusal
+        values |= _new_wording(fact, screened, by=by)
+    _check(values)
+    values = {name: value for name, value in values.items() if getattr(fact, name) != value}
+    if not values:
+        return ChangeResult(fact, outcome="unchanged")
+    if actors.is_person(by):
+        values["sticky"] = True
+    return rows.change(fact, by=by, why="revise", now=now, **values)
+
+
+@transaction.atomic
+def supersede(
+    fact: Fact,
+    *,
+    by: str,
+    text: str = "",
+    new: Fact | None = None,
+    now: datetime | None = None,
+    **more: object,
+) -> ChangeResult:
+    """Replace it by another fact; the old one keeps its words and gets an end date.
+
+    ChangeResult.row is the fact that holds now. Pass its text, or the row when it exists.
+    """
+    now = now or timezone.now()
+    rows.lock(fact)
+    if (refusal := rows.protected(fact, by=by)) is not None:
+        return refusal
+    with history.change(by=by, why="supersede") as context:
+        if new is None:
+            same = {name: getattr(fact, name) for name in ("chat", "subject", "kind", "category")}
+            more = same | {"valid_from": now} | more
+            result = remember(fact.space, text=text, by=by, now=now, **more)
+            if not result.changed or result.row.status != Status.ACTIVE:
+                return result
+            new = result.row
+        if new.pk == fact.pk:
+            return ChangeResult(fact, outcome="unchanged")
+        ended = {"status": Status.SUPERSEDED, "valid_to": _end(fact, now)}
+        rows.save(fact, now=now, superseded_by=new, **ended)
+        return ChangeResult(new, context.id, outcome="superseded")
+
+
+def forget(
+    fact: Fact, *, by: str, why: str = "forget", now: datetime | None = None
+) -> ChangeResult:
+    """Archive the fact: no prompt sees it again, and restore brings it back."""
+    return rows.set_fields(fact, by=by, why=why, now=now, status=Status.ARCHIVED)
+
+
+def discard(
+    fact: Fact, *, by: str, why: str = "discard", now: datetime | None = None
+) -> ChangeResult:
+    """Put the fact in the trash, which is emptied after some days."""
+    now = now or timezone.now()
+    return rows.set_fields(fact, by=by, why=why, now=now, status=Status.TRASHED, trashed_at=now)
+
+
+@transaction.atomic
+def restore(fact: Fact, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Make it active again; a fact that waited for a person goes back to quarantine."""
+    rows.lock(fact)
+    if fact.status == Status.ACTIVE:
+        return ChangeResult(fact, outcome="unchanged")
+    waits = still_suspicious(fact.flags) and not fact.sticky
+    values = {"status": Status.QUARANTINED if waits else Status.ACTIVE, "trashed_at": None}
+    if fact.status == Status.SUPERSEDED or "deprecated" in fact.flags:
+        flags = [flag for flag in fact.flags if flag != "deprecated"]
+        values |= {"valid_to": None, "superseded_by": None, "flags": flags}
+    return rows.change(fact, by=by, why="restore", now=now, **values)
+
+
+def pin(fact: Fact, *, by: str) -> ChangeResult:
+    """Always offer it to recall, and keep it out of caps and nights."""
+    return rows.set_fields(fact, by=by, why="pin", pinned=True)
+
+
+def unpin(fact: Fact, *, by: str) -> ChangeResult:
+    return rows.set_fields(fact, by=by, why="unpin", pinned=False)
+
+
+@transaction.atomic
+def deprecate(fact: Fact, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """End and archive a fact that was right once and no longer is."""
+    now = now or timezone.now()
+    flags = list(dict.fromkeys([*fact.flags, "deprecated"]))
+    values = {"status": Status.ARCHIVED, "valid_to": _end(fact, now), "flags": flags}
+    return rows.set_fields(fact, by=by, why="deprecate", now=now, **values)
+
+
+@transaction.atomic
+def promote(fact: Fact, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Share a chat's fact with the whole space. Only a person may."""
+    actors.require_person(by)
+    rows.lock(fact)
+    if fact.chat_id is None:
+        return ChangeResult(fact, outcome="unchanged")
+    if twin := rows.same_live_fact(fact, chat=None):
+        return supersede(fact, by=by, new=twin, now=now)
+    return rows.change(fact, by=by, why="promote", now=now, chat=None)
+
+
+def quarantine(fact: Fact, *, by: str, reason: str, now: datetime | None = None) -> ChangeResult:
+    """Quarantine the fact with the reason, until a person has looked at it."""
+    flags = list(dict.fromkeys([*fact.flags, text.short(text.clean(reason), 120)]))
+    values = {"status": Status.QUARANTINED, "flags": flags}
+    return rows.set_fields(fact, by=by, why="quarantine", now=now, **values)
+
+
+@transaction.atomic
+def release(fact: Fact, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Release it from quarantine. Only a person may."""
+    actors.require_person(by)
+    rows.lock(fact)
+    if fact.status != Status.QUARANTINED:
+        return ChangeResult(fact, outcome="unchanged")
+    flags = [*fact.flags, RELEASED]
+    return rows.change(fact, by=by, why="release", now=now, status=Status.ACTIVE, flags=flags)
+
+
+@transaction.atomic
+def never_again(
+    fact: Fact, *, by: str, reason: str = "", now: datetime | None = None
+) -> ChangeResult:
+    """Put the fact in the trash and rule that it is never remembered again."""
+    with history.change(by=by, why="never remember this") as context:
+        rulings.forbid(fact.space, text=fact.text, by=by, reason=reason, fact=fact)
+        discard(fact, by=by, now=now)
+    return ChangeResult(fact, context.id)
+
+
+def trim(
+    space: Space, *, subject: str, by: str, keep: int | None = None, now: datetime | None = None
+) -> ChangeResult:
+    """Archive the weakest facts about a subject beyond its cap. Without a subject there is none."""
+    now = now or timezone.now()
+    options = space.options
+    cap = options.lore_cap if subject == Fact.LORE else options.facts_per_subject
+    keep = cap if keep is None else keep
+    # Counted first: weighing them all is for the few subjects that are over their cap.
+    if not subject or Fact.objects.in_space(space).live().about(subject).count() <= keep:
+        return ChangeResult(None, outcome="unchanged")
+    over = _trimmable(space, now).about(subject).values_list("pk", flat=True)
+    weakest = list(over[keep:])
+    with transaction.atomic(), history.change(by=by, why="over the cap") as context:
+        count = Fact.objects.filter(pk__in=weakest, status=Status.ACTIVE).update(
+            status=Status.ARCHIVED, updated_at=now
+        )
+    return ChangeResult(None, context.id if count else None, outcome="archived", count=count)
+
+
+@transaction.atomic
+def purge(fact: Fact, *, by: str) -> None:
+    """Delete the fact for good, with its history. The caller has asked first."""
+    audit.record("fact.purged", actor=by, space=fact.space, obj=fact, before=fact.text)
+    Ruling.objects.filter(fact=fact, kind=Ruling.Kind.KEEP).delete()
+    history.erase(fact)
+    fact.delete()
+
+
+def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> int:
+    """Delete from the trash what is past its days; return how many."""
+    ripe = (now or timezone.now()) - timedelta(days=space.options.trash_days)
+    old = list(Fact.objects.in_space(space).in_trash().filter(trashed_at__lte=ripe))
+    for fact in old:
+        purge(fact, by=by)
+    return len(old)
+
+
+def _trimmable(space: Space, now: datetime) -> QuerySet:
+    """Order by strength: confidence, halved every HALF_LIFE_DAYS since it was last said."""
+    age = ExpressionWrapper(Value(now) - F("last_seen_at"), output_field=DurationField())
+    days = Extract(age, "epoch") / 86400.0
+    return (
+        Fact.objects.in_space(space)
+        .live()
+        .filter(pinned=False, sticky=False)
+        .exclude(pk__in=rulings.kept_facts(space))
+        .annotate(strength=F("confidence") * Power(0.5, days / HALF_LIFE_DAYS))
+        .order_by("-strength", "-last_seen_at", "-pk")
+    )
+
+
+def _end(fact: Fact, now: datetime) -> datetime:
+    return max(now, fact.valid_from) if fact.valid_from else now
+
+
+def _new_wording(fact: Fact, screened: Screened, *, by: str) -> dict:
+    values = {"text": screened.text, "said_key": text.said_key(screened.text)}
+    if screened.text != fact.text:
+        values["language"] = text.detect_language(screened.text) or fact.language
+    if screened.reasons and not actors.is_person(by):
+        values["status"] = Status.QUARANTINED
+    if screened.flags:
+        values["flags"] = list(dict.fromkeys([*fact.flags, *screened.flags]))
+    return values
+
+
+def _check(values: dict) -> None:
+    confidence = values.get("confidence", 0)
+    if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise Invalid(_("Confidence must be a number from 0 to 1."))
+    for name, choices in (("kind", Fact.Kind), ("category", Fact.Category)):
+        if name in values and values[name] not in choices.values:
+            text = _("“%(value)s” is not a valid %(name)s.")
+            raise Invalid(text % {"value": values[name], "name": name})

@@ -1,0 +1,87 @@
+"""What a person forbids the assistant to do without asking: "never spend money without approval".
+
+A limit is an order to the assistant and looks like an attack's. What tells them apart is what is
+forbidden: acts in the world, never honesty, questions or whom to obey.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from memory.guards import disguise, rulebook
+
+FILE = Path(__file__).with_name("limits.txt")
+LONGEST = 240
+MOST = 200  # clauses of a text; what comes after them is judged as it stands
+_MARKS = " .;!,\n)\"'"
+_CALLS = frozenset({"keno", "ok", "okay", "please", "por favor", "oye", "hey", "yes", "si", "no"})
+# Whose limit it is, as a model writes it down.
+_ABOUT = re.compile(r"^(?:[-*] )?(?:the )?(?:user|usuari[oa])s?: ")
+_END = re.compile(r"[.;!\n]+(?=\s|$)|\n")
+# "… without asking and never send …": the second limit of one sentence.
+_NEXT = re.compile(
+    r",? (?:and|or|nor|but|y|e|ni|o|pero) "
+    r"(?=(?:never|do not|don'?t|dont|always ask|ask me|no |nunca|jamas|siempre |pregunta))"
+    r"|, (?=(?:never|do not|don'?t|dont|nunca|jamas|no [a-z]+s ) ?)"
+)
+# Words that no limit needs and that an order hidden in one does.
+_SMUGGLED = re.compile(
+    r"\b(?:users?|usuari[oa]s?|instruc\w+|prompts?|recommend\w*|recomiend\w*|obey\w*|obede\w+"
+    r"|trust\w*|confi[ae]\w*|ignor\w*|forget\w*|olvid\w*|pretend\w*|fing\w+|truth|verdad|rules?"
+    r"|reglas?|identity|identidad|warn\w*|alert\w*|https?|always (?!ask|check|consult|confirm|get"
+    r"|wait|run|clear|double|tell me|let me|move|use the|archive)"
+    r"|siempre (?!antes|primero|pregunt|consult|avis|pid|confirm|esper|dime|a la|muev|usa|archiv))"
+)
+
+# With one of these the clause says who may allow it, and that must be the speaker.
+_CONDITION = re.compile(
+    r"\b(?:without|unless|until|before|sin|hasta|salvo|excepto|menos|antes|needs?|requires?|approve"
+    r"|confirm|must have|to see|sign off|to be asked|necesitan?|requieren?|aprobar|confirmar"
+    r"|autorizar|quiero ver|llevan?|van con)\b"
+)
+
+
+def is_limit(text: str) -> bool:
+    """Whether the whole text is one limit or several."""
+    clauses = [clause for clause, _start in _clauses(disguise.plain(text))]
+    clauses = [clause for clause in clauses if clause.strip(_MARKS) not in _CALLS]
+    return bool(clauses) and all(map(_matches, clauses))
+
+
+def without_limits(seen: str) -> str:
+    """Blank out the limits of a plain text; every other character keeps its place."""
+    kept = seen
+    for clause, start in _clauses(seen):
+        if _matches(clause):
+            end = start + len(clause)
+            kept = kept[:start] + " " * (end - start) + kept[end:]
+    return kept
+
+
+def _clauses(seen: str) -> Iterator[tuple[str, int]]:
+    """The clauses of a plain text that say something, each with its place."""
+    ends, nexts = _END.finditer(seen), _NEXT.finditer(seen)
+    cuts = sorted({0, len(seen), *(m.end() for m in ends), *(m.start() for m in nexts)})
+    for start, end in pairwise(cuts[:MOST]):
+        if seen[start:end].strip(_MARKS):
+            yield seen[start:end], start
+
+
+def _matches(clause: str) -> bool:
+    bare = _ABOUT.sub("", clause.strip(_MARKS))
+    if not bare or len(bare) > LONGEST:
+        return False
+    # An act that needs leave names who gives it; one that is out of the question names nobody.
+    kind = "asking" if _CONDITION.search(bare) else "never"
+    raw = bare.encode("utf-8", "replace")
+    return bool(_rules()[kind].fullmatch(raw)) and not _SMUGGLED.search(bare)
+
+
+@cache
+def _rules() -> dict[str, object]:
+    patterns: dict[str, list[str]] = {}
+    for name, pattern in rulebook.read(FILE):
+        patterns.setdefault(name.split("/")[0], []).append(f"(?:{pattern})")
+    return {kind: rulebook.linear("|".join(several)) for kind, several in patterns.items()}

@@ -1,0 +1,108 @@
+"""What happens to every text before it becomes durable: cleaned, redacted, judged."""
+
+import re
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from django.utils.translation import gettext as _
+
+from memory.guards import inspect as guards
+from memory.text import normalise as text
+
+REASONS = guards.REASONS | {
+    "ungrounded": "Nobody here said it",
+}
+# Beside the kinds in a row's flags: a person looked and found it harmless.
+RELEASED = "released"
+# Where an instruction is what the place is for (a habit, a preference, a task), reading like one is
+# no suspicion; everything else still is.
+ORDERS = frozenset({"learned", "directive"})
+# The role of messages that people wrote (models.Message.Role.USER).
+BY_PEOPLE = "user"
+_OWN_LINE = re.compile(r"^[ \t]*(?:[-*•] )?(?:keno|kenobot|assistant|asistente):.*$", re.I | re.M)
+
+
+@dataclass(frozen=True)
+class Screened:
+    """The text as it may be stored, what was taken out of it, and why it is suspicious."""
+
+    text: str
+    redacted: list[str] = field(default_factory=list)
+    # Kinds of guards.REASONS; describe_reasons() says them to a person.
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def flags(self) -> list[str]:
+        return [*self.reasons, *(f"redacted:{kind}" for kind in self.redacted)]
+
+
+def screen(
+    value: str, *, single_line: bool = False, ignore: Set[str] = frozenset(), judge: bool = True
+) -> Screened:
+    """`single_line` for what must be one line (a fact, a title); else breaks and indents are kept.
+
+    `ignore` names kinds of suspicion that do not count in this place. Without `judge` secrets are
+    taken out and nothing else.
+    """
+    kept = text.clean(value).strip()
+    if not kept:
+        return Screened("")
+    reasons = [kind for kind in _reasons(kept) if kind not in ignore] if judge else []
+    kept, kinds = _redacted(kept)
+    return Screened(text.one_line(kept) if single_line else kept.strip(), list(kinds), reasons)
+
+
+def screen_message(value: str, *, role: str) -> Screened:
+    """Screen a chat message: people's words are judged, Keno's own are not."""
+    return screen(value, judge=role == BY_PEOPLE)
+
+
+def screen_transcript(value: str, *, ignore: Set[str] = frozenset()) -> Screened:
+    """Screen the body of an episode: the lines that begin with Keno's name are not judged."""
+    reasons = screen(_OWN_LINE.sub("", value), ignore=ignore).reasons
+    return replace(screen(value, judge=False), reasons=reasons)
+
+
+def redacted(value: str, *, single_line: bool = False) -> str:
+    """The text without its secrets, for what is stored or shown but not judged."""
+    return screen(value, single_line=single_line, judge=False).text
+
+
+def redacted_values(value: object) -> object:
+    """The same for every string of a list or a dictionary."""
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, list):
+        return [redacted_values(inner) for inner in value]
+    if isinstance(value, dict):
+        return {name: redacted_values(inner) for name, inner in value.items()}
+    return value
+
+
+def suspicions(flags: Iterable[str]) -> list[str]:
+    """The flags that raise a suspicion; the others only remark on what was done to the words."""
+    return [flag for flag in flags if flag in REASONS]
+
+
+def still_suspicious(flags: Iterable[str]) -> bool:
+    """Whether these flags of a row raise a suspicion that no person has answered."""
+    flags = set(flags)
+    return RELEASED not in flags and bool(suspicions(flags))
+
+
+# The same words come by several times on their way: as a message, as a quote, as a fact.
+@lru_cache(maxsize=256)
+def _reasons(cleaned: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(flag.kind for flag in guards.inspect(cleaned).flags))
+
+
+@lru_cache(maxsize=256)
+def _redacted(cleaned: str) -> tuple[str, tuple[str, ...]]:
+    kept, kinds = guards.redact(cleaned)
+    return kept, tuple(dict.fromkeys(kinds))
+
+
+def describe_reasons(kinds: Iterable[str]) -> str:
+    """The kinds of suspicion as a person reads them."""
+    return ", ".join(str(_(REASONS.get(kind, kind))) for kind in kinds)

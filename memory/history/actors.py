@@ -1,0 +1,38 @@
+"""Who did it. `by` is "person:ana" for a person; anything else is a part of the machine.
+
+Machine names in use: tag, extraction, command, night, import, api, bot, system;
+details after a colon.
+"""
+
+PERSON = "person"
+
+
+def person(name: object) -> str:
+    """Return the `by` of a person, from the account or its name."""
+    return f"{PERSON}:{getattr(name, 'username', name)}"
+
+
+def is_person(by: str) -> bool:
+    return by.startswith(f"{PERSON}:") and len(by) > len(PERSON) + 1
+
+
+def kind(by: str) -> str:
+    """Return the kind of actor for a row's `written_by`: person, tag, night, import …"""
+    return by.partition(":")[0][:64] or "system"
+
+
+def name(by: str) -> str:
+    """Return the actor's name as pages show it."""
+    return by.partition(":")[2] if is_person(by) else by
+
+
+class PersonNeeded(Exception):
+    """Only a person may do this."""
+
+    def __str__(self):
+        return self.__doc__
+
+
+def require_person(by: str) -> None:
+    if not is_person(by):
+        raise PersonNeeded

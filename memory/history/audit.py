@@ -1,0 +1,42 @@
+"""The audit log: who did what. The database refuses to change or delete an entry."""
+
+import hashlib
+import json
+
+from django.db import models
+
+from memory.models import AuditEntry, Space
+
+
+def record(
+    action: str,
+    *,
+    actor: str,
+    space: Space | None = None,
+    obj: models.Model | None = None,
+    before: dict | str | None = None,
+    after: dict | str | None = None,
+    ip: str | None = None,
+    **details: object,
+) -> AuditEntry:
+    """Write an entry with digests of before and after; their words are not stored."""
+    return AuditEntry.objects.create(
+        action=action,
+        actor=actor[:160],
+        space=space,
+        object_type=obj._meta.model_name if obj else "",
+        object_id=str(obj.pk) if obj else "",
+        before_digest=digest(before),
+        after_digest=digest(after),
+        ip=ip or None,
+        details=details,
+    )
+
+
+def digest(value: dict | str | None) -> str:
+    """Return the SHA-256 of a text, or of a dict in canonical form; empty for None."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        value = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,380 @@
+"""Read and undo the changes that the database keeps of every tracked row.
+
+Triggers write one event per changed row, grouped by a context that names who and why."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from uuid import UUID
+
+import pghistory
+from django.apps import apps
+from django.db import IntegrityError, connection, models, transaction
+from django.utils import timezone
+from pghistory.runtime import _tracker
+from psycopg.pq import TransactionStatus
+
+# Bookkeeping that later, unrelated changes also touch: never a reason to refuse an undo.
+BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
+TRACKED = (
+    "Space",
+    "Fact",
+    "Episode",
+    "Pattern",
+    "WorkingNote",
+    "Chat",
+    "Ruling",
+    "Identity",
+    "Rule",
+    "Preference",
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One row before and after one change. `before` is None when the change created it."""
+
+    model: type[models.Model]
+    object_id: int
+    event_id: int
+    at: datetime
+    context_id: UUID | None
+    by: str
+    why: str
+    metadata: dict
+    before: dict | None
+    after: dict
+
+    @property
+    def is_create(self) -> bool:
+        return self.before is None
+
+    @property
+    def fields(self) -> dict[str, tuple[object, object]]:
+        """What changed, as {field: (before, after)}, without bookkeeping."""
+        if self.before is None:
+            return {}
+        differing = changed(self.before, self.after)
+        return {name: pair for name, pair in differing.items() if name not in BOOKKEEPING}
+
+
+def as_changes(events: Iterable[models.Model]) -> list[Change]:
+    """Pair each event with the one before it of the same row; expects them in that order."""
+    changes: list[Change] = []
+    for event in events:
+        after = _snapshot(event)
+        last = changes[-1] if changes and changes[-1].object_id == event.pgh_obj_id else None
+        changes.append(_change(event, before=last.after if last else None, after=after))
+    return changes
+
+
+def _change(event: models.Model, *, before: dict | None, after: dict) -> Change:
+    metadata = event.pgh_context.metadata if event.pgh_context else {}
+    return Change(
+        model=event.pgh_tracked_model,
+        object_id=event.pgh_obj_id,
+        event_id=event.pgh_id,
+        at=event.pgh_created_at,
+        context_id=event.pgh_context_id,
+        by=metadata.get("by", ""),
+        why=metadata.get("why", ""),
+        metadata=metadata,
+        before=before,
+        after=after,
+    )
+
+
+def _snapshot(event: models.Model) -> dict:
+    return {
+        field.attname: getattr(event, field.attname)
+        for field in event._meta.fields
+        if not field.name.startswith("pgh_") and field.name != "id"
+    }
+
+
+def events_of(model: type[models.Model]) -> models.QuerySet:
+    return apps.get_model("memory", f"{model.__name__}Event")._default_manager.all()
+
+
+def event_models() -> list[type[models.Model]]:
+    """Return the event models of all apps."""
+    return [model for model in apps.get_models() if hasattr(model, "pgh_tracked_model")]
+
+
+def erase_space(space_id: int) -> None:
+    """Delete the history of all rows of a space. For erasing the space only."""
+    for model in event_models():
+        names = {field.name for field in model._meta.fields}
+        if "space" in names:
+            model._default_manager.filter(space_id=space_id).delete()
+        elif model.pgh_tracked_model._meta.model_name == "space":
+            model._default_manager.filter(pgh_obj_id=space_id).delete()
+
+
+def tracked_models() -> list[type[models.Model]]:
+    return [apps.get_model("memory", name) for name in TRACKED]
+
+
+def changed(before: dict, after: dict) -> dict[str, tuple[object, object]]:
+    return {name: (before[name], after[name]) for name in after if before[name] != after[name]}
+
+
+class Conflict(Exception):
+    """The row was changed again since, so the change cannot be undone."""
+
+    def __init__(self, differs: dict[str, tuple[object, object]]):
+        self.differs = differs
+        names = ", ".join(sorted(differs))
+        super().__init__(f"Changed again since ({names}). Look at its history and decide there.")
+
+
+@dataclass(frozen=True)
+class ChangeResult:
+    """What a writer did, and the id that undoes it.
+
+    `change_id` goes to undo_context(); it is None when nothing was changed. `outcome` is one word
+    ("new", "again", "refused" …) and `reason` a sentence when the outcome needs one.
+    """
+
+    row: models.Model | None
+    change_id: UUID | None = None
+    outcome: str = "done"
+    reason: str = ""
+    # How many rows, for writers that change many.
+    count: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was written."""
+        return self.change_id is not None
+
+    def __bool__(self) -> bool:
+        return self.changed
+
+
+@contextmanager
+def change(*, by: str, why: str, **metadata: object) -> Iterator[pghistory.context]:
+    """Group everything written inside as one change; undo_context() takes its `id`.
+
+    Inside an outer change (a night, an import) everything belongs to the outer one, with its
+    `by` and `why`.
+    """
+    outer = getattr(_tracker, "value", None)
+    named = dict(outer.metadata) if outer else {}
+    try:
+        with pghistory.context(**{"by": by, "why": why} | metadata | named) as context:
+            yield context
+    finally:
+        if outer is None:
+            _forget_context()
+
+
+def _forget_context() -> None:
+    """End the context, so that later writes of the same transaction do not belong to it.
+
+    The triggers read it from a setting that lives until the transaction ends.
+    """
+    if not connection.in_atomic_block or connection.needs_rollback:
+        return
+    if connection.connection.info.transaction_status != TransactionStatus.INERROR:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('pghistory.context_id', '', true)")
+
+
+def history(row: models.Model, *, limit: int | None = None) -> list[Change]:
+    """Return the changes of one row, newest first; at most `limit` of them."""
+    events = events_of(type(row)).filter(pgh_obj_id=row.pk).select_related("pgh_context")
+    # One more than asked for: each is compared with the one before it.
+    latest = events.order_by("-pgh_id")[: limit + 1 if limit else None]
+    return as_changes(reversed(list(latest)))[::-1][:limit]
+
+
+def changes_in(*context_ids: UUID | str) -> list[Change]:
+    """Return every change of these contexts, oldest first."""
+    wanted = {str(context_id) for context_id in context_ids}
+    changes = []
+    for model in _models_changed_in(wanted):
+        touched = events_of(model).filter(pgh_context_id__in=wanted).values("pgh_obj_id")
+        rows = events_of(model).filter(pgh_obj_id__in=touched).select_related("pgh_context")
+        changes += [
+            step
+            for step in as_changes(rows.order_by("pgh_obj_id", "pgh_id"))
+            if str(step.context_id) in wanted
+        ]
+    return sorted(changes, key=lambda step: (step.at, step.event_id))
+
+
+def _models_changed_in(context_ids: set[str]) -> list[type[models.Model]]:
+    """Return the models that these contexts changed, found in one query: mostly one of ten."""
+    if not context_ids:
+        return []
+    tracked = tracked_models()
+    ids = [models.UUIDField().to_python(context_id) for context_id in context_ids]
+    # Raw SQL: composing a union of ten querysets takes longer than the queries that follow.
+    exists = "EXISTS (SELECT 1 FROM {} WHERE pgh_context_id = ANY(%s::uuid[]))"
+    columns = ", ".join(exists.format(events_of(model).model._meta.db_table) for model in tracked)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {columns}", [ids] * len(tracked))
+        return [model for model, has in zip(tracked, cursor.fetchone(), strict=True) if has]
+
+
+def as_of(queryset: models.QuerySet, when: datetime) -> models.QuerySet:
+    """Return the rows of the queryset as they were at that time.
+
+    The queryset chooses the rows (of a space, of a chat); filter the result by their old values.
+    """
+    events = events_of(queryset.model).filter(pgh_created_at__lte=when)
+    later = events.filter(
+        pgh_obj_id=models.OuterRef("pgh_obj_id"), pgh_id__gt=models.OuterRef("pgh_id")
+    )
+    return events.filter(~models.Exists(later), pgh_obj_id__in=queryset.values("pk"))
+
+
+def undo(step: Change, *, by: str) -> models.Model:
+    """Put the row back as it was before this change. A second undo changes nothing."""
+    with transaction.atomic(), change(by=by, why="undo", undoes=step.event_id):
+        return _revert(step.model, step.object_id, before=step.before, after=step.after)
+
+
+def undo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
+    """Undo everything one context changed, or nothing at all."""
+    return undo_contexts([context_id], by=by)
+
+
+def undo_contexts(context_ids: Iterable[UUID | str], *, by: str) -> list[models.Model]:
+    """Undo everything these contexts changed together, or nothing at all."""
+    ids = [str(item) for item in context_ids]
+    spans: dict[tuple[type[models.Model], int], list[Change]] = {}
+    for step in changes_in(*ids):
+        spans.setdefault((step.model, step.object_id), []).append(step)
+    with transaction.atomic(), change(by=by, why="undo", undoes_context=" ".join(ids)):
+        # Last changed first: what took another row's place leaves before that row returns.
+        return _revert_all(sorted(spans.items(), key=lambda item: -item[1][-1].event_id))
+
+
+def redo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
+    """Apply again what an undo of this context reverted; rows it had created are live again."""
+    with transaction.atomic(), change(by=by, why="redo", redoes_context=str(context_id)):
+        last = {(step.model, step.object_id): step.after for step in changes_in(context_id)}
+        return [_restore(model, pk, after) for (model, pk), after in last.items()]
+
+
+def _restore(model: type[models.Model], pk: int, after: dict) -> models.Model:
+    row = model._default_manager.select_for_update().get(pk=pk)
+    now = {name: getattr(row, name) for name in after}
+    differs = changed(now, after)
+    return _write(row, {name: value for name, (_, value) in differs.items()}) if differs else row
+
+
+def erase(row: models.Model) -> None:
+    """Delete the row's whole history. For purge and erase only."""
+    events_of(type(row)).filter(pgh_obj_id=row.pk).delete()
+
+
+def _revert(
+    model: type[models.Model], pk: int, *, before: dict | None, after: dict
+) -> models.Model:
+    row = model._default_manager.select_for_update().get(pk=pk)
+    goal = _values_to_restore(row, before=before, after=after)
+    return _write(row, goal) if goal else row
+
+
+def _revert_all(spans: list[tuple[tuple, list[Change]]]) -> list[models.Model]:
+    """Revert the rows of the spans in this order; write nothing when one conflicts."""
+    rows = _locked([key for key, _steps in spans])
+    back = [
+        (rows[key], _values_to_restore(rows[key], before=steps[0].before, after=steps[-1].after))
+        for key, steps in spans
+    ]
+    for _alike, some in groupby((item for item in back if item[1]), key=_shape):
+        _write_all(list(some))
+    return [row for row, _goal in back]
+
+
+def _locked(keys: list[tuple[type[models.Model], int]]) -> dict[tuple, models.Model]:
+    """Lock the rows, one query per model, in one order, so that two undos wait for each other."""
+    locked: dict[tuple, models.Model] = {}
+    for model in {model for model, _pk in keys}:
+        pks = [pk for owner, pk in keys if owner is model]
+        rows = model._default_manager.select_for_update().filter(pk__in=pks).order_by("pk")
+        locked |= {(model, row.pk): row for row in rows}
+        if gone := set(pks) - {row.pk for row in rows}:
+            raise model.DoesNotExist(f"{model._meta.verbose_name} {min(gone)} is gone.")
+    return locked
+
+
+def _shape(item: tuple[models.Model, dict]) -> tuple:
+    row, goal = item
+    return type(row), sorted(goal)
+
+
+def _values_to_restore(row: models.Model, *, before: dict | None, after: dict) -> dict:
+    """Return the values that revert the row; empty when it has them already."""
+    now = {name: getattr(row, name) for name in after}
+    goal = _goal(type(row), before=before, after=after)
+    if all(now[name] == value for name, value in goal.items() if name not in BOOKKEEPING):
+        return {}
+    # An undone creation must be untouched as a whole; an undone edit only where it edited.
+    watched = after if before is None else goal
+    differs = {
+        name: (after[name], now[name])
+        for name in watched
+        if name not in BOOKKEEPING and now[name] != after[name]
+    }
+    if differs:
+        raise Conflict(differs)
+    if "updated_at" in goal and now["updated_at"] != after["updated_at"]:
+        goal["updated_at"] = timezone.now()
+    return goal
+
+
+def _goal(model: type[models.Model], *, before: dict | None, after: dict) -> dict:
+    """Return the values before the change; a created row gets its model's soft end state."""
+    if before is not None:
+        return {name: was for name, (was, _) in changed(before, after).items()}
+    goal = dict(model.UNDO_CREATE)
+    for stamp in ("trashed_at", "discarded_at"):
+        if stamp in after and "status" in goal:
+            goal[stamp] = timezone.now()
+    return goal
+
+
+def _write_all(some: list[tuple[models.Model, dict]]) -> None:
+    """Write rows of one model that change the same fields, in a few statements for thousands."""
+    if len(some) == 1 or hasattr(some[0][0], "reverted"):
+        for row, goal in some:
+            _write(row, goal)
+        return
+    for row, goal in some:
+        _set_values(row, goal)
+    rows = [row for row, _goal in some]
+    try:
+        with transaction.atomic():
+            type(rows[0])._default_manager.bulk_update(rows, _field_names(*some[0]), batch_size=500)
+    except IntegrityError:  # one after the other they may still pass, or one says why not
+        for row, goal in some:
+            _write(row, goal)
+
+
+def _set_values(row: models.Model, goal: dict) -> None:
+    for name, value in goal.items():
+        setattr(row, name, value)
+
+
+def _write(row: models.Model, goal: dict) -> models.Model:
+    _set_values(row, goal)
+    try:
+        with transaction.atomic():
+            row.save(update_fields=_field_names(row, goal))
+            if hasattr(row, "reverted"):
+                row.reverted()
+    except IntegrityError as error:
+        # The same was remembered again meanwhile: a live row already says it.
+        raise Conflict({"text": (str(row), "another live row says the same")}) from error
+    return row
+
+
+def _field_names(row: models.Model, goal: dict) -> list[str]:
+    return [row._meta.get_field(name.removesuffix("_id")).name for name in goal]

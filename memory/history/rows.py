@@ -1,0 +1,63 @@
+"""Change one locked row under one history change; the caller's copy is refreshed."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from memory.history import actors, audit
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
+
+
+def lock(row: models.Model) -> None:
+    """Lock the row until the transaction ends, and refresh it."""
+    row.refresh_from_db(from_queryset=type(row)._default_manager.select_for_update())
+
+
+def change(
+    row: models.Model, *, by: str, why: str, now: datetime | None, **values: object
+) -> ChangeResult:
+    """Write those of these fields that differ, to a locked row."""
+    values = {name: value for name, value in values.items() if getattr(row, name) != value}
+    if not values:
+        return ChangeResult(row, outcome="unchanged")
+    values["updated_at"] = now or timezone.now()
+    with history.change(by=by, why=why) as context:
+        for name, value in values.items():
+            setattr(row, name, value)
+        row.save(update_fields=list(values))
+    return ChangeResult(row, context.id)
+
+
+@transaction.atomic
+def change_unless_refused(
+    row: models.Model,
+    *,
+    by: str,
+    why: str,
+    now: datetime | None = None,
+    refuse: Callable[[models.Model], ChangeResult | None] = lambda row: None,
+    **values: object,
+) -> ChangeResult:
+    """Lock the row and change it, unless `refuse` returns a refusal."""
+    lock(row)
+    refusal = refuse(row)
+    return change(row, by=by, why=why, now=now, **values) if refusal is None else refusal
+
+
+@transaction.atomic
+def purge(row: models.Model, *, by: str, words: str) -> None:
+    """Delete the row for good, with its history; the audit keeps a digest of its words."""
+    name = row._meta.model_name
+    audit.record(f"{name}.purged", actor=by, space=row.space, obj=row, before=words)
+    history.erase(row)
+    row.delete()
+
+
+def refusal_if_sticky(row: models.Model, *, by: str, reason: str) -> ChangeResult | None:
+    """Return a refusal when a machine would change what a person worded."""
+    if row.sticky and not actors.is_person(by):
+        return ChangeResult(row, outcome="refused", reason=reason)
+    return None

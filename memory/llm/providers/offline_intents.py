@@ -1,0 +1,126 @@
+"""What somebody wants with a message, by its words alone, in English and Spanish. Pure."""
+
+import re
+from dataclasses import dataclass
+
+from memory.text import normalise as words
+
+GREETINGS = """hi, hello, hey, good morning, good afternoon, good evening, hola, buenas, buenos
+días, buenos dias, buenas tardes, buenas noches, qué tal, que tal"""
+THANKS = "thanks, thank you, thx, many thanks, gracias, muchas gracias, mil gracias"
+GOODBYES = """bye, goodbye, see you, good night, adiós, adios, hasta luego, hasta mañana, hasta
+pronto, chao, nos vemos"""
+HELP = """what can you do, who are you, what are you, how do you work, can you help me, help, qué
+puedes hacer, que puedes hacer, qué sabes hacer, quién eres, quien eres, cómo funcionas, puedes
+ayudarme, ayuda"""
+ABOUT_ME = """what do you know about me, what do you remember about me, what have you learned
+about me, qué sabes de mí, qué sabes sobre mí, qué recuerdas de mí, qué recuerdas sobre mí, que
+sabes de mi"""
+REMEMBER = """remember that, remember this, remember, note that, note, don't forget that, don't
+forget, keep in mind that, keep in mind, make a note that, save this, save that, recuerda que,
+recuerda esto, recuerda, recuérdame que, acuérdate de que, acuérdate de, acuérdate que, no olvides
+que, no te olvides de que, no olvides, apunta que, apunta, anota que, anota, ten en cuenta que,
+ten en cuenta, toma nota de que, toma nota, guarda que, guarda esto"""
+FORGET = """forget that, forget about, forget what, forget it, forget everything, forget my,
+forget, delete that, delete what, olvida que, olvida lo, olvida eso, olvida mi, olvida, olvídate
+de que, olvídate de, olvidate de, olvídalo, borra eso, borra lo, borra que"""
+CORRECTIONS = """actually, wait, sorry, correction, i meant, that's wrong, that is wrong,
+that's not right, not anymore, en realidad, corrección, correccion, quise decir, me equivoqué, eso
+no es así, perdón, perdon, ya no, mejor dicho, espera"""
+DECISIONS = """we decided, we have decided, we've decided, we agreed, we chose, we settled on, i
+decided, i have decided, i've decided, let's go with, the decision is, decidimos, hemos decidido,
+he decidido, decidí, acordamos, quedamos en, nos quedamos con, vamos a usar"""
+PLANS = """i'm working on, i am working on, we're working on, we are working on, i need to, i have
+to, i want to, my task is, the next step is, estoy trabajando en, estamos trabajando en, tengo
+que, necesito, hay que, mi tarea es, el siguiente paso es"""
+QUESTIONS = """what, who, whom, whose, where, when, why, how, which, do you, did i, did we, is,
+are, am i, was, were, can you tell, can you remind, could you tell, could you remind, tell me,
+remind me, qué, que, quién, quien, dónde, donde, cuándo, cuándo, cuál, cuáles, cual, cómo, por
+qué, cuánto, cuántos, cuánta, cuántas, recuerdas, te acuerdas, sabes, dime, cuéntame"""
+
+POLITE = r"(?:please|por favor|oye|hey|keno|ok|okay|vale|y|and|so|can you|could you|puedes)[\s,:]+"
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+
+
+def _words(listed: str) -> str:
+    """The phrases as alternatives, the longest first."""
+    phrases = sorted((one.strip() for one in listed.replace("\n", " ").split(",")), key=len)
+    return "|".join(re.escape(one) for one in reversed(phrases))
+
+
+def begins(listed: str) -> re.Pattern:
+    return re.compile(rf"^[\W_]*(?:{POLITE})*(?:{_words(listed)})\b(?P<rest>.*)", re.I | re.S)
+
+
+def _holds(listed: str) -> re.Pattern:
+    return re.compile(rf"\b(?:{_words(listed)})\b", re.I)
+
+
+def _is_all(listed: str) -> re.Pattern:
+    """The phrase, with a name or a smile after it, and nothing else."""
+    return re.compile(rf"^[\W_]*(?:{POLITE})?(?:{_words(listed)})\b[^?¿.\n]{{0,25}}[\W_]*$", re.I)
+
+
+SMALL_TALK = {
+    "about_me": _holds(ABOUT_ME),
+    "help": re.compile(rf"^\W*(?:{POLITE})?(?:{_words(HELP)})\W*$", re.I),
+    "greeting": _is_all(GREETINGS),
+    "thanks": _is_all(THANKS),
+    "bye": _is_all(GOODBYES),
+}
+# "No, Marta" takes something back; "No tengo coche" and "No meat for me" only deny.
+_NO = re.compile(rf"^[\W_]*(?:{POLITE})*no\b\s*[,.:;!—–-](?P<rest>.*)", re.I | re.S)
+ORDERS = {
+    "forget": (begins(FORGET),),
+    "remember": (begins(REMEMBER),),
+    "correct": (_NO, begins(CORRECTIONS)),
+}
+REQUESTS = """write, compose, explain, translate, summarise, summarize, calculate, search, look up,
+draw, make me, give me, tell me a, send, book, order, buy, help me, escribe, escríbeme, redacta,
+explica, explícame, traduce, resume, calcula, busca, dibuja, hazme, dame, cuéntame un, cuéntame una,
+envía, manda, reserva, compra, ayúdame"""
+_REQUESTS = begins(REQUESTS)
+_DECIDES, _PLANS, _ASKS = _holds(DECISIONS), _holds(PLANS), begins(QUESTIONS)
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What one message wants; several may hold."""
+
+    name: str = "statement"
+    # What is to be remembered, forgotten or corrected, in the person's words.
+    rest: str = ""
+    questions: tuple[str, ...] = ()
+    decides: bool = False
+    plans: bool = False
+
+
+def read(said: str) -> Intent:
+    line = said.strip().replace("’", "'")
+    sentences = [part for part in _SENTENCE.split(line) if part.strip()]
+    questions = tuple(part for part in sentences if is_question(part))
+    for name, pattern in SMALL_TALK.items():
+        if pattern.search(line):
+            return Intent(name, questions=questions)
+    decides, plans = bool(_DECIDES.search(line)), bool(_PLANS.search(line))
+    for name, patterns in ORDERS.items():
+        found = next((one for pattern in patterns if (one := pattern.match(line))), None)
+        if found and not is_question(line):
+            rest = found["rest"].strip(" \t\n,:;.-—¡!")
+            return Intent(name, rest, questions, decides, plans)
+    asks_only = bool(sentences) and len(questions) == len(sentences)
+    return Intent("question" if asks_only else "statement", "", questions, decides, plans)
+
+
+def is_request(said: str) -> bool:
+    """Whether something is to be done that takes more than a memory."""
+    return bool(_REQUESTS.match(said.strip()))
+
+
+def is_question(said: str) -> bool:
+    line = said.strip()
+    return line.endswith("?") or "¿" in line or bool(_ASKS.match(line))
+
+
+def language(said: str, *, usual: str = "en") -> str:
+    return words.detect_language(said) or (usual if usual in {"en", "es"} else "en")

@@ -1,7 +1,0 @@
-from django.db import migrations
-from pgvector.django import VectorExtension
-
-
-class Migration(migrations.Migration):
-    dependencies = []
-    operations = [VectorExtension()]

@@ -1,0 +1,363 @@
+"""Check the health of a space: memory, provider, costs, worker, queue.
+
+Each finding is a sentence. The night adds its own (sleep/health.py). The watchdog, the page and
+`manage.py doctor` show all of them.
+"""
+
+import resource
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Func, IntegerField, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memory import notices, working
+from memory.identity import rules
+from memory.llm import breaker, budget
+from memory.llm.choose import choose
+from memory.models import Breaker, Fact, Heartbeat, LlmCall, Message, Notice, OutboxItem, Space
+from memory.queue import jobs
+
+OK, WARNING, ERROR = "ok", "warning", "error"
+MAX_WAITING_SECONDS = 120
+WORKER_SILENT_AFTER = timedelta(seconds=30)
+HOUR = timedelta(hours=1)
+WARN_MB, ERROR_MB = 1000, 2000
+MAX_STALE_NOTES = 10
+MAX_LONG_TERM_KB = 1024
+MAX_UNREAD_MINUTES = 30
+NOTICE_LEVELS = {
+    "HEALTHY": Notice.Level.INFO,
+    "DEGRADED": Notice.Level.WARNING,
+    "UNHEALTHY": Notice.Level.ERROR,
+}
+FORGET_WORKERS_AFTER = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check. `text` is empty when it is ok."""
+
+    name: str
+    level: str = OK
+    text: str = ""
+
+
+def check(space: Space, *, now: datetime) -> list[Finding]:
+    """Run every check of the space."""
+    measured = totals(**memory_figures(space, now=now), **figures(space, now=now))
+    return [
+        *memory(space, now, measured),
+        *(judge(space, now, measured) for judge in JUDGES),
+        *(look(space, now) for look in CHECKS),
+    ]
+
+
+def figures(space: Space, *, now: datetime) -> dict:
+    """Return the queries whose results JUDGES need, for totals()."""
+    failing = Breaker.objects.filter(provider=choose("chat", space=space).provider)
+    calls = LlmCall.objects.filter(space=space, at__gt=now - HOUR).exclude(purpose="chat")
+    return {
+        "breaker_opened_at": ("max", failing.values("opened_at")),
+        "small_calls": ("count", calls.values("pk")),
+        "small_calls_failed": ("count", calls.filter(ok=False).values("pk")),
+        "last_beat": ("max", Heartbeat.objects.values("beat_at")),
+        "oldest_job": ("min", jobs.waiting_since(now=now)),
+        "unanswered": ("count", _unanswered(space, now).values("pk")),
+        "undelivered": ("count", _undelivered(space, now).values("pk")),
+        "dead_letters": ("count", jobs.dead_letters(space).values("pk")),
+    }
+
+
+def totals(**queries: tuple[str, QuerySet]) -> dict:
+    """Run several aggregates in one round trip and return the results by name.
+
+    Each query is ("count" | "sum" | "min" | "max", a queryset of one column).
+    """
+    parts, values = [], []
+    for function, rows in queries.values():
+        sql, params = rows.order_by().query.sql_with_params()
+        parts.append(f"(SELECT {function}(value) FROM ({sql}) AS rows(value))")
+        values += params
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(parts)}", values)
+        return dict(zip(queries, cursor.fetchone(), strict=True))
+
+
+def report(findings: list[Finding], *, now: datetime) -> dict:
+    """Return the findings as JSON for machines: healthy means no errors; warnings are allowed."""
+    errors = [finding.text for finding in findings if finding.level == ERROR]
+    return {
+        "status": "unhealthy" if errors else "healthy",
+        "timestamp": now.isoformat(),
+        "checks": {finding.name: finding.level for finding in findings},
+        "warnings": [finding.text for finding in findings if finding.level == WARNING],
+        "errors": errors,
+    }
+
+
+def overall_state(findings: list[Finding]) -> str:
+    """HEALTHY, DEGRADED (something warns) or UNHEALTHY (something is broken)."""
+    levels = {finding.level for finding in findings}
+    return "UNHEALTHY" if ERROR in levels else "DEGRADED" if WARNING in levels else "HEALTHY"
+
+
+def memory(space: Space, now: datetime, measured: dict) -> list[Finding]:
+    health = judge_memory(space, measured, now=now)
+    findings = [Finding("memory", ERROR, text) for text in health.errors]
+    findings += [Finding("memory", WARNING, text) for text in health.warnings]
+    return findings or [Finding("memory")]
+
+
+def provider(space: Space, now: datetime, measured: dict) -> Finding:
+    name = choose("chat", space=space).provider
+    breaker_state = breaker.state_of(measured["breaker_opened_at"], now=now)
+    if breaker_state == "open":
+        text = _("The provider %(name)s fails and is left alone for a while.")
+        return Finding("provider", ERROR, text % {"name": name})
+    if breaker_state == "half-open":
+        text = _("The provider %(name)s failed and is about to be tried again.")
+        return Finding("provider", WARNING, text % {"name": name})
+    return Finding("provider")
+
+
+def second_model(space: Space, now: datetime, measured: dict) -> Finding:
+    """The small model may fail without anybody noticing: heuristics step in."""
+    total, failed = measured["small_calls"], measured["small_calls_failed"]
+    if total < 5 or failed <= total / 2:
+        return Finding("second_model")
+    text = _("%(failed)s of %(total)s calls of the small model failed in the last hour.")
+    level = ERROR if failed > total * 0.8 else WARNING
+    return Finding("second_model", level, text % {"failed": failed, "total": total})
+
+
+def worker(space: Space, now: datetime, measured: dict) -> Finding:
+    last = measured["last_beat"]
+    if last and last > now - WORKER_SILENT_AFTER:
+        return Finding("worker")
+    return Finding("worker", ERROR, _("No worker is running: start manage.py runbot."))
+
+
+def worker_runs(*, now: datetime) -> bool:
+    """Tell whether any worker is alive, for pages that need no other check."""
+    return Heartbeat.objects.filter(beat_at__gt=now - WORKER_SILENT_AFTER).exists()
+
+
+def queue(space: Space, now: datetime, measured: dict) -> Finding:
+    since = measured["oldest_job"]
+    seconds = (now - since).total_seconds() if since else 0
+    if seconds <= MAX_WAITING_SECONDS:
+        return Finding("queue")
+    text = _("The oldest job has been waiting for %(minutes)s minutes.")
+    return Finding("queue", ERROR, text % {"minutes": round(seconds / 60)})
+
+
+def unanswered(space: Space, now: datetime, measured: dict) -> Finding:
+    count = measured["unanswered"]
+    if not count:
+        return Finding("unanswered")
+    return Finding(
+        "unanswered", WARNING, _("%(count)s messages wait for an answer.") % {"count": count}
+    )
+
+
+def _unanswered(space: Space, now: datetime) -> QuerySet:
+    return Message.objects.filter(
+        space=space,
+        role=Message.Role.USER,
+        handled_at=None,
+        received_at__lt=now - timedelta(seconds=MAX_WAITING_SECONDS),
+    ).exclude(trace=Message.Trace.IMPORT)
+
+
+def deliveries(space: Space, now: datetime, measured: dict) -> Finding:
+    failed, dead = measured["undelivered"], measured["dead_letters"]
+    if not failed + dead:
+        return Finding("deliveries")
+    text = _("%(dead)s jobs were given up and %(failed)s replies could not be delivered.")
+    return Finding("deliveries", WARNING, text % {"dead": dead, "failed": failed})
+
+
+def _undelivered(space: Space, now: datetime) -> QuerySet:
+    return OutboxItem.objects.filter(
+        space=space, failed_at__gt=now - timedelta(days=1), delivered_at=None
+    )
+
+
+def costs(space: Space, now: datetime) -> Finding:
+    for limit in budget.budgets(space, now=now):
+        if limit.share >= budget.WARN_AT:
+            text = _("%(spent).2f of %(limit).2f US dollars are spent (%(name)s).")
+            values = {"spent": limit.spent, "limit": limit.limit, "name": limit.name}
+            return Finding("costs", ERROR if limit.is_spent else WARNING, text % values)
+    return Finding("costs")
+
+
+def size(space: Space, now: datetime) -> Finding:
+    """Check how much main memory this process holds."""
+    used = resident_mb()
+    if used <= WARN_MB:
+        return Finding("size")
+    text = _("This process holds %(used)s MB of main memory; usual are 200 to 400.")
+    level = ERROR if used > ERROR_MB else WARNING
+    return Finding("size", level, text % {"used": used})
+
+
+def resident_mb() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize() // 2**20
+    except OSError:
+        # Not Linux: the most it ever held, which macOS counts in bytes.
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most // (2**20 if sys.platform == "darwin" else 2**10)
+
+
+# Checks that need only figures(), which come in one statement.
+JUDGES: list[Callable[[Space, datetime, dict], Finding]] = [
+    provider,
+    second_model,
+    worker,
+    queue,
+    unanswered,
+    deliveries,
+]
+# Checks that make their own queries; other apps append theirs.
+CHECKS: list[Callable[[Space, datetime], Finding]] = [costs, size]
+
+
+def settings_problems() -> list[str]:
+    """Return sentences about settings that cannot work, for `manage.py doctor`."""
+    problems = []
+    if settings.PROVIDER == "anthropic" and not settings.ANTHROPIC_API_KEY:
+        problems.append(_("PROVIDER is anthropic but ANTHROPIC_API_KEY is not set."))
+    if settings.PROVIDER == "openai" and not (settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL):
+        problems.append(_("PROVIDER is openai but OPENAI_API_KEY is not set."))
+    return problems
+
+
+@dataclass(frozen=True)
+class MemoryHealth:
+    at: datetime
+    checks: dict[str, object]
+    warnings: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def healthy(self) -> bool:
+        return not self.errors
+
+    def as_dict(self) -> dict:
+        """Return the health as JSON, in the shape KenoBot uses."""
+        return {
+            "status": "healthy" if self.healthy else "unhealthy",
+            "timestamp": self.at.isoformat(),
+            "checks": self.checks,
+            "warnings": self.warnings,
+            "errors": self.errors,
+        }
+
+
+def memory_health(space: Space, *, now: datetime | None = None) -> MemoryHealth:
+    """Check the memory alone: no provider, worker or queue."""
+    now = now or timezone.now()
+    return judge_memory(space, totals(**memory_figures(space, now=now)), now=now)
+
+
+def memory_figures(space: Space, *, now: datetime) -> dict:
+    """Return the queries that judge_memory() needs, for totals()."""
+    return {
+        "stale_notes": ("count", working.stale(space, now=now).values("pk")),
+        "long_term_bytes": ("sum", live_sizes(space)),
+        "quarantined": ("count", Fact.objects.in_space(space).quarantined().values("pk")),
+        "waiting_messages": ("count", _unread_messages(space, now).values("pk")),
+    }
+
+
+def judge_memory(space: Space, measured: dict, *, now: datetime) -> MemoryHealth:
+    """Turn the figures into warnings and errors."""
+    checks = {
+        "stale_notes": measured["stale_notes"],
+        "long_term_kb": (measured["long_term_bytes"] or 0) // 1024,
+        "quarantined": measured["quarantined"],
+        "waiting_messages": measured["waiting_messages"],
+        # The core cannot be empty: without one of its own a space has the shipped one.
+        "identity": bool(rules.active(space)),
+    }
+    return MemoryHealth(now, checks, _memory_warnings(checks), _memory_errors(checks))
+
+
+def live_sizes(space: Space) -> QuerySet:
+    """Return the size in bytes of the text of each live fact."""
+    # Postgres keeps the number of bytes beside a text; characters it has to count.
+    size = Func("text", function="octet_length", output_field=IntegerField())
+    return Fact.objects.in_space(space).live().values(size=size)
+
+
+def _memory_warnings(checks: dict) -> list[str]:
+    warnings = []
+    if checks["stale_notes"] > MAX_STALE_NOTES:
+        warnings.append(_("%(n)s working notes are stale.") % {"n": checks["stale_notes"]})
+    if checks["long_term_kb"] > MAX_LONG_TERM_KB:
+        warnings.append(_("The live facts hold %(n)s KB of text.") % {"n": checks["long_term_kb"]})
+    if checks["quarantined"]:
+        warnings.append(
+            ngettext(
+                "%(n)s fact waits in quarantine.",
+                "%(n)s facts wait in quarantine.",
+                checks["quarantined"],
+            )
+            % {"n": checks["quarantined"]}
+        )
+    if checks["waiting_messages"]:
+        warnings.append(
+            _("%(n)s messages have not been read for facts yet.")
+            % {"n": checks["waiting_messages"]}
+        )
+    return warnings
+
+
+def _memory_errors(checks: dict) -> list[str]:
+    return [] if checks["identity"] else [_("The identity is empty.")]
+
+
+def _unread_messages(space: Space, now: datetime) -> QuerySet[Message]:
+    old = now - timedelta(minutes=MAX_UNREAD_MINUTES)
+    answered = Message.objects.filter(space=space, role="user", handled_at__lt=old)
+    return answered.filter(ingested_at=None).exclude(trace="import")
+
+
+def watch(space: Space, *, now: datetime) -> Notice | None:
+    """Tell the owner when the state of health changed; None when it is as before."""
+    findings = check(space, now=now)
+    current = overall_state(findings)
+    if current == last_state(space):
+        return None
+    sentences = [finding.text for finding in findings if finding.text]
+    return notices.tell(
+        space,
+        kind="health",
+        key=f"health-{current}-{now:%Y%m%dT%H%M%S}",
+        level=NOTICE_LEVELS[current],
+        text=" ".join(sentences) or _("Everything works again."),
+    )
+
+
+def last_state(space: Space) -> str:
+    """Return the state that the newest health notice told about."""
+    last = Notice.objects.filter(space=space, kind="health").order_by("-created_at", "-pk").first()
+    if last is None:
+        return "HEALTHY"
+    return next(name for name, level in NOTICE_LEVELS.items() if level == last.level)
+
+
+def forget_dead_workers(*, now: datetime) -> int:
+    """Delete the heartbeats of workers that died long ago."""
+    return Heartbeat.objects.filter(beat_at__lt=now - FORGET_WORKERS_AFTER).delete()[0]

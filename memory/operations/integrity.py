@@ -1,0 +1,284 @@
+"""Integrity checks: faults that the database cannot refuse by itself."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from memory.history import changes as history
+from memory.models import Chat, Episode, Fact, Message, Pattern, Ruling, Space, WorkingNote
+from memory.text import normalise as text
+
+# An episode that is open this long was never closed by anybody.
+LONG_OPEN = timedelta(days=3)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One row that is not as it should be."""
+
+    check: str
+    model: str
+    pk: int | str
+    says: str
+
+    def __str__(self):
+        return f"{self.check}: {self.model} {self.pk}: {self.says}"
+
+
+Check = Callable[[datetime], Iterator[Fault]]
+CHECKS: dict[str, Check] = {}
+
+
+def check(function: Check) -> Check:
+    """Register a check under its name. Other apps add theirs when they are ready."""
+    CHECKS[function.__name__] = function
+    return function
+
+
+def run(*, now: datetime | None = None, only: list[str] = ()) -> Iterator[Fault]:
+    """Run the checks and yield every fault."""
+    for name, function in CHECKS.items():
+        if not only or name in only:
+            yield from function(now or timezone.now())
+
+
+def _faults(name: str, rows: models.QuerySet, problem: str) -> Iterator[Fault]:
+    for pk in rows.order_by("pk").values_list("pk", flat=True).iterator():
+        yield Fault(name, rows.model._meta.verbose_name, pk, problem)
+
+
+@check
+def walls(now: datetime) -> Iterator[Fault]:
+    """Nothing may point from one space into another."""
+    links = [
+        (Message, ("chat", "episode", "reply_to")),
+        (Fact, ("chat", "message", "episode", "superseded_by")),
+        (Episode, ("chat",)),
+        (Pattern, ("chat",)),
+        (WorkingNote, ("chat",)),
+        (Ruling, ("fact",)),
+    ]
+    for model, names in links:
+        for name in names:
+            wrong = model.objects.exclude(**{name: None}).exclude(**{f"{name}__space": F("space")})
+            yield from _faults("walls", wrong, f"its {name} is in another space")
+
+
+@check
+def chats_apart(now: datetime) -> Iterator[Fault]:
+    """What one chat said may not be kept in another."""
+    problem = "came from another chat"
+    for model, names in ((Message, ["episode"]), (Fact, ["message", "episode"])):
+        for name in names:
+            owner_chat = f"{name}__chat"
+            wrong = model.objects.exclude(chat=None).exclude(**{owner_chat: None})
+            yield from _faults(
+                "chats_apart", wrong.exclude(**{owner_chat: F("chat")}), f"its {name} {problem}"
+            )
+
+
+@check
+def keys(now: datetime) -> Iterator[Fault]:
+    """A fact is found again by the key of its words."""
+    for row in Fact.objects.only("text", "said_key").order_by("pk").iterator(2000):
+        if row.said_key != text.said_key(row.text):
+            yield Fault("keys", "fact", row.pk, "its key does not belong to its text")
+
+
+@check
+def successors(now: datetime) -> Iterator[Fault]:
+    """Superseded means: by another fact, and not in a circle."""
+    facts, gone = Fact.objects.all(), Fact.Status.SUPERSEDED
+    alone = facts.filter(status=gone, superseded_by=None)
+    yield from _faults("successors", alone, "superseded by nothing")
+    live = facts.live().exclude(superseded_by=None)
+    yield from _faults("successors", live, "active, though another took its place")
+    links = dict(facts.exclude(superseded_by=None).values_list("pk", "superseded_by"))
+    for pk in sorted(_circular(links)):
+        yield Fault("successors", "fact", pk, "supersedes itself in a circle")
+
+
+def _circular(links: dict[int, int]) -> set[int]:
+    circles: set[int] = set()
+    done: set[int] = set()
+    for start in links:
+        path, at = [], start
+        while at in links and at not in done and at not in path:
+            path.append(at)
+            at = links[at]
+        if at in path:
+            circles.update(path[path.index(at) :])
+        done.update(path)
+    return circles
+
+
+@check
+def evidence(now: datetime) -> Iterator[Fault]:
+    """What a fact or habit rests on must still be there."""
+    for model in (Fact, Pattern):
+        rows = model.objects.exclude(evidence=[]).only("evidence", "space_id").order_by("pk")
+        for some in _batches(rows, 500):
+            for name, kind in (("message", Message), ("episode", Episode), ("fact", Fact)):
+                yield from _missing(model, name, kind, some)
+
+
+def _batches(rows: models.QuerySet, size: int) -> Iterator[list]:
+    last = 0
+    while some := list(rows.filter(pk__gt=last)[:size]):
+        yield some
+        last = some[-1].pk
+
+
+def _missing(model: type, name: str, kind: type, rows: list) -> Iterator[Fault]:
+    wanted = {pk for row in rows for pk in _ids(row.evidence, name)}
+    existing = (
+        set(kind.objects.filter(pk__in=wanted).values_list("pk", "space")) if wanted else set()
+    )
+    for row in rows:
+        for pk in sorted(_ids(row.evidence, name)):
+            if (pk, row.space_id) not in existing:
+                problem = f"rests on {name} {pk}, which is not there"
+                yield Fault("evidence", model._meta.verbose_name, row.pk, problem)
+
+
+def _ids(items: object, name: str) -> set[int]:
+    if not isinstance(items, list):
+        return set()
+    ids = (item.get(name) for item in items if isinstance(item, dict))
+    return {pk for pk in ids if isinstance(pk, int)}
+
+
+@check
+def quotes(now: datetime) -> Iterator[Fault]:
+    """A quote is verbatim: its message contains it."""
+    rows = Fact.objects.exclude(message=None).exclude(quote="").select_related("message")
+    for row in rows.only("quote", "message__text").order_by("pk").iterator(1000):
+        if _flat(row.quote) not in _flat(row.message.text):
+            yield Fault("quotes", "fact", row.pk, "its quote is not in its message")
+
+
+def _flat(value: str) -> str:
+    return " ".join(value.split())
+
+
+@check
+def trash(now: datetime) -> Iterator[Fault]:
+    """Only what has a date leaves the trash."""
+    undated = "in the trash without a date: it would lie there for ever"
+    for model in (Fact, Pattern):
+        rows = model.objects.filter(status="trashed", trashed_at=None)
+        yield from _faults("trash", rows, undated)
+    lost = Episode.objects.filter(status="discarded", discarded_at=None)
+    yield from _faults("trash", lost, undated)
+    alive = Episode.objects.exclude(status="discarded").exclude(discarded_at=None)
+    yield from _faults("trash", alive, "has a trash date but is not in the trash")
+
+
+@check
+def open_episodes(now: datetime) -> Iterator[Fault]:
+    """An open episode is young, in a chat, and not yet consolidated."""
+    opened = Episode.objects.filter(status="open")
+    old = opened.filter(ended_at__lt=now - LONG_OPEN)
+    yield from _faults("open_episodes", old, "open for days")
+    odd = opened.filter(Q(chat=None) | ~Q(consolidated_at=None))
+    yield from _faults("open_episodes", odd, "open without a chat, or already consolidated")
+
+
+@check
+def summaries(now: datetime) -> Iterator[Fault]:
+    """A summary knows what it sums up, unless that was purged with everything else."""
+    rows = Episode.objects.exclude(summary_of=[]).only("summary_of", "space_id", "chat_id")
+    for row in rows.order_by("pk").iterator(1000):
+        members = Episode.objects.filter(pk__in=row.summary_of)
+        if members.exclude(space=row.space_id, chat=row.chat_id).exists():
+            yield Fault("summaries", "episode", row.pk, "sums up what another chat said")
+
+
+@check
+def rulings_in_force(now: datetime) -> Iterator[Fault]:
+    """A ruling to keep a fact needs the fact."""
+    kept = Ruling.objects.filter(kind="keep", status="active")
+    yield from _faults("rulings_in_force", kept.filter(fact=None), "keeps a fact that is gone")
+    lost = kept.filter(fact__status__in=["trashed", "archived"])
+    yield from _faults("rulings_in_force", lost, "keeps a fact that was put away")
+
+
+@check
+def spaces(now: datetime) -> Iterator[Fault]:
+    """Settings and clocks that cannot be read fall back to defaults, silently otherwise."""
+    for space in Space.objects.order_by("pk"):
+        if space.zone.key != space.timezone:
+            yield Fault("spaces", "space", space.pk, f"no clock is called {space.timezone}")
+
+
+@check
+def keys_of_chats(now: datetime) -> Iterator[Fault]:
+    """A chat's key is its channel and its id."""
+    rows = Chat.objects.exclude(
+        key=models.functions.Concat("channel", models.Value("-"), "external_id")
+    )
+    yield from _faults("keys_of_chats", rows, "its key does not name its channel and id")
+
+
+@check
+def keepers(now: datetime) -> Iterator[Fault]:
+    """History is kept by triggers: every tracked table must have its two, switched on."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tgrelid::regclass::text, count(*) FROM pg_trigger WHERE NOT tgisinternal"
+            " AND tgenabled <> 'D' AND (tgname LIKE 'pgtrigger_insert_insert_%'"
+            " OR tgname LIKE 'pgtrigger_update_update_%') GROUP BY 1"
+        )
+        kept = dict(cursor.fetchall())
+    for model in history.tracked_models():
+        table = model._meta.db_table
+        if kept.get(table, 0) < 2:
+            problem = "its history is not kept: a trigger is missing or switched off"
+            yield Fault("keepers", "table", table, problem)
+
+
+UNITS = {
+    "not searchable": "SELECT '{kind}', o.id FROM memory_{kind} o WHERE NOT EXISTS"
+    " (SELECT FROM memory_unit u WHERE u.kind = '{kind}' AND u.owner_id = o.id)",
+    "searchable, though it is gone": "SELECT '{kind} unit', u.id FROM memory_unit u WHERE"
+    " u.kind = '{kind}' AND NOT EXISTS (SELECT FROM memory_{kind} o WHERE o.id = u.owner_id)",
+    "searchable in another space or chat": "SELECT '{kind}', o.id FROM memory_{kind} o JOIN"
+    " memory_unit u ON u.kind = '{kind}' AND u.owner_id = o.id WHERE (u.space_id, u.chat_id)"
+    " IS DISTINCT FROM (o.space_id, o.chat_id)",
+}
+VECTORS = {
+    "a vector of nothing": "SELECT 'embedding', e.id FROM memory_embedding e WHERE NOT EXISTS"
+    " (SELECT FROM memory_unit u WHERE u.id = e.unit_id)",
+    "a vector of the wrong length": "SELECT 'embedding', e.id FROM memory_embedding e LEFT JOIN"
+    " memory_embeddingmodel m ON m.name = e.model WHERE e.dims <> vector_dims(e.vector)"
+    " OR e.dims <> m.dims",
+    "a vector that may be found in another space or chat": "SELECT 'embedding', e.id FROM"
+    " memory_embedding e JOIN memory_unit u ON u.id = e.unit_id WHERE (e.space_id, e.scope)"
+    " IS DISTINCT FROM (u.space_id, u.scope)",
+}
+
+
+@check
+def units(now: datetime) -> Iterator[Fault]:
+    """Every memory is found as what it is and where it is."""
+    for kind in ("fact", "episode", "message"):
+        for problem, sql in UNITS.items():
+            yield from _faults_by_sql("units", sql.format(kind=kind), problem)
+
+
+@check
+def vectors(now: datetime) -> Iterator[Fault]:
+    """Every vector belongs to something and has its model's length."""
+    for problem, sql in VECTORS.items():
+        yield from _faults_by_sql("vectors", sql, problem)
+
+
+def _faults_by_sql(name: str, sql: str, problem: str) -> Iterator[Fault]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        for model, pk in cursor.fetchall():
+            yield Fault(name, model, pk, problem)

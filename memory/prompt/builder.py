@@ -1,0 +1,299 @@
+"""Build the prompt of one reply: identity, history and what was recalled."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q
+from django.utils import timezone
+
+from memory import identity, patterns, working
+from memory.chats import service as chats
+from memory.llm.briefing import Briefing
+from memory.llm.briefing import Recalled as Briefed
+from memory.llm.request import Turn
+from memory.llm.token_count import counter
+from memory.models import Chat, Episode, Fact, Message, WorkingNote
+from memory.patterns import Match
+from memory.prompt import sections
+from memory.retrieval import gate, receipts
+from memory.retrieval.keywords import Expand
+from memory.retrieval.ranking import Scored
+from memory.retrieval.recall import Judge, Recalled, add_surroundings, recall
+from memory.text.normalise import token_estimate
+
+log = logging.getLogger(__name__)
+
+# Short-term history comes before recalled memory, but may not starve it.
+HISTORY_SHARE = 0.5
+ALWAYS_SEEN = 2
+# Turns that are printed with what was said before and after them.
+WITH_SURROUNDINGS = 4
+MAX_PATTERNS = 5
+# Headings and marks around what was recalled, in tokens.
+HEADINGS = 60
+
+
+@dataclass
+class Context:
+    """Everything for one request. `system` begins with what is stable, for the provider's cache."""
+
+    system: list[str]
+    messages: list[Turn]
+    # Tokens a section, in the order of their importance.
+    sections: dict[str, int] = field(default_factory=dict)
+    tokens: int = 0
+    recall: Recalled | None = None
+    habits: list[Match] = field(default_factory=list)
+    history: list[Message] = field(default_factory=list)
+    memory: str = ""
+    briefing: Briefing | None = None
+    error: str = ""
+
+    @property
+    def had_memory(self) -> bool:
+        return bool(self.recall and self.recall.items)
+
+
+def build(
+    chat: Chat,
+    text: str,
+    *,
+    now: datetime | None = None,
+    person: str = "",
+    group: Sequence[Message] = (),
+    language: str = "",
+    expand: Expand | None = None,
+    judge: Judge | None = None,
+    first_talk: bool | None = None,
+    **trying: object,
+) -> Context:
+    """Build the context of a reply; when memory fails, with the identity and a note alone.
+
+    `group` are the messages to answer; they are neither history nor recalled.
+    `trying` are options of recall() for trying out: save, profile, strict.
+    """
+    now = now or timezone.now()
+    language = language or chat.language or chat.space.language
+    if identity.bootstrapping(chat.space, chat=chat.pk) if first_talk is None else first_talk:
+        return _bootstrap(chat, text, now=now, person=person, group=group, language=language)
+    context = Context([identity.prompt(chat.space), sections.MEMORY_RULES], [])
+    draft = _Draft(chat, text, now, person, group)
+    try:
+        draft.gather(expand=expand, judge=judge, **trying)
+        context.memory = draft.printed()
+    except Exception as error:
+        log.exception("memory could not be gathered for chat %s", chat.pk)
+        context.error = f"{type(error).__name__}: {error}"[:500]
+        context.memory = f"_{sections.FAILED}_"
+    return _finish(context, draft, language=language)
+
+
+def keep(context: Context, *, reply: Message, now: datetime | None = None) -> None:
+    """Attach the receipt to the reply and count what it used. Call it where the reply is saved."""
+    now = now or timezone.now()
+    if context.recall and context.recall.receipt:
+        receipts.attach(context.recall.receipt, reply=reply, sections=context.sections)
+    used = [item.unit.owner_id for item in _items(context) if item.unit.kind == "fact"]
+    # A count is not worth waiting for: replies that use the same facts would block each other.
+    free = Fact.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=used)
+    if pks := list(free.order_by("pk").values_list("pk", flat=True)):
+        Fact.objects.filter(pk__in=pks).update(use_count=F("use_count") + 1, last_used_at=now)
+    patterns.reinforce([match.pattern for match in context.habits], now=now)
+
+
+class _Draft:
+    """A context while it is built: its parts, and the tokens that are left."""
+
+    def __init__(self, chat, text, now, person, group):
+        self.chat, self.text, self.now, self.person, self.group = chat, text, now, person, group
+        self.space = chat.space
+        self.zone = chat.space.zone
+        self.count = counter(chat.space)
+        self.room = chat.space.options.token_budget
+        self.sections: dict[str, int] = {}
+        self.printed_parts: dict[str, str] = {}
+        self.history: list[Message] = []
+        self.recalled: Recalled | None = None
+        self.matches: list[Match] = []
+        self.note: WorkingNote | None = None
+
+    def gather(self, **how: object) -> None:
+        """Collect in the order of importance: working note, history, then what is recalled."""
+        self._working_note()
+        self._chat_context()
+        self._history()
+        self._patterns()
+        if self.space.options.use_retrieval:
+            self._recall(**how)
+        else:
+            self._newest()
+
+    def printed(self) -> str:
+        """Return the sections in the order in which a model reads them."""
+        order = ("relevance", "facts", "notes", "context", "chat_facts", "turns", "working")
+        return sections.joined([self.printed_parts.get(name, "") for name in (*order, "patterns")])
+
+    def _working_note(self) -> None:
+        self.note = working.current(self.chat, now=self.now)
+        if self.note:
+            age = sections.age(self.note.updated_at, self.now)
+            lines = map(sections.line, working.as_text(self.note).splitlines())
+            self._put("working", sections.section(f"Working memory (updated {age})", lines))
+
+    def _chat_context(self) -> None:
+        lines = [sections.line(row) for row in self.chat.context.splitlines()]
+        self._put("context", sections.section("Chat context", lines))
+
+    def _history(self) -> None:
+        before = self.group[0] if self.group else None
+        messages = chats.short_term(self.chat, now=self.now, before=before)
+        room, kept = self.room * HISTORY_SHARE, []
+        for message in reversed(messages):
+            cost = self.count(message.text) + 4
+            if cost > room and len(kept) >= ALWAYS_SEEN:
+                break
+            room -= cost
+            kept.append(message)
+            self.sections["history"] = self.sections.get("history", 0) + cost
+        self.history = kept[::-1]
+        self.room = max(0, self.room - self.sections.get("history", 0))
+
+    def _patterns(self) -> None:
+        matches = patterns.match(
+            self.space, text=self.text, chat=self.chat, at_least=patterns.INJECTED_FROM
+        )
+        lines = [
+            f"- {sections.line(match.pattern.trigger)}: {sections.line(match.pattern.response)}"
+            for match in matches[:MAX_PATTERNS]
+        ]
+        if self._put("patterns", sections.section("Habits that fit", lines)):
+            self.matches = matches[:MAX_PATTERNS]
+
+    def _recall(self, **how: object) -> None:
+        self.recalled = recall(
+            self.space,
+            self.text,
+            chat=self.chat,
+            person=self.person,
+            now=self.now,
+            budget=max(0, self.room - HEADINGS),
+            cost=lambda unit: self.count(sections.RENDER[unit.kind](unit, self.zone)) + 1,
+            message=self.group[-1] if self.group else None,
+            seen=[message.pk for message in (*self.history, *self.group)],
+            seen_texts=[message.text for message in self.history],
+            **how,
+        )
+        items, level = self.recalled.items, self.recalled.level
+        left = self.room - HEADINGS - self.recalled.tokens
+        add_surroundings(items[:WITH_SURROUNDINGS])
+        for item in items:
+            left -= self.count(sections.beside(item))
+            if left < 0:
+                item.around = []
+        self._put("relevance", sections.relevance(level, gate.describe(level)))
+        mine = [item for item in items if item.unit.chat_id is not None]
+        shared = [item for item in items if item.unit.chat_id is None]
+        self._print("facts", "Long-term memory", shared, "fact")
+        self._print("notes", "Recent notes", shared, "episode")
+        self._print("chat_facts", "Chat-specific memory", mine, "fact")
+        self._print("turns", "Chat-specific notes", mine, "episode", "message")
+
+    def _print(self, name: str, heading: str, items: list[Scored], *kinds: str) -> None:
+        lines = []
+        for item in items:
+            if item.unit.kind in kinds:
+                lines += [sections.RENDER[item.unit.kind](item.unit, self.zone)]
+                lines += [sections.beside(item)]
+        self._put(name, sections.section(heading, lines))
+
+    def _newest(self) -> None:
+        """Without recall: add the newest facts and the notes of the last days."""
+        own = Q(chat=None) | Q(chat=self.chat)
+        facts = Fact.objects.filter(own, space=self.space, status=Fact.Status.ACTIVE)
+        newest = [fact.text for fact in facts.order_by("-updated_at")[:200]]
+        self._fit("facts", "Long-term memory", newest)
+        since = self.now - timedelta(days=self.space.options.memory_days)
+        notes = Episode.objects.filter(own, space=self.space, started_at__gte=since)
+        notes = notes.filter(status__in=(Episode.Status.OPEN, Episode.Status.CLOSED))
+        newest = [f"{note.title} {note.body}" for note in notes.order_by("-started_at")[:100]]
+        self._fit("notes", "Recent notes", newest)
+
+    def _fit(self, name: str, heading: str, texts: list[str]) -> None:
+        lines, room = [], self.room - self.count(heading)
+        for text in texts:
+            printed = f"- {sections.line(text)}"
+            room -= self.count(printed) + 1
+            if room < 0:
+                break
+            lines.append(printed)
+        self._put(name, sections.section(heading, lines))
+
+    def _put(self, name: str, printed: str) -> bool:
+        """Add the section when there is room; tell whether it was added."""
+        cost = self.count(printed) if printed else 0
+        if not cost or cost > self.room:
+            return False
+        self.printed_parts[name] = printed
+        self.sections[name] = cost
+        self.room -= cost
+        return True
+
+
+def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
+    turns = [_turn(message) for message in draft.history]
+    block = f"{sections.fence(context.memory)}\n\n" if context.memory else ""
+    context.messages = [*turns, {"role": "user", "content": block + draft.text}]
+    context.recall, context.habits = draft.recalled, draft.matches
+    context.history = draft.history
+    context.tokens = sum(draft.sections.values())
+    # Beside the sections the whole prompt, uncorrected: what the provider's own count is held to.
+    whole = [*context.system, *(turn["content"] for turn in context.messages)]
+    context.sections = draft.sections | {"prompt": sum(map(token_estimate, whole))}
+    if draft.recalled and draft.recalled.error and not context.error:
+        context.error = draft.recalled.error
+    note = draft.note if not context.error else None
+    context.briefing = Briefing(
+        text=draft.text,
+        now=draft.now.astimezone(draft.zone),
+        language=language,
+        person=draft.person,
+        recalled=[_briefed(item) for item in _items(context)],
+        level=draft.recalled.level if draft.recalled else "none",
+        working=working.as_text(note) if note else "",
+    )
+    return context
+
+
+def _bootstrap(chat: Chat, text: str, *, now, person, group, language) -> Context:
+    """Build the prompt of a first conversation, which reads no memory."""
+    system = [identity.prompt(chat.space, with_preferences=False), sections.BOOTSTRAP]
+    before = chats.short_term(chat, now=now, before=group[0] if group else None)
+    turns = [*map(_turn, before), {"role": "user", "content": text}]
+    briefing = Briefing(text=text, now=now, language=language, person=person)
+    return Context(system, turns, briefing=briefing)
+
+
+def _items(context: Context) -> list[Scored]:
+    return context.recall.items if context.recall else []
+
+
+def _turn(message: Message) -> Turn:
+    assistant = message.role == Message.Role.ASSISTANT
+    return {"role": "assistant" if assistant else "user", "content": message.text}
+
+
+def _briefed(item: Scored) -> Briefed:
+    unit = item.unit
+    fact = unit.kind == "fact"
+    return Briefed(
+        # An episode's title is often how its body begins.
+        text="\n".join(dict.fromkeys(unit.text.splitlines())),
+        kind=unit.kind,
+        quote=unit.quote or "",
+        subject=unit.speaker if fact else "",
+        said_by=unit.said_by,
+        said_at=unit.at,
+        score=item.score,
+    )

@@ -1,0 +1,302 @@
+"""The job queue: enqueue, retry, rescue from dead workers, give up, try again."""
+
+import random
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+import psycopg
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import Min, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from procrastinate import jobs as procrastinate_jobs
+from procrastinate.contrib.django import app
+from procrastinate.contrib.django.models import ProcrastinateEvent, ProcrastinateJob
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.retry import BaseRetryStrategy, RetryDecision
+
+from memory.models import DeadLetter, Space
+
+# A worker that is silent for longer is dead: its jobs go to another.
+SILENT_SECONDS = 5
+# One that also lost its lock was killed: there is no need to wait longer.
+OFF_SECONDS = 2
+# The first key of the locks that living workers hold; the second is the worker's own number.
+WORKER_LOCK_CLASS = 0x4B65  # "Ke"
+# A job whose workers keep dying is the likely killer.
+MAX_DEATHS = 20
+# What a worker's death cut off goes before what only waits, except a command; not for ever: were
+# it the killer, nothing else would get its turn.
+RESCUED_PRIORITY, RESCUED_PRIORITY_ATTEMPTS = 9, 5
+# Before the name of who discarded a dead letter; without it, of who had it tried again.
+DISCARDED = "discarded:"
+
+
+# The database went away, is full or is busy: not a fault of the job.
+OUTAGE_ERRORS = (
+    OperationalError,
+    InterfaceError,
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    ConnectorException,
+)
+OUTAGE_FIRST_SECONDS = 1
+
+
+# Where no lock is seen at all (behind some poolers) only silence tells.
+STALLED = """
+WITH held AS (
+    SELECT objid::bigint AS worker_id FROM pg_locks
+    WHERE locktype = 'advisory' AND classid = %(alive)s AND objsubid = 2 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+SELECT j.id FROM procrastinate_jobs j
+LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
+WHERE j.status = 'doing' AND (
+    w.id IS NULL
+    OR w.last_heartbeat < now() - make_interval(secs => %(silent)s)
+    OR w.last_heartbeat < now() - make_interval(secs => %(off)s)
+        AND EXISTS (SELECT 1 FROM held)
+        AND NOT EXISTS (SELECT 1 FROM held WHERE held.worker_id = w.id)
+)
+ORDER BY j.id
+"""
+
+
+class Backoff(BaseRetryStrategy):
+    """Wait `first` seconds, then twice as long each time, with jitter; give up after `attempts`.
+
+    An exception may carry `permanent` (give up now) and `retry_after` (seconds, its own wish).
+    `only` names what is tried again at all. After an outage of the database the wait is short.
+    """
+
+    def __init__(
+        self,
+        *,
+        first: float,
+        longest: float,
+        attempts: int,
+        only: tuple[type[BaseException], ...] = (BaseException,),
+    ):
+        self.first, self.longest, self.attempts, self.only = first, longest, attempts, only
+
+    def get_retry_decision(
+        self, *, exception: BaseException, job: procrastinate_jobs.Job
+    ) -> RetryDecision | None:
+        wait = self.wait(exception, attempt=job.attempts, chance=random.random())
+        return None if wait is None else RetryDecision(retry_in={"seconds": wait})
+
+    def wait(self, exception: BaseException, *, attempt: int, chance: float) -> int | None:
+        """Whole seconds to wait after this attempt (from 0), or None to give up."""
+        if getattr(exception, "permanent", False) or attempt + 1 >= self.attempts:
+            return None
+        if not isinstance(exception, self.only):
+            return None
+        first = (
+            min(self.first, OUTAGE_FIRST_SECONDS)
+            if isinstance(exception, OUTAGE_ERRORS)
+            else self.first
+        )
+        backoff = min(first * 2 ** min(attempt, 30), self.longest) * (0.75 + chance / 2)
+        return round(max(backoff, getattr(exception, "retry_after", None) or 0))
+
+
+# For jobs that come again by themselves or that a person must look at when they fail: they too
+# are not given up because the database went away while they ran.
+AFTER_OUTAGE = Backoff(first=OUTAGE_FIRST_SECONDS, longest=60, attempts=12, only=OUTAGE_ERRORS)
+
+
+def enqueue(
+    name: str,
+    *,
+    lock: str | None = None,
+    once: str | None = None,
+    at: datetime | None = None,
+    priority: int = 0,
+    **args: object,
+) -> int | None:
+    """Add a job by its task's name, inside the caller's transaction.
+
+    Jobs of one `lock` run one after the other. `once` names a job that need not wait twice:
+    None is returned when one with that name is already waiting.
+    """
+    task = app.configure_task(
+        name, lock=lock, queueing_lock=once, schedule_at=at, priority=priority
+    )
+    if once is None:
+        return task.defer(**args)
+    try:
+        # Its own savepoint: a refused duplicate must not break the caller's transaction.
+        with transaction.atomic():
+            return task.defer(**args)
+    except AlreadyEnqueued:
+        return None
+
+
+def rescue() -> int:
+    """Requeue the jobs of workers that died. Any number of processes may do so at once."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            STALLED, {"silent": SILENT_SECONDS, "off": OFF_SECONDS, "alive": WORKER_LOCK_CLASS}
+        )
+        stalled = [row[0] for row in cursor.fetchall()]
+    return requeue(stalled)
+
+
+def release_jobs(worker_id: int) -> int:
+    """Requeue everything this worker is doing, before it stops."""
+    return requeue(strays(worker_id, busy=set()))
+
+
+def strays(worker_id: int, *, busy: set[int]) -> set[int]:
+    """Return the jobs that are marked as this worker's but that it is not running."""
+    mine = ProcrastinateJob.objects.filter(status="doing", worker_id=worker_id)
+    return set(mine.values_list("pk", flat=True)) - busy
+
+
+def requeue(job_ids: Iterable[int]) -> int:
+    """Put running jobs back into the queue; return how many were."""
+    return sum(_requeue(job_id) for job_id in job_ids)
+
+
+@transaction.atomic
+def _requeue(job_id: int) -> bool:
+    with connection.cursor() as cursor:
+        # Guarded by the status and the skipped lock: of two rescuers one wins.
+        cursor.execute(
+            """
+            SELECT attempts, task_name, queueing_lock IS NOT NULL AND EXISTS (
+                SELECT 1 FROM procrastinate_jobs o
+                WHERE o.queueing_lock = j.queueing_lock AND o.status = 'todo')
+            FROM procrastinate_jobs j
+            WHERE id = %s AND status = 'doing' FOR UPDATE SKIP LOCKED
+            """,
+            [job_id],
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return False
+        attempts, task, has_twin = row
+        is_killer = attempts >= _max_deaths(task)
+        if is_killer:
+            record_dead_letter(_job(job_id), error="Its workers died again and again.")
+        # A twin that waits under the same name does the work.
+        status = "failed" if is_killer else "aborted" if has_twin else "todo"
+        cursor.execute(
+            """
+            UPDATE procrastinate_jobs SET status = %(status)s::procrastinate_job_status,
+                worker_id = NULL, attempts = attempts + 1, scheduled_at = NULL,
+                priority = CASE WHEN attempts < %(times)s THEN greatest(priority, %(ahead)s)
+                    WHEN priority = %(ahead)s THEN 0 ELSE priority END
+            WHERE id = %(job)s
+            """,
+            {
+                "status": status,
+                "ahead": RESCUED_PRIORITY,
+                "times": RESCUED_PRIORITY_ATTEMPTS,
+                "job": job_id,
+            },
+        )
+    return True
+
+
+def _max_deaths(task: str) -> int:
+    """Attempts count failures and deaths alike: a job that may fail often needs a higher limit."""
+    strategy = getattr(app.tasks.get(task), "retry_strategy", None)
+    return max(MAX_DEATHS, getattr(strategy, "attempts", 0))
+
+
+def record_dead_letter(job: procrastinate_jobs.Job, *, error: str) -> DeadLetter:
+    """Store why the job was given up, for the dashboard."""
+    space = Space.objects.filter(pk=job.task_kwargs.get("space_id")).first()
+    letter, _ = DeadLetter.objects.update_or_create(
+        job_id=job.id,
+        defaults={
+            "space": space,
+            "task": job.task_name,
+            "args": job.task_kwargs,
+            "error": error[:300],
+            "attempts": job.attempts + 1,
+            "at": timezone.now(),
+            "retried_at": None,
+            "retried_by": "",
+        },
+    )
+    return letter
+
+
+def dead_letters(space: Space | None = None):
+    """Return the dead letters that nobody retried or discarded, newest first."""
+    waiting = DeadLetter.objects.filter(retried_at=None).order_by("-at", "-pk")
+    return waiting if space is None else waiting.filter(space=space)
+
+
+@transaction.atomic
+def retry(letter: DeadLetter, *, by: str, now: datetime | None = None) -> bool:
+    """Try the job again. False when someone decided before."""
+    won = DeadLetter.objects.filter(pk=letter.pk, retried_at=None).update(
+        retried_at=now or timezone.now(), retried_by=by
+    )
+    if not won:
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE procrastinate_jobs SET status = 'todo', attempts = 0, scheduled_at = NULL"
+            " WHERE id = %s AND status = 'failed'",
+            [letter.job_id],
+        )
+        if not cursor.rowcount:
+            # Old jobs are swept away; what they were to do is still on the letter.
+            enqueue(letter.task, **letter.args)
+    letter.refresh_from_db()
+    return True
+
+
+def discard(letter: DeadLetter, *, by: str, now: datetime | None = None) -> bool:
+    """Mark the letter as settled without a retry. False when someone decided before."""
+    won = DeadLetter.objects.filter(pk=letter.pk, retried_at=None).update(
+        retried_at=now or timezone.now(), retried_by=f"{DISCARDED}{by}"[:160]
+    )
+    letter.refresh_from_db()
+    return bool(won)
+
+
+def undiscard(letter: DeadLetter) -> bool:
+    """Undo a discard. False when the job was tried again meanwhile."""
+    gone = DeadLetter.objects.filter(pk=letter.pk, retried_by__startswith=DISCARDED)
+    won = gone.update(retried_at=None, retried_by="")
+    letter.refresh_from_db()
+    return bool(won)
+
+
+def counts() -> dict[str, int]:
+    """Count the jobs that are waiting, scheduled for later, running and given up."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(*) FILTER (WHERE status = 'todo'),
+                   count(*) FILTER (WHERE status = 'todo' AND scheduled_at > now()),
+                   count(*) FILTER (WHERE status = 'doing'),
+                   (SELECT count(*) FROM memory_deadletter WHERE retried_at IS NULL)
+            FROM procrastinate_jobs WHERE status IN ('todo', 'doing')
+            """
+        )
+        todo, later, running, dead = cursor.fetchone()
+    return {"waiting": todo - later, "later": later, "running": running, "dead": dead}
+
+
+def oldest_waiting(*, now: datetime) -> timedelta:
+    """Return how long the oldest job that could run has been waiting."""
+    since = waiting_since(now=now).aggregate(oldest=Min("since"))["oldest"]
+    return now - since if since else timedelta(0)
+
+
+def waiting_since(*, now: datetime) -> QuerySet:
+    """Return since when each job that could run has been waiting."""
+    since = Coalesce("job__scheduled_at", "at")
+    waiting = ProcrastinateEvent.objects.filter(type="deferred", job__status="todo")
+    return waiting.annotate(since=since).filter(since__lte=now).values("since")
+
+
+def _job(job_id: int) -> procrastinate_jobs.Job:
+    return ProcrastinateJob.objects.get(pk=job_id).procrastinate_job

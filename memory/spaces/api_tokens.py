@@ -1,0 +1,94 @@
+"""Keys for programs: shown once, kept as a digest."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory.history import audit
+from memory.history.actors import person
+from memory.models import ApiToken, Member, Space
+
+# Scanners of public code know a leaked key by these letters.
+PREFIX = "keno_"
+SCOPES = {
+    "read": _("Read the memory and recall from it"),
+    "write": _("Remember, revise and forget"),
+    "chat": _("Send messages as a chat"),
+}
+# What a person must be for their key to carry the scope.
+ROLE_FOR_SCOPE = {
+    "read": Member.Role.VIEWER,
+    "write": Member.Role.CURATOR,
+    "chat": Member.Role.CURATOR,
+}
+USED_EVERY = timedelta(minutes=1)
+
+
+@transaction.atomic
+def create(
+    space: Space,
+    *,
+    user: User,
+    name: str,
+    scopes: list[str],
+    expires_at: datetime | None = None,
+    ip: str | None = None,
+) -> tuple[ApiToken, str]:
+    """Create a token; return the row and the key, which cannot be read again."""
+    key = PREFIX + secrets.token_urlsafe(32)
+    token = ApiToken.objects.create(
+        space=space,
+        user=user,
+        name=name,
+        prefix=key[:10],
+        digest=digest(key),
+        scopes=scopes,
+        expires_at=expires_at,
+    )
+    audit.record("token.created", actor=person(user), space=space, obj=token, ip=ip, scopes=scopes)
+    return token, key
+
+
+@transaction.atomic
+def revoke(token: ApiToken, *, by: str, ip: str | None = None) -> None:
+    """Revoke the key at once and for good."""
+    won = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    token.refresh_from_db()
+    if won:
+        audit.record("token.revoked", actor=by, space=token.space, obj=token, ip=ip)
+
+
+def find(key: str, *, scope: str, now: datetime | None = None) -> ApiToken | None:
+    """Return the live token of this key, if its owner may still do what the scope allows."""
+    now = now or timezone.now()
+    # Looked up by digest: there is no secret in the database to compare byte by byte.
+    live = ApiToken.objects.filter(digest=digest(key), revoked_at=None, user__is_active=True)
+    token = (
+        live.filter(Q(expires_at=None) | Q(expires_at__gt=now))
+        .select_related("space", "user")
+        .first()
+    )
+    if token is None or scope not in token.scopes:
+        return None
+    member = Member.objects.filter(space=token.space_id, user=token.user_id).first()
+    if member is None or not member.may(ROLE_FOR_SCOPE[scope]):
+        return None
+    _touch(token, now)
+    return token
+
+
+def digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _touch(token: ApiToken, now: datetime) -> None:
+    # Once a minute is enough to see that a key is in use, and spares a write per call.
+    if token.last_used_at is None or now - token.last_used_at >= USED_EVERY:
+        token.last_used_at = now
+        token.save(update_fields=["last_used_at"])

@@ -1,0 +1,91 @@
+"""Link authors in chats to members of the space, by a one-time code from the dashboard."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory.history import audit
+from memory.history.actors import person
+from memory.models import ChatLink, Member, Message, Space
+from memory.text import normalise as text
+
+CODE_MINUTES = 10
+# No letter that is taken for another one, or for a digit.
+CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
+CODE_LENGTH = 8
+# Whoever writes there has signed in to the dashboard: the author's id is the account's.
+WEB = "web"
+
+
+def offer(member: Member, *, now: datetime | None = None) -> str:
+    """Return a code that links whoever sends it in a chat to this member; older codes end."""
+    now = now or timezone.now()
+    code = "".join(secrets.choice(CODE_ALPHABET) for _ in range(CODE_LENGTH))
+    ChatLink.objects.filter(member=member, linked_at=None).delete()
+    ChatLink.objects.create(
+        space=member.space,
+        member=member,
+        digest=_digest(code),
+        created_at=now,
+        expires_at=now + timedelta(minutes=CODE_MINUTES),
+    )
+    return code
+
+
+@transaction.atomic
+def redeem(message: Message, *, code: str, now: datetime) -> Member | None:
+    """Link the author of the message to a member; None when the code is not valid."""
+    who = {"channel": message.chat.channel, "author_id": message.author_id}
+    offers = ChatLink.objects.select_for_update().filter(space=message.space, linked_at=None)
+    link = offers.filter(digest=_digest(code), expires_at__gt=now).first()
+    if link is None or not message.author_id or message.chat.channel == WEB:
+        return None
+    ChatLink.objects.filter(space=message.space, **who).delete()
+    link.channel, link.author_id = who["channel"], who["author_id"]
+    link.author, link.linked_at = message.author, now
+    link.save()
+    audit.record(
+        "account.chat_linked", actor=person(link.member.user), space=link.space, obj=link, **who
+    )
+    return link.member
+
+
+def member_of(message: Message) -> Member | None:
+    """Return the member that the author of the message is; None when not linked."""
+    if not message.author_id:
+        return None
+    members = Member.objects.filter(space=message.chat.space_id).select_related("user", "space")
+    if message.chat.channel == WEB:
+        is_account = message.author_id.isascii() and message.author_id.isdigit()
+        return members.filter(user=int(message.author_id)).first() if is_account else None
+    return members.filter(
+        chat_links__channel=message.chat.channel,
+        chat_links__author_id=message.author_id,
+        chat_links__linked_at__isnull=False,
+        user__is_active=True,
+    ).first()
+
+
+def linked(members: QuerySet | list[Member]) -> QuerySet:
+    """Return the chat links of these members, newest first."""
+    links = ChatLink.objects.filter(member__in=members, linked_at__isnull=False)
+    return links.select_related("space").order_by("-linked_at")
+
+
+def unlink(link: ChatLink, *, by: str) -> None:
+    audit.record(
+        "account.chat_unlinked", actor=by, space=link.space, obj=link, channel=link.channel
+    )
+    link.delete()
+
+
+def of_space(space: Space) -> QuerySet:
+    return linked(Member.objects.filter(space=space))
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(text.fold(code).strip().encode("utf-8", "replace")).hexdigest()

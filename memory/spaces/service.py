@@ -1,0 +1,126 @@
+"""Spaces: the walls between memories."""
+
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.utils.text import slugify
+
+from memory import options
+from memory.history import audit
+from memory.history import changes as history
+from memory.history.actors import person
+from memory.history.changes import ChangeResult
+from memory.models import Member, Space
+
+SLUG_LENGTH = 40
+
+
+@transaction.atomic
+def create(
+    name: str, *, owner: User, language: str = "en", timezone: str = "UTC", ip: str | None = None
+) -> Space:
+    """Create an empty space with its first owner."""
+    # Two people may choose the same name at once: the second waits here, then sees the first.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.space.slug'))")
+    space = Space.objects.create(
+        name=name, slug=_free_slug(name), language=language, timezone=timezone
+    )
+    member = Member.objects.create(space=space, user=owner, role=Member.Role.OWNER)
+    audit.record("space.created", actor=person(owner), space=space, obj=member, ip=ip)
+    return space
+
+
+@transaction.atomic
+def revise(
+    space: Space, *, by: str, name: str, language: str, timezone: str, ip: str | None = None
+) -> ChangeResult:
+    """Change name, language or time zone. The slug stays, so that links keep working."""
+    before = {"name": space.name, "language": space.language, "timezone": space.timezone}
+    after = {"name": name, "language": language, "timezone": timezone}
+    if before == after:
+        return ChangeResult(space)
+    with history.change(by=by, why="settings of the space") as context:
+        space.name, space.language, space.timezone = name, language, timezone
+        space.save(update_fields=["name", "language", "timezone"])
+    audit.record(
+        "space.revised", actor=by, space=space, obj=space, before=before, after=after, ip=ip
+    )
+    return ChangeResult(space, change_id=context.id)
+
+
+@transaction.atomic
+def set_option(
+    space: Space, *, by: str, name: str, value: object, ip: str | None = None
+) -> ChangeResult:
+    """Change one setting of the space; ValueError says why a value cannot be stored."""
+    if wrong := options.validation_error(name, value):
+        raise ValueError(wrong)
+    space = Space.objects.select_for_update().get(pk=space.pk)
+    before = getattr(space.options, name)
+    if before == value:
+        return ChangeResult(space)
+    with history.change(by=by, why=f"setting {name}") as context:
+        space.settings = space.settings | {name: value}
+        space.save(update_fields=["settings"])
+    audit.record(
+        "space.option", actor=by, space=space, obj=space, name=name, was=before, now=value, ip=ip
+    )
+    return ChangeResult(space, change_id=context.id)
+
+
+class BadSetting(ValueError):
+    """A setting that cannot have this value."""
+
+
+@transaction.atomic
+def configure(
+    space: Space, *, by: str, values: dict[str, object], ip: str | None = None
+) -> ChangeResult:
+    """Set these settings of the space, all or none. What equals the default is not stored."""
+    for name, value in values.items():
+        if problem := options.validation_error(name, value):
+            raise BadSetting(problem)
+    usual = options.read({})
+    after = space.settings | values
+    after = {n: v for n, v in after.items() if n not in values or v != getattr(usual, n)}
+    if after == space.settings:
+        return ChangeResult(space, outcome="unchanged")
+    before = space.settings
+    with history.change(by=by, why="memory settings") as context:
+        space.settings = after
+        space.save(update_fields=["settings"])
+    audit.record(
+        "space.configured", actor=by, space=space, obj=space, before=before, after=after, ip=ip
+    )
+    return ChangeResult(space, context.id)
+
+
+def _stem(name: str) -> str:
+    return slugify(name)[:SLUG_LENGTH].strip("-") or "space"
+
+
+def _free_slug(name: str) -> str:
+    stem = _stem(name)
+    taken = set(Space.objects.filter(slug__startswith=stem[:30]).values_list("slug", flat=True))
+    candidates = (f"{stem[: SLUG_LENGTH - 6]}-{number}" for number in range(2, 10_000))
+    return stem if stem not in taken else next(slug for slug in candidates if slug not in taken)
+
+
+@transaction.atomic
+def erase(space: Space, *, typed: str, by: str) -> dict[str, int]:
+    """Delete a space and everything in it for good; return the number of rows by table.
+
+    The caller types its exact name.
+    """
+    if typed != space.name:
+        raise WrongName(f"Type the exact name of the space to erase it: {space.name}")
+    audit.record("space.erased", actor=by, space=space, obj=space)
+    gone = space.pk
+    _total, counts = space.delete()
+    # After it: deleting sets links to null, and the triggers keep that too.
+    history.erase_space(gone)
+    return counts
+
+
+class WrongName(ValueError):
+    """What was typed is not the name of the space."""

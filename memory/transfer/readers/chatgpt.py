@@ -1,0 +1,153 @@
+"""ChatGPT's data export: conversations as trees of messages, and what it noted in its memory."""
+
+import re
+from collections.abc import Iterator
+
+from memory.text import normalise as text
+from memory.transfer.containers import safe
+from memory.transfer.items import ChatItem, FactItem, Found, MessageItem, Place
+from memory.transfer.keys import chat_key
+from memory.transfer.readers.json_values import Broken, elements, loads, parse_time, text_or_empty
+
+CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json$")
+MEMORIES = re.compile(r"(?:.*/)?(?:memory|memories)\.json$")
+_ACCOUNT = re.compile(
+    r"(?:.*/)?(?:user|user_settings|message_feedback|model_comparisons|shared_conversations"
+    r"|export_manifest|group_chats|shopping|sora|tool_messages)\.json$"
+)
+_PAGE = re.compile(r"(?:.*/)?chat\.html$")
+_ROLES = {"user": "user", "assistant": "assistant"}
+_WORDS = {"text", "multimodal_text", "code"}
+
+
+def recognises(first: object) -> bool:
+    """Return whether an element of conversations.json is ChatGPT's."""
+    return isinstance(first, dict) and isinstance(first.get("mapping"), dict)
+
+
+def opens(names: list[str]) -> tuple[list[str], list[str]]:
+    """Return the names read whole and those streamed; pictures and pages are never opened."""
+    return (
+        [name for name in names if MEMORIES.match(name)],
+        [name for name in names if CONVERSATIONS.match(name)],
+    )
+
+
+def read(tree: safe.Tree) -> Iterator[Found]:
+    for name in sorted(tree.entries):
+        place = Place(name, modified=tree.entries[name].modified)
+        if CONVERSATIONS.match(name) or len(tree.entries) == 1:
+            yield from _conversations(tree, place)
+        elif MEMORIES.match(name):
+            yield from _memories(safe.read_text(tree, name), place)
+        elif _PAGE.match(name):
+            yield place.left("page")
+        else:
+            yield place.left("account" if _ACCOUNT.match(name) else "media")
+
+
+def _conversations(tree: safe.Tree, place: Place) -> Iterator[Found]:
+    with safe.stream(tree, place.path) as stream:
+        number = 0
+        try:
+            for number, each in enumerate(elements(stream), 1):
+                yield from _conversation(each, f"#{number}", place)
+        except Broken as error:
+            yield place.left("broken JSON", part=f"#{number + 1}", text=str(error))
+
+
+def _conversation(data: object, part: str, place: Place) -> Iterator[Found]:
+    if not recognises(data):
+        yield place.left("not a message", part=part, text=text.short(str(data), 80))
+        return
+    title = text_or_empty(data.get("title"))
+    identity = text_or_empty(data.get("conversation_id")) or text_or_empty(data.get("id"))
+    key = chat_key("chatgpt", identity or f"{title}|{data.get('create_time')}")
+    started = parse_time(data.get("create_time"))
+    yield ChatItem(path=place.path, part=part, chat=key, title=title, at=started)
+    path = _shown(data)
+    order = [*path, *sorted(set(data["mapping"]) - set(path))]
+    for number, node in enumerate(order, 1):
+        place_in_chat = {"path": place.path, "part": f"{part}.{number}"}
+        yield from _message(data["mapping"][node], node, node in path, key, started, place_in_chat)
+
+
+def _shown(data: dict) -> dict[str, None]:
+    """Return the ids from the root to the last visible message; all if that is not known."""
+    mapping, node = data["mapping"], data.get("current_node")
+    path: dict[str, None] = {}
+    while isinstance(node, str) and node in mapping and node not in path:
+        path[node] = None
+        parent = mapping[node]
+        node = parent.get("parent") if isinstance(parent, dict) else None
+    return dict.fromkeys(reversed(path)) if path else dict.fromkeys(mapping)
+
+
+def _message(node: object, name: str, shown: bool, key: str, started, place_in_chat: dict):
+    message = node.get("message") if isinstance(node, dict) else None
+    if not isinstance(message, dict):
+        return  # the empty root of the tree
+    place = Place(place_in_chat["path"])
+    author = message.get("author") if isinstance(message.get("author"), dict) else {}
+    content, role = _said(message.get("content")), _ROLES.get(text_or_empty(author.get("role")))
+    at = parse_time(message.get("create_time")) or started
+    if message.get("recipient") == "bio" and content.strip():
+        # What it told its own memory: each line is one thing it meant to keep.
+        yield from _noted(content, key, at, place_in_chat)
+    elif not shown:
+        yield place.left("other branch", part=place_in_chat["part"], text=text.short(content, 80))
+    elif role is None:
+        yield place.left(
+            "unknown role", part=place_in_chat["part"], text=text_or_empty(author.get("role"))
+        )
+    elif not content.strip():
+        yield place.left("empty message", part=place_in_chat["part"])
+    elif message.get("recipient", "all") not in ("all", None):
+        yield place.left("hidden", part=place_in_chat["part"], text=text.short(content, 80))
+    else:
+        identity = text_or_empty(message.get("id")) or name
+        values = {"chat": key, "at": at, "role": role, "text": content}
+        yield MessageItem(**place_in_chat, **values, external_id=identity)
+
+
+def _noted(content: str, key: str, at, place_in_chat: dict) -> Iterator[FactItem]:
+    for line in content.split("\n"):
+        if line.strip():
+            yield FactItem(
+                **place_in_chat, text=line.strip(), quote=line.strip(), at=at, confidence=0.6
+            )
+
+
+def _said(content: object) -> str:
+    if not isinstance(content, dict) or content.get("content_type", "text") not in _WORDS:
+        return ""
+    parts = content.get("parts")
+    if not isinstance(parts, list):
+        return text_or_empty(content.get("text"))
+    return "\n".join(part for part in parts if isinstance(part, str) and part)
+
+
+def _memories(content: str, place: Place) -> Iterator[Found]:
+    try:
+        data = loads(content)
+    except Broken as error:
+        yield place.left("broken JSON", text=str(error))
+        return
+    if isinstance(data, dict):
+        data = data.get("memories") or data.get("results") or []
+    for number, each in enumerate(data if isinstance(data, list) else [data], 1):
+        yield _memory(each, f"#{number}", place)
+
+
+def _memory(data: object, part: str, place: Place) -> Found:
+    entry = data if isinstance(data, dict) else {"content": data}
+    memory = next(
+        (text_or_empty(entry.get(key)) for key in ("content", "text", "memory") if entry.get(key)),
+        "",
+    )
+    if not memory.strip():
+        return place.left("not a memory", part=part, text=text.short(str(data), 80))
+    if entry.get("enabled") is False:
+        return place.left("switched off", part=part, text=text.short(memory, 80))
+    values = {"text": memory.strip(), "quote": memory.strip()}
+    return FactItem(path=place.path, part=part, at=parse_time(entry.get("created_at")), **values)

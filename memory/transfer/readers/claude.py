@@ -1,0 +1,116 @@
+"""Claude's data export: conversations, and the memory it keeps of its person."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from memory.text import normalise as text
+from memory.transfer.containers import safe
+from memory.transfer.items import ChatItem, Found, MessageItem, Place
+from memory.transfer.kenobot import memory_md
+from memory.transfer.kenobot.sessions_jsonl import message_text
+from memory.transfer.keys import chat_key
+from memory.transfer.readers.json_values import Broken, elements, loads, parse_time, text_or_empty
+
+CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json$")
+MEMORIES = re.compile(r"(?:.*/)?(?:memories|memories/[^/]+)\.json$")
+_ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
+_ACCOUNT = re.compile(r".*\.json$")
+MEMORY_FIELDS = ("conversations_memory", "project_memories", "memory_files")
+
+
+def recognises(first: object) -> bool:
+    """Return whether an element of conversations.json or memories.json is Claude's."""
+    if not isinstance(first, dict):
+        return False
+    return isinstance(first.get("chat_messages"), list) or any(
+        key in first for key in MEMORY_FIELDS
+    )
+
+
+def opens(names: list[str]) -> tuple[list[str], list[str]]:
+    return (
+        [name for name in names if MEMORIES.match(name)],
+        [name for name in names if CONVERSATIONS.match(name)],
+    )
+
+
+def read(tree: safe.Tree) -> Iterator[Found]:
+    for name in sorted(tree.entries):
+        place = Place(name, modified=tree.entries[name].modified)
+        if MEMORIES.match(name):
+            yield from _memories(safe.read_text(tree, name), place)
+        elif CONVERSATIONS.match(name) or len(tree.entries) == 1:
+            yield from _conversations(tree, place)
+        else:
+            yield place.left("account" if _ACCOUNT.match(name) else "media")
+
+
+def _conversations(tree: safe.Tree, place: Place) -> Iterator[Found]:
+    with safe.stream(tree, place.path) as stream:
+        number = 0
+        try:
+            for number, each in enumerate(elements(stream), 1):
+                yield from _conversation(each, f"#{number}", place)
+        except Broken as error:
+            yield place.left("broken JSON", part=f"#{number + 1}", text=str(error))
+
+
+def _conversation(data: object, part: str, place: Place) -> Iterator[Found]:
+    messages = data.get("chat_messages") if isinstance(data, dict) else None
+    if not isinstance(messages, list):
+        yield place.left("not a message", part=part, text=text.short(str(data), 80))
+        return
+    name, started = text_or_empty(data.get("name")), parse_time(data.get("created_at"))
+    key = chat_key("claude", text_or_empty(data.get("uuid")) or f"{name}|{data.get('created_at')}")
+    yield ChatItem(path=place.path, part=part, chat=key, title=name, at=started)
+    for number, each in enumerate(messages, 1):
+        yield _message(each, f"{part}.{number}", key, started, place)
+
+
+def _message(data: object, part: str, key: str, started, place: Place) -> Found:
+    if not isinstance(data, dict):
+        return place.left("not a message", part=part, text=text.short(str(data), 80))
+    content = text_or_empty(data.get("text")) or message_text(data.get("content"))
+    role = _ROLES.get(text_or_empty(data.get("sender")))
+    if role is None:
+        return place.left("unknown role", part=part, text=text_or_empty(data.get("sender")))
+    if not content.strip():
+        return place.left("empty message", part=part)
+    identity = text_or_empty(data.get("uuid")) or text.said_key(f"{part}|{content}")[:32]
+    values = {"at": parse_time(data.get("created_at")) or started, "external_id": identity}
+    return MessageItem(path=place.path, part=part, chat=key, role=role, text=content, **values)
+
+
+def _memories(content: str, place: Place) -> Iterator[Found]:
+    try:
+        data = loads(content)
+    except Broken as error:
+        yield place.left("broken JSON", text=str(error))
+        return
+    for number, each in enumerate(data if isinstance(data, list) else [data], 1):
+        if not recognises(each):
+            yield place.left("not a memory", part=f"#{number}", text=text.short(str(each), 80))
+            continue
+        for part, block, modified in _blocks(each):
+            spot = Place(f"{place.path}#{number}.{part}", modified=modified or place.modified)
+            yield from memory_md.read(text.clean(block, limit=None), place=spot)
+        for key in sorted(set(each) - {*MEMORY_FIELDS, "account_uuid"}):
+            yield place.left("unknown field", part=f"#{number}.{key}")
+
+
+def _blocks(data: dict) -> Iterator[tuple[str, str, object]]:
+    """Yield every piece of Markdown with a name for the report."""
+    yield "conversations_memory", text_or_empty(data.get("conversations_memory")), None
+    projects = data.get("project_memories")
+    for key, block in projects.items() if isinstance(projects, dict) else ():
+        yield f"project_memories.{key}", f"## Projects\n{text_or_empty(block)}", None
+    files = data.get("memory_files")
+    for entry in files if isinstance(files, list) else ():
+        if isinstance(entry, dict):
+            path = PurePosixPath(text_or_empty(entry.get("path"))).name
+            yield (
+                f"memory_files.{path}",
+                text_or_empty(entry.get("content")),
+                parse_time(entry.get("updated_at")),
+            )

@@ -1,0 +1,124 @@
+"""The import formats: how each is recognised and read."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memory.transfer.archive import reader as archive
+from memory.transfer.containers import safe
+from memory.transfer.items import Found
+from memory.transfer.kenobot import reader as kenobot
+from memory.transfer.readers import chatgpt, clanker, claude, mem0
+from memory.transfer.readers.json_values import Broken, elements, loads
+
+ARCHIVE = "keno"
+
+
+@dataclass(frozen=True)
+class Format:
+    """An import format: `opens` lists files read whole and streamed, `read` yields items."""
+
+    name: str
+    label: str
+    fits: Callable[[safe.Tree, Path], bool]
+    opens: Callable[[safe.Tree], tuple[list[str], list[str]]]
+    read: Callable[..., Iterator[Found]]
+
+
+def detect(tree: safe.Tree, path: Path) -> str:
+    """Return the name of the format; raise Refused with the supported ones if none fits."""
+    for format in FORMATS.values():
+        if format.fits(tree, path):
+            return format.name
+    names = ", ".join(str(format.label) for format in FORMATS.values())
+    sentence = _("Keno does not recognise this. It reads: %s. Name the format if you are sure.")
+    raise safe.Refused("format", sentence % names)
+
+
+def _first(tree: safe.Tree, name: str) -> object:
+    """Return the first element of a JSON list, or the object itself."""
+    try:
+        with safe.stream(tree, name) as stream:
+            return next(elements(stream), None)
+    except (Broken, safe.Refused):
+        pass
+    try:
+        return loads(safe.read_text(tree, name))
+    except (Broken, safe.Refused):
+        return None
+
+
+def _json(tree: safe.Tree, pattern) -> Iterator[object]:
+    single = len(tree.entries) == 1
+    for name in tree.entries:
+        if pattern.match(name) or (single and name.lower().endswith(".json")):
+            yield _first(tree, name)
+
+
+def _is_chatgpt(tree: safe.Tree, path: Path) -> bool:
+    return any(map(chatgpt.recognises, _json(tree, chatgpt.CONVERSATIONS)))
+
+
+def _is_claude(tree: safe.Tree, path: Path) -> bool:
+    found = [*_json(tree, claude.CONVERSATIONS), *_json(tree, claude.MEMORIES)]
+    return any(map(claude.recognises, found))
+
+
+def _is_mem0(tree: safe.Tree, path: Path) -> bool:
+    single = [name for name in tree.entries if name.lower().endswith(".json")]
+    if len(single) != 1 or len(tree.entries) != 1:
+        return False
+    first = _first(tree, single[0])
+    return mem0.recognises([first]) or mem0.recognises(first)
+
+
+FORMATS = {
+    format.name: format
+    for format in (
+        Format(
+            ARCHIVE,
+            gettext_lazy("an archive of Keno"),
+            lambda tree, path: archive.is_archive(tree),
+            lambda tree: ([], []),
+            lambda tree, path, **options: iter(()),
+        ),
+        Format(
+            "clanker",
+            gettext_lazy("a Clanker database"),
+            clanker.is_clanker,
+            clanker.opens,
+            clanker.read,
+        ),
+        Format(
+            "chatgpt",
+            gettext_lazy("a ChatGPT export"),
+            _is_chatgpt,
+            lambda tree: chatgpt.opens(list(tree.entries)),
+            lambda tree, path, **options: chatgpt.read(tree),
+        ),
+        Format(
+            "claude",
+            gettext_lazy("a Claude export"),
+            _is_claude,
+            lambda tree: claude.opens(list(tree.entries)),
+            lambda tree, path, **options: claude.read(tree),
+        ),
+        Format(
+            "mem0",
+            gettext_lazy("a mem0 export"),
+            _is_mem0,
+            lambda tree: mem0.opens(list(tree.entries)),
+            lambda tree, path, **options: mem0.read(tree),
+        ),
+        Format(
+            "kenobot",
+            gettext_lazy("a KenoBot folder"),
+            lambda tree, path: kenobot.is_kenobot(tree.entries),
+            lambda tree: kenobot.opens(list(tree.entries)),
+            lambda tree, path, **options: kenobot.read(tree),
+        ),
+    )
+}

@@ -1,0 +1,106 @@
+"""What a message says that lasts is believed, offered or left alone."""
+
+import time
+
+import pytest
+
+from memory.extraction.edges import is_over
+from memory.extraction.hearing import BELIEVE, BOTH, CUES, OFFER, hear_message
+
+
+def believed(message, previous=""):
+    return [h.quote for h in hear_message(message, previous) if h.verdict == BELIEVE]
+
+
+@pytest.mark.parametrize(
+    ("message", "quotes"),
+    [
+        ("I live in Lisbon now", ["I live in Lisbon now"]),
+        ("Remember that I'm vegetarian", ["I'm vegetarian"]),
+        ("acuérdate que soy celíaca", ["soy celíaca"]),
+        ("soy de Puebla pero vivo en Monterrey desde el 2018",
+         ["soy de Puebla", "vivo en Monterrey desde el 2018"]),
+        ("My birthday is on March 14 1988 and my sister Elena's is July 2nd",
+         ["My birthday is on March 14 1988", "my sister Elena's is July 2nd"]),
+        ("im deathly alergic to shellfish", ["im deathly alergic to shellfish"]),
+    ],
+)  # fmt: skip
+def test_what_lasts_is_believed_fact_by_fact(message, quotes):
+    assert believed(message) == quotes
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Sorry for the confusion", "Wait, let me show you", "what is my job?", "I love that show",
+        "If I lived in Lisbon I would be happy", "she said I'm allergic to work lol",
+        "translate this: \"soy alérgica al látex y trabajo en un hospital\"", "I love the art",
+        "I like going there", "I'm a millionaire, just kidding", "ay no puedo más con este calor",
+        "brb gotta feed the cat", "avísame cuando llegues", "We decided?", "/help", "ok", "",
+    ],
+)  # fmt: skip
+def test_what_passes_is_left_alone(message):
+    assert hear_message(message) == []
+
+
+def test_the_quote_is_what_was_typed():
+    message = "oye, SOY  Celíaca!! 🌾"
+    (heard,) = hear_message(message)
+    assert heard.quote == message[heard.start : heard.end] == "SOY  Celíaca"
+
+
+def test_what_cues_and_listener_both_hear_is_surer():
+    (heard,) = hear_message("I live in Lisbon now")
+    assert heard.source == BOTH
+    assert heard.score > 0.95
+
+
+def test_what_only_the_cues_hear_is_offered():
+    (heard,) = hear_message("I recently surprisingly got a dog")
+    assert (heard.source, heard.verdict) == (CUES, OFFER)
+
+
+def test_the_thresholds_decide():
+    message = "My dog Rex died yesterday"
+    assert hear_message(message, believe_at=0.3, offer_at=0.2)[0].verdict == BELIEVE
+    assert hear_message(message, believe_at=0.99, offer_at=0.2)[0].verdict == OFFER
+    assert hear_message(message, believe_at=0.99, offer_at=0.98) == []
+
+
+@pytest.mark.parametrize("piece", ["¿", '"I am ', "I live in Rome, ", "- "])
+def test_odd_text_takes_no_longer_than_its_length(piece):
+    began = time.process_time()
+    hear_message(piece * 6000, piece * 6000, believe_at=0, offer_at=0)
+    assert time.process_time() - began < 10
+
+
+def test_an_answer_says_that_it_needs_its_question():
+    (heard,) = hear_message("Yes, since 2019", "Do you live in Austin?")
+    assert heard.needs_previous
+    assert hear_message("since 2019", "nice weather today") == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I used to live in Rome", "I used to work at Acme", "ya no trabajo en Telmex",
+        "I don't live in Madrid anymore", "I stopped smoking in May", "dejé de fumar en mayo",
+        "antes vivía en Lima", "I no longer work at the bank", "ya no como carne",
+        "I'm not allergic anymore", "she left infosys last diwali",
+    ],
+)  # fmt: skip
+def test_what_is_over_is_never_heard_as_true_now(message):
+    for heard in hear_message(message, offer_at=0.1):
+        assert heard.kind in ("past", "event") or is_over(heard.quote), heard
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I don't eat meat", "I'm not religious", "no tengo carnet de conducir", "no bebo alcohol",
+        "I never drink coffee after noon", "I can't stand cilantro", "mi hermana no come gluten",
+        "we don't deploy on fridays", "no me gusta el cilantro",
+    ],
+)  # fmt: skip
+def test_a_negation_stays_in_the_quote(message):
+    assert [h.quote for h in hear_message(message)] == [message]

@@ -1,0 +1,70 @@
+"""One sentence with several facts becomes several facts."""
+
+import pytest
+
+from memory.extraction.wording import word_facts
+
+SEVERAL = {
+    "My birthday is March 14 and my sister Elena's is July 2nd": [
+        "Ana's birthday is March 14", "Ana's sister Elena's birthday is July 2nd"],
+    "I live in Valencia with my partner Marc and our two cats, Pixel and Nube.": [
+        "Ana lives in Valencia", "Ana's partner is Marc", "Ana has two cats, Pixel and Nube"],
+    "I hate coriander but I love Thai food": ["Ana hates coriander", "Ana loves Thai food"],
+    "I live in Goa and work at a bank": ["Ana lives in Goa", "Ana works at a bank"],
+    "My sister is a pilot and lives in Goa": [
+        "Ana's sister is a pilot", "Ana's sister lives in Goa"],
+    "my dog Rex is 4 and he's deaf": ["Ana's dog Rex is 4", "Ana's dog Rex's deaf"],
+    "My son Kalin is home, he left Berlin and his start-up, he says he is tired": [
+        "Ana's son Kalin is home",
+        "Ana's son Kalin left Berlin and his start-up, he says he is tired"],
+    "I have two kids, Sam and Joe, and I live in Leeds": [
+        "Ana has two kids, Sam and Joe", "Ana lives in Leeds"],
+    "Mi suegra se llama Rosario y es insoportable, pero cocina de maravilla": [
+        "La suegra de Ana se llama Rosario", "La suegra de Ana es insoportable",
+        "La suegra de Ana cocina de maravilla"],
+    "Mi cumpleaños es el 14 de marzo y el de mi hermana Elena es el 2 de julio": [
+        "El cumpleaños de Ana es el 14 de marzo",
+        "El cumpleaños de la hermana de Ana, Elena, es el 2 de julio"],
+    "vivo en Valencia con mi pareja Marc y mis dos gatos, Pixel y Nube": [
+        "Ana vive en Valencia", "La pareja de Ana es Marc", "Ana tiene dos gatos, Pixel y Nube"],
+    "me llamo Lucía y soy alérgica a los cacahuates": [
+        "Ana se llama Lucía", "Ana es alérgica a los cacahuates"],
+}  # fmt: skip
+
+ONE = [
+    "I like my job and my boss",
+    "I like tea, coffee and long walks",
+    "my mum and my dad live in Leeds",
+    "I was drinking a lot last year and I've stopped",
+    "my mum told my dad and he cried",
+    "I met Jean at a dance, she stepped on my foot",
+    "my gran gave me her old corsa, has no radio",
+    "I've an idea: Lucien and I want to take the train",
+    "I stutter when I'm nervous and tired",
+    "I understand it but I don't speak it well",
+    "mi hermano ya tiene novia, se llama Ximena",
+    "ya no tengo la furgo, la vendí",
+    "me gusta el rock y el jazz",
+    "cocino sin ajo, me repite todo el día",
+]
+
+
+@pytest.mark.parametrize("quote", SEVERAL)
+def test_each_fact_stands_by_itself_with_its_own_words(quote):
+    language = "es" if quote.startswith(("Mi ", "vivo", "me ")) else "en"
+    facts = word_facts(quote, author="Ana", language=language, kind="profile")
+    assert [fact.text for fact in facts] == SEVERAL[quote]
+    assert all(fact.quote in quote for fact in facts)
+    assert len({fact.quote for fact in facts}) == len(facts)
+
+
+@pytest.mark.parametrize("quote", ONE)
+def test_what_is_one_fact_stays_one(quote):
+    language = "es" if ONE.index(quote) >= 10 else "en"
+    assert len(word_facts(quote, author="Ana", language=language, kind="profile")) == 1
+
+
+def test_a_name_that_is_told_once_names_the_other_facts():
+    quote = "Mi suegra se llama Rosario y es insoportable"
+    facts = word_facts(quote, author="Ana", language="es", kind="people")
+    assert [fact.subject.name for fact in facts] == ["Rosario", "Rosario"]

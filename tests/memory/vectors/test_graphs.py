@@ -1,0 +1,38 @@
+"""One file of weights serves three graphs, each loaded once."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memory.vectors import graphs
+
+LINES = ["Ana likes tea", "¿Dónde vive mi hermana? No lo sé", "", "word " * 400]
+
+
+@pytest.mark.parametrize("graph", ["embed", "listen", "judge"])
+def test_every_graph_answers_for_every_text_in_any_order(graph):
+    ids = [graphs.word_pieces().encode(line) for line in LINES]
+    outputs = dict(graphs.run(graph, ids))
+    assert sorted(outputs) == [0, 1, 2, 3]
+    assert all(np.isfinite(values).all() for row in outputs.values() for values in row)
+
+
+@pytest.mark.parametrize("graph", ["embed", "listen", "judge"])
+def test_a_graph_is_loaded_once(graph):
+    assert graphs.session(graph) is graphs.session(graph)
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="says what Linux has mapped")
+def test_the_weights_are_mapped_so_that_processes_share_them():
+    graphs.session("embed")
+    assert str(graphs.FOLDER / "weights.bin") in Path("/proc/self/maps").read_text()
+
+
+def test_the_judge_prefers_the_memory_that_answers():
+    pieces = graphs.word_pieces()
+    question = pieces.encode("where do I live?")
+    memories = ["Ana: I live in Lisbon since 2018", "Ana: I love tea"]
+    pairs = [question + pieces.encode(memory)[1:] for memory in memories]
+    answers = {place: float(probability) for place, (probability,) in graphs.run("judge", pairs)}
+    assert answers[0] > 0.5 > answers[1]
