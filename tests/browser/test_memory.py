@@ -91,7 +91,7 @@ def test_an_episode_is_split_merged_rated_and_discarded(window, home, episode):
     expect(panel).to_contain_text("What it left behind")
     panel.get_by_text("2 messages").click()
     panel.get_by_role("button", name="split here").click()
-    expect(page.locator("#toasts")).to_contain_text("stands alone now")
+    expect(page.locator("#toasts")).to_contain_text("is an episode of its own now")
     expect(page.locator("#episodes [data-row]:not(.gone)")).to_have_count(3)
     page.locator("#toasts").get_by_role("button", name="Undo").click()
     expect(page.locator("#episodes [data-row]:not(.gone)")).to_have_count(2)
@@ -133,6 +133,6 @@ def test_facts_and_episodes_work_without_script(window, home, episode):
     expect(page.locator("#panel")).not_to_contain_text("Discarded: Noise")
     page.locator("summary", has_text="2 messages").click()
     page.get_by_role("button", name="split here").click()
-    expect(page.locator(".toast")).to_contain_text("stands alone now")
+    expect(page.locator(".toast")).to_contain_text("is an episode of its own now")
     page.locator(".toast").get_by_role("button", name="Undo").click()
     assert Episode.objects.filter(source="split", status="closed").count() == 0

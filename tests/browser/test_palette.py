@@ -70,7 +70,7 @@ def test_enter_before_the_answer_leads_to_the_page_of_results(window, home):
 def test_what_is_not_there_is_said(window, home):
     page = opened(window, home)
     page.keyboard.type("zebra")
-    expect(page.locator("#jump-list")).to_contain_text("Nothing has “zebra” in it.")
+    expect(page.locator("#jump-list")).to_contain_text("No results for “zebra”.")
     expect(page.locator("#jump-told")).to_have_text("0 results")
     expect(page.locator("#jump-q")).to_have_attribute("aria-expanded", "false")
 

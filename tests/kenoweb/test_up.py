@@ -148,7 +148,7 @@ def test_a_single_command_brings_its_own_database_and_leaves_none(homes):
     home = homes.new("command")
     shown = manage(home, "showmigrations", "memory", "--plan")
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert "[ ]  memory.0001_pgvector" in shown.stdout
+    assert "[ ]  memory.0001_initial" in shown.stdout
     assert not embedded_postgres.running(home)
 
 
