@@ -84,6 +84,7 @@ FIELDS = {
     "participants": gettext_lazy("with"),
     "valid_from": gettext_lazy("true from"),
     "valid_to": gettext_lazy("true until"),
+    "occurs_at": gettext_lazy("happens"),
     "task": gettext_lazy("task"),
 }
 WORDS = ("text", "title", "body", "trigger", "response", "notes", "context", "pending")

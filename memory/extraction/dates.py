@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import date, datetime, time, tzinfo
 
 from memory.calendar.resolve import When, resolve
 
-__all__ = ["Timing", "When", "resolve", "when_of"]
+__all__ = ["Timing", "When", "happens_until", "resolve", "times_of", "when_of"]
 
 # What happens once has a moment; everything else holds from then until then.
 HAPPENING = {"plan", "event"}
@@ -26,6 +26,31 @@ class Timing:
     occurs_at: datetime | None = None
     precision: str = ""
     words: str = ""
+
+
+def times_of(
+    words: str, *, said_at: datetime, zone: tzinfo, language: str, kind: str
+) -> dict[str, datetime | None]:
+    """Return valid_from, valid_to and occurs_at of a fact heard in these words at that moment.
+
+    What begins only later is a plan: known today, and to be asked about when its day has passed.
+    """
+    told = when_of(words, said_at=said_at.astimezone(zone), language=language, kind=kind)
+    begin, end, moment = told.valid_from, told.valid_to, told.occurs_at
+    if begin and begin > said_at:
+        begin, moment = None, moment or begin
+    if begin is None and not (end and end < said_at):
+        begin = said_at
+    return {"valid_from": begin, "valid_to": end, "occurs_at": moment}
+
+
+def happens_until(words: str, *, said_at: datetime, zone: tzinfo, language: str) -> datetime | None:
+    """Return when the plan in these words is over: "next month" has its last day."""
+    reader = _Reader(said_at.astimezone(zone))
+    times = resolve(words, said_at=reader.said_at, language=language, lean="future")
+    ahead = [when for when in times if when.kind != "every" and when.tense != "past"]
+    last = max(ahead, key=lambda when: when.last, default=None)
+    return last and datetime.combine(last.last, time.max, reader.said_at.tzinfo)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory.extraction import propose
+from memory.extraction import dates, propose
 from memory.facts import service as facts
 from memory.guards.screening import screen
 from memory.models import Chat, Fact, Message, Space
@@ -140,7 +140,13 @@ def _remember(message: Message, one: "propose.Candidate", *, now: datetime | Non
         message=message,
         episode=message.episode,
         said_by=message.author,
-        valid_from=message.sent_at,
+        **dates.times_of(
+            one.quote,
+            said_at=message.sent_at,
+            zone=message.space.zone,
+            language=one.language,
+            kind=one.heard_as,
+        ),
         suspicions=screen(message.text).reasons,
         now=now,
     )

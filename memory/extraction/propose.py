@@ -51,6 +51,8 @@ class Candidate:
     confidence: float
     language: str
     mode: str
+    # The listener's kind, which says how the dates in it are meant.
+    heard_as: str = ""
 
 
 def propose(
@@ -141,6 +143,7 @@ def _worded(
             tongue,
             kind="lore" if is_lore else "fact",
             mode=LISTENER,
+            heard_as=heard.kind,
         )
         for fact in worded
         if len(fact.text) >= SHORTEST
@@ -178,6 +181,7 @@ def _candidate(
         confidence=round(sure, 2),
         language=language,
         mode=more.get("mode", HEURISTICS),
+        heard_as=more.get("heard_as") or hearing.KIND_OF_CATEGORY.get(category, "lore"),
     )
 
 

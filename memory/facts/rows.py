@@ -211,7 +211,7 @@ def _strengthen_existing(existing: Fact, fact: Fact, *, by: str, change_id: UUID
             return ChangeResult(existing, outcome="refused", reason=reason)
         outcome = "restored" if fact.status == Status.ACTIVE else "quarantined"
         values |= {"status": fact.status, "trashed_at": None, "flags": fact.flags}
-        values["valid_to"] = fact.valid_to
+        values |= {"valid_to": fact.valid_to, "occurs_at": fact.occurs_at}
     elif outcome == "quarantined" and actors.is_person(by):
         outcome = "restored"
         values["status"] = Status.ACTIVE
@@ -228,6 +228,8 @@ def _strengthen(existing: Fact, fact: Fact) -> dict:
         "trust": max(existing.trust, fact.trust),
         "sticky": fact.sticky,
         "pinned": existing.pinned or fact.pinned,
+        # Said again, "on Friday" is another Friday.
+        "occurs_at": fact.occurs_at or existing.occurs_at,
     }
     if fact.message_id and fact.message_id != existing.message_id:
         message_ids = {item.get("message") for item in existing.evidence}

@@ -49,17 +49,26 @@ def remember(
     quote: str = "",
     confidence: float | None = None,
     suspicions: Sequence[str] = (),
+    valid_from: datetime | None = None,
+    valid_to: datetime | None = None,
+    occurs_at: datetime | None = None,
     why: str = "remember",
     now: datetime | None = None,
     **more: object,
 ) -> ChangeResult:
     """Remember a fact; saying the same again strengthens the existing row.
 
+    It holds from `valid_from` to `valid_to`; a plan or an event happens at `occurs_at`.
+
     Outcomes: new, again, restored (it had been put away), quarantined, refused, empty.
     `suspicions` are the caller's own reasons for quarantine. `more` may name any other field of a
     fact: kind, category, message, episode, said_by, mode …
     """
-    fields = {"subject": subject, "quote": quote, "confidence": confidence, "now": now} | more
+    if valid_from and valid_to and valid_to < valid_from:
+        raise Invalid(_("It cannot end before it begins."))
+    times = {"valid_from": valid_from, "valid_to": valid_to, "occurs_at": occurs_at}
+    fields = {"subject": subject, "quote": quote, "confidence": confidence, "now": now}
+    fields |= times | more
     fact = rows.draft(space, text=text, by=by, chat=chat, suspicions=suspicions, **fields)
     if isinstance(fact, ChangeResult):
         return fact

@@ -99,6 +99,8 @@ class Fact(models.Model):
     )
     valid_from = models.DateTimeField(null=True, blank=True)
     valid_to = models.DateTimeField(null=True, blank=True)
+    # When a plan or an event happens; null for what holds.
+    occurs_at = models.DateTimeField(null=True, blank=True)
     source = models.CharField(max_length=7, choices=Source.choices, default=Source.PERSON)
     message = models.ForeignKey(
         Message, models.SET_NULL, null=True, blank=True, related_name="facts"

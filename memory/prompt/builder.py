@@ -294,6 +294,7 @@ def _briefed(item: Scored) -> Briefed:
         quote=unit.quote or "",
         subject=unit.speaker if fact else "",
         said_by=unit.said_by,
-        said_at=unit.at,
+        # A fact's own time may be that of the event it tells.
+        said_at=unit.created_at if fact else unit.at,
         score=item.score,
     )

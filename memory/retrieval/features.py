@@ -227,7 +227,8 @@ def trust(unit: Candidate) -> float:
 
 
 def recency(unit: Candidate, now: datetime) -> float:
-    days = max(0.0, (now - unit.at).total_seconds() / 86400)
+    """Return 1 for today: what has held since 2018 is as new as the day it was learned."""
+    days = max(0.0, (now - unit.until).total_seconds() / 86400)
     return 0.5 ** (days / HALF_YEAR)
 
 

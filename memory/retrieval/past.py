@@ -40,7 +40,8 @@ past_message AS MATERIALIZED (
 UNITS = """
 past_unit AS MATERIALIZED (
   SELECT u.id, u.kind, u.owner_id, f.space_id, f.chat_id, f.episode_id, f.subject AS speaker,
-    coalesce(f.valid_from, f.created_at) AS at, f.created_at AS until, f.pinned, f.text,
+    coalesce(f.occurs_at, f.valid_from, f.created_at) AS at,
+    coalesce(f.occurs_at, f.created_at) AS until, f.pinned, f.text,
     CASE WHEN u.words IS NOT NULL AND (f.text, f.quote, f.subject, f.language)
       = (now.text, now.quote, now.subject, now.language) THEN u.words
     ELSE keno_words(f.text || ' ' || f.quote || ' ' || f.subject, f.language) END AS words

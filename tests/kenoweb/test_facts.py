@@ -1,6 +1,6 @@
 """The page of facts, by HTTP: the list, the panel, every act, and who may not."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -184,6 +184,18 @@ def test_the_panel_tells_what_was_believed_when(client, fact):
     shown = page(client, "detail", new.pk).split("What was believed when")[1]
     assert "port 443" in shown
     assert "port 5678" in shown
+
+
+def test_the_panel_tells_when_a_plan_happens_in_the_days_of_the_space(client, space):
+    space.timezone = "America/Mexico_City"
+    space.save()
+    moment = datetime(2026, 3, 21, 2, tzinfo=UTC)
+    plan = facts.remember(space, text="Ana flies to Oslo", by="tag", occurs_at=moment).row
+    html = page(client, "detail", plan.pk)
+    assert ("When" in html, "March 20, 2026" in html) == (True, True)
+    client.post(reverse("language"), {"language": "es"})
+    html = page(client, "detail", plan.pk)
+    assert ("Cuándo" in html, "20 de marzo de 2026" in html) == (True, True)
 
 
 def test_the_panel_names_what_cannot_be_true_beside_it(client, space):

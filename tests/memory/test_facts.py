@@ -1,5 +1,5 @@
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -342,3 +342,18 @@ def test_a_change_inside_a_bigger_one_is_undone_with_it(space):
     assert history.history(kept)[0].why == "night"
     history.undo_context(night.id, by=ANA)
     assert [f.text for f in Fact.objects.live()] == ["kept"]
+
+
+def test_said_again_a_plan_has_its_new_day():
+    space, friday = make_space(), datetime(2026, 3, 20, tzinfo=UTC)
+    for day in (friday, friday + timedelta(days=7)):
+        done = facts.remember(space, text="Dinner on Friday", by="extraction", occurs_at=day)
+    assert (done.outcome, done.row.occurs_at) == ("again", friday + timedelta(days=7))
+
+
+def test_what_ends_before_it_begins_is_refused_with_a_sentence():
+    friday = datetime(2026, 3, 20, tzinfo=UTC)
+    with pytest.raises(facts.Invalid, match="before it begins"):
+        facts.remember(
+            make_space(), text="x", by="tag", valid_from=friday, valid_to=friday - timedelta(days=1)
+        )

@@ -1,5 +1,7 @@
 """Everything remembered is searchable at once, however it was written; nothing put away is."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from django.db import connection
 
@@ -32,6 +34,16 @@ def test_a_fact_an_episode_and_a_message_are_units():
     assert unit_of(message).speaker == "ana garcia"
     assert unit_of(message).scopes == [chat.pk, anywhere(chat.space_id)]
     assert unit_of(fact).scope == shared(chat.space_id)
+
+
+def test_the_time_of_an_event_is_when_it_happens_and_of_a_state_since_when_it_holds():
+    moment = datetime(2026, 3, 20, 17, tzinfo=UTC)
+    event = make_fact(text="Ana flew to Oslo", occurs_at=moment, valid_from=moment)
+    state = make_fact(text="Ana lives in Rome", valid_from=moment)
+    assert (unit_of(event).at, unit_of(event).until) == (moment, moment)
+    assert (unit_of(state).at, unit_of(state).until) == (moment, max(moment, state.created_at))
+    Fact.objects.filter(pk=event.pk).update(occurs_at=moment + timedelta(days=1))
+    assert unit_of(event).at == moment + timedelta(days=1)
 
 
 def test_bulk_inserts_and_raw_sql_have_words_too():

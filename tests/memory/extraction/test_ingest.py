@@ -226,3 +226,25 @@ def test_the_job_follows_the_talk_and_finds_its_facts(chat):
     episode = Episode.objects.get()
     assert [m.episode for m in Message.objects.all()] == [episode, episode]
     assert Fact.objects.get().episode == episode
+
+
+@pytest.mark.parametrize(
+    ("said", "valid_from", "valid_to", "occurs_at"),
+    [
+        ("I have worked at Northwind since 2018", (2018, 1, 1), None, None),
+        ("Vivo en Lisboa desde 2019", (2019, 1, 1), None, None),
+        ("My sister is flying to Oslo next Friday", None, None, (2026, 2, 20)),
+        ("Me mudo a Porto el mes que viene", None, None, (2026, 3, 1)),
+    ],
+)
+def test_the_dates_in_the_words_are_those_of_the_fact(chat, said, valid_from, valid_to, occurs_at):
+    chat.space.timezone = "Europe/Lisbon"
+    chat.space.save()
+    message = say(chat, said)
+    ingest(message, now=NOW)
+    fact = Fact.objects.get()
+    zone = chat.space.zone
+    moments = [day and datetime(*day, tzinfo=zone) for day in (valid_from, valid_to, occurs_at)]
+    moments[0] = moments[0] or message.sent_at
+    assert [fact.valid_from, fact.valid_to, fact.occurs_at] == moments
+    assert fact.quote in said
