@@ -6,9 +6,10 @@ from django.db import models
 
 from memory import identity, options, patterns, rulings
 from memory.episodes import grouping
+from memory.extraction import dates
 from memory.facts import bulk as fact_bulk
 from memory.facts import service as facts
-from memory.models import Chat, Episode, Fact, Pattern, Preference, Rule
+from memory.models import Chat, Episode, Fact, Message, Pattern, Preference, Rule
 from sleep.models import Proposal
 
 MODELS = {
@@ -133,6 +134,22 @@ def add(proposal: Proposal, *, by: str) -> None:
     )
 
 
+def add_imported(proposal: Proposal, *, by: str) -> None:
+    """Remember a fact that was heard in an imported message, with that message as its source."""
+    origin = proposal.evidence[0] if proposal.evidence else {}
+    message = Message.objects.filter(space=proposal.space_id, pk=origin.get("message")).first()
+    given = _fact_fields(proposal) | {"source": Fact.Source.IMPORT, "message": message}
+    if message:
+        given |= dates.times_of(
+            proposal.after["quote"],
+            said_at=message.sent_at,
+            zone=proposal.space.zone,
+            language=proposal.after["language"],
+            kind=origin.get("heard_as", ""),
+        )
+    _require_done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
+
+
 def revise(proposal: Proposal, *, by: str) -> None:
     (fact,) = target_rows(proposal)
     _require_done(facts.revise(fact, by=by, **proposal.after))
@@ -239,6 +256,6 @@ APPLY: dict[str, Callable[..., None]] = {
     Kind.PREFERENCE: preference,
     Kind.SETTING: setting,
     Kind.RELEASE: release,
-    Kind.IMPORTED: add,
+    Kind.IMPORTED: add_imported,
     Kind.ADVICE: advice,
 }

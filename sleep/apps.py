@@ -6,7 +6,7 @@ class SleepConfig(AppConfig):
 
     def ready(self):
         from memory.operations import health as health_checks
-        from sleep import health
+        from sleep import nights
 
         # The watchdog, the page and the doctor ask what stands there; memory knows of no nights.
-        health_checks.CHECKS.append(health.night)
+        health_checks.CHECKS.append(nights.health)

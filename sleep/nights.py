@@ -1,4 +1,4 @@
-"""Reading a night, and taking it back: one line of it, or all of it."""
+"""Reading a night, taking it back by the line or as a whole, and whether nights are slept."""
 
 from collections import defaultdict
 from datetime import datetime, timedelta
@@ -14,11 +14,14 @@ from memory.history import audit
 from memory.history import changes as history
 from memory.history.changes import events_of
 from memory.models import Episode, Space
+from memory.operations.health import ERROR, WARNING, Finding
 from sleep.models import Claim, Night, NightChange, Proposal
 
 # The kinds of lines by which a night believes something.
 BELIEVED_KINDS = ("agreement", "curated")
 SPARE_FOR = timedelta(days=30)
+# A day and the hour in which the next night is looked for, and one to spare.
+OVERDUE_AFTER = timedelta(hours=26)
 
 
 class NothingToUndo(Exception):
@@ -120,3 +123,21 @@ def _unread(night: Night, *, by: str) -> int:
 
 def latest(space: Space) -> Night | None:
     return Night.objects.filter(space=space).order_by("-local_date").first()
+
+
+def health(space: Space, now: datetime) -> Finding:
+    """A night that failed is an error; one that is late, or never came, a warning."""
+    last = Night.objects.filter(space=space).order_by("-local_date").first()
+    if last and last.status == Night.Status.FAILED:
+        text = _("The last night failed: %(error)s") % {"error": last.error[:200]}
+        return Finding("night", ERROR, text)
+    since = last.started_at if last else space.created_at
+    if now - since <= OVERDUE_AFTER:
+        return Finding("night")
+    return Finding("night", WARNING, _late(now - since) if last else _("No night was slept yet."))
+
+
+def _late(age: timedelta) -> str:
+    if age.days < 2:
+        return _("The last night was %(n)s hours ago.") % {"n": int(age.total_seconds() // 3600)}
+    return _("The last night was %(n)s days ago.") % {"n": age.days}

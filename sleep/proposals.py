@@ -163,7 +163,7 @@ def undo(proposal: Proposal, *, member: Member) -> Proposal:
         row.status = Proposal.Status.UNDONE
         row.save(update_fields=["status"])
     else:
-        _wait_again(row)
+        wait_again(row)
     _audit(row, f"undo {was}", by)
     return row
 
@@ -174,7 +174,7 @@ def reopen(proposal: Proposal, *, member: Member) -> Proposal:
     by = _decider(proposal, member)
     row = Proposal.objects.select_for_update().get(pk=proposal.pk)
     if row.status == Proposal.Status.UNDONE:
-        _wait_again(row)
+        wait_again(row)
         _audit(row, "reopen", by)
     return row
 
@@ -240,10 +240,12 @@ def _digest(row: Proposal) -> str:
     return digest(row.kind, row.targets, row.after)
 
 
-def _wait_again(row: Proposal) -> None:
+def wait_again(row: Proposal) -> Proposal:
+    """Put an old proposal before people once more."""
     row.status, row.decided_by, row.decided_name = Proposal.Status.PENDING, None, ""
     row.decided_at, row.applied_as, row.reason = None, None, ""
     row.save()
+    return row
 
 
 def _decider(proposal: Proposal, member: Member) -> str:

@@ -1,12 +1,12 @@
 """The night's jobs: an hourly look at who is due, and one job per space that sleeps."""
 
-from django.utils import timezone
+from django.utils import timezone, translation
 from procrastinate.contrib.django import app
 
-from memory.models import Space
+from memory.models import AuditEntry, Space
 from memory.queue import jobs
 from memory.queue.jobs import AFTER_OUTAGE
-from sleep import budgeted_model, cycle, reminders
+from sleep import budgeted_model, cycle, imports, reminders
 
 
 @app.periodic(cron="7 * * * *")
@@ -35,3 +35,12 @@ def night(space_id: int, asked_by: str = "") -> None:
         cycle.sleep(space, now=timezone.now(), **given)
     except (cycle.AlreadyAsleep, cycle.NotDue):
         return
+
+
+@app.task(name="sleep.learn_import", retry=AFTER_OUTAGE)
+def learn_import(space_id: int, entry_id: int, speaker: str = "", language: str = "en") -> None:
+    """Learn from what an import brought; a job that was cut off goes on where it stopped."""
+    entry = AuditEntry.objects.select_related("space").filter(pk=entry_id, space=space_id).first()
+    if entry and imports.state(entry.space, entry).is_running:
+        with translation.override(language):
+            imports.learn(entry.space, entry, speaker=speaker, now=timezone.now())

@@ -180,6 +180,8 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "notices": {"pk": notice.pk},
         "transfer": {"pk": make_parcel(space, name=mark).pk},
         "transfer:undo": {"pk": brought.pk},
+        "transfer:learn": {"pk": brought.pk},
+        "transfer:unlearn": {"pk": brought.pk},
         "letters": {"pk": make_dead_letter(space, error=mark).pk},
         "identity": {"pk": make_preference(space, value=mark).pk},
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},

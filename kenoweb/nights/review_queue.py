@@ -4,16 +4,18 @@ import datetime as dt
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from django.db.models import F, Model, QuerySet
+from django.db.models import Case, F, Model, QuerySet, TextField, Value, When
+from django.db.models.fields.json import KT
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui.formatting import dated
 from kenoweb.ui.space_urls import space_url
-from memory.models import Chat, Episode, Member, Space
+from memory.models import Chat, Episode, Fact, Member, Space
 from memory.text.normalise import short
 from sleep import proposals
 from sleep.apply import TargetChanged, check_targets, rows_of
@@ -71,25 +73,29 @@ class ProposalFilter:
 
     kind: str = ""
     flag: str = ""
+    about: str = ""
 
     @classmethod
     def from_query(cls, query) -> "ProposalFilter":
         kind, flag = query.get("kind", ""), query.get("flag", "")
         return cls(
-            kind=kind if kind in Proposal.Kind.values else "", flag=flag if flag in NOTES else ""
+            kind=kind if kind in Proposal.Kind.values else "",
+            flag=flag if flag in NOTES else "",
+            about=query.get("about", "")[:120],
         )
 
     def apply(self, found: QuerySet[Proposal]) -> QuerySet[Proposal]:
         if self.kind:
             found = found.filter(kind=self.kind)
+        if self.about:
+            found = found.filter(after__subject=self.about)
         return found.filter(flags__contains=[self.flag]) if self.flag else found
 
     @property
     def query(self) -> str:
-        parts = [
-            f"{name}={value}" for name, value in (("kind", self.kind), ("flag", self.flag)) if value
-        ]
-        return "?" + "&".join(parts) if parts else ""
+        parts = {"kind": self.kind, "flag": self.flag, "about": self.about}
+        chosen = {name: value for name, value in parts.items() if value}
+        return "?" + urlencode(chosen) if chosen else ""
 
 
 @dataclass(frozen=True)
@@ -129,10 +135,17 @@ class Desk:
 
 
 def waiting(space: Space, chosen: ProposalFilter) -> QuerySet[Proposal]:
-    """What waits, in the order it is shown: the newest night first, the surest first in it."""
+    """What waits, in the order it is shown: the newest night first, the surest first in it.
+
+    What an import brought comes after the nights, together by whom it is about.
+    """
     found = rows_in(space, Proposal).filter(status=Proposal.Status.PENDING)
+    imported = When(kind=Proposal.Kind.IMPORTED, then=KT("after__subject"))
+    found = chosen.apply(found).annotate(
+        about=Case(imported, default=Value(""), output_field=TextField())
+    )
     newest_night = F("night_id").desc(nulls_last=True)
-    return chosen.apply(found).select_related("night").order_by(newest_night, "-confidence", "pk")
+    return found.select_related("night").order_by(newest_night, "about", "-confidence", "pk")
 
 
 def listed(space: Space, chosen: ProposalFilter) -> list[Proposal]:
@@ -144,8 +157,10 @@ def queue(space: Space, chosen: ProposalFilter) -> dict:
     """The list beside the desk: waiting by night, then what was decided today."""
     rows = listed(space, chosen)
     groups = [
-        (_heading(night, first=n == 0), list(some))
-        for n, (night, some) in enumerate(groupby(rows, key=lambda one: one.night))
+        (_heading(night, about, first=n == 0), about, list(some))
+        for n, ((night, about), some) in enumerate(
+            groupby(rows, key=lambda one: (one.night, one.about))
+        )
     ]
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     decided = rows_in(space, Proposal).filter(decided_at__gte=today).only(*IN_A_LIST)
@@ -228,7 +243,10 @@ def may_decide(member: Member) -> bool:
     return member.may(Member.Role.CURATOR)
 
 
-def _heading(night, *, first: bool) -> str:
+def _heading(night, about: str, *, first: bool) -> str:
+    if about:
+        about = _("Lore") if about == Fact.LORE else about
+        return _("From an import: %(about)s") % {"about": about}
     if night is None:
         return _("Without a night")
     if first:

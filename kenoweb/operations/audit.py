@@ -45,6 +45,8 @@ ACTIONS = {
     "export.downloaded": _("downloaded an export"),
     "import": _("imported memory"),
     "import.undone": _("undid an import"),
+    "import.learned": _("had Keno learn from an import"),
+    "import.unlearned": _("took back what was learned from an import"),
     "fact.purged": _("purged a fact"),
     "identity.core": _("wrote the core identity"),
     "invitation.withdrawn": _("withdrew an invitation"),

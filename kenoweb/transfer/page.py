@@ -22,8 +22,11 @@ from memory import transfer
 from memory.models import AuditEntry, Episode, Fact, Message, Parcel, ParcelLine, Space
 from memory.transfer import staged_files
 from memory.transfer.staged_files import PROGRESS_FROM_BYTES
+from sleep.imports import Learning, state
 
 IMPORTS = 20
+# Of so many of the newest imports the list also says how far Keno is with their messages.
+LEARNABLE = 5
 LINES = 100
 # A file of this size, or an export of this many rows, is done before anybody wonders.
 SHORT_BYTES, SHORT_ROWS = PROGRESS_FROM_BYTES, 20_000
@@ -92,6 +95,7 @@ class Import:
     label: str
     rows: int
     is_undone: bool
+    learning: Learning | None = None
 
 
 def formats() -> list[tuple[str, str]]:
@@ -123,9 +127,21 @@ def imports(space: Space) -> list[Import]:
         .values_list("details__change", flat=True)
     )
     return [
-        Import(row, _format(row.details.get("format", "")), _rows(row), _change(row) in undone)
-        for row in rows
+        Import(
+            row,
+            _format(row.details.get("format", "")),
+            _rows(row),
+            _change(row) in undone,
+            learning_of(space, row) if n < LEARNABLE and _change(row) not in undone else None,
+        )
+        for n, row in enumerate(rows)
     ]
+
+
+def learning_of(space: Space, entry: AuditEntry | None) -> Learning | None:
+    """How far Keno is with its messages; None for an import without any."""
+    found = state(space, entry) if entry and entry.details.get("messages") else None
+    return found if found and found.messages else None
 
 
 def entry_of(space: Space, parcel: Parcel) -> AuditEntry | None:
@@ -158,8 +174,11 @@ def report(space: Space, parcel: Parcel, asked: QueryDict) -> dict:
     """One file with its lines, a part at a time."""
     url, wanted = space_url("transfer:detail", space, pk=parcel.pk), LineFilter.read(asked)
     found = part(_lines(parcel, wanted), order=_ORDER, after=wanted.after, size=LINES)
+    entry = entry_of(space, parcel)
+    is_applied = parcel.status == Parcel.Status.APPLIED
     return {
         "parcel": parcel,
+        "learning": learning_of(space, entry) if is_applied else None,
         "format": _format(parcel.format),
         "form": KindForm(initial={"format": parcel.asked, "guild": parcel.guild}),
         "lines": [(row, VERDICTS.get(row.verdict, row.verdict)) for row in found.rows],
@@ -170,7 +189,7 @@ def report(space: Space, parcel: Parcel, asked: QueryDict) -> dict:
         "kinds": [(kind, KINDS.get(kind, kind)) for kind in parcel.counts],
         "verdicts": VERDICTS,
         "new": staged_files.count_new_rows(parcel),
-        "entry": entry_of(space, parcel),
+        "entry": entry,
         "url": url,
         "percent": min(100, parcel.done * 100 // parcel.total) if parcel.total else 0,
     }

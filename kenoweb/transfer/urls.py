@@ -15,4 +15,6 @@ urlpatterns = [
     path("<int:pk>/download/", views.download, name="download"),
     path("<int:pk>/discard/", views.discard, name="discard"),
     path("undo/<int:pk>/", views.undo, name="undo"),
+    path("learn/<int:pk>/", views.learn, name="learn"),
+    path("unlearn/<int:pk>/", views.unlearn, name="unlearn"),
 ]

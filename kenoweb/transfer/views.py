@@ -16,6 +16,7 @@ from memory.history import changes as history
 from memory.history.actors import person
 from memory.models import AuditEntry, Parcel
 from memory.transfer import staged_files, tasks
+from sleep import imports
 
 Status = Parcel.Status
 
@@ -88,11 +89,38 @@ def undo(request, space, pk):
     """Take back a whole import, of this page or of the command line."""
     entry = get_in_space_or_404(space, AuditEntry, pk, action="import")
     parcel = page.parcel_of(space, entry)
+    if not _unlearned(request, space, entry):
+        return go(request, _page_of(space, entry))
     if parcel is None:
         _undo_now(request, space, entry)
         return go(request, reverse("transfer:index", args=[space.slug]))
     _move(request, parcel, Status.UNDOING, after=(Status.APPLIED,))
     return go(request, reverse("transfer:detail", args=[space.slug, parcel.pk]))
+
+
+@in_space(role="owner")
+@sudo
+@require_POST
+def learn(request, space, pk):
+    """Propose what people say in the messages of an import, in the background."""
+    entry = get_in_space_or_404(space, AuditEntry, pk, action="import")
+    imports.start(
+        space,
+        entry,
+        by=person(request.user),
+        speaker=request.user.get_full_name() or request.user.username,
+    )
+    return go(request, _page_of(space, entry))
+
+
+@in_space(role="owner")
+@sudo
+@require_POST
+def unlearn(request, space, pk):
+    entry = get_in_space_or_404(space, AuditEntry, pk, action="import")
+    if _unlearned(request, space, entry):
+        toast(request, _("What was learned from it is taken back."))
+    return go(request, _page_of(space, entry))
 
 
 @in_space(role="owner")
@@ -146,6 +174,22 @@ def _move(request, parcel, status, *, after, **values) -> bool:
         return True
     toast_error(request, _("That is not possible now: %s.") % parcel.get_status_display())
     return False
+
+
+def _page_of(space, entry) -> str:
+    """The page of the file while it is kept, else the list of imports."""
+    if parcel := page.parcel_of(space, entry):
+        return reverse("transfer:detail", args=[space.slug, parcel.pk])
+    return reverse("transfer:index", args=[space.slug])
+
+
+def _unlearned(request, space, entry) -> bool:
+    try:
+        imports.undo(space, entry, by=person(request.user))
+    except history.Conflict as reason:
+        toast_error(request, str(reason))
+        return False
+    return True
 
 
 def _undo_now(request, space, entry):

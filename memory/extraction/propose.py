@@ -6,7 +6,7 @@ without one, or when its answer is no good, the cues of cues.txt and the listene
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from memory.extraction import cues, grounding, hearing
@@ -63,12 +63,14 @@ def propose(
     previous: str = "",
     listen: bool = False,
     believe_at: float = hearing.BELIEVE_FROM,
+    heard: Sequence[hearing.Heard] | None = None,
     complete: Callable[[str], str] | None = None,
 ) -> list[Candidate]:
     """Return at most four facts, grounded in the text, with a verbatim quote each.
 
     With `listen`, the listener adds what the cues do not hear and it is sure of; `previous` is the
-    message of someone else before this one, which an answer may need.
+    message of someone else before this one, which an answer may need. `heard` is what the listener
+    heard in it, when many messages were listened to at once.
     """
     message = clean(text, limit=READ)
     language = detect_language(message) or language or "en"
@@ -78,7 +80,11 @@ def propose(
     if found is None:
         found = list(_by_cues(message, author, language))
         if listen:
-            found += _by_listener(message, previous, author, language, believe_at, cued=found)
+            if heard is None:
+                heard = hearing.hear_message(
+                    message, previous, language=language, believe_at=believe_at
+                )
+            found += _by_listener(message, previous, author, language, heard, cued=found)
     return _distinct(found)[:MOST]
 
 
@@ -105,14 +111,20 @@ def _by_cues(message: str, author: str, language: str) -> Iterable[Candidate]:
 
 
 def _by_listener(
-    message: str, previous: str, author: str, language: str, believe_at: float, *, cued: list
+    message: str,
+    previous: str,
+    author: str,
+    language: str,
+    several: Sequence[hearing.Heard],
+    *,
+    cued: list,
 ) -> list[Candidate]:
     """Return what the listener is sure of, without what the cues took from the same words."""
     taken = [
         (start, start + len(one.quote)) for one in cued if (start := message.find(one.quote)) >= 0
     ]
     facts = []
-    for heard in hearing.hear_message(message, previous, language=language, believe_at=believe_at):
+    for heard in several:
         is_taken = any(heard.start < end and start < heard.end for start, end in taken)
         if heard.verdict == hearing.BELIEVE and heard.kind in CATEGORY_OF_KIND and not is_taken:
             facts += _worded(heard, message, previous, author, language)

@@ -1,6 +1,6 @@
 """Check the health of a space: memory, provider, costs, worker, queue.
 
-Each finding is a sentence. The night adds its own (sleep/health.py). The watchdog, the page and
+Each finding is a sentence. The night adds its own (sleep/nights.py). The watchdog, the page and
 `manage.py doctor` show all of them.
 """
 

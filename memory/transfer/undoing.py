@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from memory.history import audit
@@ -43,14 +43,15 @@ def _remove(space: Space, details: dict) -> tuple[int, int]:
     # What was learned from a message since then keeps its source.
     used = Fact.objects.filter(space=space).exclude(status=Fact.Status.TRASHED)
     sources = used.exclude(message=None).values("message_id")
-    messages = _within(Message, space, details.get("messages", [])).exclude(pk__in=sources)
+    messages = rows_within(Message, space, details.get("messages", [])).exclude(pk__in=sources)
     removed = messages.delete()[1].get("memory.Message", 0)
     lonely = {"messages": None, "facts": None, "episodes": None, "patterns": None}
-    chats = _within(Chat, space, details.get("chats", [])).filter(working_note=None, **lonely)
+    chats = rows_within(Chat, space, details.get("chats", [])).filter(working_note=None, **lonely)
     return removed, chats.delete()[1].get("memory.Chat", 0)
 
 
-def _within(table, space: Space, spans: list[list[int]]):
+def rows_within(table, space: Space, spans: list[list[int]]) -> QuerySet:
+    """Return the rows of a space whose ids are in the spans that an import noted."""
     wanted = Q(pk__in=[])
     for first, last in spans:
         wanted |= Q(pk__gte=first, pk__lte=last)

@@ -4,7 +4,7 @@ import pytest
 
 from memory.models import Heartbeat, Notice
 from memory.operations import health as health_checks
-from sleep import health
+from sleep import nights
 from sleep.models import Night
 from tests.factories import make_space
 
@@ -24,18 +24,18 @@ def slept(space, *, hours, status="success", error=""):
 
 
 def test_a_new_space_need_not_have_slept_yet(space):
-    assert health.night(space, NOW).level == "ok"
+    assert nights.health(space, NOW).level == "ok"
 
 
 def test_a_space_that_never_slept_is_a_warning_after_a_day(space):
-    found = health.night(space, NOW + timedelta(hours=2))
+    found = nights.health(space, NOW + timedelta(hours=2))
     assert (found.level, found.text) == ("warning", "No night was slept yet.")
 
 
 @pytest.mark.parametrize(("hours", "level"), [(8, "ok"), (26, "ok"), (27, "warning")])
 def test_a_night_that_is_late_is_a_warning(space, hours, level):
     slept(space, hours=hours)
-    assert health.night(space, NOW).level == level
+    assert nights.health(space, NOW).level == level
 
 
 def test_a_night_that_failed_is_an_error_and_told_by_the_watchdog(space):

@@ -1,8 +1,9 @@
 """Brings memories into a space: an archive of Keno, a KenoBot folder, a Clanker database, or an
 export of ChatGPT, Claude or mem0.
 
-Without --apply it only says what would happen, line by line. An import is one change: --undo takes
-all of it back. Importing the same thing twice adds nothing."""
+Without --apply it only says what would happen, line by line; with --learn it also proposes what
+people say in the messages. An import is one change: --undo takes all of it back. Importing the same
+thing twice adds nothing."""
 
 import json
 
@@ -12,7 +13,8 @@ from memory import transfer
 from memory.history import actors
 from memory.history import changes as history
 from memory.management.progress import Bar
-from memory.models import Space
+from memory.models import AuditEntry, Space
+from sleep import imports
 
 
 class Command(BaseCommand):
@@ -25,6 +27,9 @@ class Command(BaseCommand):
             "--format", default=transfer.AUTO, choices=[transfer.AUTO, *transfer.FORMATS]
         )
         parser.add_argument("--apply", action="store_true", help="do it, not only say it")
+        parser.add_argument(
+            "--learn", action="store_true", help="propose what people say in the messages"
+        )
         parser.add_argument("--json", action="store_true", help="the whole report as JSON")
         parser.add_argument("--guild", default="", help="which server of a Clanker database")
         parser.add_argument("--undo", metavar="ID", help="take back the import with this id")
@@ -39,11 +44,15 @@ class Command(BaseCommand):
             return self._undo(row, undo, by=by)
         if not path:
             raise CommandError("Say what to import: a folder, a zip or a file.")
+        if options["learn"] and not options["apply"]:
+            raise CommandError("--learn needs --apply: only what was imported can be learned from.")
         report = self._import(row, path, by=by, **options)
         if options["json"]:
             self.stdout.write(json.dumps(report.as_dict(), ensure_ascii=False, indent=1))
         else:
             self._show(report, verbose=options["verbosity"] > 0)
+        if options["learn"]:
+            self._learn(row, report, by=by)
         return None
 
     def _import(self, space, path, *, by, format, apply, guild, **options) -> transfer.Report:
@@ -79,8 +88,21 @@ class Command(BaseCommand):
             words = f"Imported. To take it back: --undo {report.change}"
             self.stdout.write(self.style.SUCCESS(words))
 
+    def _learn(self, space: Space, report: transfer.Report, *, by: str) -> None:
+        entry, bar = self._entry(space, report.change), Bar(self.stderr)
+        speaker = "" if actors.name(by) == "console" else actors.name(by)
+        count = imports.learn(space, entry, by=by, speaker=speaker, progress=bar)
+        bar.end()
+        self.stderr.write(f"{count} facts wait for a decision among the proposals.")
+
+    def _entry(self, space: Space, change: str) -> AuditEntry | None:
+        found = (one for one in transfer.imports(space) if one.details.get("change") == change)
+        return next(found, None)
+
     def _undo(self, space: Space, change: str, *, by: str) -> None:
         try:
+            if entry := self._entry(space, change):
+                imports.undo(space, entry, by=by)
             transfer.undo(space, change, by=by)
         except (history.Conflict, transfer.UnknownImport) as error:
             raise CommandError(f"It cannot be taken back: {error}") from error
