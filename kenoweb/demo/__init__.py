@@ -63,15 +63,20 @@ def make(
             cursor.execute("RESET synchronous_commit")
 
 
-def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callable) -> Space:
-    remove()
+def begin(owners: list[User], *, now: dt.datetime) -> tuple[Space, Life]:
+    """An empty demo space with its chats, and the life that can be lived in it."""
     space = Space.objects.create(
         name="Demo", slug=SLUG, timezone=ZONE, language="en", settings=SETTINGS
     )
     members = [_own(space, user) for user in owners]
     rooms = {name: _room(space, *given) for name, given in CHATS.items()}
     kept = now - dt.timedelta(days=space.options.receipt_days)
-    life = Life(space, rooms, members[0] if members else None, Calendar(space), kept)
+    return space, Life(space, rooms, members[0] if members else None, Calendar(space), kept)
+
+
+def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callable) -> Space:
+    remove()
+    space, life = begin(owners, now=now)
     lines = list(read(story or STORY.read_text(), now=now))
     days = {day: list(some) for day, some in groupby(lines, key=lambda line: line.day)}
     first = max(days, default=0)

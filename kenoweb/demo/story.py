@@ -3,9 +3,11 @@
 import datetime as dt
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
+
+from memory.extraction import tags
 
 ZONE = "America/Mexico_City"
 STORY = Path(__file__).with_name("story.txt")
@@ -23,6 +25,10 @@ class Line:
     chat: str
     who: str
     text: str
+
+    def without_tags(self) -> "Line":
+        """The same without what a model would have written to memory."""
+        return replace(self, text=tags.split(self.text).text)
 
 
 def read(told: str, *, now: dt.datetime) -> Iterator[Line]:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+import pgtrigger
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -9,6 +10,7 @@ from django.utils.translation import gettext as _
 from memory.episodes.wording import (
     Complete,
     Invalid,
+    describe,
     make_summary,
     messages_of,
     suspicions_in,
@@ -18,7 +20,7 @@ from memory.episodes.wording import (
 from memory.history import changes as history
 from memory.history import rows
 from memory.history.changes import ChangeResult
-from memory.models import Episode, Message
+from memory.models import Episode, Fact, Message
 from memory.text import summaries
 
 Status = Episode.Status
@@ -58,10 +60,13 @@ def summarise(
 
 @transaction.atomic
 def merge(episodes: list[Episode], *, by: str, now: datetime | None = None) -> ChangeResult:
-    """Replace these by one new episode with all their words; they are archived."""
+    """Replace these by one new episode with all their words, each line once; they are archived."""
     members = _lock_members(episodes)
     now = now or timezone.now()
-    body = "\n\n".join(episode.body for episode in members if episode.body)
+    lines = [line for one in members if one.body for line in [*one.body.splitlines(), ""]]
+    seen = set()
+    lines = [line for line in lines if not line or not (line in seen or seen.add(line))]
+    body = "\n".join(lines).strip("\n")
     done = all(episode.consolidated_at for episode in members)
     with history.change(by=by, why="merge") as context:
         read = now if done else None
@@ -80,30 +85,36 @@ def split(episode: Episode, *, at: datetime, by: str, now: datetime | None = Non
     if episode.status == Status.OPEN or not earlier or not later.exists():
         raise Invalid(_("Choose a time between two messages of a closed episode."))
     with history.change(by=by, why="split") as context:
-        later_text = "\n".join(f"{m.author or m.get_role_display()}: {m.text}" for m in later)
-        new = Episode.objects.create(
-            space=episode.space,
-            chat=episode.chat,
-            title=summaries.title(later_text)[:200],
-            body=make_summary([later_text]),
-            tags=summaries.tags(later_text),
-            participants=unique_lines(
-                (m.author for m in later if m.role == Message.Role.USER), 120
-            ),
-            language=episode.language,
-            started_at=later.first().sent_at,
-            ended_at=later.last().sent_at,
-            status=episode.status,
-            flags=[flag for flag in episode.flags if flag in suspicions_in(later)],
-            source="split",
-            summary_of=[episode.pk],
-        )
-        Message.objects.filter(pk__in=later.values("pk")).update(episode=new)
+        later, whole = list(later), list(messages_of(episode))
+        new = split_off(episode, later, **describe(later))
         left = {"ended_at": max(episode.started_at, earlier.sent_at)}
         if not episode.sticky:
-            left["body"] = make_summary([transcript(episode)])
+            kept = whole[: len(whole) - len(later)]
+            left["body"] = describe(kept)["body"]
         rows.change(episode, by=by, why="split", now=now, **left)
     return ChangeResult(new, context.id, outcome="new")
+
+
+def split_off(episode: Episode, messages: list[Message], **values: object) -> Episode:
+    """Create an episode of these messages, which are no longer the other's."""
+    part = Episode.objects.create(
+        space=episode.space,
+        chat=episode.chat,
+        language=episode.language,
+        started_at=messages[0].sent_at,
+        ended_at=max(message.sent_at for message in messages),
+        status=Status.CLOSED if episode.status == Status.OPEN else episode.status,
+        flags=sorted(suspicions_in(messages)),
+        source="split",
+        summary_of=[episode.pk],
+        **values,
+    )
+    ids = [message.pk for message in messages]
+    Message.objects.filter(pk__in=ids).update(episode=part)
+    # Where a fact was said is not a change of what is believed.
+    with pgtrigger.ignore():
+        Fact.objects.filter(message__in=ids).update(episode=part)
+    return part
 
 
 def _lock_members(episodes: list[Episode]) -> list[Episode]:

@@ -14,13 +14,7 @@ from django.utils.translation import gettext as _
 
 from memory import rulings
 from memory.episodes import grouping, wording
-from memory.episodes.wording import (
-    Complete,
-    make_summary,
-    suspicions_in,
-    transcript,
-    unique_lines,
-)
+from memory.episodes.wording import Complete, suspicions_in, unique_lines
 from memory.guards.screening import describe_reasons, screen, screen_transcript
 from memory.history import actors, rows
 from memory.history import changes as history
@@ -36,7 +30,7 @@ RECENT_MESSAGES = 12
 
 Status = Episode.Status
 Invalid = wording.Invalid
-messages_of = wording.messages_of
+messages_of, transcript = wording.messages_of, wording.transcript
 as_markdown, from_markdown = wording.as_markdown, wording.from_markdown
 summarise, merge, split = grouping.summarise, grouping.merge, grouping.split
 
@@ -111,22 +105,34 @@ def extend(episode: Episode, *, message: Message, by: str) -> ChangeResult:
 def close(
     episode: Episode, *, by: str, complete: Complete | None = None, now: datetime | None = None
 ) -> ChangeResult:
-    """End the episode and give it a title, a body and tags, by a model or without."""
+    """End the episode and give it a title, a body and tags, by a model or without.
+
+    When it was about several things it becomes several episodes; the row is the first of them.
+    """
     # Before the lock: a model takes its time.
     messages = list(messages_of(episode))
-    spoken = transcript(episode, messages)
-    body = episode.body or make_summary([spoken], complete)
-    values = {
-        "status": Status.CLOSED,
-        "body": body,
-        "title": episode.title or summaries.title(spoken or body)[:200],
-        "tags": episode.tags or summaries.tags(spoken or body),
-        "flags": sorted({*episode.flags} | suspicions_in(messages)),
-    }
-    over = lambda row: None if row.status == Status.OPEN else ChangeResult(row, outcome="unchanged")  # noqa: E731
-    return rows.change_unless_refused(
-        episode, by=by, why="an episode ends", now=now, refuse=over, **values
-    )
+    whole = [messages] if episode.body or episode.sticky else wording.by_topic(messages)
+    told = [wording.describe(part, None if episode.body else complete) for part in whole]
+    written = {name: old for name in ("title", "body", "tags") if (old := getattr(episode, name))}
+    with transaction.atomic(), history.change(by=by, why="an episode ends"):
+        rows.lock(episode)
+        if episode.status != Status.OPEN:
+            return ChangeResult(episode, outcome="unchanged")
+        for part, values in zip(whole[1:], told[1:], strict=True):
+            grouping.split_off(episode, part, **values)
+        values = (
+            told[0]
+            | written
+            | {
+                "status": Status.CLOSED,
+                "participants": episode.participants
+                if len(whole) == 1
+                else told[0]["participants"],
+                "ended_at": max([m.sent_at for m in whole[0]], default=episode.ended_at),
+                "flags": sorted({*episode.flags} | suspicions_in(whole[0])),
+            }
+        )
+        return rows.change(episode, by=by, why="an episode ends", now=now, **values)
 
 
 def close_quiet(

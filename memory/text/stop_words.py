@@ -78,3 +78,45 @@ TELLTALE = {
 
 # The point behind these ends no sentence.
 TITLES = ("Dr", "Dra", "Sr", "Sra", "Srta", "Mr", "Mrs", "Ms", "St", "Ing", "Lic")
+
+# After these a word names a thing: what a tag may be.
+BEFORE_NOUN = _listed(
+    """
+    the a an my our your his her their this that these those some any every each of in on at for
+    with from about by into el la los las un una unos unas mi mis tu tus su sus nuestro nuestra
+    nuestros nuestras este esta estos estas ese esa esos esas cada de del al en con por para sobre
+    otro otra
+    """
+)
+
+# They name nothing in particular, or how something is and not what.
+VAGUE = _listed(
+    """
+    thing things stuff lot lots bit kind sort way time times day days week weeks weekend month
+    months year years today tomorrow yesterday tonight morning evening afternoon night nights
+    moment while one ones someone everyone anyone everything anything nothing something people
+    person guy guys man woman folks rest part end start point case side place idea question
+    answer reason number couple few little big new old good great nice best last next first
+    second third other same whole long short right left sure amazing awesome cool fun love
+    lovely beautiful perfect happy sad glad proud sorry thank thanks keno know think feel look
+    looking looks make making made want wanted need needed keep kept went come came coming going
+    gone tell told said talk talking hear heard see seen saw try trying tried work works working
+    help helps hope wish guess mind matter sense deal stop start started happen happened really
+    actually maybe always never still even ever just yet too also then here there back monday
+    tuesday wednesday thursday friday saturday sunday january february march april june july
+    august september october november december hour hours minute minutes later early soon
+    different recently finished finally together extra special important interesting hard easy
+    half two three four five six seven eight nine ten hundred thousand error somewhere anywhere
+    nowhere cosa cosas tipo vez veces
+    rato día dias semana semanas fin mes meses año años hoy mañana ayer noche noches tarde
+    tardes momento gente persona personas alguien nadie algo nada todo parte lado lugar idea
+    pregunta respuesta razón número par poco mucho bien mal mejor peor nuevo nueva nuevos nuevas
+    viejo vieja bueno buena buen gran grande pequeño último última primer primero primera
+    segundo próximo siguiente otro otra mismo misma verdad vida mundo favor culpa ganas caso
+    tema forma manera medio mitad resto único lunes martes miércoles jueves viernes sábado
+    domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
+    diciembre hora horas minuto minutos luego pronto temprano dos tres cuatro cinco seis siete
+    ocho nueve diez cien mil creo sabes digo dijo dice hacer hecho decir saber tener poder ir
+    venir dar ver querer
+    """
+)

@@ -1,71 +1,234 @@
-"""Summarise text without a model. Pure."""
+"""Summarise what people said without a model: a title, tags and a few of their sentences. Pure.
+
+A text may be a transcript with lines of `name: words`. Names say who spoke, not what it was about.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from memory.text import normalise as text
-from memory.text.stop_words import TITLES
+from memory.text.stop_words import BEFORE_NOUN, STOP_WORDS, TITLES, VAGUE
 
 # Not behind "Dr." and its like.
 _NAMED = "".join(rf"(?<!\b{name}\.)" for name in TITLES)
 SENTENCE = re.compile(rf"(?<=[.!?…。！？]){_NAMED}\s+|\n+")
-GREETING = re.compile(
-    r"^(?:hi|hello|hey|hola|buenas|good (?:morning|afternoon|evening)|buenos días|"
-    r"buenas (?:tardes|noches))\b[\s,!.]*",
+# What a sentence may open with and mean the same without.
+_LEAD = re.compile(
+    r"^[\s,.!¡…-]*(?:good (?:morning|afternoon|evening)|buen[oa]s (?:días|dias|tardes|noches)|"
+    r"by the way|you know what|guess what|thank you(?: so much)?|of course|for sure|no way|me too|"
+    r"(?:please )?(?:remember|note)(?: that)?|recuerda que|ten en cuenta que|"
+    r"por cierto|la verdad|muchas gracias|por supuesto|qué tal|que tal|no manches|"
+    r"hi|hello|hey|hola|buenas|morning|wow|yeah|yep|yup|yes|no|oh|ooh|ah|aw+|ha(?:ha)+h?|lol|haha|"
+    r"well|so|ok|okay|right|sure|thanks|great|nice|cool|awesome|absolutely|totally|definitely|"
+    r"anyway|also|and|but|btw|fyi|please|sorry|damn|ugh|hmm+|glad|congrats|congratulations|"
+    r"(?:ja)+j?|je(?:je)+|oye|mira|pues|bueno|ay|uy|sí|si|claro|vale|gracias|va|órale|orale|ándale|"
+    r"total|también|y|pero|perdón|perdona|uf+|enhorabuena|felicidades|genial|qué bien|que bien)"
+    r"(?=[\s,.!…:]|$)[\s,.!…:]*",
     re.IGNORECASE,
 )
+_VAGUE = frozenset(map(text.fold, VAGUE))
+_POINTING = re.compile(
+    r"^(?:that|this|it|those|these|they|he|she|there|then|which|what a|how (?:nice|cool|lovely)|"
+    r"eso|esto|esa|ese|esas|esos|ahí|así|qué|lo)(?=['’\s])",
+    re.IGNORECASE,
+)
+_TO_THE_OTHER = re.compile(r"\b(?:you|your|you're|te|tú|tu|tus|ti|usted)\b", re.IGNORECASE)
+_SPEAKER = re.compile(r"^([^\s:][^:\n]{0,39}):\s+(?=\S)")
+_CLAUSE = re.compile(r"(?<=\w)(?:[,;:—–]| - )\s+")
+_STRONG_MARK = re.compile(r"(?<=\w)(?:[;:—–]| - )\s+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*(?:st|nd|rd|th|am|pm|h|º|ª)?$", re.IGNORECASE)
+_RAW_WORD = re.compile(r"[^\W_][\w'’-]*")
 TITLE_LENGTH = 80
+MIN_STEMS = 2
 # Longer than this is judged by its beginning: the rest would only cost time.
 MAX_LENGTH = 200_000
 
 
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence, who said it, and the stems of what it is about."""
+
+    speaker: str
+    words: str
+    stems: frozenset[str]
+    place: int
+    is_heard: bool = False
+
+
 def sentences(body: str) -> list[str]:
+    """Return the sentences of the text, without list marks."""
     parts = (part.strip(" \t-*•>#") for part in SENTENCE.split(body[:MAX_LENGTH]))
     return [part for part in parts if part]
 
 
-def title(body: str) -> str:
-    """Return the first sentence with content, shortened."""
-    for sentence in sentences(body)[:20]:
-        bare = GREETING.sub("", _without_speaker(sentence))
-        if len(text.stems(bare)) >= 2:
-            return text.short(bare, TITLE_LENGTH).strip()
-    first = next(iter(sentences(body)), "")
-    return text.short(first, TITLE_LENGTH).strip()
+def title(body: str, *, names: Collection[str] = (), heard: Collection[str] = ()) -> str:
+    """Return the sentence that says best what it was about, shortened; people's own words.
+
+    `heard` are the words that facts rest on: what holds some of them says more than the rest.
+    """
+    found = _read(body, names, heard)
+    if not found:
+        lines = [_split_speaker(line)[1] for line in sentences(body)]
+        return text.short(next(iter(lines), ""), TITLE_LENGTH).strip()
+    weights = _weights(found)
+    best = max(found, key=lambda one: (_worth_as_title(one, weights), -one.place))
+    return text.short(_shorten(best.words, weights), TITLE_LENGTH).strip()
 
 
-def tags(body: str, *, limit: int = 6) -> list[str]:
-    """Return the most frequent content words, as they were first written."""
+def tags(body: str, *, names: Collection[str] = (), limit: int = 5) -> list[str]:
+    """Return the things that were talked about most, as they were first written."""
+    hidden = _name_stems([*names, *_speakers(body)])
     counts: Counter[str] = Counter()
+    nouns: Counter[str] = Counter()
     spelling: dict[str, str] = {}
-    for word in text.words(body[:MAX_LENGTH]):
-        stem = next(iter(text.stems(word)), "")
-        if stem and len(word) > 3 and not word.isdigit():
-            counts[stem] += 1
-            spelling.setdefault(stem, word)
-    often = [stem for stem, n in counts.most_common(limit) if n > 1]
-    return [spelling[stem][:64] for stem in often]
+    for sentence in sentences(body):
+        before = ""
+        for word in _RAW_WORD.findall(_split_speaker(sentence)[1]):
+            plain = word.replace("’", "'").removesuffix("'s")
+            root = _topic_stem(plain)
+            if root and root not in hidden and len(plain) > 2:
+                counts[root] += 1
+                nouns[root] += text.fold(before) in BEFORE_NOUN
+                nouns[root] += bool(before) and plain[:1].isupper()
+                spelling.setdefault(root, plain if plain.isupper() else plain.lower())
+            before = word
+    named = [root for root in counts if nouns[root]]
+    often = [root for root in named if counts[root] > 1] or named[:3]
+    often.sort(key=lambda root: -counts[root] - nouns[root])
+    return [spelling[root][:64] for root in often[:limit]]
 
 
-def extract(bodies: Sequence[str], *, lines: int = 8, length: int = 240) -> str:
-    """Return the sentences that share most with the rest, in their order."""
-    candidates = [sentence for body in bodies for sentence in sentences(body)]
-    candidates = list(dict.fromkeys(candidates))[:400]
-    if len(candidates) <= lines:
-        chosen = range(len(candidates))
-    else:
-        stems = [text.stems(sentence) for sentence in candidates]
-        weight = Counter(stem for sentence_stems in stems for stem in sentence_stems)
-        scores = [
-            sum(weight[stem] for stem in sentence_stems) / (len(sentence_stems) + 4)
-            for sentence_stems in stems
-        ]
-        best = sorted(range(len(candidates)), key=lambda i: -scores[i])[:lines]
-        chosen = sorted(best)
-    return "\n".join(f"- {text.short(candidates[i], length)}" for i in chosen)
+def extract(
+    bodies: Sequence[str],
+    *,
+    names: Collection[str] = (),
+    heard: Collection[str] = (),
+    lines: int = 8,
+    length: int = 240,
+) -> str:
+    """Return the sentences that say most, each with who said it, in their order."""
+    found = [one for body in bodies for one in _read(body, names, heard)][:400]
+    found = list({(one.speaker, one.words): one for one in found}.values())
+    if not found:
+        plain = [line for body in bodies for line in sentences(body)]
+        return "\n".join(f"- {text.short(line, length)}" for line in plain[:lines])
+    chosen = _choose(found, min(lines, 2 + len(found) // 3))
+    return "\n".join(f"- {text.short(_told(one), length)}" for one in chosen)
 
 
-def _without_speaker(sentence: str) -> str:
-    name, colon, rest = sentence.partition(": ")
-    return rest if colon and len(name) <= 40 and len(name.split()) <= 3 and rest else sentence
+def _told(one: Sentence) -> str:
+    return f"{one.speaker}: {one.words}" if one.speaker else one.words
+
+
+def _choose(found: list[Sentence], count: int) -> list[Sentence]:
+    """Return the best sentences in their order; each counts for what the chosen do not say yet."""
+    weights, left, chosen = _weights(found), list(enumerate(found)), []
+    told: set[str] = set()
+    while left and len(chosen) < count:
+        best = max(left, key=lambda item: (_worth(item[1], weights, told), -item[0]))
+        left.remove(best)
+        chosen.append(best)
+        told |= best[1].stems
+    return [one for _place, one in sorted(chosen, key=lambda item: item[0])]
+
+
+def _read(body: str, names: Collection[str], heard: Collection[str] = ()) -> list[Sentence]:
+    """Return the sentences that say something, without greetings and vocatives."""
+    hidden = _name_stems([*names, *_speakers(body)])
+    found, speaker = [], ""
+    for line in body[:MAX_LENGTH].splitlines():
+        speaker, words = _split_speaker(line)
+        for sentence in sentences(words):
+            bare = _bare(sentence, hidden)
+            stems = frozenset(filter(None, map(_topic_stem, text.words(bare)))) - hidden
+            if len(stems) >= MIN_STEMS:
+                is_heard = any(quote in sentence or sentence in quote for quote in heard)
+                found.append(Sentence(speaker, bare, stems, len(found), is_heard))
+    return found
+
+
+def _weights(found: list[Sentence]) -> Counter[str]:
+    return Counter(stem for one in found for stem in one.stems)
+
+
+def _worth(one: Sentence, weights: Counter[str], told: Collection[str] = ()) -> float:
+    """Return how much of what was talked about the sentence says."""
+    score = sum(weights[stem] for stem in one.stems if stem not in told) / (len(one.stems) + 4)
+    if _POINTING.match(one.words):
+        score *= 0.5
+    if one.words.endswith("?"):
+        score *= 0.6
+    if _TO_THE_OTHER.search(one.words):
+        score *= 0.7
+    return score * 2.5 if one.is_heard else score
+
+
+def _worth_as_title(one: Sentence, weights: Counter[str]) -> float:
+    """Return the same for a title, which is short; people say early what they came for."""
+    fits = 1.0 if 15 <= len(_shorten(one.words)) <= TITLE_LENGTH else 0.6
+    return _worth(one, weights) * fits * (1 + 1 / (1 + one.place))
+
+
+def _shorten(words: str, weights: Counter[str] | None = None) -> str:
+    """Return the sentence, or the part of it that fits a title and says most."""
+    if len(words) <= TITLE_LENGTH:
+        return words
+    heads = [words[: match.start()] for match in _CLAUSE.finditer(words)]
+    # Only after a strong mark does a part stand by itself.
+    parts = [part.strip() for part in _STRONG_MARK.split(words)]
+    fitting = [part for part in [*heads, *parts] if len(part) <= TITLE_LENGTH]
+    best = max(fitting, key=lambda part: _weight_of(part, weights), default="")
+    return best[:1].upper() + best[1:] if _weight_of(best, weights) >= MIN_STEMS else words
+
+
+def _weight_of(words: str, weights: Counter[str] | None) -> int:
+    stems = {root for word in text.words(words) if (root := _topic_stem(word))}
+    return sum(weights[stem] if weights else 1 for stem in stems)
+
+
+def _bare(sentence: str, hidden: Collection[str]) -> str:
+    """Return the sentence without what only greets, agrees or calls someone by name."""
+    bare, before = sentence.strip(), ""
+    while bare != before:
+        before = bare
+        bare = _LEAD.sub("", bare)
+        first = _RAW_WORD.match(bare)
+        if (
+            first
+            and text.stem(text.fold(first[0]), "en") in hidden
+            and bare[first.end() :][:1] in ",!."
+        ):
+            bare = bare[first.end() :].lstrip(" ,!.")
+    tail = re.search(r",\s*([^\W\d_]+)\s*([.!?]*)$", bare)
+    if tail and _name_stems([tail[1]]) <= set(hidden):
+        bare = bare[: tail.start()] + tail[2]
+    return bare[:1].upper() + bare[1:]
+
+
+def _topic_stem(word: str) -> str:
+    """Return the stem of a word that may say what it is about; empty for all others."""
+    folded = text.fold(word)
+    if folded in _VAGUE or _NUMBER.match(word) or any(word in stop for stop in STOP_WORDS.values()):
+        return ""
+    return next(iter(text.stems(word)), "")
+
+
+def _name_stems(names: Collection[str]) -> frozenset[str]:
+    return frozenset(
+        text.stem(text.stem(text.fold(word), "en"), "es")
+        for name in names
+        for word in text.words(name)
+    )
+
+
+def _speakers(body: str) -> set[str]:
+    return {name for line in body[:MAX_LENGTH].splitlines() if (name := _split_speaker(line)[0])}
+
+
+def _split_speaker(line: str) -> tuple[str, str]:
+    match = _SPEAKER.match(line.strip())
+    if not match or len(match[1].split()) > 3:
+        return "", line.strip()
+    return match[1], line.strip()[match.end() :]

@@ -30,18 +30,25 @@ def likeness(a: str, b: str) -> float | None:
         return None
 
 
-def table(rows: list[str], columns: list[str]) -> np.ndarray | None:
-    """How alike each row is to each column; None when no local model can tell."""
-    if not rows or not columns or not embed.enabled():
+def vectors(texts: list[str]) -> np.ndarray | None:
+    """The vector of each text; None when no local model can tell."""
+    if not texts or not embed.enabled():
         return None
     try:
         if embed.current().provider != "embedded":
             return None
-        vectors = np.asarray(embed.embed([*rows, *columns]))
+        return np.asarray(embed.embed(texts))
     except embed.EmbeddingFailed as error:
         log.warning("meaning could not be compared: %s", error)
         return None
-    return vectors[: len(rows)] @ vectors[len(rows) :].T
+
+
+def table(rows: list[str], columns: list[str]) -> np.ndarray | None:
+    """How alike each row is to each column; None when no local model can tell."""
+    if not rows or not columns:
+        return None
+    found = vectors([*rows, *columns])
+    return None if found is None else found[: len(rows)] @ found[len(rows) :].T
 
 
 def same(a: str, b: str) -> bool:

@@ -20,8 +20,9 @@ def reason(said="and then?", after=timedelta(minutes=1), last=NOON, zone=UTC, **
     ("given", "why"),
     [
         ({}, ""),
-        ({"similarity": 0.29}, "topic"),
-        ({"similarity": 0.3}, ""),
+        ({"similarity": 0.29, "after": timedelta(minutes=20)}, "topic"),
+        ({"similarity": 0.3, "after": timedelta(minutes=20)}, ""),
+        ({"similarity": 0.0}, ""),
         ({"after": timedelta(hours=4)}, ""),
         ({"after": timedelta(hours=4, seconds=1)}, "silence"),
         ({"after": timedelta(minutes=45)}, ""),

@@ -51,7 +51,7 @@ def test_messages_of_one_topic_are_one_episode(chat):
         ("/new-topic", 1),
         ("good morning", 241),
         ("still there?", 9 * 60),
-        ("Tomorrow my sister arrives and we cook paella together", 1),
+        ("Tomorrow my sister arrives and we cook paella together", 20),
     ],
     ids=["command", "silence", "day", "topic"],
 )
@@ -66,9 +66,96 @@ def test_a_boundary_closes_one_and_begins_the_next(chat, text, minutes):
     assert second != first
 
 
+ONE_TOPIC = {
+    "en": [
+        "The n8n webhook gives a 401 when GitHub calls it",
+        "Does it want the token in the header or somewhere else?",
+        "I checked the header and it is there, still 401",
+        "Could the credentials be wrong? I made new ones yesterday",
+        "curl from my laptop gives the same answer",
+        "The docs of n8n speak about query parameters for webhooks",
+        "I put the token in the query string of the URL",
+        "Now GitHub gets a 200 and the workflow runs",
+        "Solved: the webhook wants the token in the query string, the header is ignored",
+    ],
+    "es": [
+        "El webhook de n8n da un 401 cuando lo llama GitHub",
+        "¿Quiere el token en la cabecera o en otro lado?",
+        "Revisé la cabecera y ahí está, sigue el 401",
+        "¿Estarán mal las credenciales? Hice unas nuevas ayer",
+        "curl desde mi laptop da la misma respuesta",
+        "La documentación de n8n habla de parámetros en la URL para los webhooks",
+        "Puse el token en la query de la URL",
+        "Ahora GitHub recibe un 200 y el flujo corre",
+        "Resuelto: el webhook quiere el token en la query, la cabecera se ignora",
+    ],
+}
+OTHER_TOPIC = {
+    "en": [
+        "My sister Elena is coming on Saturday with her two kids",
+        "We want to cook paella for eleven people in the garden",
+        "Elena does not eat seafood, so one pan is with chicken",
+        "The kids sleep in the living room on the inflatable bed",
+        "I still have to buy the rice and a bigger pan for the paella",
+        "Grandma brings her flan and the good wine from Rioja",
+    ],
+    "es": [
+        "Mi hermana Elena llega el sábado con sus dos niños",
+        "Queremos hacer paella para once personas en el jardín",
+        "Elena no come mariscos, así que una va con pollo",
+        "Los niños duermen en la sala en el colchón inflable",
+        "Todavía tengo que comprar el arroz y una sartén más grande para la paella",
+        "La abuela trae su flan y el vino bueno de la Rioja",
+    ],
+}
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_nine_turns_about_one_thing_are_one_episode(space, chat, language):
+    for minute, line in enumerate(ONE_TOPIC[language]):
+        follow(chat, line, minute)
+    episodes.close_quiet(space, before=NOW + timedelta(hours=1), by="night")
+    episode = Episode.objects.get()
+    assert "401" in episode.title
+    assert {"webhook", "token"} <= set(episode.tags)
+    assert "query" in episode.body
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_a_session_about_two_things_ends_as_two_episodes_and_undo_makes_it_one(chat, language):
+    lines = [*ONE_TOPIC[language], *OTHER_TOPIC[language]]
+    for minute, line in enumerate(lines):
+        follow(chat, line, minute)
+    done = episodes.close(episodes.current(chat), by="night")
+    first, second = Episode.objects.order_by("started_at")
+    assert "webhook" in first.tags
+    assert "paella" in second.tags
+    assert "webhook" not in second.body
+    assert {first.status, second.status} == {"closed"}
+    assert first.ended_at < second.started_at
+    assert first.messages.count() + second.messages.count() == len(lines)
+    history.undo_context(done.change_id, by="person:ana")
+    first.refresh_from_db()
+    assert (first.status, first.messages.count()) == ("open", len(lines))
+    assert Episode.objects.remembered().count() == 1
+
+
+def test_what_keno_answered_is_not_what_an_episode_is_called(chat):
+    asked = say(chat, "My sister Elena got married in Oaxaca last spring")
+    episodes.follow(asked)
+    for minute in range(1, 4):
+        text = "All right. I keep that in our conversation about Elena and Oaxaca."
+        answer = chats.reply(chat, text=text, to=asked, now=NOW + timedelta(minutes=minute))
+        episodes.follow(answer)
+    episode = episodes.close(episodes.current(chat), by="night").row
+    assert episode.title == "My sister Elena got married in Oaxaca last spring"
+    assert "All right" not in episode.body
+    assert "ana" not in episode.tags
+
+
 def test_the_caller_may_judge_topics_by_vectors(chat):
     first = follow(chat, "one")
-    message = say(chat, "two", 1)
+    message = say(chat, "two", 20)
     assert episodes.follow(message, likeness=lambda said, talk: 0.1) != first
 
 

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -5,26 +6,58 @@ from memory.text import summaries
 
 TALK = """Ana: Hola!
 Ana: El webhook de n8n da un 401 cuando hago POST. ¿Qué hago?
-Keno: Prueba con el token en la query.
 Ana: El webhook funciona con el token en la query. Gracias!"""
+FRIENDS = """Andrew: Hey Audrey! Long time no see.
+Audrey: Hey Andrew! I adopted a puppy from the shelter on Saturday.
+Andrew: Wow, Audrey, that's great!
+Audrey: Yeah, Andrew! The puppy already ate a shoe.
+Andrew: Haha. My shelter told me to buy a crate for the puppy, Audrey.
+Audrey: Thanks, Andrew!"""
 
 
-def test_a_title_is_the_first_sentence_that_says_something():
-    assert summaries.title(TALK) == "El webhook de n8n da un 401 cuando hago POST."
-    assert summaries.title("My dentist is Dr. Ochoa. Call.") == "My dentist is Dr. Ochoa."
-    assert summaries.title("hi") == "hi"
-    assert summaries.title("") == ""
+@pytest.mark.parametrize(
+    ("body", "title"),
+    [
+        (TALK, "El webhook de n8n da un 401 cuando hago POST."),
+        (FRIENDS, "I adopted a puppy from the shelter on Saturday."),
+        ("My dentist is Dr. Ochoa. Call.", "My dentist is Dr. Ochoa."),
+        (
+            "Bo: jaja, oye, ya compré los boletos del concierto",
+            "Ya compré los boletos del concierto",
+        ),
+        ("hi", "hi"),
+        ("", ""),
+    ],
+)
+def test_a_title_is_the_sentence_that_says_what_it_was_about(body, title):
+    assert summaries.title(body) == title
 
 
-def test_tags_are_the_words_said_most():
-    assert summaries.tags(TALK) == ["webhook", "token", "query"]
+def test_what_a_fact_rests_on_makes_the_better_title():
+    body = "Bo: Staying positive really makes a difference\nBo: I lost my job at the car plant"
+    assert summaries.title(body, heard=["I lost my job at the car plant"]).startswith(
+        "I lost my job"
+    )
 
 
-def test_an_extract_keeps_the_order_and_leaves_small_talk_out():
+@pytest.mark.parametrize(
+    ("body", "tags"), [(TALK, {"webhook", "query", "token"}), (FRIENDS, {"puppy", "shelter"})]
+)
+def test_tags_are_the_things_talked_about_and_never_names_or_filler(body, tags):
+    found = summaries.tags(body)
+    assert found
+    assert set(found) <= tags
+
+
+def test_an_extract_keeps_the_order_and_who_said_it_and_leaves_small_talk_out():
     lines = summaries.extract([TALK], lines=2).split("\n")
     assert len(lines) == 2
     assert lines[0].startswith("- Ana: El webhook de n8n")
     assert "Gracias" not in "".join(lines)
+    told = summaries.extract([FRIENDS])
+    assert "puppy from the shelter" in told
+    assert "Yeah, Andrew!" not in told
+    assert "Long time no see" not in told
 
 
 @given(st.lists(st.text(), max_size=5))
