@@ -7,13 +7,23 @@ import json
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from memory import rulings
 from memory.guards.screening import ORDERS, screen
 from memory.history import actors, audit
 from memory.history import changes as history
-from memory.models import Member, Space
-from sleep.apply import APPLY, TargetChanged, check_targets, image, keep_both, standing_targets
+from memory.models import Fact, Member, Space
+from sleep.apply import (
+    APPLY,
+    TargetChanged,
+    check_targets,
+    image,
+    keep_both,
+    standing_targets,
+    target_of,
+)
 from sleep.models import Proposal
 
 SUSPICIOUS = "suspicious"
@@ -80,6 +90,39 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: object)
             )
     except IntegrityError:
         return None
+
+
+def ask_about_change(old: Fact, new: Fact, why: str) -> Proposal | None:
+    """Put a change of mind before people that nothing but a person may settle."""
+    with override(old.space.language):
+        rationale = _("This contradicts what Keno believes.")
+    copied = ("text", "subject", "kind", "category", "confidence", "quote", "language", "said_by")
+    return propose(
+        old.space,
+        Proposal.Kind.SUPERSEDE,
+        key=key("supersede", old.pk, new.text.casefold()),
+        title=new.text,
+        targets=[target_of(old)],
+        before=image(old),
+        after={name: getattr(new, name) for name in copied} | {"chat": old.chat_id},
+        rationale=rationale,
+        evidence=[evidence_of(old), evidence_of(new)],
+        confidence=new.confidence,
+        flags=["contradiction"],
+        mode=new.mode,
+    )
+
+
+def evidence_of(fact: Fact) -> dict:
+    """The words a fact rests on, as the evidence of a proposal."""
+    return {
+        "fact": fact.pk,
+        "episode": fact.episode_id,
+        "quote": fact.quote or fact.text,
+        "by": fact.said_by,
+        "at": (fact.valid_from or fact.last_seen_at).isoformat(),
+        "language": fact.language,
+    }
 
 
 @transaction.atomic

@@ -124,24 +124,13 @@ def _supersede(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> Non
         before=image(old),
         after=_fact_image(best, confidence=0.7),
         rationale=_("This contradicts what Keno believes."),
-        evidence=[_old_evidence(old), *evidence(verdict.said)],
+        evidence=[proposals.evidence_of(old), *evidence(verdict.said)],
         confidence=min(0.95, 0.55 + 0.1 * verdict.episodes),
         flags=["contradiction"],
         mode=best.mode,
     )
     outcome.count("contradictions", bool(made))
     _close(verdict, context)
-
-
-def _old_evidence(old: Fact) -> dict:
-    return {
-        "fact": old.pk,
-        "episode": old.episode_id,
-        "quote": old.quote or old.text,
-        "by": old.said_by,
-        "at": (old.valid_from or old.last_seen_at).isoformat(),
-        "language": old.language,
-    }
 
 
 def _contested(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:

@@ -1,6 +1,7 @@
 """Which believed facts a new statement changes or ends, and how they give way."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -21,11 +22,55 @@ from memory.vectors.likeness import likeness as likeness_of
 MAX_CANDIDATES = 200
 # A shorter word is in too many facts to find those that a statement without a subject is about.
 MIN_WORD = 3
+# Both may be true after all: somebody who dislikes cats may have got one.
+UNSURE = {"taste", "diet"}
+_OPENLY = re.compile(
+    r"\W*(?:no\s*[,.:]|actually|wait|sorry|correction|i meant|that(?:'s| is) wrong|en realidad"
+    r"|perd[oó]n|corrijo|correcci[oó]n|quise decir|me equivoqu[eé])\b",
+    re.IGNORECASE,
+)
+# What puts a change before people: (the old fact, the new one, why). Memory knows of no proposals;
+# sleep adds its own.
+ASK: list[Callable[[Fact, Fact, str], object]] = []
 
 
 class Superseded(NamedTuple):
     fact: Fact
     verdict: Verdict
+
+
+@transaction.atomic
+def settle(new: Fact, *, message: Message, by: str, now: datetime | None = None) -> list[Fact]:
+    """Let what the new fact makes untrue give way; return the facts that did, newest first.
+
+    What only a person may change, what the whole space knows and what may be true beside it after
+    all is put before people instead.
+    """
+    gone = []
+    for found in find_superseded(
+        new.space, new.chat, new.text, new.subject, whole_space=True, speaker=message,
+        correcting=bool(_OPENLY.match(message.text)), ignore=new,
+    ):  # fmt: skip
+        if not _is_before(found.fact, message):
+            continue
+        own = found.fact.chat_id == new.chat_id and _is_sure(found.verdict)
+        if own and give_way(found, new=new, by=by, now=now).changed:
+            gone.append(found.fact)
+        else:
+            for ask in ASK:
+                ask(found.fact, new, found.verdict.reason)
+    return gone
+
+
+def _is_before(fact: Fact, message: Message) -> bool:
+    """Said in an earlier message, or by nobody; two facts of one message stand together."""
+    said = fact.message
+    return said is None or (said.pk != message.pk and said.sent_at <= message.sent_at)
+
+
+def _is_sure(verdict: Verdict) -> bool:
+    # Without a frame only the numbers of two like sentences differ.
+    return verdict.reason not in UNSURE and (verdict.frame is not None or verdict.kind == "ends")
 
 
 def find_superseded(
@@ -49,8 +94,9 @@ def find_superseded(
     known = reachable(space, chat, whole_space=whole_space, speaker=speaker)
     if ignore is not None:
         known = known.exclude(pk=ignore.pk)
+    about_other = bool(speaker and subject != speaker.author)
     return judge(
-        _candidates(known, text, subject),
+        _candidates(known, text, subject, by_words=about_other),
         text,
         subject=subject,
         correcting=correcting,
@@ -67,7 +113,8 @@ def give_way(found: Superseded, *, new: Fact, by: str, now: datetime | None = No
     old, frame = found.fact, found.verdict.old
     kept = remainder(old.text, frame, subject=old.subject) if frame else []
     with history.change(by=by, why="supersede"):
-        done = facts.supersede(old, by=by, new=new, now=now)
+        # "I have lived in Oslo since March": Rome was home until then.
+        done = facts.supersede(old, by=by, new=new, until=new.valid_from, now=now)
         for words in kept if done.changed else []:
             facts.remember(old.space, text=words, by=by, why="supersede", now=now, **_origin(old))
     return done
@@ -113,6 +160,7 @@ def reachable(
     if whole_space:
         where |= Q(chat=None)
     known = Fact.objects.in_space(space).live().filter(where, pinned=False)
+    known = known.select_related("message", "space")
     return known if speaker is None else known.filter(_by_the_same(speaker))
 
 
@@ -122,11 +170,17 @@ def _by_the_same(message: Message) -> Q:
     return same | Q(message=None)
 
 
-def _candidates(known: QuerySet, text: str, subject: str) -> QuerySet:
-    """Few: those with the subject, or without one those that share a word."""
+def _candidates(known: QuerySet, text: str, subject: str, *, by_words: bool) -> QuerySet:
+    """Few: those with the subject, or without one those that share a word.
+
+    A sister may have had another name until now: what is not about the speaker is also found
+    `by_words`.
+    """
     about = Q(subject=subject)
     if not subject:
         about &= _sharing_a_word(text)
+    elif by_words:
+        about |= _sharing_a_word(text)
     return known.filter(about).order_by("-last_seen_at", "-pk")[:MAX_CANDIDATES]
 
 

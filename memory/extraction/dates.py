@@ -34,9 +34,12 @@ def times_of(
     """Return valid_from, valid_to and occurs_at of a fact heard in these words at that moment.
 
     What begins only later is a plan: known today, and to be asked about when its day has passed.
+    What is over ("quit in 2015") has been so since it ended.
     """
     told = when_of(words, said_at=said_at.astimezone(zone), language=language, kind=kind)
     begin, end, moment = told.valid_from, told.valid_to, told.occurs_at
+    if kind == ENDED:
+        begin, end = end, None
     if begin and begin > said_at:
         begin, moment = None, moment or begin
     if begin is None and not (end and end < said_at):

@@ -12,9 +12,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory.extraction import dates, propose
+from memory.extraction import changes_of_mind, dates, propose
 from memory.facts import service as facts
 from memory.guards.screening import screen
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Message, Space
 from memory.text import normalise as text
 
@@ -112,14 +114,30 @@ def _take(message: Message, one: "propose.Candidate", *, now: datetime | None) -
         with transaction.atomic():
             if taken := _already(message, one.text):
                 return {"outcome": "skipped", "reason": "a tag took it", "fact": taken.pk}
-            done = _remember(message, one, now=now)
+            done, gone = _believe(message, one, now=now)
             if done.outcome == "new" and done.row.subject:
                 facts.trim(message.space, subject=done.row.subject, by="system", now=now)
     except Exception as error:
         log.exception("a fact of message %s was not taken", message.pk)
         return {"outcome": "error", "reason": type(error).__name__}
     line = {"outcome": done.outcome, "reason": done.reason, "fact": done.row and done.row.pk}
+    if gone:
+        line["outcome"] = "superseded"
+        line["before"] = [{"fact": old.pk, "text": old.text} for old in gone]
+        line["changes"] = [str(done.change_id)]
     return {name: value for name, value in line.items() if value}
+
+
+def _believe(
+    message: Message, one: "propose.Candidate", *, now: datetime | None
+) -> tuple[ChangeResult, list[Fact]]:
+    """Remember it and let what it makes untrue give way: one change, taken back by one undo."""
+    with history.change(by="extraction", why="remember"):
+        done = _remember(message, one, now=now)
+        is_believed = done.changed and done.row.status == Fact.Status.ACTIVE
+        if not is_believed:
+            return done, []
+        return done, changes_of_mind.settle(done.row, message=message, by="extraction", now=now)
 
 
 def _remember(message: Message, one: "propose.Candidate", *, now: datetime | None):

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from memory.extraction import cues, grounding, hearing
+from memory.extraction import cues, edges, grounding, hearing
 from memory.extraction.clauses import clauses, core, is_real
-from memory.extraction.wording import word_fact, word_facts
+from memory.extraction.wording import word_facts
 from memory.text.normalise import clean, detect_language, one_line, said_key, short
 
 LORE = "__lore__"
@@ -24,6 +24,8 @@ CATEGORY_OF_KIND = {
     "plan": "project",
     "event": "other",
     "lore": "other",
+    # Told as what it was ("used to", "ya no"): it ends the fact it contradicts.
+    "past": "other",
 }
 MOST, LONGEST, SHORTEST = 4, 190, 4
 CATEGORIES = ("preference", "profile", "relationship", "project", "other")
@@ -106,8 +108,7 @@ def _by_cues(message: str, author: str, language: str) -> Iterable[Candidate]:
         likeliest = detect_language(clause) or language
         tongues = ("es", "en") if likeliest == "es" else ("en", "es")
         made = (_stated(clause, author, tongue) for tongue in tongues)
-        if found := next((candidate for candidate in made if candidate), None):
-            yield found
+        yield from next((candidates for candidates in made if candidates), [])
 
 
 def _by_listener(
@@ -153,32 +154,48 @@ def _worded(
             CATEGORY_OF_KIND[heard.kind],
             heard.score,
             tongue,
-            kind="lore" if is_lore else "fact",
             mode=LISTENER,
             heard_as=heard.kind,
         )
         for fact in worded
-        if len(fact.text) >= SHORTEST
+        if len(fact.text) >= SHORTEST and _keeps_end(fact.text, fact.quote or heard.quote)
     ]
 
 
-def _stated(clause: str, author: str, language: str) -> Candidate | None:
+def _stated(clause: str, author: str, language: str) -> list[Candidate]:
     said = core(clause)
     asked = cues.asked_to_remember(said, language) or cues.asked_to_remember(clause, language)
     said = core(asked) if asked else said
     cue = cues.find(said, language)
     # What a group decides is about the group.
     kind = "lore" if cue and cue.category == "project" else "profile"
-    fact = cue and word_fact(said, author=author, language=language, kind=kind)
-    if fact and grounding.is_grounded(fact.text, clause, names=[author]):
-        sure = min(1.0, cue.confidence + (0.1 if asked else 0))
-        return _candidate(fact.text, clause, author, cue.category, sure, language)
+    facts = word_facts(said, author=author, language=language, kind=kind) if cue else []
+    sure = min(1.0, cue.confidence + (0.1 if asked else 0)) if cue else 0.0
+    heard_as = "past" if edges.is_over(said) else ""
+    if told := [
+        _candidate(
+            fact.text,
+            clause if len(facts) == 1 else fact.quote,
+            str(fact.subject) or author,
+            cue.category,
+            sure,
+            language,
+            heard_as=heard_as,
+        )
+        for fact in facts
+        if grounding.is_grounded(fact.text, clause, names=[author]) and _keeps_end(fact.text, said)
+    ]:
+        return told
     line = lore_line(asked) if asked and not cue else ""
     if not line or not cues.states_something(line):
-        return None
-    return _candidate(
-        line[:1].upper() + line[1:], clause, LORE, "other", 0.72, language, kind="lore"
-    )
+        return []
+    line = line[:1].upper() + line[1:]
+    return [_candidate(line, clause, LORE, "other", 0.72, language)]
+
+
+def _keeps_end(told: str, said: str) -> bool:
+    """What is over is never told as if it held."""
+    return edges.is_over(told) or not edges.is_over(said)
 
 
 def _candidate(
@@ -188,7 +205,7 @@ def _candidate(
         text=short(one_line(text), LONGEST),
         quote=quote,
         subject=subject,
-        kind=more.get("kind", "fact"),
+        kind="lore" if subject == LORE else "fact",
         category=category,
         confidence=round(sure, 2),
         language=language,
@@ -237,7 +254,7 @@ def _checked(row: dict, message: str, author: str, language: str, mode: str) -> 
     category = row.get("type") if row.get("type") in CATEGORIES else "other"
     return _candidate(
         fact, quote, LORE if lore else author, category, _sure(row.get("confidence")),
-        detect_language(fact) or language, mode=mode, kind="lore" if lore else "fact",
+        detect_language(fact) or language, mode=mode,
     )  # fmt: skip
 
 

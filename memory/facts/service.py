@@ -105,10 +105,11 @@ def supersede(
     by: str,
     text: str = "",
     new: Fact | None = None,
+    until: datetime | None = None,
     now: datetime | None = None,
     **more: object,
 ) -> ChangeResult:
-    """Replace it by another fact; the old one keeps its words and gets an end date.
+    """Replace it by another fact; the old one keeps its words and held `until` then, or now.
 
     ChangeResult.row is the fact that holds now. Pass its text, or the row when it exists.
     """
@@ -126,7 +127,7 @@ def supersede(
             new = result.row
         if new.pk == fact.pk:
             return ChangeResult(fact, outcome="unchanged")
-        ended = {"status": Status.SUPERSEDED, "valid_to": _end(fact, now)}
+        ended = {"status": Status.SUPERSEDED, "valid_to": _end(fact, until or now)}
         rows.save(fact, now=now, superseded_by=new, **ended)
         return ChangeResult(new, context.id, outcome="superseded")
 

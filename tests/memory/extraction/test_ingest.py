@@ -1,18 +1,20 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
 
 from memory import rulings, tasks
 from memory.chats import service as chats
+from memory.extraction import edges, propose
 from memory.extraction import ingest as ingestion
-from memory.extraction import propose
 from memory.extraction.ingest import ingest, ingest_waiting, waiting
 from memory.facts import service as facts
 from memory.history import actors
+from memory.history import changes as history
 from memory.models import Episode, Fact, Message
+from sleep.models import Proposal
 from tests import own_lines
 from tests.factories import make_chat, make_space
 
@@ -248,3 +250,69 @@ def test_the_dates_in_the_words_are_those_of_the_fact(chat, said, valid_from, va
     moments[0] = moments[0] or message.sent_at
     assert [fact.valid_from, fact.valid_to, fact.occurs_at] == moments
     assert fact.quote in said
+
+
+def believed(chat) -> list[str]:
+    return list(Fact.objects.in_scope(chat).live().order_by("pk").values_list("text", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "after"),
+    [
+        ("I live in Rome", "I moved to Oslo", "Ana moved to Oslo"),
+        ("Vivo en Roma", "I don't live in Rome anymore", "Ana doesn't live in Rome anymore"),
+        ("I work at Northwind", "ya no trabajo en Northwind", "Ana ya no trabaja en Northwind"),
+        ("My favourite editor is Vim", "Mi editor favorito es Zed",
+         "El editor favorito de Ana es Zed"),
+        ("I'm vegetarian", "I'm not vegetarian anymore", "Ana is not vegetarian anymore"),
+        ("my sister is called Marta", "no, my sister is called Berta",
+         "Ana's sister is called Berta"),
+        ("I smoke ten cigarettes a day", "Dejé de fumar", "Ana dejó de fumar"),
+    ],
+)  # fmt: skip
+def test_a_change_of_mind_takes_the_place_of_what_was_believed_and_one_undo_brings_it_back(
+    chat, before, said, after
+):
+    ingest(say(chat, before), now=NOW)
+    (old,) = Fact.objects.all()
+    (line,) = ingest(say(chat, said, now=NOW + timedelta(hours=1)), now=NOW + timedelta(hours=1))
+    new = Fact.objects.get(pk=line["fact"])
+    assert (line["outcome"], line["before"]) == ("superseded", [{"fact": old.pk, "text": old.text}])
+    assert believed(chat) == [new.text] == [after]
+    history.undo_contexts(line["changes"], by=ANA)
+    assert believed(chat) == [old.text]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I used to live in Rome", "Antes vivía en Roma", "I quit smoking in 2015", "Ya no como carne"],
+)
+def test_what_is_over_is_told_as_over_and_has_been_so_since_then(chat, said):
+    ingest(say(chat, said), now=NOW)
+    (fact,) = Fact.objects.all()
+    assert edges.is_over(fact.text)
+    assert fact.valid_to is None
+    assert fact.valid_from <= NOW
+
+
+def test_correcting_one_fact_of_a_sentence_leaves_the_others(chat):
+    ingest(say(chat, "I live in Rome and work at Northwind as a nurse"), now=NOW)
+    later = NOW + timedelta(days=1)
+    ingest(say(chat, "I moved to Oslo", now=later), now=later)
+    assert believed(chat) == ["Ana works at Northwind as a nurse", "Ana moved to Oslo"]
+    kept = Fact.objects.get(text__contains="Northwind")
+    assert (kept.category, kept.confidence, kept.subject) == ("profile", 0.9, "Ana")
+
+
+def test_a_word_of_a_person_the_whole_space_and_what_may_both_be_true_are_asked_about(chat):
+    facts.remember(chat.space, text="Ana lives in Rome", subject="Ana", by=ANA)
+    ingest(say(chat, "I moved to Oslo"), now=NOW)
+    (proposal,) = Proposal.objects.filter(space=chat.space)
+    assert (proposal.kind, proposal.title) == ("supersede", "Ana moved to Oslo")
+    assert believed(chat) == ["Ana lives in Rome", "Ana moved to Oslo"]
+
+
+def test_an_older_message_read_late_does_not_change_what_was_said_since(chat):
+    ingest(say(chat, "I live in Oslo"), now=NOW)
+    ingest(say(chat, "I live in Rome", now=NOW - timedelta(days=9)), now=NOW)
+    assert "Ana lives in Oslo" in believed(chat)

@@ -54,6 +54,16 @@ STATED = [
     ("Me dedico a la fotografía", "Adrian se dedica a la fotografía", "profile"),
 ]  # fmt: skip
 
+SUBJECT = {
+    "my sister is called Marta": "Marta",
+    "my wife works at a hospital": "Adrian's wife",
+    "we decided to use Postgres": "__lore__",
+    "My doctor is Dr. Salas. Nice man.": "Adrian's doctor",
+    "mi hermana se llama Marta": "Marta",
+    "decidimos usar Postgres": "__lore__",
+    "mi mujer vive en Cali": "la mujer de Adrian",
+}
+
 NOTHING = [
     "How are you?", "Do you know where I live?", "If I lived in Lisbon I would be happy",
     "I wish I had a dog", 'She said "I live in Lisbon"', "He told me I work too much", "I love you",
@@ -75,9 +85,10 @@ NOTHING = [
 @pytest.mark.parametrize(("said", "fact", "category"), STATED)
 def test_what_is_stated_becomes_a_fact(said, fact, category):
     (found,) = propose.propose(said, author="Adrian")
-    assert (found.text, found.category, found.kind) == (fact, category, "fact")
+    assert (found.text, found.category) == (fact, category)
     assert found.quote in said
-    assert (found.subject, found.mode) == ("Adrian", "heuristics")
+    assert (found.subject, found.mode) == (SUBJECT.get(said, "Adrian"), "heuristics")
+    assert found.kind == ("lore" if found.subject == propose.LORE else "fact")
     assert 0.5 < found.confidence <= 1
 
 
