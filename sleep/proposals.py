@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from memory import rulings
+from memory.facts import service as facts
 from memory.guards.screening import ORDERS, screen
 from memory.history import actors, audit
 from memory.history import changes as history
@@ -23,10 +24,11 @@ from sleep.apply import (
     keep_both,
     standing_targets,
     target_of,
+    target_rows,
 )
 from sleep.models import Proposal
 
-SUSPICIOUS = "suspicious"
+SUSPICIOUS, PLANNED = "suspicious", "planned"
 ADDING = (Proposal.Kind.ADD, Proposal.Kind.SUPERSEDE)
 ORDERING = (Proposal.Kind.RULE, Proposal.Kind.PREFERENCE)
 DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
@@ -165,8 +167,18 @@ def reject(
             rulings.forbid(locked.space, text=text, by=by, reason=reason or "rejected proposal")
         locked.applied_as = context.id
         locked.save(update_fields=["applied_as"])
+    elif PLANNED in locked.flags:
+        _did_not_happen(locked, by=by)
     _audit(locked, "reject", by)
     return locked
+
+
+def _did_not_happen(proposal: Proposal, *, by: str) -> None:
+    with history.change(by=by, why="reject", proposal=proposal.pk) as context:
+        for fact in target_rows(proposal):
+            facts.deprecate(fact, by=by)
+    proposal.applied_as = context.id
+    proposal.save(update_fields=["applied_as"])
 
 
 @transaction.atomic

@@ -52,6 +52,9 @@ NOTES = {
     "leaves its chat": gettext_lazy(
         "It was said in private chats; approving tells the whole space."
     ),
+    proposals.PLANNED: gettext_lazy(
+        "Approve it if it happened. If it did not, reject it: then it is no longer believed."
+    ),
     "loss fuse": gettext_lazy("More than a night may archive on its own."),
     proposals.SUSPICIOUS: gettext_lazy(
         "It reads like an instruction that somebody planted. Reject it unless you know better."
