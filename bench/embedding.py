@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def measure(count: int, *, seed: int) -> dict:
-    from memory.vectors.local_model import EmbeddedModel
+    from memory.vectors.graphs import EmbeddedModel
 
     texts = [text for text, _, _ in made_up.facts(count, seed=seed)]
     model, began = EmbeddedModel(), time.perf_counter()

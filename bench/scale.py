@@ -62,11 +62,11 @@ def measure(facts: int, spaces: int, how: argparse.Namespace) -> dict:
         from django.core.management import call_command
         from django.db import connection
 
-        from memory.retrieval import statistics
+        from memory.retrieval import keywords
         from memory.vectors import store as embeddings
 
         embeddings._cache.clear()
-        statistics._cache.clear()
+        keywords._cache.clear()
         connection.close()
         connection.settings_dict |= _database()
         call_command("migrate", verbosity=0)
@@ -162,7 +162,7 @@ def _filtered(held: list, asked: list[str], *, seed: int) -> dict:
 def _nearest(embedder, space, vector: str, *, exact: bool) -> tuple[float, set[int]]:
     from django.db import connection
 
-    from memory.retrieval.lanes_sql import PREPARE
+    from memory.retrieval.lanes import PREPARE
 
     dims = f"vector({embedder.dims})"
     where = f"WHERE space_id = %s AND model = '{embedder.name}' AND live"

@@ -7,8 +7,8 @@ from datetime import datetime
 from memory.extraction.apply import Applied
 from memory.identity import bootstrap
 from memory.identity.bootstrap import Step
-from memory.llm.briefing import Briefing
 from memory.llm.complete import asker
+from memory.llm.request import Briefing
 from memory.models import Chat, Message
 
 NAME = "bootstrap"

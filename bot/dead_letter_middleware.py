@@ -6,7 +6,7 @@ from asgiref.sync import sync_to_async
 from procrastinate.job_context import JobContext
 
 from bot.channels import SendFailed
-from memory.llm.errors import ProviderError
+from memory.llm.request import ProviderError
 from memory.queue import jobs
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from bot import outbox
 from memory import notices
 from memory.llm import breaker
 from memory.llm.choose import choose
-from memory.llm.errors import BudgetSpent, ProviderError
+from memory.llm.request import BudgetSpent, ProviderError
 from memory.models import Chat, Message, Notice, OutboxItem
 
 UNANSWERED = "unanswered"

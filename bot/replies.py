@@ -13,11 +13,9 @@ from memory.extraction import tags
 from memory.extraction.apply import Applied, apply
 from memory.identity import rules
 from memory.identity.bootstrap import Step
-from memory.llm.briefing import Briefing, Recalled
-from memory.llm.complete import available, complete
-from memory.llm.expand import expander
+from memory.llm.complete import available, complete, expander
 from memory.llm.providers import offline_intents as intents
-from memory.llm.request import Completion
+from memory.llm.request import Briefing, Completion, Recalled
 from memory.models import Chat, Fact, Message, SelfCheck
 from memory.prompt import builder as context
 

@@ -18,7 +18,7 @@ from memory import logs
 from memory.chats import inbox
 from memory.chats import service as chats
 from memory.extraction.apply import Applied
-from memory.llm.errors import ProviderError
+from memory.llm.request import ProviderError
 from memory.models import Chat, Message, OutboxItem
 from memory.queue import jobs
 

@@ -18,7 +18,7 @@ from memory.history import changes as history
 from memory.models import AuditEntry, Fact, Message, Space
 from memory.queue import jobs
 from memory.text.normalise import said_key
-from memory.transfer import undoing
+from memory.transfer import importing
 from sleep import proposals
 from sleep.models import Proposal
 
@@ -119,7 +119,7 @@ def _change(entry: AuditEntry) -> str:
 
 def _said(space: Space, entry: AuditEntry) -> QuerySet[Message]:
     """Return what people said in it; nothing is learned from an assistant's words."""
-    brought = undoing.rows_within(Message, space, entry.details.get("messages", []))
+    brought = importing.rows_within(Message, space, entry.details.get("messages", []))
     return brought.filter(role=Message.Role.USER).order_by("pk")
 
 

@@ -19,7 +19,7 @@ from memory.facts import service as facts
 from memory.history import actors, audit
 from memory.llm import budget
 from memory.llm.choose import afford, choose
-from memory.llm.errors import BudgetSpent
+from memory.llm.request import BudgetSpent
 from memory.models import ApiToken
 from memory.queue import jobs
 from memory.queue.rate_limit import RateLimit

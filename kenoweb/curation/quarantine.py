@@ -19,8 +19,7 @@ from kenoweb.ui.row_actions import refreshed, row_action_view
 from kenoweb.ui.space_urls import space_url
 from memory.episodes import service as episodes
 from memory.guards import inspect as guards
-from memory.guards import quarantine as suspects
-from memory.guards.screening import REASONS
+from memory.guards import screening
 from memory.models import Member, Space
 
 # Of each kind on the first look; a kind alone is paged.
@@ -72,7 +71,7 @@ class Quarantine(list_page.ListPageByKind):
 
 def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> Quarantine:
     url = reverse("quarantine:index", args=[space.slug])
-    rows = suspects.pending(space)
+    rows = screening.pending(space)
     kinds = [wanted.kind] if wanted.kind else list(rows)
     parts = {kind: _part(rows[kind], wanted) for kind in kinds}
     shown = [_suspect(kind, row, space) for kind in kinds for row in parts[kind].rows]
@@ -122,7 +121,7 @@ def _suspect(kind: str, row: Model, space: Space) -> Suspect:
         pk=row.pk,
         url=space_url(f"{kind}:detail", space, row.pk),
         pieces=marked(_words(kind, row)),
-        reasons=[_(REASONS[flag]) for flag in row.flags if flag in REASONS],
+        reasons=[_(screening.REASONS[flag]) for flag in row.flags if flag in screening.REASONS],
         at=row.updated_at,
         where=str(row.chat) if row.chat_id else _("the whole space"),
         release=space_url(room, space, row.pk),

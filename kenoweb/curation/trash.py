@@ -4,20 +4,27 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Model, QuerySet
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext_lazy
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_POST, require_safe
 
-from kenoweb.auth.access import rows_in
+from kenoweb.auth.access import in_space, rows_in
 from kenoweb.episodes.listing import begun
 from kenoweb.episodes.search import days_left
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import KindFilter
 from kenoweb.ui.list_page import View
 from kenoweb.ui.paging import Order, Part, counted, part
+from kenoweb.ui.responses import toast, toast_error
+from kenoweb.ui.row_actions import typed
 from kenoweb.ui.space_urls import space_url
 from memory import patterns
 from memory.episodes import service as episodes
 from memory.facts import service as facts
+from memory.history.actors import person
 from memory.models import Episode, Fact, Member, Pattern, Space
 
 MAX_OF_A_KIND = 20
@@ -32,6 +39,7 @@ LABELS = {
 SINCE = {"facts": "trashed_at", "episodes": "discarded_at", "patterns": "trashed_at"}
 PURGE = {"facts": facts.purge, "episodes": episodes.purge, "patterns": patterns.purge}
 ICONS = {"facts": "fact", "episodes": "episode", "patterns": "pattern"}
+EMPTY = "empty"
 
 
 @dataclass(frozen=True)
@@ -139,3 +147,24 @@ def _thrown(
         why=row.discard_reason if kind == "episodes" else "",
         lang=row.language,
     )
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    wanted = KindFilter.read(request.GET)
+    found = trash(space, wanted, member=request.member, now=timezone.now())
+    return render(request, "trash/index.html", {"list": found})
+
+
+@in_space(role="curator")
+@require_POST
+def empty_trash(request, space):
+    if not typed(request, EMPTY):
+        toast_error(request, _("Type the word to empty the trash. Nothing was deleted."))
+        return redirect("trash:index", space.slug)
+    count, left = empty(space, by=person(request.user))
+    said = ngettext("Deleted %(n)s thing for good.", "Deleted %(n)s things for good.", count)
+    more = [_("There is more: do it again.")] if left else []
+    toast(request, " ".join([said % {"n": count}, *more]))
+    return redirect("trash:index", space.slug)

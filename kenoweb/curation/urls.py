@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from kenoweb.curation import quarantine, rulings, trash_views, working_notes
+from kenoweb.curation import quarantine, rulings, trash, working_notes
 
 working_urls = (
     [
@@ -33,8 +33,8 @@ quarantine_urls = (
 
 trash_urls = (
     [
-        path("", trash_views.index, name="index"),
-        path("empty/", trash_views.empty, name="empty"),
+        path("", trash.index, name="index"),
+        path("empty/", trash.empty_trash, name="empty"),
     ],
     "trash",
 )

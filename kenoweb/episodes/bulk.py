@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kenoweb.auth.access import rows_in
-from kenoweb.episodes.discarding import REASONS, discard
+from kenoweb.episodes.forms import REASONS, discard
 from memory.episodes import service as episodes
 from memory.history import changes as history
 from memory.models import Episode, Space

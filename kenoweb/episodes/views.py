@@ -11,9 +11,8 @@ from django.views.decorators.http import require_POST, require_safe
 from kenoweb.auth.access import episode_for, in_space, message_for
 from kenoweb.episodes import bulk as episode_bulk
 from kenoweb.episodes import listing
-from kenoweb.episodes.discarding import REASONS
-from kenoweb.episodes.discarding import discard as throw_away
-from kenoweb.episodes.forms import DiscardForm, EpisodeForm
+from kenoweb.episodes.forms import REASONS, DiscardForm, EpisodeForm
+from kenoweb.episodes.forms import discard as throw_away
 from kenoweb.episodes.listing import episode_list
 from kenoweb.episodes.panel import episode_panel
 from kenoweb.ui import list_page

@@ -1,28 +1,142 @@
 """One fact with everything that is known about it: words, source, history, uses, neighbours."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from kenoweb.facts import related
-from kenoweb.facts import timeline as beliefs
-from kenoweb.facts.related import Neighbour
-from kenoweb.facts.timeline import Belief
+from kenoweb.auth.access import rows_in
 from kenoweb.ui import daily_counts, history_thread, list_page
 from kenoweb.ui.history_thread import Step
 from kenoweb.ui.paging import counted
 from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.text_search import near_row
 from memory import rulings
 from memory.models import Fact, Message, Ruling, Space
+from memory.text.normalise import jaccard, stems
+from sleep.conflicts import contradict
 
+MAX_FACTS = 200
+# How many facts may follow each other: a longer chain is cut, never an endless one.
+DEEP = 20
+CHAIN = """
+WITH RECURSIVE later (id, n) AS (
+  SELECT %(pk)s::bigint, 0
+  UNION ALL
+  SELECT f.superseded_by_id, n + 1 FROM memory_fact f JOIN later ON f.id = later.id
+  WHERE f.superseded_by_id IS NOT NULL AND n < %(deep)s
+), earlier (id, n) AS (
+  SELECT %(pk)s::bigint, 0
+  UNION ALL
+  SELECT f.id, n + 1 FROM memory_fact f JOIN earlier ON f.superseded_by_id = earlier.id
+  WHERE n < %(deep)s
+)
+SELECT id FROM (SELECT id FROM later UNION SELECT id FROM earlier) AS chain LIMIT %(most)s
+"""
+MAX_RELATED = 5
+# Facts about the same subject that are compared one by one.
+LOOKED_AT = 200
+CLOSE_WORDS = 0.34
+SHOWN = ("text", "kind", "language", "chat")
 # Signs of a message around the words that carried the claim.
 AROUND = 240
 DAYS = 16
 REPLIES = 5
+
+
+@dataclass(frozen=True)
+class Belief:
+    """One wording and the time in which it held; no end means that it holds now."""
+
+    fact: int
+    text: str
+    language: str
+    start: datetime
+    end: datetime | None = None
+
+
+def timeline(fact: Fact) -> list[Belief]:
+    """Newest first. One line alone says nothing new and is left to the page."""
+    with connection.cursor() as cursor:
+        cursor.execute(CHAIN, {"pk": fact.pk, "deep": DEEP, "most": DEEP * 2})
+        chain = [pk for (pk,) in cursor.fetchall()]
+    # Another space can never be in the chain, and if it were it would not be shown.
+    events = apps.get_model("memory", "FactEvent").objects.filter(
+        pgh_obj_id__in=chain, space=fact.space_id
+    )
+    return periods(events.order_by("pgh_obj_id", "pgh_id")[:MAX_FACTS])
+
+
+def periods(events: Iterable) -> list[Belief]:
+    """The times in which a wording was live; expects the events of a fact in their order."""
+    found: list[Belief] = []
+    open_: Belief | None = None
+    for event in events:
+        if open_ and open_.fact != event.pgh_obj_id:
+            found.append(open_)
+            open_ = None
+        if open_ and (event.status != "active" or event.text != open_.text):
+            found.append(replace(open_, end=_end(event, open_)))
+            open_ = None
+        if event.status == "active" and open_ is None:
+            open_ = Belief(event.pgh_obj_id, event.text, event.language, _start(event, found))
+    if open_:
+        found.append(open_)
+    return sorted(found, key=lambda one: one.start, reverse=True)
+
+
+def _start(event: object, found: list[Belief]) -> datetime:
+    """Since it is true, if somebody said since when; else since it was learned."""
+    again = any(one.fact == event.pgh_obj_id for one in found)
+    return event.pgh_created_at if again else event.valid_from or event.created_at
+
+
+def _end(event: object, belief: Belief) -> datetime:
+    over = event.valid_to if event.status != "active" and event.valid_to else event.pgh_created_at
+    return max(over, belief.start)
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    fact: Fact
+    alike: float
+    why: str = ""
+
+
+def of_fact(fact: Fact, *, space: Space) -> tuple[list[Neighbour], list[Neighbour]]:
+    """Those close to it, and those that contradict it."""
+    live = rows_in(space, Fact).live().only(*SHOWN)
+    same = live.filter(subject=fact.subject).exclude(pk=fact.pk)
+    about = list(same.newest()[:LOOKED_AT])
+    scores = near_row(space, "fact", fact.pk, most=MAX_RELATED * 2)
+    known = {other.pk: other for other in about}
+    if missing := scores.keys() - known.keys():
+        known |= {one.pk: one for one in live.filter(pk__in=missing)}
+    if not scores:
+        scores = _by_words(fact, about)
+    against = [
+        Neighbour(other, scores.get(pk, 0), why)
+        for pk, other in known.items()
+        if (why := contradict(fact.text, other.text, subject=fact.subject))
+    ]
+    opposed = {one.fact.pk for one in against}
+    near = [
+        Neighbour(known[pk], alike)
+        for pk, alike in sorted(scores.items(), key=lambda one: -one[1])
+        if pk in known and pk not in opposed
+    ]
+    return near[:MAX_RELATED], against[:MAX_RELATED]
+
+
+def _by_words(fact: Fact, others: list[Fact]) -> dict[int, float]:
+    mine = stems(fact.text)
+    scored = ((other.pk, jaccard(mine, stems(other.text))) for other in others)
+    return {pk: alike for pk, alike in scored if alike >= CLOSE_WORDS}
 
 
 @dataclass(frozen=True)
@@ -72,8 +186,8 @@ class FactPanel:
 
 
 def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> FactPanel:
-    near, against = related.of_fact(fact, space=space)
-    times = beliefs.timeline(fact)
+    near, against = of_fact(fact, space=space)
+    times = timeline(fact)
     return FactPanel(
         fact=fact,
         url=reverse("facts:detail", args=[space.slug, fact.pk]),

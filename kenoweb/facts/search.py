@@ -8,8 +8,13 @@ from django.db.models import Q, QuerySet
 from kenoweb.auth.access import rows_in
 from kenoweb.ui.filters import SURE, FactFilter, in_chat, of_age
 from kenoweb.ui.paging import Order
-from kenoweb.ui.text_search import UnindexedText, filter_by_text, substring_filter, words_of
-from kenoweb.ui.vector_search import near_words
+from kenoweb.ui.text_search import (
+    UnindexedText,
+    filter_by_text,
+    near_words,
+    substring_filter,
+    words_of,
+)
 from memory.history import changes as history
 from memory.models import Fact, Space
 from memory.models.fact import USED_AT

@@ -1,6 +1,11 @@
 """What people may type, and the sentence they get when it does not fit."""
 
+import os
 from datetime import timedelta
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from zoneinfo import available_timezones
 
 from django import forms
 from django.conf import settings
@@ -11,12 +16,39 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from kenoweb.membership import timezones
 from kenoweb.ui.form_fields import OneLine
 from memory.models import Member
 from memory.spaces import api_tokens
 
+# Places people know, not the aliases and fixed offsets of the database.
+REGIONS = {
+    *("Africa", "America", "Antarctica", "Arctic", "Asia"),
+    *("Atlantic", "Australia", "Europe", "Indian", "Pacific"),
+}
 EXPIRES = {"30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year"), "": _("Never")}
+
+
+@cache
+def names() -> frozenset[str]:
+    return frozenset({"UTC"} | {n for n in available_timezones() if n.split("/")[0] in REGIONS})
+
+
+@cache
+def choices() -> list[tuple]:
+    """UTC, then the cities of each region."""
+    grouped = groupby(sorted(names() - {"UTC"}), key=lambda name: name.split("/")[0])
+    regions = [(region, [(name, _city(name)) for name in found]) for region, found in grouped]
+    return [("UTC", "UTC"), *regions]
+
+
+def guess(localtime: Path = Path("/etc/localtime")) -> str:
+    """The zone of this computer, which on a first run is most likely the person's own."""
+    name = os.path.realpath(localtime).partition("zoneinfo/")[2]
+    return name if name in names() else "UTC"
+
+
+def _city(name: str) -> str:
+    return name.partition("/")[2].replace("_", " ").replace("/", ", ")
 
 
 def _password(label: str, *, autocomplete: str, **more) -> forms.CharField:
@@ -96,7 +128,7 @@ class SpaceForm(forms.Form):
     language = forms.ChoiceField(label=_("Language"), choices=settings.LANGUAGES)
     timezone = forms.ChoiceField(
         label=_("Time zone"),
-        choices=timezones.choices,
+        choices=choices,
         help_text=_("The night begins after 04:00 on this clock."),
     )
 
@@ -109,7 +141,7 @@ class OwnerForm(NewAccountForm):
     )
     timezone = forms.ChoiceField(
         label=_("Time zone"),
-        choices=timezones.choices,
+        choices=choices,
         widget=forms.Select(attrs={"data-zone": True}),
         help_text=_("The night begins after 04:00 on this clock."),
     )

@@ -2,30 +2,45 @@
 
 import datetime as dt
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 from django.conf import settings
+from django.db import Error, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
 
-from kenoweb.auth.access import in_space, rows_in
+from kenoweb.auth.access import get_in_space_or_404, in_space, public, rows_in, with_token
 from kenoweb.chats.listing import channel
-from kenoweb.operations import readiness
+from kenoweb.operations.notices import letter_list
 from kenoweb.operations.overview import STATES
 from kenoweb.ui.formatting import number, since
+from kenoweb.ui.responses import toast, toast_error
+from kenoweb.ui.row_actions import refreshed
 from kenoweb.ui.space_urls import space_url
+from memory.history.actors import person
 from memory.llm.choose import choose
-from memory.models import Breaker, Heartbeat, Space
+from memory.models import Breaker, DeadLetter, Heartbeat, Space
 from memory.operations import health as health_checks
+from memory.operations.metrics import prometheus_text
 from memory.queue import jobs
 from memory.vectors import embed
 from memory.vectors import store as embeddings
 from sleep.models import Night
 
+LEAST_FREE = 0.10
 # Counting what has no vector stops here.
 COUNT_LIMIT = 10_000
 DEAD = dt.timedelta(days=1)
@@ -70,6 +85,88 @@ PAGES = {
     "night": "nights:index",
     "unanswered": "chats:index",
 }
+
+
+def ready() -> dict[str, str]:
+    """Every check by name; all sentences empty means ready."""
+    return {name: check() for name, check in CHECKS.items()}
+
+
+def database() -> str:
+    try:
+        connection.ensure_connection()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Error:
+        return "The database does not answer."
+    return ""
+
+
+def migrations() -> str:
+    try:
+        waiting = _shipped() - set(MigrationRecorder(connection).applied_migrations())
+    except Error:
+        return "The database does not answer."
+    return "The tables are older than the program: run manage.py migrate." if waiting else ""
+
+
+def disk() -> str:
+    """Both the data folder and, when it is ours, the database's."""
+    for folder in _folders():
+        usage = shutil.disk_usage(folder)
+        if usage.free < usage.total * LEAST_FREE:
+            return f"Less than {LEAST_FREE:.0%} of the disk is free."
+    return ""
+
+
+# More checks join here: CHECKS["queue"] = queue.age
+CHECKS: dict[str, Callable[[], str]] = {
+    "database": database,
+    "migrations": migrations,
+    "disk": disk,
+}
+
+
+@cache
+def _shipped() -> set[tuple[str, str]]:
+    """Every migration of this program; read from disk once."""
+    return set(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)
+
+
+def _folders() -> set[Path]:
+    folders = {settings.KENO_HOME}
+    if not settings.DATABASE_URL:
+        from kenoweb.launcher.embedded_account import place
+
+        folders.add(place(settings.KENO_HOME).base)
+    return {next(part for part in (folder, *folder.parents) if part.exists()) for folder in folders}
+
+
+@public
+@require_safe
+def healthz(request):
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@public
+@require_safe
+def readyz(request):
+    found = ready()
+    well = not any(found.values())
+    checks = {name: sentence or "ok" for name, sentence in found.items()}
+    return JsonResponse({"ready": well, "checks": checks}, status=200 if well else 503)
+
+
+@with_token
+@csrf_exempt
+def metrics(request):
+    """For Prometheus. Without METRICS_TOKEN in the environment nobody gets in."""
+    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    known = settings.METRICS_TOKEN
+    if not known or not constant_time_compare(given, known):
+        return HttpResponse("Send METRICS_TOKEN as a bearer token.\n", status=401)
+    text = prometheus_text(now=timezone.now())
+    return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @dataclass(frozen=True)
@@ -158,7 +255,7 @@ def house() -> list[health_checks.Finding]:
         health_checks.Finding(
             name, health_checks.ERROR if said else health_checks.OK, _(said) if said else ""
         )
-        for name, said in readiness.ready().items()
+        for name, said in ready().items()
     ]
 
 
@@ -222,3 +319,42 @@ def _exists(place: object) -> bool:
 @require_safe
 def index(request, space):
     return render(request, "health/index.html", {"page": health_page(space, now=timezone.now())})
+
+
+@in_space(role="curator")
+@require_safe
+def dead_letters(request, space):
+    found = letter_list(space, after=request.GET.get("after", ""))
+    return render(request, "letters/index.html", {"list": found})
+
+
+@in_space(role="curator")
+@require_POST
+def retry(request, space, pk):
+    if jobs.retry(get_in_space_or_404(space, DeadLetter, pk), by=person(request.user)):
+        toast(request, _("It is being tried again."))
+    else:
+        toast_error(request, _("Someone has already decided that."))
+    return _done(request, space)
+
+
+@in_space(role="curator")
+@require_POST
+def discard(request, space, pk):
+    if jobs.discard(get_in_space_or_404(space, DeadLetter, pk), by=person(request.user)):
+        toast(request, _("Discarded."), undo=reverse("letters:restore", args=[space.slug, pk]))
+    else:
+        toast_error(request, _("Someone has already decided that."))
+    return _done(request, space)
+
+
+@in_space(role="curator")
+@require_POST
+def restore(request, space, pk):
+    if jobs.undiscard(get_in_space_or_404(space, DeadLetter, pk)):
+        toast(request, _("It is open again."))
+    return _done(request, space)
+
+
+def _done(request, space):
+    return refreshed(request, back=reverse("letters:index", args=[space.slug]))

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.chats.listing import channel
-from kenoweb.ui.navigation import NAVIGATION, SPACE_MENU
+from kenoweb.ui.page_chrome import NAVIGATION, SPACE_MENU
 from kenoweb.ui.space_urls import space_url
 from kenoweb.ui.text_search import substring_filter
 from memory.models import Chat, Episode, Fact, Member, Space

@@ -2,17 +2,7 @@
 
 from django.urls import include, path
 
-from kenoweb.operations import (
-    audit,
-    costs,
-    dead_letter_views,
-    health,
-    notices,
-    overview,
-    palette,
-    readiness,
-    space_settings,
-)
+from kenoweb.operations import audit, costs, health, notices, overview, palette, space_settings
 
 overview_urls = (
     [
@@ -54,10 +44,10 @@ notice_urls = (
 
 letter_urls = (
     [
-        path("", dead_letter_views.index, name="index"),
-        path("<int:pk>/retry/", dead_letter_views.retry, name="retry"),
-        path("<int:pk>/discard/", dead_letter_views.discard, name="discard"),
-        path("<int:pk>/restore/", dead_letter_views.restore, name="restore"),
+        path("", health.dead_letters, name="index"),
+        path("<int:pk>/retry/", health.retry, name="retry"),
+        path("<int:pk>/discard/", health.discard, name="discard"),
+        path("<int:pk>/restore/", health.restore, name="restore"),
     ],
     "letters",
 )
@@ -78,9 +68,9 @@ settings_urls = (
 
 probe_urls = (
     [
-        path("healthz", readiness.healthz, name="healthz"),
-        path("readyz", readiness.readyz, name="readyz"),
-        path("metrics", readiness.metrics, name="metrics"),
+        path("healthz", health.healthz, name="healthz"),
+        path("readyz", health.readyz, name="readyz"),
+        path("metrics", health.metrics, name="metrics"),
     ],
     "probes",
 )

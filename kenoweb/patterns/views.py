@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from django import forms
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -12,14 +13,35 @@ from django.views.decorators.http import require_POST, require_safe
 from kenoweb.auth.access import in_space, pattern_for, rows_in
 from kenoweb.auth.sessions import go
 from kenoweb.patterns import listing
-from kenoweb.patterns.forms import PatternForm
 from kenoweb.ui.filters import PatternFilter
+from kenoweb.ui.form_fields import OneLine
 from kenoweb.ui.history_thread import row_at
 from kenoweb.ui.responses import fragment_or_redirect
 from kenoweb.ui.row_actions import panel_done, purge_view, refreshed, row_action_view, run_and_toast
 from memory import patterns
 from memory.history.actors import person
 from memory.models import Pattern
+
+
+class PatternForm(forms.Form):
+    trigger = OneLine(
+        label=gettext_lazy("When a message says"),
+        max_length=200,
+        help_text=gettext_lazy("The words that must be in it, such as: n8n + 401"),
+    )
+    response = forms.CharField(
+        label=gettext_lazy("Answer like this"),
+        max_length=4000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    confidence = forms.FloatField(
+        label=gettext_lazy("How sure, from 0 to 1"),
+        min_value=0,
+        max_value=1,
+        initial=0.8,
+        help_text=gettext_lazy("Share of the words found × this must reach .50 to apply."),
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
 
 
 @in_space(role="viewer")
@@ -98,9 +120,17 @@ def _act(writer, said):
 
 
 archive = _act(patterns.unlearn, gettext_lazy("Archived “%(text)s”."))
+
+
 restore = _act(patterns.restore, gettext_lazy("Restored “%(text)s”."))
+
+
 discard = _act(patterns.discard, gettext_lazy("Put “%(text)s” in the trash."))
+
+
 promote = _act(patterns.promote, gettext_lazy("Every chat has “%(text)s” now."))
+
+
 release = _act(patterns.release, gettext_lazy("Released “%(text)s”."))
 
 

@@ -65,7 +65,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "kenoweb.ui.middleware.ToastsInFragments",
-    "kenoweb.auth.cross_site.RejectCrossSite",
+    "kenoweb.auth.checks.RejectCrossSite",
     "kenoweb.auth.sessions.SignInRequired",
 ]
 ROOT_URLCONF = "kenoweb.urls"

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from kenoweb.ui import charts, diffs, markdown
+from kenoweb.ui import charts, history_thread, markdown
 from kenoweb.ui.formatting import HIDDEN, code, dated, money, number, since, truncatechars, word
 from kenoweb.ui.space_urls import space_url
 
@@ -158,13 +158,13 @@ def _to_the_minute(minute: dt.datetime, _language: str | None) -> str:
 @register.simple_tag
 def diff(before: str, after: str) -> SafeString:
     """Both texts in one line, with deletions and insertions marked."""
-    return _pieces(diffs.words(before, after), {"same", "del", "ins"})
+    return _pieces(history_thread.words(before, after), {"same", "del", "ins"})
 
 
 @register.inclusion_tag("_pair.html")
 def pair(before: str, after: str, lang: str = "") -> dict:
     """The framed change: the line before above the line after."""
-    pieces = diffs.words(before, after)
+    pieces = history_thread.words(before, after)
     return {
         "before": _pieces(pieces, {"same", "del"}) if before else "",
         "after": _pieces(pieces, {"same", "ins"}) if after else "",
@@ -172,11 +172,11 @@ def pair(before: str, after: str, lang: str = "") -> dict:
     }
 
 
-def _pieces(pieces: list[diffs.Piece], kinds: set[str]) -> SafeString:
+def _pieces(pieces: list[history_thread.Piece], kinds: set[str]) -> SafeString:
     return format_html_join("", "{}", ((_piece(one),) for one in pieces if one.kind in kinds))
 
 
-def _piece(piece: diffs.Piece) -> SafeString:
+def _piece(piece: history_thread.Piece) -> SafeString:
     if piece.kind == "same":
         return shown(piece.text)
     return format_html("<{0}>{1}</{0}>", mark_safe(piece.kind), shown(piece.text))

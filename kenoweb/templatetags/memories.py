@@ -1,12 +1,15 @@
 """Words for what a memory is made of."""
 
+from html import escape
+
 from django import template
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.templatetags.keno import shown
+from kenoweb.ui.charts import Piece
 from kenoweb.ui.formatting import number, word
 from memory.guards.screening import REASONS
 from memory.history import actors
@@ -14,7 +17,6 @@ from memory.models import Fact
 from memory.retrieval.features import FEATURES
 
 register = template.Library()
-
 WROTE = {
     "tag": gettext_lazy("said"),
     "command": gettext_lazy("said"),
@@ -36,8 +38,6 @@ AGAINST = {
     "taste": gettext_lazy("hardly fits with it"),
     "diet": gettext_lazy("hardly fits with it"),
 }
-
-
 # How what was learned in a chat looks by now: class, icon, and words where nothing can be done.
 LEARNED = {
     Fact.Status.ACTIVE: ("", "plus", ""),
@@ -109,3 +109,30 @@ def coded(text: str) -> SafeString:
 def actor(by: str) -> str:
     """Who did it, without the mark of a person."""
     return actors.name(by)
+
+
+@register.filter
+def compact(value: float | None) -> str:
+    """1.9 M, 148 k, 91."""
+    for size, sign in ((1_000_000, "M"), (10_000, "k")):
+        if value and value >= size:
+            unit = 1_000_000 if sign == "M" else 1_000
+            return f"{number(value / unit, 1 if value / unit < 10 else 0)} {sign}"
+    return number(value)
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{number(100 * share)} %"
+
+
+@register.filter
+def drawn(pieces: list[Piece]) -> SafeString:
+    """By hand: a month has 150 of them."""
+    shape = '<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="1"><title>{}</title></rect>'
+    return mark_safe(
+        "".join(
+            shape.format(one.tone, one.x, one.y, one.width, one.height, escape(one.said))
+            for one in pieces
+        )
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memory.guards import disguise, limits
 from memory.guards import model as guard_model
-from memory.guards.rules import matching
+from memory.guards.rulebook import matching
 from memory.guards.secrets import find_secrets
 
 LIMIT = 32768

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import re2
@@ -10,6 +12,7 @@ _ENTRY = re.compile(r"([A-Z]+|[a-z_]+(?:/[a-z0-9.]+)*)(?: =|:) (.*)", re.DOTALL)
 _PIECE = re.compile(r"\{([A-Z]+)\}")
 # More in one set are a larger automaton, which takes more texts to get going.
 AT_ONCE = 20
+FILE = Path(__file__).with_name("rules.txt")
 
 
 def read(file: Path) -> list[tuple[str, str]]:
@@ -67,3 +70,30 @@ def _options() -> re2.Options:
     options.max_mem = 32 << 20  # the alternations are long; below this a slower engine takes over
     options.log_errors = False
     return options
+
+
+@dataclass(frozen=True)
+class Rule:
+    kind: str
+    pattern: object
+
+    def find(self, seen: bytes) -> tuple[int, int] | None:
+        """Where in the UTF-8 bytes of a plain text, counted in signs, the rule matches."""
+        found = self.pattern.search(seen)
+        return tuple(len(seen[:at].decode()) for at in found.span()) if found else None
+
+
+def matching(seen: bytes) -> list[Rule]:
+    """The rules that match somewhere, in their order."""
+    known, which = rules(), rule_sieve()
+    return [known[n] for n in which(seen)]
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    return tuple(Rule(kind, linear(pattern)) for kind, pattern in read(FILE))
+
+
+@cache
+def rule_sieve() -> Callable[[bytes], list[int]]:
+    return sieve([pattern for _kind, pattern in read(FILE)])

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from memory.guards import inspect as guards
+from memory.models import Episode, Fact, Pattern, Space
 from memory.text import normalise as text
 
 REASONS = guards.REASONS | {
@@ -106,3 +108,16 @@ def _redacted(cleaned: str) -> tuple[str, tuple[str, ...]]:
 def describe_reasons(kinds: Iterable[str]) -> str:
     """The kinds of suspicion as a person reads them."""
     return ", ".join(str(_(REASONS.get(kind, kind))) for kind in kinds)
+
+
+def pending(space: Space) -> dict[str, QuerySet]:
+    """The rows by kind. An episode has no state for it: its flags say so."""
+    flagged = Q()
+    for reason in REASONS:
+        flagged |= Q(flags__contains=[reason])
+    episodes = Episode.objects.remembered().filter(space=space).exclude(flags=[])
+    return {
+        "facts": Fact.objects.quarantined().filter(space=space),
+        "patterns": Pattern.objects.filter(space=space, status=Pattern.Status.QUARANTINED),
+        "episodes": episodes.filter(flagged),
+    }

@@ -1,17 +1,169 @@
 """Secrets in a text: passwords, tokens, keys, cards, PINs; in code and in prose, en and es."""
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from memory.guards import rulebook
-from memory.guards.secret_checks import CHECKS
 
+_PLACEHOLDER = re.compile(
+    r"[$%]?\{|\$[A-Z_]+$|<|\.{3}|x{4,}$|\*{3,}|your|redacted|example$|changeme|\(|process\.env|os\.",
+    re.I,
+)
+_CASE_CHANGE = re.compile(r"[a-z](?=[A-Z])|[A-Z](?=[a-z])")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
+_IN_URL = re.compile(r"(?:://|www\.)\S*$")
+_HASH_BEFORE = re.compile(
+    r"(?:commit|sha\d*|md5|hash|checksum|digest|revision|rev|etag|uuid|guid|id)\W*$", re.I
+)
+_ABOUT = re.compile(
+    r"(?:ed|ing|able|ible|ory|ful|less|ary|ado|ada|ido|ida|oria|ante|ente|able|ible)$", re.I
+)
+_VIRTUE = re.compile(r"(?:[aei]r|ci[oó]n|dad|[ae]ncia|eza|o|ia)$", re.I)  # "la clave es practicar"
+# "The password is required", "la clave es importante": said of a secret, not the secret.
+_SAID_OF_WORDS = """
+a an the too not no in on at my your his her their our now very so also still only required needed
+wrong weak strong expired incorrect correct invalid safe unsafe long short missing empty set
+stored saved kept hidden important easy hard simple same different changed reset lost forgotten
+gone public private secret secure ready here there that this it what when where why how written
+taped under inside with from for to and or but if un una el la los las muy no en mi tu su es
+importante segura seguro débil fuerte larga corta incorrecta incorrecto correcta correcto válida
+inválida obligatoria necesaria difícil fácil simple misma mismo distinta vacía pública privada
+secreta secreto perdida guardada que eso esto lo para con de del por aquí ahí donde cuando y o
+pero si never always being going about based called more most one all any some both each every
+nothing something practice patience love trust communication consistency balance hardwork
+happiness time music
+"""
+_SAID_OF = frozenset(_SAID_OF_WORDS.split())
 FILE = Path(__file__).with_name("secrets.txt")
 _MARKER = re.compile(rb"\[redacted:[a-z_]+\]")
 _AFTER = ".!?)]}:”’»"
+
+
+def _value(value: str, before: str) -> bool:
+    return not _PLACEHOLDER.match(value)
+
+
+def _assigned(value: str, before: str) -> bool:
+    """Right of an equals sign: anything but a placeholder, a plain word or a short number."""
+    if _PLACEHOLDER.search(value) or value.startswith(("/", "http")):
+        return False
+    return bool(_UUID.search(value)) or _mixed(value) or (len(value) >= 16 and _entropy(value) > 3)
+
+
+def _setting(value: str, before: str) -> bool:
+    return value.lower() not in _SAID_OF and not _PLACEHOLDER.search(value)
+
+
+def _code(value: str, before: str) -> bool:
+    """A quoted string in code or configuration that no person would have chosen."""
+    digits, letters = (sum(map(test, value)) for test in (str.isdigit, str.isalpha))
+    if _PLACEHOLDER.search(value) or "://" in value:
+        return False
+    runs = [run for run in re.split(r"[/.:_=~|+-]+", value) if len(run) >= 10]
+    if digits < 2 or letters < 2:
+        return any(_even(run) for run in runs)
+    return any(_entropy(run) >= 2.8 and any(c.isdigit() for c in run) for run in runs)
+
+
+def _word(value: str, before: str) -> bool:
+    """A plain word said to be the password, unless it is what people say *about* a password."""
+    virtue = "clave" in before.lower() and _VIRTUE.search(value)
+    return value.lower() not in _SAID_OF and not _ABOUT.search(value) and not virtue
+
+
+def _phrase(value: str, before: str) -> bool:
+    """After "the key is": a word with digits or signs inside, or a long one that is no word."""
+    bare = value.strip("\"'“”‘’`()").lower()
+    if len(bare) < 4 or bare in _SAID_OF or _PLACEHOLDER.search(value):
+        return False
+    long = len(bare) >= 16 and "/" not in bare and _entropy(bare) > 3.2
+    return _mixed(value) or bool(_UUID.search(value)) or long
+
+
+def _mixed(value: str) -> bool:
+    """Looks made up: a digit among letters, signs inside, or capitals where no word has them."""
+    inner = value.strip("\"'“”‘’`().,!?*_-")
+    digit = any(c.isdigit() for c in inner)
+    letter = any(c.isalpha() for c in inner)
+    sign = bool(re.search(r"[^\w'’.,/:-]", inner))
+    camel = bool(re.search(r"[a-z][A-Z]", inner))
+    return len(inner) >= 5 and (
+        (digit and (letter or len(inner) >= 6)) or (sign and letter) or camel
+    )
+
+
+def _random(value: str, before: str) -> bool:
+    """A token without a name: long, mixed, and too even to be words, a date, a path or a file."""
+    if _IN_URL.search(before) or _HASH_BEFORE.search(before) or _UUID.fullmatch(value):
+        return False
+    if value.endswith("=") and _cased(value):
+        return True
+    runs = [run for run in re.split(r"[/.:_=~$%!+-]+", value) if len(run) >= 14]
+    return any(_even(run) for run in runs)
+
+
+def _cased(value: str) -> bool:
+    return any(c.isupper() for c in value) and any(c.islower() for c in value)
+
+
+def _even(run: str) -> bool:
+    digits = sum(c.isdigit() for c in run)
+    if digits == len(run):
+        return False
+    if not digits:  # words change case now and then, noise all the time
+        return len(run) >= 16 and len(_CASE_CHANGE.findall(run)) > 0.2 * len(run)
+    if _cased(run):
+        return _entropy(run) >= 3.2
+    return len(run) >= 20 and digits >= 3 and _entropy(run) >= 2.8
+
+
+def _digits(value: str, before: str) -> bool:
+    return 3 <= sum(c.isdigit() for c in value) <= 20
+
+
+def _words(value: str, before: str) -> bool:
+    """Twelve words or more without the little words that sentences need."""
+    little = {"the", "and", "que", "los", "las", "con", "for", "with", "una", "del", "was", "are"}
+    return not little & set(re.split(r"[ ,]+", value.lower()))
+
+
+def _luhn(value: str, before: str) -> bool:
+    digits = [int(c) for c in value if c.isdigit()]
+    doubled = [d * 2 - 9 * (d > 4) for d in digits[-2::-2]]
+    return 13 <= len(digits) <= 19 and (sum(doubled) + sum(digits[-1::-2])) % 10 == 0
+
+
+def _iban(value: str, before: str) -> bool:
+    bare = value.replace(" ", "")
+    return len(bare) >= 15 and int("".join(str(int(c, 36)) for c in bare[4:] + bare[:4])) % 97 == 1
+
+
+def _entropy(value: str) -> float:
+    counts = Counter(value).values()
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
+
+
+CHECKS = {
+    "any": lambda value, before: True,
+    "value": _value,
+    "assigned": _assigned,
+    "phrase": _phrase,
+    "mixed": lambda value, before: _mixed(value) and not _PLACEHOLDER.search(value),
+    "setting": _setting,
+    "code": _code,
+    "word": _word,
+    "sentence": lambda value, before: True,
+    "words": _words,
+    "digits": _digits,
+    "luhn": _luhn,
+    "iban": _iban,
+    "random": _random,
+}
 
 
 @dataclass(frozen=True)

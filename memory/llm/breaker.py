@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db.models import F, Q, Value
 from django.db.models.functions import Coalesce
 
-from memory.llm.errors import Resting
+from memory.llm.request import Resting
 from memory.models import Breaker
 
 

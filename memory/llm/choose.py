@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 
 from django.conf import settings
 
-from memory.llm.errors import BudgetSpent
 from memory.llm.providers import PROVIDERS
-from memory.llm.request import Purpose
+from memory.llm.request import BudgetSpent, Purpose
 from memory.models import Space
 
 TIERS: dict[Purpose, str] = {

@@ -1,14 +1,15 @@
 """Requests to providers and their answers: plain values, the same for all providers."""
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from typing import Literal, TypedDict
 
 # What a model thinks before it answers counts against its tokens; a short limit would leave nothing
 # for the answer.
 ROOM_TO_THINK = 4096
-
 Purpose = Literal["chat", "sleep", "expand", "extract", "summarise"]
 # Called with the whole text so far, so that a second attempt can simply begin again.
 Stream = Callable[[str], None]
@@ -60,3 +61,105 @@ class Completion:
     cost: Decimal | None = None
     ms: int = 0
     call_id: int | None = field(default=None, compare=False)
+
+
+class ProviderError(Exception):
+    """The language model did not answer.
+
+    `permanent` means that trying again changes nothing until a person changes a setting;
+    `again` means that trying at once may help; `retry_after` is the provider's own wish in seconds;
+    `ours` means that this one request was at fault, so it says nothing about the provider.
+    The text is for the owner and the log, never for the person in the chat.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        permanent: bool = False,
+        again: bool = False,
+        ours: bool = False,
+        retry_after: float | None = None,
+    ):
+        super().__init__(message)
+        self.permanent = permanent
+        self.again = again
+        self.ours = ours
+        self.retry_after = retry_after
+
+
+class Resting(ProviderError):
+    """The provider failed too often in a row and is left alone for a while."""
+
+
+class BudgetSpent(ProviderError):
+    """The budget of the day or month is spent and the space is set to pause."""
+
+
+class NotAvailable(ProviderError):
+    """No language model is set up for this purpose; the heuristics do it."""
+
+
+MAX_ATTEMPTS = 3
+
+
+MAX_WAIT_SECONDS = 20.0
+
+
+RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+
+
+def retry_wait(
+    attempt: int, *, retry_after: float | None = None, chance: float | None = None
+) -> float:
+    """Return the seconds to wait after this attempt (from 1), doubling, with jitter.
+
+    `retry_after` is the server's wish; `chance` is 0..1, random by default.
+    """
+    chance = random.random() if chance is None else chance
+    backoff = 2 ** (attempt - 1) * (0.5 + chance)
+    return min(max(backoff, retry_after or 0), MAX_WAIT_SECONDS)
+
+
+def retry_after_seconds(header: str | None) -> float | None:
+    """Return a Retry-After header in seconds; None for dates and nonsense."""
+    try:
+        return max(0.0, float(header)) if header else None
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """One memory that was recalled, with where it comes from."""
+
+    text: str
+    kind: str = "fact"
+    quote: str = ""
+    subject: str = ""
+    said_by: str = ""
+    said_at: datetime | None = None
+    score: float = 0.0
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """The person's text, its language, and what was recalled for it."""
+
+    text: str
+    # By the clock of the space: "today" is the person's day.
+    now: datetime
+    language: str = "en"
+    person: str = ""
+    recalled: Sequence[Recalled] = field(default_factory=tuple)
+    # none, low, medium or high: how well the recall fits the question.
+    level: str = "none"
+    working: str = ""
+    # What people said a moment ago in this chat, newest last; a recall leaves that out.
+    heard: Sequence[Recalled] = field(default_factory=tuple)
+    # The fact that was learned last in this chat, a moment ago: what "no, …" is about.
+    latest: str = ""
+    # A sentence that the first conversation wants said now, word for word.
+    script: str = ""
+    # Whether with that sentence the first conversation is over.
+    completes: bool = False

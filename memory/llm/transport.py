@@ -9,7 +9,7 @@ from types import ModuleType
 
 import httpx2
 
-from memory.llm.errors import RETRYABLE_STATUSES, ProviderError, retry_after_seconds
+from memory.llm.request import RETRYABLE_STATUSES, ProviderError, retry_after_seconds
 
 # The longest honest answer is far below this; a runaway server must not fill the memory.
 MAX_ANSWER_BYTES = 2 * 1024 * 1024

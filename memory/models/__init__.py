@@ -1,15 +1,22 @@
 from memory.models.chat import Chat, Draft, Message, WorkingNote
 from memory.models.episode import Episode
 from memory.models.fact import Fact
-from memory.models.identity import Identity, Preference, Rule
-from memory.models.llm import Breaker, LlmCall
-from memory.models.parcel import Parcel, ParcelLine, ParcelPiece
+from memory.models.identity import Identity, Preference, Rule, Ruling
 from memory.models.pattern import Pattern
 from memory.models.recall import Recall, RecallItem, RecallProfile, SelfCheck
-from memory.models.ruling import Ruling
 from memory.models.space import ApiToken, AuditEntry, ChatLink, Member, Space
 from memory.models.unit import Embedding, EmbeddingModel, Unit
-from memory.models.work import DeadLetter, Heartbeat, Notice, OutboxItem
+from memory.models.work import (
+    Breaker,
+    DeadLetter,
+    Heartbeat,
+    LlmCall,
+    Notice,
+    OutboxItem,
+    Parcel,
+    ParcelLine,
+    ParcelPiece,
+)
 
 __all__ = [
     "ApiToken",

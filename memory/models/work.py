@@ -106,3 +106,148 @@ class Notice(models.Model):
 
     def __str__(self):
         return self.text
+
+
+class Parcel(models.Model):
+    """One file on its way into a space or out of it. It is gone a day later."""
+
+    class Way(models.TextChoices):
+        IN = "in", _("Import")
+        OUT = "out", _("Export")
+
+    class Status(models.TextChoices):
+        LOOKING = "looking", _("Being looked at")
+        READY = "ready", _("Waits for you")
+        APPLYING = "applying", _("Being imported")
+        APPLIED = "applied", _("Imported")
+        UNDOING = "undoing", _("Being taken back")
+        UNDONE = "undone", _("Taken back")
+        REFUSED = "refused", _("Refused")
+        PACKING = "packing", _("Being written")
+        PACKED = "packed", _("Ready to download")
+
+    # What a job is at work on, or will be.
+    BUSY = (Status.LOOKING, Status.APPLYING, Status.UNDOING, Status.PACKING)
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="parcels")
+    way = models.CharField(max_length=3, choices=Way.choices, default=Way.IN)
+    status = models.CharField(max_length=8, choices=Status.choices)
+    name = models.CharField(max_length=200)
+    size = models.BigIntegerField(default=0)
+    # What the person said it is, and what it turned out to be.
+    asked = models.CharField(max_length=16, default="auto")
+    format = models.CharField(max_length=16, blank=True)
+    guild = models.CharField(max_length=80, blank=True)
+    # The language of whoever asked: a worker has none of its own.
+    language = models.CharField(max_length=8, default="en")
+    by = models.CharField(max_length=160)
+    problem = models.TextField(blank=True)
+    # {"fact": {"taken": 12, "skipped": 3}, …}; of an export {"facts": {"written": 12}, …}
+    counts = models.JSONField(default=dict, blank=True)
+    # The change that the import made: undo asks for it.
+    change = models.CharField(max_length=36, blank=True)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["space", "-created_at"], name="parcel_recent")]
+
+    def __str__(self):
+        return self.name
+
+    @property
+    def is_busy(self) -> bool:
+        return self.status in self.BUSY
+
+
+class ParcelPiece(models.Model):
+    """A part of the file: in the database, so that whichever worker takes the job has it."""
+
+    parcel = models.ForeignKey(Parcel, models.CASCADE, related_name="pieces")
+    number = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["parcel", "number"], name="piece_once")]
+
+    def __str__(self):
+        return f"{self.parcel} {self.number}"
+
+
+class ParcelLine(models.Model):
+    """One line of the report of an import: what was found, and what becomes of it."""
+
+    parcel = models.ForeignKey(Parcel, models.CASCADE, related_name="lines")
+    number = models.PositiveIntegerField()
+    place = models.TextField()
+    kind = models.CharField(max_length=40)
+    verdict = models.CharField(max_length=12)
+    text = models.TextField(blank=True)
+    why = models.TextField(blank=True)
+    count = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["parcel", "number"], name="line_once")]
+        indexes = [models.Index(fields=["parcel", "verdict", "number"], name="line_by_verdict")]
+
+    def __str__(self):
+        return f"{self.place}: {self.verdict}"
+
+
+class LlmCall(models.Model):
+    """One call of a language model: what it was for, what it cost, whether it worked."""
+
+    class Purpose(models.TextChoices):
+        CHAT = "chat", _("Chat")
+        SLEEP = "sleep", _("Night")
+        EXPAND = "expand", _("Search words")
+        EXTRACT = "extract", _("Fact finding")
+        SUMMARISE = "summarise", _("Summary")
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="llm_calls")
+    chat = models.ForeignKey(Chat, models.SET_NULL, null=True, blank=True, related_name="llm_calls")
+    message = models.ForeignKey(
+        Message, models.SET_NULL, null=True, blank=True, related_name="llm_calls"
+    )
+    # A plain number: the night lives one floor above and memory does not know it.
+    night_id = models.BigIntegerField(null=True, blank=True, db_index=True)
+    purpose = models.CharField(max_length=9, choices=Purpose.choices)
+    provider = models.CharField(max_length=32)
+    model = models.CharField(max_length=120, blank=True)
+    tokens_in = models.PositiveIntegerField(default=0)
+    tokens_out = models.PositiveIntegerField(default=0)
+    tokens_cached = models.PositiveIntegerField(default=0)
+    # Null means the price of the model is not known.
+    cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    ms = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveSmallIntegerField(default=1)
+    ok = models.BooleanField(default=True)
+    error = models.CharField(max_length=300, blank=True)
+    trace = models.CharField(max_length=32, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["space", "-at"], name="llm_call_recent"),
+            models.Index(fields=["at"], name="llm_call_at"),
+        ]
+
+    def __str__(self):
+        return f"{self.purpose} by {self.provider} {self.model}"
+
+
+class Breaker(models.Model):
+    """Whether a provider answers, shared by all workers. Failing too often opens it for a while."""
+
+    provider = models.CharField(max_length=32, unique=True)
+    failures = models.PositiveIntegerField(default=0)
+    # When the current row of failures began: names the outage, so that it is told once.
+    failing_since = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField(null=True, blank=True)
+    probed_at = models.DateTimeField(null=True, blank=True)
+    last_error = models.CharField(max_length=300, blank=True)
+
+    def __str__(self):
+        return f"{self.provider}: {self.failures} failures"

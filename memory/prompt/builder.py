@@ -10,10 +10,9 @@ from django.utils import timezone
 
 from memory import identity, patterns, working
 from memory.chats import service as chats
-from memory.llm.briefing import Briefing
-from memory.llm.briefing import Recalled as Briefed
-from memory.llm.request import Turn
-from memory.llm.token_count import counter
+from memory.llm.pricing import counter
+from memory.llm.request import Briefing, Turn
+from memory.llm.request import Recalled as Briefed
 from memory.models import Chat, Episode, Fact, Message, WorkingNote
 from memory.patterns import Match
 from memory.prompt import sections

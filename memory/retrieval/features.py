@@ -9,7 +9,7 @@ from datetime import datetime
 import numpy as np
 from django.utils.translation import gettext_lazy
 
-from memory.retrieval import temporal
+from memory.retrieval import understand
 from memory.retrieval.keywords import content_words
 from memory.retrieval.lanes import Candidate, Candidates
 from memory.retrieval.understand import Question
@@ -69,7 +69,7 @@ def compute(
             "date": date(question.cues, unit),
             "length": length(unit),
             "question": float(unit.kind == "message" and bool(_ASKS.search(unit.text))),
-            "when": float(question.asks_when and temporal.says_when(unit.text)),
+            "when": float(question.asks_when and understand.says_when(unit.text)),
             "confidence": unit.confidence,
             "trust": trust(unit),
             "recency": recency(unit, now),
@@ -208,7 +208,7 @@ def speaker(names: list[str], said_by: str) -> float:
     return 0.8 if first == names[0] else 0.2
 
 
-def date(cues: list[temporal.Cue], unit: Candidate) -> float:
+def date(cues: list[understand.Cue], unit: Candidate) -> float:
     """Return 1 inside the time asked about or a day beside it, then fading over weeks."""
     if not cues:
         return 0.0

@@ -3,18 +3,213 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 from django.db import connection
 
 from memory.models import Chat, Space
 from memory.models.unit import anywhere, shared
-from memory.retrieval import lanes_sql, past, statistics
+from memory.retrieval import keywords, past
 from memory.retrieval.past import Past
 from memory.retrieval.understand import Question
 from memory.vectors.embed import Embedder
 from memory.vectors.store import as_text
 
+# A JIT of this statement takes longer than the statement; an index scan that runs dry under the
+# filters goes on instead of returning too little.
+PREPARE = """
+SELECT set_config('jit', 'off', true),
+       set_config('hnsw.iterative_scan', 'relaxed_order', true),
+       set_config('hnsw.ef_search', '120', true),
+       set_config('hnsw.max_scan_tuples', '20000', true);
+"""
+# The rarest words first, until enough rows were looked at; the rarest one always.
+WORDS = """
+sized AS MATERIALIZED (
+  SELECT coalesce(%(size)s::bigint, (
+    SELECT count(*) FROM (
+      SELECT FROM memory_unit u WHERE u.scope = ANY(%(here)s::bigint[]) AND u.live
+      LIMIT %(size_to)s) AS few)) AS n
+),
+term AS MATERIALIZED (
+  SELECT given.no::int AS no, given.known, keno_query(given.word) AS q
+  FROM unnest(%(words)s::text[], %(known)s::int[]) WITH ORDINALITY AS given (word, known, no)
+),
+counted AS MATERIALIZED (
+  SELECT no, q, coalesce(known, (
+    SELECT count(*) FROM (
+      SELECT FROM memory_unit u WHERE u.scopes && %(mark)s::bigint[] AND u.words @@ term.q
+      LIMIT %(count_to)s) AS few)) AS df
+  FROM term WHERE numnode(q) > 0
+),
+picked AS (
+  SELECT no, q, df, ln(1 + (greatest((SELECT n FROM sized), df) - df + 0.5) / (df + 0.5)) AS idf,
+    sum(df) OVER rarest AS looked_at, row_number() OVER rarest AS place
+  FROM counted WHERE df > 0 WINDOW rarest AS (ORDER BY df, no)
+),
+hit AS MATERIALIZED (
+  SELECT p.no, p.idf, u.id, u.kind, u.episode_id, u.owner_id
+  FROM picked p CROSS JOIN LATERAL (
+    SELECT u.id, u.kind, u.episode_id, u.owner_id FROM memory_unit u
+    WHERE u.scopes && %(mark)s::bigint[] AND u.words @@ p.q LIMIT %(look_at)s) AS u
+  WHERE p.looked_at <= %(look_at)s OR p.place = 1
+),
+by_words AS (
+  SELECT id, sum(idf) AS weight FROM hit WHERE kind = ANY(%(kinds)s)
+    AND NOT (kind = 'message' AND owner_id = ANY(%(seen)s))
+  GROUP BY id ORDER BY weight DESC, id DESC LIMIT %(depth)s
+)"""
+# A small scope is searched exactly, through its own index; a large one by HNSW. The question's
+# vectors stand in the text once: each copy of them would be read and planned again.
+MEANING = """
+given AS MATERIALIZED (
+  SELECT %(bare)s::vector({dims}) AS bare, %(asked)s::vector({dims}) AS asked
+),
+vectors AS MATERIALIZED (
+  SELECT count(*) AS n FROM (
+    SELECT FROM memory_embedding WHERE space_id = %(space)s AND scope = ANY(%(here)s::bigint[])
+      AND model = {model} AND live LIMIT %(exact_to)s + 1) AS few
+),
+exact AS MATERIALIZED (
+  SELECT unit_id, vector::vector({dims}) <=> (SELECT bare FROM given) AS distance
+  FROM memory_embedding
+  WHERE (SELECT n FROM vectors) <= %(exact_to)s AND space_id = %(space)s
+    AND scope = ANY(%(here)s::bigint[]) AND model = {model} AND live AND kind = ANY(%(kinds)s)
+),
+by_index AS MATERIALIZED (
+  SELECT unit_id, vector::vector({dims}) <=> (SELECT bare FROM given) AS distance
+  FROM memory_embedding
+  WHERE (SELECT n FROM vectors) > %(exact_to)s AND space_id = %(space)s
+    AND scope = ANY(%(here)s::bigint[]) AND model = {model} AND live AND kind = ANY(%(kinds)s)
+  ORDER BY vector::vector({dims}) <=> (SELECT bare FROM given) LIMIT %(depth)s
+),
+by_meaning AS (
+  (SELECT unit_id AS id, distance FROM exact ORDER BY distance LIMIT %(depth)s)
+  UNION ALL SELECT unit_id, distance FROM by_index
+)"""
+NO_MEANING = "by_meaning AS (SELECT NULL::bigint AS id, NULL::float8 AS distance WHERE false)"
+BY_RECORD = """
+place AS (
+  SELECT scope, kind FROM unnest(%(here)s::bigint[]) WITH ORDINALITY AS s (scope, no),
+    unnest(%(kinds)s::text[]) AS kind
+  WHERE no <= 60
+),
+by_recency AS (
+  SELECT u.id FROM place CROSS JOIN LATERAL (
+    SELECT u.id FROM memory_unit u WHERE u.scope = place.scope AND u.kind = place.kind AND u.live
+    ORDER BY u.at DESC LIMIT %(recent)s) AS u
+),
+by_pin AS (
+  SELECT id FROM memory_unit
+  WHERE scope = ANY(%(here)s::bigint[]) AND live AND pinned AND kind = ANY(%(kinds)s) LIMIT 40
+),
+by_date AS (
+  SELECT u.id FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS span (first, last)
+  CROSS JOIN place CROSS JOIN LATERAL (
+    SELECT u.id FROM memory_unit u
+    WHERE u.scope = place.scope AND u.kind = place.kind AND u.live
+      AND u.at < span.last AND u.at >= span.first - interval '2 days' AND u.until >= span.first
+    ORDER BY u.at DESC LIMIT %(dated)s) AS u
+)"""
+# What was said right before and after the best of them often answers what they ask.
+BESIDE_SQL = """
+best AS MATERIALIZED (
+  SELECT u.id, u.scope, u.episode_id, u.at FROM (
+    (SELECT id FROM by_words ORDER BY weight DESC, id DESC LIMIT %(best)s) UNION
+    (SELECT id FROM by_meaning ORDER BY distance LIMIT %(best)s)) AS b
+  JOIN memory_unit u ON u.id = b.id AND u.kind = 'message' AND u.episode_id IS NOT NULL
+),
+by_talk AS (
+  SELECT DISTINCT m.id FROM best b CROSS JOIN LATERAL (
+    (SELECT m.id, m.scope FROM memory_unit m
+     WHERE m.episode_id = b.episode_id AND m.live AND m.kind = 'message'
+       AND (m.at, m.id) < (b.at, b.id) ORDER BY m.at DESC, m.id DESC LIMIT %(beside)s)
+    UNION ALL
+    (SELECT m.id, m.scope FROM memory_unit m
+     WHERE m.episode_id = b.episode_id AND m.live AND m.kind = 'message'
+       AND (m.at, m.id) > (b.at, b.id) ORDER BY m.at, m.id LIMIT %(beside)s)) AS m
+  WHERE m.scope = b.scope
+)"""
+CANDIDATES = """
+candidate AS MATERIALIZED (
+  SELECT id, array_agg(lane) AS lanes FROM (
+    SELECT id, 'words' AS lane FROM by_words UNION ALL
+    SELECT id, 'meaning' FROM by_meaning UNION ALL
+    SELECT id, 'recent' FROM by_recency UNION ALL
+    SELECT id, 'pinned' FROM by_pin UNION ALL
+    SELECT id, 'talk' FROM by_talk UNION ALL
+    SELECT DISTINCT id, 'date' FROM by_date) AS lane
+  GROUP BY id
+),
+unit AS MATERIALIZED (
+  SELECT c.lanes, u.id, u.kind, u.owner_id, u.chat_id, u.episode_id, u.speaker, u.at, u.until,
+    u.pinned, u.words
+  FROM candidate c JOIN memory_unit u ON u.id = c.id
+  WHERE u.live AND NOT (u.kind = 'message' AND u.owner_id = ANY(%(seen)s))
+),
+mates AS MATERIALIZED (
+  SELECT e.episode_id, array_agg(m.id ORDER BY m.at, m.id) AS ids
+  FROM (SELECT DISTINCT episode_id FROM unit WHERE kind = 'message' AND episode_id IS NOT NULL) AS e
+  CROSS JOIN LATERAL (
+    SELECT id, at FROM memory_unit m
+    WHERE m.episode_id = e.episode_id AND m.live AND m.kind = 'message'
+    ORDER BY m.at, m.id LIMIT 1000) AS m
+  GROUP BY e.episode_id
+)"""
+# name -> where it comes from; the rows of other parts leave all but a few of them empty. A time
+# that is the same as `at` is left out: reading hundreds of them takes milliseconds.
+COLUMNS = {
+    "kind": "u.kind",
+    "owner_id": "u.owner_id",
+    "chat_id": "u.chat_id",
+    "episode_id": "u.episode_id",
+    "speaker": "u.speaker",
+    "at": "u.at",
+    "until": "nullif(u.until, u.at)",
+    "pinned": "u.pinned",
+    "lanes": "u.lanes",
+    "text": "coalesce(f.text, m.text, btrim(e.title || E'\\n' || e.body, E' \\n'))",
+    "quote": "f.quote",
+    "subject": "coalesce(f.subject, '')",
+    "said_by": "coalesce(nullif(f.said_by, ''), m.author, '')",
+    "fact_kind": "f.kind",
+    "confidence": "coalesce(f.confidence, 0.5)",
+    "trust": "coalesce(f.trust, e.trust, 0.5)",
+    "role": "m.role",
+    "use_count": "coalesce(f.use_count, 0)",
+    "created_at": "nullif(f.created_at, u.at)",
+    "terms": "ARRAY(SELECT no FROM term WHERE u.words @@ term.q ORDER BY no)",
+    "length": "length(u.words)",
+    "bare": "1 - (v.vector::vector({dims}) <=> (SELECT bare FROM given))",
+    "asked": "1 - (v.vector::vector({dims}) <=> (SELECT asked FROM given))",
+}
+WITHOUT_MEANING = {"bare": "NULL::float8", "asked": "NULL::float8"}
+VECTORS = "LEFT JOIN memory_embedding v ON v.unit_id = u.id AND v.model = {model} AND v.live"
+SELECT = """
+SELECT 'unit' AS part, u.id, NULL::bigint[] AS ids, NULL::bigint AS number, {columns}
+FROM unit u
+LEFT JOIN memory_fact f ON u.kind = 'fact' AND f.id = u.owner_id
+LEFT JOIN memory_message m ON u.kind = 'message' AND m.id = u.owner_id
+LEFT JOIN memory_episode e ON u.kind = 'episode' AND e.id = u.owner_id
+{vectors}
+WHERE f.id IS NULL
+  OR (coalesce(f.valid_from <= %(now)s, true) AND coalesce(f.valid_to > %(now)s, true))
+UNION ALL
+SELECT 'size', NULL, NULL, n, {nothing} FROM sized
+UNION ALL
+SELECT 'term', no, NULL, df, {nothing} FROM counted
+UNION ALL
+SELECT 'episode', episode_id, ids, NULL, {nothing} FROM mates
+UNION ALL
+SELECT 'hit', hit.no, array_agg(hit.id), NULL, {nothing} FROM hit
+  JOIN mates ON mates.episode_id = hit.episode_id WHERE hit.kind = 'message' GROUP BY hit.no
+UNION ALL
+SELECT 'pattern', id, NULL, NULL, {pattern} FROM memory_pattern
+  WHERE space_id = %(space)s AND status = 'active' AND (chat_id IS NULL OR chat_id = ANY(%(here)s))
+    AND string_to_array(btrim(keno_fold(trigger)), ' ') && %(question_words)s::text[]
+"""
+OF_PATTERN = {"text": "trigger", "quote": "response", "confidence": "confidence"}
 KINDS = ("fact", "episode", "message")
 DEPTH = 100
 RECENT = 6
@@ -25,6 +220,26 @@ BEST, BESIDE = 20, 2
 EXACT_TO = 3000
 LOOK_AT = 1000
 COUNT_TO = 2000
+
+
+@lru_cache(maxsize=8)
+def statement(*, model: str = "", dims: int = 0) -> str:
+    """The whole of it; without a model the lane of meaning stays empty."""
+    columns = COLUMNS if model else COLUMNS | WITHOUT_MEANING
+    select = SELECT.format(
+        columns=", ".join(f"{sql} AS {name}" for name, sql in columns.items()),
+        vectors=VECTORS if model else "",
+        nothing=", ".join("NULL" for _ in columns),
+        pattern=", ".join(OF_PATTERN.get(name, "NULL") for name in columns),
+    )
+    meaning = MEANING if model else NO_MEANING
+    whole = f"{PREPARE}WITH{','.join((WORDS, meaning, BY_RECORD, BESIDE_SQL, CANDIDATES))}{select}"
+    return whole.replace("{dims}", str(int(dims))).replace("{model}", _literal(model))
+
+
+def _literal(model: str) -> str:
+    """In the text, not a parameter: only so the planner sees that the partial index fits."""
+    return "'" + model.replace("'", "''").replace("%", "%%") + "'"
 
 
 @dataclass
@@ -119,7 +334,7 @@ def collect(
 ) -> Candidates:
     """One round trip. `vectors` are those of the question without names and as asked."""
     # Of another day nothing is known beforehand: everything is counted.
-    stats = statistics.Statistics() if then else statistics.current()
+    stats = keywords.Statistics() if then else keywords.current()
     size = stats.size(list(scope.mark))
     counts = [stats.count(word, size=size) for word in question.terms]
     values = {
@@ -133,7 +348,7 @@ def collect(
         "known": counts,
         "question_words": question.folded_words,
         "size": size,
-        "size_to": statistics.COUNT_UP_TO,
+        "size_to": keywords.COUNT_UP_TO,
         "starts": [cue.start for cue in question.cues],
         "ends": [cue.end for cue in question.cues],
         "depth": depth,
@@ -149,7 +364,7 @@ def collect(
     if embedder and vectors:
         meaning = {"model": embedder.name, "dims": embedder.dims}
         values |= {"bare": as_text(vectors[0]), "asked": as_text(vectors[1])}
-    sql = lanes_sql.statement(**meaning)
+    sql = statement(**meaning)
     if then:
         sql = past.within(sql, vectors=True)
         values |= then.values | past.vectors(then, here=values["here"], embedder=embedder)
@@ -180,6 +395,6 @@ def _parse_rows(rows: list[tuple]) -> Candidates:
         elif part == "hit":
             candidates.hits[number] = set(ids)
         elif part == "pattern":
-            row = dict(zip(lanes_sql.COLUMNS, values, strict=True))
+            row = dict(zip(COLUMNS, values, strict=True))
             candidates.habits.append(Habit(number, row["text"], row["quote"], row["confidence"]))
     return candidates

@@ -19,8 +19,7 @@ from memory.retrieval.lanes import KINDS, Candidate, Candidates, Habit, Scope
 from memory.retrieval.past import Past
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Repetition, Scored, mmr, topic_words
-from memory.retrieval.temporal import Cue
-from memory.retrieval.understand import Question, understand
+from memory.retrieval.understand import Cue, Question, understand
 from memory.text import normalise as text
 from memory.vectors import embed
 from memory.vectors import store as embeddings

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from memory.retrieval import classic as classic
-from memory.retrieval import features, ranking
+from memory.retrieval import classic, features, ranking
 from memory.retrieval.gate import probability
 from memory.retrieval.lanes import Candidates
 from memory.retrieval.profiles import Profile, built_in

@@ -4,11 +4,21 @@ Import from here: detect, dry_run, run, undo, imports, export, and Refused for w
 """
 
 from memory.transfer.containers.safe import Refused
-from memory.transfer.exporting import EXPORTS, Exported, export, file_name
-from memory.transfer.importing import AUTO, detect, dry_run, run
+from memory.transfer.importing import (
+    AUTO,
+    EXPORTS,
+    Exported,
+    UnknownImport,
+    detect,
+    dry_run,
+    export,
+    file_name,
+    imports,
+    run,
+    undo,
+)
 from memory.transfer.readers.formats import FORMATS
 from memory.transfer.reports import Line, Report, Verdict
-from memory.transfer.undoing import UnknownImport, imports, undo
 
 __all__ = [
     "AUTO",

@@ -1,46 +1,44 @@
 """Import files: a dry run first, then exactly the same for real."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
+from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memory.history import audit
 from memory.history import changes as history
-from memory.models import Space
+from memory.models import AuditEntry, Chat, Fact, Message, Space
+from memory.transfer import session, writers
 from memory.transfer.archive import reader as reading
+from memory.transfer.archive import writer as archive
 from memory.transfer.archive.restore import Restore
 from memory.transfer.containers import safe, trees
+from memory.transfer.containers.safe import Refused
 from memory.transfer.items import Found, Left
+from memory.transfer.kenobot import writer as kenobot
 from memory.transfer.readers import formats
 from memory.transfer.reports import Report, Verdict
 from memory.transfer.session import Progress, Session, ranges
-from memory.transfer.writers import (
-    facts as write_facts,
-)
-from memory.transfer.writers import (
-    identity as write_identity,
-)
-from memory.transfer.writers import (
-    memories as write_memories,
-)
-from memory.transfer.writers import (
-    messages as write_messages,
-)
-from memory.transfer.writers.outcomes import Outcome
+from memory.transfer.writers import Outcome
 
 AUTO = "auto"
 BATCH = 200
-_AT_ONCE = {"fact": write_facts.write, "message": write_messages.write}
+_AT_ONCE = {"fact": writers.write_facts, "message": writers.write_messages}
 _ONE_BY_ONE = {
-    "episode": write_memories.episode,
-    "pattern": write_memories.pattern,
-    "working note": write_memories.working_note,
-    "chat": write_memories.chat,
-    "identity": write_identity.core,
-    "rule": write_identity.rule,
-    "preference": write_identity.preference,
+    "episode": writers.episode,
+    "pattern": writers.pattern,
+    "working note": writers.working_note,
+    "chat": writers.chat,
+    "identity": writers.core,
+    "rule": writers.rule,
+    "preference": writers.preference,
 }
 
 
@@ -187,3 +185,104 @@ def _record(session: Session) -> None:
         messages=ranges(session.made_messages),
         chats=ranges(session.made_chats),
     )
+
+
+class UnknownImport(Exception):
+    """There is no such import in this space."""
+
+    def __str__(self):
+        return _("There is no such import in this space.")
+
+
+def imports(space: Space) -> list[AuditEntry]:
+    """Return the imports of a space, newest first, with format, source, counts and change."""
+    return list(AuditEntry.objects.filter(space=space, action="import").order_by("-at", "-pk"))
+
+
+@transaction.atomic
+def undo(space: Space, change: UUID | str, *, by: str) -> AuditEntry:
+    """Memories go to the trash; the messages and chats that only this import made are removed.
+
+    history.Conflict when something it brought was changed since: then nothing is taken back.
+    """
+    entry = next((e for e in imports(space) if e.details.get("change") == str(change)), None)
+    if entry is None:
+        raise UnknownImport
+    with history.change(by=by, why="undo", undoes_context=str(change)):
+        history.undo_context(change, by=by)
+        messages, chats = _remove(space, entry.details)
+    told = {"change": str(change), "messages": messages, "chats": chats}
+    return audit.record("import.undone", actor=by, space=space, **told)
+
+
+def _remove(space: Space, details: dict) -> tuple[int, int]:
+    # What was learned from a message since then keeps its source.
+    used = Fact.objects.filter(space=space).exclude(status=Fact.Status.TRASHED)
+    sources = used.exclude(message=None).values("message_id")
+    messages = rows_within(Message, space, details.get("messages", [])).exclude(pk__in=sources)
+    removed = messages.delete()[1].get("memory.Message", 0)
+    lonely = {"messages": None, "facts": None, "episodes": None, "patterns": None}
+    chats = rows_within(Chat, space, details.get("chats", [])).filter(working_note=None, **lonely)
+    return removed, chats.delete()[1].get("memory.Chat", 0)
+
+
+def rows_within(table, space: Space, spans: list[list[int]]) -> QuerySet:
+    """Return the rows of a space whose ids are in the spans that an import noted."""
+    wanted = Q(pk__in=[])
+    for first, last in spans:
+        wanted |= Q(pk__gte=first, pk__lte=last)
+    return table.objects.filter(wanted, space=space)
+
+
+@dataclass(frozen=True)
+class Export:
+    """An export format. `write(space, file, progress=)` returns row counts by kind."""
+
+    label: str
+    ending: str
+    content_type: str
+    write: Callable[..., dict]
+
+
+@dataclass(frozen=True)
+class Exported:
+    format: str
+    counts: dict[str, int]
+
+
+def _archive(space: Space, file: BinaryIO, *, progress: Progress) -> dict:
+    return archive.write(space, file, progress=progress)["counts"]
+
+
+EXPORTS = {
+    "keno": Export(gettext_lazy("Archive of Keno"), ".keno.zip", "application/zip", _archive),
+    "kenobot": Export(
+        gettext_lazy("KenoBot folder"), ".kenobot.zip", "application/zip", kenobot.write
+    ),
+    "snapshot": Export(
+        gettext_lazy("Snapshot to read"), ".MEMORY.md", "text/markdown", session.write
+    ),
+}
+
+
+def export(
+    space: Space,
+    file: BinaryIO,
+    format: str = "keno",
+    *,
+    by: str,
+    progress: Progress = lambda done, total, what: None,
+    ip: str | None = None,
+) -> Exported:
+    """Write the space into the file and record that in the audit log."""
+    if format not in EXPORTS:
+        sentence = _("There is no format “%(name)s”. It is one of %(known)s.")
+        raise Refused("format", sentence % {"name": format, "known": ", ".join(EXPORTS)})
+    with archive.steady():
+        counts = EXPORTS[format].write(space, file, progress=progress)
+    audit.record("export", actor=by, space=space, ip=ip, format=format, counts=counts)
+    return Exported(format, counts)
+
+
+def file_name(space: Space, format: str = "keno") -> str:
+    return f"{space.slug}-{timezone.now():%Y-%m-%d}{EXPORTS[format].ending}"

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from memory.history import changes as history
 from memory.models import Parcel, ParcelLine, ParcelPiece, Space
 from memory.text import normalise as text
-from memory.transfer import exporting, importing, undoing
+from memory.transfer import importing
 from memory.transfer.containers.safe import MB, Refused
 from memory.transfer.reports import Report, Verdict
 from memory.transfer.session import Progress
@@ -42,7 +42,7 @@ def store(space: Space, chunks: Iterable[bytes], *, name: str, by: str, **given:
 @transaction.atomic
 def request_export(space: Space, format: str, *, by: str) -> Parcel:
     """Create the row of an export that a job will write while the page shows its progress."""
-    name, language = exporting.file_name(space, format), translation.get_language() or "en"
+    name, language = importing.file_name(space, format), translation.get_language() or "en"
     return Parcel.objects.create(
         space=space,
         way=Parcel.Way.OUT,
@@ -93,7 +93,7 @@ def undo(parcel: Parcel, *, by: str) -> Parcel:
     with translation.override(parcel.language):
         try:
             with transaction.atomic():
-                undoing.undo(parcel.space, parcel.change, by=by)
+                importing.undo(parcel.space, parcel.change, by=by)
                 change_status(parcel, status=Status.UNDONE, after=[Status.UNDOING])
         except history.Conflict as conflict:
             change_status(
@@ -107,7 +107,7 @@ def write_export(parcel: Parcel) -> Parcel:
 
     def work() -> None:
         with tempfile.TemporaryFile() as file, progress_writer(parcel) as progress:
-            made = exporting.export(
+            made = importing.export(
                 parcel.space, file, parcel.format, by=parcel.by, progress=progress
             )
             file.seek(0)

@@ -9,7 +9,7 @@ import httpx
 import numpy as np
 from django.conf import settings
 
-from memory.vectors.local_model import EmbeddedModel
+from memory.vectors.graphs import EmbeddedModel
 
 # pgvector's HNSW index refuses more.
 MAX_DIMENSIONS = 2000

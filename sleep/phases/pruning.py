@@ -14,7 +14,7 @@ from memory.extraction import dates
 from memory.facts import service as facts
 from memory.guards.screening import ORDERS
 from memory.models import Episode, Fact, Pattern, WorkingNote
-from memory.operations import retention
+from memory.operations import reset
 from sleep import budgeted_model, clusters, nights, proposals
 from sleep.apply import image, target_of
 from sleep.budgeted_model import HEURISTICS
@@ -306,9 +306,9 @@ def _empty_trash(context: PhaseContext, item: object) -> Outcome:
 def _drop_records(context: PhaseContext, item: object) -> Outcome:
     """Receipts and logs past their days; never more at once than the fuse allows."""
     outcome = Outcome()
-    for records in retention.expired(context.space, now=context.now):
+    for records in reset.expired(context.space, now=context.now):
         fuse = Fuse(records.name, records.everything.count())
-        gone = retention.delete(records, most=fuse.limit)
+        gone = reset.delete(records, most=fuse.limit)
         outcome.count(f"{records.name}_deleted", gone)
         if gone and (left := records.old.count()):
             outcome.say(

@@ -5,8 +5,7 @@ import pytest
 from bot import channels
 from bot.channels import Channel, Outgoing, SendFailed
 from memory.llm import providers
-from memory.llm.errors import ProviderError
-from memory.llm.request import Answer, Request
+from memory.llm.request import Answer, ProviderError, Request
 from tests.factories import make_chat, make_space
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from psycopg.errors import DeadlockDetected
 from bot import turn
 from memory import tasks
 from memory.chats import inbox
-from memory.llm.errors import ProviderError
+from memory.llm.request import ProviderError
 from memory.models import LlmCall, Message, Notice, OutboxItem
 from tests.bot.conftest import NOON, after
 from tests.factories import make_chat

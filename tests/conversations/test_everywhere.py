@@ -12,7 +12,7 @@ from bot import channels, outbox, replies, turn
 from bot.admission import AllowList
 from bot.channels.telegram import TelegramChannel
 from memory import tasks
-from memory.llm.errors import ProviderError
+from memory.llm.request import ProviderError
 from memory.models import Fact, Message, Notice, OutboxItem
 from tests.bot import bot_api
 from tests.bot.bot_api import TOKEN, update

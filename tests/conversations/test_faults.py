@@ -7,7 +7,7 @@ import pytest
 from bot import replies, turn
 from memory import tasks
 from memory.chats import inbox
-from memory.llm.errors import ProviderError
+from memory.llm.request import ProviderError
 from memory.models import Fact, Message, Notice, OutboxItem
 from tests.bot.conftest import after
 from tests.llm.conftest import provider, server  # noqa: F401

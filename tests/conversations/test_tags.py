@@ -8,7 +8,7 @@ from memory.chats import inbox
 from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.facts import service as facts
-from memory.llm.errors import ProviderError
+from memory.llm.request import ProviderError
 from memory.models import Episode, Fact, Message, WorkingNote
 from tests.bot.conftest import after
 from tests.factories import make_chat

@@ -234,7 +234,7 @@ def test_what_postgres_says_reaches_the_person(home):
     ],
 )
 def test_known_troubles_get_a_sentence_that_says_what_to_do(home, words, sentence):
-    from kenoweb.launcher.embedded_cluster import explain
+    from kenoweb.launcher.embedded_postgres import explain
 
     with pytest.raises(EmbeddedError, match=sentence):
         raise EmbeddedError(explain(place(home), words))

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from kenoweb.launcher import embedded_postgres
-from kenoweb.operations import readiness
+from kenoweb.operations import health
 from tests.kenoweb.running import Keno, fetch, free_port, until
 from tests.kenoweb.servers import QUICK
 
@@ -45,13 +45,13 @@ def test_not_ready_while_a_migration_is_missing(client):
 @pytest.mark.django_db
 @pytest.mark.parametrize(("free", "status"), [(9, 503), (11, 200)])
 def test_not_ready_when_the_disk_is_nearly_full(client, monkeypatch, free, status):
-    monkeypatch.setattr(readiness.shutil, "disk_usage", lambda path: Usage(100, 100 - free, free))
+    monkeypatch.setattr(health.shutil, "disk_usage", lambda path: Usage(100, 100 - free, free))
     assert client.get("/readyz").status_code == status
 
 
 @pytest.mark.django_db
 def test_a_check_can_join(client, monkeypatch):
-    monkeypatch.setitem(readiness.CHECKS, "queue", lambda: "Jobs have waited for an hour.")
+    monkeypatch.setitem(health.CHECKS, "queue", lambda: "Jobs have waited for an hour.")
     response = client.get("/readyz")
     assert response.status_code == 503
     assert response.json()["checks"]["queue"] == "Jobs have waited for an hour."

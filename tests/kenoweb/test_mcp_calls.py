@@ -9,7 +9,7 @@ from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 from mcp.shared.exceptions import MCPError
 
-from kenoweb.api.mcp import server, wire
+from kenoweb.api.mcp import server
 from kenoweb.api.mcp.tools import TOOLS
 from memory.models import AuditEntry, Fact, Member
 from memory.queue.rate_limit import RateLimit
@@ -196,7 +196,7 @@ class TestTrouble:
         assert "failed" in refused(key, "recall", question="bees")
 
     def test_what_is_printed_by_accident_does_not_reach_the_wire(self, capfd):
-        with wire.the_output() as out:
+        with server.the_output() as out:
             print("noise")
             os.write(1, b"more noise\n")
             out.write("protocol\n")
@@ -231,7 +231,7 @@ class TestCommand:
         monkeypatch.setenv("KENO_TOKEN_FILE", str(tmp_path / "key"))
         served = []
         monkeypatch.setattr(server, "make", served.append)
-        monkeypatch.setattr(wire, "serve", lambda _server: None)
+        monkeypatch.setattr(server, "serve", lambda _server: None)
         call_command("mcp")
         assert served == [key]
 

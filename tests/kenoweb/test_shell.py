@@ -2,7 +2,7 @@ import pytest
 from django.urls import reverse
 
 from kenoweb.ui import page_chrome
-from kenoweb.ui.navigation import NAVIGATION, SPACE_MENU
+from kenoweb.ui.page_chrome import NAVIGATION, SPACE_MENU
 from memory import working
 from tests.factories import (
     make_chat,

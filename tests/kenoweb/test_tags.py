@@ -113,7 +113,7 @@ def test_every_icon_a_template_names_is_drawn():
     import re
     from pathlib import Path
 
-    from kenoweb.ui.navigation import NAVIGATION, SPACE_MENU
+    from kenoweb.ui.page_chrome import NAVIGATION, SPACE_MENU
     from kenoweb.ui.views import icon_names
 
     root = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memory.llm import breaker
-from memory.llm.errors import Resting
+from memory.llm.request import Resting
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 3, 1, 12, tzinfo=ZoneInfo("UTC"))

@@ -2,7 +2,7 @@ import pytest
 
 from memory.llm.choose import choose
 from memory.llm.complete import asker, available, complete
-from memory.llm.errors import NotAvailable
+from memory.llm.request import NotAvailable
 from memory.models import LlmCall
 
 

@@ -5,9 +5,8 @@ import sys
 import pytest
 
 from memory.llm.complete import complete
-from memory.llm.errors import ProviderError
 from memory.llm.providers import claude_cli
-from memory.llm.request import Request
+from memory.llm.request import ProviderError, Request
 
 TALK = [
     {"role": "user", "content": "I am Ana"},

@@ -8,9 +8,8 @@ import pytest
 from memory.llm import budget, pricing
 from memory.llm.choose import afford, choose
 from memory.llm.complete import complete
-from memory.llm.errors import BudgetSpent
 from memory.llm.providers import PROVIDERS
-from memory.llm.request import Answer
+from memory.llm.request import Answer, BudgetSpent
 from memory.models import LlmCall, Notice
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -1,7 +1,7 @@
 import pytest
 
-from memory.llm.errors import ProviderError
-from memory.llm.expand import expand, expander, parse
+from memory.llm.complete import expand, expander, parse
+from memory.llm.request import ProviderError
 from tests.factories import make_chat
 
 

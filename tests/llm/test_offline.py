@@ -4,11 +4,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from memory.llm.briefing import Briefing, Recalled
 from memory.llm.complete import complete
-from memory.llm.errors import ProviderError
 from memory.llm.providers.offline import reply
 from memory.llm.providers.offline_learning import mend
+from memory.llm.request import Briefing, ProviderError, Recalled
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 DOG = Recalled(

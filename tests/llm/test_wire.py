@@ -5,9 +5,8 @@ import itertools
 import pytest
 
 from memory.llm.complete import complete
-from memory.llm.errors import ProviderError
 from memory.llm.providers import openai_compatible
-from memory.llm.request import ROOM_TO_THINK, Request
+from memory.llm.request import ROOM_TO_THINK, ProviderError, Request
 from memory.models import Breaker, LlmCall
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from memory import identity, working
 from memory.facts import service as facts
-from memory.llm import budget
-from memory.llm import token_count as tokens
+from memory.llm import budget, pricing
 from memory.models import Fact, Identity, LlmCall, Message, Pattern, Recall
 from memory.prompt import builder as context
 from memory.retrieval import lanes, receipts
@@ -327,12 +326,12 @@ def test_the_estimate_is_corrected_by_what_the_provider_counted(chat):
             space=chat.space, message=message, query=str(i), profile="keno",
             sections={"prompt": 100},
         )  # fmt: skip
-    assert tokens.correction(chat.space) == pytest.approx(1.5)
-    assert tokens.counter(chat.space)("x" * 400) == 150
+    assert pricing.correction(chat.space) == pytest.approx(1.5)
+    assert pricing.counter(chat.space)("x" * 400) == 150
 
 
 def test_too_few_calls_leave_the_estimate(chat):
-    assert tokens.correction(chat.space) == 1.0
+    assert pricing.correction(chat.space) == 1.0
 
 
 def test_roles_in_history_are_kept(chat):

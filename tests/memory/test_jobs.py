@@ -7,7 +7,7 @@ from procrastinate.jobs import Job
 
 from bot.worker_lock import WorkerLock
 from memory.chats import inbox
-from memory.llm.errors import ProviderError
+from memory.llm.request import ProviderError
 from memory.models import DeadLetter
 from memory.queue import jobs
 from memory.queue.jobs import Backoff

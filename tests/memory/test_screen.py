@@ -10,10 +10,10 @@ from memory.guards.screening import describe_reasons, screen, screen_transcript
 from memory.history import actors
 from memory.identity import core, preferences, rules
 from memory.models import Episode, Fact, Message, Notice, Pattern, Rule, Ruling
+from memory.transfer import writers
 from memory.transfer.items import MessageItem
 from memory.transfer.reports import Report
 from memory.transfer.session import Session
-from memory.transfer.writers import messages as write_messages
 from tests.factories import make_chat, make_space
 
 pytestmark = pytest.mark.django_db
@@ -227,7 +227,7 @@ def test_an_imported_reply_of_an_assistant_is_not_judged(space):
         MessageItem(path="f", chat="import-1", role=role, text=ATTACK, external_id=role)
         for role in ("user", "assistant")
     ]
-    write_messages.write(session, items)
+    writers.write_messages(session, items)
     asked, answered = Message.objects.order_by("pk")
     assert ("override" in asked.flags, answered.flags) == (True, [])
 

@@ -7,8 +7,7 @@ from mcp_types import Tool as Offer
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 
-from kenoweb.api.mcp import proposals, reads, shapes
-from kenoweb.api.mcp import writes as writing
+from kenoweb.api.mcp import operations, shapes
 from memory.models import ApiToken
 
 DATA = (
@@ -66,7 +65,7 @@ TOOLS = {
             + DATA,
             shapes.Question,
             shapes.Recollection,
-            reads.recall,
+            operations.recall,
         ),
         Tool(
             "facts",
@@ -76,7 +75,7 @@ TOOLS = {
             "by page. To answer a question use `recall`. " + DATA,
             shapes.Search,
             shapes.Facts,
-            reads.facts,
+            operations.facts,
         ),
         Tool(
             "episodes",
@@ -85,7 +84,7 @@ TOOLS = {
             "What happened lately, as far as the whole space shares it; the newest first. " + DATA,
             shapes.Recent,
             shapes.Episodes,
-            reads.episodes,
+            operations.episodes,
         ),
         Tool(
             "waiting",
@@ -95,7 +94,7 @@ TOOLS = {
             "be decided by people in the dashboard only. " + DATA,
             shapes.Recent,
             shapes.Waiting,
-            proposals.waiting,
+            operations.waiting,
         ),
         Tool(
             "remember",
@@ -106,7 +105,7 @@ TOOLS = {
             "ruling. Do not word it anew to get it past a refusal. Never pass on secrets.",
             shapes.Saying,
             shapes.Kept,
-            writing.remember,
+            operations.remember,
             writes=True,
             again_is_the_same=False,
         ),
@@ -119,7 +118,7 @@ TOOLS = {
             "refused. Only when somebody asked for it.",
             shapes.Which,
             shapes.Forgotten,
-            writing.forget,
+            operations.forget,
             writes=True,
         ),
     )

@@ -5,10 +5,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from kenoweb.operations import readiness
-from memory.llm.briefing import Briefing
+from kenoweb.operations.health import ready, settings_problems
 from memory.llm.complete import chosen, complete
-from memory.llm.errors import ProviderError
+from memory.llm.request import Briefing, ProviderError
 from memory.models import Space
 from memory.operations import health
 from memory.vectors import embed
@@ -28,9 +27,9 @@ class Command(BaseCommand):
     def handle(self, *, probe, **_options):
         self.errors = 0
         self.line("version", health.OK, settings.VERSION)
-        for name, sentence in readiness.ready().items():
+        for name, sentence in ready().items():
             self.line(name, health.ERROR if sentence else health.OK, sentence)
-        for sentence in health.settings_problems():
+        for sentence in settings_problems():
             self.line("settings", health.ERROR, sentence)
         self.line("embeddings", *_embeddings())
         try:

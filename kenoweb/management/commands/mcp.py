@@ -28,9 +28,9 @@ class Command(BaseCommand):
                 sys.exit(2)
         connection.close()
         # It takes a second to import, which a key that is no good should not cost.
-        from kenoweb.api.mcp import server, wire
+        from kenoweb.api.mcp import server
 
-        wire.serve(server.make(key))
+        server.serve(server.make(key))
 
 
 def _objection(key: str) -> str:

@@ -6,8 +6,7 @@ import anthropic
 from django.conf import settings
 
 from memory.llm import transport
-from memory.llm.errors import ProviderError
-from memory.llm.request import ROOM_TO_THINK, Answer, Request
+from memory.llm.request import ROOM_TO_THINK, Answer, ProviderError, Request
 
 # These think without being asked; for talk and short lists a little of it is enough.
 _THINKS = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(?:[5-9]|\d\d)\b")

@@ -9,8 +9,7 @@ from decimal import Decimal, InvalidOperation
 
 from django.conf import settings
 
-from memory.llm.errors import ProviderError
-from memory.llm.request import Answer, Request
+from memory.llm.request import Answer, ProviderError, Request
 from memory.llm.transport import MAX_ANSWER_BYTES
 
 # Never the whole environment: the database address and our keys are none of its business.

@@ -7,13 +7,11 @@ plainly what it cannot do.
 from collections.abc import Sequence
 
 from memory.extraction.second_person import told_to
-from memory.llm.briefing import Briefing, Recalled
-from memory.llm.errors import ProviderError
 from memory.llm.providers import offline_answers
 from memory.llm.providers import offline_intents as intents
+from memory.llm.providers.offline_answers import say
 from memory.llm.providers.offline_learning import Lesson, lessons
-from memory.llm.providers.offline_phrases import say
-from memory.llm.request import Answer, Request
+from memory.llm.request import Answer, Briefing, ProviderError, Recalled, Request
 from memory.text import normalise as words
 
 SECRET = "[redacted:"

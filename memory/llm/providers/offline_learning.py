@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 
 from memory.extraction import propose
-from memory.llm.briefing import Briefing
 from memory.llm.providers.offline_intents import Intent, begins, is_question
+from memory.llm.request import Briefing
 from memory.text import normalise as words
 
 MOST = 4

@@ -6,8 +6,7 @@ import openai
 from django.conf import settings
 
 from memory.llm import transport
-from memory.llm.errors import ProviderError
-from memory.llm.request import ROOM_TO_THINK, Answer, Request
+from memory.llm.request import ROOM_TO_THINK, Answer, ProviderError, Request
 
 # OpenAI's own that think before they answer; for talk a little of it is enough.
 _THINKS = re.compile(r"(?:gpt-[5-9]|o\d)(?!.*\bchat\b)")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from memory.transfer.archive import FORMAT, MANIFEST, VERSION, signature
+from memory.transfer.archive import FORMAT, MANIFEST, VERSION, schema
 from memory.transfer.archive.schema import BY_NAME
 from memory.transfer.containers import safe
 from memory.transfer.readers import json_values
@@ -43,7 +43,7 @@ def manifest(tree: safe.Tree, *, sizes: bool = True) -> dict:
 
 
 def is_own(manifest: dict) -> bool:
-    return signature.is_valid(manifest)
+    return schema.is_valid(manifest)
 
 
 def rows(tree: safe.Tree, manifest: dict, kind: str) -> Iterator[tuple[str, int, object]]:

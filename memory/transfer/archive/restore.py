@@ -37,7 +37,7 @@ from memory.transfer.archive.schema import BY_NAME, KINDS, Kind, link_of
 from memory.transfer.containers import safe
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
-from memory.transfer.writers.outcomes import before_undo
+from memory.transfer.writers import before_undo
 
 BATCH = 500
 _WITH_SAID_KEY = {"facts", "rulings"}

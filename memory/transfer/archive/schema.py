@@ -1,10 +1,14 @@
 """The tables of an archive, in the order in which they can be restored."""
 
+import json
 from dataclasses import dataclass, field
 
 from django.apps import apps
 from django.db import models
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext_lazy as _
+
+SALT = "memory.transfer.archive"
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,17 @@ KINDS = [
     Kind("preferences", "Preference"),
     Kind("rulings", "Ruling", derived=("said_key",)),
 ]
+
+
 BY_NAME = {kind.name: kind for kind in KINDS}
+
+
 BY_MODEL = {kind.model: kind for kind in KINDS}
+
+
 # Names that evidence uses for the rows it points to.
 EVIDENCE = {"fact": "facts", "episode": "episodes", "message": "messages", "pattern": "patterns"}
+
 
 # Everything else that belongs to a space, and why it stays behind.
 LEFT_OUT = {
@@ -78,3 +89,13 @@ def link_of(column: models.Field) -> Kind | None:
     if not column.is_relation or column.related_model is None:
         return None
     return BY_MODEL.get(column.related_model.__name__)
+
+
+def sign(manifest: dict) -> str:
+    signed = {key: value for key, value in manifest.items() if key != "seal"}
+    payload = json.dumps(signed, sort_keys=True, ensure_ascii=True)
+    return salted_hmac(SALT, payload, algorithm="sha256").hexdigest()
+
+
+def is_valid(manifest: dict) -> bool:
+    return constant_time_compare(str(manifest.get("seal", "")), sign(manifest))

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from memory.models import Space
-from memory.transfer.archive import FORMAT, MANIFEST, VERSION, rows, signature
+from memory.transfer.archive import FORMAT, MANIFEST, VERSION, rows, schema
 from memory.transfer.archive.schema import KINDS, Kind
 from memory.transfer.containers.zip import write_member
 
@@ -95,4 +95,4 @@ def _manifest(space: Space, members: list[dict], counts: dict[str, int]) -> dict
         "counts": counts,
         "members": members,
     }
-    return manifest | {"seal": signature.sign(manifest)}
+    return manifest | {"seal": schema.sign(manifest)}

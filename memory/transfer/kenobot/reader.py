@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memory.text import normalise as text
 from memory.transfer.containers import safe
 from memory.transfer.items import ChatItem, CoreItem, EpisodeItem, Found, Place, WorkingItem
-from memory.transfer.kenobot import daily_log, memory_md, sessions_jsonl, small_files
+from memory.transfer.kenobot import daily_log, memory_md, small_files
 
 _CHAT_GROUP = r"(?P<chat>[^/]+)"
 _DAY = r"\d{4}-\d{2}-\d{2}"
@@ -133,7 +133,7 @@ def read(tree: safe.Tree) -> Iterator[Found]:
 def _read(tree: safe.Tree, file: File, place: Place) -> Iterator[Found]:
     if file.what == "session":
         with safe.stream(tree, file.name) as stream:
-            yield from sessions_jsonl.read(stream, place=place)
+            yield from daily_log.read_session(stream, place=place)
         return
     content = _read_text(tree, file.name)
     if not content.strip():

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from memory.text import normalise as text
 from memory.transfer.containers import safe
-from memory.transfer.items import ChatItem, FactItem, Found, MessageItem, Place
-from memory.transfer.keys import chat_key
+from memory.transfer.items import ChatItem, FactItem, Found, MessageItem, Place, chat_key
 from memory.transfer.readers.json_values import Broken, elements, loads, parse_time, text_or_empty
 
 CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json$")

@@ -12,9 +12,8 @@ from django.utils.translation import gettext as _
 from memory.text import normalise as text
 from memory.transfer.containers import safe
 from memory.transfer.containers.safe import MB, Refused
-from memory.transfer.items import FactItem, Found, Left, MessageItem, Place
+from memory.transfer.items import FactItem, Found, Left, MessageItem, Place, chat_key
 from memory.transfer.kenobot import daily_log
-from memory.transfer.keys import chat_key
 from memory.transfer.readers.json_values import number_in_range, parse_time, text_or_empty
 
 MAGIC = b"SQLite format 3\x00"

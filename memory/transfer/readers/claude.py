@@ -6,10 +6,9 @@ from pathlib import PurePosixPath
 
 from memory.text import normalise as text
 from memory.transfer.containers import safe
-from memory.transfer.items import ChatItem, Found, MessageItem, Place
+from memory.transfer.items import ChatItem, Found, MessageItem, Place, chat_key
 from memory.transfer.kenobot import memory_md
-from memory.transfer.kenobot.sessions_jsonl import message_text
-from memory.transfer.keys import chat_key
+from memory.transfer.kenobot.daily_log import message_text
 from memory.transfer.readers.json_values import Broken, elements, loads, parse_time, text_or_empty
 
 CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json$")

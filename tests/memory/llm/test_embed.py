@@ -10,7 +10,7 @@ import pytest
 
 from memory.vectors import embed, graphs
 from memory.vectors import embed as remote_embedding
-from memory.vectors import local_model as embedded
+from memory.vectors import graphs as embedded
 
 STORED_VECTORS = Path(__file__).parents[2] / "data" / "stored_vectors.json"
 

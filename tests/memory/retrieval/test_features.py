@@ -6,8 +6,7 @@ import pytest
 
 from memory.retrieval import features, ranking
 from memory.retrieval.lanes import Candidate, Candidates
-from memory.retrieval.temporal import cues
-from memory.retrieval.understand import Question
+from memory.retrieval.understand import Question, cues
 
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
 

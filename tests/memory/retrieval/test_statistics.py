@@ -5,8 +5,8 @@ from django.db import connection
 
 from memory.models import Fact
 from memory.models.unit import shared
-from memory.retrieval import statistics
-from memory.retrieval.statistics import Statistics
+from memory.retrieval import keywords
+from memory.retrieval.keywords import Statistics
 from tests.factories import make_space
 
 
@@ -24,13 +24,13 @@ def test_an_unknown_scope_is_counted():
 
 
 def test_the_forms_of_a_word_are_those_of_the_index():
-    assert statistics.index_forms("Canciones") >= {"canciones", "cancion"}
-    assert statistics.index_forms("walking") >= {"walking", "walk"}
+    assert keywords.index_forms("Canciones") >= {"canciones", "cancion"}
+    assert keywords.index_forms("walking") >= {"walking", "walk"}
 
 
 @pytest.mark.django_db
 def test_they_are_read_from_analyze(monkeypatch):
-    monkeypatch.setattr(statistics, "COUNT_UP_TO", 10)
+    monkeypatch.setattr(keywords, "COUNT_UP_TO", 10)
     space = make_space()
     Fact.objects.bulk_create(
         Fact(space=space, text=f"walks {'alone' if i % 4 else 'home'}", said_key=str(i))
@@ -38,7 +38,7 @@ def test_they_are_read_from_analyze(monkeypatch):
     )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE memory_unit")
-    known = statistics.current()
+    known = keywords.current()
     assert known.size([shared(space.pk)]) == pytest.approx(200, abs=20)
     assert known.count("walking", size=200) == pytest.approx(200, abs=20)
     assert known.count("home", size=200) == pytest.approx(50, abs=20)
@@ -46,5 +46,5 @@ def test_they_are_read_from_analyze(monkeypatch):
 
 @pytest.mark.django_db
 def test_a_small_memory_is_counted():
-    statistics._cache.clear()
-    assert statistics.current() == Statistics()
+    keywords._cache.clear()
+    assert keywords.current() == Statistics()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.retrieval.temporal import asks_when, cues, says_when
+from memory.retrieval.understand import asks_when, cues, says_when
 
 # A Tuesday evening in Mexico, already Wednesday in UTC.
 NOW = datetime(2026, 3, 11, 1, 30, tzinfo=UTC)

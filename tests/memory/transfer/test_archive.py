@@ -16,8 +16,8 @@ from memory.facts import service as facts
 from memory.identity import core, preferences, rules
 from memory.models import Chat, Episode, Fact, Message, Pattern, Ruling, Space, WorkingNote
 from memory.text import normalise as words
+from memory.transfer.archive import schema
 from memory.transfer.archive import schema as shape
-from memory.transfer.archive import signature
 from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
 from tests.memory.transfer.naughty import LINES
 
@@ -55,7 +55,7 @@ def changed(path, out, change):
             data = change(member["name"], old.read(member["name"]))
             member["sha256"] = hashlib.sha256(data).hexdigest()
             new.writestr(member["name"], data)
-        told["seal"] = signature.sign(told | {"keno": "elsewhere"})
+        told["seal"] = schema.sign(told | {"keno": "elsewhere"})
         new.writestr("manifest.json", json.dumps(told))
     return out
 

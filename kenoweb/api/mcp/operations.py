@@ -1,0 +1,231 @@
+"""What an agent may read: recall, facts and episodes that the whole space may see."""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kenoweb.api.mcp import shapes
+from kenoweb.api.mcp.caller import Refused, name_of, note, page
+from kenoweb.auth.access import rows_in
+from kenoweb.facts import search as facts_search
+from kenoweb.ui.filters import HERE, FactFilter
+from kenoweb.ui.paging import is_place, part
+from memory.facts import service as facts_service
+from memory.guards.screening import describe_reasons
+from memory.history.changes import ChangeResult
+from memory.models import ApiToken, Episode, Fact, Pattern, Space, Unit
+from memory.models.unit import shared
+from memory.retrieval.ranking import Scored
+from memory.retrieval.recall import recall as recall_memory
+from memory.text import normalise as text
+from sleep.models import Proposal
+from sleep.proposals import SUSPICIOUS
+
+# Messages belong to their chat.
+KINDS = ("fact", "episode")
+MAX_TEXT = 4000
+ROWS = {"fact": Fact, "episode": Episode, "pattern": Pattern}
+NOT_FOR_ALL = {SUSPICIOUS, "leaves its chat"}
+
+
+def recall(token: ApiToken, asked: shapes.Question) -> shapes.Recollection:
+    space = token.space
+    found = recall_memory(
+        space, asked.question, person=token.user.username, limit=asked.limit, kinds=KINDS
+    )
+    receipt = found.receipt
+    number = receipt.pk if receipt else None
+    note(token, "recall", found=len(found.items), receipt=number)
+    where = page("recall:receipt", space, pk=number) if receipt else ""
+    if found.mode == "none":
+        raise Refused(_("The recall failed. Try again; Keno's log says what was wrong."))
+    return shapes.Recollection(
+        memories=[_memory(one, space) for one in found.items],
+        confidence=found.confidence,
+        level=found.level,
+        receipt=where,
+        note=found.error,
+    )
+
+
+def facts(token: ApiToken, asked: shapes.Search) -> shapes.Facts:
+    wanted = FactFilter(q=text.clean(asked.words), subject=text.one_line(asked.subject), chat=HERE)
+    order = facts_search.order(wanted)
+    if asked.after and not is_place(asked.after, order):
+        raise Refused(_("“after” must be what the answer before gave as “next”, or be left out."))
+    rows = facts_search.find(token.space, wanted, now=timezone.now())
+    found = part(rows, order=order, after=asked.after, size=asked.limit)
+    note(token, "facts", found=len(found.rows))
+    return shapes.Facts(facts=[_fact(row, token.space) for row in found.rows], next=found.after)
+
+
+def episodes(token: ApiToken, asked: shapes.Recent) -> shapes.Episodes:
+    # What recall may find: nothing that was discarded, and nothing that a guard holds back.
+    live = Unit.objects.filter(kind="episode", scope=shared(token.space_id), live=True)
+    rows = rows_in(token.space, Episode).filter(chat=None, pk__in=live.values("owner_id"))
+    found = list(rows.newest()[: asked.limit])
+    note(token, "episodes", found=len(found))
+    return shapes.Episodes(episodes=[_episode(row, token.space) for row in found])
+
+
+def _memory(one: Scored, space: Space) -> shapes.Memory:
+    unit = one.unit
+    return shapes.Memory(
+        kind=unit.kind,
+        id=unit.owner_id,
+        text=_cut(unit.text),
+        # An episode has none of these.
+        quote=_cut(unit.quote or ""),
+        subject=unit.subject or "",
+        said_by=unit.said_by or "",
+        at=unit.at.astimezone(space.zone),
+        score=round(one.score, 4),
+        address=page(f"{unit.kind}s:detail", space, pk=unit.owner_id),
+    )
+
+
+def _fact(row: Fact, space: Space) -> shapes.Fact:
+    same = ("text", "quote", "subject", "kind", "category", "confidence", "pinned", "said_by")
+    return shapes.Fact(
+        id=row.pk,
+        at=row.last_seen_at.astimezone(space.zone),
+        address=page("facts:detail", space, pk=row.pk),
+        **{name: getattr(row, name) for name in same},
+    )
+
+
+def _episode(row: Episode, space: Space) -> shapes.Episode:
+    return shapes.Episode(
+        id=row.pk,
+        title=row.title,
+        text=_cut(row.body),
+        tags=row.tags,
+        participants=row.participants,
+        started_at=row.started_at.astimezone(space.zone),
+        ended_at=row.ended_at.astimezone(space.zone),
+        address=page("episodes:detail", space, pk=row.pk),
+    )
+
+
+def _cut(said: str) -> str:
+    return said if len(said) <= MAX_TEXT else f"{said[: MAX_TEXT - 1]}…"
+
+
+@transaction.atomic
+def remember(token: ApiToken, asked: shapes.Saying) -> shapes.Kept:
+    said = {"text": asked.text, "quote": asked.text, "subject": asked.subject}
+    done = facts_service.remember(token.space, by=name_of(token), **said)
+    if done.outcome == "empty":
+        raise Refused(_("There is nothing to remember in it: say it in words."))
+    row = done.row
+    note(token, "remember", action="memory.written", outcome=done.outcome, fact=row and row.pk)
+    if row is None:
+        return shapes.Kept(outcome=done.outcome, said=done.reason)
+    held = row.status == Fact.Status.QUARANTINED
+    where = page("quarantine:index", token.space) if held else ""
+    return shapes.Kept(
+        outcome=done.outcome,
+        said=_what_happened(done),
+        id=row.pk,
+        text=row.text,
+        address=where or page("facts:detail", token.space, pk=row.pk),
+    )
+
+
+@transaction.atomic
+def forget(token: ApiToken, asked: shapes.Which) -> shapes.Forgotten:
+    mine = rows_in(token.space, Fact).filter(chat=None, pk=asked.id)
+    fact = mine.filter(status__in=(Fact.Status.ACTIVE, Fact.Status.ARCHIVED)).first()
+    if fact is None:
+        raise Refused(
+            _("There is no fact %(id)s to forget. Look for its id with “facts” or “recall”.")
+            % {"id": asked.id}
+        )
+    done = facts_service.forget(fact, by=name_of(token))
+    outcome = "forgotten" if done else done.outcome
+    note(token, "forget", action="memory.written", outcome=outcome, fact=fact.pk)
+    where = page("facts:detail", token.space, pk=fact.pk)
+    return shapes.Forgotten(
+        outcome=outcome, said=_what_is_left(outcome, done, where), id=fact.pk, address=where
+    )
+
+
+def _what_is_left(outcome: str, done: ChangeResult, where: str) -> str:
+    if outcome == "forgotten":
+        said = _("Forgotten: nothing recalls it any more. A person can undo it at %(page)s.")
+    elif outcome == "unchanged":
+        said = _("It was forgotten before. A person can undo that at %(page)s.")
+    else:
+        return done.reason
+    return said % {"page": where}
+
+
+def _what_happened(done: ChangeResult) -> str:
+    if done.outcome == "new":
+        return _("Remembered.")
+    if done.outcome == "restored":
+        return _("It had been put away and is believed again.")
+    if done.outcome == "again":
+        times = done.row.times_seen
+        return ngettext(
+            "Known already: said %(n)s time now, and believed the more.",
+            "Known already: said %(n)s times now, and believed the more.",
+            times,
+        ) % {"n": times}
+    if done.outcome == "quarantined":
+        return _("Held back until a person has looked at it: %(why)s.") % {
+            "why": done.reason or describe_reasons(done.row.flags)
+        }
+    return done.reason
+
+
+def waiting(token: ApiToken, asked: shapes.Recent) -> shapes.Waiting:
+    space = token.space
+    rows = rows_in(space, Proposal).filter(status=Proposal.Status.PENDING)
+    count, found = rows.count(), list(rows.order_by("created_at", "pk")[: asked.limit])
+    known = _shared(space, (one for row in found for one in _speaks_of(row)))
+    note(token, "waiting", found=count)
+    return shapes.Waiting(
+        count=count,
+        proposals=[
+            shapes.Proposal(
+                kind=row.kind,
+                title=row.title if _for_all(row, known) else None,
+                since=row.created_at.astimezone(space.zone),
+                address=page("proposals:detail", space, pk=row.pk),
+            )
+            for row in found
+        ],
+        address=page("proposals:index", space),
+    )
+
+
+def _for_all(row: Proposal, known: set[tuple[str, int]]) -> bool:
+    """Whether its title comes only from what the whole space may see, and from no attack."""
+    if NOT_FOR_ALL.intersection(row.flags) or row.after.get("chat"):
+        return False
+    if any(one.get("chat") or one.get("message") for one in row.evidence):
+        return False
+    return set(_speaks_of(row)) <= known
+
+
+def _speaks_of(row: Proposal) -> list[tuple[str, int]]:
+    aims = [(one["type"], one["id"]) for one in row.targets if one["type"] in ROWS]
+    return aims + [(kind, one[kind]) for one in row.evidence for kind in ROWS if one.get(kind)]
+
+
+def _shared(space: Space, named: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Those of the rows that the whole space may see; one query a kind."""
+    wanted: dict[str, set[int]] = {}
+    for kind, pk in named:
+        wanted.setdefault(kind, set()).add(pk)
+    return {
+        (kind, pk)
+        for kind, pks in wanted.items()
+        for pk in rows_in(space, ROWS[kind])
+        .filter(chat=None, pk__in=pks)
+        .values_list("pk", flat=True)
+    }

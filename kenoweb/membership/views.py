@@ -1,0 +1,440 @@
+"""Pages of accounts: signing in, invitations, members, spaces and tokens."""
+
+from functools import wraps
+
+from django.conf import settings
+from django.contrib import auth
+from django.core.exceptions import PermissionDenied
+from django.db.models import F
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kenoweb import demo
+from kenoweb.auth import accounts, links, sessions
+from kenoweb.auth.access import (
+    get_in_space_or_404,
+    in_space,
+    memberships,
+    public,
+    rows_in,
+    signed_in,
+)
+from kenoweb.auth.client_ip import client_ip
+from kenoweb.auth.sessions import go
+from kenoweb.auth.throttle import TooManyTries
+from kenoweb.membership import forms
+from kenoweb.membership.forms import (
+    InviteForm,
+    NewAccountForm,
+    OwnerForm,
+    PasswordForm,
+    RoleForm,
+    SignInForm,
+    SpaceForm,
+    SudoForm,
+    TokenForm,
+)
+from kenoweb.models import OneTimeLink
+from kenoweb.ui.responses import fragment_or_redirect, show_form, toast, toast_error, undo_url
+from kenoweb.ui.views import wear
+from memory.history import audit
+from memory.history.actors import person
+from memory.models import ApiToken, AuditEntry, Member
+from memory.queue import jobs
+from memory.spaces import api_tokens, chat_links, members
+from memory.spaces import service as spaces
+
+# From here on the page says how many tries are left.
+RECENT_ENTRIES = 5
+Kind = OneTimeLink.Kind
+ROLES = Member.Role.choices
+LIVE_FIRST = F("revoked_at").asc(nulls_first=True)
+
+
+@public
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request):
+    there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
+    form = SignInForm(request.POST or None)
+    if request.user.is_authenticated and request.method != "POST":
+        return redirect(there)
+    if form.is_valid():
+        name, password = form.cleaned_data["name"], form.cleaned_data["password"]
+        if user := _checked(request, form, name=name, password=password):
+            sessions.begin(request, user, keep=form.cleaned_data["keep"], sudo=True)
+            audit.record("account.signed_in", actor=person(user), obj=user, ip=client_ip(request))
+            return greet(redirect(there), user)
+    return show_form(request, "account/sign_in.html", form)
+
+
+@signed_in
+@require_POST
+def sign_out(request):
+    audit.record("account.signed_out", actor=person(request.user), ip=client_ip(request))
+    auth.logout(request)
+    return _farewell()
+
+
+@signed_in
+@require_POST
+def sign_out_everywhere(request):
+    user = request.user
+    sessions.end_everywhere(user)
+    audit.record("account.signed_out_everywhere", actor=person(user), ip=client_ip(request))
+    auth.logout(request)
+    return _farewell()
+
+
+@signed_in
+@require_safe
+def index(request):
+    mine = memberships(request)
+    shown = {"memberships": mine, "links": chat_links.linked(mine)}
+    return render(request, "account/index.html", shown)
+
+
+@signed_in
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def password(request):
+    user, form = request.user, PasswordForm(request.POST or None, user=request.user)
+    if form.is_valid() and _checked(
+        request, form, name=user.username, password=form.cleaned_data["old"], field="old"
+    ):
+        accounts.change_password(user, password=form.cleaned_data["new"], ip=client_ip(request))
+        sessions.begin(request, user, keep=request.session.get("keep", False), sudo=True)
+        toast(request, _("Changed the password. Other devices are signed out."))
+        return redirect("account:index")
+    return show_form(request, "account/password.html", form)
+
+
+@signed_in
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def sudo(request):
+    there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
+    form, name = SudoForm(request.POST or None), request.user.username
+    if form.is_valid() and _checked(
+        request, form, name=name, password=form.cleaned_data["password"]
+    ):
+        sessions.confirm(request)
+        return redirect(there)
+    return show_form(request, "account/sudo.html", form)
+
+
+def greet(response, user):
+    """A browser somebody just signed in with wears their language and theme."""
+    account = sessions.account_of(user)
+    return wear(response, theme=account.theme, language=account.language)
+
+
+def _checked(request, form, *, name, password, field=None):
+    """The person if the password is right; else the form says what is wrong."""
+    try:
+        return accounts.check(request, name=name, password=password)
+    except TooManyTries as pause:
+        form.add_error(field, _pause(pause.minutes))
+    except accounts.WrongPassword as wrong:
+        form.add_error(field, _mismatch(wrong.left, signed_in=request.user.is_authenticated))
+    return None
+
+
+def _mismatch(left, *, signed_in):
+    # The same words whether the name exists or not.
+    said = (
+        _("That is not your password.") if signed_in else _("That name and password do not match.")
+    )
+    if left > RECENT_ENTRIES:
+        return said
+    tries = ngettext("%(n)d try is left for now.", "%(n)d tries are left for now.", left)
+    return f"{said} {tries % {'n': left}}"
+
+
+def _pause(minutes):
+    return ngettext(
+        "Too many tries. Wait %(minutes)d minute, then try again.",
+        "Too many tries. Wait %(minutes)d minutes, then try again.",
+        minutes,
+    ) % {"minutes": minutes}
+
+
+def _farewell():
+    response = redirect("account:sign_in")
+    # The next person at this browser finds no page of memory in its cache.
+    response["Clear-Site-Data"] = '"cache", "storage"'
+    return response
+
+
+def opens(kind):
+    """The view gets the link itself; a spent one gets a page that says so.
+
+    A look never uses a link up: chat programs and mail scanners follow every link they see.
+    """
+
+    def decorate(view):
+        @public
+        @never_cache
+        @sensitive_post_parameters()
+        @require_http_methods(["GET", "HEAD", "POST"])
+        @wraps(view)
+        def inside(request, token):
+            link = links.find(token, kind=kind)
+            if link is None or (kind == Kind.SETUP and not links.is_first_run()):
+                raise Http404
+            try:
+                links.check(link)
+                return view(request, link)
+            except accounts.AlreadySetUp:
+                raise Http404 from None
+            except links.Spent:
+                return render(request, "links/spent.html", {"link": link}, status=410)
+
+        return inside
+
+    return decorate
+
+
+@opens(Kind.SETUP)
+def setup(request, link):
+    initial = {"space": _("Home"), "timezone": forms.guess()}
+    form = OwnerForm(request.POST or None, initial=initial)
+    if form.is_valid() and (user := _account(request, form, accounts.create_owner, link)):
+        sessions.begin(request, user, sudo=True)
+        return greet(redirect("home"), user)
+    return show_form(request, "links/setup.html", form)
+
+
+@opens(Kind.SIGN_IN)
+def enter(request, link):
+    if request.method != "POST":
+        return render(request, "links/enter.html", {"link": link})
+    user = accounts.enter(link, ip=client_ip(request))
+    sessions.begin(request, user)
+    return greet(redirect("home"), user)
+
+
+@opens(Kind.INVITE)
+def join(request, link):
+    if request.user.is_authenticated:
+        return _join_as_me(request, link)
+    form = NewAccountForm(request.POST or None)
+    if form.is_valid() and (user := _account(request, form, accounts.create_member, link)):
+        sessions.begin(request, user, sudo=True)
+        return greet(redirect("overview:index", link.space.slug), user)
+    return show_form(request, "links/join.html", form, link=link)
+
+
+def _join_as_me(request, link):
+    here = link.space_id in {member.space_id for member in memberships(request)}
+    if request.method != "POST" and not here:
+        return render(request, "links/join.html", {"link": link})
+    if not here:
+        accounts.accept(link, user=request.user, ip=client_ip(request))
+    return redirect("overview:index", link.space.slug)
+
+
+def _account(request, form, create, link):
+    """The new person, or none when somebody took the name a moment ago."""
+    try:
+        return create(link, **form.account(), language=get_language(), ip=client_ip(request))
+    except accounts.NameTaken:
+        form.add_error("name", _("This name is taken. Choose another."))
+    return None
+
+
+@in_space(role="viewer")
+@require_safe
+def member_list(request, space):
+    return _page(request, space, form=InviteForm())
+
+
+@in_space(role="owner")
+@require_POST
+def invite(request, space):
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return _page(request, space, form=form)
+    path = links.invite(space, by=request.user, ip=client_ip(request), **form.cleaned_data)
+    # No redirect: the link exists in this one answer and nowhere else.
+    return _page(request, space, form=InviteForm(), link=request.build_absolute_uri(path))
+
+
+@in_space(role="owner")
+@require_POST
+def withdraw(request, space, pk):
+    link = get_in_space_or_404(space, OneTimeLink, pk, kind=OneTimeLink.Kind.INVITE)
+    if links.withdraw(link, by=person(request.user), ip=client_ip(request)):
+        toast(request, _("Withdrew the invitation."))
+    return redirect("members:index", space.slug)
+
+
+@in_space(role="owner")
+@require_POST
+def change_role(request, space, pk):
+    member, form = get_in_space_or_404(space, Member, pk), RoleForm(request.POST)
+    if form.is_valid():
+        role = form.cleaned_data["role"]
+        said = _("%(name)s has another role now.") % {"name": member.user}
+        _attempt(request, members.change_role, member, said=said, role=role)
+    back = reverse("members:index", args=[space.slug])
+    row = rows_in(space, Member).select_related("user").get(pk=pk)
+    return fragment_or_redirect(
+        request, "members/_row.html", {"row": row, "roles": ROLES}, back=back
+    )
+
+
+@in_space(role="owner")
+@require_POST
+def remove(request, space, pk):
+    member = get_in_space_or_404(space, Member, pk)
+    _attempt(request, members.remove, member, said=_("Removed %(name)s.") % {"name": member.user})
+    return redirect("members:index", space.slug)
+
+
+@in_space(role="viewer")
+@require_POST
+def leave(request, space):
+    said = _("You left %(space)s.") % {"space": space}
+    if _attempt(request, members.remove, request.member, said=said, undoable=False):
+        return redirect("home")
+    return redirect("members:index", space.slug)
+
+
+@in_space(role="owner")
+@require_POST
+def undo(request, space, pk):
+    entry = get_in_space_or_404(space, AuditEntry, pk, action__in=members.UNDOABLE)
+    _attempt(request, members.undo, entry, said=_("Undone."), undoable=False)
+    # Sent from a toast: the list around it must change too.
+    return go(request, reverse("members:index", args=[space.slug]))
+
+
+def _attempt(request, verb, thing, *, said, undoable=True, **changes):
+    """Do it and say so, with Undo where there is one; or say why not."""
+    try:
+        entry = verb(thing, by=person(request.user), ip=client_ip(request), **changes)
+    except members.Refused as reason:
+        toast_error(request, str(reason))
+        return False
+    if entry:
+        undo = reverse("members:undo", args=[request.space.slug, entry.pk]) if undoable else ""
+        toast(request, said, undo=undo)
+    return True
+
+
+def _page(request, space, *, form, link=""):
+    context = {
+        "members": rows_in(space, Member).select_related("user").order_by("user__username"),
+        "waiting": links.waiting(space) if request.member.may("owner") else [],
+        "roles": ROLES,
+        "link": link,
+    }
+    return show_form(request, "members/index.html", form, **context)
+
+
+@signed_in
+@require_safe
+def space_list(request):
+    context = {
+        "memberships": memberships(request),
+        "may_create": _may_create(request),
+        "demo": demo.state(),
+    }
+    return render(request, "spaces/index.html", context)
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request):
+    if not _may_create(request):
+        raise PermissionDenied
+    initial = {"language": get_language(), "timezone": forms.guess()}
+    form = SpaceForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        space = spaces.create(owner=request.user, ip=client_ip(request), **form.cleaned_data)
+        toast(request, _("Created the space “%(name)s”.") % {"name": space.name})
+        return redirect("overview:index", space.slug)
+    return show_form(request, "spaces/new.html", form)
+
+
+@in_space(role="owner")
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request, space):
+    initial = {"name": space.name, "language": space.language, "timezone": space.timezone}
+    form = SpaceForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        ip = client_ip(request)
+        done = spaces.revise(space, by=person(request.user), ip=ip, **form.cleaned_data)
+        toast(request, _("Saved."), undo=undo_url(space, done))
+        return redirect("spaces:edit", space.slug)
+    return show_form(request, "spaces/edit.html", form)
+
+
+@signed_in
+@require_POST
+def make_demo(request):
+    """A separate space to look around in; the worker makes it in half a minute."""
+    if not _may_create(request):
+        raise PermissionDenied
+    if demo.taken():
+        toast_error(request, str(demo.NotTheDemo()))
+    elif not demo.state():
+        jobs.enqueue(demo.TASK, once="demo", user_id=request.user.pk)
+        toast(request, _("The demo is being created. It takes about half a minute."))
+    return redirect("spaces:index")
+
+
+def _may_create(request):
+    # Somebody who was only invited to look does not open rooms of their own in another's house.
+    return any(member.role == Member.Role.OWNER for member in memberships(request))
+
+
+@in_space(role="owner")
+@require_safe
+def token_list(request, space):
+    rows = rows_in(space, ApiToken).select_related("user").order_by(LIVE_FIRST, "-created_at")
+    return render(request, "tokens/index.html", {"tokens": rows, "now": timezone.now()})
+
+
+@in_space(role="owner")
+@sessions.sudo
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_token(request, space):
+    form = TokenForm(request.POST or None)
+    if not form.is_valid():
+        return show_form(request, "tokens/new.html", form)
+    name, scopes = form.cleaned_data["name"], form.cleaned_data["scopes"]
+    token, key = api_tokens.create(
+        space,
+        user=request.user,
+        name=name,
+        scopes=scopes,
+        expires_at=form.expires_at(),
+        ip=client_ip(request),
+    )
+    # No redirect: the key exists in this one answer and nowhere else.
+    return render(request, "tokens/made.html", {"token": token, "key": key} | _door())
+
+
+@in_space(role="owner")
+@require_POST
+def revoke(request, space, pk):
+    token = get_in_space_or_404(space, ApiToken, pk)
+    api_tokens.revoke(token, by=person(request.user), ip=client_ip(request))
+    toast(request, _("Revoked “%(name)s”.") % {"name": token.name})
+    return redirect("tokens:index", space.slug)
+
+
+def _door() -> dict:
+    """Where the key opens something, and whether somebody listens there."""
+    api = f"http://{settings.HTTP_HOST}:{settings.HTTP_PORT}/api/v1/"
+    return {"api": api, "is_open": settings.HTTP_ENABLED}
