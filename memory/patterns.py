@@ -6,6 +6,7 @@ Writers behave as facts/service.py describes.
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
@@ -59,7 +60,7 @@ def learn(
     confidence: float = 0.6,
     chat: Chat | None = None,
     now: datetime | None = None,
-    **more: object,
+    **more: Any,
 ) -> ChangeResult:
     """Learn a habit; learning it again strengthens the existing row.
 
@@ -128,7 +129,7 @@ def reinforce(patterns: list[Pattern], *, now: datetime | None = None) -> None:
 
 @transaction.atomic
 def revise(
-    pattern: Pattern, *, by: str, now: datetime | None = None, **values: object
+    pattern: Pattern, *, by: str, now: datetime | None = None, **values: Any
 ) -> ChangeResult:
     """Change the wording. A person's wording is final."""
     rows.lock(pattern)

@@ -3,6 +3,7 @@ who may decide. The first decision wins, and only what was shown is applied."""
 
 import hashlib
 import json
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -70,7 +71,7 @@ def key(*parts: object) -> str:
     return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()
 
 
-def propose(space: Space, kind: str, *, key: str, after: dict, **fields: object) -> Proposal | None:
+def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) -> Proposal | None:
     """Put a change before the people of the space; None when it was proposed before, or when a
     ruling says never to remember what it would add."""
     if _ruled_out(space, kind, after):
@@ -182,9 +183,7 @@ def _did_not_happen(proposal: Proposal, *, by: str) -> None:
 
 
 @transaction.atomic
-def edit(
-    proposal: Proposal, *, member: Member, digest: str, changes: dict[str, object]
-) -> Proposal:
+def edit(proposal: Proposal, *, member: Member, digest: str, changes: dict[str, Any]) -> Proposal:
     """Change what approving would write. The new digest is what must be approved."""
     by = _decider(proposal, member)
     row = _waiting(proposal)

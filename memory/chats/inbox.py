@@ -3,6 +3,7 @@
 import hashlib
 import re
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -44,7 +45,7 @@ def receive(
     external_id: object = "",
     silence: float | None = None,
     now: datetime | None = None,
-    **fields: object,
+    **fields: Any,
 ) -> Message | None:
     """Store the message and enqueue its answer; None when it was received before.
 
@@ -70,7 +71,7 @@ def receive(
     return message
 
 
-def edit(chat: Chat, *, text: str, external_id: object, **fields: object) -> Message | None:
+def edit(chat: Chat, *, text: str, external_id: object, **fields: Any) -> Message | None:
     """Store an edited message: in place while unanswered, as a new message afterwards."""
     screened = screen(text)
     with transaction.atomic():

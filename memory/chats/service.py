@@ -3,7 +3,7 @@
 import hashlib
 import re
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from django.db import transaction
@@ -50,7 +50,7 @@ def key_of(channel: str, external_id: object) -> str:
     return key
 
 
-def find_or_open(space: Space, *, channel: str, external_id: object, **defaults: object) -> Chat:
+def find_or_open(space: Space, *, channel: str, external_id: object, **defaults: Any) -> Chat:
     """Get or create a chat; `defaults` (title, language, thread) are for a new one."""
     key = key_of(channel, external_id)
     if "title" in defaults:
@@ -79,7 +79,7 @@ def receive(
     role: str = Message.Role.USER,
     now: datetime | None = None,
     sent_at: datetime | None = None,
-    **fields: object,
+    **fields: Any,
 ) -> Received:
     """Store a message, once per external id, with secrets redacted.
 

@@ -6,6 +6,7 @@ those of its messages until it is closed and gets a title, a body and tags.
 
 from collections.abc import Callable, Sequence, Set
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -159,7 +160,7 @@ def write(
     source: str = "",
     suspicions: Sequence[str] = (),
     ignore: Set[str] = frozenset(),
-    **more: object,
+    **more: Any,
 ) -> ChangeResult:
     """Write an episode that is already over: from a tag, a person or a stale note.
 
@@ -203,7 +204,7 @@ def write(
 
 @transaction.atomic
 def revise(
-    episode: Episode, *, by: str, now: datetime | None = None, **values: object
+    episode: Episode, *, by: str, now: datetime | None = None, **values: Any
 ) -> ChangeResult:
     """Correct title, body, tags, participants or times. A person's wording is final."""
     rows.lock(episode)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import OperationalError, transaction
 from django.utils.translation import gettext as _
@@ -116,7 +117,7 @@ def _lore(said: str, turn: Turn) -> ChangeResult:
     return _remember(turn, lore_line(said), subject=Fact.LORE, chat=turn.chat, **given)
 
 
-def _remember(turn: Turn, said: str, **given: object) -> ChangeResult:
+def _remember(turn: Turn, said: str, **given: Any) -> ChangeResult:
     found = evidence.find(said, turn.heard)
     message = found.message if found else turn.message
     done = facts.remember(

@@ -6,6 +6,7 @@ left as it is and counted.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -50,12 +51,12 @@ class BulkResult:
 
 
 def forget(space: Space, pks: list[int], *, by: str, now: datetime | None = None) -> BulkResult:
-    live = [Status.ACTIVE, Status.QUARANTINED, Status.SUPERSEDED]
+    live: list[str] = [Status.ACTIVE, Status.QUARANTINED, Status.SUPERSEDED]
     return _set(space, pks, by=by, why="forget", now=now, of=live, status=Status.ARCHIVED)
 
 
 def restore(space: Space, pks: list[int], *, by: str, now: datetime | None = None) -> BulkResult:
-    away = [Status.ARCHIVED, Status.TRASHED]
+    away: list[str] = [Status.ARCHIVED, Status.TRASHED]
     values = {"status": Status.ACTIVE, "trashed_at": None}
     return _set(space, pks, by=by, why="restore", now=now, of=away, **values)
 
@@ -118,8 +119,8 @@ def merge(
     actors.require_person(by)
     if len(pks) > MAX_MERGED:
         raise TooMany(MAX_MERGED)
-    chosen = Fact.objects.live().filter(space=space, pk__in=pks)
-    chosen = list(chosen.order_by("pk").select_for_update(of=("self",)))
+    rows = Fact.objects.live().filter(space=space, pk__in=pks)
+    chosen = list(rows.order_by("pk").select_for_update(of=("self",)))
     if len(chosen) < 2 or (keep and keep not in {fact.pk for fact in chosen}):
         raise facts.Invalid(_("Choose at least two facts that Keno believes now."))
     if len({fact.chat_id for fact in chosen}) > 1:
@@ -161,7 +162,7 @@ def _set(
     why: str,
     now: datetime | None,
     of: list[str] | None = None,
-    **values: object,
+    **values: Any,
 ) -> BulkResult:
     actors.require_person(by)
     if len(pks) > MAX_FACTS:

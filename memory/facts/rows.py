@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -44,7 +45,7 @@ def draft(
     suspicions: Sequence[str] = (),
     now: datetime | None = None,
     among: list[Ruling] | None = None,
-    **more: object,
+    **more: Any,
 ) -> Fact | ChangeResult:
     """Build the screened, unsaved row of a fact; a ChangeResult when it may not become one.
 
@@ -66,7 +67,7 @@ def draft(
 
 
 def refusal(
-    space: Space, screened: Screened, *, now: datetime | None, among=None
+    space: Space, screened: Screened, *, now: datetime | None, among: list[Ruling] | None = None
 ) -> ChangeResult | None:
     if not screened.text:
         return ChangeResult(None, outcome="empty", reason=_("There is nothing to remember."))
@@ -90,7 +91,7 @@ def describe(fact: Fact, *, by: str, subject: str, quote: str, confidence: float
     fact.written_by, fact.sticky = kind, fact.sticky or actors.is_person(by)
 
 
-def origin(by: str, **fields: object) -> dict:
+def origin(by: str, **fields: Any) -> dict:
     """Return the fields with source and trust added, by who writes, where they are missing."""
     kind = actors.kind(by)
     source = SOURCE.get(kind) or ("message" if fields.get("message") else "episode")
@@ -100,7 +101,7 @@ def origin(by: str, **fields: object) -> dict:
     return {"source": source, "trust": TRUST.get(kind, 0.5)} | fields
 
 
-def clamp(confidence: object) -> float:
+def clamp(confidence: Any) -> float:
     """Return 0..1; a half for what is not a number, as a model's answer may hold anything."""
     try:
         value = float(confidence)
@@ -127,7 +128,7 @@ def insert_or_strengthen(fact: Fact, *, by: str, change_id: UUID) -> ChangeResul
         return ChangeResult(fact, change_id, outcome="new")
 
 
-def save(fact: Fact, *, now: datetime | None = None, **values: object) -> None:
+def save(fact: Fact, *, now: datetime | None = None, **values: Any) -> None:
     """Write these fields of a locked row."""
     values["updated_at"] = now or timezone.now()
     before = {name: getattr(fact, name) for name in values}
@@ -159,7 +160,7 @@ def protected(fact: Fact, *, by: str) -> ChangeResult | None:
 
 @transaction.atomic
 def set_fields(
-    fact: Fact, *, by: str, why: str, now: datetime | None = None, **values
+    fact: Fact, *, by: str, why: str, now: datetime | None = None, **values: Any
 ) -> ChangeResult:
     """Change the fields, unless they have these values already or a person protects the row."""
     lock(fact)
@@ -170,7 +171,7 @@ def set_fields(
     return change(fact, by=by, why=why, now=now, **values) if refusal is None else refusal
 
 
-def change(fact: Fact, *, by: str, why: str, now: datetime | None, **values) -> ChangeResult:
+def change(fact: Fact, *, by: str, why: str, now: datetime | None, **values: Any) -> ChangeResult:
     with history.change(by=by, why=why) as context:
         save(fact, now=now, **values)
     return ChangeResult(fact, context.id)
@@ -193,7 +194,7 @@ def _find_existing(fact: Fact) -> Fact | None:
     rows = Fact.objects.select_for_update().filter(
         space=fact.space_id, chat=fact.chat_id, subject=fact.subject, said_key=fact.said_key
     )
-    ranks = [Status.ACTIVE, Status.QUARANTINED, Status.ARCHIVED, Status.TRASHED]
+    ranks: list[str] = [Status.ACTIVE, Status.QUARANTINED, Status.ARCHIVED, Status.TRASHED]
     candidates = [row for row in rows.order_by("-updated_at", "-pk") if row.status in ranks]
     return min(candidates, key=lambda row: ranks.index(row.status), default=None)
 
@@ -223,7 +224,7 @@ def _strengthen_existing(existing: Fact, fact: Fact, *, by: str, change_id: UUID
 
 def _strengthen(existing: Fact, fact: Fact) -> dict:
     """Return the values that the new evidence adds; it never lowers any."""
-    values = {
+    values: dict[str, Any] = {
         "confidence": max(existing.confidence, fact.confidence),
         "trust": max(existing.trust, fact.trust),
         "sticky": fact.sticky,

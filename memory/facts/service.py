@@ -11,6 +11,7 @@ can be shown.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, Value
@@ -54,7 +55,7 @@ def remember(
     occurs_at: datetime | None = None,
     why: str = "remember",
     now: datetime | None = None,
-    **more: object,
+    **more: Any,
 ) -> ChangeResult:
     """Remember a fact; saying the same again strengthens the existing row.
 
@@ -78,7 +79,7 @@ def remember(
 
 @transaction.atomic
 def revise(
-    fact: Fact, *, by: str, text: str | None = None, now: datetime | None = None, **values: object
+    fact: Fact, *, by: str, text: str | None = None, now: datetime | None = None, **values: Any
 ) -> ChangeResult:
     """Change the wording or other fields. A person's wording is final."""
     rows.lock(fact)
@@ -107,7 +108,7 @@ def supersede(
     new: Fact | None = None,
     until: datetime | None = None,
     now: datetime | None = None,
-    **more: object,
+    **more: Any,
 ) -> ChangeResult:
     """Replace it by another fact; the old one keeps its words and held `until` then, or now.
 
@@ -154,7 +155,10 @@ def restore(fact: Fact, *, by: str, now: datetime | None = None) -> ChangeResult
     if fact.status == Status.ACTIVE:
         return ChangeResult(fact, outcome="unchanged")
     waits = still_suspicious(fact.flags) and not fact.sticky
-    values = {"status": Status.QUARANTINED if waits else Status.ACTIVE, "trashed_at": None}
+    values: dict[str, Any] = {
+        "status": Status.QUARANTINED if waits else Status.ACTIVE,
+        "trashed_at": None,
+    }
     if fact.status == Status.SUPERSEDED or "deprecated" in fact.flags:
         flags = [flag for flag in fact.flags if flag != "deprecated"]
         values |= {"valid_to": None, "superseded_by": None, "flags": flags}
@@ -277,7 +281,7 @@ def _end(fact: Fact, now: datetime) -> datetime:
 
 
 def _new_wording(fact: Fact, screened: Screened, *, by: str) -> dict:
-    values = {"text": screened.text, "said_key": text.said_key(screened.text)}
+    values: dict[str, Any] = {"text": screened.text, "said_key": text.said_key(screened.text)}
     if screened.text != fact.text:
         values["language"] = text.detect_language(screened.text) or fact.language
     if screened.reasons and not actors.is_person(by):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from memory.guards import disguise, rulebook
 
@@ -80,7 +81,7 @@ def _matches(clause: str) -> bool:
 
 
 @cache
-def _rules() -> dict[str, object]:
+def _rules() -> dict[str, Any]:
     patterns: dict[str, list[str]] = {}
     for name, pattern in rulebook.read(FILE):
         patterns.setdefault(name.split("/")[0], []).append(f"(?:{pattern})")

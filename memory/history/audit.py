@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 from django.db import models
 
@@ -17,14 +18,14 @@ def record(
     before: dict | str | None = None,
     after: dict | str | None = None,
     ip: str | None = None,
-    **details: object,
+    **details: Any,
 ) -> AuditEntry:
     """Write an entry with digests of before and after; their words are not stored."""
     return AuditEntry.objects.create(
         action=action,
         actor=actor[:160],
         space=space,
-        object_type=obj._meta.model_name if obj else "",
+        object_type=(obj._meta.model_name or "") if obj else "",
         object_id=str(obj.pk) if obj else "",
         before_digest=digest(before),
         after_digest=digest(after),

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
+from typing import Any
 from uuid import UUID
 
 import pghistory
 from django.apps import apps
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 from pghistory.runtime import _tracker
@@ -60,7 +62,7 @@ class Change:
         return {name: pair for name, pair in differing.items() if name not in BOOKKEEPING}
 
 
-def as_changes(events: Iterable[models.Model]) -> list[Change]:
+def as_changes(events: Iterable[Any]) -> list[Change]:
     """Pair each event with the one before it of the same row; expects them in that order."""
     changes: list[Change] = []
     for event in events:
@@ -70,7 +72,7 @@ def as_changes(events: Iterable[models.Model]) -> list[Change]:
     return changes
 
 
-def _change(event: models.Model, *, before: dict | None, after: dict) -> Change:
+def _change(event: Any, *, before: dict | None, after: dict) -> Change:
     metadata = event.pgh_context.metadata if event.pgh_context else {}
     return Change(
         model=event.pgh_tracked_model,
@@ -98,7 +100,7 @@ def events_of(model: type[models.Model]) -> models.QuerySet:
     return apps.get_model("memory", f"{model.__name__}Event")._default_manager.all()
 
 
-def event_models() -> list[type[models.Model]]:
+def event_models() -> list[Any]:
     """Return the event models of all apps."""
     return [model for model in apps.get_models() if hasattr(model, "pgh_tracked_model")]
 
@@ -138,7 +140,7 @@ class ChangeResult:
     ("new", "again", "refused" …) and `reason` a sentence when the outcome needs one.
     """
 
-    row: models.Model | None
+    row: Any
     change_id: UUID | None = None
     outcome: str = "done"
     reason: str = ""
@@ -155,7 +157,7 @@ class ChangeResult:
 
 
 @contextmanager
-def change(*, by: str, why: str, **metadata: object) -> Iterator[pghistory.context]:
+def change(*, by: str, why: str, **metadata: Any) -> Iterator[Any]:
     """Group everything written inside as one change; undo_context() takes its `id`.
 
     Inside an outer change (a night, an import) everything belongs to the outer one, with its
@@ -301,7 +303,7 @@ def _locked(keys: list[tuple[type[models.Model], int]]) -> dict[tuple, models.Mo
         rows = model._default_manager.select_for_update().filter(pk__in=pks).order_by("pk")
         locked |= {(model, row.pk): row for row in rows}
         if gone := set(pks) - {row.pk for row in rows}:
-            raise model.DoesNotExist(f"{model._meta.verbose_name} {min(gone)} is gone.")
+            raise ObjectDoesNotExist(f"{model._meta.verbose_name} {min(gone)} is gone.")
     return locked
 
 
@@ -330,7 +332,7 @@ def _values_to_restore(row: models.Model, *, before: dict | None, after: dict) -
     return goal
 
 
-def _goal(model: type[models.Model], *, before: dict | None, after: dict) -> dict:
+def _goal(model: Any, *, before: dict | None, after: dict) -> dict:
     """Return the values before the change; a created row gets its model's soft end state."""
     if before is not None:
         return {name: was for name, (was, _) in changed(before, after).items()}

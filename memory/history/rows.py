@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -17,7 +18,7 @@ def lock(row: models.Model) -> None:
 
 
 def change(
-    row: models.Model, *, by: str, why: str, now: datetime | None, **values: object
+    row: models.Model, *, by: str, why: str, now: datetime | None, **values: Any
 ) -> ChangeResult:
     """Write those of these fields that differ, to a locked row."""
     values = {name: value for name, value in values.items() if getattr(row, name) != value}
@@ -39,7 +40,7 @@ def change_unless_refused(
     why: str,
     now: datetime | None = None,
     refuse: Callable[[models.Model], ChangeResult | None] = lambda row: None,
-    **values: object,
+    **values: Any,
 ) -> ChangeResult:
     """Lock the row and change it, unless `refuse` returns a refusal."""
     lock(row)
@@ -48,7 +49,7 @@ def change_unless_refused(
 
 
 @transaction.atomic
-def purge(row: models.Model, *, by: str, words: str) -> None:
+def purge(row: Any, *, by: str, words: str) -> None:
     """Delete the row for good, with its history; the audit keeps a digest of its words."""
     name = row._meta.model_name
     audit.record(f"{name}.purged", actor=by, space=row.space, obj=row, before=words)
@@ -56,7 +57,7 @@ def purge(row: models.Model, *, by: str, words: str) -> None:
     row.delete()
 
 
-def refusal_if_sticky(row: models.Model, *, by: str, reason: str) -> ChangeResult | None:
+def refusal_if_sticky(row: Any, *, by: str, reason: str) -> ChangeResult | None:
     """Return a refusal when a machine would change what a person worded."""
     if row.sticky and not actors.is_person(by):
         return ChangeResult(row, outcome="refused", reason=reason)

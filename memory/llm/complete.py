@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from django.utils import timezone
 
@@ -89,7 +90,7 @@ def available(purpose: Purpose, *, space: Space) -> bool:
 
 
 def asker(
-    purpose: Purpose, *, space: Space, system: str = "", **more: object
+    purpose: Purpose, *, space: Space, system: str = "", **more: Any
 ) -> Callable[[str], str] | None:
     """Return a function from question to answer; None when no model is set up.
 

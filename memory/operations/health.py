@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -246,7 +247,7 @@ def settings_problems() -> list[str]:
 @dataclass(frozen=True)
 class MemoryHealth:
     at: datetime
-    checks: dict[str, object]
+    checks: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet, Sum
@@ -27,7 +28,7 @@ from memory.models import (
 from memory.operations.health import WORKER_SILENT_AFTER
 from memory.queue import jobs
 
-Sample = tuple[dict[str, object], float]
+Sample = tuple[dict[str, Any], float]
 
 
 def prometheus_text(*, now: datetime) -> str:
@@ -70,7 +71,7 @@ def _llm() -> Iterator[tuple[str, str, str, Iterable[Sample]]]:
         yield name, "counter", says, [(_labels(row), float(row[field] or 0)) for row in rows]
 
 
-def _labels(row: dict) -> dict[str, object]:
+def _labels(row: dict) -> dict[str, Any]:
     ok = "yes" if row["ok"] else "no"
     return {"provider": row["provider"], "purpose": row["purpose"], "ok": ok}
 
@@ -111,7 +112,7 @@ def _block(name: str, kind: str, says: str, samples: Iterable[Sample]) -> str:
     return "\n".join([*lines, *(f"{full}{_braces(labels)} {value:g}" for labels, value in samples)])
 
 
-def _braces(labels: dict[str, object]) -> str:
+def _braces(labels: dict[str, Any]) -> str:
     inner = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
     return f"{{{inner}}}" if inner else ""
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import F, Q
 from django.utils import timezone
@@ -66,7 +67,7 @@ def build(
     expand: Expand | None = None,
     judge: Judge | None = None,
     first_talk: bool | None = None,
-    **trying: object,
+    **trying: Any,
 ) -> Context:
     """Build the context of a reply; when memory fails, with the identity and a note alone.
 
@@ -118,7 +119,7 @@ class _Draft:
         self.matches: list[Match] = []
         self.note: WorkingNote | None = None
 
-    def gather(self, **how: object) -> None:
+    def gather(self, **how: Any) -> None:
         """Collect in the order of importance: working note, history, then what is recalled."""
         self._working_note()
         self._chat_context()
@@ -170,7 +171,7 @@ class _Draft:
         if self._put("patterns", sections.section("Habits that fit", lines)):
             self.matches = matches[:MAX_PATTERNS]
 
-    def _recall(self, **how: object) -> None:
+    def _recall(self, **how: Any) -> None:
         self.recalled = recall(
             self.space,
             self.text,

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
 import psycopg
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -113,7 +114,7 @@ def enqueue(
     once: str | None = None,
     at: datetime | None = None,
     priority: int = 0,
-    **args: object,
+    **args: Any,
 ) -> int | None:
     """Add a job by its task's name, inside the caller's transaction.
 

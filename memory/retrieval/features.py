@@ -144,7 +144,7 @@ class _Talk:
     def episode(self, unit: Candidate) -> float:
         if unit.id not in self.place:
             return self.own(unit)
-        return self._share(self.of_episode[unit.episode_id].union(unit.terms))
+        return self._share(self.of_episode[unit.episode_id or 0].union(unit.terms))
 
     def _share(self, numbers: Iterable[int]) -> float:
         """Return the weight of these words, cached: units share few sets of words."""
@@ -159,7 +159,7 @@ class _Meaning:
 
     def __init__(self, candidates: Candidates):
         embedded = [unit for unit in candidates.units if unit.bare is not None]
-        self.bare = {unit.id: max(0.0, unit.bare) for unit in embedded}
+        self.bare = {unit.id: max(0.0, unit.bare or 0.0) for unit in embedded}
         # Whoever did not reach the lane of meaning is at most as near as the last that did.
         lane = [self.bare[unit.id] for unit in embedded if "meaning" in unit.lanes]
         self.floor = min(lane, default=0.0)
@@ -174,7 +174,7 @@ class _Meaning:
     def of(self, unit: Candidate) -> float:
         if unit.bare is None:
             return self.floor
-        return max(0.0, BARE * unit.bare + ASKED * unit.asked)
+        return max(0.0, BARE * unit.bare + ASKED * (unit.asked or 0.0))
 
     def around(self, unit: Candidate) -> float:
         if unit.id not in self.place:
@@ -186,7 +186,7 @@ class _Meaning:
         return BEFORE * self._known(before) + AFTER * self._known(after)
 
     def topic(self, unit: Candidate) -> float:
-        return self.topics[unit.episode_id] if unit.id in self.place else self._known(unit.id)
+        return self.topics[unit.episode_id or 0] if unit.id in self.place else self._known(unit.id)
 
     def _known(self, unit: int) -> float:
         return max(self.floor, self.bare.get(unit, self.floor))

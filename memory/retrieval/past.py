@@ -7,6 +7,7 @@ instead, and needs no other words. Slower than today's memory, which has its ind
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from django.db import connection
 
@@ -109,7 +110,7 @@ class Past:
     then: datetime
 
     @property
-    def values(self) -> dict[str, object]:
+    def values(self) -> dict[str, Any]:
         return {"space": self.space, "then": self.then}
 
 

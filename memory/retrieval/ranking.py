@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,8 +86,8 @@ def overlap(a: frozenset[str], b: frozenset[str]) -> float:
 def mmr(
     items: Sequence,
     *,
-    score: Callable[[object], float],
-    words: Callable[[object], frozenset[str]],
+    score: Callable[[Any], float],
+    words: Callable[[Any], frozenset[str]],
     balance: float = 0.7,
 ) -> list:
     """Reordered: each next one is good (balance) and unlike those before it (the rest).

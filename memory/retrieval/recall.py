@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
@@ -116,7 +117,7 @@ def recall(
     message: Message | None = None,
     save: bool = True,
     as_of: datetime | None = None,
-    **more: object,
+    **more: Any,
 ) -> Recalled:
     """Recall what matters for a text. Never raises: errors are logged and stand on the receipt.
 
@@ -180,7 +181,7 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
             question,
             candidates,
             now=request.now,
-            chat_id=request.chat and request.chat.pk,
+            chat_id=request.chat.pk if request.chat else None,
             strict=request.strict,
         )
         kept = gate.apply(ranked, passes, strict=request.strict)
@@ -259,7 +260,8 @@ def _choose(request: RecallRequest, kept: list[Scored], result: Recalled) -> Non
 
 def _select(request: RecallRequest, kept: list[Scored]) -> list[Scored]:
     """Cut what is over the limits, and what repeats the prompt or a better item."""
-    counts, chosen = Counter(), []
+    counts: Counter[str] = Counter()
+    chosen: list[Scored] = []
     in_prompt, chosen_texts = Repetition(request.seen_texts), Repetition()
     for item in kept:
         kind = item.unit.kind
@@ -304,7 +306,7 @@ def _diverse(profile: Profile, kept: list[Scored]) -> list[Scored]:
     return mixed + tail
 
 
-def _write_receipt(result: Recalled, **fields: object) -> Recall | None:
+def _write_receipt(result: Recalled, **fields: Any) -> Recall | None:
     try:
         with transaction.atomic():
             return receipts.write(result, **fields)

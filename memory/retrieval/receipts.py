@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -25,7 +26,7 @@ FROM jsonb_to_recordset(%s::jsonb) AS item (kind text, owner bigint, rank int, s
 
 
 def write(
-    result,
+    result: Any,
     *,
     space: Space,
     chat: Chat | None,
@@ -145,7 +146,7 @@ def _explained(item: RecallItem) -> dict:
     }
 
 
-def _cue(question) -> dict:
+def _cue(question: Any) -> dict:
     if not question.cues:
         return {}
     cue = question.cues[0]

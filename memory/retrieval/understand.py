@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
 
 from django.db import connection
 
@@ -52,9 +53,13 @@ def cues(question: str, *, now: datetime, zone: tzinfo = UTC) -> list[Cue]:
     # A memory is asked about what was, unless the verb or the words look ahead.
     times = resolve(question[:2000], said_at=said_at, language=language, lean="past")
     return [
-        _cue(question[when.start : when.end], _days(when, said_at.date()), zone)
+        _cue(
+            question[when.start : when.end],
+            _days(when.first, when.last, when, said_at.date()),
+            zone,
+        )
         for when in times
-        if when.first and when.dated
+        if when.first and when.last and when.dated
     ][:MOST_CUES]
 
 
@@ -67,17 +72,17 @@ def _cue(phrase: str, days: tuple[date, date], zone: tzinfo) -> Cue:
     return Cue(phrase, start, end)
 
 
-def _days(when: When, today: date) -> tuple[date, date]:
+def _days(first: date, last: date, when: When, today: date) -> tuple[date, date]:
     """Return the first and the last day to look at: often more than the words say exactly."""
-    if when.kind == "from" and when.first <= today:
-        return when.first, max(when.last, today)
-    if when.first == when.last:
+    if when.kind == "from" and first <= today:
+        return first, max(last, today)
+    if first == last:
         around = timedelta(days=DAYS_AROUND.get(when.precision, 0))
-        return when.first - around, when.last + around
-    if when.precision == "week" and (when.first, when.last) == week(today - timedelta(days=7)):
+        return first - around, last + around
+    if when.precision == "week" and (first, last) == week(today - timedelta(days=7)):
         # Seed 002: "last week" is the last seven days.
         return today - timedelta(days=7), today
-    return when.first, when.last
+    return first, last
 
 
 _ASKS_WHEN = re.compile(
@@ -175,7 +180,7 @@ def _names(
 def _known_names(words: list[str], scopes: Sequence[int], then: Past | None) -> set[str]:
     if not words:
         return set()
-    values = {"words": words[:40], "here": list(scopes)}
+    values: dict[str, Any] = {"words": words[:40], "here": list(scopes)}
     with connection.cursor() as cursor:
         if then:
             cursor.execute(past.within(NAMES), values | then.values)

@@ -1,5 +1,7 @@
 """Spaces: the walls between memories."""
 
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils.text import slugify
@@ -74,7 +76,7 @@ class BadSetting(ValueError):
 
 @transaction.atomic
 def configure(
-    space: Space, *, by: str, values: dict[str, object], ip: str | None = None
+    space: Space, *, by: str, values: dict[str, Any], ip: str | None = None
 ) -> ChangeResult:
     """Set these settings of the space, all or none. What equals the default is not stored."""
     for name, value in values.items():

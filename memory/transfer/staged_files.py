@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone, translation
@@ -55,7 +56,7 @@ def request_export(space: Space, format: str, *, by: str) -> Parcel:
     )
 
 
-def change_status(parcel: Parcel, *, status: str, after: Iterable[str], **values: object) -> bool:
+def change_status(parcel: Parcel, *, status: str, after: Iterable[str], **values: Any) -> bool:
     """Change the status if it is still one of `after`; return whether it was."""
     now = timezone.now()
     values = {"status": status, "problem": "", "done": 0, "total": 0, "updated_at": now} | values

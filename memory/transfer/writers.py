@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Max
@@ -76,7 +77,7 @@ def before_undo(row: models.Model) -> dict | None:
     return next((step.after for step in steps if "undoes_context" not in step.metadata), None)
 
 
-def revived(session: Session, row: models.Model, **more: object) -> Outcome:
+def revived(session: Session, row: models.Model, **more: Any) -> Outcome:
     """Restore a row that an undo removed, because it is imported again."""
     was = before_undo(row)
     if was is None:

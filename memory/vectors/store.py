@@ -4,6 +4,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -17,7 +18,7 @@ log = logging.getLogger(__name__)
 BATCH = 64
 # How long a process may go on with the old model after another one was switched on.
 CACHE_SECONDS = 10
-_cache: dict[str, object] = {}
+_cache: dict[str, Any] = {}
 
 READ = """
 SELECT u.id, u.text_hash, coalesce(f.text, m.text, btrim(e.title || E'\\n' || e.body))

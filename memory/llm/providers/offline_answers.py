@@ -7,6 +7,7 @@ to hear that it is not known.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from memory.llm.providers import offline_intents as intents
 from memory.llm.request import Briefing, Recalled
@@ -207,5 +208,5 @@ def _line_of(episode: Recalled, line: str) -> Recalled:
     return replace(episode, kind="message", text=turn["said"].strip(), said_by=turn["who"].strip())
 
 
-def say(language: str, phrase: str, **values: object) -> str:
+def say(language: str, phrase: str, **values: Any) -> str:
     return PHRASES["es" if language == "es" else "en"][phrase].format(**values)

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -53,7 +54,7 @@ def encode(kind: Kind, row: Mapping[str, object], places: Numbers) -> dict:
     return encoded
 
 
-def decode(kind: Kind, data: object, numbers: Numbers) -> dict[str, object]:
+def decode(kind: Kind, data: object, numbers: Numbers) -> dict[str, Any]:
     """Return values for the model's constructor; raise BadRow with the name of a bad field."""
     if not isinstance(data, dict):
         raise BadRow("not an object")
