@@ -86,12 +86,12 @@ class RecallRequest:
     text: str
     scope: Scope
     now: datetime
+    profile: Profile
     chat: Chat | None = None
     person: str = ""
     limit: int = LIMIT
     caps: dict[str, int] = field(default_factory=lambda: MAX_BY_KIND)
     kinds: Sequence[str] = KINDS
-    profile: Profile | None = None
     strict: bool = False
     budget: int | None = None
     seen: Sequence[int] = ()
