@@ -1,4 +1,4 @@
-"""Open what a person imports: a folder, a zip, a tar or a single file."""
+"""Open what a person imports: a folder, a zip or a single file."""
 
 import os
 import stat
@@ -11,8 +11,10 @@ from typing import BinaryIO
 from django.utils.translation import gettext as _
 
 from memory.transfer.containers import safe
-from memory.transfer.containers.tar import GZIP, TarTree, is_tar
 from memory.transfer.containers.zip import ZipTree
+
+# gzip, bzip2, xz, 7z; a tar says "ustar" further on.
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")
 
 
 @contextmanager
@@ -40,10 +42,8 @@ def _open(path: Path, limits: safe.Limits) -> safe.Tree:
         raise safe.Refused("unreadable", sentence % {"name": path.name, "error": reason}) from error
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return ZipTree(real, limits)
-    if is_tar(start) or start.startswith(GZIP):
-        return TarTree(real, limits)
-    if start.startswith((b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")):
-        raise safe.Refused("packed", _("Keno reads zip and tar files. Unpack it first."))
+    if start.startswith(PACKED) or start[257:262] == b"ustar":
+        raise safe.Refused("packed", _("Keno reads zip files and folders. Unpack it first."))
     return FileTree(real, limits)
 
 

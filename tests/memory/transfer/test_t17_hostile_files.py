@@ -7,6 +7,7 @@ import stat
 import struct
 import subprocess
 import sys
+import tarfile
 import textwrap
 import zipfile
 from pathlib import Path
@@ -296,3 +297,10 @@ def _crowd(path, count):
         file.write(big + struct.pack("<4sIQI", b"PK\x06\x07", 0, start + size, 1))
         ends = (b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
         file.write(struct.pack("<4s4H2IH", *ends))
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_a_tar_is_refused_with_what_to_do(tmp_path, mode):
+    with tarfile.open(tmp_path / "bot.tar", mode) as packed:
+        packed.addfile(tarfile.TarInfo("memory/MEMORY.md"), io.BytesIO(b""))
+    assert reason_of(tmp_path / "bot.tar") == "packed"
