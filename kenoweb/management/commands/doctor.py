@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from kenoweb.operations.health import ready, settings_problems
+from kenoweb.operations.health import ready
 from memory.llm.complete import chosen, complete
 from memory.llm.request import Briefing, ProviderError
 from memory.models import Space
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         self.line("version", health.OK, settings.VERSION)
         for name, sentence in ready().items():
             self.line(name, health.ERROR if sentence else health.OK, sentence)
-        for sentence in settings_problems():
+        for sentence in health.settings_problems():
             self.line("settings", health.ERROR, sentence)
         self.line("embeddings", *_embeddings())
         try:
