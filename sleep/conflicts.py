@@ -7,7 +7,7 @@ only adds what keeps two like sentences from being merged.
 import re
 from functools import lru_cache
 
-from memory.extraction.frames import polarity
+from memory.extraction.frames.clauses import is_negative
 from memory.extraction.frames.compare import compare
 from memory.extraction.frames.reading import frames_of
 from memory.extraction.frames.vocabulary import are_opposite, canonical, terms, tokens
@@ -56,7 +56,7 @@ def buckets(text: str, subject: str = "") -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _negated(text: str) -> bool:
-    return polarity.is_negative(text)
+    return is_negative(text)
 
 
 def _names(text: str) -> set[str]:

@@ -1,26 +1,261 @@
-"""Which times a text speaks of, as days seen from the moment it was said."""
+"""Which times a text speaks of, as days seen from the moment it was said.
+
+Pieces that stand side by side are made one: "Friday" + "3 May" + "at 5pm", "from" + "Monday".
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 
-from memory.calendar import (
-    clock,
-    days,
-    distances,
-    parts,
-    periods,
-    recurring,
-    spans,
-    weekdays,
-    words,
+from memory.calendar import days, distances, periods, spans, words
+from memory.calendar.spans import Moment, Reading
+from memory.calendar.words import Folded, any_of, fold, tense_at
+
+
+@dataclass(frozen=True)
+class Piece:
+    start: int
+    end: int
+    reading: Reading
+
+
+def _gap(words: str) -> re.Pattern:
+    return re.compile(rf"\s*(?:[,(]\s*)?(?:(?:{words})\s+)*[,]?\s*")
+
+
+# "Mid-May" has no space.
+_OF_PART = re.compile(r"[\s-]*(?:(?:of|de|del|in|en|the|el|la|this)\s+)*")
+_OF = _gap("of|de|del|in|en|the|el|la|on|this|in the")
+_MONTH_OF = re.compile(r"\s+(?:of|de|del)\s+(?:the\s+|el\s+)?|,?\s+(?:the\s+|el\s+)?")
+_CLOCK = _gap("at|around|about|like|como|tipo|sobre|from|de|del|the|el|on|a|eso")
+_TO = re.compile(
+    r"\s*(?:-|–|to|until|till|til|through|thru|al?|hasta|and|y)\s+(?:the\s+|el\s+|la\s+)?"
+    r"|\s*[-–]\s*"
 )
-from memory.calendar.folded import Folded, fold
-from memory.calendar.join import Piece, join
-from memory.calendar.reading import Moment, Reading
-from memory.calendar.tense import tense_at
-from memory.calendar.words import any_of
+_INSTEAD = re.compile(r"\b(?:not|instead|no|vez)\b")
+_RANGE_START = re.compile(r"\b(?:from|between|del?|desde|entre)(?:\s+(?:the|el|la))?\s+$")
+_NOT_A_RANGE = re.compile(r"\s*(?:and|y)\s")
+
+_DAYS = {"day", "near", "weekday", "monthday", "weekend", "point"}
+DATES = _DAYS | {"week", "month", "whole month", "season", "year"}
+HOURS = {"clock", "weak clock", "part of day"}
+_LEADS = [
+    (
+        "from",
+        r"(?:ever\s+)?since|desde|from|starting(?:\s+(?:on|in|from))?|as\s+of|a\s+partir\s+del?"
+        r"|after|despues\s+del?",
+    ),
+    ("until", r"until|till|'?til|hasta"),
+    ("on", r"by|for|before|due|para|antes\s+del?"),
+    ("", r"on|in|at|over|during|en|por|durante|del?|al?"),
+]
+_ARTICLE = r"(?:\s+(?:about|like|around|the|el|la|las|los|como|year|ano|mes\s+de))*"
+LEADS = [(kind, re.compile(rf"\b(?:{words}){_ARTICLE}\s+$")) for kind, words in _LEADS]
+# Needs no preposition; the one before belongs to a verb: "she moved in last month".
+COMPLETE = re.compile(r"(?:next|last|this|at|a|tomorrow|today|tonight|yesterday)\b")
+ARTICLE = re.compile(r"\b(?:the|el|la|los|las)\s+$")
+
+
+def join(pieces: list[Piece], text: str) -> list[Piece]:
+    """Make one of pieces that belong together; drop those that mean nothing by themselves."""
+    merged: list[Piece] = []
+    for piece in pieces:
+        while merged:
+            both = _merge(merged[-1], piece, text[merged[-1].end : piece.start])
+            if not both:
+                break
+            piece = both
+            merged.pop()
+        merged.append(piece)
+    dates = [piece for piece in merged if piece.reading.role not in ("part", "part of day")]
+    dates = _ranges(_same_month(_with_hours(dates, text), text), text)
+    return [_with_lead(piece, text) for piece in dates]
+
+
+def _merge(left: Piece, right: Piece, gap: str) -> Piece | None:
+    try:
+        reading = _together(left.reading, right.reading, gap)
+    except (ValueError, OverflowError):
+        return None  # "the 31st of next month", said in March
+    return Piece(left.start, right.end, reading) if reading else None
+
+
+def _together(left: Reading, right: Reading, gap: str) -> Reading | None:
+    """Return what two neighbours mean together, or None when they are two expressions."""
+    if left.role in HOURS or right.role in HOURS:
+        return _at_hour(left, right, gap)
+    if left.role == "part":
+        return left.narrow(right) if right.first and _OF_PART.fullmatch(gap) else None
+    if not _OF.fullmatch(gap):
+        return None
+    if "weekday" in (left.role, right.role) and _same_day(left, right):
+        return right if left.role == "weekday" else left
+    for week, day in ((left, right), (right, left)):
+        if week.role == "week" and day.role == "weekday":
+            shift = timedelta(days=day.first.weekday())
+            return replace(day, first=week.first + shift, last=week.first + shift)
+        if week.role in ("month", "whole month") and day.in_month and _MONTH_OF.fullmatch(gap):
+            return replace(day, **_ends(day.in_month(week.span)), role="day")
+    if right.role == "year" and left.in_year:
+        return replace(left, **_ends(left.in_year(right.first.year)), in_year=None)
+    return None
+
+
+def _same_day(left: Reading, right: Reading) -> bool:
+    """Whether a weekday and a date say the same day; a full date is right if they do not agree."""
+    roles = {left.role, right.role}
+    return roles == {"weekday", "day"} or (
+        roles in ({"weekday", "monthday"}, {"weekday", "near"}) and left.first == right.first
+    )
+
+
+def _ends(span: spans.Span) -> dict:
+    return {"first": span[0], "last": span[1]}
+
+
+def _at_hour(left: Reading, right: Reading, gap: str) -> Reading | None:
+    if not _CLOCK.fullmatch(gap) or (left.role == "part of day" and not gap.strip()):
+        return None  # "opening night, the ninth of May"
+    for day, hour in ((left, right), (right, left)):
+        if hour.role not in HOURS or day.role not in _DAYS | {"every"}:
+            continue
+        # What comes again and again has no moment, so no hour of one either.
+        return day if day.kind == "every" else _with_hour(day, hour)
+    return None
+
+
+def _with_hour(day: Reading, hour: Reading) -> Reading:
+    """Set the hour; a part of the day ("tonight", "por la tarde") says which half is meant."""
+    part, clock = day.part or hour.part, hour if hour.time else day
+    at = clock.time
+    if at and clock.guessed:
+        at = at.replace(hour=_in_part(at.hour % 12, part, otherwise=at.hour))
+    return replace(day, time=at, part=part, guessed=clock.guessed)
+
+
+def _in_part(hour: int, part: str, *, otherwise: int) -> int:
+    """Return the hour of 24 for one of 12 in this part of the day."""
+    if part == "night":
+        return hour + 12 if hour >= 6 else hour
+    return {"afternoon": hour + 12, "morning": hour}.get(part, otherwise)
+
+
+def _with_hours(pieces: list[Piece], text: str) -> list[Piece]:
+    """Give an hour that stands apart to the one day of its sentence; else it is today's."""
+    kept = [piece for piece in pieces if "clock" not in piece.reading.role]
+    for hour in (piece for piece in pieces if piece.reading.role == "clock"):
+        near = [piece for piece in kept if _same_sentence(piece, hour, text)]
+        days = [piece for piece in near if _is_a_day(piece.reading)]
+        if len(days) == 1:
+            timed = replace(days[0].reading, time=hour.reading.time)
+            kept[kept.index(days[0])] = replace(days[0], reading=timed)
+        elif not near:
+            kept.append(hour)
+    return sorted(kept, key=lambda piece: piece.start)
+
+
+def _is_a_day(reading: Reading) -> bool:
+    return bool(reading.first) and reading.first == reading.last and reading.time is None
+
+
+def _same_sentence(left: Piece, right: Piece, text: str) -> bool:
+    between = text[min(left.end, right.end) : max(left.start, right.start)]
+    return not re.search(r"[.!?;\n]\s", between)
+
+
+def _same_month(pieces: list[Piece], text: str) -> list[Piece]:
+    """Read a bare number after a date as the first such day from then on: "12 April … the 17th"."""
+    kept: list[Piece] = []
+    for piece in pieces:
+        before = kept[-1] if kept else None
+        dated = before and before.reading.role in ("day", "monthday") and before.reading.first
+        follows = dated and piece.reading.role == "monthday" and _same_sentence(before, piece, text)
+        if follows and not _INSTEAD.search(text, before.end, piece.start):
+            piece = replace(piece, reading=_from_day(piece.reading, dated))
+        kept.append(piece)
+    return kept
+
+
+def _from_day(reading: Reading, day: date) -> Reading:
+    for shift in range(3):
+        month = spans.add_months(day.replace(day=1), shift)
+        try:
+            span = reading.in_month(spans.month(month.year, month.month))
+        except ValueError:
+            continue
+        if span[0] >= day:
+            return replace(reading, **_ends(span))
+    return reading
+
+
+def _ranges(pieces: list[Piece], text: str) -> list[Piece]:
+    joined: list[Piece] = []
+    for piece in pieces:
+        span = _range(joined[-1], piece, text) if joined else None
+        if span:
+            joined[-1] = span
+        else:
+            joined.append(piece)
+    return joined
+
+
+def _range(left: Piece, right: Piece, text: str) -> Piece | None:
+    """Return "from Monday to Thursday" as one span; "Monday and Thursday" are two days."""
+    gap = text[left.end : right.start]
+    a, b = left.reading, right.reading
+    if not _TO.fullmatch(gap) or a.kind or b.kind or {a.role, b.role} - DATES:
+        return None
+    opened = _RANGE_START.search(text[: left.start])
+    if _NOT_A_RANGE.match(gap) and not (opened and re.search(r"between|entre", opened.group())):
+        return None
+    try:
+        last = _after(a, b)
+    except (ValueError, OverflowError):
+        return None  # "from the 20th to the 31st", of a month without one
+    if not last:
+        return None
+    start = opened.start() if opened else left.start
+    reading = replace(a, last=last, kind="during", role="span", precision=_coarser(a, b))
+    return Piece(start, right.end, reading)
+
+
+def _after(a: Reading, b: Reading) -> date | None:
+    """Return the end of a span whose two ends were read apart, moved behind its beginning."""
+    if b.last >= a.first:
+        return b.last
+    if b.role == "weekday":
+        return b.last + timedelta(days=7 * (-(-(a.first - b.last).days // 7)))
+    if b.in_month:
+        following = spans.add_months(a.first, 1)
+        return b.in_month(spans.month(following.year, following.month))[1]
+    if not b.in_year:
+        return None
+    same_year = b.in_year(a.first.year)[1]
+    return same_year if same_year >= a.first else b.in_year(a.first.year + 1)[1]
+
+
+def _coarser(a: Reading, b: Reading) -> str:
+    order = ("day", "week", "month", "season", "year")
+    return max(a.precision, b.precision, key=order.index)
+
+
+def _with_lead(piece: Piece, text: str) -> Piece:
+    """Take the word before into the expression: it says whether something begins or ends then."""
+    if piece.reading.kind == "every" or piece.reading.role == "point":
+        return piece
+    before = text[max(0, piece.start - 40) : piece.start]
+    complete = COMPLETE.match(text, piece.start)
+    for kind, pattern in LEADS:
+        hit = pattern.search(before)
+        if hit and (kind or not complete):
+            start = piece.start - len(before) + hit.start()
+            kind = piece.reading.kind or kind
+            return Piece(start, piece.end, replace(piece.reading, kind=kind))
+    hit = ARTICLE.search(before)
+    start = piece.start - len(before) + hit.start() if hit else piece.start
+    return replace(piece, start=start)
+
 
 # What is longer is a document: the first pages say enough, and every letter costs time.
 MAX_LENGTH = 8000
@@ -28,16 +263,16 @@ CONTEXT = 60
 IMPOSSIBLE = Reading(None, None, role="impossible")
 # Earlier rules take their words from later ones: "every Friday" is not also "Friday".
 RULES = [
-    *recurring.RULES,
+    *distances.RECURRING,
     *days.RULES,
-    *distances.RULES,
-    *parts.RANKED,
-    *weekdays.RELATIVE,
+    *distances.DISTANCES,
+    *periods.RANKED,
+    *days.RELATIVE,
     *periods.RULES,
-    *parts.VAGUE,
-    *weekdays.BARE,
-    *clock.RULES,
-    *weekdays.PARTS_OF_DAY,
+    *periods.VAGUE,
+    *days.BARE,
+    *distances.CLOCK,
+    *days.PARTS_OF_DAY,
 ]
 # Most messages name no time at all: without one of these no rule is tried.
 _NAMES_TIME = re.compile(rf"\d|\b{any_of(words.TIME_WORDS)}(?:e?s)?\b")

@@ -9,8 +9,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from memory.extraction.frames.compare import Likeness, Verdict, compare
-from memory.extraction.frames.reading import frames_of
-from memory.extraction.frames.remainder import remainder
+from memory.extraction.frames.reading import frames_of, remainder
 from memory.extraction.frames.vocabulary import terms, tokens
 from memory.facts import service as facts
 from memory.history import changes as history

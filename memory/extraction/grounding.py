@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from memory.extraction import concepts
+from memory.extraction import statements
 from memory.extraction.statements import FRAME, Statement, stems
 from memory.text.normalise import clean, fold, normalise
 from memory.vectors import likeness
@@ -109,8 +109,8 @@ def _verbatim(evidence: str, source: str) -> str:
 
 def _contradicts(claim: Statement, said: Statement) -> bool:
     """Whether the claim takes the other side of what was said: long for short, late for early."""
-    sides = {label for label in claim.concepts if concepts.kind(label) == "against"}
-    return any(concepts.opposite(s) in said.concepts and s not in said.concepts for s in sides)
+    sides = {label for label in claim.concepts if statements.kind(label) == "against"}
+    return any(statements.opposite(s) in said.concepts and s not in said.concepts for s in sides)
 
 
 def _is_about_another(claim: Statement, said: Statement) -> bool:

@@ -7,18 +7,13 @@ words are quoted. A fact about others stays as it is.
 
 import re
 
-from memory.extraction.grammar import (
-    english_second,
-    english_words,
-    spanish_second,
-    spanish_words,
-)
+from memory.extraction.grammar import english, spanish, spanish_words
 from memory.text.normalise import detect_language, fold
 
 
 def told_to(person: str, fact: str, *, said_by: str = "") -> str:
     """The fact as one says it to the person; `said_by` is whose words it may be in."""
-    grammars = [(english_words, english_second), (spanish_words, spanish_second)]
+    grammars = [(english, english), (spanish_words, spanish)]
     if detect_language(fact) == "es":
         grammars.reverse()
     if person:

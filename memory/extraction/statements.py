@@ -1,15 +1,164 @@
 """A fact or a message taken apart, so that two of them can be compared claim by claim."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from itertools import pairwise
+from pathlib import Path
 
 from memory.calendar.words import MONTHS, WEEKDAYS
-from memory.extraction import concepts
-from memory.extraction.quantities import NUMBER_WORDS, Quantities, quantities
 from memory.text.normalise import STOP_WORDS, fold, stem, words
+
+# Not "one" and "uno", which are mostly no numbers, nor "once", which is one in English.
+_UNITS = """
+zero cero||two dos couple par|three tres|four cuatro|five cinco|six seis|seven siete
+|eight ocho|nine nueve|ten diez|eleven|twelve doce dozen docena|thirteen trece|fourteen catorce
+|fifteen quince|sixteen dieciseis|seventeen diecisiete|eighteen dieciocho|nineteen diecinueve
+|twenty veinte|twenty-one veintiuno|twenty-two veintidos
+"""
+_TENS = "thirty treinta|forty cuarenta|fifty cincuenta|sixty sesenta|seventy setenta|eighty ochenta"
+NUMBER_WORDS = {word: n for n, row in enumerate(_UNITS.split("|")) for word in row.split()}
+NUMBER_WORDS |= {
+    word: 30 + 10 * n for n, row in enumerate(_TENS.split("|")) for word in row.split()
+}
+NUMBER_WORDS |= {"ninety": 90, "noventa": 90, "hundred": 100, "cien": 100}
+NUMBER_WORDS |= {"thousand": 1000, "mil": 1000, "third": 3, "tercer": 3, "tercero": 3, "tercera": 3}
+NUMBER_WORDS |= {"fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9}
+_WORD = "|".join(sorted(NUMBER_WORDS, key=len, reverse=True))
+_PM = r"p\.? ?m\.?|de la (?:tarde|noche)|in the (?:afternoon|evening)|at night"
+_AM = r"a\.? ?m\.?|de la (?:manana|madrugada)|in the morning"
+_CLOCK = re.compile(
+    rf"\b(?P<hour>\d{{1,2}}|{_WORD})(?:[:h.](?P<minute>\d\d))?\s?(?:(?P<pm>{_PM})|(?P<am>{_AM}))(?!\w)"
+    r"|\b(?P<hour24>\d{1,2}):(?P<minute24>\d\d)\b"
+)
+_NUMBER = re.compile(rf"(?<![\w.,])(\d+(?:[.,]\d+)*)(k\b)?|\b({_WORD})\b")
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """Plain numbers; times as minutes of the day, those without am and pm among the plain too."""
+
+    numbers: frozenset[float]
+    times: frozenset[int]
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.times)
+
+    @property
+    def is_night(self) -> bool:
+        """Whether one of the times is between ten in the evening and six in the morning."""
+        return any(minutes < 6 * 60 or minutes >= 22 * 60 for minutes in self.times)
+
+    def cover(self, other: "Quantities") -> bool:
+        """Whether every number and time of the other is here, in whatever notation."""
+        return all(map(self._has_number, other.numbers)) and all(map(self._has_time, other.times))
+
+    def _has_number(self, number: float) -> bool:
+        hours = {minutes // 60 for minutes in self.times if minutes % 60 == 0}
+        return number in self.numbers or number in hours or number + 12 in hours
+
+    def _has_time(self, minutes: int) -> bool:
+        # "At six" may be six in the evening.
+        hour, rest = divmod(minutes, 60)
+        return minutes in self.times or (rest == 0 and bool({hour, hour - 12} & self.numbers))
+
+
+def quantities(text: str) -> Quantities:
+    folded, times = fold(text), set()
+
+    def take(found: re.Match) -> str:
+        times.add(_minutes(found))
+        return " "
+
+    rest = _CLOCK.sub(take, folded)
+    numbers = {_value(*found.groups()) for found in _NUMBER.finditer(rest)}
+    return Quantities(frozenset(numbers), frozenset(times))
+
+
+def _minutes(found: re.Match) -> int:
+    if found["hour24"]:
+        return int(found["hour24"]) * 60 + int(found["minute24"])
+    hour = NUMBER_WORDS.get(found["hour"]) or int(found["hour"] if found["hour"].isdigit() else 0)
+    hour = hour % 12 + 12 if found["pm"] else hour % 24
+    return hour * 60 + int(found["minute"] or 0)
+
+
+def _value(digits: str | None, thousand: str | None, word: str | None) -> float:
+    if word:
+        return float(NUMBER_WORDS[word])
+    # "1.500" and "1,500" are thousands; "2.5" is not.
+    plain = re.sub(r"[.,](?=\d{3}(?!\d))", "", digits).replace(",", ".")
+    head, *tail = plain.split(".")
+    return float(f"{head}.{''.join(tail)}" if tail else head) * (1000 if thousand else 1)
+
+
+FILE = Path(__file__).with_name("concepts.txt")
+STRICT = ("name", "kin", "one")
+LONGEST = 4  # words of a phrase
+
+
+@dataclass
+class Concepts:
+    """What each word or phrase stands for: labels such as "kin:4"."""
+
+    exact: dict[str, set[str]] = field(default_factory=dict)
+    prefixes: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, word: str, label: str) -> None:
+        table = self.prefixes if word.endswith("*") else self.exact
+        table.setdefault(word.rstrip("*"), set()).add(label)
+
+    def of(self, phrase: str) -> set[str]:
+        found = set(self.exact.get(phrase) or self.exact.get(phrase.removesuffix("s"), ()))
+        # An ending is of the last word only.
+        for end in range(max(3, phrase.rfind(" ") + 2), len(phrase) + 1):
+            found |= self.prefixes.get(phrase[:end], set())
+        return found
+
+
+@cache
+def concepts() -> Concepts:
+    made = Concepts()
+    for number, line in enumerate(_lines()):
+        kind, _colon, rest = line.partition(": ")
+        for side, part in enumerate(rest.split(" | ")):
+            label = f"{kind}:{number}" + (f":{side}" if kind == "against" else "")
+            for word in part.split(", ") if kind == "against" else [part]:
+                made.add(word.strip(), label)
+    return made
+
+
+def labels(words: list[str]) -> Iterator[tuple[int, int, set[str]]]:
+    """(first word, number of words, labels) of every word and phrase that stands for something."""
+    known = concepts()
+    for start in range(len(words)):
+        for size in range(min(LONGEST, len(words) - start), 0, -1):
+            if found := known.of(" ".join(words[start : start + size])):
+                yield start, size, found
+                break  # a mother in law is not a mother
+
+
+@cache
+def of_night() -> set[str]:
+    """What a time such as 3am stands for."""
+    return {label for label in concepts().of("night") if not label.startswith("against")}
+
+
+def kind(label: str) -> str:
+    return label.partition(":")[0]
+
+
+def opposite(label: str) -> str:
+    """The other side of an "against" line."""
+    line, _colon, side = label.rpartition(":")
+    return f"{line}:{1 - int(side)}"
+
+
+def _lines() -> list[str]:
+    written = FILE.read_text("utf-8").splitlines()
+    return [line for line in written if re.match(r"[a-z]+: ", line)]
+
 
 # Words a fact adds to a saying without claiming anything new.
 _ADDED = """
@@ -61,17 +210,17 @@ class Statement:
     @cached_property
     def labels(self) -> list[tuple[int, int, set[str]]]:
         """(place, number of words, concepts) of what the concepts know."""
-        return list(concepts.labels(self.words))
+        return list(labels(self.words))
 
     @cached_property
     def concepts(self) -> set[str]:
         found = {label for _place, _size, several in self.labels for label in several}
-        return found | concepts.of_night() if self.quantities.is_night else found
+        return found | of_night() if self.quantities.is_night else found
 
     @cached_property
     def strict(self) -> set[str]:
         """People, places and members of closed sets: nothing else can stand for them."""
-        return {label for label in self.concepts if concepts.kind(label) in concepts.STRICT}
+        return {label for label in self.concepts if kind(label) in STRICT}
 
     @cached_property
     def names(self) -> set[str]:
@@ -81,7 +230,7 @@ class Statement:
             self.words[place + offset]
             for place, size, several in self.labels
             for offset in range(size)
-            if any(concepts.kind(label) in concepts.STRICT for label in several)
+            if any(kind(label) in STRICT for label in several)
         }
         found -= known | self.speaker | FRAME
         return {name for name in found if not (_is_number(name) or calendar_day(name))}

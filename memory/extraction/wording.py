@@ -10,16 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memory.extraction.grammar import (
-    answers,
-    english,
-    english_verbs,
-    english_words,
-    pointing,
-    spanish,
-    spanish_verbs,
-    spanish_words,
-)
+from memory.extraction.grammar import answers, english, spanish, spanish_verbs, spanish_words
 from memory.extraction.grammar.sentences import Sentence, capitalised
 from memory.extraction.grammar.split import Part, split
 from memory.extraction.subjects import Subject, subject_of
@@ -170,13 +161,13 @@ def _worded(
         return told, True
     context = {"author": author, "language": language, "kind": kind}
     leans = answers.has_object(Sentence(own)) or answers.is_cut_short(own)
-    if not pointing.is_pointing(own, language) and not (question and leans):
+    if not answers.is_pointing(own, language) and not (question and leans):
         named = _with_name(own, subject, author, language)
-        words = spanish_words if language == "es" else english_words
+        words = spanish_words if language == "es" else english
         is_whole = not words.has_first_person(named)
         if told := _retold(named or own, **context) or (named if is_whole else ""):
             return told, True
-    resolved = pointing.resolve_pointing(own, question, language)
+    resolved = answers.resolve_pointing(own, question, language)
     if not resolved.has_question and resolved.text not in ("", own):
         told = _retold(resolved.text, **context)
         return told or resolved.text, bool(told)
@@ -205,7 +196,7 @@ def _of_group(clause: str, language: str) -> str:
         told = f"El grupo {found['how']}{_DECIDES[found['verb'].lower()]}{found['what']}"
         return "" if spanish_words.has_first_person(told) else told
     told = f"The group{found['how']} {found['verb']}{found['what']}"
-    return "" if english_words.has_first_person(told) else told
+    return "" if english.has_first_person(told) else told
 
 
 def _keeps_all(said: str, told: str, author: str, language: str) -> bool:
@@ -226,7 +217,7 @@ def _with_name(clause: str, subject: Subject, author: str, language: str) -> str
     named = {subject.name.lower(), subject.noun} - {""}
     if not author or not is_other or named & set(Sentence(said).words):
         return ""
-    grammar = spanish_words if language == "es" else english_words
+    grammar = spanish_words if language == "es" else english
     others = grammar.FIRST - {"my", "me", "mi", "mis", "conmigo"} | grammar.WE | grammar.YOU
     if others & set(Sentence(said).words):
         return ""
@@ -243,7 +234,7 @@ def _with_name_en(clause: str, label: str) -> str:
     if found[2].lower() in _HAS:
         return f"{label} has {clause[found.end() :]}"
     # "He's moved" has, "he's married" is.
-    if set(Sentence(clause).words[1:3]) & english_verbs.participles():
+    if set(Sentence(clause).words[1:3]) & english.participles():
         return ""
     return f"{label} is {clause[found.end() :]}"
 
@@ -261,7 +252,7 @@ def _with_name_es(clause: str, label: str) -> str:
 def _leans(own: str, subject: Subject, language: str) -> bool:
     """Not to be understood without what the same message says before."""
     sentence = Sentence(own)
-    is_object = answers.has_object(sentence) or pointing.is_pointing(own, language)
+    is_object = answers.has_object(sentence) or answers.is_pointing(own, language)
     if language == "es" and sentence.words and spanish_words.is_of_nobody(sentence):
         return True
     return not str(subject) or is_object or bool(_LEANS.match(own))

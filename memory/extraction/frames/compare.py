@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from memory.extraction.frames import polarity
+from memory.extraction.frames.clauses import plain, read_stance
 from memory.extraction.frames.reading import Frame, frames_of
-from memory.extraction.frames.slots import WHEN
 from memory.extraction.frames.vocabulary import (
     TOOLS,
+    WHEN,
     are_all,
     are_opposite,
     canonical,
@@ -320,7 +320,7 @@ def _by_words(old: _Claim, new: _Claim) -> Verdict:
 
 @lru_cache(maxsize=8192)
 def _claim(text: str) -> _Claim:
-    stance = polarity.read(polarity.plain(text))
+    stance = read_stance(plain(text))
     against = set(re.findall(r"\w+", fold(stance.bare))) & _AGAINST
     numbers = frozenset(number.strip(".,:/-") for number in _NUMBER.findall(text))
     denied = (stance.negated or stance.ended) != bool(against)

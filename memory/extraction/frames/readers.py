@@ -1,20 +1,30 @@
-"""What each rule makes of the words it found; nothing when they are not what it looks for."""
+"""How the rules of rules.txt read a clause into slots, one reader for each kind of slot."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import takewhile
+from pathlib import Path
 
-from memory.extraction.frames.phrases import begins, holds, phrase
-from memory.extraction.frames.slots import NOBODY, WHEN, Match, Slot, trim
 from memory.extraction.frames.vocabulary import (
+    NOBODY,
     TOOLS,
+    WHEN,
+    Match,
+    Slot,
     are_all,
+    begins,
     classes,
+    holds,
     in_order,
+    phrase,
     slot,
     terms,
     tool_class,
+    trim,
 )
+from memory.guards import rulebook
 from memory.text.normalise import fold
 
 Reader = Callable[[Match], Iterator[Slot]]
@@ -352,3 +362,44 @@ READERS: dict[str, Reader] = {
     "pet_gone": _pet_gone, "household": _household, "name": _name, "relation": _relation,
     "attribute": _attribute, "timed": _timed, "origin": _origin, "studies": _studies,
 }  # fmt: skip
+
+
+FILE = Path(__file__).with_name("rules.txt")
+_AROUND = re.compile(r"\(\?(?:=|!|<=|<!)(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+
+Rule = tuple[str, frozenset[str], re.Pattern]
+
+
+def slots(clause: str) -> list[Slot]:
+    """Read a clause without its negation; mostly one slot, several for a list."""
+    lower = clause == clause.lower()
+    rules, may_match = _rules()
+    for number in may_match(_ascii(clause.lower()).encode("ascii", "replace")):
+        name, flags, pattern = rules[number]
+        if fit := pattern.match(clause):
+            match = Match(flags, fit.groupdict(), lower, start=fit.start("v"))
+            if found := list(READERS.get(name, simple(name))(match)):
+                return found
+    return []
+
+
+@cache
+def _rules() -> tuple[list[Rule], Callable[[bytes], list[int]]]:
+    """Return the rules in order, and a sieve that tells quickly which of them may match."""
+    made, loose = [], []
+    for name, pattern in rulebook.read(FILE):
+        key, *flags = name.split("/")
+        made.append((key, frozenset(flags), re.compile(pattern, re.IGNORECASE)))
+        loose.append(_loosened(pattern))
+    return made, rulebook.sieve(loose)
+
+
+def _loosened(pattern: str) -> str:
+    """Make a pattern for the sieve that matches at least as much and looks at nothing around."""
+    bare = _AROUND.sub("", pattern).replace("(?-i:", "(?:")
+    bare = re.sub(r"\{\d+,\d+\}\??", "*", bare)
+    return "(?i)" + _ascii(re.sub(r"\(\?P<\w+>", "(?:", bare))
+
+
+def _ascii(text: str) -> str:
+    return text.replace("é", "e").replace("ó", "o").replace("í", "i")

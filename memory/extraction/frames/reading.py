@@ -1,29 +1,24 @@
-"""What a statement tells, as a frame: a slot that no language owns, a value, and whether it is so.
-
-"I live in Madrid", "Vive en Madrid" and "Ana lives in Madrid" fill the slot "home" of one subject.
-Two frames with one slot can be compared, see `compare`. What the rules cannot read for certain has
-no frame; a negated statement never has a positive one. Pure.
-"""
+"""The frames of a statement, and what it tells besides one of them."""
 
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from memory.extraction.frames import polarity
 from memory.extraction.frames.clauses import (
     Clause,
+    Stance,
     clauses,
     holder,
     is_named,
     is_real,
     is_somebody,
+    plain,
+    read_stance,
+    split,
     spoken_of,
 )
-from memory.extraction.frames.phrases import holds, phrase
-from memory.extraction.frames.readers import BEINGS
-from memory.extraction.frames.rules import slots
-from memory.extraction.frames.slots import Slot, trim
-from memory.extraction.frames.vocabulary import classes, slot, terms
+from memory.extraction.frames.readers import BEINGS, slots
+from memory.extraction.frames.vocabulary import Slot, classes, holds, phrase, slot, terms, trim
 from memory.text.normalise import fold
 
 MAX_LENGTH = 400
@@ -80,7 +75,7 @@ def frame_of(text: str, *, subject: str = "", language: str = "") -> Frame | Non
 def frames_of(text: str, *, subject: str = "", language: str = "") -> tuple[Frame, ...]:
     """All frames of a statement, clause by clause."""
     del language  # Both languages are read at once: short texts are too short to tell theirs.
-    line = polarity.plain(text[:MAX_LENGTH])
+    line = plain(text[:MAX_LENGTH])
     if pair := phrase("key_value").match(line):
         if frame := _key_value(pair["k"], pair["v"], subject):
             return (frame,)
@@ -110,7 +105,7 @@ def _instead(over: Frame, value: str, clause: str) -> Frame:
 def _read(clause: Clause, subject: str) -> list[Frame]:
     if clause.text.endswith("?") or "¿" in clause.text or clause.about is None:
         return []
-    stance = polarity.read(phrase("opening").sub("", clause.text))
+    stance = read_stance(phrase("opening").sub("", clause.text))
     if stance.unclear:
         return []
     bare = _bare(stance.bare)
@@ -126,7 +121,7 @@ def _bare(text: str) -> str:
     return " ".join(without.split()).strip(" ,.!")
 
 
-def _frame(one: Slot, stance: polarity.Stance, clause: Clause, subject: str) -> Frame | None:
+def _frame(one: Slot, stance: Stance, clause: Clause, subject: str) -> Frame | None:
     """Put the slot together with whose it is; None when that cannot be told."""
     told_of = spoken_of(one.whose)
     if told_of is None or (not is_real(one.whose) and one.key != "language preference"):
@@ -173,7 +168,7 @@ def _renamed(key: str, whose: str, theirs: frozenset[str]) -> tuple[str, frozens
 def _key_value(key: str, value: str, subject: str) -> Frame | None:
     """ "Package manager: Bun". A label without a meaning of its own is not a slot."""
     what = terms(phrase("favourite").sub(" ", key)) - terms(subject) - _LABELS
-    stance = polarity.read(phrase("bracket").sub("", value).strip(" ."))
+    stance = read_stance(phrase("bracket").sub("", value).strip(" ."))
     found = terms(stance.bare)
     if not what or len(what) > 4 or holds("no_key", key):
         return None
@@ -205,7 +200,7 @@ def _slot_name(key: str, what: frozenset[str], value: str) -> str:
 
 
 def _partner_in_passing(
-    stance: polarity.Stance, clause: str, subject: str, made: list[Frame]
+    stance: Stance, clause: str, subject: str, made: list[Frame]
 ) -> list[Frame]:
     """The partner that is named in passing: "lives with her husband Marc"."""
     if stance.negated or stance.ended or any(frame.key == "couple" for frame in made):
@@ -216,3 +211,40 @@ def _partner_in_passing(
             value = f"{role} {match['n']}"
             return [Frame("couple", value, terms(value), clause=clause)]
     return []
+
+
+# Slots whose value can be cut out and leave a sentence behind.
+_CUT_OUT = frozenset({"home", "employer"})
+_GOES_ON = re.compile(r"(?i)^\s*(?:with|as|con|como|de)\b")
+
+
+def remainder(text: str, frame: Frame, *, subject: str = "") -> list[str]:
+    """The other statements of the text, in its own words."""
+    parts = [part for part in split(text) if part]
+    hit = [part for part in parts if _tells(part, frame, subject)]
+    if len(hit) != 1:
+        return []
+    rest = [part for part in parts if part not in hit and _stands_alone(part, subject)]
+    return _without_value(hit[0], frame) + rest
+
+
+def _tells(part: str, frame: Frame, subject: str) -> bool:
+    found = frames_of(part, subject=subject)
+    return any(one.key == frame.key and one.terms == frame.terms for one in found)
+
+
+def _stands_alone(part: str, subject: str) -> bool:
+    """Keep what has a frame of its own or is long enough to be a statement."""
+    return bool(frames_of(part, subject=subject)) or len(part.split()) >= 3
+
+
+def _without_value(part: str, frame: Frame) -> list[str]:
+    """ "Lives in Valencia with Marc" without Valencia; nothing when no more was told."""
+    if frame.key not in _CUT_OUT or not frame.value:
+        return []
+    words = r"\W+".join(map(re.escape, fold(frame.value).split()))
+    found = re.search(rf"\s+(?:in|at|for|en|para|a|to) {words}(?!\w)", fold(part))
+    # Folding may change the length of a text; then nothing is cut out of it.
+    if not found or len(fold(part)) != len(part) or not _GOES_ON.match(part[found.end() :]):
+        return []
+    return [part[: found.start()] + part[found.end() :]]

@@ -1,10 +1,13 @@
-"""What words mean in either language, as far as comparing statements needs it. Pure."""
+"""Words that mean one thing in both languages, set phrases, and the slots that they fill."""
 
 import re
 from collections import defaultdict
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
+from memory.guards import rulebook
 from memory.text.normalise import STOP_WORDS, fold, stem
 
 FILE = Path(__file__).with_name("vocabulary.txt")
@@ -144,3 +147,94 @@ def _singulars(word: str) -> tuple[str, ...]:
     if word.endswith("s"):
         forms.append(word[:-1])
     return tuple(forms)
+
+
+PHRASES = Path(__file__).with_name("phrases.txt")
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern]:
+    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in rulebook.read(PHRASES)}
+
+
+def phrase(name: str) -> re.Pattern:
+    """Return the pattern of that name."""
+    return _patterns()[name]
+
+
+def begins(name: str, text: str) -> bool:
+    return phrase(name).match(text) is not None
+
+
+def holds(name: str, text: str) -> bool:
+    return phrase(name).search(text) is not None
+
+
+NOBODY = ""
+# The sorts of a value that say when.
+WHEN = frozenset({"time", "day", "month"})
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What one clause fills: `whose` are the words before the verb, still to be understood."""
+
+    # "home", "favourite:editor", "likes:cat".
+    key: str
+    value: str
+    terms: frozenset[str]
+    whose: str = NOBODY
+    sign: int = 1
+    ended: bool = False
+    exclusive: bool = True
+    # One value at a time only where a change is told or a mistake is corrected.
+    weak: bool = False
+    changed: bool = False
+    replaced: frozenset[str] = frozenset()
+    # Where in the clause the value begins.
+    start: int = 0
+    # What sort of value it is, where only values of one sort exclude each other.
+    sort: str = ""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A rule that fits a clause: its flags and its groups."""
+
+    flags: frozenset[str]
+    groups: dict[str, str | None]
+    # The clause has no capitals: its names cannot be told by them.
+    lower: bool
+    start: int = 0
+
+    def __getitem__(self, name: str) -> str:
+        return (self.groups.get(name) or "").strip()
+
+    @property
+    def value(self) -> str:
+        return phrase("about").sub("", trim(self["v"]))
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        return terms(self["o"]) if self["o"] else frozenset()
+
+    def slot(self, key: str, value: str | None = None, **more: Any) -> Slot:
+        """Make the slot, with what the flags of the rule say about it."""
+        value = self.value if value is None else value
+        told = Slot(
+            key,
+            value,
+            terms(value) if value else frozenset(),
+            whose=self["s"],
+            sign=-1 if "not" in self.flags else 1,
+            ended="past" in self.flags,
+            changed="change" in self.flags,
+            replaced=self.replaced,
+            start=self.start,
+        )
+        return replace(told, **more) if more else told
+
+
+def trim(value: str) -> str:
+    """Cut off what only says since when, why or with whom."""
+    return phrase("tail").sub("", f" {value.strip()}").strip(" .!…:'\"-")

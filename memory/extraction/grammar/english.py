@@ -1,25 +1,184 @@
-"""English clauses of one person retold about that person, only where the grammar is certain."""
+"""English told about its speaker, and told to them: words, verbs, and both ways round."""
 
 import re
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
-from memory.extraction.grammar import english_verbs as verbs
-from memory.extraction.grammar.english_words import (
-    CONJUNCTIONS,
-    LISTS,
-    MARKS,
-    SHARED,
-    THEY,
-    WE,
-    YOU,
-    has_first_person,
-    is_statement,
-    may_precede,
-    skip_adverbs,
-    subject_place,
+from memory.extraction.grammar.sentences import (
+    USED_AS_NAMES,
+    Sentence,
+    capitalised,
+    kin,
+    read_lists,
 )
-from memory.extraction.grammar.kinship import USED_AS_NAMES, kin
-from memory.extraction.grammar.sentences import Sentence, capitalised
+
+VERBS = read_lists(Path(__file__).with_name("verbs_en.txt"))
+IRREGULAR = {base: (past, done) for base, past, done in (e.split(">") for e in VERBS["irregular"])}
+BASES = frozenset([*VERBS["regular"], *VERBS["doubled"], *VERBS["same"], *IRREGULAR]) - {"be"}
+# Spelt alike in the present and in the past.
+SAME = frozenset(VERBS["same"])
+ONLY_VERBS = frozenset(VERBS["only_verbs"])
+MODALS = frozenset("can could will would must should may might".split())
+_THIRD_FORMS = {"be": "is", "have": "has", "do": "does", "go": "goes"}
+
+
+def third(base: str) -> str:
+    """prefer -> prefers, watch -> watches, study -> studies."""
+    if base in _THIRD_FORMS:
+        return _THIRD_FORMS[base]
+    if base.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return base + "es"
+    return base[:-1] + "ies" if re.search(r"[^aeiou]y$", base) else base + "s"
+
+
+def past(base: str) -> str:
+    if base in IRREGULAR:
+        return IRREGULAR[base][0]
+    if base in SAME:
+        return base
+    return _regular_past(base)
+
+
+def _regular_past(base: str) -> str:
+    if base.endswith("e"):
+        return base + "d"
+    if re.search(r"[^aeiou]y$", base):
+        return base[:-1] + "ied"
+    return (base + base[-1] if base in VERBS["doubled"] else base) + "ed"
+
+
+@cache
+def pasts() -> frozenset[str]:
+    """Past forms that are not spelt like the base."""
+    return frozenset(map(past, BASES)) - SAME | {"was"} | frozenset(map(_regular_past, BASES))
+
+
+@cache
+def participles() -> frozenset[str]:
+    return pasts() | {done for _, done in IRREGULAR.values()} | SAME | {"been"}
+
+
+@cache
+def thirds() -> dict[str, str]:
+    """Third persons of the present with their bases."""
+    return {third(base): base for base in BASES} | {"is": "be"}
+
+
+def is_past(word: str) -> bool:
+    """A past form: known, or an -ed that is no base itself ("need")."""
+    return word in pasts() or (bool(re.fullmatch(r"[a-z]{3,}ed", word)) and word not in BASES)
+
+
+LISTS = read_lists(Path(__file__).with_name("words_en.txt"))
+ADVERBS, BEFORE_SUBJECT, SUBJECTS, FIRST, WE, YOU, THEY, CONJUNCTIONS, AUXILIARIES = (
+    frozenset(LISTS[name])
+    for name in (
+        "adverbs", "before_subject", "subjects", "first", "we", "you", "they", "conjunctions",
+        "auxiliaries",
+    )
+)  # fmt: skip
+# Verbs that every person shares, as they should be spelt.
+SHARED = {word: word for word in LISTS["shared"]} | dict(
+    pair.split(">") for pair in LISTS["shared_bare"]
+)
+MARKS = re.compile(r"[?\"“”«»]")
+_TWO_WORDS = {("no", "longer"), ("kind", "of"), ("sort", "of")}
+_DETERMINERS = frozenset("my the both all every this a an our that".split())
+_PRONOUNS = frozenset(
+    "he she it they he's she's it's they're hes shes its what which who there here".split()
+)
+_CONTRACTED = ("'s", "'re", "'ve", "'ll")
+
+
+def has_first_person(text: str, *, ignore: str = "") -> bool:
+    """The speaker is still in the text; `ignore` is a name that may look like a word."""
+    words = Sentence(text.replace(ignore, " ") if ignore else text).words
+    bases = BASES | {"be"}
+    is_short = any(word in ("id", "ill") and after in bases for word, after in pairwise(words))
+    is_said = any(word in FIRST | WE and not (word == "us" and "US" in text) for word in words)
+    # "10 am" is an hour.
+    return is_said or is_short or bool(re.search(r"(?<![\d.] )(?<!\d)\bam\b", text))
+
+
+def skip_adverbs(words: list[str], place: int) -> int:
+    while place < len(words):
+        if tuple(words[place : place + 2]) in _TWO_WORDS:
+            place += 2
+        elif words[place] in ADVERBS or _is_adverb(words[place]):
+            place += 1
+        else:
+            break
+    return place
+
+
+def _is_adverb(word: str) -> bool:
+    return word.endswith("ly") and len(word) > 4 and word not in BASES
+
+
+def subject_place(words: list[str]) -> int | None:
+    """The place of the first "I"; -1 for a clause that begins with "am"."""
+    if words[0] == "am":
+        return -1
+    if words[0] in ("id", "ill") and len(words) > 1 and words[1] in BASES | {"be", "rather"}:
+        return 0
+    return next((n for n, word in enumerate(words) if word in SUBJECTS), None)
+
+
+def may_precede(words: list[str]) -> bool:
+    """Only words that can stand before the subject: "on fridays", "since 2019"."""
+    return all(word in BEFORE_SUBJECT or word[0].isdigit() for word in words)
+
+
+def is_finite(word: str) -> bool:
+    """May be the verb of a clause; many of them are nouns as well."""
+    is_known = word in AUXILIARIES or word in thirds() or word in BASES
+    return is_known or is_past(word) or word.endswith((*_CONTRACTED, "'d"))
+
+
+def is_sure_verb(words: list[str], place: int) -> bool:
+    """A verb that tells something of the words before it, not a noun that looks like one."""
+    word, before = words[place], words[place - 1]
+    if before in ("who", "that", "which", "to"):
+        return False
+    if word == "may" and (place + 1 >= len(words) or words[place + 1] not in BASES):
+        return False  # the month
+    if word in AUXILIARIES or is_past(word) or word.endswith(_CONTRACTED):
+        return True
+    if word in BASES:
+        is_plural = before.endswith("s") and before not in thirds()
+        return is_plural or (words[0] == "my" and "and" in words[1:place])
+    return word in thirds()
+
+
+def is_complete(sentence: Sentence) -> bool:
+    """Has a subject and a verb, and does not begin with the verb."""
+    start = subject_place(sentence.words)
+    if start is None:
+        return is_statement(sentence)
+    return may_precede(sentence.words[: max(start, 0)])
+
+
+def is_statement(sentence: Sentence) -> bool:
+    """Begins with what it is about and has a verb: "handed in my notice" does not."""
+    words = sentence.words
+    if words[0] in ("me", "mine") or not _may_begin(sentence):
+        return False
+    commas = [n for n in range(1, len(words)) if "," in sentence.gap(n)]
+    # "my gran, she rings every day", "my boss, Ida, is"; but not "Queanbeyan, don't lump me in".
+    parts = 2 if words[0] == "my" else 1
+    end = commas[parts - 1] + (parts - 1) if len(commas) >= parts else len(words)
+    return words[0].endswith(("'s", "'re")) or any(is_sure_verb(words, n) for n in range(1, end))
+
+
+def _may_begin(sentence: Sentence) -> bool:
+    first = sentence.words[0]
+    if first in _DETERMINERS or first.removesuffix("'s") in USED_AS_NAMES:
+        return True
+    is_verb = first in BASES or is_past(first) or first in AUXILIARIES
+    is_name = sentence.is_capitalised(0) and first not in ADVERBS | BEFORE_SUBJECT | _PRONOUNS
+    return is_name and not is_verb and not first.endswith("ing")
+
 
 _THIRD = {"am": "is", "don't": "doesn't", "dont": "doesn't", "haven't": "hasn't",
           "havent": "hasn't", "wanna": "wants to", "was": "was"}  # fmt: skip
@@ -28,9 +187,9 @@ _INNER = {"i": "they", "i'm": "they are", "im": "they are", "i've": "they have",
 _PLURAL = {"am": "are", "was": "were", "wasn't": "weren't", "wasnt": "weren't"}
 _BEFORE_BASE = frozenset(LISTS["before_base"])
 _UNSURE = frozenset(LISTS["before_base_unsure"])
-_MAY_SHARE = verbs.ONLY_VERBS | {"am", "don't", "dont", "haven't", "havent", "have", "do"}
+_MAY_SHARE = ONLY_VERBS | {"am", "don't", "dont", "haven't", "havent", "have", "do"}
 # Bases that are participles as well: "I'd come" may be either.
-_ALSO_DONE = frozenset({"come", "become", "run", "overcome"}) | verbs.SAME
+_ALSO_DONE = frozenset({"come", "become", "run", "overcome"}) | SAME
 _PAST_HINT = re.compile(
     r"\b(?:ago|yesterday|last (?:night|week|month|year|summer|winter|spring|autumn|\w+day)"
     r"|in (?:19|20)\d\d|(?:this|that) (?:morning|time)|once|when i was|already"
@@ -102,7 +261,7 @@ def _put_main_verb(sentence: Sentence, start: int, author: str) -> int | None:
 
 def _contracted(subject: str, verb: str) -> str:
     """What the end of "I'm", "I've", "I'd" stands for; "" when there is none or it is unclear."""
-    bases = verbs.BASES | {"be"}
+    bases = BASES | {"be"}
     if subject in ("i'm", "im", "i've", "ive"):
         return ("is" if "m" in subject else "has") if verb else ""
     if subject in ("i'll", "ill"):
@@ -111,19 +270,19 @@ def _contracted(subject: str, verb: str) -> str:
         return ""
     if verb in bases or verb == "rather":
         return "would"
-    return "had" if verb in verbs.participles() or verb == "better" else ""
+    return "had" if verb in participles() or verb == "better" else ""
 
 
 def _third(verb: str, clause: str) -> str:
     """The third person of a verb behind "I"; "" when it is unknown or its tense is."""
     if verb in _THIRD or verb in SHARED:
         return _THIRD.get(verb) or SHARED[verb]
-    if verb in verbs.SAME:
+    if verb in SAME:
         past, present = _PAST_HINT.search(clause), _PRESENT_HINT.search(clause)
-        return "" if bool(past) == bool(present) else verb if past else verbs.third(verb)
-    if verb in verbs.BASES:
-        return verbs.third(verb)
-    return verb if verbs.is_past(verb) else ""
+        return "" if bool(past) == bool(present) else verb if past else third(verb)
+    if verb in BASES:
+        return third(verb)
+    return verb if is_past(verb) else ""
 
 
 def _put_inner(sentence: Sentence, start: int) -> None:
@@ -148,7 +307,7 @@ def _put_joined_verbs(sentence: Sentence, main: int) -> bool:
         verb = skip_adverbs(words, place)
         if not _begins_part(sentence, place) or verb >= len(words) or words[place] == "not":
             continue
-        if not (words[verb] in verbs.BASES or words[verb] in _MAY_SHARE):
+        if not (words[verb] in BASES or words[verb] in _MAY_SHARE):
             continue
         # "I hate duck, always have"
         is_last = words[verb] in ("have", "do", "am") and verb + 1 == len(words)
@@ -173,7 +332,7 @@ def _may_share(before: list[str], verb: str) -> bool:
 
 def _has_bare_verb(words: list[str]) -> bool:
     """A verb that is not finite came before, as in "want to learn"; not so "go to bed"."""
-    infinitive = any(word == "to" and after in verbs.BASES for word, after in pairwise(words))
+    infinitive = any(word == "to" and after in BASES for word, after in pairwise(words))
     return infinitive or bool(set(words) & _BEFORE_BASE)
 
 
@@ -191,3 +350,96 @@ def _of_others(sentence: Sentence, author: str) -> str:
     if as_name:
         sentence.put(0, f"{author}'s {words[0]}")
     return sentence.text
+
+
+_SECOND = {"i": "you", "i'm": "you are", "im": "you are", "i've": "you have", "ive": "you have",
+           "i'd": "you'd", "i'll": "you'll", "me": "you", "my": "your", "mine": "yours",
+           "myself": "yourself"}  # fmt: skip
+_BACK = {"they": "you", "them": "you", "their": "your", "theirs": "yours", "they're": "you're",
+         "they've": "you've", "they'd": "you'd", "they'll": "you'll",
+         "themselves": "yourself"}  # fmt: skip
+_BACK_VERBS = {"is": "are", "isn't": "aren't", "was": "were", "wasn't": "weren't", "has": "have",
+               "hasn't": "haven't", "does": "do", "doesn't": "don't"}  # fmt: skip
+
+
+def address(clause: str) -> str:
+    """First-person words said back to the person: "I live here" -> "You live here"."""
+    sentence = Sentence(clause)
+    words = sentence.words
+    if not words or (WE | YOU) & set(words) or MARKS.search(clause):
+        return ""
+    if not is_complete(sentence) or _has_joined_was(words):
+        return ""
+    for place, word in enumerate(words):
+        if word in _SECOND:
+            sentence.put(place, _SECOND[word])
+        if word == "i":
+            put_plural_verb(sentence, skip_adverbs(words, place + 1))
+    told = re.sub(r"^am\b", "you are", sentence.text, flags=re.IGNORECASE)
+    return "" if has_first_person(told) else capitalised(told)
+
+
+def _has_joined_was(words: list[str]) -> bool:
+    """ "… and was raised": whoever was named last."""
+    return any(
+        word in ("was", "am", "wasn't") and before in CONJUNCTIONS
+        for before, word in pairwise(words)
+    )
+
+
+def address_retold(fact: str, name: str) -> str:
+    """A fact about the person said to them: "Ana lives here" -> "You live here"."""
+    named = rf"(?<!\w)(?i:{re.escape(name)})(?!\w)"
+    if re.match(rf"{named}['’]s\s", fact):
+        return _owned(fact, named)
+    found = re.match(rf"((?:[\w ]+ )?){named}\s+(?=\w)", fact)
+    if not found or not may_precede(found[1].lower().split()):
+        return ""
+    told = _second_verb(Sentence(fact[found.end() :]))
+    you = f"{found[1]}you" if found[1] else "You"
+    return re.sub(rf"{named}['’]s\b", "your", f"{you} {told}") if told else ""
+
+
+def _second_verb(sentence: Sentence) -> str:
+    place = skip_adverbs(sentence.words, 0)
+    verb = sentence.words[place] if place < len(sentence.words) else ""
+    if not _second(verb) or not _put_joined(sentence, place):
+        return ""
+    sentence.put(place, _second(verb))
+    for number, word in enumerate(sentence.words):
+        if word in _BACK:
+            sentence.put(number, _BACK[word])
+    return sentence.text
+
+
+def _second(verb: str) -> str:
+    """lives -> live; "" for what is not a verb we know."""
+    if verb in _BACK_VERBS:
+        return _BACK_VERBS[verb]
+    if verb in thirds():
+        return thirds()[verb]
+    return verb if verb in SHARED or verb in SAME or is_past(verb) else ""
+
+
+def _put_joined(sentence: Sentence, main: int) -> bool:
+    """Give verbs that share the subject its person; False when one of them may be a noun."""
+    words = sentence.words
+    for place in range(main + 1, len(words)):
+        if words[place - 1] not in CONJUNCTIONS and "," not in sentence.gap(place):
+            continue
+        verb = skip_adverbs(words, place)
+        word = words[verb] if verb < len(words) else ""
+        if word in _BACK_VERBS or thirds().get(word) in ONLY_VERBS:
+            sentence.put(verb, _second(word))
+        elif word in thirds():
+            return False
+    return True
+
+
+def _owned(fact: str, named: str) -> str:
+    """ "Ana's sister lives with Ana" -> "Your sister lives with you"."""
+    told = re.sub(rf"{named}['’]s(?!\w)", "your", fact)
+    for found in re.finditer(rf"{named}\s+([\w']+)", told):
+        if found[1].lower() in thirds() or found[1].lower() in _BACK_VERBS:
+            return ""
+    return capitalised(re.sub(named, "you", told))

@@ -9,10 +9,10 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-from memory.extraction.grammar import word_lists
+from memory.extraction.grammar.sentences import read_lists
 from memory.text.normalise import fold
 
-LISTS = word_lists.read(Path(__file__).with_name("verbs_es.txt"))
+LISTS = read_lists(Path(__file__).with_name("verbs_es.txt"))
 PERSONS = FIRST, SECOND, THIRD, WE, THEY = range(5)
 # I, you, he or she, we, they.
 Forms = tuple[str, ...]

@@ -3,11 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from memory.extraction.grammar import english_words, spanish_verbs, spanish_words
+from memory.extraction.grammar import english, spanish_verbs, spanish_words
 from memory.extraction.grammar.answers import has_object
-from memory.extraction.grammar.kinship import kin
-from memory.extraction.grammar.sentences import Sentence
-from memory.extraction.grammar.spanish_nouns import name_end, phrase_end
+from memory.extraction.grammar.sentences import Sentence, kin
+from memory.extraction.grammar.spanish_words import name_end, phrase_end
 from memory.text.normalise import stems
 
 _JOINT = {
@@ -126,7 +125,7 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
     if _subject_en(right):
         return right
     words = Sentence(right).words
-    verb = english_words.skip_adverbs(words, 0)
+    verb = english.skip_adverbs(words, 0)
     if subject == "we" or verb >= len(words) - 1:
         return ""
     if subject == "I":
@@ -151,13 +150,13 @@ def _subject_en(text: str) -> str:
     words = sentence.words
     if not words:
         return ""
-    if words[0] in english_words.SUBJECTS:
+    if words[0] in english.SUBJECTS:
         return "I" if len(words) > 1 else ""
     if words[0] in ("we", "we're", "we've"):
         return "we" if len(words) > 2 else ""
     if words[0] != "my" or len(words) < 3:
         return ""
-    end = next((n for n in range(2, min(len(words), 6)) if english_words.is_finite(words[n])), None)
+    end = next((n for n in range(2, min(len(words), 6)) if english.is_finite(words[n])), None)
     if end is None or re.search("[,;]", "".join(sentence.gap(n) for n in range(1, end + 1))):
         return ""
     return " ".join(sentence.written(n) for n in range(end))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memory.extraction.frames.compare import compare
-from memory.extraction.frames.remainder import remainder
+from memory.extraction.frames.reading import remainder
 
 DATA = Path(__file__).parents[2] / "data"
 

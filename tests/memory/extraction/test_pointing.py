@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.extraction.grammar.pointing import is_pointing, resolve_pointing
+from memory.extraction.grammar.answers import is_pointing, resolve_pointing
 
 POINTING = [
     ("I love it", "en"), ("I love the art", "en"), ("likes going there", "en"),

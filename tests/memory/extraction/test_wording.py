@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.extraction.grammar import english_verbs, english_words, spanish_verbs, spanish_words
+from memory.extraction.grammar import english, spanish_verbs, spanish_words
 from memory.extraction.wording import trimmed, without_answer, word_fact, word_facts
 from memory.text.normalise import fold, stem, words
 
@@ -167,7 +167,7 @@ def worded_lines():
 
 
 def test_a_retold_line_has_nothing_of_the_first_person_left():
-    grammar = {"en": english_words, "es": spanish_words}
+    grammar = {"en": english, "es": spanish_words}
     retold = [(la, fact) for la, _, _, fact in worded_lines() if fact.retold]
     assert len(retold) > 180
     for language, fact in retold:
@@ -195,7 +195,7 @@ def forms(word: str, language: str) -> set[str]:
         past = spanish_verbs.bare_past(word)
         same |= spanish_verbs.infinitives(word) | spanish_verbs.infinitives(past or word)
         same |= {re.sub(r"(?:me|se)(l[oa]s?)?$", "", bare)}
-    return same | {english_verbs.thirds().get(word, bare)}
+    return same | {english.thirds().get(word, bare)}
 
 
 def is_among(word: str, others: list[str], language: str) -> bool:
@@ -213,7 +213,7 @@ def test_no_line_gets_a_word_that_was_not_said():
 
 def test_no_retold_line_loses_a_word():
     changed = "am was dont don't cant havent haven't he she he's she's hes shes".split()
-    spoken = english_words.FIRST | english_words.WE | spanish_words.FIRST | set(changed)
+    spoken = english.FIRST | english.WE | spanish_words.FIRST | set(changed)
     for language, _, quote, fact in worded_lines():
         if not fact.retold or fact.quote != quote:
             continue
