@@ -45,6 +45,9 @@ class Options:
     use_retrieval: bool = _switch(True, _("Recall what fits the message; off: the newest notes."))
     recall_profile: str = _text("keno", _("How recall ranks: keno, classic or a profile of yours."))
     recall_strict: bool = _switch(False, _("Recall only what surely fits; off: the best there is."))
+    judge_ms: int = _number(
+        80, 0, 2000, _("Milliseconds in which the judge may read the best memories; 0: never.")
+    )
     receipt_days: int = _number(90, 1, 3650, _("Days that receipts of recalls are kept."))
     log_days: int = _number(
         400, 7, 3650, _("Days that calls of models, seen notices and sent messages are kept.")

@@ -17,7 +17,7 @@ from memory.retrieval.ranking import Part, Scored
 
 # Eighteen features are too many for one bar: five voices, always in this order.
 SCORE_GROUPS = {
-    "meaning": (gettext_lazy("meaning"), ("semantic", "around", "topic")),
+    "meaning": (gettext_lazy("meaning"), ("answers", "semantic", "around", "topic")),
     "words": (gettext_lazy("words"), ("words", "alike", "lexical", "nearby", "episode")),
     "time": (gettext_lazy("time"), ("date", "when", "recency")),
     "sure": (

@@ -27,6 +27,7 @@ HALF_YEAR = 182
 _ASKS = re.compile(r"\?\W*$")
 
 NAMES = (
+    "answers",
     "semantic",
     "words",
     "alike",
@@ -58,6 +59,8 @@ def compute(
     meaning = _Meaning(candidates)
     return {
         unit.id: {
+            # Filled in by the judge, for the best of the others.
+            "answers": 0.0,
             "semantic": meaning.of(unit),
             "words": talk.own(unit),
             "alike": like[unit.id],
@@ -240,6 +243,7 @@ def channel(of_unit: int | None, asked_in: int | None) -> float:
 
 
 FEATURES = {
+    "answers": gettext_lazy("answers the question"),
     "semantic": gettext_lazy("meaning"),
     "around": gettext_lazy("turns beside"),
     "topic": gettext_lazy("topic"),

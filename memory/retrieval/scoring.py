@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from memory.retrieval import classic, features, ranking
+from memory.retrieval import classic, features, judge, ranking
 from memory.retrieval.gate import probability
 from memory.retrieval.lanes import Candidates
 from memory.retrieval.profiles import Profile, built_in
@@ -21,19 +21,34 @@ def score(
     now: datetime,
     chat_id: int | None = None,
     strict: bool = False,
+    judge_ms: float = 0.0,
 ) -> tuple[list[Scored], Passes]:
-    """Return every candidate, best first, and a test whether one passes the gate."""
+    """Return every candidate, best first, and a test whether one passes the gate.
+
+    `judge_ms` is the time the judge may take to read the best of them; 0 leaves it out.
+    """
     values = features.compute(question, candidates, now=now, chat_id=chat_id)
     if profile.formula == "classic":
         ranked, passes = _classic(question, candidates, now=now, chat_id=chat_id)
     else:
         ranked = ranking.rank(candidates.units, values, profile.weights)
         passes = None
+        if profile.weights.get("answers") and judge_ms and len(ranked) > 1:
+            _judge(question.text, ranked[: judge.MAX_JUDGED], values, judge_ms)
+            ranked = ranking.rank(candidates.units, values, profile.weights)
     # One scale for every profile: the curve is keno's where a profile has none.
     curve = profile.settings["gate"].get("curve") or built_in("keno").settings["gate"]["curve"]
     for item in ranked:
         item.confidence = round(probability(values[item.unit.id], curve), 4)
     return ranked, passes or _gate_test(profile, ranked, strict)
+
+
+def _judge(question: str, best: list[Scored], values: dict, budget_ms: float) -> None:
+    """Put the judge's opinion among the features of the best candidates."""
+    memories = [judge.as_read(item.unit, question) for item in best]
+    opinions = judge.opinions(question, memories, budget_ms=budget_ms)
+    for item, opinion in zip(best, opinions, strict=False):
+        values[item.unit.id]["answers"] = opinion
 
 
 def _gate_test(profile: Profile, ranked: list[Scored], strict: bool) -> Passes:
