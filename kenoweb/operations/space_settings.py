@@ -32,7 +32,7 @@ from memory.vectors import embed
 GROUPS = {
     gettext_lazy("What a reply sees"): [
         "token_budget", "history_messages", "history_minutes", "use_retrieval", "recall_profile",
-        "recall_strict", "expand_search", "memory_days",
+        "recall_strict", "judge_ms", "expand_search", "memory_days",
     ],
     gettext_lazy("Answering"): [
         "batch_silence", "batch_size", "batch_wait", "first_conversation",
@@ -65,6 +65,7 @@ LABELS = {
     "use_retrieval": gettext_lazy("Recall"),
     "recall_profile": gettext_lazy("Recall profile"),
     "recall_strict": gettext_lazy("Strict recall"),
+    "judge_ms": gettext_lazy("Judge (ms)"),
     "receipt_days": gettext_lazy("Receipts"),
     "log_days": gettext_lazy("Logs"),
     "expand_search": gettext_lazy("More search words"),

@@ -125,7 +125,8 @@ def short_term(
     """Return the last messages that a reply sees, oldest first, by number and age."""
     now = now or timezone.now()
     options = chat.space.options
-    messages = Message.objects.filter(chat=chat, sent_at__lte=now).exclude(role=Message.Role.SYSTEM)
+    messages = Message.objects.filter(chat=chat, sent_at__lte=now, silenced_by=None)
+    messages = messages.exclude(role=Message.Role.SYSTEM)
     if before:
         messages = messages.exclude(pk__gte=before.pk)
     newest = list(messages.order_by("-sent_at", "-pk")[: options.history_messages])

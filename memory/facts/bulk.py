@@ -50,14 +50,18 @@ class BulkResult:
         return self.change_id is not None
 
 
-def forget(space: Space, pks: list[int], *, by: str, now: datetime | None = None) -> BulkResult:
+def forget(
+    space: Space, pks: list[int], *, by: str, silence: bool = True, now: datetime | None = None
+) -> BulkResult:
+    """Archive them; with `silence` the messages they rest on are not recalled either."""
     live: list[str] = [Status.ACTIVE, Status.QUARANTINED, Status.SUPERSEDED]
-    return _set(space, pks, by=by, why="forget", now=now, of=live, status=Status.ARCHIVED)
+    values = {"status": Status.ARCHIVED, "forgotten": silence}
+    return _set(space, pks, by=by, why="forget", now=now, of=live, **values)
 
 
 def restore(space: Space, pks: list[int], *, by: str, now: datetime | None = None) -> BulkResult:
     away: list[str] = [Status.ARCHIVED, Status.TRASHED]
-    values = {"status": Status.ACTIVE, "trashed_at": None}
+    values: dict[str, Any] = {"status": Status.ACTIVE, "trashed_at": None, "forgotten": False}
     return _set(space, pks, by=by, why="restore", now=now, of=away, **values)
 
 

@@ -212,6 +212,7 @@ def _strengthen_existing(existing: Fact, fact: Fact, *, by: str, change_id: UUID
             return ChangeResult(existing, outcome="refused", reason=reason)
         outcome = "restored" if fact.status == Status.ACTIVE else "quarantined"
         values |= {"status": fact.status, "trashed_at": None, "flags": fact.flags}
+        values["forgotten"] = False
         values |= {"valid_to": fact.valid_to, "occurs_at": fact.occurs_at}
     elif outcome == "quarantined" and actors.is_person(by):
         outcome = "restored"

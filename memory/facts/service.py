@@ -136,16 +136,18 @@ def supersede(
 def forget(
     fact: Fact, *, by: str, why: str = "forget", now: datetime | None = None
 ) -> ChangeResult:
-    """Archive the fact: no prompt sees it again, and restore brings it back."""
-    return rows.set_fields(fact, by=by, why=why, now=now, status=Status.ARCHIVED)
+    """Archive the fact and silence the messages it rests on; restore brings all of it back."""
+    gone = {"status": Status.ARCHIVED, "forgotten": True}
+    return rows.set_fields(fact, by=by, why=why, now=now, **gone)
 
 
 def discard(
     fact: Fact, *, by: str, why: str = "discard", now: datetime | None = None
 ) -> ChangeResult:
-    """Put the fact in the trash, which is emptied after some days."""
+    """Put the fact in the trash, which is emptied after some days; its messages are silent."""
     now = now or timezone.now()
-    return rows.set_fields(fact, by=by, why=why, now=now, status=Status.TRASHED, trashed_at=now)
+    gone = {"status": Status.TRASHED, "trashed_at": now, "forgotten": True}
+    return rows.set_fields(fact, by=by, why=why, now=now, **gone)
 
 
 @transaction.atomic
@@ -158,6 +160,7 @@ def restore(fact: Fact, *, by: str, now: datetime | None = None) -> ChangeResult
     values: dict[str, Any] = {
         "status": Status.QUARANTINED if waits else Status.ACTIVE,
         "trashed_at": None,
+        "forgotten": False,
     }
     if fact.status == Status.SUPERSEDED or "deprecated" in fact.flags:
         flags = [flag for flag in fact.flags if flag != "deprecated"]

@@ -1,6 +1,6 @@
 from memory.models.chat import Chat, Draft, Message, WorkingNote
 from memory.models.episode import Episode
-from memory.models.fact import Fact
+from memory.models.fact import Fact, SilencedMessage
 from memory.models.identity import Identity, Preference, Rule, Ruling
 from memory.models.pattern import Pattern
 from memory.models.recall import Recall, RecallItem, RecallProfile, SelfCheck
@@ -48,6 +48,7 @@ __all__ = [
     "Rule",
     "Ruling",
     "SelfCheck",
+    "SilencedMessage",
     "Space",
     "Unit",
     "WorkingNote",

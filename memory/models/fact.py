@@ -76,7 +76,7 @@ class Fact(models.Model):
         IMPORT = "import", _("Import")
 
     LORE = "__lore__"
-    UNDO_CREATE = {"status": Status.TRASHED}
+    UNDO_CREATE = {"status": Status.TRASHED, "forgotten": True}
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="facts")
     # Null means the whole space knows it.
@@ -101,6 +101,8 @@ class Fact(models.Model):
     valid_to = models.DateTimeField(null=True, blank=True)
     # When a plan or an event happens; null for what holds.
     occurs_at = models.DateTimeField(null=True, blank=True)
+    # Someone had it forgotten: the messages it rests on are not recalled either.
+    forgotten = models.BooleanField(default=False)
     source = models.CharField(max_length=7, choices=Source.choices, default=Source.PERSON)
     message = models.ForeignKey(
         Message, models.SET_NULL, null=True, blank=True, related_name="facts"
@@ -186,3 +188,23 @@ class Fact(models.Model):
 
     def __str__(self):
         return self.text
+
+
+class SilencedMessage(models.Model):
+    """A message that a forgotten fact rests on, or that repeated it: recall does not see it.
+
+    A database trigger on facts keeps the rows, so that every way of forgetting and of bringing
+    back, also undo, silences and wakes the same messages.
+    """
+
+    # Null when the fact was purged: its words stay silent.
+    fact = models.ForeignKey(Fact, models.SET_NULL, null=True, related_name="silenced")
+    message = models.ForeignKey(Message, models.CASCADE, related_name="silenced_by")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["fact", "message"], name="silenced_once"),
+        ]
+
+    def __str__(self):
+        return f"message {self.message_id} for fact {self.fact_id}"

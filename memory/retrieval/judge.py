@@ -1,4 +1,4 @@
-"""Our own judge: a small model reads the question and one memory together and says whether it helps.
+"""Our own judge: a small model reads the question and one memory together: does it help?
 
 It ranks: its opinion of the best candidates is one more feature, through the logit, because a right
 answer may have a small probability and still be far ahead of the others.

@@ -1,0 +1,65 @@
+"""The judge reads question and memory together; its opinion is a part of the score."""
+
+from itertools import count
+
+import pytest
+
+from memory.retrieval import judge
+from memory.retrieval.recall import recall
+from memory.spaces import service as spaces
+from tests.factories import make_chat, make_message
+
+QUESTIONS = [
+    (
+        "what's the name of my vet",
+        "Bea: our vet, Dr Okafor, wants to see the cat again",
+        ["Bea: vet at five, wish us luck", "Bea: what's the name of my vet?"],
+    ),
+    (
+        "¿dónde guarda Nuria las llaves?",
+        "Nuria: dejo las llaves en la maceta del balcón",
+        ["Nuria: he perdido las llaves otra vez", "Pau guarda la bici en el trastero"],
+    ),
+    (
+        "how many cousins does Tom have",
+        "Tom: con el bebé de ayer ya somos nueve, tengo ocho primos",
+        ["Tom: cousins are the best", "Tom has two sisters"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "right", "wrong"), QUESTIONS)
+def test_the_memory_that_answers_is_put_first(question, right, wrong):
+    best, *others = judge.opinions(question, [right, *wrong])
+    assert best > max(others)
+    assert all(0 <= value <= 1 for value in (best, *others))
+
+
+def test_when_the_time_is_spent_the_rest_is_not_read():
+    ticks = count()
+    memories = ["Ana likes tea"] * 3 * judge.BATCH
+    read = judge.opinions("tea?", memories, budget_ms=1500, clock=lambda: next(ticks))
+    assert len(read) == 2 * judge.BATCH
+
+
+def test_without_time_nothing_is_read():
+    assert judge.opinions("tea?", ["Ana likes tea"], budget_ms=0) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("judge_ms", [0, 2000])
+def test_the_opinion_stands_among_the_parts_of_the_score(judge_ms):
+    chat = make_chat()
+    spaces.set_options(chat.space, by="person:ana", judge_ms=judge_ms)
+    make_message(chat, "our vet, Dr Okafor, wants to see the cat again", author="Bea")
+    make_message(chat, "vet at five, wish us luck", author="Bea")
+    items = recall(chat.space, "what is the name of my vet?", chat=chat, save=False).items
+    parts = {part.name: part.points for part in items[0].parts}
+    assert items[0].unit.text.startswith("our vet")
+    assert ("answers" in parts) == bool(judge_ms)
+    assert items[0].score == pytest.approx(sum(parts.values()))
+
+
+def test_a_long_memory_is_read_where_the_words_of_the_question_are():
+    long = "We walked a lot. " * 40 + "The boat is called Petrel. " + "It rained. " * 40
+    assert "Petrel" in judge._best_part(long, "what is the boat called?")
