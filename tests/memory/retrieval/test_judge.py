@@ -38,7 +38,7 @@ def test_the_memory_that_answers_is_put_first(question, right, wrong):
 def test_when_the_time_is_spent_the_rest_is_not_read():
     ticks = count()
     memories = ["Ana likes tea"] * 3 * judge.BATCH
-    read = judge.opinions("tea?", memories, budget_ms=1500, clock=lambda: next(ticks))
+    read = judge.opinions("tea?", memories, budget_ms=2500, clock=lambda: next(ticks))
     assert len(read) == 2 * judge.BATCH
 
 
@@ -50,7 +50,8 @@ def test_without_time_nothing_is_read():
 @pytest.mark.parametrize("judge_ms", [0, 2000])
 def test_the_opinion_stands_among_the_parts_of_the_score(judge_ms):
     chat = make_chat()
-    spaces.set_options(chat.space, by="person:ana", judge_ms=judge_ms)
+    spaces.set_option(chat.space, by="person:ana", name="judge_ms", value=judge_ms)
+    chat.space.refresh_from_db()
     make_message(chat, "our vet, Dr Okafor, wants to see the cat again", author="Bea")
     make_message(chat, "vet at five, wish us luck", author="Bea")
     items = recall(chat.space, "what is the name of my vet?", chat=chat, save=False).items
