@@ -60,8 +60,16 @@ BEGIN
   RETURN NULL;
 END $$;
 """
-SILENT_MESSAGE = """ AND NOT EXISTS (
-      SELECT FROM memory_silencedmessage WHERE message_id = NEW.id)"""
+# Commands and their answers are in the transcript, not in the memory.
+COMMAND = "^/[[:alpha:]_-]+([[:space:]]|$)"
+SILENT_MESSAGE = f""" AND NOT EXISTS (
+      SELECT FROM memory_silencedmessage WHERE message_id = NEW.id)
+    AND NEW.text !~ '{COMMAND}' AND NOT EXISTS (
+      SELECT FROM memory_message WHERE id = NEW.reply_to_id AND text ~ '{COMMAND}')"""
+OLD_COMMANDS = f"""
+UPDATE memory_message SET episode_id = episode_id WHERE text ~ '{COMMAND}'
+  OR reply_to_id IN (SELECT id FROM memory_message WHERE text ~ '{COMMAND}')
+"""
 
 EPISODE = """
 CREATE OR REPLACE FUNCTION keno_unit_of_episode() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -142,4 +150,5 @@ class Migration(migrations.Migration):
             MESSAGE.format(silent="") + EPISODE.format(silent=""),
         ),
         migrations.RunSQL(SILENCE, LOUD),
+        migrations.RunSQL(OLD_COMMANDS, migrations.RunSQL.noop),
     ]

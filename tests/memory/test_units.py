@@ -174,3 +174,16 @@ def test_t18_a_giant_text_is_indexed_by_its_beginning():
     words = " ".join(f"word{i}" for i in range(200_000))
     make_message(chat, text=f"pomegranate {words}")
     assert len(found("pomegranate")) == 1
+
+
+@pytest.mark.parametrize("command", ["/forget tom", "/olvida a tom", "/why"])
+def test_a_command_and_its_answer_are_not_memory(command):
+    chat = make_chat()
+    asked = make_message(chat, command)
+    answer = make_message(chat, "Forgotten: tom", role="assistant", reply_to=asked)
+    assert not unit_of(asked).live
+    assert not unit_of(answer).live
+
+
+def test_a_message_that_begins_with_a_path_is_memory():
+    assert unit_of(make_message(text="/home/tom is full")).live
