@@ -17,7 +17,7 @@ QUESTION_TOKENS, MEMORY_TOKENS = 48, 120
 # How many of the best are read, and how many at once: between batches the time is looked at.
 MAX_JUDGED, BATCH = 24, 8
 # The logits that count as 0 and as 1.
-LOWEST, HIGHEST = -8.0, 4.0
+LOWEST, HIGHEST = -12.0, 4.0
 # A longer memory is cut to the part that has most of the question's words.
 LONG = 400
 _SENTENCE = re.compile(r"(?<=[.!?…\n])\s+")
