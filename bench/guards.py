@@ -1,5 +1,6 @@
-"""Measure the guards over the corpora: python -m bench.guards --corpora DIR --json OUT.
+"""Measure the guards: python -m bench.guards --corpora DIR [--chat DIR] [--json OUT].
 
+--chat names a folder of ordinary chat (.tsv); only lines that were not trained on are counted.
 Beside Keno's guard stands the guard of seed 004, in the same run. "keno unseen" counts only the
 half of the lines that neither rules nor weights were made with.
 """
@@ -7,11 +8,12 @@ half of the lines that neither rules nor weights were made with.
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import corpora, seed004
+from bench import chat_lines, corpora, seed004
+from bench.chat_lines import ChatLine
 from bench.corpora import Row
 from memory.guards import inspect as guards
 
@@ -33,11 +35,11 @@ GUARDS = [
 ]
 
 
-def rate(rows: list[Row], hit: Callable[[str], bool]) -> float:
+def rate(rows: Sequence[Row | ChatLine], hit: Callable[[str], bool]) -> float:
     return round(sum(hit(row.text) for row in rows) / len(rows), 4) if rows else 0.0
 
 
-def measure(guard: Guard, folder: Path) -> dict:
+def measure(guard: Guard, folder: Path, chat: Path | None = None) -> dict:
     attacks, benign, secrets = (
         [row for row in corpora.read(folder, name) if row.unseen or not guard.unseen_only]
         for name in ("injection_attacks", "benign", "secrets")
@@ -52,7 +54,17 @@ def measure(guard: Guard, folder: Path) -> dict:
             [r for r in benign if r.kind == "benign_hard_fact"], guard.is_attack
         ),
         "fpr_secrets": rate(benign, guard.is_secret),
+        **false_alarms(guard, chat),
         "us_per_text": _microseconds(guard, attacks + benign + secrets),
+    }
+
+
+def false_alarms(guard: Guard, chat: Path | None) -> dict:
+    """Return the share of ordinary chat that is flagged, by language."""
+    lines = [line for line in chat_lines.read(chat) if line.unseen] if chat else []
+    return {
+        f"fpr_talk_{lang}": rate([line for line in lines if line.lang == lang], guard.is_attack)
+        for lang in sorted({line.lang for line in lines})
     }
 
 
@@ -92,9 +104,10 @@ def table(rows: list[dict]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpora", type=Path, required=True, help="folder of the jsonl files")
+    parser.add_argument("--chat", type=Path, help="folder with .tsv files of ordinary chat")
     parser.add_argument("--json", type=Path, help="where to write the rows")
     options = parser.parse_args()
-    results = [measure(guard, options.corpora) for guard in GUARDS]
+    results = [measure(guard, options.corpora, options.chat) for guard in GUARDS]
     for guard in GUARDS:
         for name, kind, lang, count, share in by_group(guard, options.corpora):
             print(f"{name:12} {kind:28} {lang:6} {count:4} lines  {share:7.1%} flagged")

@@ -5,9 +5,10 @@
 Three systems: the cues alone, the listener alone, both with the checks as the product runs them.
 What counts is what would be believed; offered_recall also counts what would be offered. A message
 is right when it has a mark and something in it is believed. A span is right when it shares at
-least half of the longer of the two with a mark. wrong_polarity counts believed spans that turn
-their mark around: something past heard as present or the reverse, or a lost "not". LoCoMo marks
-messages, not words. Milliseconds are processor time, message by message.
+least half of the longer of the two with a mark. useful_share is the share of believed spans that
+touch a mark. wrong_polarity counts believed spans that turn their mark around: something past heard
+as present or the reverse, or a lost "not". LoCoMo marks messages, not words: its rows have
+"lines": "locomo" and no figures of spans. Milliseconds are processor time, message by message.
 """
 
 import argparse
@@ -53,9 +54,9 @@ def main() -> None:
     rows = measure([line for file in options.lines for line in read(file)])
     if options.locomo:
         rows += [
-            row | {"system": f"{row['system']}, LoCoMo"}
+            row | {"lines": "locomo", "span_precision": None, "span_recall": None}
             for row in measure(locomo(options.locomo))
-            if row["language"] == "all"
+            if row["language"] != "all"
         ]
     print(table(rows))
     if options.json:
@@ -108,11 +109,13 @@ def row(system: str, language: str, results: list[Result]) -> dict:
     return {
         "system": system,
         "language": language,
+        "lines": "marked",
         "messages": len(results),
         "message_precision": _share(right, len(believed)),
         "message_recall": _share(right, len(marked)),
         "offered_recall": _share(sum(bool(r.offered) for r in marked), len(marked)),
         **_spans(results),
+        "useful_share": _share(sum(map(_useful, results)), facts),
         "facts_per_100": round(100 * facts / len(results), 1) if results else 0.0,
         "wrong_polarity": sum(_is_turned(r.line, *pair) for r in results for pair in _pairs(r)),
         "ms": round(1000 * sum(r.seconds for r in results) / max(1, len(results)), 2),
@@ -135,13 +138,23 @@ def _spans(results: list[Result], kind: str = "") -> dict:
     return {"marks": len(marks), **shares, "kind_right": _share(same, got)}
 
 
+def _useful(result: Result) -> int:
+    """Return how many believed spans touch a mark; of a turn without marked words all or none."""
+    if not result.line.marks:
+        return len(result.believed) if result.line.is_marked else 0
+    return sum(any(_shared(s, m) > 0 for m in result.line.marks) for s in result.believed)
+
+
 def _pairs(result: Result) -> list[tuple[Span, Mark]]:
     return [(s, m) for s in result.believed for m in result.line.marks if _matches(s, m)]
 
 
 def _matches(span: Span, mark: Mark) -> bool:
-    shared = min(span.end, mark.end) - max(span.start, mark.start)
-    return shared >= max(span.end - span.start, mark.end - mark.start) / 2
+    return _shared(span, mark) >= max(span.end - span.start, mark.end - mark.start) / 2
+
+
+def _shared(span: Span, mark: Mark) -> int:
+    return min(span.end, mark.end) - max(span.start, mark.start)
 
 
 def _is_turned(line: Line, span: Span, mark: Mark) -> bool:

@@ -59,10 +59,10 @@ def training_rows(folder: Path | None, *, seed: int, benign: Sequence[Line] = ()
 
 
 def benign_rows(chat: Path | None) -> list[Line]:
-    """What Keno says, and the chat that is not kept for measuring: twice, as it is what comes."""
+    """What Keno says, three times; the chat that is not kept for measuring, twice."""
     heard = [line for line in chat_lines.read(chat) if not line.unseen] if chat else []
     return [
-        *(Line(text, False, lang, text) for text, lang in own_phrases.phrases()),
+        *(Line(text, False, lang, text) for text, lang in own_phrases.phrases() * 3),
         *(Line(line.text, False, line.lang, line.text) for line in heard * 2),
     ]
 

@@ -13,7 +13,7 @@ from django.utils.translation import override
 
 from memory import rulings
 from memory.facts import service as facts
-from memory.guards.screening import ORDERS, screen
+from memory.guards.screening import ORDERS, redacted, redacted_values, screen
 from memory.history import actors, audit
 from memory.history import changes as history
 from memory.models import Fact, Member, Space
@@ -77,7 +77,10 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) ->
     if _ruled_out(space, kind, after):
         return None
     targets = fields.pop("targets", [])
-    fields["title"] = str(fields.get("title", ""))[:200]
+    after = redacted_values(after)
+    fields["title"] = redacted(str(fields.get("title", "")))[:200]
+    fields["rationale"] = redacted(str(fields.get("rationale", "")))
+    fields["evidence"] = redacted_values(fields.get("evidence", []))
     if _looks_hostile(kind, after):
         fields["flags"] = [*fields.get("flags", []), SUSPICIOUS]
     try:
@@ -192,7 +195,7 @@ def edit(proposal: Proposal, *, member: Member, digest: str, changes: dict[str, 
     unknown = set(changes) - set(row.after)
     if unknown:
         raise ValueError(f"This proposal has no {', '.join(sorted(unknown))}.")
-    row.after = row.after | changes
+    row.after = row.after | redacted_values(changes)
     row.digest = _digest(row)
     row.flags = [*[flag for flag in row.flags if flag != "edited"], "edited"]
     row.save(update_fields=["after", "digest", "flags"])
@@ -326,7 +329,7 @@ def _decide(
         decided_by=member,
         decided_name=member.user.get_username(),
         decided_at=timezone.now(),
-        reason=reason[:300],
+        reason=redacted(reason)[:300],
     )
     if not won:
         _waiting(proposal)

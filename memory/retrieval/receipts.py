@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import connection
 
+from memory.guards.screening import redacted
 from memory.models import Chat, Message, Recall, RecallItem, Space
 from memory.retrieval.ranking import Scored
 from memory.text import normalise as text
@@ -40,7 +41,7 @@ def write(
         space=space,
         chat=chat,
         message=message,
-        query=text.clean(question.text),
+        query=redacted(question.text),
         person=text.short(person, 120),
         language=question.language,
         keywords=[word[:200] for word in question.keywords],

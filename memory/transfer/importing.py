@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from memory.guards.screening import redacted
 from memory.history import audit
 from memory.history import changes as history
 from memory.models import AuditEntry, Chat, Fact, Message, Space
@@ -84,11 +85,11 @@ def _import(space, path: Path, format: str, *, by, progress, dry: bool, options)
         if name == formats.ARCHIVE and reading.is_archive(tree):
             tree = _trusted(tree)
         safe.check_sizes(tree, *formats.FORMATS[name].opens(tree))
-        report = Report(format=name, source=path.name, space=space.slug, dry=dry)
+        report = Report(format=name, source=redacted(path.name), space=space.slug, dry=dry)
         session = Session(space, by, report, progress)
         with transaction.atomic():
             _one_at_a_time(space)
-            with history.change(by=by, why=f"import {name}", source=path.name) as context:
+            with history.change(by=by, why=f"import {name}", source=report.source) as context:
                 _write(session, tree, path, options)
             if dry:
                 transaction.set_rollback(True)

@@ -45,6 +45,7 @@ _ELSEWHERE = [
     ("not:signals", r"(?:data/)?(?:nervous|motor)/.*"),
     ("not:process", r"(?:data/)?[^/]*\.pid"),
     ("not:backups", r"backups/.*"),
+    ("old identity", r"identities/[^/]+\.md"),
     ("not:old identity", r"identities/.*"),
     ("not:system file", r"(?:.*/)?(?:\.DS_Store|Thumbs\.db|desktop\.ini|\.gitkeep|\.keep)"),
     ("not:system file", r"__MACOSX/.*|(?:.*/)?\._.*|(?:.*/)?\.git/.*"),
@@ -100,7 +101,17 @@ def _wrapping(names: list[str]) -> str:
 
 CHAT_KEY = re.compile(r"[A-Za-z0-9_-]{1,161}")
 # Messages last: facts and episodes are what a person wants to see first in a report.
-_ORDER = ["core", "rules", "preferences", "context", "facts", "concepts", "procedures", "errors"]
+_ORDER = [
+    "core",
+    "old identity",
+    "rules",
+    "preferences",
+    "context",
+    "facts",
+    "concepts",
+    "procedures",
+    "errors",
+]
 _ORDER += ["summary", "daily", "patterns", "working", "session"]
 _KINDS = {"concepts": "concept", "procedures": "procedure", "errors": "lesson"}
 
@@ -115,9 +126,14 @@ def opens(names: list[str]) -> tuple[list[str], list[str]]:
 def read(tree: safe.Tree) -> Iterator[Found]:
     files = classify_files(tree.entries)
     working: dict[str, list] = {}
+    has_core = any(file.what == "core" for file in files)
     for file in sorted(files, key=lambda file: (_rank(file.what), file.name)):
         place = Place(file.name, file.chat, tree.entries[file.name].modified)
-        if file.what.startswith("not:") or file.what == "unknown":
+        if (
+            file.what.startswith("not:")
+            or file.what == "unknown"
+            or (file.what == "old identity" and has_core)
+        ):
             yield place.left(file.what.removeprefix("not:"))
         elif file.chat and not CHAT_KEY.fullmatch(file.chat):
             yield place.left("chat key", text=file.chat)
@@ -168,6 +184,8 @@ _READERS = {
     "context": _context,
     "summary": _summary,
     "core": _core,
+    # From before the three layers; the first is who KenoBot was.
+    "old identity": _core,
     "patterns": lambda words, place: small_files.read_patterns(words, place=place),
     "rules": lambda words, place: small_files.read_rules(words, place=place),
     "preferences": lambda words, place: small_files.read_preferences(words, place=place),

@@ -3,6 +3,7 @@
 import pytest
 
 from memory.extraction.grounding import is_grounded, quote_for
+from tests.memory.extraction.grounding_pairs import MADE_UP, RETOLD
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,20 @@ def test_d12_a_retold_fact_is_grounded(fact, source):
 )
 def test_an_invented_fact_is_not_grounded(fact, source):
     assert not is_grounded(fact, source, names=["Adrian"])
+
+
+@pytest.mark.parametrize(("said", "fact"), RETOLD)
+def test_what_a_model_retells_in_other_words_is_believed(said, fact):
+    assert is_grounded(fact, said)
+
+
+@pytest.mark.parametrize(("said", "fact"), MADE_UP)
+def test_what_a_model_makes_up_is_not_believed(said, fact):
+    assert not is_grounded(fact, said)
+
+
+def test_there_are_fifty_pairs_of_each():
+    assert min(len(set(RETOLD)), len(set(MADE_UP))) >= 50
 
 
 def test_the_quote_is_copied_from_the_message():
