@@ -38,7 +38,7 @@ REASONS = {
     "authority": _("Claims rights over the assistant"),
     "recommendation": _("Bends later advice towards something"),
     "exfiltration": _("Sends data somewhere"),
-    "leak": _("Asks for the hidden prompt"),
+    "leak": _("Wants to see the hidden prompt"),
     "procedure": _("A harmful habit or change of identity"),
     "markup": _("Carries tags or code that act on the assistant or the page"),
     "puppet": _("Puts words into the assistant's mouth"),

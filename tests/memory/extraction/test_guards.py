@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bench import own_phrases
 from memory.guards import inspect as guards
 from tests import own_lines
 
@@ -130,6 +131,13 @@ def test_t01_the_unseen_half_of_our_lines_meets_the_promise():
 
 def share(rows):
     return sum(guards.is_suspicious(row.text) for row in rows) / len(rows)
+
+
+def test_no_sentence_that_keno_can_say_is_flagged_in_either_language():
+    said = own_phrases.phrases()
+    assert {lang for _text, lang in said} == {"en", "es"}
+    assert len(said) > 2000
+    assert [text for text, _lang in said if guards.is_suspicious(text)] == []
 
 
 def test_no_naughty_line_breaks_a_guard():
