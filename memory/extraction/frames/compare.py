@@ -197,7 +197,8 @@ class _Judge:
         if self.likeness is None or not one or not other:
             return False
         # Of two things that the vocabulary knows it has told already that they differ.
-        if all(are_all(terms(text), *_KNOWN) for text in (one, other)):
+        named = [{word for word in terms(text) if not word[0].isdigit()} for text in (one, other)]
+        if all(are_all(words, *_KNOWN) for words in named):
             return False
         return (self.likeness(one, other) or 0) >= SAME_THING
 

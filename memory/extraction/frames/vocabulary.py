@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -100,7 +101,7 @@ def classes(term: str) -> set[str]:
     return _vocabulary()[1].get(term, set())
 
 
-def are_all(found: frozenset[str], *names: str) -> bool:
+def are_all(found: Set[str], *names: str) -> bool:
     """Whether every term belongs to one of the classes."""
     return bool(found) and all(classes(term) & set(names) for term in found)
 

@@ -1,15 +1,18 @@
 """Which believed facts a new statement changes, in which chats, and what of them stays."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from memory.extraction.changes_of_mind import find_superseded, give_way
+from memory.extraction.changes_of_mind import find_superseded, give_way, settle
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.models import Fact
+from sleep.models import Proposal
 from tests.factories import make_chat, make_fact, make_message, make_space
 
+DATA = Path(__file__).parents[2] / "data"
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
@@ -126,3 +129,22 @@ def test_what_else_the_old_fact_told_stays_believed_and_one_undo_brings_all_back
         "Ana lives in Valencia with partner Marc and two cats",
         "Ana moved to Barcelona",
     ]
+
+
+PAIRS = [
+    line.split("\t")
+    for line in (DATA / "changes_of_mind.tsv").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize(("verdict", "old", "new"), PAIRS)
+def test_every_change_of_mind_supersedes_or_asks_at_once(chat, verdict, old, new):
+    old = believe(chat, old)
+    message = make_message(chat, text=new, author="Ana", sent_at=NOW)
+    said = facts.remember(chat.space, text=new, by="extraction", chat=chat, subject="Ana",
+                          message=message, now=NOW).row  # fmt: skip
+    gone = settle(said, message=message, by="extraction", now=NOW)
+    old.refresh_from_db()
+    asked = Proposal.objects.filter(space=chat.space, kind="supersede", title=new[:200])
+    assert (old.superseded_by == said) == (old in gone) != asked.exists()

@@ -1,13 +1,18 @@
 """What people tell of themselves becomes facts; what they only say does not."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.extraction import propose
+from memory.extraction import edges, propose
+from memory.extraction.frames.clauses import is_negative
 from memory.extraction.propose import lore_line
+from memory.extraction.wording import trimmed, without_answer
+
+DATA = Path(__file__).parents[2] / "data"
 
 STATED = [
     ("I prefer tea over coffee", "Adrian prefers tea over coffee", "preference"),
@@ -209,3 +214,24 @@ def test_any_message_is_survived_and_quoted_verbatim(said, author):
 )
 def test_a_long_message_costs_little(seed):
     assert len(propose.propose(seed * 20000, author="Ana")) <= 4
+
+
+def negated_lines():
+    lines = (DATA / "negated_lines.tsv").read_text("utf-8").splitlines()
+    return [line.split("\t")[::2] for line in lines if not line.startswith("#")]
+
+
+def denies(words: str) -> bool:
+    return is_negative(words) or edges.is_over(words)
+
+
+def test_what_is_denied_or_over_never_becomes_a_positive_fact():
+    told = [
+        fact
+        for language, said in negated_lines()
+        for fact in propose.propose(said, author="Ana", language=language, listen=True)
+    ]
+    # "No, I'm a postwoman" says so; the no is of the question before.
+    denied = [fact for fact in told if denies(without_answer(trimmed(fact.quote)))]
+    assert len(denied) > 150
+    assert [fact.text for fact in denied if not denies(fact.text)] == []
