@@ -51,7 +51,7 @@ def _undo(reply: Message, entry: dict, *, by: str, now: datetime) -> str:
     entry["undone"] = now.isoformat()
     reply.save(update_fields=["journal"])
     names = "\n".join(f"- {name}" for name in dict.fromkeys(map(_name, rows)) if name)
-    return _("Taken back:\n%(what)s") % {"what": names} if names else _("Taken back.")
+    return _("Undone:\n%(what)s") % {"what": names} if names else _("Undone.")
 
 
 def _discard_new_facts(ids: Sequence[str], *, by: str, now: datetime) -> list[Fact]:

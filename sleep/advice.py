@@ -1,25 +1,130 @@
-"""What the numbers suggest changing about Keno itself. Pure: measures in, suggestions out."""
+"""What a night measures about Keno, and what it suggests to change. A person decides all of it.
+
+Only what can be approved is suggested: a setting, a rule, a preference, or rows to share, release
+or let go. What the built-in answers say is ours and never a reason for advice.
+"""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.db.models import Count
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop as N_
 
 from memory import identity
-from memory.models import Fact
+from memory.models import Fact, LlmCall, Message, Pattern, Space
 from memory.text.normalise import fold, words
-from sleep import measures, proposals
+from sleep import claims, proposals
 from sleep.apply import image, target_of
-from sleep.models import Proposal
+from sleep.models import Night, PhaseRun, Proposal, sentence
 from sleep.phase import PhaseContext
 
-ENOUGH_REPLIES = 10
-ENOUGH_FACTS = 10
+WEEK, MONTH, UNUSED = timedelta(days=7), timedelta(days=30), timedelta(days=90)
+# An idle night asks about what nobody has said or needed for so long.
+FORGOTTEN = timedelta(days=60)
+REMOVED_STATUSES = (Fact.Status.ARCHIVED, Fact.Status.TRASHED)
+ENOUGH_REPLIES, ENOUGH_FACTS = 10, 10
+# So many at once: a person should be able to look at each.
+MAX_PROPOSALS = 5
+# What an author must have told that is believed, before a doubt about them is doubted.
+TRUSTED_AFTER = 5
+# The guard that judges by the sound of a line; the others name what is wrong with it.
+SOUND_REASONS = ["learned"]
+# So many people, or one so often, make a wish about replies a preference of the space.
+MIN_PEOPLE, MIN_TIMES = 2, 3
+_WISH = re.compile(
+    r"^(?:A )?(?P<who>\S+) (?:likes?|prefers?|wants?|prefiere|prefiero|quiere|quiero|"
+    r"le gustan?|gustan?) "
+    r"(?:(?:my|their|his|her|mis?|sus?) )?(?P<what>.*?\b(?P<of>answers|replies|reports|summaries|"
+    r"respuestas|reportes|informes|resúmenes)\b.*?)(?:,? (?:please|por favor))?\.?$"
+)
+Measures = dict[str, float]
+Kind = Proposal.Kind
+
+
+def night_totals(night: Night) -> Measures:
+    """The counts of tonight's phases, added up by name."""
+    totals: Measures = {}
+    for run in PhaseRun.objects.filter(night=night, run=night.run):
+        for name, n in run.counts.items():
+            totals[name] = totals.get(name, 0) + n
+    return totals
+
+
+def day_counts(night: Night, *, now: datetime) -> Measures:
+    """What was learned in talk since the night before."""
+    earlier = Night.objects.filter(space=night.space, local_date__lt=night.local_date)
+    last = earlier.order_by("-local_date").values_list("started_at", flat=True).first()
+    facts = Fact.objects.filter(
+        space=night.space, created_at__gt=last or now - WEEK, created_at__lte=now
+    )
+    put_away = Fact.Status.QUARANTINED, *REMOVED_STATUSES
+    by_day = facts.exclude(source=Fact.Source.NIGHT).exclude(written_by="night")
+    return {"facts_by_day": by_day.exclude(status__in=put_away).count()}
+
+
+def reply_measures(space: Space, *, now: datetime) -> tuple[Measures, list[str]]:
+    """How a language model talked in the last week, and its replies."""
+    asked = LlmCall.objects.filter(
+        space=space, purpose=LlmCall.Purpose.CHAT, ok=True, at__gt=now - WEEK
+    ).exclude(provider="offline")
+    rows = Message.objects.filter(
+        space=space,
+        role=Message.Role.ASSISTANT,
+        reply_to__in=asked.values("message"),
+        sent_at__gt=now - WEEK,
+        sent_at__lte=now,
+    )
+    told = list(rows.order_by("-sent_at").values_list("text", "flags")[:2000])
+    if not told:
+        return {"replies": 0}, []
+    replies = [text for text, _flags in told]
+    held = identity.rules.violations_of(space, replies)
+    hedged = sum("hedging" in flags for _text, flags in told)
+    return {
+        "replies": len(replies),
+        "filler_rate": round(sum(map(bool, held)) / len(replies), 4),
+        "hedging_rate": round(hedged / len(replies), 4),
+        "reply_length": round(sum(map(len, replies)) / len(replies), 1),
+    }, replies
+
+
+def memory_measures(space: Space, *, now: datetime) -> Measures:
+    """What extraction left behind, and what nobody needs."""
+    extracted = Fact.objects.filter(
+        space=space, written_by="extraction", created_at__gt=now - MONTH, created_at__lte=now
+    )
+    junk = Count("pk", filter=Q(status__in=REMOVED_STATUSES))
+    total, junk = extracted.aggregate(total=Count("pk"), junk=junk).values()
+    return {
+        "extracted": total,
+        "junk_rate": round(junk / total, 4) if total else 0,
+        "unused_facts": unused_facts(space, now=now).count(),
+        "unused_patterns": unused_patterns(space, now=now).count(),
+    }
+
+
+def unused_facts(space: Space, *, now: datetime, since: timedelta = UNUSED) -> QuerySet[Fact]:
+    """Old facts that no reply needed and nobody repeated for so long, the oldest first."""
+    idle = Q(last_used_at=None) | Q(last_used_at__lt=now - since)
+    old = Fact.objects.filter(space=space, status=Fact.Status.ACTIVE, pinned=False, sticky=False)
+    return old.filter(idle, created_at__lt=now - since).order_by("created_at", "pk")
+
+
+def unused_patterns(space: Space, *, now: datetime) -> QuerySet[Pattern]:
+    """Patterns a month old that nothing has called for."""
+    live = Pattern.objects.filter(space=space, status=Pattern.Status.ACTIVE)
+    return live.filter(use_count=0, created_at__lt=now - MONTH)
+
+
+def error_repeat_rate(totals: Measures) -> float:
+    """The share of a night's errors that taught nothing new; others' outages do not count."""
+    errors = totals.get("errors", 0)
+    repeated = max(0, errors - totals.get("lessons", 0) - totals.get("external", 0))
+    return round(min(1.0, repeated / errors), 4) if errors else 0.0
 
 
 @dataclass(frozen=True)
@@ -32,9 +137,6 @@ class Advice:
     suggestion: str
     kind: str = "advice"
     change: dict = field(default_factory=dict)
-
-
-Measures = dict[str, float]
 
 
 def advise(m: Measures, *, opening: str = "", options: dict | None = None) -> list[Advice]:
@@ -54,59 +156,52 @@ def habitual_opening(replies: Iterable[str], *, share: float = 0.2, length: int 
     return start if n / len(starts) > share else ""
 
 
-def _no_patterns(m: Measures, *__) -> Advice | None:
-    if m.get("episodes", 0) > 10 and not m.get("patterns_proposed"):
-        return Advice(
-            "no-patterns", "medium",
-            _("%(n)d episodes were read and no pattern was found in them.") % {"n": m["episodes"]},
-            _("Say what solved a problem when it is solved, or teach a pattern with /learn."),
-        )  # fmt: skip
-    return None
-
-
-def _many_errors(m: Measures, *__) -> Advice | None:
-    if m.get("errors", 0) > 3:
-        return Advice(
-            "many-errors", "high",
-            _("%(n)d errors in a night, %(own)d of them Keno's own.")
-            % {"n": m["errors"], "own": m.get("internal", 0)},
-            _("Look at the lessons of this night and approve the ones that hold."),
-        )  # fmt: skip
-    return None
-
-
 def _notes_go_stale(m: Measures, _opening: str, options: dict) -> Advice | None:
     days = options.get("working_stale_days", 7)
-    if m.get("notes", 0) > 5 and days < 30:
-        return Advice(
-            "stale-notes", "low",
-            _("%(n)d working notes went stale after %(days)d days.")
-            % {"n": m["notes"], "days": days},
-            _("Keep working notes for %(days)d days.") % {"days": min(30, days * 2)},
-            "setting",
-            {"name": "working_stale_days", "value": min(30, days * 2)},
-        )  # fmt: skip
-    return None
+    if m.get("notes", 0) <= 5 or days >= 30:
+        return None
+    return _setting(
+        "stale-notes",
+        "low",
+        sentence(
+            N_("%(n)d working notes went stale after %(days)d days."),
+            {"n": m["notes"], "days": days},
+        ),
+        sentence(N_("Keep working notes for %(days)d days."), {"days": min(30, days * 2)}),
+        "working_stale_days",
+        min(30, days * 2),
+    )
 
 
-def _weak_patterns(m: Measures, *__) -> Advice | None:
-    if m.get("patterns", 0) > 3:
-        return Advice(
-            "weak-patterns", "medium",
-            _("%(n)d weak patterns were archived unused.") % {"n": m["patterns"]},
-            _("Approve fewer patterns, or write triggers people really use."),
-        )  # fmt: skip
-    return None
+def _junk(m: Measures, _opening: str, options: dict) -> Advice | None:
+    sure = options.get("believe_from", 0.8)
+    if m.get("extracted", 0) < ENOUGH_FACTS or m.get("junk_rate", 0) <= 0.3 or sure >= 0.95:
+        return None
+    surer = round(min(0.95, sure + 0.05), 2)
+    return _setting(
+        "junk",
+        "high",
+        sentence(
+            N_("People took back %(rate)d %% of %(n)d extracted facts."),
+            {"rate": 100 * m["junk_rate"], "n": m["extracted"]},
+        ),
+        sentence(N_("Believe only what Keno is surer of: from %(sure)s."), {"sure": surer}),
+        "believe_from",
+        surer,
+    )
 
 
 def _habitual(m: Measures, opening: str, _options: dict) -> Advice | None:
     if not opening:
         return None
     return Advice(
-        "habitual-opening", "medium",
-        _("More than a fifth of %(n)d replies begin with “%(opening)s”.")
-        % {"n": m.get("replies", 0), "opening": opening},
-        _("Do not begin a reply with “%(opening)s”.") % {"opening": opening},
+        "habitual-opening",
+        "medium",
+        sentence(
+            N_("More than a fifth of %(n)d replies begin with “%(opening)s”."),
+            {"n": m.get("replies", 0), "opening": opening},
+        ),
+        sentence(N_("Do not begin a reply with “%(opening)s”."), {"opening": opening}),
         "rule",
         {
             "slug": f"no-opening-{'-'.join(opening.split())}"[:80],
@@ -115,120 +210,92 @@ def _habitual(m: Measures, opening: str, _options: dict) -> Advice | None:
             % {"opening": opening},
             "forbidden": [{"phrase": opening, "reason": "habit", "pattern": False}],
         },
-    )  # fmt: skip
+    )
 
 
 def _hedging(m: Measures, *__) -> Advice | None:
-    if m.get("replies", 0) >= ENOUGH_REPLIES and m.get("hedging_rate", 0) > 0.3:
-        return Advice(
-            "hedging", "medium",
-            _("%(rate)d %% of %(n)d replies hedge.")
-            % {"rate": 100 * m["hedging_rate"], "n": m["replies"]},
-            _("Say plainly what is known, and plainly what is not."),
-            "rule",
-            {
-                "slug": "plain-about-doubt",
-                "category": "style",
-                "instruction": _("Say plainly what you know. When you do not know, say that once."),
-                "forbidden": [],
-            },
-        )  # fmt: skip
-    return None
+    if m.get("replies", 0) < ENOUGH_REPLIES or m.get("hedging_rate", 0) <= 0.3:
+        return None
+    return Advice(
+        "hedging",
+        "medium",
+        sentence(
+            N_("%(rate)d %% of %(n)d replies hedge."),
+            {"rate": 100 * m["hedging_rate"], "n": m["replies"]},
+        ),
+        sentence(N_("Say plainly what is known, and plainly what is not.")),
+        "rule",
+        {
+            "slug": "plain-about-doubt",
+            "category": "style",
+            "instruction": _("Say plainly what you know. When you do not know, say that once."),
+            "forbidden": [],
+        },
+    )
 
 
-def _filler(m: Measures, *__) -> Advice | None:
-    if m.get("replies", 0) >= ENOUGH_REPLIES and m.get("filler_rate", 0) > 0.1:
-        return Advice(
-            "filler", "medium",
-            _("%(rate)d %% of %(n)d replies hold a forbidden phrase.")
-            % {"rate": 100 * m["filler_rate"], "n": m["replies"]},
-            _("Add an example of a good answer to the rule that forbids it."),
-        )  # fmt: skip
-    return None
+def _setting(name: str, priority: str, seen: str, told: str, option: str, value) -> Advice:
+    return Advice(name, priority, seen, told, "setting", {"name": option, "value": value})
 
 
-def _junk(m: Measures, *__) -> Advice | None:
-    if m.get("extracted", 0) >= ENOUGH_FACTS and m.get("junk_rate", 0) > 0.3:
-        return Advice(
-            "junk", "high",
-            _("People took back %(rate)d %% of %(n)d extracted facts.")
-            % {"rate": 100 * m["junk_rate"], "n": m["extracted"]},
-            _("Rule out what comes back again and again."),
-        )  # fmt: skip
-    return None
+RULES: tuple[Callable[..., Advice | None], ...] = (_junk, _habitual, _hedging, _notes_go_stale)
 
 
-def _unused(m: Measures, *__) -> Advice | None:
-    if m.get("unused_facts", 0) >= ENOUGH_FACTS:
-        return Advice(
-            "unused-facts", "low",
-            _("%(n)d facts were not recalled for 90 days: possibly obsolete.")
-            % {"n": m["unused_facts"]},
-            _("Look through them: some may be obsolete."),
-        )  # fmt: skip
-    return None
+def suggest(context: PhaseContext, *, most: int | None = None) -> int:
+    """Propose what is worth it, at most so many; how many are new."""
+    made = 0
+    for look in (_release, _retire_patterns, _retire_facts, _prefer):
+        for one in look(context):
+            made += bool(one)
+            if most is not None and made >= most:
+                return made
+    return made
 
 
-def _repeats(m: Measures, *__) -> Advice | None:
-    if m.get("errors", 0) >= 3 and m.get("error_repeat_rate", 0) > 0.5:
-        return Advice(
-            "repeated-errors", "high",
-            _("%(rate)d %% of %(n)d errors had happened before.")
-            % {"rate": 100 * m["error_repeat_rate"], "n": m["errors"]},
-            _("Approve the lesson about them, so that it is recalled in time."),
-        )  # fmt: skip
-    return None
+def ask_about_one(context: PhaseContext) -> bool:
+    """On a night with nothing to read: is the fact that nobody spoke of for longest still true?"""
+    old = unused_facts(context.space, now=context.now, since=FORGOTTEN)
+    old = old.filter(last_seen_at__lt=context.now - FORGOTTEN).exclude(kind__in=["lesson", "lore"])
+    asked = Proposal.objects.filter(space=context.space, status=Proposal.Status.PENDING)
+    if asked.filter(flags__contains=["still true"]).exists():
+        return False
+    for fact in old.order_by("last_seen_at", "pk")[:20]:
+        made = _retire(
+            context,
+            [fact],
+            key=proposals.key("still-true", fact.pk),
+            title=sentence(N_("Still true? %(fact)s"), {"fact": fact.text}),
+            rationale=sentence(
+                N_("Nobody has said or needed it for %(n)s days. Approving forgets it."),
+                {"n": (context.now - fact.last_seen_at).days},
+            ),
+            flags=["still true"],
+        )
+        if made:
+            return True
+    return False
 
 
-RULES: tuple[Callable[..., Advice | None], ...] = (
-    _many_errors,
-    _repeats,
-    _junk,
-    _no_patterns,
-    _weak_patterns,
-    _habitual,
-    _hedging,
-    _filler,
-    _notes_go_stale,
-    _unused,
-)
-
-
-Kind = Proposal.Kind
-# So many at once: a person should be able to look at each.
-MAX_PROPOSALS = 5
-# What an author must have told that is believed, before a doubt about them is doubted.
-TRUSTED_AFTER = 5
-# The guard that judges by the sound of a line; the others name what is wrong with it.
-SOUND_REASONS = ["learned"]
-# So many people, or one so often, make a wish about replies a preference of the space.
-MIN_PEOPLE, MIN_TIMES = 2, 3
-_WISH = re.compile(
-    r"^(?:A )?(?P<who>\S+) (?:likes?|prefers?|wants?|prefiere|quiere|le gustan?) "
-    r"(?:(?:their|his|her|sus?) )?(?P<what>.*?\b(?P<of>answers|replies|reports|summaries|"
-    r"respuestas|reportes|informes|resúmenes)\b.*)$"
-)
-
-
-def suggest(context: PhaseContext) -> int:
-    """Propose what is worth it; how many are new."""
-    made = [
-        one for look in (_release, _promote, _retire_patterns, _prefer) for one in look(context)
-    ]
-    return sum(map(bool, made))
-
-
-def _release(context: PhaseContext) -> Iterable[Proposal | None]:
+def _release(context: PhaseContext) -> Iterator[Proposal | None]:
     """Kept out by its sound alone, from somebody whose other words are believed."""
-    held = Fact.objects.filter(space=context.space, status=Fact.Status.QUARANTINED)
-    doubtful = set(held.exclude(flags=SOUND_REASONS).values_list("said_by", flat=True))
-    rows = list(held.filter(flags=SOUND_REASONS).exclude(said_by="").order_by("pk"))
-    if not rows:
+    held = list(
+        Fact.objects.filter(space=context.space, status=Fact.Status.QUARANTINED).order_by("pk")
+    )
+    if not held:
         return
     live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
-    told = dict(live.values_list("said_by").annotate(n=Count("pk")).order_by())
-    rows = [one for one in rows if one.said_by not in doubtful]
-    for fact in [one for one in rows if told.get(one.said_by, 0) >= TRUSTED_AFTER][:MAX_PROPOSALS]:
+    # Who somebody is says their account, not the name they chose.
+    speaker_of = claims.speakers_of_facts(context.space, [*held, *live])
+    told = Counter(speaker_of.get(fact.pk, "") for fact in live)
+    doubtful = {speaker_of.get(fact.pk, "") for fact in held if fact.flags != SOUND_REASONS}
+    rows = [
+        fact
+        for fact in held
+        if (who := speaker_of.get(fact.pk, ""))
+        and who not in doubtful
+        and told[who] >= TRUSTED_AFTER
+    ]
+    for fact in rows[:MAX_PROPOSALS]:
         yield proposals.propose(
             context.space,
             Kind.RELEASE,
@@ -238,67 +305,62 @@ def _release(context: PhaseContext) -> Iterable[Proposal | None]:
             targets=[target_of(fact)],
             before=image(fact),
             after={"count": 1},
-            rationale=_(
-                "It only sounds like an order; %(n)s other facts from %(who)s are believed."
-            )
-            % {"n": told[fact.said_by], "who": fact.said_by},
-            evidence=_quotes([fact]),
+            rationale=sentence(
+                N_("It only sounds like an order; %(n)s other facts from %(who)s are believed."),
+                {"n": told[speaker_of[fact.pk]], "who": fact.said_by},
+            ),
+            evidence=[proposals.evidence_of(fact)],
             confidence=0.4,
             flags=[proposals.SUSPICIOUS],
         )
 
 
-def _promote(context: PhaseContext) -> Iterable[Proposal | None]:
-    """Several chats know the same, and the space does not."""
-    live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
-    shared = live.filter(chat=None).values("said_key")
-    alone = live.exclude(chat=None).exclude(said_key__in=shared).order_by()
-    several = alone.values("said_key", "subject").annotate(n=Count("chat", distinct=True))
-    keys = several.filter(n__gte=2).values_list("said_key", "subject").order_by("said_key")
-    for said_key, subject in list(keys[:MAX_PROPOSALS]):
-        rows = list(alone.filter(said_key=said_key, subject=subject).order_by("pk"))
-        yield proposals.propose(
-            context.space,
-            Kind.PROMOTE,
-            key=proposals.key("promote", subject.casefold(), said_key),
-            night=context.night,
-            title=rows[0].text,
-            targets=[target_of(fact) for fact in rows],
-            before=image(*rows),
-            after={"count": len(rows)},
-            rationale=_("%(n)s chats know it; approving lets the whole space know.")
-            % {"n": len({fact.chat_id for fact in rows})},
-            evidence=_quotes(rows),
-            confidence=0.6,
-            flags=["leaves its chat"],
-        )
-
-
-def _retire_patterns(context: PhaseContext) -> Iterable[Proposal | None]:
+def _retire_patterns(context: PhaseContext) -> Iterator[Proposal | None]:
     """Patterns that nothing called for in a month; asked once a month."""
-    rows = list(measures.unused_patterns(context.space, now=context.now).order_by("pk"))
+    rows = list(unused_patterns(context.space, now=context.now).order_by("pk"))
     if not rows:
         return
-    title = ngettext(
-        "Retire %(n)s pattern that was never used",
-        "Retire %(n)s patterns that were never used",
-        len(rows),
-    )
-    yield proposals.propose(
-        context.space,
-        Kind.RETIRE_PATTERN,
+    yield _retire(
+        context,
+        rows,
+        kind=Kind.RETIRE_PATTERN,
         key=proposals.key("unused-patterns", context.now.strftime("%Y-%m")),
+        title=sentence(N_("Retire %(n)s patterns that were never used"), {"n": len(rows)}),
+        rationale="\n".join(f"{one.trigger} → {one.response}" for one in rows[:20]),
+    )
+
+
+def _retire_facts(context: PhaseContext) -> Iterator[Proposal | None]:
+    """Facts that no reply needed for three months, when there are many; asked once a month."""
+    rows = list(unused_facts(context.space, now=context.now)[:20])
+    if len(rows) < ENOUGH_FACTS:
+        return
+    yield _retire(
+        context,
+        rows,
+        key=proposals.key("unused-facts", context.now.strftime("%Y-%m")),
+        title=sentence(N_("Forget %(n)s facts that were not needed for 90 days"), {"n": len(rows)}),
+        rationale=sentence(N_("They are possibly obsolete. Approving forgets all of them.")),
+        evidence=[{"fact": fact.pk, "quote": fact.text} for fact in rows],
+    )
+
+
+def _retire(
+    context: PhaseContext, rows: list, *, kind: str = Kind.RETIRE, **given: object
+) -> Proposal | None:
+    return proposals.propose(
+        context.space,
+        kind,
         night=context.night,
-        title=title % {"n": len(rows)},
-        targets=[target_of(pattern) for pattern in rows],
+        targets=[target_of(row) for row in rows],
         before=image(*rows),
         after={"count": len(rows)},
-        rationale="\n".join(f"{one.trigger} → {one.response}" for one in rows[:20]),
         confidence=0.4,
+        **given,
     )
 
 
-def _prefer(context: PhaseContext) -> Iterable[Proposal | None]:
+def _prefer(context: PhaseContext) -> Iterator[Proposal | None]:
     """How people like to be answered, said by several or again and again."""
     wishes = defaultdict(list)
     rows = Fact.objects.filter(
@@ -312,8 +374,8 @@ def _prefer(context: PhaseContext) -> Iterable[Proposal | None]:
             wishes[fold(wish["of"])].append((fact, wish["what"]))
     named = {fold(one.key) for one in identity.preferences.active(context.space)} if wishes else ()
     for name, some in sorted(wishes.items()):
-        said = [fact for fact, _what in some]
-        people, times = {fact.subject for fact in said}, max(fact.times_seen for fact in said)
+        facts = [fact for fact, _what in some]
+        people, times = {fact.subject for fact in facts}, max(fact.times_seen for fact in facts)
         if name in named or (len(people) < MIN_PEOPLE and times < MIN_TIMES):
             continue
         told = some[0][1][:1].upper() + some[0][1][1:]
@@ -324,21 +386,7 @@ def _prefer(context: PhaseContext) -> Iterable[Proposal | None]:
             night=context.night,
             title=told,
             after={"key": name.capitalize(), "value": told},
-            rationale=_("%(who)s said so.") % {"who": ", ".join(sorted(people))},
-            evidence=_quotes(said),
+            rationale=sentence(N_("%(who)s said so."), {"who": ", ".join(sorted(people))}),
+            evidence=[proposals.evidence_of(fact) for fact in facts],
             confidence=0.6,
         )
-
-
-def _quotes(rows: Iterable[Fact]) -> list[dict]:
-    return [
-        {
-            "fact": fact.pk,
-            "episode": fact.episode_id,
-            "quote": fact.quote or fact.text,
-            "by": fact.said_by,
-            "at": fact.last_seen_at.isoformat(),
-            "language": fact.language,
-        }
-        for fact in rows
-    ]

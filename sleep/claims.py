@@ -1,18 +1,24 @@
-"""What an episode says, claim by claim, with the words it was said in."""
+"""What an episode claims, who said it, and how much of it is worth replaying.
 
-from collections.abc import Callable, Iterable
+What the ingest job took from a message is a fact already and is not heard again: claims are made
+of what nobody has read yet, and of entries that somebody wrote down on purpose.
+"""
+
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
-from memory.extraction import propose
+from memory.extraction import hearing, propose
 from memory.guards import inspect as guards
 from memory.guards.screening import screen_transcript, suspicions
-from memory.models import Episode, Message
-from memory.text.normalise import detect_language, one_line, said_key
+from memory.models import ChatLink, Episode, Fact, Message, Space
+from memory.text.normalise import detect_language, fold, one_line, said_key, stem, words
 from sleep import budgeted_model
 from sleep.budgeted_model import HEURISTICS
-from sleep.error_patterns import error_line, is_error, sentences, solution
+from sleep.error_patterns import Solution, error_line, is_error, sentences, solution
 from sleep.models import Claim
 
+SpeakerOf = Callable[[str, str], str]
 MIN_SENTENCE_LENGTH = 11
 # An episode somebody wrote down on purpose: its lines are claims as they stand.
 CURATED_SOURCES = {"tag", "import", "person", "command"}
@@ -20,9 +26,12 @@ CURATED_SOURCES = {"tag", "import", "person", "command"}
 
 @dataclass(frozen=True)
 class SourceLine:
+    """One line of an episode with who said it and when."""
+
     text: str
     author: str
-    at: object
+    at: datetime
+    speaker: str = ""
     flagged: bool = False
 
 
@@ -30,6 +39,7 @@ class SourceLine:
 class Habit:
     """A problem, what helped, and the words that say so."""
 
+    title: str
     trigger: str
     response: str
     confidence: float
@@ -37,19 +47,55 @@ class Habit:
     mode: str = HEURISTICS
 
 
+def speaker_keys(space: Space) -> SpeakerOf:
+    """Return a function of channel and author id that tells who somebody is in every chat.
+
+    A linked member, else an account of a channel; never a name. Empty when nobody can tell.
+    """
+    links = ChatLink.objects.filter(space=space, linked_at__isnull=False)
+    members = {(one.channel, one.author_id): f"member:{one.member_id}" for one in links}
+
+    def speaker_of(channel: str, author_id: str) -> str:
+        return members.get((channel, author_id), f"{channel}:{author_id}" if author_id else "")
+
+    return speaker_of
+
+
+def speakers_of_facts(space: Space, facts: Iterable[Fact]) -> dict[int, str]:
+    """Return who said each fact, for those whose message is known."""
+    speaker_of = speaker_keys(space)
+    messages = {fact.pk: fact.message_id for fact in facts if fact.message_id}
+    rows = Message.objects.filter(pk__in=set(messages.values())).values_list(
+        "pk", "chat__channel", "author_id"
+    )
+    who = {pk: speaker_of(channel, author_id) for pk, channel, author_id in rows}
+    return {fact: key for fact, message in messages.items() if (key := who.get(message))}
+
+
 def is_curated(episode: Episode) -> bool:
     return episode.source in CURATED_SOURCES
 
 
-def lines_of(episode: Episode, messages: Iterable[Message]) -> list[SourceLine]:
-    """The messages of people, else the body. What Keno said itself is no evidence."""
-    said = [
-        SourceLine(message.text, message.author, message.sent_at, bool(suspicions(message.flags)))
-        for message in messages
-        if message.role == Message.Role.USER
-    ]
-    if said:
-        return said
+def lines_of(
+    episode: Episode, messages: Iterable[Message], speaker_of: SpeakerOf
+) -> list[SourceLine]:
+    """The messages of people that nobody has read yet; without any messages the body.
+
+    What Keno said itself is not evidence.
+    """
+    messages = list(messages)
+    if messages:
+        return [
+            SourceLine(
+                message.text,
+                message.author,
+                message.sent_at,
+                speaker_of(message.chat.channel, message.author_id),
+                bool(suspicions(message.flags)),
+            )
+            for message in messages
+            if message.role == Message.Role.USER and not message.ingested_at
+        ]
     author = episode.participants[0] if episode.participants else ""
     return [
         SourceLine(line, author, episode.started_at)
@@ -59,52 +105,69 @@ def lines_of(episode: Episode, messages: Iterable[Message]) -> list[SourceLine]:
 
 
 def claims_of(
-    episode: Episode, messages: Iterable[Message], *, complete: Callable[[str], str] | None = None
+    episode: Episode,
+    messages: Iterable[Message],
+    *,
+    speaker_of: SpeakerOf,
+    complete: Callable[[str], str] | None = None,
 ) -> tuple[list[Claim], int]:
     """The episode's claims, unsaved, one per saying, and how many lines the guards kept out."""
     found: dict[str, Claim] = {}
-    kept_out = 0
-    for line in lines_of(episode, messages):
-        # A model must not see what the guards would keep out; heuristics cannot be talked to, and
-        # most lines claim nothing, so there the guards look at the few that do.
-        if line.flagged or (complete and _is_suspicious(line)):
+    lines = lines_of(episode, messages, speaker_of)
+    clean = [line for line in lines if not line.flagged]
+    kept_out = len(lines) - len(clean)
+    for line, heard in _curated(clean) if is_curated(episode) else _telling(clean):
+        # Most lines claim nothing, so the guards look at the few that do; a model must not see
+        # what they would keep out.
+        if guards.inspect(line.text).flags:
             kept_out += 1
             continue
-        claims = _claims(episode, line, complete)
-        if claims and not complete and _is_suspicious(line):
-            kept_out += 1
-            continue
-        for claim in claims:
+        for claim in _claims(episode, line, heard, complete):
             found.setdefault(claim.key, claim)
     return list(found.values()), kept_out
 
 
-def _is_suspicious(line: SourceLine) -> bool:
-    return bool(guards.inspect(line.text).flags)
+def _curated(lines: list[SourceLine]) -> list[tuple[SourceLine, list]]:
+    return [(line, []) for line in lines]
 
 
-def _claims(episode: Episode, line: SourceLine, complete) -> list[Claim]:
+def _telling(lines: list[SourceLine]) -> list[tuple[SourceLine, list[hearing.Heard]]]:
+    """Those in which the listener or a cue hears something that lasts, with it; one batch."""
+    pairs = [
+        (line.text, before.text if before and before.author != line.author else "")
+        for line, before in zip(lines, [None, *lines], strict=False)
+    ]
+    heard = hearing.hear_messages(pairs) if pairs else []
+    # What failed last night does not last: trouble has its own phase.
+    told = zip(lines, heard, strict=True)
+    return [(line, things) for line, things in told if things and not is_error(line.text)]
+
+
+def _claims(episode: Episode, line: SourceLine, heard: list, complete) -> list[Claim]:
     if is_curated(episode):
-        made = [_verbatim(episode, text, line) for text in sentences_of(line.text)]
-    else:
-        language = detect_language(line.text) or episode.language
-        made = [
-            _claim(
-                episode,
-                line,
-                text=one.text,
-                quote=one.quote,
-                subject=one.subject,
-                kind=one.kind,
-                category=one.category,
-                language=one.language,
-                mode=one.mode,
-            )
-            for one in propose.propose(
-                line.text, author=line.author, language=language, complete=complete
-            )
-        ]
-    return [claim for claim in made if claim]
+        return [_verbatim(episode, text, line) for text in sentences_of(line.text)]
+    language = detect_language(line.text) or episode.language
+    return [
+        _claim(
+            episode,
+            line,
+            text=one.text,
+            quote=one.quote,
+            subject=one.subject,
+            kind=one.kind,
+            category=one.category,
+            language=one.language,
+            mode=one.mode,
+        )
+        for one in propose.propose(
+            line.text,
+            author=line.author,
+            language=language,
+            listen=True,
+            heard=heard,
+            complete=complete,
+        )
+    ]
 
 
 def sentences_of(text: str) -> list[str]:
@@ -136,41 +199,144 @@ def _claim(episode: Episode, line: SourceLine, *, text: str, **fields) -> Claim:
         text=text,
         key=said_key(text),
         said_by=line.author[:120],
+        speaker=line.speaker,
         said_at=line.at,
         **fields,
     )
 
 
+def solution_claim(episode: Episode, problem: str, remedy: str, *, at: datetime) -> Claim:
+    """A solved problem as a claim, so that a later night sees that it helped again."""
+    told = {"quote": problem, "kind": Claim.SOLUTION, "language": episode.language}
+    line = SourceLine(remedy, "", episode.started_at)
+    return _claim(episode, line, text=remedy, settled_at=at, **told)
+
+
 def habit_of(
     episode: Episode, messages: Iterable[Message], *, complete: Callable[[str], str] | None = None
 ) -> Habit | None:
-    """The problem and its answer, told anywhere in the episode; from people and Keno alike."""
+    """The problem and its answer, told anywhere in the episode by people."""
     text = unsuspected(episode, messages)
     # A model is asked only about what went wrong: asking about small talk costs and finds nothing.
     if complete and is_error(text):
         told = budgeted_model.ask_habit(text, ask=complete)
         if told:
-            quotes = dict.fromkeys([error_line(text), told.quote])
+            problem = error_line(text)
+            quotes = tuple(dict.fromkeys([problem, told.quote]))
+            title = Solution(problem, told.response).title
             return Habit(
-                told.trigger, told.response, told.confidence, tuple(quotes), complete.model
+                title, told.trigger, told.response, told.confidence, quotes, complete.model
             )
     found = solution(text)
     if not found:
         return None
-    return Habit(found.trigger, found.answer, 0.6, (found.problem, found.answer))
+    return Habit(found.title, found.trigger, found.remedy, 0.6, (found.problem, found.answer))
 
 
 def unsuspected(episode: Episode, messages: Iterable[Message]) -> str:
-    """The episode's messages that raise no suspicion; without messages its body, if that is clean.
+    """What people said in the episode and raised no suspicion; without messages its body.
 
     Each message was judged by itself when it came in, so what is left needs no second look.
     """
     messages = list(messages)
     if messages:
-        return "\n".join(m.text for m in messages if not suspicions(m.flags))
+        people = (m for m in messages if m.role == Message.Role.USER and not suspicions(m.flags))
+        return "\n".join(m.text for m in people)
     return "" if screen_transcript(episode.body).reasons else episode.body
 
 
 def _is_heading(line: str) -> bool:
     bare = line.lstrip()
     return bare.startswith("#") and not any(dash in bare for dash in ("—", "–", " - ", "--"))
+
+
+# Whole folded words or phrases; a phrase is looked up as such. English and Spanish side by side.
+CUES: dict[str, tuple[float, tuple[str, ...]]] = {
+    "error": (
+        0.4,
+        ("error", "errors", "fail", "fails", "failed", "failing", "failure", "crash", "crashed",
+         "exception", "bug", "broken", "fallo", "falla", "fallaba", "fallan", "roto", "rota",
+         "no funciona", "no jala", "excepcion", "se cayo"),
+    ),
+    "success": (
+        0.3,
+        ("success", "solved", "fixed", "works now", "it worked", "resolved", "solution", "exito",
+         "resuelto", "solucion", "solucionado", "arreglado", "ya funciona", "funciono", "quedo"),
+    ),
+    "correction": (
+        0.5,
+        ("actually", "correction", "i was wrong", "not anymore", "no longer", "rather than",
+         "instead", "en realidad", "correccion", "me equivoque", "ya no", "mas bien", "perdon"),
+    ),
+    "novelty": (
+        0.3,
+        ("new", "first time", "for the first time", "discovered", "nuevo", "nueva",
+         "primera vez", "descubri", "descubrimos"),
+    ),
+    "about someone": (
+        0.6,
+        ("favorite", "favourite", "prefer", "prefers", "likes", "loves", "hates", "language",
+         "lives in", "live in", "moved to", "works at", "work at", "timezone", "name is",
+         "birthday", "allergic", "favorito", "favorita", "prefiere", "prefiero", "le gusta",
+         "me gusta", "vive en", "vivo en", "se mudo", "me mude", "trabaja en", "trabajo en",
+         "se llama", "me llamo", "cumpleanos", "alergico", "alergica", "zona horaria"),
+    ),
+    "decision": (
+        0.4,
+        ("decided", "agreed", "learned", "remember", "important", "decidio", "decidimos",
+         "acordamos", "aprendi", "aprendimos", "recuerda", "importante"),
+    ),
+}  # fmt: skip
+GOAL, PRAISE, COMPLAINT = 0.3, 0.3, 0.5
+
+
+@dataclass(frozen=True)
+class Salience:
+    score: float
+    reasons: tuple[str, ...]
+
+
+def weigh(
+    text: str,
+    *,
+    curated: bool = False,
+    feedback: str = "",
+    tags: Collection[str] = (),
+    goals: Iterable[str] = (),
+) -> Salience:
+    """Score 0..1. What someone curated with a tag always passes, at 1."""
+    flat = f" {' '.join(words(fold(text)))} "
+    found = [
+        (name, weight)
+        for name, (weight, cues) in CUES.items()
+        if any(f" {cue} " in flat for cue in cues)
+    ]
+    for tag in sorted({fold(tag) for tag in tags}):
+        if tag in {"error", "success"} and tag not in dict(found):
+            found.append((tag, CUES[tag][0]))
+    if feedback:
+        found.append((f"{feedback} feedback", PRAISE if feedback == "positive" else COMPLAINT))
+    if near_goal(text, goals):
+        found.append(("current goal", GOAL))
+    reasons = tuple(name for name, _ in found)
+    if curated:
+        return Salience(1.0, ("curated", *reasons))
+    return Salience(round(min(1.0, sum((weight for _, weight in found), 0.0)), 2), reasons)
+
+
+def near_goal(text: str, goals: Iterable[str]) -> bool:
+    """Whether the text shares two content words, or all of them, with something under way."""
+    said = _stems(text)
+    for goal in goals:
+        wanted = {
+            word
+            for word in _stems(goal)
+            if len(word) > 2 and word not in {"the", "que", "los", "las"}
+        }
+        if wanted and len(wanted & said) >= min(2, len(wanted)):
+            return True
+    return False
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(fold(word), "en") for word in words(text)}

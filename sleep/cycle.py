@@ -8,11 +8,12 @@ from datetime import datetime, time, timedelta, tzinfo
 from django.db import connection, transaction
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as N_
 
 from memory import notices
 from memory.models import Space
-from sleep import budgeted_model, reminders
-from sleep.models import Night, PhaseRun
+from sleep import budgeted_model, proposals
+from sleep.models import Night, PhaseRun, sentence
 from sleep.phase import Phase, PhaseContext
 from sleep.phases import PHASES
 
@@ -224,7 +225,9 @@ def _think(run: PhaseRun, phase: Phase, context: PhaseContext) -> None:
     with context.complete.asking():
         phase.think(context, run.plan[run.cursor])
     if context.complete.spent and not had_spent:
-        run.lines.append(_("The night has spent what it may; heuristics go on from here."))
+        run.lines.append(
+            sentence(N_("The night has spent what it may; heuristics go on from here."))
+        )
 
 
 @transaction.atomic
@@ -264,7 +267,7 @@ def _succeed(night: Night) -> None:
     night.status, night.phase, night.ended_at = Night.Status.SUCCESS, "", timezone.now()
     night.cost = budgeted_model.night_spending(night)[0]
     night.save(update_fields=["status", "phase", "ended_at", "cost"])
-    reminders.announce(night)
+    proposals.announce(night)
 
 
 MIN_BETWEEN_NIGHTS = timedelta(hours=20)

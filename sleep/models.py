@@ -1,9 +1,43 @@
+import json
+
 import pghistory
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memory.models import Chat, Episode, Member, Space
+
+SENTENCE = '{"sentence": '
+
+
+def sentence(english: str, values: dict | None = None) -> str:
+    """Return a sentence of ours as it is stored: its English form and the values in it.
+
+    Mark the English form with gettext_noop. `shown` reads it in the reader's language.
+    """
+    return json.dumps({"sentence": english} | (values or {}), ensure_ascii=False, default=str)
+
+
+def shown(stored: str) -> str:
+    """Return what is stored, a sentence of ours in the language of the reader."""
+    if not isinstance(stored, str) or not stored.startswith(SENTENCE):
+        return stored
+    try:
+        values = json.loads(stored)
+    except ValueError:  # cut or redacted
+        return stored
+    english = values.pop("sentence")
+    # Values may be sentences themselves.
+    filled = {name: shown(value) for name, value in values.items()}
+    return gettext(english) % filled if filled else gettext(english)
+
+
+class SentenceField(models.TextField):
+    """Words of people as they are, or a sentence of ours in the reader's language."""
+
+    def from_db_value(self, value, expression, connection):
+        return shown(value)
 
 
 class Night(models.Model):
@@ -103,6 +137,9 @@ class NightChange(models.Model):
 class Claim(models.Model):
     """Something an episode says. Claims of several episodes that agree become a fact."""
 
+    # The kind of a claim that tells what helped against a problem: it never becomes a fact itself.
+    SOLUTION = "solution"
+
     space = models.ForeignKey(Space, models.CASCADE, related_name="claims")
     chat = models.ForeignKey(Chat, models.CASCADE, null=True, blank=True, related_name="claims")
     episode = models.ForeignKey(Episode, models.CASCADE, related_name="claims")
@@ -111,6 +148,8 @@ class Claim(models.Model):
     key = models.CharField(max_length=64)
     quote = models.TextField(blank=True)
     said_by = models.CharField(max_length=120, blank=True)
+    # Which account said it, the same in every chat; a name proves nothing.
+    speaker = models.CharField(max_length=170, blank=True)
     language = models.CharField(max_length=8, blank=True)
     kind = models.CharField(max_length=9, default="fact")
     category = models.CharField(max_length=12, default="other")
@@ -168,13 +207,13 @@ class Proposal(models.Model):
     kind = models.CharField(max_length=14, choices=Kind.choices)
     # Says what this proposes, in any night: the same key is not proposed twice.
     key = models.CharField(max_length=64)
-    title = models.CharField(max_length=200)
+    title = SentenceField()
     # Ids of the rows it would change; their fields as they were stand in `before`.
     targets = models.JSONField(default=list)
     before = models.JSONField(default=dict)
     after = models.JSONField(default=dict)
     digest = models.CharField(max_length=64)
-    rationale = models.TextField(blank=True)
+    rationale = SentenceField(blank=True)
     evidence = models.JSONField(default=list)
     confidence = models.FloatField(default=0.5)
     flags = models.JSONField(default=list)

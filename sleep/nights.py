@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -24,8 +25,15 @@ SPARE_FOR = timedelta(days=30)
 OVERDUE_AFTER = timedelta(hours=26)
 
 
+class Undone(NamedTuple):
+    """How many lines of a night were taken back, and which were changed since and stay."""
+
+    count: int
+    kept: list[NightChange]
+
+
 class NothingToUndo(Exception):
-    """Everything this night applied has been taken back already."""
+    """Everything this night applied was undone already, or was changed since."""
 
     def __str__(self):
         return self.__doc__
@@ -55,24 +63,42 @@ def redo_change(change: NightChange, *, by: str) -> NightChange:
 
 
 @transaction.atomic
-def undo(night: Night, *, by: str, now: datetime | None = None) -> int:
-    """As if it had not been: what it applied is taken back, what it asks is withdrawn, and what
-    it read is unread; or nothing.
+def undo(night: Night, *, by: str, now: datetime | None = None) -> Undone:
+    """Undo the night: what it applied is taken back, what it asks is withdrawn, and what it read is
+    unread. What was changed since stays, and is named.
 
     What people decided of it stays: each decision has its own undo.
     """
     now = now or timezone.now()
     standing = list(night.changes.select_for_update().filter(undone_at=None).order_by("-pk"))
-    history.undo_contexts([change.context for change in standing], by=by)
-    night.changes.filter(undone_at=None).update(undone_at=now, undone_by=by)
+    kept = _take_back(standing, by=by)
+    gone = [change.pk for change in standing if change not in kept]
+    night.changes.filter(pk__in=gone).update(undone_at=now, undone_by=by)
     withdrawn, unread = _withdraw(night), _unread(night, by=by)
-    if not (standing or withdrawn or unread):
+    if not (gone or withdrawn or unread):
         raise NothingToUndo
     night.undone_at = now
     night.save(update_fields=["undone_at"])
     told = {"withdrawn": withdrawn, "unread": unread}
     audit.record("night.undone", actor=by, space=night.space, obj=night, **told)
-    return len(standing)
+    return Undone(len(gone), kept)
+
+
+def _take_back(standing: list[NightChange], *, by: str) -> list[NightChange]:
+    """Undo the lines together, else one by one; return those that were changed since."""
+    try:
+        history.undo_contexts([change.context for change in standing], by=by)
+        return []
+    except history.Conflict:
+        return [change for change in standing if not _was_taken_back(change, by=by)]
+
+
+def _was_taken_back(change: NightChange, *, by: str) -> bool:
+    try:
+        history.undo_context(change.context, by=by)
+    except history.Conflict:
+        return False
+    return True
 
 
 def kept_contexts(space: Space, *, now: datetime) -> dict[str, list[UUID]]:

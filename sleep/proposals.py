@@ -3,36 +3,46 @@ who may decide. The first decision wins, and only what was shown is applied."""
 
 import hashlib
 import json
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import override
+from django.utils.translation import gettext_noop as N_
+from django.utils.translation import ngettext, override
 
-from memory import rulings
+from memory import notices, rulings
 from memory.facts import service as facts
 from memory.guards.screening import ORDERS, redacted, redacted_values, screen
 from memory.history import actors, audit
 from memory.history import changes as history
-from memory.models import Fact, Member, Space
+from memory.models import Fact, Member, Notice, Space
+from memory.text.normalise import short
 from sleep.apply import (
     APPLY,
     TargetChanged,
     check_targets,
     image,
     keep_both,
+    rows_of,
     standing_targets,
     target_of,
     target_rows,
 )
-from sleep.models import Proposal
+from sleep.models import SENTENCE, Night, Proposal, sentence, shown
 
 SUSPICIOUS, PLANNED = "suspicious", "planned"
 ADDING = (Proposal.Kind.ADD, Proposal.Kind.SUPERSEDE)
 ORDERING = (Proposal.Kind.RULE, Proposal.Kind.PREFERENCE)
 DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
+WEEK = timedelta(days=7)
+NEW_PROPOSALS, WAITING_PROPOSALS = "proposals_new", "proposals_wait"
+# Relative to the pages of the space.
+LINK = "proposals/"
 
 
 class AlreadyDecided(Exception):
@@ -78,15 +88,17 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) ->
         return None
     targets = fields.pop("targets", [])
     after = redacted_values(after)
-    fields["title"] = redacted(str(fields.get("title", "")))[:200]
+    title = redacted(str(fields.pop("title", "")))
+    title = title if title.startswith(SENTENCE) else short(title, 200)
     fields["rationale"] = redacted(str(fields.get("rationale", "")))
     fields["evidence"] = redacted_values(fields.get("evidence", []))
     if _looks_hostile(kind, after):
         fields["flags"] = [*fields.get("flags", []), SUSPICIOUS]
     try:
         with transaction.atomic():
-            return Proposal.objects.create(
+            made = Proposal.objects.create(
                 space=space,
+                title=title,
                 kind=kind,
                 key=key,
                 after=after,
@@ -96,25 +108,29 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) ->
             )
     except IntegrityError:
         return None
+    made.title, made.rationale = shown(made.title), shown(made.rationale)
+    return made
 
 
-def ask_about_change(old: Fact, new: Fact, why: str) -> Proposal | None:
+def ask_about_change(
+    old: Fact, new: Fact, why: str, *, night: Night | None = None
+) -> Proposal | None:
     """Put a change of mind before people that nothing but a person may settle."""
-    with override(old.space.language):
-        rationale = _("This contradicts what Keno believes.")
+    leaves = [] if new.chat_id in (None, old.chat_id) else ["leaves its chat"]
     copied = ("text", "subject", "kind", "category", "confidence", "quote", "language", "said_by")
     return propose(
         old.space,
         Proposal.Kind.SUPERSEDE,
         key=key("supersede", old.pk, new.text.casefold()),
+        night=night,
         title=new.text,
         targets=[target_of(old)],
         before=image(old),
         after={name: getattr(new, name) for name in copied} | {"chat": old.chat_id},
-        rationale=rationale,
+        rationale=sentence(N_("This contradicts what Keno believes.")),
         evidence=[evidence_of(old), evidence_of(new)],
         confidence=new.confidence,
-        flags=["contradiction"],
+        flags=["contradiction", *leaves],
         mode=new.mode,
     )
 
@@ -180,7 +196,8 @@ def reject(
 def _did_not_happen(proposal: Proposal, *, by: str) -> None:
     with history.change(by=by, why="reject", proposal=proposal.pk) as context:
         for fact in target_rows(proposal):
-            facts.deprecate(fact, by=by)
+            if isinstance(fact, Fact):
+                facts.deprecate(fact, by=by)
     proposal.applied_as = context.id
     proposal.save(update_fields=["applied_as"])
 
@@ -275,6 +292,74 @@ def reject_all(waiting: QuerySet[Proposal], *, member: Member, reason: str = "")
     return done
 
 
+def announce(night: Night) -> Notice | None:
+    """Say what the night asks, by kind; nothing when it asks nothing."""
+    waiting = night.proposals.filter(status=Proposal.Status.PENDING)
+    kinds = Counter(one.get_kind_display() for one in waiting)
+    n = sum(kinds.values())
+    if not n:
+        return None
+    told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+    text = ngettext(
+        "The night of %(date)s proposes %(n)s item: %(kinds)s.",
+        "The night of %(date)s proposes %(n)s items: %(kinds)s.",
+        n,
+    ) % {"date": night.local_date, "n": n, "kinds": told}
+    key = f"proposals-{night.pk}-{night.run}"
+    return notices.tell(night.space, kind=NEW_PROPOSALS, key=key, text=text, link=LINK)
+
+
+def remind(space: Space, *, now: datetime) -> Notice | None:
+    """Once a week, as long as something has waited for a week or more."""
+    waiting = Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
+    oldest = waiting.order_by("created_at").values_list("created_at", flat=True).first()
+    told = Notice.objects.filter(space=space, kind=WAITING_PROPOSALS, created_at__gt=now - WEEK)
+    if oldest is None or now - oldest < WEEK or told.exists():
+        return None
+    with override(space.language):
+        text = _reminder(waiting.count(), (now - oldest).days)
+    day = space.local_date(now)
+    notice = notices.tell(
+        space, kind=WAITING_PROPOSALS, key=f"proposals-wait-{day}", text=text, link=LINK
+    )
+    if notice:
+        Notice.objects.filter(pk=notice.pk).update(created_at=now)
+    return notice
+
+
+def _reminder(n: int, days: int) -> str:
+    counted = ngettext("%(n)s proposal waits", "%(n)s proposals wait", n) % {"n": n}
+    age = ngettext("%(n)s day", "%(n)s days", days) % {"n": days}
+    return _("%(waiting)s for a decision, the oldest for %(age)s.") % {
+        "waiting": counted,
+        "age": age,
+    }
+
+
+def expire_gone(space: Space) -> int:
+    """Retire waiting proposals whose target is gone or no longer believed.
+
+    One whose target only reads differently stays: it is refused until a person has seen it anew.
+    """
+    count, waiting = 0, Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
+    rows = rows_of(waiting)
+    for proposal in waiting:
+        try:
+            standing_targets(proposal, rows)
+        except TargetChanged as error:
+            count += Proposal.objects.filter(pk=proposal.pk, status=Proposal.Status.PENDING).update(
+                status=Proposal.Status.EXPIRED, reason=str(error)[:300]
+            )
+    return count
+
+
+def expire_overtaken(keys: Iterable[str], *, space: Space, reason: str) -> int:
+    """Close waiting proposals that have been overtaken."""
+    return Proposal.objects.filter(
+        space=space, key__in=list(keys), status=Proposal.Status.PENDING
+    ).update(status=Proposal.Status.EXPIRED, reason=reason)
+
+
 def is_risky(proposal: Proposal) -> bool:
     """What the guards named, or keep out: approving takes a typed reason."""
     return SUSPICIOUS in proposal.flags or proposal.kind == Proposal.Kind.RELEASE
@@ -289,8 +374,9 @@ def _ruled_out(space: Space, kind: str, after: dict) -> bool:
 
 def _looks_hostile(kind: str, after: dict) -> bool:
     said = "\n".join(value for value in after.values() if isinstance(value, str))
-    # A rule is an order by its nature; that alone makes none suspicious.
-    return bool(screen(said, ignore=ORDERS if kind in ORDERING else frozenset()).reasons)
+    # A rule, a lesson or a procedure is an order by its nature; that alone makes none suspicious.
+    orders = kind in ORDERING or after.get("kind") in (Fact.Kind.LESSON, Fact.Kind.PROCEDURE)
+    return bool(screen(said, ignore=ORDERS if orders else frozenset()).reasons)
 
 
 def _digest(row: Proposal) -> str:
@@ -301,7 +387,11 @@ def wait_again(row: Proposal) -> Proposal:
     """Put an old proposal before people once more."""
     row.status, row.decided_by, row.decided_name = Proposal.Status.PENDING, None, ""
     row.decided_at, row.applied_as, row.reason = None, None, ""
-    row.save()
+    row.save(
+        update_fields=[
+            "status", "decided_by", "decided_name", "decided_at", "applied_as", "reason",
+        ]
+    )  # fmt: skip
     return row
 
 

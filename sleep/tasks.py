@@ -6,7 +6,7 @@ from procrastinate.contrib.django import app
 from memory.models import AuditEntry, Space
 from memory.queue import jobs
 from memory.queue.jobs import AFTER_OUTAGE
-from sleep import budgeted_model, cycle, imports, reminders
+from sleep import budgeted_model, cycle, imports, proposals
 
 
 @app.periodic(cron="7 * * * *")
@@ -20,7 +20,7 @@ def look(timestamp: int) -> None:
     for space in Space.objects.order_by("pk"):
         if cycle.is_due(space, now=now) or cycle.has_stopped_night(space):
             jobs.enqueue("sleep.night", space_id=space.pk, once=f"night-{space.pk}")
-        reminders.remind(space, now=now)
+        proposals.remind(space, now=now)
 
 
 @app.task(name="sleep.night", retry=AFTER_OUTAGE)

@@ -112,8 +112,7 @@ class Life:
 DECLINED = {
     "odia los cumpleaños": "a joke",
     "AcmeCloud": "not from us",
-    "reply builder crashed": "mended since",
-    "say what solved a problem": "we do",
+    "reply builder crashes": "mended since",
     "never used": "rare, but good to have",
 }
 

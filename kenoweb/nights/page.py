@@ -12,7 +12,7 @@ from kenoweb.nights.progress import PHASES
 from kenoweb.ui.space_urls import space_url
 from memory.history import changes as history
 from memory.models import Episode, Fact, Identity, LlmCall, Pattern, Space
-from sleep.models import Night, NightChange, PhaseRun, Proposal, Reflection
+from sleep.models import Night, NightChange, PhaseRun, Proposal, Reflection, shown
 from sleep.phase import Fuse
 
 TRENDS = (
@@ -28,6 +28,16 @@ LINES = 1000
 Steps = dict[str, list[history.Change]]
 
 
+KINDS = {
+    "agreement": gettext_lazy("episodes agree"),
+    "curated": gettext_lazy("written down on purpose"),
+    "stale note": gettext_lazy("old working note"),
+    "weak pattern": gettext_lazy("weak pattern"),
+    "old episodes": gettext_lazy("old episodes summarised"),
+    "duplicate episodes": gettext_lazy("duplicate episodes merged"),
+}
+
+
 # What a phase counts, in words; what is not named here stays in the log.
 COUNTS = {
     "questions": gettext_lazy("questions for the model"),
@@ -38,6 +48,7 @@ COUNTS = {
     "facts_confirmed": gettext_lazy("facts confirmed"),
     "facts_proposed": gettext_lazy("facts proposed"),
     "patterns_proposed": gettext_lazy("patterns proposed"),
+    "procedures": gettext_lazy("procedures proposed"),
     "promotions_proposed": gettext_lazy("promotions proposed"),
     "contradictions": gettext_lazy("contradictions"),
     "said_once": gettext_lazy("said only once"),
@@ -49,6 +60,8 @@ COUNTS = {
     "notes": gettext_lazy("stale notes archived"),
     "patterns": gettext_lazy("weak patterns archived"),
     "merges_proposed": gettext_lazy("merges proposed"),
+    "episodes_merged": gettext_lazy("duplicate episodes merged"),
+    "plans_asked": gettext_lazy("plans asked about"),
     "fuse_blown": gettext_lazy("times the fuse stopped it"),
     "facts_deleted": gettext_lazy("facts deleted from the trash"),
     "episodes_deleted": gettext_lazy("episodes deleted from the trash"),
@@ -88,6 +101,7 @@ class Line:
     """A change the night applied: what, on which row, and how it reads now."""
 
     change: NightChange
+    kind: str
     sign: str
     tone: str
     url: str
@@ -134,7 +148,16 @@ def trends(space: Space) -> list[tuple[str, list[float], float]]:
 
 
 def phases(night: Night) -> list[PhaseRun]:
-    return list(night.phases.filter(run=night.run).order_by("position"))
+    runs = list(night.phases.filter(run=night.run).order_by("position"))
+    for run in runs:
+        run.lines = [shown(line) for line in run.lines]
+    return runs
+
+
+def insights(night: Night) -> list[str]:
+    """What the reflection says, in the reader's language."""
+    reflection = getattr(night, "reflection", None)
+    return [shown(line) for line in reflection.insights] if reflection else []
 
 
 def name_of(run: PhaseRun) -> str:
@@ -206,7 +229,8 @@ def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Lin
     )
     url = space_url(page, space, pk=first.object_id) if page else ""
     label = f"{first.model._meta.verbose_name.capitalize()} {first.object_id}" if first else ""
-    return Line(change, sign, tone, url, label, before, after)
+    kind = str(KINDS.get(change.kind, change.kind))
+    return Line(change, kind, sign, tone, url, label, before, after)
 
 
 def checks(changes: list[NightChange], by_context: Steps) -> list[Check]:

@@ -11,6 +11,7 @@ from kenoweb.ui.responses import fragment_or_redirect, toast, toast_error
 from memory.history.actors import person
 from memory.history.changes import Conflict
 from memory.queue import jobs
+from memory.text.normalise import short
 from sleep import cycle, nights
 from sleep.models import Night, NightChange, Proposal
 
@@ -71,10 +72,13 @@ def run(request, space):
 def undo(request, space, pk):
     night = get_in_space_or_404(space, Night, pk)
     try:
-        n = nights.undo(night, by=person(request.user))
+        n, kept = nights.undo(night, by=person(request.user))
         told = ngettext("Took back %(n)s change.", "Took back %(n)s changes.", n) % {"n": n}
         toast(request, _("%(told)s The next night reads its episodes again.") % {"told": told})
-    except (Conflict, nights.NothingToUndo) as error:
+        if kept:
+            names = "; ".join(short(change.text, 60) for change in kept[:5])
+            toast_error(request, _("Changed since, and kept: %(names)s") % {"names": names})
+    except nights.NothingToUndo as error:
         toast_error(request, str(error))
     return redirect("nights:detail", space.slug, night.pk)
 
@@ -82,7 +86,7 @@ def undo(request, space, pk):
 @in_space(role="curator")
 @require_POST
 def undo_change(request, space, pk):
-    return _turn(request, space, pk, nights.undo_change, _("Taken back."))
+    return _turn(request, space, pk, nights.undo_change, _("Undone."))
 
 
 @in_space(role="curator")
@@ -127,6 +131,7 @@ def _context(night: Night, part: str) -> dict:
         "proposals": proposals,
         "pending": sum(one.status == Proposal.Status.PENDING for one in proposals),
         "reflection": getattr(night, "reflection", None),
+        "insights": page.insights(night),
     }
     if part == "changes":
         grouped = {}

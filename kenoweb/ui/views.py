@@ -99,7 +99,7 @@ def undo(request, space, change):
     try:
         with history.change(by=person(request.user), why="undo", undoes_context=str(change)) as now:
             history.undo_context(change, by=person(request.user))
-        toast(request, _("Taken back."), undo=reverse("history:undo", args=[space.slug, now.id]))
+        toast(request, _("Undone."), undo=reverse("history:undo", args=[space.slug, now.id]))
     except history.Conflict as conflict:
         toast_error(request, str(conflict))
     if request.htmx:

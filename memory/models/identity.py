@@ -101,7 +101,7 @@ class Ruling(models.Model):
 
     class Status(models.TextChoices):
         ACTIVE = "active", _("In force")
-        LIFTED = "lifted", _("Lifted")
+        LIFTED = "lifted", _("Removed")
 
     UNDO_CREATE = {"status": Status.LIFTED}
 

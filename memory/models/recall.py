@@ -100,7 +100,7 @@ class RecallItem(models.Model):
     """One memory that a recall weighed: every part of its score, and what became of it."""
 
     class Cut(models.TextChoices):
-        NOT_CUT = "", _("Injected")
+        NOT_CUT = "", _("Used")
         GATE = "gate", _("Not relevant enough")
         LIMIT = "limit", _("Beyond the limit")
         SAME = "same", _("Says the same as a better one")

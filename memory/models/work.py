@@ -116,14 +116,14 @@ class Parcel(models.Model):
         OUT = "out", _("Export")
 
     class Status(models.TextChoices):
-        LOOKING = "looking", _("Being looked at")
-        READY = "ready", _("Waits for you")
-        APPLYING = "applying", _("Being imported")
+        LOOKING = "looking", _("Checking")
+        READY = "ready", _("Waiting for you")
+        APPLYING = "applying", _("Importing")
         APPLIED = "applied", _("Imported")
-        UNDOING = "undoing", _("Being taken back")
-        UNDONE = "undone", _("Taken back")
+        UNDOING = "undoing", _("Undoing")
+        UNDONE = "undone", _("Undone")
         REFUSED = "refused", _("Refused")
-        PACKING = "packing", _("Being written")
+        PACKING = "packing", _("Writing")
         PACKED = "packed", _("Ready to download")
 
     # What a job is at work on, or will be.

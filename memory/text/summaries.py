@@ -124,7 +124,8 @@ def _told(one: Sentence) -> str:
 
 def _choose(found: list[Sentence], count: int) -> list[Sentence]:
     """Return the best sentences in their order; each counts for what the chosen do not say yet."""
-    weights, left, chosen = _weights(found), list(enumerate(found)), []
+    weights, left = _weights(found), list(enumerate(found))
+    chosen: list[tuple[int, Sentence]] = []
     told: set[str] = set()
     while left and len(chosen) < count:
         best = max(left, key=lambda item: (_worth(item[1], weights, told), -item[0]))
@@ -137,7 +138,7 @@ def _choose(found: list[Sentence], count: int) -> list[Sentence]:
 def _read(body: str, names: Collection[str], heard: Collection[str] = ()) -> list[Sentence]:
     """Return the sentences that say something, without greetings and vocatives."""
     hidden = _name_stems([*names, *_speakers(body)])
-    found, speaker = [], ""
+    found: list[Sentence] = []
     for line in body[:MAX_LENGTH].splitlines():
         speaker, words = _split_speaker(line)
         for sentence in sentences(words):

@@ -1,4 +1,4 @@
-"""Consolidation: what several episodes say together becomes knowledge, or a proposal of it."""
+"""Consolidation: what episodes, or chats of one person, say together is believed or asked."""
 
 import json
 from collections.abc import Iterator
@@ -6,16 +6,17 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as N_
 
 from memory.episodes import service as episodes
 from memory.models import Episode, Fact, Message, WorkingNote
-from sleep import agreement, proposals, salience
+from memory.text.normalise import jaccard
+from sleep import agreement, error_patterns, proposals
 from sleep import claims as claim_reader
-from sleep import verdicts as verdict_handlers
-from sleep.agreement import ClaimView
+from sleep.agreement import BelievedFact, ClaimView
 from sleep.budgeted_model import HEURISTICS
-from sleep.models import Claim, Night, Proposal
+from sleep.claims import Habit, speaker_keys
+from sleep.models import Claim, Night, Proposal, sentence
 from sleep.phase import Outcome, Phase, PhaseContext
 
 BATCH = 200
@@ -23,6 +24,8 @@ BATCH = 200
 QUIET = timedelta(minutes=30)
 # A claim nobody repeats within this time is not waited for any longer.
 PATIENCE = timedelta(days=90)
+# How alike two problems are that are one, and so many facts of a subject are compared.
+SAME_PROBLEM, MAX_FACTS = 0.4, 400
 
 
 def plan(night: Night, now: datetime) -> list:
@@ -31,7 +34,7 @@ def plan(night: Night, now: datetime) -> list:
     waiting = list(_waiting(night))
     goals = [note.task for note in WorkingNote.objects.filter(space=night.space).exclude(task="")]
     for episode in waiting:
-        weighed = salience.weigh(
+        weighed = claim_reader.weigh(
             f"{episode.title}\n{episode.body}",
             curated=claim_reader.is_curated(episode),
             feedback=episode.feedback,
@@ -69,8 +72,9 @@ def work(context: PhaseContext, item: dict) -> Outcome:
 
 
 def think(context: PhaseContext, item: dict) -> None:
+    speaker_of = speaker_keys(context.space)
     for episode, messages in _episodes(item.get("read", [])):
-        claim_reader.claims_of(episode, messages, complete=context.complete)
+        claim_reader.claims_of(episode, messages, speaker_of=speaker_of, complete=context.complete)
         claim_reader.habit_of(episode, messages, complete=context.complete)
 
 
@@ -87,36 +91,99 @@ def _waiting(night: Night) -> QuerySet[Episode]:
 
 
 def _read(context: PhaseContext, ids: list[int]) -> Outcome:
-    outcome = Outcome()
+    outcome, speaker_of = Outcome(), speaker_keys(context.space)
     for episode, messages in _episodes(ids):
-        claims, kept_out = claim_reader.claims_of(episode, messages, complete=context.complete)
+        claims, kept_out = claim_reader.claims_of(
+            episode, messages, speaker_of=speaker_of, complete=context.complete
+        )
         Claim.objects.bulk_create(claims, ignore_conflicts=True)
         outcome.count("episodes")
         outcome.count("claims", len(claims))
         outcome.count("kept_out", kept_out)
-        _propose_pattern(context, episode, messages, outcome)
+        _keep_solution(context, episode, messages, outcome)
     Episode.objects.filter(pk__in=ids).update(consolidated_at=context.now)
     return outcome
 
 
 def _episodes(ids: list[int]) -> Iterator[tuple[Episode, list[Message]]]:
     grouped: dict[int, list[Message]] = {}
-    for message in Message.objects.filter(episode__in=ids).order_by("sent_at", "pk"):
+    rows = Message.objects.filter(episode__in=ids).select_related("chat")
+    for message in rows.order_by("sent_at", "pk"):
         grouped.setdefault(message.episode_id, []).append(message)
     for episode in Episode.objects.filter(pk__in=ids, status="closed").order_by("pk"):
         yield episode, grouped.get(episode.pk, [])
 
 
-def _propose_pattern(context: PhaseContext, episode: Episode, messages, outcome: Outcome) -> None:
+def _keep_solution(context: PhaseContext, episode: Episode, messages, outcome: Outcome) -> None:
+    """Ask to keep what solved a problem: as a habit, and as a procedure when it helped again."""
     solved = claim_reader.habit_of(episode, messages, complete=context.complete)
     if not solved:
         return
-    made = proposals.propose(
+    problem = solved.quotes[0]
+    earlier = _solved_before(context, episode, problem)
+    Claim.objects.bulk_create(
+        [claim_reader.solution_claim(episode, problem, solved.response, at=context.now)],
+        ignore_conflicts=True,
+    )
+    if earlier:
+        outcome.count("procedures", bool(_propose_procedure(context, episode, solved, earlier)))
+    # What is ours to mend, or how things are set up, is a lesson: the next phase asks about it.
+    elif not error_patterns.lesson(claim_reader.unsuspected(episode, messages)):
+        outcome.count("patterns_proposed", bool(_propose_pattern(context, episode, solved)))
+
+
+def _solved_before(context: PhaseContext, episode: Episode, problem: str) -> list[Claim]:
+    """Solutions of the same problem that earlier episodes of this chat tell."""
+    told = Claim.objects.filter(
+        space=context.space, chat=episode.chat_id, kind=Claim.SOLUTION
+    ).exclude(episode=episode)
+    told = told.exclude(episode__status=Episode.Status.DISCARDED).order_by("-said_at")[:200]
+    mine = error_patterns.gist(problem)
+    return [one for one in told if jaccard(mine, error_patterns.gist(one.quote)) >= SAME_PROBLEM]
+
+
+def _propose_procedure(
+    context: PhaseContext, episode: Episode, solved: Habit, earlier: list[Claim]
+) -> Proposal | None:
+    first = earlier[-1]
+    title = error_patterns.when(first.quote)
+    evidence = [
+        {"episode": pk, "chat": episode.chat_id, "quote": quote}
+        for pk, quote in [
+            (episode.pk, solved.quotes[0]),
+            *((c.episode_id, c.quote) for c in earlier),
+        ]
+    ]
+    return proposals.propose(
+        context.space,
+        Proposal.Kind.ADD,
+        key=proposals.key("procedure", episode.chat_id, first.pk),
+        night=context.night,
+        title=title,
+        after={
+            "text": f"{title}: {first.text}",
+            "subject": "",
+            "kind": Fact.Kind.PROCEDURE,
+            "category": Fact.Category.OTHER,
+            "chat": episode.chat_id,
+            "confidence": 0.75,
+            "quote": first.quote,
+            "language": episode.language,
+        },
+        rationale=sentence(N_("The same solution helped %(n)s times."), {"n": len(evidence)}),
+        evidence=evidence[:6],
+        confidence=0.75,
+        mode=solved.mode,
+    )
+
+
+def _propose_pattern(context: PhaseContext, episode: Episode, solved: Habit) -> Proposal | None:
+    return proposals.propose(
         context.space,
         Proposal.Kind.ADD_PATTERN,
         key=proposals.key("pattern", episode.chat_id, solved.trigger.casefold()),
         night=context.night,
-        title=solved.trigger,
+        title=solved.title,
         after={
             "trigger": solved.trigger,
             "response": solved.response,
@@ -124,12 +191,11 @@ def _propose_pattern(context: PhaseContext, episode: Episode, messages, outcome:
             "chat": episode.chat_id,
             "learned_from": f"episode {episode.pk}",
         },
-        rationale=_("A problem was met and solved in this episode."),
+        rationale=sentence(N_("A problem was met and solved in this episode.")),
         evidence=[{"episode": episode.pk, "quote": quote} for quote in solved.quotes],
         confidence=solved.confidence,
         mode=solved.mode,
     )
-    outcome.count("patterns_proposed", bool(made))
 
 
 def _settle(context: PhaseContext, item: dict) -> Outcome:
@@ -137,10 +203,24 @@ def _settle(context: PhaseContext, item: dict) -> Outcome:
     claims = [_said(claim) for claim in _open_claims(context)]
     verdicts = agreement.judge_claims(claims, _known(context, claims))
     for verdict in verdicts:
-        verdict_handlers.HANDLE[verdict.kind](context, verdict, outcome)
+        agreement.HANDLE[verdict.kind](context, verdict, outcome)
     for together in agreement.shared_by_chats(verdicts):
-        verdict_handlers.propose_promotion(context, together, outcome)
+        agreement.propose_promotion(context, together, outcome)
+    known, fresh = _facts_since(context)
+    agreement.propose_across(context, agreement.compare_facts(known, fresh), outcome)
     return outcome
+
+
+def _facts_since(context: PhaseContext) -> tuple[list[BelievedFact], set[int]]:
+    """What is believed about the subjects that were spoken of since the last night, and what of it
+    is new."""
+    last = Night.objects.filter(space=context.space, status=Night.Status.SUCCESS)
+    since = last.order_by("-started_at").values_list("started_at", flat=True).first()
+    live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
+    new = live.filter(created_at__gt=since) if since else live
+    fresh = set(new.order_by("-pk").values_list("pk", flat=True)[:MAX_FACTS])
+    subjects = live.filter(pk__in=fresh).values("subject")
+    return _believed(context, live.filter(subject__in=subjects)), fresh
 
 
 def _open_claims(context: PhaseContext) -> QuerySet[Claim]:
@@ -148,21 +228,32 @@ def _open_claims(context: PhaseContext) -> QuerySet[Claim]:
         Claim.objects.filter(
             space=context.space, settled_at=None, said_at__gte=context.now - PATIENCE
         )
+        .exclude(kind=Claim.SOLUTION)
         .exclude(episode__status=Episode.Status.DISCARDED)
         .order_by("said_at", "pk")
     )
 
 
-def _known(context: PhaseContext, claims: list[ClaimView]) -> list[agreement.BelievedFact]:
+def _known(context: PhaseContext, claims: list[ClaimView]) -> list[BelievedFact]:
     subjects = {one.subject for one in claims} | {""}
-    rows = Fact.objects.filter(
-        space=context.space, status=Fact.Status.ACTIVE, subject__in=subjects
-    ).order_by("pk")
+    live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
+    return _believed(context, live.filter(subject__in=subjects)) if claims else []
+
+
+def _believed(context: PhaseContext, facts: QuerySet[Fact]) -> list[BelievedFact]:
+    rows = list(facts.order_by("pk"))
+    speaker_of = claim_reader.speakers_of_facts(context.space, rows)
     return [
-        agreement.BelievedFact(pk, chat, subject, text, start or seen)
-        for pk, chat, subject, text, start, seen in rows.values_list(
-            "pk", "chat_id", "subject", "text", "valid_from", "last_seen_at"
+        BelievedFact(
+            fact.pk,
+            fact.chat_id,
+            fact.subject,
+            fact.text,
+            fact.valid_from or fact.last_seen_at,
+            fact.said_by,
+            speaker_of.get(fact.pk, ""),
         )
+        for fact in rows
     ]
 
 
@@ -176,6 +267,7 @@ def _said(claim: Claim) -> ClaimView:
         quote=claim.quote,
         at=claim.said_at,
         by=claim.said_by,
+        speaker=claim.speaker,
         language=claim.language,
         kind=claim.kind,
         category=claim.category,

@@ -1,9 +1,9 @@
-"""Error analysis: whose error it was, and what an own one teaches. Lessons never feed back."""
+"""Errors: whose technical trouble it was, and what our own teaches. Lessons never feed back."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
-from memory.models import Episode, LlmCall
+from memory.models import Episode, Fact, LlmCall
 from memory.text.normalise import said_key
 from sleep import budgeted_model, claims, error_patterns, proposals
 from sleep.budgeted_model import HEURISTICS
@@ -84,20 +84,20 @@ def _propose_lesson(
     made = proposals.propose(
         context.space,
         Proposal.Kind.ADD,
-        key=proposals.key("lesson", episode.chat_id, said_key(lesson.text)),
+        key=proposals.key("lesson", episode.chat_id, said_key(lesson.title)),
         night=context.night,
-        title=lesson.text,
+        title=lesson.title,
         after={
             "text": lesson.text,
-            "subject": "lessons",
-            "kind": "lesson",
-            "category": "other",
+            "subject": "",
+            "kind": Fact.Kind.LESSON,
+            "category": Fact.Category.OTHER,
             "chat": episode.chat_id,
             "confidence": 0.6,
             "quote": lesson.error,
             "language": episode.language,
         },
-        rationale=lesson.told,
+        rationale=lesson.lines,
         evidence=[{"episode": episode.pk, "chat": episode.chat_id, "quote": lesson.error}],
         confidence=0.6,
         mode=mode,

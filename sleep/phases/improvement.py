@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from memory.text.normalise import said_key
-from sleep import advice, budgeted_model, measures, proposals, reminders
+from sleep import advice, budgeted_model, proposals
 from sleep.advice import Advice
 from sleep.budgeted_model import HEURISTICS
 from sleep.models import Night, Proposal
@@ -24,9 +24,9 @@ def think(context: PhaseContext, item: str) -> None:
 
 def work(context: PhaseContext, item: str) -> Outcome:
     if item == "look":
-        return Outcome({"suggestions": advice.suggest(context)})
+        return Outcome({"suggestions": _look(context)})
     if item == "expire":
-        return Outcome({"expired": reminders.expire_gone(context.space)})
+        return Outcome({"expired": proposals.expire_gone(context.space)})
     outcome = Outcome()
     measured, replies = _measured(context)
     found = advice.advise(
@@ -42,11 +42,21 @@ def work(context: PhaseContext, item: str) -> Outcome:
     return outcome
 
 
+def _look(context: PhaseContext) -> int:
+    """Look through memory; a night with nothing to read asks one thing, if there is one to ask."""
+    asked = Proposal.objects.filter(night=context.night).count()
+    if advice.night_totals(context.night).get("episodes", 0):
+        return advice.suggest(context)
+    if asked:
+        return 0
+    return advice.suggest(context, most=1) or int(advice.ask_about_one(context))
+
+
 def _measured(context: PhaseContext) -> tuple[dict[str, float], list[str]]:
-    talk, replies = measures.reply_measures(context.space, now=context.now)
-    memory = measures.memory_measures(context.space, now=context.now)
-    night = measures.night_totals(context.night)
-    night["error_repeat_rate"] = measures.error_repeat_rate(night)
+    talk, replies = advice.reply_measures(context.space, now=context.now)
+    memory = advice.memory_measures(context.space, now=context.now)
+    night = advice.night_totals(context.night)
+    night["error_repeat_rate"] = advice.error_repeat_rate(night)
     return night | talk | memory, replies
 
 
@@ -79,20 +89,10 @@ def _propose(
         before=before,
         after=suggestion.change,
         rationale=suggestion.observation,
-        evidence=_evidence(context, suggestion),
         confidence=CONFIDENCE[suggestion.priority],
         mode=mode,
-        flags=[suggestion.priority]
-        if suggestion.kind != Proposal.Kind.ADVICE
-        else [suggestion.priority, "advice only"],
+        flags=[suggestion.priority],
     )
-
-
-def _evidence(context: PhaseContext, suggestion: Advice) -> list[dict]:
-    if suggestion.name != "unused-facts":
-        return []
-    rows = measures.unused_facts(context.space, now=context.now).values_list("pk", "text")[:20]
-    return [{"fact": pk, "quote": text} for pk, text in rows]
 
 
 PHASE = Phase("improvement", plan, work, think)

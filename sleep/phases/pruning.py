@@ -4,8 +4,7 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 
 from django.db.models import F, QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop as N_
 
 from memory import patterns, working
 from memory.episodes import grouping
@@ -15,16 +14,19 @@ from memory.facts import service as facts
 from memory.guards.screening import ORDERS
 from memory.models import Episode, Fact, Pattern, WorkingNote
 from memory.operations import reset
+from memory.text.normalise import short
 from sleep import budgeted_model, clusters, nights, proposals
 from sleep.apply import image, target_of
 from sleep.budgeted_model import HEURISTICS
-from sleep.models import Night, Proposal
+from sleep.models import Night, Proposal, sentence
 from sleep.phase import Fuse, Outcome, Phase, PhaseContext
 
 BATCH = 100
 # Plans a night asks about, and how long after their day.
 MAX_PLANS, ASK_WITHIN = 3, timedelta(days=60)
 WEAK = 0.3
+# Episodes of one chat this alike within these days are one; a greeting every morning is not.
+SAME_EPISODE, NEAR_DAYS, MIN_GIST, MAX_COMPARED = 0.9, timedelta(days=7), 5, 2000
 
 
 def plan(night: Night, now: datetime) -> list:
@@ -42,6 +44,7 @@ def plan(night: Night, now: datetime) -> list:
     return [
         *({name: ids} for name, ids in found.items() if ids),
         *_episode_items(night, old),
+        {"duplicate_episodes": True},
         {"duplicates_since": _last_night(night)},
         {"plans": True},
         {"trash": True},
@@ -130,11 +133,9 @@ def _archive_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     outcome = Outcome()
     old = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
     for (chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
-        said = ngettext("%(n)s episode of %(month)s", "%(n)s episodes of %(month)s", len(some)) % {
-            "n": len(some),
-            "month": month,
-        }
-        with context.record_change("old episodes", said):
+        titles = "; ".join(short(str(episode), 60) for episode in some[:3])
+        more = f" +{len(some) - 3}" if len(some) > 3 else ""
+        with context.record_change("old episodes", f"{month}: {titles}{more}"):
             _summarise(context, chat, month, some)
         outcome.count("episodes", len(some))
     return outcome
@@ -165,6 +166,26 @@ def _by_chat_and_month(old: QuerySet[Episode]) -> dict[tuple, list[Episode]]:
     return grouped
 
 
+def _merge_episodes(context: PhaseContext, item: object) -> Outcome:
+    """What was written down twice within some days is one episode; it keeps every word."""
+    outcome = Outcome()
+    since = context.now - NEAR_DAYS
+    recent = Episode.objects.filter(
+        space=context.space, status=Episode.Status.CLOSED, sticky=False, ended_at__gt=since
+    ).exclude(source__in=["summary", "split", "merge"])
+    spared = nights.kept_contexts(context.space, now=context.now)["duplicate episodes"]
+    recent = recent.exclude(body="").order_by("started_at", "pk")
+    rows = list(nights.exclude_changed_by(recent, spared)[:MAX_COMPARED])
+    texts, scopes = [one.body for one in rows], [one.chat_id for one in rows]
+    for group in clusters.group_same(texts, scopes, alike=SAME_EPISODE):
+        some = [rows[place] for place in group]
+        if len(some) > 1 and len(clusters.gist(some[0].body)) >= MIN_GIST:
+            with context.record_change("duplicate episodes", some[0].title):
+                grouping.merge(some, by="night", now=context.now)
+            outcome.count("episodes_merged", len(some))
+    return outcome
+
+
 def _too_many_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     old = list(Episode.objects.filter(pk__in=ids).order_by("pk"))
     total = Episode.objects.filter(space=context.space).remembered().count()
@@ -178,12 +199,14 @@ def _blown(context: PhaseContext, fuse: Fuse, kind: str, rows: list, outcome: Ou
         kind,
         key=proposals.key("fuse", fuse.tier, *[row.pk for row in rows]),
         night=context.night,
-        title=_("Archive %(n)s at once: %(tier)s") % {"n": len(rows), "tier": fuse.tier},
+        title=sentence(N_("Archive %(n)s at once: %(tier)s"), {"n": len(rows), "tier": fuse.tier}),
         targets=[target_of(row) for row in rows],
         before=image(*rows),
         after={"count": len(rows)},
-        rationale=_("More than the loss fuse allows: %(limit)s of %(total)s.")
-        % {"limit": fuse.limit, "total": fuse.total},
+        rationale=sentence(
+            N_("More than the loss fuse allows: %(limit)s of %(total)s."),
+            {"limit": fuse.limit, "total": fuse.total},
+        ),
         confidence=0.4,
         flags=["loss fuse"],
     )
@@ -232,7 +255,7 @@ def _propose_merge(
         targets=[target_of(fact) for fact in group],
         before=image(*group),
         after={"text": (verdict.merged if verdict else "") or keep.text, "keep": keep.pk},
-        rationale=_("%(n)s facts say nearly the same.") % {"n": len(group)},
+        rationale=sentence(N_("%(n)s facts say nearly the same."), {"n": len(group)}),
         evidence=[{"fact": fact.pk, "quote": fact.quote} for fact in group if fact.quote],
         confidence=0.85 if verdict else 0.75,
         mode=context.complete.model if verdict else HEURISTICS,
@@ -281,11 +304,11 @@ def _ask_about_plan(context: PhaseContext, fact: Fact) -> Proposal | None:
         Proposal.Kind.REVISE,
         key=proposals.key("happened", fact.pk, fact.occurs_at.isoformat()),
         night=context.night,
-        title=_("Did it happen? %(plan)s") % {"plan": fact.text},
+        title=sentence(N_("Did it happen? %(plan)s"), {"plan": fact.text}),
         targets=[target_of(fact)],
         before=image(fact),
         after=after,
-        rationale=_("Its day has passed."),
+        rationale=sentence(N_("Its day has passed.")),
         evidence=[proposals.evidence_of(fact)],
         confidence=fact.confidence,
         flags=[proposals.PLANNED],
@@ -312,8 +335,10 @@ def _drop_records(context: PhaseContext, item: object) -> Outcome:
         outcome.count(f"{records.name}_deleted", gone)
         if gone and (left := records.old.count()):
             outcome.say(
-                _("%(n)s %(what)s past their days are left for the next nights: the loss fuse.")
-                % {"n": left, "what": records.name}
+                sentence(
+                    N_("%(n)s %(what)s past their days are left for the next nights: the limit."),
+                    {"n": left, "what": records.name},
+                )
             )
     return outcome
 
@@ -323,6 +348,7 @@ WORK = {
     "patterns": _archive_patterns,
     "episodes": _archive_episodes,
     "too_many_episodes": _too_many_episodes,
+    "duplicate_episodes": _merge_episodes,
     "duplicates_since": _propose_merges,
     "plans": _ask_about_plans,
     "trash": _empty_trash,

@@ -1,11 +1,11 @@
-"""Reflection: how the night went, kept as numbers so that nights can be compared."""
+"""Reflection: the night in numbers, and a sentence when there is something new to say."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as N_
 
-from sleep import measures
-from sleep.models import Night, Reflection
+from sleep import advice
+from sleep.models import Night, Reflection, sentence
 from sleep.phase import Outcome, Phase, PhaseContext
 
 
@@ -14,12 +14,10 @@ def plan(night: Night, now: datetime) -> list:
 
 
 def work(context: PhaseContext, item: str) -> Outcome:
-    talk, _replies = measures.reply_measures(context.space, now=context.now)
-    totals = measures.night_totals(context.night) | measures.day_counts(
-        context.night, now=context.now
-    )
-    numbers = reflect(totals, talk | measures.memory_measures(context.space, now=context.now))
-    insights = insights_of(totals, numbers)
+    talk, _replies = advice.reply_measures(context.space, now=context.now)
+    totals = advice.night_totals(context.night) | advice.day_counts(context.night, now=context.now)
+    numbers = reflect(totals, talk | advice.memory_measures(context.space, now=context.now))
+    insights = _news(context, insights_of(totals, numbers))
     Reflection.objects.update_or_create(
         night=context.night,
         defaults={
@@ -42,7 +40,7 @@ def reflect(totals: dict, measured: dict) -> dict[str, float]:
         "learned": learned,
         "learning_rate": _share(learned, episodes),
         "consolidation_yield": _share(found, episodes),
-        "error_repeat_rate": measures.error_repeat_rate(totals),
+        "error_repeat_rate": advice.error_repeat_rate(totals),
         "filler_rate": measured.get("filler_rate", 0),
         "voice_consistency": round(1 - min(1.0, 2 * measured.get("filler_rate", 0)), 4),
     }
@@ -51,19 +49,33 @@ def reflect(totals: dict, measured: dict) -> dict[str, float]:
 def insights_of(totals: dict, numbers: dict) -> list[str]:
     """What is worth a sentence; strict thresholds, as the documents have them."""
     found = []
-    episodes = totals.get("episodes", 0)
     if numbers["learned"] > 5:
         found.append(
-            _("High learning rate: %(facts)d new facts from %(episodes)d episodes.")
-            % {"facts": numbers["learned"], "episodes": episodes}
+            sentence(
+                N_("High learning rate: %(facts)d new facts from %(episodes)d episodes."),
+                {"facts": numbers["learned"], "episodes": totals.get("episodes", 0)},
+            )
         )
-    if totals.get("errors", 0) and not totals.get("lessons", 0):
-        found.append(_("%(n)d errors taught nothing new.") % {"n": totals["errors"]})
-    if episodes and numbers["consolidation_yield"] < 0.1:
-        found.append(_("Little was learned: few episodes say anything that lasts."))
-    if totals.get("patterns", 0) > totals.get("patterns_proposed", 0):
-        found.append(_("More patterns were archived than found."))
+    if totals.get("contradictions", 0):
+        found.append(sentence(N_("Contradictions found: %(n)d."), {"n": totals["contradictions"]}))
+    if totals.get("procedures", 0):
+        found.append(
+            sentence(N_("Solutions that helped again: %(n)d."), {"n": totals["procedures"]})
+        )
     return found
+
+
+def _news(context: PhaseContext, insights: list[str]) -> list[str]:
+    """Without what an earlier night of this week has said already."""
+    week = context.now - timedelta(days=7)
+    earlier = Reflection.objects.filter(space=context.space, at__gt=week, at__lt=context.now)
+    told = {_form(line) for lines in earlier.values_list("insights", flat=True) for line in lines}
+    return [line for line in insights if _form(line) not in told]
+
+
+def _form(insight: str) -> str:
+    """The sentence without its numbers."""
+    return insight.partition(", ")[0]
 
 
 def _share(part: float, whole: float) -> float:

@@ -106,7 +106,7 @@ def test_the_place_in_a_list_is_kept_and_what_happened_is_said(window, home):
     page.keyboard.press("j")
     expect(in_focus).to_have_id(rows[3])
     page.keyboard.press("u")
-    expect(said).to_contain_text("Taken back.")
+    expect(said).to_contain_text("Undone.")
     expect(in_focus).to_have_count(1)
     assert said.evaluate("region => region.here"), "a region that is new says nothing"
     assert Fact.objects.live().count() == 60

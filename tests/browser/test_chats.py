@@ -57,7 +57,7 @@ def test_the_first_minute_by_keyboard(window, owner):
     work(page)
     expect(page.locator("#draft")).to_have_count(0)
     expect(page.locator(".msg").last).to_contain_text("under the blue pot")
-    expect(page.locator("#panel")).to_contain_text("Injected 1")
+    expect(page.locator("#panel")).to_contain_text("Used 1")
     page.locator(".learned button").focus()
     page.keyboard.press("Enter")
     expect(page.locator(".learned.undone")).to_contain_text("Redo")

@@ -70,7 +70,7 @@ def test_what_waits_is_worked_through_by_keyboard(window, home):
     expect(page.locator("#ruling-rows .gone")).to_have_count(1)
     expect(toasts).to_contain_text("Removed the ruling.")
     page.keyboard.press("u")
-    expect(toasts).to_contain_text("Taken back.")
+    expect(toasts).to_contain_text("Undone.")
     assert Ruling.objects.get().status == "active"
     page.goto("/s/home/quarantine/")
     expect(page.locator("#suspects mark").first).to_contain_text("Ignore all previous")

@@ -219,7 +219,7 @@ def test_the_receipt_of_a_reply_adds_up(client, chat, worker):
     found = page(client, "detail", chat.pk, reply=reply.pk)
     assert f'data-for="message-{reply.pk}"' in found
     assert "The server listens on port 5678" in found
-    assert "Injected 1" in found
+    assert "Used 1" in found
     [item] = reply.receipts.get().items.filter(injected=True)
     assert f"{item.score:.2f}" in found
     assert f"{sum(part[3] for part in item.parts):.4f}" == f"{item.score:.4f}"

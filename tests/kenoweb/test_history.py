@@ -36,7 +36,7 @@ def test_htmx_loses_the_toast_and_hears_that_memory_changed():
     got = taken_back(member, done.change_id, **{"hx-request": "true"})
     assert got["HX-Trigger"] == "memory-changed, rows-changed"
     assert got.content.decode().startswith("<template>")
-    assert "Taken back." in got.content.decode()
+    assert "Undone." in got.content.decode()
 
 
 def test_another_space_cannot_take_it_back():

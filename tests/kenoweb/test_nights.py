@@ -75,7 +75,7 @@ def test_the_whole_night_is_taken_back(client, night):
     assert "Took back 1 change. The next night reads its episodes again." in page
     assert not Fact.objects.live().exists()
     page = client.post(url("undo", night, night.pk), follow=True).content.decode()
-    assert "taken back already" in page
+    assert "undone already" in page
 
 
 def test_sleep_now_asks_the_worker_once(client, member):

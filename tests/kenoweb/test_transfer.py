@@ -393,7 +393,7 @@ def test_a_long_export_is_written_by_a_job_and_waits_for_its_owner(client, space
     make_fact(space, text="Likes tea")
     page = client.post(at("export"), {"format": "snapshot"}, follow=True)
     parcel = Parcel.objects.get()
-    assert "Being written" in body(page)
+    assert "Writing" in body(page)
     page = client.post(at("download", parcel.pk), follow=True)
     assert "not ready yet" in body(page)
     tasks.work(parcel.pk, space.pk, by="person:ana")

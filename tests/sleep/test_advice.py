@@ -10,44 +10,46 @@ def names(**measures):
 @pytest.mark.parametrize(
     ("measures", "name"),
     [
-        ({"episodes": 11, "patterns_proposed": 0}, "no-patterns"),
-        ({"errors": 4}, "many-errors"),
         ({"notes": 6}, "stale-notes"),
-        ({"patterns": 4}, "weak-patterns"),
         ({"replies": 10, "hedging_rate": 0.31}, "hedging"),
-        ({"replies": 10, "filler_rate": 0.2}, "filler"),
         ({"extracted": 10, "junk_rate": 0.4}, "junk"),
-        ({"unused_facts": 10}, "unused-facts"),
-        ({"errors": 3, "error_repeat_rate": 0.6}, "repeated-errors"),
     ],
 )
-def test_each_measure_past_its_line_is_named(measures, name):
-    assert names(**measures) == [name]
+def test_each_measure_past_its_line_is_named_with_a_change_to_approve(measures, name):
+    (one,) = advise(measures)
+    assert (one.name, bool(one.change)) == (name, True)
 
 
 @pytest.mark.parametrize(
     "measures",
     [
-        {"episodes": 10},
-        {"errors": 3},
+        {"episodes": 11, "patterns_proposed": 0},
+        {"errors": 4},
         {"notes": 5},
-        {"patterns": 3},
+        {"patterns": 4},
         {"replies": 9, "hedging_rate": 1.0},
         {"extracted": 9, "junk_rate": 1.0},
         {},
     ],
 )
-def test_at_the_line_nothing_is_said(measures):
+def test_at_the_line_or_without_anything_to_change_nothing_is_said(measures):
     assert names(**measures) == []
 
 
 def test_the_most_urgent_comes_first():
-    assert names(notes=6, errors=4)[0] == "many-errors"
+    assert names(notes=6, extracted=10, junk_rate=0.4) == ["junk", "stale-notes"]
 
 
-def test_a_setting_is_proposed_with_its_new_value():
-    (one,) = advise({"notes": 6}, options={"working_stale_days": 20})
-    assert one.change == {"name": "working_stale_days", "value": 30}
+@pytest.mark.parametrize(
+    ("measures", "option", "now", "value"),
+    [
+        ({"notes": 6}, "working_stale_days", 20, 30),
+        ({"extracted": 10, "junk_rate": 0.4}, "believe_from", 0.8, 0.85),
+    ],
+)
+def test_a_setting_is_proposed_with_its_new_value(measures, option, now, value):
+    (one,) = advise(measures, options={option: now})
+    assert one.change == {"name": option, "value": value}
 
 
 def test_a_setting_at_its_end_is_not_proposed():

@@ -1,7 +1,13 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from sleep.agreement import BelievedFact, ClaimView, judge_claims, shared_by_chats
+from sleep.agreement import (
+    BelievedFact,
+    ClaimView,
+    compare_facts,
+    judge_claims,
+    shared_by_chats,
+)
 
 DAY = datetime(2026, 2, 1, tzinfo=UTC)
 _n = count(1)
@@ -12,8 +18,17 @@ def said(text, episode=0, *, chat=None, subject="Ana", day=1, **given):
     return ClaimView(n, episode or n, chat, subject, text, text, DAY + timedelta(days=day), **given)
 
 
-def known(text, *, chat=None, subject="Ana", day=0):
-    return BelievedFact(next(_n), chat, subject, text, DAY + timedelta(days=day))
+def known(text, *, chat=None, subject="Ana", day=0, **given):
+    return BelievedFact(next(_n), chat, subject, text, DAY + timedelta(days=day), **given)
+
+
+def across(*facts):
+    """(old, new, whether it is a contradiction) of the last fact beside the others."""
+    found = compare_facts(facts, {facts[-1].fact})
+    return [(one.old.text, one.new.text, bool(one.why)) for one in found]
+
+
+ANA, STRANGER = {"by": "Ana", "speaker": "telegram:1"}, {"by": "Ana", "speaker": "telegram:9"}
 
 
 def kinds(claims, facts=()):
@@ -73,9 +88,39 @@ def test_claims_that_contradict_each_other_are_never_believed():
 
 
 def test_chats_do_not_add_up():
-    claims = [said("Ana drinks tea", chat=1), said("Ana drinks tea", chat=2)]
+    claims = [said("Ana drinks tea", chat=1, **ANA), said("Ana drinks tea", chat=2, **ANA)]
     assert kinds(claims) == ["wait", "wait"]
     assert len(shared_by_chats(judge_claims(claims, []))) == 1
+
+
+def test_a_borrowed_name_confirms_and_contradicts_nobody():
+    claims = [said("Ana drinks tea", chat=1, **ANA), said("Ana drinks tea", chat=1, **STRANGER)]
+    assert kinds(claims) == ["wait", "wait"]
+    claims = [said("Ana drinks tea", chat=1, **ANA), said("Ana drinks tea", chat=2, **STRANGER)]
+    assert shared_by_chats(judge_claims(claims, [])) == []
+    home = known("Ana lives in Lima", chat=1, **ANA)
+    assert kinds([said("Ana moved to Oaxaca", chat=1, **STRANGER)], [home]) == ["wait"]
+    assert across(home, known("Ana lives in Quito", chat=1, day=3, **STRANGER)) == []
+
+
+def test_one_person_is_heard_across_chats_and_others_are_not():
+    for old, new, contradicts in (
+        ("Ana lives in Lima", "Ana moved to Oaxaca", True),
+        ("A Ana no le gustan los gatos", "Ana got a cat", True),
+        ("Ana is allergic to peanuts", "Ana is allergic to peanuts", False),
+    ):
+        first = known(old, chat=1, **ANA)
+        again = known(new, chat=2, day=3, **ANA)
+        assert across(first, again) == [(old, new, contradicts)]
+        other = known(new, chat=2, day=3, by="Bo", speaker="telegram:2", subject="Bo")
+        assert across(first, other) == []
+
+
+def test_in_one_chat_only_what_cannot_hold_together_is_told():
+    port = known("The port of n8n is 5678", chat=1, subject="")
+    newer = known("The port of n8n is 5679", chat=1, subject="", day=3)
+    assert across(port, newer) == [(port.text, newer.text, True)]
+    assert across(port, known("The port of n8n is 5678", chat=1, subject="", day=3)) == []
 
 
 def test_a_fact_of_another_chat_is_not_known_here():

@@ -161,7 +161,17 @@ def test_a_whole_night_is_taken_back():
     space = make_space()
     kept = facts.remember(space, text="kept", by="person:ana").row
     night = sleep(space, Recorder())
-    assert nights.undo(night, by="person:ana") == 3
+    assert nights.undo(night, by="person:ana") == (3, [])
     assert list(Fact.objects.live()) == [kept]
     with pytest.raises(nights.NothingToUndo):
         nights.undo(night, by="person:ana")
+
+
+def test_what_was_changed_since_stays_and_is_named_and_the_rest_is_taken_back():
+    space = make_space()
+    night = sleep(space, Recorder())
+    changed = Fact.objects.get(text="one b")
+    facts.revise(changed, by="person:ana", text="one b, in my words")
+    done = nights.undo(night, by="person:ana")
+    assert (done.count, [line.text for line in done.kept]) == (2, ["b"])
+    assert [fact.text for fact in Fact.objects.live()] == ["one b, in my words"]

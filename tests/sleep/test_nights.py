@@ -3,16 +3,17 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import translation
 
 from memory import patterns, rulings
 from memory.episodes import service as episodes
 from memory.facts import service as facts
-from memory.models import Episode, Fact, Message, Pattern, WorkingNote
+from memory.models import Episode, Fact, LlmCall, Message, Pattern, WorkingNote
 from sleep import cycle, nights, proposals
-from sleep.models import Claim, Night, Proposal, Reflection
+from sleep.models import Claim, Night, Proposal, Reflection, shown
 from tests.factories import make_chat, make_member, make_message, make_space
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
 
 
@@ -29,8 +30,22 @@ def told(space, *lines, chat=None, at=NOW - timedelta(hours=9), author="Ana", **
         body="\n".join(lines), **given
     )  # fmt: skip
     for line in lines:
-        make_message(chat=chat, episode=episode, text=line, author=author, sent_at=at)
+        make_message(
+            chat=chat, episode=episode, text=line, author=author, author_id=author, sent_at=at
+        )
     return episode
+
+
+def learned(
+    space, text, *, chat, author="Ana", author_id="1", at=NOW - timedelta(hours=9), **given
+):
+    """A fact that the ingest job took from a message of this author."""
+    said = make_message(
+        chat=chat, text=text, author=author, author_id=author_id, sent_at=at, ingested_at=at
+    )
+    given = {"subject": author, "quote": text, "said_by": author, "message": said} | given
+    fields = {"chat": chat, "valid_from": at, "now": at} | given
+    return facts.remember(space, text=text, by="extraction", **fields).row
 
 
 def noted(space, *lines, chat=None, at=NOW - timedelta(hours=9)):
@@ -241,17 +256,161 @@ def test_a_problem_and_its_solution_become_a_proposed_pattern(space):
 def test_a63_an_own_error_teaches_a_lesson_a_foreign_one_is_counted(space):
     noted(space, "The reply builder crashed with an internal error")
     noted(space, "A network timeout error came from the provider")
+    noted(space, "My umbrella broke and the exam failed")
     night = sleep(space)
     errors = counts(night, "errors")
-    assert (errors["errors"], errors["internal"], errors["external"], errors["lessons"]) == (
-        2,
-        1,
-        1,
-        1,
-    )
+    found = [errors[name] for name in ("errors", "internal", "external", "lessons")]
+    assert found == [2, 1, 1, 1]
     (lesson,) = [p for p in waiting("add") if p.after["kind"] == "lesson"]
-    assert lesson.title.startswith("Error encountered")
-    assert "Rule:" in lesson.rationale
+    assert lesson.title == "When the reply builder crashes with an internal error"
+    proposals.approve(lesson, member=make_member(space=space), digest=lesson.digest)
+    kept = Fact.objects.live().get(kind="lesson").text
+    assert [name in kept for name in ("Error:", "Result:", "Lesson:", "Rule:")] == [True] * 4
+
+
+def test_one_trouble_is_asked_about_once_and_what_helped_again_is_a_procedure(space):
+    chat = make_chat(space=space)
+    first = ("The n8n webhook failed with 401.", "Fixed: send the token in the query string.")
+    again = (
+        "The n8n webhook failed with 401 after the upgrade.",
+        "Fixed with the token in the query.",
+    )
+    told(space, *first, chat=chat)
+    sleep(space)
+    (habit,) = waiting()
+    assert (habit.kind, habit.title) == ("add_pattern", "When the n8n webhook fails with 401")
+    told(space, *again, chat=chat, at=NOW + timedelta(hours=9))
+    sleep(space, NOW + timedelta(days=1))
+    (procedure,) = waiting("add")
+    assert procedure.after["kind"] == "procedure"
+    assert procedure.after["text"] == (
+        "When the n8n webhook fails with 401: Send the token in the query string"
+    )
+    assert len(procedure.evidence) == 2
+    told(space, *first, at=NOW + timedelta(hours=30))
+    sleep(space, NOW + timedelta(days=2))
+    # Another chat's solution is not this one's.
+    assert len(waiting("add")) == 1
+
+
+def test_what_one_person_says_in_two_chats_is_offered_to_the_space(space):
+    one, two = make_chat(space=space), make_chat(space=space)
+    for chat in (one, two):
+        learned(space, "Ana is allergic to peanuts", chat=chat)
+    learned(space, "Ana likes tea", chat=one)
+    learned(space, "Ana likes tea", chat=two, author_id="a stranger called Ana")
+    sleep(space)
+    (asked,) = waiting()
+    assert (asked.kind, asked.title) == ("promote", "Ana is allergic to peanuts")
+    assert asked.flags == ["leaves its chat"]
+    assert live(chat=None) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ana lives in Lima", "Ana moved to Oaxaca"),
+        ("A Ana no le gustan los gatos", "Ana adoptó un gato"),
+    ],
+    ids=["en", "es"],
+)
+def test_a_change_of_mind_in_another_chat_of_the_same_person_is_asked(space, old, new):
+    one, two = make_chat(space=space), make_chat(space=space)
+    kept = learned(space, old, chat=one, at=NOW - timedelta(days=9))
+    learned(space, new, chat=two)
+    sleep(space)
+    (asked,) = waiting()
+    assert (asked.kind, asked.title, asked.after["chat"]) == ("supersede", new, one.pk)
+    assert asked.flags == ["contradiction", "leaves its chat"]
+    assert [item["quote"] for item in asked.evidence] == [old, new]
+    proposals.approve(asked, member=make_member(space=space), digest=asked.digest)
+    kept.refresh_from_db()
+    assert kept.status == "superseded"
+
+
+def test_a_stranger_with_a_borrowed_name_changes_nobody_s_mind(space):
+    one, two = make_chat(space=space), make_chat(space=space)
+    learned(space, "Ana lives in Lima", chat=one, at=NOW - timedelta(days=9))
+    for chat in (one, two):
+        learned(space, "Ana moved to Oaxaca", chat=chat, author_id="somebody else")
+    sleep(space)
+    # In two chats the stranger said the same: that is the stranger's own.
+    assert {asked.kind for asked in waiting()} <= {"promote"}
+
+
+def test_what_is_written_down_twice_is_one_episode_and_undo_makes_it_two(space):
+    chat = make_chat(space=space)
+    words = "We moved the backups to Helsinki, the keys are copied and the restore works"
+    for days in (1, 2):
+        told(space, words, chat=chat, at=NOW - timedelta(days=days), title="Backups")
+        told(space, "Good morning!", chat=chat, at=NOW - timedelta(days=days), title="Hi")
+    night = sleep(space)
+    (line,) = night.changes.filter(kind="duplicate episodes")
+    merged = Episode.objects.get(source="merge")
+    assert (merged.status, merged.body) == ("closed", words)
+    assert Episode.objects.filter(status="archived").count() == 2
+    nights.undo_change(line, by="person:ana", now=NOW)
+    assert Episode.objects.filter(status="closed").count() == 4
+    sleep(space, NOW + timedelta(days=1))
+    assert Episode.objects.filter(status="closed").count() == 4
+
+
+@pytest.mark.parametrize("days", [10, 70, 100])
+def test_a_night_with_nothing_to_read_asks_at_most_one_thing(space, days):
+    for n in range(12):
+        learned(
+            space, f"Ana has a plant number {n}", chat=make_chat(space=space), author_id=str(n),
+            at=NOW - timedelta(days=days + n),
+        )  # fmt: skip
+    Fact.objects.update(created_at=NOW - timedelta(days=days + 12))
+    for pattern in range(3):
+        patterns.learn(
+            space,
+            trigger=f"word{pattern}",
+            response="x",
+            by="night",
+            now=NOW - timedelta(days=days),
+        )
+    sleep(space)
+    assert len(waiting()) == (1 if days > 30 else 0)
+
+
+def test_an_idle_night_asks_whether_the_oldest_fact_is_still_true(space):
+    old = learned(space, "Ana works at Acme", chat=make_chat(space=space), at=NOW - timedelta(70))
+    Fact.objects.update(created_at=NOW - timedelta(days=70))
+    sleep(space)
+    (asked,) = waiting()
+    assert (asked.kind, asked.title) == ("retire", "Still true? Ana works at Acme")
+    sleep(space, NOW + timedelta(days=1))
+    assert len(waiting()) == 1
+    proposals.approve(asked, member=make_member(space=space), digest=asked.digest)
+    old.refresh_from_db()
+    assert old.status == "archived"
+
+
+def test_keno_s_own_phrases_are_no_reason_for_advice(space):
+    chat = make_chat(space=space)
+    for n in range(20):
+        asked = make_message(chat=chat, text=f"hello {n}", sent_at=NOW - timedelta(hours=2))
+        make_message(
+            chat=chat, role="assistant", text="I do not remember anything about that.",
+            reply_to=asked, sent_at=NOW - timedelta(hours=2), flags=["hedging"],
+        )  # fmt: skip
+    sleep(space)
+    assert waiting() == []
+    for asked in Message.objects.filter(role="user"):
+        LlmCall.objects.create(
+            space=space, message=asked, purpose="chat", provider="anthropic", at=NOW - timedelta(1)
+        )
+    sleep(space, NOW + timedelta(days=1))
+    assert {one.kind for one in waiting()} == {"rule"}
+
+
+def test_a_reflection_says_nothing_twice_and_nothing_when_there_is_nothing(space):
+    told(space, "nice weather today")
+    for days in range(3):
+        sleep(space, NOW + timedelta(days=days))
+    assert [one.insights for one in Reflection.objects.all()] == [[], [], []]
 
 
 def test_at_most_so_many_episodes_by_salience_and_the_others_stay(space):
@@ -411,15 +570,18 @@ def test_a_setting_is_proposed_from_what_was_measured(space):
     assert space.options.working_stale_days == 14
 
 
-def test_facts_unused_for_ninety_days_are_listed_as_possibly_obsolete(space):
+def test_facts_unused_for_ninety_days_may_be_forgotten_together(space):
+    told(space, "nice weather today")
     old = [facts.remember(space, text=f"Old thing {n}", by="tag").row for n in range(10)]
     used = facts.remember(space, text="Used thing", by="tag").row
     Fact.objects.update(created_at=NOW - timedelta(days=100))
     Fact.objects.filter(pk=used.pk).update(last_used_at=NOW - timedelta(days=2))
     sleep(space)
-    (advice,) = waiting("advice")
-    assert [item["fact"] for item in advice.evidence] == [fact.pk for fact in old]
+    (asked,) = waiting("retire")
+    assert [item["id"] for item in asked.targets] == [fact.pk for fact in old]
     assert live() == sorted(["Used thing", *(fact.text for fact in old)])
+    proposals.approve(asked, member=make_member(space=space), digest=asked.digest)
+    assert live() == ["Used thing"]
 
 
 def test_a_reflection_is_kept_for_every_night(space):
@@ -429,7 +591,9 @@ def test_a_reflection_is_kept_for_every_night(space):
     sleep(space, NOW + timedelta(days=1))
     first, second = Reflection.objects.order_by("pk")
     assert first.numbers["learned"] == 6
-    assert first.insights[0].startswith("High learning rate: 6 new facts from 1 episodes")
+    assert shown(first.insights[0]) == "High learning rate: 6 new facts from 1 episodes."
+    with translation.override("es"):
+        assert shown(first.insights[0]).startswith("Aprendizaje alto: 6")
     assert second.numbers["learned"] == 0
 
 

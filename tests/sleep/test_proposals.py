@@ -3,6 +3,7 @@ import threading
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 
 from memory import patterns, rulings
 from memory.facts import service as facts
@@ -11,7 +12,7 @@ from memory.identity import preferences, rules
 from memory.models import AuditEntry, Fact, Pattern, Preference, Rule, Ruling
 from memory.text.normalise import said_key
 from sleep import apply, proposals
-from sleep.models import Proposal
+from sleep.models import Proposal, sentence
 from tests.factories import make_chat, make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -317,3 +318,15 @@ def _queries(act):
     with CaptureQueriesContext(connection) as asked:
         act()
     return len(asked)
+
+
+def test_a_sentence_of_ours_is_read_in_the_reader_s_language_and_old_rows_as_they_are(space):
+    told = sentence("%(n)s facts say nearly the same.", {"n": 2})
+    new = proposals.propose(space, Kind.ADVICE, key="a", after={}, title="Ana", rationale=told)
+    old = proposals.propose(
+        space, Kind.ADVICE, key="b", after={}, title="Ana", rationale="Three facts say the same."
+    )
+    with translation.override("es"):
+        assert Proposal.objects.get(pk=new.pk).rationale == "2 hechos dicen casi lo mismo."
+        assert Proposal.objects.get(pk=old.pk).rationale == "Three facts say the same."
+    assert Proposal.objects.get(pk=new.pk).rationale == "2 facts say nearly the same."

@@ -1,6 +1,6 @@
 import pytest
 
-from sleep.salience import near_goal, weigh
+from sleep.claims import near_goal, weigh
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from memory.episodes import service as episodes
 from memory.facts import service as facts
 from memory.models import Episode, Fact, Pattern
-from sleep import apply, cycle, proposals, reminders
+from sleep import apply, cycle, proposals
 from sleep.apply import TargetChanged
 from sleep.models import Proposal
 from tests.factories import make_chat, make_member, make_message
@@ -69,7 +69,7 @@ def test_a_night_expires_what_lost_its_target_and_keeps_what_only_reads_differen
     gone, moved = contradiction(space, old), contradiction(space, other, "Ana never sings")
     facts.forget(old, by="person:ana")
     facts.revise(other, by="person:ana", text="Ana sings well")
-    assert reminders.expire_gone(space) == 1
+    assert proposals.expire_gone(space) == 1
     gone.refresh_from_db()
     moved.refresh_from_db()
     assert (gone.status, moved.status) == ("expired", "pending")

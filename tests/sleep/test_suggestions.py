@@ -10,10 +10,10 @@ from memory.models import Fact, Preference
 from sleep import cycle, proposals
 from sleep.models import Proposal
 from sleep.phase import Outcome, Phase
-from sleep.phases import errors, improvement
-from tests.factories import make_chat, make_member, make_space
+from sleep.phases import improvement
+from tests.factories import make_chat, make_member, make_message, make_space
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
 
 
@@ -22,8 +22,12 @@ def space():
     return make_space()
 
 
-def sleep(space, now=NOW, before=()):
-    return cycle.sleep(space, now=now, phases=(*before, improvement.PHASE))
+READ = Phase("consolidation", lambda night, now: ["x"], lambda *_: Outcome({"episodes": 1}))
+
+
+def sleep(space, now=NOW):
+    """A night that has read something."""
+    return cycle.sleep(space, now=now, phases=(READ, improvement.PHASE))
 
 
 def waiting(kind):
@@ -31,39 +35,14 @@ def waiting(kind):
 
 
 def say(space, text, *, who="Ana", chat=None, at=NOW - timedelta(days=2), **given):
-    return facts.remember(
-        space, text=text, by="extraction", chat=chat, subject=who, said_by=who, now=at, **given
-    ).row
+    said = make_message(chat or make_chat(space), text, author=who, author_id=who.lower())
+    given = {"message": said, "said_by": who, "subject": who, "chat": chat} | given
+    return facts.remember(space, text=text, by="extraction", now=at, **given).row
 
 
 def approve(proposal, **given):
     member = make_member(space=proposal.space, role="owner")
     return proposals.approve(proposal, member=member, digest=proposal.digest, **given)
-
-
-def test_what_two_chats_know_is_offered_to_the_space_and_undo_gives_it_back(space):
-    one, two = make_chat(space), make_chat(space)
-    for chat in (one, two):
-        say(space, "Ana is allergic to nuts", chat=chat)
-    say(space, "Ana likes tea", chat=one)
-    sleep(space)
-    (asked,) = waiting("promote")
-    assert (asked.title, asked.flags) == ("Ana is allergic to nuts", ["leaves its chat"])
-    approve(asked)
-    shared = Fact.objects.live().get(text="Ana is allergic to nuts")
-    assert shared.chat is None
-    proposals.undo(asked, member=asked.space.members.get())
-    assert Fact.objects.live().filter(text="Ana is allergic to nuts", chat=None).count() == 0
-    sleep(space, NOW + timedelta(days=1))
-    assert waiting("promote") == []
-
-
-def test_d4_what_the_space_knows_or_one_chat_alone_is_not_offered(space):
-    say(space, "Ana likes tea", chat=make_chat(space))
-    for chat in (None, make_chat(space), make_chat(space)):
-        say(space, "Ana is allergic to nuts", chat=chat)
-    sleep(space)
-    assert waiting("promote") == []
 
 
 def quarantined(space, text, who="Ana", kind="learned"):
@@ -147,11 +126,3 @@ def test_one_wish_said_once_is_nobody_s_rule(space):
     say(space, "Ana prefers short answers", category="preference")
     sleep(space)
     assert waiting("preference") == []
-
-
-def test_errors_that_come_back_are_named_with_their_share(space):
-    counted = Phase("errors", lambda night, now: ["x"], lambda *_: Outcome({"errors": 3}))
-    assert counted.name == errors.PHASE.name
-    sleep(space, before=(counted,))
-    titles = [one.rationale for one in waiting("advice")]
-    assert "100 % of 3 errors had happened before." in titles
