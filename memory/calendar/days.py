@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
+from typing import Any
 
 from memory.calendar import spans
 from memory.calendar.spans import Moment, Reading, Span, existing
@@ -103,7 +104,7 @@ def _full_year(digits: str) -> int:
     return value if value > 99 else value + (1900 if value >= 50 else 2000)
 
 
-def dated(make: Callable[[int], Span], year: int | None, moment: Moment, **more) -> Reading:
+def dated(make: Callable[[int], Span], year: int | None, moment: Moment, **more: Any) -> Reading:
     """Read what comes every year, in the year that was said or else the one the tense asks for."""
     moment = _decided(moment, exact=more.get("precision", "day") == "day")
     span = make(year) if year else moment.yearly(make)
@@ -179,7 +180,7 @@ def _ordered(hit: re.Match, moment: Moment) -> tuple[int, int]:
     return (first, second) if day_first else (second, first)
 
 
-def _monthly(day: int, moment: Moment, **more) -> Reading:
+def _monthly(day: int, moment: Moment, **more: Any) -> Reading:
     """Read a day without its month: the last one or the next one that has such a day."""
 
     def make(shift: int) -> Span:
@@ -333,16 +334,16 @@ def _part(words: str) -> str:
     return ""
 
 
-def _next_day(moment: Moment, number: int, *, today_too: bool = False):
+def _next_day(moment: Moment, number: int, *, today_too: bool = False) -> date:
     ahead = (number - moment.today.weekday()) % 7
     return moment.today + timedelta(days=ahead if ahead or today_too else 7)
 
 
-def _last_day(moment: Moment, number: int):
+def _last_day(moment: Moment, number: int) -> date:
     return moment.today - timedelta(days=(moment.today.weekday() - number) % 7 or 7)
 
 
-def _weekday(day, **more) -> Reading:
+def _weekday(day: date, **more: Any) -> Reading:
     return Reading(*spans.days(day), role="weekday", **more)
 
 

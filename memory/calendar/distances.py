@@ -2,6 +2,7 @@
 
 import re
 from datetime import time
+from typing import Any
 
 from memory.calendar import spans
 from memory.calendar.spans import HABITUAL, Moment, Reading
@@ -72,7 +73,7 @@ def _months_and_half(hit: re.Match) -> tuple[int, str, bool]:
     return number(groups["n"]), UNITS[groups["unit"]], half
 
 
-def _moved(hit: re.Match, moment: Moment, sign: int, **more) -> Reading:
+def _moved(hit: re.Match, moment: Moment, sign: int, **more: Any) -> Reading:
     """Read a point so far away. It is one day, but known only as precisely as its unit."""
     amount, unit, half = _months_and_half(hit)
     day = spans.add(moment.today, sign * amount, unit)
@@ -282,7 +283,7 @@ FIRST_MORNING_HOUR = 7
 def _hour(hit: re.Match, role: str, moment: Moment) -> Reading | None:
     groups = hit.groupdict()
     hour = 1 if groups["h"] == "una" else number(groups["h"])
-    minute = int(groups.get("m") or {"media": 30, "cuarto": 15}.get(groups.get("half"), 0))
+    minute = int(groups.get("m") or {"media": 30, "cuarto": 15}.get(groups.get("half") or "", 0))
     part = (groups.get("part") or "").replace(".", "")
     guessed = not part and 1 <= hour <= 12 and not groups["h"].startswith("0")
     if part == "pm" or part in _LATE:

@@ -1,11 +1,12 @@
 """Weeks to years and their parts: "el mes que viene", "last autumn", "end of the month"."""
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 
 from memory.calendar import spans
 from memory.calendar.days import dated
-from memory.calendar.spans import HABITUAL, HOLIDAYS, HOLY_DAYS, Moment, Reading
+from memory.calendar.spans import HABITUAL, HOLIDAYS, HOLY_DAYS, NO_DAY, Moment, Reading
 from memory.calendar.words import (
     ANY_MONTH,
     MONTH,
@@ -122,7 +123,7 @@ def unit_span(unit: str, shift: int, moment: Moment) -> Reading:
     return Reading(*spans.year(today.year), "year", role="year")
 
 
-def _maker(thing: str, moment: Moment):
+def _maker(thing: str, moment: Moment) -> tuple[Callable[[int], spans.Span], str]:
     """Return the span of a month, season or holiday in a given year, and how precise it is."""
     if thing in MONTHS:
         return (lambda year: spans.month(year, MONTHS[thing])), "month"
@@ -295,19 +296,22 @@ def _part_name(hit: re.Match) -> str:
 
 
 def _part(hit: re.Match, moment: Moment) -> Reading:
-    name = _part_name(hit)
+    return Reading(NO_DAY, NO_DAY, role="part", narrow=_narrower(_part_name(hit)))
 
+
+def _narrower(name: str) -> Callable[[Reading], Reading]:
     def narrow(whole: Reading) -> Reading:
         finer = {"month": "week", "week": "day", "day": "day"}.get(whole.precision, "month")
         return Reading(*spans.part(whole.span, name), finer)
 
-    return Reading(None, None, role="part", narrow=narrow)
+    return narrow
 
 
 def _part_of_this(hit: re.Match, moment: Moment) -> Reading:
     """Read "end of the month", "a principios de año": the last or the next one by the tense."""
-    part, unit = _part(hit, moment), UNITS[hit.group("thing")]
-    near = [part.narrow(unit_span(unit, shift, moment)) for shift in (-1, 0, 1)]
+    unit = UNITS[hit.group("thing")]
+    narrow = _narrower(_part_name(hit))
+    near = [narrow(unit_span(unit, shift, moment)) for shift in (-1, 0, 1)]
     span = moment.choose([reading.span for reading in near])
     return Reading(*span, near[0].precision)
 
@@ -327,7 +331,7 @@ def _nth(hit: re.Match, moment: Moment) -> Reading:
             return Reading(*spans.days(saturday, count=2))
         return Reading(*spans.days(spans.nth_weekday(whole.span, rank, weekday_number(what))))
 
-    return Reading(None, None, role="part", narrow=narrow)
+    return Reading(NO_DAY, NO_DAY, role="part", narrow=narrow)
 
 
 # "Last Friday of May" is not "last Friday": these are read before the weekdays.

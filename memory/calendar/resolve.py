@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
 from memory.calendar import days, distances, periods, spans, words
-from memory.calendar.spans import Moment, Reading
+from memory.calendar.spans import NO_DAY, Moment, Reading
 from memory.calendar.words import Folded, any_of, fold, tense_at
 
 
@@ -86,7 +86,8 @@ def _together(left: Reading, right: Reading, gap: str) -> Reading | None:
     if left.role in HOURS or right.role in HOURS:
         return _at_hour(left, right, gap)
     if left.role == "part":
-        return left.narrow(right) if right.first and _OF_PART.fullmatch(gap) else None
+        fits = right.has_days and _OF_PART.fullmatch(gap)
+        return left.narrow(right) if fits and left.narrow else None
     if not _OF.fullmatch(gap):
         return None
     if "weekday" in (left.role, right.role) and _same_day(left, right):
@@ -156,7 +157,7 @@ def _with_hours(pieces: list[Piece], text: str) -> list[Piece]:
 
 
 def _is_a_day(reading: Reading) -> bool:
-    return bool(reading.first) and reading.first == reading.last and reading.time is None
+    return reading.has_days and reading.first == reading.last and reading.time is None
 
 
 def _same_sentence(left: Piece, right: Piece, text: str) -> bool:
@@ -169,19 +170,24 @@ def _same_month(pieces: list[Piece], text: str) -> list[Piece]:
     kept: list[Piece] = []
     for piece in pieces:
         before = kept[-1] if kept else None
-        dated = before and before.reading.role in ("day", "monthday") and before.reading.first
-        follows = dated and piece.reading.role == "monthday" and _same_sentence(before, piece, text)
-        if follows and not _INSTEAD.search(text, before.end, piece.start):
-            piece = replace(piece, reading=_from_day(piece.reading, dated))
+        if before and _follows(before, piece, text):
+            piece = replace(piece, reading=_from_day(piece.reading, before.reading.first))
         kept.append(piece)
     return kept
 
 
+def _follows(before: Piece, piece: Piece, text: str) -> bool:
+    is_number = before.reading.role in ("day", "monthday") and piece.reading.role == "monthday"
+    said_instead = _INSTEAD.search(text, before.end, piece.start)
+    return is_number and _same_sentence(before, piece, text) and not said_instead
+
+
 def _from_day(reading: Reading, day: date) -> Reading:
+    make = reading.in_month or (lambda _month: reading.span)
     for shift in range(3):
         month = spans.add_months(day.replace(day=1), shift)
         try:
-            span = reading.in_month(spans.month(month.year, month.month))
+            span = make(spans.month(month.year, month.month))
         except ValueError:
             continue
         if span[0] >= day:
@@ -260,7 +266,7 @@ def _with_lead(piece: Piece, text: str) -> Piece:
 # What is longer is a document: the first pages say enough, and every letter costs time.
 MAX_LENGTH = 8000
 CONTEXT = 60
-IMPOSSIBLE = Reading(None, None, role="impossible")
+IMPOSSIBLE = Reading(NO_DAY, NO_DAY, role="impossible")
 # Earlier rules take their words from later ones: "every Friday" is not also "Friday".
 RULES = [
     *distances.RECURRING,
@@ -363,8 +369,8 @@ def _when(piece: Piece, folded: Folded, today: date) -> When:
         start,
         end,
         kind="on" if origin and reading.kind == "from" else reading.kind or "on",
-        first=reading.first,
-        last=reading.last,
+        first=reading.first if reading.has_days else None,
+        last=reading.last if reading.has_days else None,
         time=reading.time,
         tense=tense,
         precision=reading.precision,
@@ -373,6 +379,6 @@ def _when(piece: Piece, folded: Folded, today: date) -> When:
 
 
 def _tense(reading: Reading, today: date) -> str:
-    if reading.last and reading.last < today:
+    if reading.last < today:
         return "past"
-    return "future" if reading.first and reading.first > today else "present"
+    return "future" if reading.has_days and reading.first > today else "present"

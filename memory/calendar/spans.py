@@ -117,7 +117,10 @@ def _fixed(month: int, first: int, last: int = 0) -> Callable[[int], Span]:
 
 
 def _easter(first: int, last: int) -> Callable[[int], Span]:
-    return lambda year: tuple(easter(year) + timedelta(days=shift) for shift in (first, last))
+    return lambda year: (
+        easter(year) + timedelta(days=first),
+        easter(year) + timedelta(days=last),
+    )
 
 
 def thanksgiving(year: int) -> date:
@@ -161,6 +164,10 @@ HOLY_DAYS: dict[str, Callable[[int], Span]] = {
 YEARS_AROUND = 8
 
 
+# In place of both days where words mean none: "every week", "end of".
+NO_DAY = date.max
+
+
 @dataclass(frozen=True)
 class Reading:
     """The days that some words mean, before they are joined with the words beside them.
@@ -170,8 +177,8 @@ class Reading:
     and `in_month` for a given month; `narrow` is the work of a part.
     """
 
-    first: date | None
-    last: date | None
+    first: date
+    last: date
     precision: str = "day"
     role: str = "day"
     kind: str = ""
@@ -187,8 +194,12 @@ class Reading:
     def span(self) -> Span:
         return self.first, self.last
 
+    @property
+    def has_days(self) -> bool:
+        return self.first != NO_DAY
 
-HABITUAL = Reading(None, None, kind="every", role="every")
+
+HABITUAL = Reading(NO_DAY, NO_DAY, kind="every", role="every")
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,9 @@ class Folded:
 def fold(text: str) -> Folded:
     if text.isascii():
         return Folded(text.lower(), text.lower(), list(range(len(text))), text)
-    plain, spoken, places = [], [], []
+    plain: list[str] = []
+    spoken: list[str] = []
+    places: list[int] = []
     for index, char in enumerate(text):
         if unicodedata.combining(char):
             if spoken and places[-1] == index - 1:
@@ -293,7 +295,9 @@ def _bounds(
     return left, after.start() if after else right
 
 
-def _nearest(forms, text: str, start: int, end: int, left: int, right: int) -> str:
+def _nearest(
+    forms: list[tuple[str, re.Pattern]], text: str, start: int, end: int, left: int, right: int
+) -> str:
     """Return the tense of the nearest form; what stands before the expression counts first."""
     found: list[tuple[int, int, str]] = []
     for tense, pattern in forms:
