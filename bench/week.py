@@ -71,11 +71,13 @@ def _episodes(space) -> list[dict]:
 
 
 def _nights(space) -> list[dict]:
+    from sleep.models import shown
+
     return [
         {
             "date": str(night.local_date),
             "changes": [f"{one.kind}: {one.text}" for one in night.changes.all()],
-            "insights": night.reflection.insights,
+            "insights": [shown(line) for line in night.reflection.insights],
         }
         for night in space.nights.order_by("pk")
     ]

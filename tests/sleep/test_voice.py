@@ -83,7 +83,7 @@ def test_a_model_says_whose_an_error_was_and_what_solved_it(space, server, provi
     assert (pattern.mode, pattern.confidence) == ("test-model", 1.0)
     lesson = Proposal.objects.get(after__kind="lesson")
     assert lesson.mode == "test-model"
-    assert lesson.title.startswith("Configuration issue")
+    assert lesson.title == "When the import fails with error 7"
     assert "Check the encoding first." in lesson.rationale
 
 
@@ -91,7 +91,12 @@ def test_a_model_advises_from_the_numbers_alone(space, server, provider):  # noq
     chat = make_chat(space)
     for n in range(12):
         at = NOW - timedelta(hours=n + 1)
-        make_message(chat, role="assistant", text=f"Secret {n}, said to nobody", sent_at=at)
+        asked = make_message(chat, sent_at=at)
+        make_message(
+            chat, role="assistant", text=f"Secret {n}, said to nobody", sent_at=at, reply_to=asked
+        )
+        given = {"purpose": "chat", "provider": "anthropic", "at": at}
+        LlmCall.objects.create(space=space, message=asked, **given)
     row = {"observation": "Few facts", "suggestion": "Ask more", "priority": "low"}
     server.reply = json.dumps({"suggestions": [row]})
     sleep(space)
