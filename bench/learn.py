@@ -116,6 +116,8 @@ def row(system: str, language: str, results: list[Result]) -> dict:
         "offered_recall": _share(sum(bool(r.offered) for r in marked), len(marked)),
         **_spans(results),
         "useful_share": _share(sum(map(_useful, results)), facts),
+        # Messages in which nothing is heard: no model is asked about them.
+        "calls_saved": _share(sum(not r.offered for r in results), len(results)),
         "facts_per_100": round(100 * facts / len(results), 1) if results else 0.0,
         "wrong_polarity": sum(_is_turned(r.line, *pair) for r in results for pair in _pairs(r)),
         "ms": round(1000 * sum(r.seconds for r in results) / max(1, len(results)), 2),

@@ -5,13 +5,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from memory.extraction.apply import Applied
+from memory.history import actors
 from memory.identity import bootstrap
 from memory.identity.bootstrap import Step
 from memory.llm.complete import asker
 from memory.llm.request import Briefing
-from memory.models import Chat, Message
+from memory.models import Chat, Member, Message
+from memory.spaces import chat_links
 
-NAME = "bootstrap"
+NAME, CONSOLE = "bootstrap", "console"
 
 
 def step(chat: Chat, group: Sequence[Message], *, now: datetime) -> Step | None:
@@ -31,12 +33,24 @@ def add_to_briefing(briefing: Briefing, found: Step | None) -> Briefing:
     return replace(briefing, script=found.script, completes=found.completes)
 
 
-def save_progress(chat: Chat, found: Step | None, *, tagged: bool, now: datetime) -> list[Applied]:
+def save_progress(
+    chat: Chat, found: Step | None, *, message: Message, tagged: bool, now: datetime
+) -> list[Applied]:
     """Write where it stands now; a tag of the model ends it early."""
     if found is None:
         return []
+    by = _by(message)
     if tagged and not found.completes:
-        done = bootstrap.finish(chat.space, state=found.state, now=now)
+        done = bootstrap.finish(chat.space, state=found.state, by=by, now=now)
     else:
-        done = bootstrap.advance(chat.space, found, now=now)
+        done = bootstrap.advance(chat.space, found, by=by, now=now)
     return [Applied(NAME, one.row.value, one) for one in done]
+
+
+def _by(message: Message) -> str:
+    """Only a curator's answers, or those at the machine's own terminal, are a person's wording."""
+    if message.chat.channel == CONSOLE:
+        return actors.person(message.author or CONSOLE)
+    member = chat_links.member_of(message)
+    may = member is not None and member.may(Member.Role.CURATOR)
+    return actors.person(member.user) if may else bootstrap.BY

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -14,14 +13,6 @@ from memory.text.normalise import short
 
 # How many replies back something that can be undone is looked for.
 MAX_REPLIES_BACK = 50
-
-
-def record_changes(reply: Message, changes: Sequence[UUID | None]) -> None:
-    """Write the changes into the journal of the reply they came with."""
-    ids = list(dict.fromkeys(str(one) for one in changes if one))
-    if ids:
-        reply.journal = [*reply.journal, {"outcome": "changed", "changes": ids}]
-        reply.save(update_fields=["journal"])
 
 
 @transaction.atomic

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Q
+from django.conf import settings
 from django.utils.translation import gettext as _
 
-from bot import batching, bootstrap, corrections, drafts, selfcheck
+from bot import batching, bootstrap, drafts, feedback, selfcheck
 from memory import logs
-from memory.extraction import tags
+from memory.extraction import ingest, intents, tags
 from memory.extraction.apply import Applied, apply
 from memory.identity import rules
 from memory.identity.bootstrap import Step
 from memory.llm.complete import available, complete, expander
-from memory.llm.providers import offline_intents as intents
 from memory.llm.request import Briefing, Completion, Recalled
 from memory.models import Chat, Fact, Message, SelfCheck
 from memory.prompt import builder as context
+from memory.spaces.chat_links import said_by_same
 
 ABOUT_SOMEBODY = 12
 
@@ -54,7 +54,7 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         messages=built.messages,
         # Without a model the whole answer is there at once: nothing to watch growing.
         stream=drafts.stream_to(chat) if available("chat", space=chat.space) else None,
-        briefing=bootstrap.add_to_briefing(_briefed(chat, last, built, now=now), step),
+        briefing=bootstrap.add_to_briefing(_briefed(chat, group, built), step),
         chat=chat,
         message=last,
         trace=logs.current_trace(),
@@ -69,18 +69,18 @@ def learn(
     """Each tag to its memory, each on its own: one that fails takes nothing else with it."""
     mode = f"{thought.completion.provider}:{thought.completion.model}"
     learned = apply(thought.split, chat=chat, messages=group, mode=mode, now=now)
-    settled = corrections.settle(chat, said=group[-1].text, learned=learned, now=now)
     tagged = thought.split.bootstrap_complete
-    learned += bootstrap.save_progress(chat, thought.step, tagged=tagged, now=now)
-    return [*learned, *settled]
+    return learned + bootstrap.save_progress(
+        chat, thought.step, message=group[-1], tagged=tagged, now=now
+    )
 
 
-def visible_text(thought: Thought, learned: Sequence[Applied], *, person: str) -> str:
+def visible_text(thought: Thought, group: Sequence[Message], learned: Sequence[Applied]) -> str:
     """What the person reads. A reply of tags alone still gets a word."""
     said, script = thought.split.text, thought.step.script if thought.step else ""
     # The built-in provider says the script itself.
     said = said if script in said else f"{said}\n\n{script}".strip()
-    corrected = corrections.told(learned, person=person)
+    corrected = feedback.corrected(group, learned, person=group[-1].author)
     return "\n\n".join(part for part in (said or _("Noted."), corrected) if part)
 
 
@@ -109,30 +109,54 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
     )
 
 
-def _briefed(chat: Chat, message: Message, built: context.Context, *, now: datetime) -> Briefing:
+def read_now(chat: Chat, group: Sequence[Message], *, now: datetime) -> None:
+    """Learn from the messages before they are answered, if that is a matter of milliseconds.
+
+    What takes longer, and whatever a model is asked about, is left to the ingest job: its chips
+    appear when they are there.
+    """
+    if available("extract", space=chat.space):
+        return
+    given = {"until": group[-1].pk, "within": settings.READ_SECONDS, "now": now}
+    ingest.ingest_waiting(chat.space, chat=chat, **given)
+    fresh = Message.objects.in_bulk([message.pk for message in group])
+    for message in group:
+        message.journal = fresh[message.pk].journal
+
+
+def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Briefing:
     """What only the built-in provider needs besides."""
     briefing = built.briefing
     if available("chat", space=chat.space):
         return briefing
-    wants = intents.read(briefing.text).name
-    latest = corrections.latest(chat, now=now) if wants == "correct" else None
+    wants, last = intents.read(briefing.text).name, group[-1]
+    offers = [line for message in group for line in message.journal]
     return replace(
         briefing,
-        latest=latest.text if latest else "",
-        recalled=(wants == "about_me" and _about(message)) or briefing.recalled,
-        heard=[_heard(one) for one in built.history if one.role == Message.Role.USER],
+        learned=[fact.text for fact in feedback.facts_of(group)],
+        wishes=any(line.get("kind") == ingest.WISH for line in offers),
+        # Nothing instead when there is nothing: what others said here is not about them.
+        recalled=_about(last) if wants == "about_me" else briefing.recalled,
+        heard=[_heard(one, last) for one in built.history if one.role == Message.Role.USER],
     )
 
 
-def _heard(message: Message) -> Recalled:
-    return Recalled(message.text, kind="message", said_by=message.author, said_at=message.sent_at)
+def _heard(message: Message, asked_in: Message) -> Recalled:
+    """What was said a moment ago in this chat."""
+    who = (message.author_id, "" if message.author_id else message.author)
+    asker = (asked_in.author_id, "" if asked_in.author_id else asked_in.author)
+    given = {"said_by": message.author, "said_at": message.sent_at, "by_asker": who == asker}
+    return Recalled(message.text, kind="message", **given)
 
 
 def _about(message: Message) -> list[Recalled]:
-    """Somebody who asks what is known about them wants all of it, not what fits the words."""
-    mine = Q(subject__iexact=message.author) | Q(said_by__iexact=message.author)
+    """Somebody who asks what is known about them wants all that they said, not what fits."""
+    mine = said_by_same(message, prefix="message__")
     facts = Fact.objects.in_scope(message.chat).live().filter(mine)
     return [
-        Recalled(fact.text, quote=fact.quote, said_by=fact.said_by, said_at=fact.last_seen_at)
+        Recalled(
+            fact.text, quote=fact.quote, said_by=fact.said_by, said_at=fact.last_seen_at,
+            by_asker=True,
+        )
         for fact in facts.order_by("-pinned", "-confidence", "-last_seen_at")[:ABOUT_SOMEBODY]
-    ]
+    ]  # fmt: skip

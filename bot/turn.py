@@ -13,10 +13,11 @@ from django.db import OperationalError, transaction
 from django.utils import translation
 from psycopg.errors import DeadlockDetected
 
-from bot import batching, chat_undo, commands, feedback, outage_reply, outbox, replies
+from bot import batching, commands, feedback, outage_reply, outbox, replies
 from memory import logs
 from memory.chats import inbox
 from memory.chats import service as chats
+from memory.extraction import ingest
 from memory.extraction.apply import Applied
 from memory.llm.request import ProviderError
 from memory.models import Chat, Message, OutboxItem
@@ -76,13 +77,14 @@ def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
     with translation.override(commands.language(message)):
         said = commands.run(message, now=now)
     reply = _send_reply(chat, [message], said.text, kind=OutboxItem.Kind.COMMAND, now=now)
-    chat_undo.record_changes(reply, said.changes)
+    chats.record_changes(reply, said.changes)
     # A command is obeyed, not learned from: "/forget that I live in Rome" says nothing new.
     Message.objects.filter(pk=message.pk).update(ingested_at=now)
 
 
 def _reply(chat: Chat, group: list[Message], *, now: datetime) -> None:
     try:
+        replies.read_now(chat, group, now=now)
         thought = replies.think(chat, group, now=now)
     except ProviderError as error:
         outage_reply.send_outage_reply(chat, group, error, now=now)
@@ -104,9 +106,11 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
         log.info("answered by another worker")
         return
     learned = replies.learn(chat, group, thought, now=now)
-    said = replies.visible_text(thought, learned, person=group[-1].author)
+    said = replies.visible_text(thought, group, learned)
     reply = _send_reply(chat, group, said, learned=learned, now=now)
-    chat_undo.record_changes(reply, [one.done.change_id for one in learned if one.done])
+    changes = [change for line in ingest.learned_from(group) for change in line["changes"]]
+    changes += [one.done.change_id for one in learned if one.done]
+    chats.record_changes(reply, changes)
     check = replies.keep_receipt(thought, reply, now=now)
     jobs.enqueue(
         "memory.ingest",
@@ -153,7 +157,9 @@ def _send_reply(
     last = group[-1]
     reply = chats.reply(chat, text=text, to=last, now=now)
     noted = (
-        feedback.lines_below(reply.text, learned) if chat.space.options.learning_feedback else ""
+        feedback.lines_below(reply.text, group, learned)
+        if chat.space.options.learning_feedback
+        else ""
     )
     sent = f"{reply.text}\n\n{noted}".strip()
     outbox.put(chat, text=sent, key=f"reply-{last.pk}", kind=kind, message=reply, now=now)

@@ -18,7 +18,7 @@ from procrastinate.contrib.django import DjangoApp, app
 from procrastinate.contrib.django.utils import connector_params
 from procrastinate.worker import Worker
 
-from bot import dead_letter_middleware, worker_lock
+from bot import dead_letter_middleware
 from bot.channels import Channel
 from memory.models import Heartbeat, Space
 from memory.queue import jobs
@@ -33,6 +33,39 @@ MAX_PAUSE_SECONDS = 15
 POOL_SECONDS = 10
 
 
+class WorkerLock:
+    """A database lock on a connection of its own, held for as long as this worker's process lives.
+
+    A killed process loses its connections at once, so others take over its jobs without waiting
+    for a missed heartbeat. Taken again after the database was gone or the worker restarted.
+    """
+
+    def __init__(self):
+        self._connection: psycopg.Connection | None = None
+        self._worker_id: int | None = None
+
+    def acquire(self, worker_id: int) -> None:
+        if self._worker_id != worker_id or self._is_lost():
+            self.release()
+            self._connection = psycopg.connect(**connector_params(), autocommit=True)
+            self._connection.execute(
+                "SELECT pg_try_advisory_lock(%s, %s)", [jobs.WORKER_LOCK_CLASS, worker_id]
+            )
+            self._worker_id = worker_id
+
+    def release(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = self._worker_id = None
+
+    def _is_lost(self) -> bool:
+        try:
+            self._connection.execute("SELECT 1")
+        except psycopg.Error:
+            return True
+        return False
+
+
 @dataclass
 class Running:
     """What this process is doing."""
@@ -42,7 +75,7 @@ class Running:
     worker: Worker | None = None
     # Jobs that the database says we do and we do not; doubted twice they are handed on.
     doubted: set[int] = field(default_factory=set)
-    lock: worker_lock.WorkerLock = field(default_factory=worker_lock.WorkerLock)
+    lock: WorkerLock = field(default_factory=WorkerLock)
     # The database does not answer: said once when it goes and once when it is back.
     is_cut_off: bool = False
 

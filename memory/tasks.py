@@ -5,6 +5,7 @@ from django.utils import timezone
 from procrastinate import builtin_tasks
 from procrastinate.contrib.django import app
 
+from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
 from memory.llm.complete import asker
@@ -19,19 +20,18 @@ MONTH_HOURS = 30 * 24
 
 @app.task(name="memory.ingest", retry=Backoff(first=5, longest=600, attempts=8))
 def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
-    """Put what was said into its episode, find the facts in it, and embed what is new."""
+    """Find the facts in what was said, put the reply beside it, and embed what is new."""
     ids = [*message_ids, reply_id]
-    messages = list(Message.objects.filter(pk__in=ids).select_related("chat__space").order_by("pk"))
-    by_id = {message.pk: message for message in messages}
-    for message in messages:
-        if message.reply_to_id in by_id:
-            message.reply_to = by_id[message.reply_to_id]
-        episodes.follow(message, likeness=likeness.topic)
-    for chat in {message.chat for message in messages}:
-        complete = asker("extract", space=chat.space, chat=chat)
-        # All that waits in the chat, so that order is kept whichever job comes first.
-        until = max(message_ids, default=None)
-        extraction.ingest_waiting(chat.space, chat=chat, complete=complete, until=until)
+    reply = Message.objects.select_related("chat__space", "reply_to").filter(pk=reply_id).first()
+    if reply is None:
+        return
+    complete = asker("extract", space=reply.space, chat=reply.chat)
+    # All that waits in the chat, so that order is kept whichever job comes first.
+    until = max(message_ids, default=None)
+    extraction.ingest_waiting(reply.space, chat=reply.chat, complete=complete, until=until)
+    episodes.follow(reply, likeness=likeness.topic)
+    lines = extraction.learned_from(Message.objects.filter(pk__in=message_ids).order_by("pk"))
+    chats.record_changes(reply, [change for line in lines for change in line["changes"]])
     learned = Fact.objects.filter(message__in=message_ids).values("pk")
     new = Q(kind="message", owner_id__in=ids) | Q(kind="fact", owner_id__in=learned)
     # A recall may have been faster and embedded some of it already.

@@ -1,15 +1,16 @@
 """What approving a proposal does, one function per kind, and whether its target still stands."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from django.db import models
 
 from memory import identity, options, patterns, rulings
 from memory.episodes import grouping
-from memory.extraction import dates
+from memory.extraction import dates, ingest
 from memory.facts import bulk as fact_bulk
 from memory.facts import service as facts
-from memory.models import Chat, Episode, Fact, Message, Pattern, Preference, Rule
+from memory.models import Chat, Episode, Fact, Message, Pattern, Preference, Rule, Space
 from sleep.models import Proposal
 
 MODELS = {
@@ -129,6 +130,8 @@ def _require_done(done) -> None:
 
 
 def add(proposal: Proposal, *, by: str) -> None:
+    if "offer" in proposal.after:
+        return _save_offer(proposal, by=by)
     _require_done(
         facts.remember(proposal.space, text=proposal.after["text"], by=by, **_fact_fields(proposal))
     )
@@ -148,6 +151,26 @@ def add_imported(proposal: Proposal, *, by: str) -> None:
             kind=origin.get("heard_as", ""),
         )
     _require_done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
+
+
+def _save_offer(proposal: Proposal, *, by: str) -> None:
+    """Save what a chat offered, in its chat and as its speaker's, in the words that were shown."""
+    number, place = proposal.after["offer"]
+    message = Message.objects.filter(space=proposal.space_id, pk=number).first()
+    if message is None:
+        raise TargetChanged("The message that offered it is gone.")
+    try:
+        _require_done(ingest.save_offer(message, place, by=by, words=proposal.after["text"]))
+    except ingest.NoOffer as error:
+        raise TargetChanged(str(error)) from None
+
+
+def decline_offer(space: Space, number: int, place: int, *, by: str) -> None:
+    """Say no under the message, too; what was decided there stays."""
+    message = Message.objects.filter(space=space, pk=number).first()
+    with suppress(ingest.NoOffer):
+        if message:
+            ingest.decline_offer(message, place, by=by)
 
 
 def revise(proposal: Proposal, *, by: str) -> None:
@@ -221,6 +244,8 @@ def rule(proposal: Proposal, *, by: str) -> None:
 
 
 def preference(proposal: Proposal, *, by: str) -> None:
+    if "offer" in proposal.after:
+        return _save_offer(proposal, by=by)
     _require_done(identity.preferences.put(proposal.space, by=by, **proposal.after))
 
 

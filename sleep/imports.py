@@ -163,7 +163,6 @@ def _stated(message: Message, heard: list[hearing.Heard], *, speaker: str) -> It
         author=message.author or speaker,
         language=message.language,
         previous=message.previous or "",
-        listen=True,
         heard=heard,
     )
     yield from (one for one in found if REDACTED not in one.text)

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -16,16 +16,18 @@ from django.utils.translation import gettext_noop as N_
 from django.utils.translation import ngettext, override
 
 from memory import notices, rulings
+from memory.extraction import ingest
 from memory.facts import service as facts
-from memory.guards.screening import ORDERS, redacted, redacted_values, screen
+from memory.guards.screening import ORDERS, redacted, redacted_values, screen, suspicions
 from memory.history import actors, audit
 from memory.history import changes as history
-from memory.models import Fact, Member, Notice, Space
+from memory.models import Fact, Member, Message, Notice, Space
 from memory.text.normalise import short
 from sleep.apply import (
     APPLY,
     TargetChanged,
     check_targets,
+    decline_offer,
     image,
     keep_both,
     rows_of,
@@ -36,6 +38,9 @@ from sleep.apply import (
 from sleep.models import SENTENCE, Night, Proposal, sentence, shown
 
 SUSPICIOUS, PLANNED = "suspicious", "planned"
+# What chats offer: so many a day, and what was said longer ago is not asked about any more.
+OFFER, MAX_OFFERS, OFFERS_SINCE = "offer", 5, timedelta(days=14)
+OFFER_FIELDS = ("subject", "kind", "category", "confidence", "quote", "language")
 ADDING = (Proposal.Kind.ADD, Proposal.Kind.SUPERSEDE)
 ORDERING = (Proposal.Kind.RULE, Proposal.Kind.PREFERENCE)
 DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
@@ -189,6 +194,8 @@ def reject(
         locked.save(update_fields=["applied_as"])
     elif PLANNED in locked.flags:
         _did_not_happen(locked, by=by)
+    if offer := locked.after.get("offer"):
+        decline_offer(locked.space, *offer, by=by)
     _audit(locked, "reject", by)
     return locked
 
@@ -436,3 +443,58 @@ def _audit(proposal: Proposal, action: str, by: str) -> None:
         obj=proposal,
         after={"digest": proposal.digest},
     )
+
+
+def propose_offers(space: Space, *, now: datetime, night: Night | None = None) -> int:
+    """Put before people what chats offered and nobody decided, the surest first; how many.
+
+    Never more than MAX_OFFERS on one day of the space, whatever is said.
+    """
+    begin = datetime.combine(space.local_date(now), time.min, space.zone)
+    today = Proposal.objects.filter(space=space, created_at__gte=begin, created_at__lte=now)
+    room = MAX_OFFERS - today.filter(flags__contains=[OFFER]).count()
+    waiting = Message.objects.filter(
+        space=space, sent_at__gt=now - OFFERS_SINCE, journal__contains=[{"outcome": ingest.OFFERED}]
+    )
+    found = [
+        (message, place, line)
+        for message in waiting.select_related("chat")
+        for place, line in ingest.offers_of(message)
+        if line["outcome"] == ingest.OFFERED and not suspicions(message.flags)
+    ]
+    made = 0
+    for message, place, line in sorted(found, key=lambda one: -one[2].get("confidence", 0)):
+        if made >= room:
+            break
+        made += propose_offer(message, place, line, night=night, now=now) is not None
+    return made
+
+
+def propose_offer(
+    message: Message, place: int, line: dict, *, now: datetime, night: Night | None = None
+) -> Proposal | None:
+    is_wish = line["kind"] == ingest.WISH
+    named = {name: line[name] for name in OFFER_FIELDS if name in line and not is_wish}
+    return propose(
+        message.space,
+        Proposal.Kind.PREFERENCE if is_wish else Proposal.Kind.ADD,
+        key=offer_key(message, place),
+        after={"text": line["text"], "offer": [message.pk, place]} | named,
+        title=line["text"],
+        rationale=sentence(N_("Heard in a chat, but not surely enough to be believed.")),
+        evidence=[{"message": message.pk, "quote": line.get("quote", "")}],
+        confidence=line.get("confidence", 0.5),
+        flags=[OFFER],
+        night=night,
+        created_at=now,
+    )
+
+
+def offer_key(message: Message, place: int) -> str:
+    return key("offer", message.pk, place)
+
+
+def offer_decided(message: Message, place: int) -> None:
+    """The chip under the message decided it: nobody is asked again."""
+    waiting = Proposal.objects.filter(space=message.space_id, key=offer_key(message, place))
+    waiting.filter(status=Proposal.Status.PENDING).update(status=Proposal.Status.EXPIRED)

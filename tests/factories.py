@@ -174,7 +174,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         space, action="member.removed", obj=guest, user=guest.user_id, was="viewer"
     )
     return {
-        "chats": {"pk": chat.pk, "fact": learned.pk},
+        "chats": {"pk": chat.pk, "fact": learned.pk, "message": message.pk, "place": 0},
         "working": {"pk": make_working_note(chat, task=mark, notes=mark).pk},
         "facts": {"pk": fact.pk},
         "notices": {"pk": notice.pk},

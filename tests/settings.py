@@ -41,6 +41,8 @@ from kenoweb.settings.base import *  # noqa: E402, F403
 
 # Argon2 is slow on purpose; tests/kenoweb/test_accounts.py looks at the real list.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *PASSWORD_HASHERS]  # noqa: F405
+# However busy the machine is: what a message teaches is there when it is answered.
+READ_SECONDS = 60
 # Static files are found where they lie; no test collects them first.
 WHITENOISE_AUTOREFRESH = WHITENOISE_USE_FINDERS = True
 STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"  # noqa: F405

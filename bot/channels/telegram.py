@@ -207,6 +207,7 @@ def _receive(space: Space, incoming: IncomingMessage):
         author=incoming.author,
         author_id=incoming.person,
         trace=incoming.trace,
+        origin=incoming.origin,
         sent_at=incoming.sent_at,
         silence=None if pause < 0 else pause / 1000,
     )

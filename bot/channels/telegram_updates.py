@@ -24,6 +24,8 @@ class IncomingMessage:
     title: str = ""
     thread: str = ""
     edited: bool = False
+    # Who wrote it, when it was only passed on: "" when that is hidden, None when it is their own.
+    origin: str | None = None
     # Something came that we cannot read, such as a voice message without words.
     unreadable: bool = False
     raw_chat: int = field(default=0)
@@ -41,11 +43,14 @@ def parse_update(update: Update, *, bot: str, bot_id: int) -> IncomingMessage | 
     ):
         return None
     words = telegram_text.without_mention(text, bot=bot) if bot else text
+    origin = _origin(message)
     return IncomingMessage(
         chat=chat_id_of(message),
         person=str(message.from_user.id),
         author=message.from_user.full_name,
-        text=words,
+        # What was passed on commands nothing.
+        text=f"↪ {words}" if origin is not None and words.startswith("/") else words,
+        origin=origin,
         external_id=str(message.message_id),
         sent_at=message.date,
         trace="voice" if spoken else "text",
@@ -67,6 +72,19 @@ def split_chat_id(chat_id: str) -> tuple[int, int | None]:
     """Split the id into the chat and its topic."""
     chat, _, topic = chat_id.partition("_")
     return int(chat), int(topic) if topic else None
+
+
+def _origin(message: Message) -> str | None:
+    """Who wrote a forwarded message; what people pass on of themselves is their own."""
+    origin = message.forward_origin
+    if origin is None:
+        return None
+    user = getattr(origin, "sender_user", None)
+    if user is not None and user.id == message.from_user.id:
+        return None
+    chat = getattr(origin, "sender_chat", None) or getattr(origin, "chat", None)
+    hidden = getattr(origin, "sender_user_name", "")
+    return user.full_name if user else (chat.effective_name or "") if chat else hidden
 
 
 def _is_for_bot(message: Message, text: str, bot: str, bot_id: int) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from bot.commands import account, explain, knowledge, night, talk  # noqa: F401
+from bot.commands import explain, knowledge, night, talk  # noqa: F401
 from bot.commands.asked import COMMAND_PATTERN, REGISTRY, Answer, CommandCall, plain
 from memory.chats import inbox
 from memory.models import Message

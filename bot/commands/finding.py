@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from bot.commands.asked import CommandCall
 from memory.models import Fact
+from memory.spaces.chat_links import said_by_same
 from memory.text import normalise as text
 
 MAX_FACTS = 400
@@ -23,16 +24,16 @@ NUMBER = re.compile(r"#(\d{1,12})\b\s*")
 
 def facts_in_reach(call: CommandCall) -> QuerySet:
     """What this person may change from here: a curator all that the chat knows, anybody else
-    what was said in this chat."""
+    what they said in this chat themselves, by their id."""
     facts = Fact.objects.in_scope(call.chat).live()
     if call.may_decide:
         return facts
-    return facts.filter(Q(chat=call.chat) | Q(message__chat=call.chat))
+    return facts.filter(said_by_same(call.message, prefix="message__"), chat=call.chat)
 
 
 def last_learned(call: CommandCall) -> Fact | None:
     """What was learned last in this chat."""
-    here = Fact.objects.in_scope(call.chat).live().filter(message__chat=call.chat)
+    here = facts_in_reach(call).filter(message__chat=call.chat)
     return here.order_by("-created_at", "-pk").first()
 
 

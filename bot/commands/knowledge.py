@@ -152,7 +152,9 @@ def _contradicted(call: CommandCall, words: str) -> list[Fact]:
 
 
 def _replace(call: CommandCall, old: Fact, words: str) -> Answer:
-    done = facts.supersede(old, text=words, by=call.by, now=call.now, **_origin(call, words))
+    # What the whole space knew it still does: only a curator reaches that here.
+    given = _origin(call, words) | {"chat": old.chat}
+    done = facts.supersede(old, text=words, by=call.by, now=call.now, **given)
     said = _("Noted — %(new)s\nUntil now: %(old)s\n/undo takes it back.")
     return _learned(done, said % {"new": words, "old": old.text})
 
@@ -161,7 +163,8 @@ def _origin(call: CommandCall, words: str) -> dict:
     author = call.message.author
     named = bool(author) and text.fold(words).startswith(text.fold(author))
     about = {"subject": author} if named else {}
-    return {"quote": words, "message": call.message, "said_by": author} | about
+    origin = {"quote": words, "message": call.message, "said_by": author, "chat": call.chat}
+    return origin | about
 
 
 def _found(call: CommandCall) -> list[Fact] | None:

@@ -1,4 +1,4 @@
-"""The conversation itself: a new topic, and episodes that are not worth keeping."""
+"""The conversation itself: a new topic, episodes not worth keeping, and who somebody is in it."""
 
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
@@ -9,6 +9,7 @@ from memory.episodes import service as episodes
 from memory.identity import bootstrap
 from memory.identity import bootstrap as bootstrap_words
 from memory.models import Episode
+from memory.spaces import chat_links
 
 ERRORS = {"errors", "errores"}
 OFF = {"off", "stop", "no", "basta", "parar"}
@@ -103,3 +104,24 @@ def begin_bootstrap(call: CommandCall) -> str:
         return _("We are in the middle of it. /bootstrap off ends it.")
     language = "es" if (get_language() or "").startswith("es") else "en"
     return bootstrap_words.PHRASES[language]["begin"]
+
+
+@command(
+    "link",
+    es="vincular enlazar",
+    usage=gettext_lazy("CODE"),
+    help=gettext_lazy("be recognised as your dashboard account; its page shows the code"),
+)
+def link(call: CommandCall) -> str:
+    if not call.words:
+        if call.member:
+            return _("You are %(name)s (%(role)s) here.") % _named(call.member)
+        return _("Send /link and the code that the Account page of the dashboard shows.")
+    member = chat_links.redeem(call.message, code=call.words, now=call.now)
+    if member is None:
+        return _("That code is not valid, or no longer. The Account page makes a new one.")
+    return _("Linked: in this channel you are %(name)s (%(role)s).") % _named(member)
+
+
+def _named(member) -> dict:
+    return {"name": member.user.get_username(), "role": member.get_role_display().lower()}

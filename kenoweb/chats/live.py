@@ -44,7 +44,8 @@ class Tail:
         """Changes when there is something new to show."""
         shown = [(line.message or line.notice).pk for line in self.lines]
         learned = [(fact.pk, fact.status) for line in self.lines for fact in line.learned]
-        state = (shown, learned, self.draft, self.poll_interval, self.waiting, self.nobody)
+        offered = [offer for line in self.lines for offer in line.offers]
+        state = (shown, learned, offered, self.draft, self.poll_interval, self.waiting, self.nobody)
         return hashlib.sha256(repr(state).encode()).hexdigest()[:12]
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from kenoweb.ui.formatting import dated, since, word
 from memory.chats import inbox
+from memory.extraction import ingest
 from memory.models import Chat, Fact, LlmCall, Message, OutboxItem, Recall
 
 # Silence that is worth a line.
@@ -22,6 +23,28 @@ RECEIPT = ("reply", "tokens", "ms", "at")
 REDACTED, TRUNCATED, UNANSWERED = "redacted:", "truncated:", "unanswered"
 
 
+@dataclass(frozen=True)
+class Offer:
+    """Something that was heard but not surely enough to be believed: a person says yes or no."""
+
+    message: int
+    place: int
+    text: str
+    language: str = ""
+    declined: bool = False
+    is_wish: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"offer-{self.message}-{self.place}"
+
+    @property
+    def question(self) -> str:
+        if self.is_wish:
+            return _("How I should talk, for everybody here. Save it?")
+        return _("Save it?")
+
+
 @dataclass
 class Line:
     """One message with what belongs to it, or one notice to the chat."""
@@ -30,6 +53,7 @@ class Line:
     notice: OutboxItem | None = None
     gap: str = ""
     learned: list[Fact] = field(default_factory=list)
+    offers: list["Offer"] = field(default_factory=list)
     receipt: Recall | None = None
     cost: Decimal | None = None
     chosen: bool = False
@@ -72,6 +96,8 @@ def lines(
         return []
     made = [Line(message=message, chosen=message.pk == chosen) for message in messages]
     _add_learned(made)
+    for line in made:
+        line.offers = offers(line.message)
     _add_receipts(made)
     made = sorted([*made, *_notices(chat, made, to_the_end)], key=lambda line: line.at)
     last = Line(message=before) if before else None
@@ -79,6 +105,21 @@ def lines(
         line.gap = _gap(last, line)
         last = line
     return made
+
+
+def offers(message: Message) -> list[Offer]:
+    """What the message offers, and what of it was declined."""
+    return [
+        Offer(
+            message.pk,
+            place,
+            line["text"],
+            line.get("language", ""),
+            declined=line["outcome"] == ingest.DECLINED,
+            is_wish=line["kind"] == ingest.WISH,
+        )
+        for place, line in ingest.offers_of(message)
+    ]
 
 
 def _badges(message: Message) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,15 @@ chat_urls = (
         path("<int:pk>/about/", views.about, name="about"),
         path("<int:pk>/revise/", views.revise, name="revise"),
         path("<int:pk>/unlearn/<int:fact>/", views.unlearn, name="unlearn"),
+        path("<int:pk>/offer/<int:message>/<int:place>/save/", views.save_offer, name="save_offer"),
+        path(
+            "<int:pk>/offer/<int:message>/<int:place>/decline/",
+            views.decline_offer,
+            name="decline_offer",
+        ),
+        path(
+            "<int:pk>/offer/<int:message>/<int:place>/again/", views.offer_again, name="offer_again"
+        ),
         path("<int:pk>/relearn/<int:fact>/", views.relearn, name="relearn"),
     ],
     "chats",

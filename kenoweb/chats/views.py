@@ -12,15 +12,17 @@ from django.views.decorators.http import require_POST, require_safe
 from kenoweb.auth.access import chat_for, get_in_space_or_404, in_space
 from kenoweb.auth.sessions import go
 from kenoweb.chats import about as chat_about
-from kenoweb.chats import listing, web_channel
+from kenoweb.chats import listing, transcript, web_channel
 from kenoweb.chats.forms import ContextForm, SayForm
 from kenoweb.chats.live import tail
 from kenoweb.ui.responses import fragment_or_redirect, show_form, toast_error
 from kenoweb.ui.row_actions import run_and_toast
 from memory.chats import service as chats
+from memory.extraction import ingest
 from memory.history.actors import person
-from memory.models import Fact
+from memory.models import Fact, Message
 from memory.text.normalise import clean
+from sleep import proposals
 
 # htmx: take this, and stop asking.
 ENOUGH = 286
@@ -133,6 +135,54 @@ def relearn(request, space, pk, fact):
     return _turn(
         request, space, pk, fact, web_channel.take_again, _("Remembered “%(text)s” again.")
     )
+
+
+@in_space(role="curator")
+@require_POST
+def save_offer(request, space, pk, message, place):
+    """Believe what was offered. A wish about how Keno talks becomes a preference of the space."""
+    chat, row = _offering(space, pk, message)
+    by, said = person(request.user), _("Saved “%(text)s”.")
+    done = run_and_toast(request, said, lambda: ingest.save_offer(row, place, by=by))
+    proposals.offer_decided(row, place)
+    if done and isinstance(done.row, Fact):
+        context = {"fact": done.row, "chat": chat}
+        return fragment_or_redirect(request, "chats/_learned.html", context, back=_url(space, chat))
+    return _offer(request, space, chat, row, place)
+
+
+@in_space(role="curator")
+@require_POST
+def decline_offer(request, space, pk, message, place):
+    return _turn_offer(request, space, pk, message, place, ingest.decline_offer)
+
+
+@in_space(role="curator")
+@require_POST
+def offer_again(request, space, pk, message, place):
+    return _turn_offer(request, space, pk, message, place, ingest.offer_again)
+
+
+def _turn_offer(request, space, pk, message, place, act):
+    chat, row = _offering(space, pk, message)
+    try:
+        act(row, place, by=person(request.user))
+        proposals.offer_decided(row, place)
+    except ingest.NoOffer as error:
+        toast_error(request, str(error))
+    return _offer(request, space, chat, row, place)
+
+
+def _offering(space, pk, message):
+    chat = chat_for(space, pk)
+    return chat, get_in_space_or_404(space, Message, message, chat=chat)
+
+
+def _offer(request, space, chat, message, place):
+    message.refresh_from_db(fields=["journal"])
+    found = [offer for offer in transcript.offers(message) if offer.place == place]
+    context = {"offer": found[0] if found else None, "chat": chat}
+    return fragment_or_redirect(request, "chats/_offer.html", context, back=_url(space, chat))
 
 
 def _turn(request, space, pk, fact, act, said):

@@ -43,6 +43,7 @@ COUNTS = {
     "questions": gettext_lazy("questions for the model"),
     "episodes": gettext_lazy("episodes read"),
     "claims": gettext_lazy("claims"),
+    "offers": gettext_lazy("offers of chats"),
     "kept_out": gettext_lazy("lines kept out by the guards"),
     "facts_new": gettext_lazy("facts learned"),
     "facts_confirmed": gettext_lazy("facts confirmed"),

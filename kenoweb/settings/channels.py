@@ -27,6 +27,8 @@ def _url(name: str) -> str:
     return value.rstrip("/")
 
 
+# So long a reply waits for what its messages teach; what takes longer is learned behind it.
+READ_SECONDS = 0.3
 LIMIT_PER_MINUTE = envint("LIMIT_PER_MINUTE", 30, low=0, high=10000)
 LIMIT_PER_HOUR = envint("LIMIT_PER_HOUR", 300, low=0, high=100000)
 

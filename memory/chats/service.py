@@ -2,9 +2,10 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -24,6 +25,8 @@ KEY = re.compile(r"[A-Za-z0-9_-]{1,161}\Z")
 # No dash: the first dash of a key ends the channel, so that no two chats share a key.
 CHANNEL = re.compile(r"[A-Za-z0-9_]{1,32}\Z")
 CONTEXT_LENGTH = 4000
+# A flag of a message that was passed on, with the name of whoever wrote it, if that is known.
+FORWARDED = "forwarded:"
 # However long the silence, a reply still sees the last exchanges of the same afternoon.
 MIN_MESSAGES, MIN_MESSAGES_HOURS = 4, 4
 
@@ -79,12 +82,14 @@ def receive(
     role: str = Message.Role.USER,
     now: datetime | None = None,
     sent_at: datetime | None = None,
+    origin: str | None = None,
     **fields: Any,
 ) -> Received:
     """Store a message, once per external id, with secrets redacted.
 
     A channel whose messages have no ids leaves external_id empty: every call is then a new message.
-    `fields` may name author, author_id, reply_to, trace, language.
+    `origin` names who wrote what was only passed on, or is empty when that is hidden. `fields` may
+    name author, author_id, reply_to, trace, language.
     """
     screened = screen_message(text, role=role)
     sent_at = sent_at or now or timezone.now()
@@ -92,7 +97,7 @@ def receive(
         "space": chat.space,
         "role": role,
         "text": screened.text,
-        "flags": [*screened.flags, *_truncation_flag(text)],
+        "flags": [*screened.flags, *_truncation_flag(text), *_origin_flag(origin)],
         "sent_at": sent_at,
     } | _describe(screened, fields)
     message, is_new = _get_or_create_message(chat, _external_id(external_id), values)
@@ -117,6 +122,17 @@ def reply(
         now=now,
     )
     return received.message
+
+
+@transaction.atomic
+def record_changes(reply: Message, changes: Sequence[UUID | str | None]) -> None:
+    """Write the changes of memory that came with a reply into its journal, for /undo."""
+    fresh = Message.objects.select_for_update().only("journal").get(pk=reply.pk)
+    had = {one for entry in fresh.journal for one in entry.get("changes", ())}
+    ids = [one for one in dict.fromkeys(str(one) for one in changes if one) if one not in had]
+    if ids:
+        reply.journal = [*fresh.journal, {"outcome": "changed", "changes": ids}]
+        reply.save(update_fields=["journal"])
 
 
 def short_term(
@@ -198,6 +214,10 @@ def _external_id(value: object) -> str:
     """Return the channel's id of the message, hashed when too long; empty when it has none."""
     name = text.clean(str(value), limit=None).strip()
     return name if len(name) <= 128 else hashlib.sha256(name.encode()).hexdigest()
+
+
+def _origin_flag(origin: str | None) -> list[str]:
+    return [] if origin is None else [f"{FORWARDED}{text.short(text.one_line(origin), 80)}"]
 
 
 def _truncation_flag(whole: str) -> list[str]:

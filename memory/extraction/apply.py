@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import OperationalError, transaction
 from django.utils.translation import gettext as _
@@ -13,20 +12,22 @@ from django.utils.translation import gettext as _
 from memory import notices, working
 from memory.chats import service as chats
 from memory.episodes import service as episodes
-from memory.extraction import evidence, tags
+from memory.extraction import evidence, ingest, propose, tags
 from memory.extraction.propose import lore_line
 from memory.extraction.tags import Split
-from memory.facts import service as facts
 from memory.history.changes import ChangeResult
-from memory.identity import preferences
 from memory.models import Chat, Fact, Message
 from memory.text import normalise as text
 
 log = logging.getLogger(__name__)
 
 UNGROUNDED = "ungrounded"
-LORE_CONFIDENCE = 0.72
+LORE_CONFIDENCE, TAG_CONFIDENCE = 0.72, 0.8
 ABOUT_SPEAKER = ("user ", "the user ", "usuario ", "el usuario ", "la usuaria ")
+
+
+class NotTaken(Exception):
+    """A fact could not be written; its journal says why."""
 
 
 @dataclass(frozen=True)
@@ -109,32 +110,31 @@ def _attempt(tag: str, said: str, write: Write, turn: Turn) -> Applied:
 
 
 def _fact(said: str, turn: Turn) -> ChangeResult:
-    return _remember(turn, said, subject=_subject(said, turn.message))
+    return _learn(turn, said, subject=_subject(said, turn.message))
 
 
 def _lore(said: str, turn: Turn) -> ChangeResult:
-    given = {"kind": Fact.Kind.LORE, "confidence": LORE_CONFIDENCE}
-    return _remember(turn, lore_line(said), subject=Fact.LORE, chat=turn.chat, **given)
+    return _learn(turn, lore_line(said), subject=Fact.LORE, kind=Fact.Kind.LORE)
 
 
-def _remember(turn: Turn, said: str, **given: Any) -> ChangeResult:
+def _learn(turn: Turn, said: str, *, subject: str, kind: str = "fact") -> ChangeResult:
+    """Bring it to the door of ingest with the words it rests on; without any it is not believed."""
     found = evidence.find(said, turn.heard)
     message = found.message if found else turn.message
-    done = facts.remember(
-        turn.chat.space,
-        text=said,
-        by="tag",
-        message=message,
-        quote=found.quote if found else "",
-        said_by=message.author,
-        mode=turn.mode,
-        suspicions=[] if found else [UNGROUNDED],
-        now=turn.now,
-        **given,
-    )
-    if done.row and done.row.subject and done.row.status == Fact.Status.ACTIVE:
-        facts.trim(turn.chat.space, subject=done.row.subject, by="system", now=turn.now)
-    return done
+    one = propose.Candidate(
+        said, found.quote if found else "", subject=subject, kind=kind, category="other",
+        confidence=LORE_CONFIDENCE if kind == Fact.Kind.LORE else TAG_CONFIDENCE,
+        language=text.detect_language(said) or message.language, mode=turn.mode, heard_as="lore",
+    )  # fmt: skip
+    if not found:
+        return ingest.remember(message, one, by="tag", now=turn.now, suspicions=[UNGROUNDED])
+    one = propose.as_heard(one, message.text)
+    taken = ingest.take(message, one, by="tag", now=turn.now)
+    if taken.line["outcome"] == ingest.OFFERED:
+        ingest.offer(message, one)
+    if taken.line["outcome"] == "error":
+        raise NotTaken(taken.line["reason"])
+    return taken.done or ChangeResult(None, outcome=taken.line["outcome"])
 
 
 def _event(said: str, turn: Turn) -> ChangeResult:
@@ -159,11 +159,14 @@ def _context(said: str, turn: Turn) -> ChangeResult:
 
 
 def _preference(said: str, turn: Turn) -> ChangeResult:
-    if not evidence.find(said, turn.heard):
+    """Offer it to people: what stands in the system prompt is worded by a person."""
+    found = evidence.find(said, turn.heard)
+    if not found:
         return notices.set_aside(
             turn.chat.space, what="preference", text=text.clean(said), reasons=[UNGROUNDED]
         )
-    return preferences.learn(turn.chat.space, sentence=said, by="tag", now=turn.now)
+    ingest.offer(found.message, ingest.wish(found.message, said, mode=turn.mode))
+    return ChangeResult(None, outcome=ingest.OFFERED)
 
 
 def _subject(said: str, message: Message) -> str:

@@ -1,6 +1,5 @@
 """Which believed facts a new statement changes or ends, and how they give way."""
 
-import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
@@ -8,6 +7,7 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from memory.extraction import intents
 from memory.extraction.frames.compare import Likeness, Verdict, compare
 from memory.extraction.frames.reading import frames_of, remainder
 from memory.extraction.frames.vocabulary import terms, tokens
@@ -15,6 +15,7 @@ from memory.facts import service as facts
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Message, Space
+from memory.spaces.chat_links import said_by_same
 from memory.vectors.likeness import likeness as likeness_of
 
 # The newest facts about one subject that are looked at.
@@ -23,11 +24,6 @@ MAX_CANDIDATES = 200
 MIN_WORD = 3
 # Both may be true after all: somebody who dislikes cats may have got one.
 UNSURE = {"taste", "diet"}
-_OPENLY = re.compile(
-    r"\W*(?:no\s*[,.:]|actually|wait|sorry|correction|i meant|that(?:'s| is) wrong|en realidad"
-    r"|perd[oó]n|corrijo|correcci[oó]n|quise decir|me equivoqu[eé])\b",
-    re.IGNORECASE,
-)
 # What puts a change before people: (the old fact, the new one, why). Memory knows of no proposals;
 # sleep adds its own.
 ASK: list[Callable[[Fact, Fact, str], object]] = []
@@ -48,7 +44,7 @@ def settle(new: Fact, *, message: Message, by: str, now: datetime | None = None)
     gone = []
     for found in find_superseded(
         new.space, new.chat, new.text, new.subject, whole_space=True, speaker=message,
-        correcting=bool(_OPENLY.match(message.text)), ignore=new,
+        correcting=intents.read(message.text).name == "correct", ignore=new,
     ):  # fmt: skip
         if not _is_before(found.fact, message):
             continue
@@ -93,11 +89,11 @@ def find_superseded(
     known = reachable(space, chat, whole_space=whole_space, speaker=speaker)
     if ignore is not None:
         known = known.exclude(pk=ignore.pk)
-    about_other = bool(speaker and subject != speaker.author)
     return judge(
-        _candidates(known, text, subject, by_words=about_other),
+        _candidates(known, text, subject, speaker),
         text,
-        subject=subject,
+        # One thing may be called "Ana's dog" and "el perro de Ana": both are told of its owner.
+        subject=speaker.author if speaker else subject,
         correcting=correcting,
         likeness=likeness,
     )
@@ -164,22 +160,19 @@ def reachable(
 
 
 def _by_the_same(message: Message) -> Q:
-    """Said by this author of this channel, or by nobody in particular; a name proves nothing."""
-    same = Q(message__author_id=message.author_id, message__chat__channel=message.chat.channel)
-    return same | Q(message=None)
+    """Said by the same person, or by nobody in particular; a name proves nothing."""
+    return said_by_same(message, prefix="message__") | Q(message=None)
 
 
-def _candidates(known: QuerySet, text: str, subject: str, *, by_words: bool) -> QuerySet:
-    """Few: those with the subject, or without one those that share a word.
-
-    A sister may have had another name until now: what is not about the speaker is also found
-    `by_words`.
-    """
+def _candidates(
+    known: QuerySet, text: str, subject: str, speaker: Message | None = None
+) -> QuerySet:
+    """Few: what the speaker said, or those with the subject, or those that share a word."""
     about = Q(subject=subject)
     if not subject:
         about &= _sharing_a_word(text)
-    elif by_words:
-        about |= _sharing_a_word(text)
+    if speaker:
+        about |= Q(message__isnull=False)
     return known.filter(about).order_by("-last_seen_at", "-pk")[:MAX_CANDIDATES]
 
 

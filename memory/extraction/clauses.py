@@ -10,6 +10,13 @@ from memory.text.stop_words import TITLES
 
 _CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
+# Where a mail begins that was pasted or answered to: all that follows is somebody else's.
+_PASTED = re.compile(
+    r"""^[ \t]*(?:-{2,}\ *(?:forwarded\ message|original\ message|mensaje\ (?:reenviado|original))
+    |on\ [^\n]{5,90}\ wrote:|el\ [^\n]{5,90}\ escribió:
+    |(?:from|de):\ [^\n]{3,90}\n(?:(?:sent|date|to|subject|enviado|fecha|para|asunto):)).*\Z""",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
 # The point of a title ends no sentence: "my doctor is Dr. Salas".
 _TITLES = "|".join(rf"(?<=\b{name})\." for name in TITLES)
 _SENTENCE = re.compile(rf"(?:[^.!?…;\n]|(?<=\w)\.(?=\w)|{_TITLES})+[.!?…;]*", re.DOTALL)
@@ -62,10 +69,27 @@ def clauses(message: str) -> list[str]:
 
 def sentences(message: str) -> list[Clause]:
     """Return the sentences; code and quoted lines are blanked out, character by character."""
-    spoken = _QUOTED_LINE.sub(_blank, _CODE.sub(_blank, message))
+    spoken = _spoken(message)
     whole = Clause(0, len(spoken), spoken)
     found = (whole.part(*match.span()) for match in _SENTENCE.finditer(spoken))
     return [sentence for sentence in found if sentence.text]
+
+
+def own_words(message: str) -> str:
+    """Return the message with code, quotes and pasted mail blanked out, character by character."""
+    return _spoken(message).replace(_BLANK, " ")
+
+
+def _spoken(message: str) -> str:
+    for pattern in (_PASTED, _CODE, _QUOTED_LINE):
+        message = pattern.sub(_blank, message)
+    return message
+
+
+def ends_in_title(words: str) -> bool:
+    """Say whether the words break off in a title: "my doctor is Dr."."""
+    last = words.rstrip(".").rpartition(" ")[2]
+    return last in TITLES
 
 
 def is_joke(message: str) -> bool:

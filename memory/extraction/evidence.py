@@ -1,20 +1,35 @@
-"""Where a model got something from: the words of a person that carry it, or nothing."""
+"""Whose words a fact rests on: the message of a person that carries it, and who spoke there."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from memory.chats.service import FORWARDED
 from memory.extraction import grounding
+from memory.extraction.clauses import own_words
 from memory.models import Message
 from memory.text import normalise as text
 from memory.text.summaries import sentences
 
 LONGEST_QUOTE = 1000
+# A stranger's words in somebody's mouth: believed only when a person says so, and little then.
+FORWARDED_TRUST = 0.3
 
 
 class Evidence(NamedTuple):
     message: Message
     quote: str
+
+
+def is_forwarded(message: Message) -> bool:
+    return any(flag.startswith(FORWARDED) for flag in message.flags)
+
+
+def speaker(message: Message) -> str:
+    """Return the name of whoever says the words: of a forwarded message not who sent it here."""
+    marks = (flag for flag in message.flags if flag.startswith(FORWARDED))
+    origin = next(marks, None)
+    return message.author if origin is None else origin.removeprefix(FORWARDED)
 
 
 def find(candidate: str, messages: Sequence[Message]) -> Evidence | None:
@@ -25,11 +40,12 @@ def find(candidate: str, messages: Sequence[Message]) -> Evidence | None:
     human = [m for m in messages if m.role == Message.Role.USER and m.text.strip()]
     newest_first = list(reversed(human))
     for message in newest_first:
-        if grounding.is_grounded(candidate, message.text, names=[message.author]):
+        # What is quoted or pasted there was said by somebody else.
+        if grounding.is_grounded(candidate, own_words(message.text), names=[message.author]):
             return Evidence(message, quote(candidate, message.text))
     for message, before in pairwise(newest_first):
         # "My dog is called Rex" and then "no, Max": neither says it alone.
-        both = f"{before.text}\n{message.text}"
+        both = own_words(f"{before.text}\n{message.text}")
         if grounding.is_grounded(candidate, both, names=[message.author]):
             return Evidence(message, message.text[:LONGEST_QUOTE])
     return None

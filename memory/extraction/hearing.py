@@ -7,7 +7,7 @@ and a verdict: believe it, or offer it to the person.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memory.extraction import checks, cues, edges, listener
+from memory.extraction import checks, clauses, cues, edges, listener
 from memory.extraction.clauses import Clause, core_of, is_real, statements
 from memory.extraction.listener import Span
 from memory.options import Options
@@ -20,7 +20,9 @@ BELIEVE_FROM, OFFER_FROM = Options().believe_from, Options().offer_from
 # People state what lasts early; the rest of a longer text was pasted.
 MAX_LENGTH = 4000
 # What the cues hear and the listener does not is less sure.
-CUE_ALONE = 0.85
+CUE_ALONE = 0.9
+# "Remember that …", said to Keno: believed also when nothing else speaks for it.
+ASKED_TO_KEEP = 0.95
 KIND_OF_CATEGORY = {
     "preference": "preference",
     "profile": "profile",
@@ -44,6 +46,8 @@ class Heard:
     source: str
     verdict: str
     needs_previous: bool = False
+    # The kind by the cues where they hear it too: what a fact is filed under.
+    filed_as: str = ""
 
 
 def hear_message(
@@ -72,7 +76,8 @@ def hear_messages(
     """Return what each (message, previous message) says that lasts; batches are faster."""
     heard = []
     pairs = [(message[:MAX_LENGTH], previous[-MAX_LENGTH:]) for message, previous in pairs]
-    for (message, previous), spans in zip(pairs, listener.hear(pairs), strict=True):
+    own_words = [(clauses.own_words(message), previous) for message, previous in pairs]
+    for (message, previous), spans in zip(pairs, listener.hear(own_words), strict=True):
         combined = combine(
             message, previous, cued=hear_cues(message, language=language), spans=spans
         )
@@ -97,11 +102,19 @@ def combine(message: str, previous: str, *, cued: list[Span], spans: list[Span])
         surest = max((cue.score for cue in agreeing), default=0.0)
         score = 1 - (1 - span.score) * (1 - surest)
         source = BOTH if agreeing else LISTENER
-        heard.append(_heard(message, previous, replace(span, score=score), source))
+        whole = replace(span, score=score, end=_whole_end(message, span, agreeing))
+        filed_as = agreeing[0].kind if agreeing else ""
+        heard.append(_heard(message, previous, whole, source, filed_as))
     heard += [
         _heard(message, previous, replace(cue, score=CUE_ALONE * cue.score), CUES) for cue in alone
     ]
     return sorted(filter(None, heard), key=lambda item: item.start)
+
+
+def _whole_end(message: str, span: Span, agreeing: list[Span]) -> int:
+    """Return where the span ends; a title's point is not the end: "my doctor is Dr. Salas"."""
+    ends = [cue.end for cue in agreeing if cue.end > span.end]
+    return max(ends) if ends and clauses.ends_in_title(message[: span.end]) else span.end
 
 
 def _cued(clause: Clause, language: str) -> Span | None:
@@ -116,17 +129,22 @@ def _cued(clause: Clause, language: str) -> Span | None:
             kind = "past" if edges.is_over(stated.text) else KIND_OF_CATEGORY[cue.category]
             return Span(stated.start, stated.end, kind, score)
         if asked and cues.states_something(asked.text):
-            return Span(asked.start, asked.end, "lore", 0.72)
+            return Span(asked.start, asked.end, "lore", ASKED_TO_KEEP)
     return None
 
 
-def _heard(message: str, previous: str, span: Span, source: str) -> Heard | None:
+def _heard(
+    message: str, previous: str, span: Span, source: str, filed_as: str = ""
+) -> Heard | None:
     if checks.problem(message, span.start, span.end, kind=span.kind, previous=previous):
         return None
     quote = message[span.start : span.end]
     needs_previous = checks.needs_previous(quote, previous)
     score = round(span.score, 3)
-    return Heard(span.start, span.end, quote, span.kind, score, source, "", needs_previous)
+    return Heard(
+        span.start, span.end, quote, span.kind, score, source, "", needs_previous,
+        filed_as or span.kind,
+    )  # fmt: skip
 
 
 def _weigh(item: Heard, believe_at: float, offer_at: float) -> Heard:

@@ -1,34 +1,67 @@
-"""Finding facts in what people say: once per message, in order, with a line for everything.
+"""The one door of learning: a message is read once, and what it says that lasts becomes facts.
 
 The database is the queue: a message without `ingested_at` waits, however many wait and whatever
-dies. An error in one message is noted on it and never stops the next.
+dies. An error in one message is noted on it and never stops the next. What a model writes in the
+tags of a reply comes through the same door (`take`). What a chat said stays in that chat: only a
+person makes the whole space know it.
 """
 
 import logging
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, fields, replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from memory.extraction import changes_of_mind, dates, propose
+from memory.episodes import service as episodes
+from memory.extraction import changes_of_mind, dates, evidence, intents, propose
+from memory.extraction.propose import Candidate
 from memory.facts import service as facts
-from memory.guards.screening import screen
+from memory.guards.screening import ORDERS, screen
+from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
+from memory.identity import preferences
 from memory.models import Chat, Fact, Message, Space
+from memory.spaces.chat_links import said_by_same
 from memory.text import normalise as text
+from memory.vectors import likeness
 
 log = logging.getLogger(__name__)
 
 SHORTEST = 4
 # A message that keeps failing is given up, with its errors on it.
 ATTEMPTS = 5
-# What a tag of the reply already took from the message is not taken again in other words.
-TAKEN = 0.6
+# The newest facts about a subject that a new one may only repeat.
+MAX_COMPARED = 60
+# The reason in the journal when a call of a model was saved.
+NOT_ASKED = "nothing to ask a model about"
+# What is offered to a person; a wish about Keno ("answer me in French") is never more.
+OFFERED, DECLINED, WISH, MAX_WISHES = "offered", "declined", "wish", 2
+# "No, Max" is about what was learned a moment ago.
+A_MOMENT = timedelta(hours=1)
+_READERS = ThreadPoolExecutor(2, thread_name_prefix="read")
 
 Complete = Callable[[str], str]
+
+
+class NoOffer(ValueError):
+    """This is not offered any more: somebody decided it."""
+
+    def __str__(self):
+        return str(_("This is not offered any more: somebody decided it."))
+
+
+class Taken(NamedTuple):
+    """What became of one candidate: its line in the journal, and the change if there was one."""
+
+    line: dict
+    done: ChangeResult | None = None
 
 
 def waiting(space: Space, *, chat: Chat | None = None) -> QuerySet:
@@ -46,17 +79,23 @@ def ingest_waiting(
     now: datetime | None = None,
     until: int | None = None,
     limit: int = 1000,
+    within: float | None = None,
 ) -> int:
-    """Look through everything that waits, in order; how many were finished.
+    """Put what waits into its episode and look through it, in order; how many were finished.
 
-    `until` is the newest message to look at: a later one is first answered.
+    `until` is the newest message to look at: a later one is first answered. What cannot be read
+    `within` that many seconds is left for later, with all that comes after it.
     """
     done, rows = 0, waiting(space, chat=chat)
     rows = rows.filter(pk__lte=until) if until else rows
     for message in rows.select_related("space", "chat", "episode")[:limit]:
         try:
-            ingest(message, complete=complete, now=now)
+            if not message.episode_id:
+                episodes.follow(message, likeness=likeness.topic)
+            ingest(message, complete=complete, now=now, within=within)
             done += 1
+        except TimeoutError:
+            break
         except Exception as error:
             log.exception("message %s could not be ingested", message.pk)
             _note_failure(message, error, now=now)
@@ -64,91 +103,262 @@ def ingest_waiting(
 
 
 def ingest(
-    message: Message, *, complete: Complete | None = None, now: datetime | None = None
+    message: Message,
+    *,
+    complete: Complete | None = None,
+    now: datetime | None = None,
+    within: float | None = None,
 ) -> list[dict]:
     """Remember what the message says. The journal tells what was taken, what not, and why."""
     if message.ingested_at:
         return message.journal
     # Before the lock: a model takes its time.
-    found, journal = _proposed(message, complete)
+    found, journal = _proposed(message, complete, within=within, now=now)
     with transaction.atomic():
         fresh = Message.objects.select_for_update().only("journal", "ingested_at")
         fresh = fresh.get(pk=message.pk)
         if fresh.ingested_at:  # another worker was faster
+            message.journal, message.ingested_at = fresh.journal, fresh.ingested_at
             return fresh.journal
-        journal += [_take(message, one, now=now) for one in found]
+        journal += [take(message, one, now=now).line for one in found]
         message.journal = [*fresh.journal, *journal]
         message.ingested_at = now or timezone.now()
         message.save(update_fields=["journal", "ingested_at"])
     return message.journal
 
 
-def _proposed(message: Message, complete: Complete | None) -> tuple[list, list[dict]]:
+def take(
+    message: Message, one: Candidate, *, by: str = "extraction", now: datetime | None = None
+) -> Taken:
+    """Remember one fact; a failure is a line in the journal, not the end of the others."""
+    try:
+        with transaction.atomic():
+            return _take(message, one, by=by, now=now)
+    except OperationalError:
+        # The database is gone or two writers crossed: the whole of it is tried again.
+        raise
+    except Exception as error:
+        log.exception("a fact of message %s was not taken", message.pk)
+        return Taken({"outcome": "error", "reason": type(error).__name__})
+
+
+def offer(message: Message, one: Candidate) -> None:
+    """Write the offer into the message's journal, once."""
+    with transaction.atomic():
+        fresh = Message.objects.select_for_update().only("journal").get(pk=message.pk)
+        line = _offered_line(one).line
+        known = {other.get("text") for other in fresh.journal}
+        if line["outcome"] == OFFERED and line["text"] not in known:
+            fresh.journal = [*fresh.journal, line]
+            fresh.save(update_fields=["journal"])
+        message.journal = fresh.journal
+
+
+def offers_of(message: Message) -> list[tuple[int, dict]]:
+    """What is offered, or was declined, with its place in the journal."""
+    lines = enumerate(message.journal)
+    return [(place, line) for place, line in lines if line.get("outcome") in (OFFERED, DECLINED)]
+
+
+@transaction.atomic
+def save_offer(
+    message: Message, place: int, *, by: str, words: str = "", now: datetime | None = None
+) -> ChangeResult:
+    """Remember what was offered, because a person says so; a wish becomes a preference.
+
+    It stays the speaker's fact in its chat, which their later words may change; `words` is the
+    person's own wording of it.
+    """
+    actors.require_person(by)
+    line = _offered(message, place, OFFERED)
+    line |= {"text": words or line["text"]}
+    with history.change(by=by, why="save an offer"):
+        if line["kind"] == WISH:
+            section = text.short(text.one_line(line.get("subject", "")), 40)
+            given = {"sentence": line["text"], "section": section, "by": by, "now": now}
+            done = preferences.learn(message.space, **given)
+        else:
+            names = [field.name for field in fields(Candidate) if field.name in line]
+            one = Candidate(**{"subject": ""} | {name: line[name] for name in names})
+            done = remember(message, one, by="extraction", suspicions=[], now=now)
+    if done.row is not None:
+        kept = {"preference" if line["kind"] == WISH else "fact": done.row.pk}
+        _rewrite(message, place, line | kept | {"outcome": "saved", "by": by})
+    return done
+
+
+def decline_offer(message: Message, place: int, *, by: str) -> ChangeResult:
+    """Leave it; `offer_again` takes that back."""
+    return _turn_offer(message, place, OFFERED, DECLINED, by=by)
+
+
+def offer_again(message: Message, place: int, *, by: str) -> ChangeResult:
+    return _turn_offer(message, place, DECLINED, OFFERED, by=by)
+
+
+@transaction.atomic
+def _turn_offer(message: Message, place: int, was: str, outcome: str, *, by: str) -> ChangeResult:
+    actors.require_person(by)
+    line = _offered(message, place, was)
+    _rewrite(message, place, line | {"outcome": outcome, "by": by})
+    return ChangeResult(message, outcome="done")
+
+
+def _offered(message: Message, place: int, outcome: str) -> dict:
+    """The line as it is now, under a lock; NoOffer when it was decided meanwhile."""
+    message.refresh_from_db(
+        fields=["journal"], from_queryset=Message.objects.select_for_update(of=("self",))
+    )
+    lines = message.journal
+    if not 0 <= place < len(lines) or lines[place].get("outcome") != outcome:
+        raise NoOffer
+    return lines[place]
+
+
+def _rewrite(message: Message, place: int, line: dict) -> None:
+    message.journal = [*message.journal[:place], line, *message.journal[place + 1 :]]
+    message.save(update_fields=["journal"])
+
+
+def learned_from(messages: Iterable[Message]) -> list[dict]:
+    """The lines of their journals that say what is believed now and was not before."""
+    lines = [line for message in messages for line in message.journal]
+    return [line for line in lines if line.get("changes") and line.get("fact")]
+
+
+def _proposed(
+    message: Message, complete: Complete | None, *, within: float | None, now: datetime | None
+) -> tuple[list[Candidate], list[dict]]:
     said = message.text.strip()
     if message.role != Message.Role.USER:
         return [], [{"outcome": "skipped", "reason": "not said by a person"}]
     if len(said) < SHORTEST or said.startswith("/"):
         return [], [{"outcome": "skipped", "reason": "too short" if said[:1] != "/" else "command"}]
-    found = propose.propose(
-        said,
-        author=message.author,
-        language=message.language,
-        previous=_previous(message),
-        listen=True,
-        believe_at=message.space.options.believe_from,
-        complete=complete,
-    )
-    return found, [] if found else [{"outcome": "skipped", "reason": "no fact in it"}]
+    options = message.space.options
+    given = {
+        "author": evidence.speaker(message),
+        "language": message.language,
+        "previous": _previous(message),
+        "believe_at": options.believe_from,
+        "offer_at": options.offer_from,
+        "complete": complete,
+    }
+    if within is None:
+        found = propose.read(said, **given)
+    else:
+        found = _READERS.submit(propose.read, said, **given).result(timeout=within)
+    # "No, she lives in Lima" states nothing alone: it mends what was noted a moment ago.
+    whole = [one for one in found if intents.read(one.text).name != "correct"]
+    found = [*(whole or _mended(message, now=now)), *_wishes(message, found)]
+    if found:
+        return found, []
+    reason = NOT_ASKED if complete else "no fact in it"
+    return [], [{"outcome": "skipped", "reason": reason}]
 
 
 def _previous(message: Message) -> str:
     """Return what someone else said just before in the same chat: an answer may need it."""
     before = Message.objects.filter(chat_id=message.chat_id, pk__lt=message.pk).order_by("-pk")
-    last = before.only("text", "author", "role").first()
-    return last.text if last and last.author != message.author else ""
+    last = before.only("text", "author", "author_id", "role").first()
+    if last is None:
+        return ""
+    is_same = last.role == message.role and last.author_id == message.author_id
+    return "" if is_same and last.author == message.author else last.text
 
 
-def _take(message: Message, one: "propose.Candidate", *, now: datetime | None) -> dict:
-    """Remember one fact; a failure is a line in the journal, not the end of the others."""
-    try:
-        with transaction.atomic():
-            if taken := _already(message, one.text):
-                return {"outcome": "skipped", "reason": "a tag took it", "fact": taken.pk}
-            done, gone = _believe(message, one, now=now)
-            if done.outcome == "new" and done.row.subject:
-                facts.trim(message.space, subject=done.row.subject, by="system", now=now)
-    except Exception as error:
-        log.exception("a fact of message %s was not taken", message.pk)
-        return {"outcome": "error", "reason": type(error).__name__}
+def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
+    """ "No, Max": the fact that its speaker was last noted for here, with another value."""
+    intent = intents.read(message.text)
+    if intent.name != "correct":
+        return []
+    since = (now or message.sent_at) - A_MOMENT
+    own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
+    latest = own.filter(last_seen_at__gt=since).order_by("-last_seen_at", "-pk").first()
+    mended = latest and intents.mend(latest.text, intent.rest)
+    if not mended:
+        return []
+    same = {name: getattr(latest, name) for name in ("subject", "kind", "category", "confidence")}
+    same |= {"language": latest.language, "mode": latest.mode, "replaces": latest.pk}
+    return [Candidate(mended, message.text, **same)]
+
+
+def _wishes(message: Message, found: list[Candidate]) -> list[Candidate]:
+    """How the person wants Keno to talk: never a fact, and never obeyed until a person says so."""
+    told = [line for line in intents.manners(message.text) if not _is_quoted(line, found)]
+    return [wish(message, line) for line in told[:MAX_WISHES]]
+
+
+def wish(message: Message, line: str, *, mode: str = propose.HEURISTICS) -> Candidate:
+    return Candidate(
+        line, line, subject=evidence.speaker(message), kind=WISH, category="preference",
+        confidence=0.9, language=message.language, mode=mode, believed=False,
+    )  # fmt: skip
+
+
+def _is_quoted(line: str, found: list[Candidate]) -> bool:
+    return any(one.quote in line or line in one.quote for one in found)
+
+
+def _take(message: Message, one: Candidate, *, by: str, now: datetime | None) -> Taken:
+    if evidence.is_forwarded(message):
+        one = replace(one, believed=False)
+    known = None if one.replaces or one.kind == WISH else _known(message, one)
+    if known:
+        return _again(message, one, known, by=by, now=now)
+    if not one.believed:
+        return _offered_line(one)
+    done, gone = _believe(message, one, by=by, now=now)
+    if done.outcome == "new" and done.row.subject:
+        facts.trim(message.space, subject=done.row.subject, by="system", now=now)
     line = {"outcome": done.outcome, "reason": done.reason, "fact": done.row and done.row.pk}
+    if done.changed:
+        line["changes"] = [str(done.change_id)]
     if gone:
         line["outcome"] = "superseded"
         line["before"] = [{"fact": old.pk, "text": old.text} for old in gone]
-        line["changes"] = [str(done.change_id)]
-    return {name: value for name, value in line.items() if value}
+    return Taken({name: value for name, value in line.items() if value}, done)
+
+
+def _offered_line(one: Candidate) -> Taken:
+    """Offer it, unless it sounds like an attack; a wish about Keno is an order by its nature."""
+    if screen(one.text, ignore=ORDERS if one.kind == WISH else frozenset()).reasons:
+        return Taken({"outcome": "skipped", "reason": "suspicious"})
+    return Taken({"outcome": OFFERED, **_offer(one)})
+
+
+def _offer(one: Candidate) -> dict:
+    """What saving the offer writes; it is shown to people, so without secrets."""
+    kept = {name: value for name, value in asdict(one).items() if value and name != "believed"}
+    return kept | {name: screen(kept[name]).text for name in ("text", "quote")}
 
 
 def _believe(
-    message: Message, one: "propose.Candidate", *, now: datetime | None
+    message: Message, one: Candidate, *, by: str, now: datetime | None
 ) -> tuple[ChangeResult, list[Fact]]:
     """Remember it and let what it makes untrue give way: one change, taken back by one undo."""
-    with history.change(by="extraction", why="remember"):
-        done = _remember(message, one, now=now)
-        is_believed = done.changed and done.row.status == Fact.Status.ACTIVE
-        if not is_believed:
+    with history.change(by=by, why="remember"):
+        done = remember(message, one, by=by, now=now)
+        if not done.changed or done.row.status != Fact.Status.ACTIVE:
             return done, []
-        return done, changes_of_mind.settle(done.row, message=message, by="extraction", now=now)
+        gone = changes_of_mind.settle(done.row, message=message, by=by, now=now)
+        for old in Fact.objects.live().filter(pk=one.replaces).exclude(pk=done.row.pk):
+            replaced = facts.supersede(old, by=by, new=done.row, now=now)
+            gone += [old] if replaced.changed else []
+        return done, gone
 
 
-def _remember(message: Message, one: "propose.Candidate", *, now: datetime | None):
-    known = _known(message, one)
+def remember(
+    message: Message, one: Candidate, *, by: str, now: datetime | None = None, **more: object
+) -> ChangeResult:
+    """Write the fact into the message's chat."""
+    if evidence.is_forwarded(message):
+        more = {"trust": evidence.FORWARDED_TRUST} | more
     return facts.remember(
         message.space,
         text=one.text,
-        by="extraction",
-        # What the whole space knows already is strengthened there; what is new stays in its chat.
-        chat=known.chat if known else message.chat,
-        subject=known.subject if known else one.subject,
+        by=by,
+        chat=message.chat,
+        subject=one.subject,
         quote=one.quote,
         kind=one.kind,
         category=one.category,
@@ -157,7 +367,7 @@ def _remember(message: Message, one: "propose.Candidate", *, now: datetime | Non
         mode=one.mode,
         message=message,
         episode=message.episode,
-        said_by=message.author,
+        said_by=evidence.speaker(message),
         **dates.times_of(
             one.quote,
             said_at=message.sent_at,
@@ -165,24 +375,46 @@ def _remember(message: Message, one: "propose.Candidate", *, now: datetime | Non
             language=one.language,
             kind=one.heard_as,
         ),
-        suspicions=screen(message.text).reasons,
         now=now,
+        **{"suspicions": screen(message.text).reasons} | more,
     )
 
 
-def _known(message: Message, one: "propose.Candidate") -> Fact | None:
-    same = Fact.objects.in_scope(message.chat).live().filter(said_key=text.said_key(one.text))
-    return same.order_by("chat_id").first()
-
-
-def _already(message: Message, said: str) -> Fact | None:
-    """What the reply's tags took from this very message, in its words or others."""
-    mine = text.stems(said)
-    for fact in Fact.objects.filter(message=message, written_by="tag", status=Fact.Status.ACTIVE):
-        theirs = text.stems(fact.text)
-        if text.said_key(said) == fact.said_key or text.jaccard(mine, theirs) >= TAKEN:
+def _known(message: Message, one: Candidate) -> Fact | None:
+    """What this chat may know that says the same, in these words or others."""
+    known = Fact.objects.in_scope(message.chat).live().select_related("message__chat")
+    same = known.filter(said_key=text.said_key(one.text)).order_by("chat_id").first()
+    if same:
+        return same
+    near = known.filter(message=message) | known.filter(subject=one.subject, chat=message.chat)
+    for fact in near.order_by("-last_seen_at", "-pk")[:MAX_COMPARED]:
+        of_this = fact.message_id == message.pk
+        if propose.is_same_fact(fact.text, one.text, subject=one.subject, by_meaning=of_this):
             return fact
     return None
+
+
+def _again(
+    message: Message, one: Candidate, known: Fact, *, by: str, now: datetime | None
+) -> Taken:
+    """Strengthen what its own speaker surely says again here; what others or the space know stays
+    as it is, or the private words of one chat would show in another."""
+    if not one.believed or known.chat_id != message.chat_id or not _is_of(message, known):
+        return Taken({"outcome": "known", "fact": known.pk})
+    if known.message_id == message.pk:
+        # Two readers of one message agree: surer, but said once.
+        sure = round(1 - (1 - known.confidence) * (1 - one.confidence), 3)
+        done = facts.revise(known, by=by, confidence=max(sure, known.confidence), now=now)
+        return Taken({"outcome": "agreed", "fact": known.pk}, done)
+    said = replace(one, text=known.text, subject=known.subject)
+    done = remember(message, said, by=by, now=now)
+    return Taken({"outcome": done.outcome, "fact": known.pk}, done)
+
+
+def _is_of(message: Message, fact: Fact) -> bool:
+    if fact.message_id is None:
+        return False
+    return Message.objects.filter(said_by_same(message), pk=fact.message_id).exists()
 
 
 def _note_failure(message: Message, error: Exception, *, now: datetime | None) -> None:

@@ -1,18 +1,30 @@
 """Facts that a message states, each with the words it rests on. Pure: nothing is stored here.
 
-With a `complete(prompt) -> str` a model reads the message and everything it answers is checked;
-without one, or when its answer is no good, the cues of cues.txt and the listener do.
+The cues of cues.txt and the listener read every message. With a `complete(prompt) -> str` a model
+reads those in which they heard something, too; everything it answers is checked.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.extraction import cues, edges, grounding, hearing
-from memory.extraction.clauses import clauses, core, is_real
+from memory.extraction.clauses import core
+from memory.extraction.frames.compare import compare
 from memory.extraction.wording import word_facts
-from memory.text.normalise import clean, detect_language, one_line, said_key, short
+from memory.text.normalise import (
+    clean,
+    detect_language,
+    fold,
+    one_line,
+    said_key,
+    short,
+    words,
+)
+from memory.vectors import likeness
+
+Complete = Callable[[str], str]
 
 LORE = "__lore__"
 HEURISTICS, LISTENER = "heuristics", "listener"
@@ -28,6 +40,8 @@ CATEGORY_OF_KIND = {
     "past": "other",
 }
 MOST, LONGEST, SHORTEST = 4, 190, 4
+# Fewer words of the person's own, not retold, say nothing alone: "soy yo", "we decided".
+OWN_WORDS = 3
 CATEGORIES = ("preference", "profile", "relationship", "project", "other")
 READ = 4000
 
@@ -55,38 +69,45 @@ class Candidate:
     mode: str
     # The listener's kind, which says how the dates in it are meant.
     heard_as: str = ""
+    # Not believed: offered to the person.
+    believed: bool = True
+    # The fact of which this is a correction, by its number.
+    replaces: int = 0
 
 
-def propose(
+def propose(text: str, **given: object) -> list[Candidate]:
+    """Return the facts of the text that are believed; takes what `read` takes."""
+    return [one for one in read(text, **given) if one.believed]
+
+
+def read(
     text: str,
     *,
     author: str = "",
     language: str = "",
     previous: str = "",
-    listen: bool = False,
     believe_at: float = hearing.BELIEVE_FROM,
+    offer_at: float = hearing.OFFER_FROM,
     heard: Sequence[hearing.Heard] | None = None,
-    complete: Callable[[str], str] | None = None,
+    complete: Complete | None = None,
 ) -> list[Candidate]:
     """Return at most four facts, grounded in the text, with a verbatim quote each.
 
-    With `listen`, the listener adds what the cues do not hear and it is sure of; `previous` is the
-    message of someone else before this one, which an answer may need. `heard` is what the listener
-    heard in it, when many messages were listened to at once.
+    What is not sure enough to be believed is there too, to be offered. `previous` is the message of
+    someone else before this one, which an answer may need; `heard` is what was heard in it, when
+    many messages were listened to at once. A model is asked only where something was heard.
     """
     message = clean(text, limit=READ)
     language = detect_language(message) or language or "en"
-    found = None
-    if complete and len(message.strip()) >= SHORTEST:
-        found = _by_model(message, author, language, complete)
-    if found is None:
-        found = list(_by_cues(message, author, language))
-        if listen:
-            if heard is None:
-                heard = hearing.hear_message(
-                    message, previous, language=language, believe_at=believe_at
-                )
-            found += _by_listener(message, previous, author, language, heard, cued=found)
+    if heard is None:
+        given = {"language": language, "believe_at": believe_at, "offer_at": offer_at}
+        heard = hearing.hear_message(message, previous, **given)
+    # What is over is not a fact.
+    lasting = [one for one in heard if one.kind in CATEGORY_OF_KIND]
+    found = [fact for one in lasting for fact in _worded(one, message, previous, author, language)]
+    if found and complete:
+        told = _by_model(message, author, language, believe_at, complete)
+        found = found if told is None else _agreed(told, found, believe_at)
     return _distinct(found)[:MOST]
 
 
@@ -101,101 +122,58 @@ def lore_line(text: str) -> str:
     return short(line, 180) if len(line) >= SHORTEST else ""
 
 
-def _by_cues(message: str, author: str, language: str) -> Iterable[Candidate]:
-    for clause in clauses(message):
-        if len(clause) > LONGEST + 60 or not is_real(clause):
-            continue
-        likeliest = detect_language(clause) or language
-        tongues = ("es", "en") if likeliest == "es" else ("en", "es")
-        made = (_stated(clause, author, tongue) for tongue in tongues)
-        yield from next((candidates for candidates in made if candidates), [])
-
-
-def _by_listener(
-    message: str,
-    previous: str,
-    author: str,
-    language: str,
-    several: Sequence[hearing.Heard],
-    *,
-    cued: list,
-) -> list[Candidate]:
-    """Return what the listener is sure of, without what the cues took from the same words."""
-    taken = [
-        (start, start + len(one.quote)) for one in cued if (start := message.find(one.quote)) >= 0
-    ]
-    facts = []
-    for heard in several:
-        is_taken = any(heard.start < end and start < heard.end for start, end in taken)
-        if heard.verdict == hearing.BELIEVE and heard.kind in CATEGORY_OF_KIND and not is_taken:
-            facts += _worded(heard, message, previous, author, language)
-    return facts
-
-
 def _worded(
     heard: hearing.Heard, message: str, previous: str, author: str, language: str
 ) -> list[Candidate]:
-    tongue = detect_language(heard.quote) or language
-    before = message[: heard.start]
+    tongue = _tongue(heard.quote, language)
     worded = word_facts(
         heard.quote,
         author=author,
         language=tongue,
         kind=heard.kind,
         previous=previous if heard.needs_previous else "",
-        before=before,
+        before=message[: heard.start],
     )
     is_lore = heard.kind == "lore"
     return [
         _candidate(
-            fact.text,
+            _as_lore(fact.text) if is_lore else fact.text,
             fact.quote or heard.quote,
             LORE if is_lore else str(fact.subject) or author,
-            CATEGORY_OF_KIND[heard.kind],
+            CATEGORY_OF_KIND[heard.filed_as],
             heard.score,
             tongue,
-            mode=LISTENER,
+            mode=HEURISTICS if heard.source == hearing.CUES else LISTENER,
             heard_as=heard.kind,
+            believed=heard.verdict == hearing.BELIEVE,
         )
         for fact in worded
-        if len(fact.text) >= SHORTEST and _keeps_end(fact.text, fact.quote or heard.quote)
+        if len(fact.text) >= SHORTEST
+        and not _only_names(fact.text, author)
+        and (fact.retold or len(fact.text.split()) >= OWN_WORDS)
+        and _keeps_end(fact.text, fact.quote or heard.quote)
     ]
 
 
-def _stated(clause: str, author: str, language: str) -> list[Candidate]:
-    said = core(clause)
-    asked = cues.asked_to_remember(said, language) or cues.asked_to_remember(clause, language)
-    said = core(asked) if asked else said
-    cue = cues.find(said, language)
-    # What a group decides is about the group.
-    kind = "lore" if cue and cue.category == "project" else "profile"
-    facts = word_facts(said, author=author, language=language, kind=kind) if cue else []
-    sure = min(1.0, cue.confidence + (0.1 if asked else 0)) if cue else 0.0
-    heard_as = "past" if edges.is_over(said) else ""
-    if told := [
-        _candidate(
-            fact.text,
-            clause if len(facts) == 1 else fact.quote,
-            str(fact.subject) or author,
-            cue.category,
-            sure,
-            language,
-            heard_as=heard_as,
-        )
-        for fact in facts
-        if grounding.is_grounded(fact.text, clause, names=[author]) and _keeps_end(fact.text, said)
-    ]:
-        return told
-    line = lore_line(asked) if asked and not cue else ""
-    if not line or not cues.states_something(line):
-        return []
-    line = line[:1].upper() + line[1:]
-    return [_candidate(line, clause, LORE, "other", 0.72, language)]
+def _as_lore(text: str) -> str:
+    line = lore_line(text) or text
+    return line[:1].upper() + line[1:]
+
+
+def _only_names(text: str, author: str) -> bool:
+    """ "I'm Tom", said by Tom: the channel said so before."""
+    return bool(author) and not set(words(fold(text))) - set(words(fold(author))) - {"is", "es"}
 
 
 def _keeps_end(told: str, said: str) -> bool:
     """What is over is never told as if it held."""
     return edges.is_over(told) or not edges.is_over(said)
+
+
+def _tongue(quote: str, language: str) -> str:
+    """Return the language of a few words, which only a cue may tell: "decidimos usar Postgres"."""
+    told = (one for one in (language, "en", "es") if cues.find(core(quote), one))
+    return detect_language(quote) or next(told, language)
 
 
 def _candidate(
@@ -211,11 +189,12 @@ def _candidate(
         language=language,
         mode=more.get("mode", HEURISTICS),
         heard_as=more.get("heard_as") or hearing.KIND_OF_CATEGORY.get(category, "lore"),
+        believed=more.get("believed", True),
     )
 
 
 def _by_model(
-    message: str, author: str, language: str, complete: Callable[[str], str]
+    message: str, author: str, language: str, believe_at: float, complete: Complete
 ) -> list[Candidate] | None:
     """What the model found and can show; None when it did not answer as asked."""
     prompt = PROMPT.format(
@@ -223,11 +202,58 @@ def _by_model(
     )
     try:
         rows = _rows(complete(prompt))
-    except Exception:  # a provider may fail in any way; the cues still work
+    except Exception:  # a provider may fail in any way; the ear still works
         return None
     mode = str(getattr(complete, "model", "") or "llm")
     made = (_checked(row, message, author, language, mode) for row in rows)
-    return [candidate for candidate in made if candidate]
+    return [replace(one, believed=one.confidence >= believe_at) for one in made if one]
+
+
+def _agreed(told: list[Candidate], heard: list[Candidate], believe_at: float) -> list[Candidate]:
+    """Join both: what both say is surer, in the model's words with the listener's kind."""
+    joined, alone = [], list(heard)
+    for one in told:
+        same = next((other for other in alone if says_the_same(one, other)), None)
+        if same:
+            alone.remove(same)
+            sure = round(1 - (1 - one.confidence) * (1 - same.confidence), 2)
+            one = replace(
+                one, confidence=sure, believed=sure >= believe_at, heard_as=same.heard_as,
+                category=same.category if one.category == "other" else one.category,
+            )  # fmt: skip
+        joined.append(one)
+    return [*joined, *alone]
+
+
+def as_heard(one: Candidate, message: str) -> Candidate:
+    """A model's fact with the kind that the ear hears in its quote, and surer where it hears it."""
+    heard = hearing.hear_message(one.quote) or hearing.hear_message(message)
+    best = max(heard, key=lambda item: item.score, default=None)
+    if best is None:
+        return one
+    sure = round(1 - (1 - one.confidence) * (1 - best.score), 2)
+    return replace(
+        one, heard_as=best.kind, category=CATEGORY_OF_KIND[best.filed_as], confidence=sure
+    )
+
+
+def says_the_same(one: Candidate, other: Candidate) -> bool:
+    """Whether two readings of one message are one fact in two wordings."""
+    if one.subject == other.subject and said_key(one.text) == said_key(other.text):
+        return True
+    overlap = one.quote in other.quote or other.quote in one.quote
+    return overlap and is_same_fact(one.text, other.text, subject=one.subject)
+
+
+def is_same_fact(one: str, other: str, *, subject: str = "", by_meaning: bool = True) -> bool:
+    """Whether two sentences state one fact: by frame and value, else by meaning and every name."""
+    verdict = compare(one, other, subject=subject, likeness=likeness.likeness)
+    if verdict.changes or verdict.kind == "same":
+        return verdict.kind == "same"
+    if not by_meaning or not likeness.same(one, other):
+        return False
+    pairs = ((one, other), (other, one))
+    return any(grounding.is_grounded(fact, said, names=[subject]) for fact, said in pairs)
 
 
 def _rows(answer: str) -> list[dict]:
@@ -259,6 +285,8 @@ def _checked(row: dict, message: str, author: str, language: str, mode: str) -> 
 
 
 def _sure(value: object) -> float:
+    if value is None:
+        return hearing.BELIEVE_FROM
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return 0.5
     return min(1.0, max(0.0, float(value)))

@@ -4,6 +4,9 @@ A fact keeps the words it rests on. Its text is a sentence that can be read with
 words in the third person, or, when a verb, a gender or a pronoun is not certain, the person's own
 words, with the question they answer where they need it. Words that point at nothing that is known
 ("I love it") are not a fact.
+
+What is shown to the person themselves is turned round (`told_to`): "Ana's dog" is "your dog". What
+is stored stays as it is.
 """
 
 import re
@@ -14,6 +17,7 @@ from memory.extraction.grammar import answers, english, spanish, spanish_verbs, 
 from memory.extraction.grammar.sentences import Sentence, capitalised
 from memory.extraction.grammar.split import Part, split
 from memory.extraction.subjects import Subject, subject_of
+from memory.text.normalise import detect_language
 
 MAX_LENGTH = 190
 _OPENING = re.compile(
@@ -273,3 +277,26 @@ def _with_name_told(subject: Subject, before: list[Wording]) -> Subject:
         if is_same and subject.relation and not subject.name:
             return other
     return subject
+
+
+def told_to(person: str, fact: str) -> str:
+    """The fact as one says it to the person whose fact it is, by the name they had in it.
+
+    For anybody else give no person: then it is told as it is, or quoted.
+    """
+    grammars = [(english, english), (spanish_words, spanish)]
+    if detect_language(fact) == "es":
+        grammars.reverse()
+    if person:
+        for _, second in grammars:
+            if told := second.address_retold(fact, person):
+                return told
+    # A question and its answer stand as they were asked and answered.
+    if "? — " in fact or not any(grammar.has_first_person(fact) for grammar, _ in grammars[:1]):
+        return fact
+    told = grammars[0][1].address(fact) if person else ""
+    return told or quoted(fact)
+
+
+def quoted(words: str) -> str:
+    return words if re.match(r"[\"“«]", words) else f"“{words}”"

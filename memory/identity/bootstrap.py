@@ -88,10 +88,12 @@ def next_step(
     return Step("complete", render_phrase("complete", profile), state | {"boundaries": message})
 
 
-def advance(space: Space, step: Step, *, now: datetime | None = None) -> list[ChangeResult]:
+def advance(
+    space: Space, step: Step, *, by: str = BY, now: datetime | None = None
+) -> list[ChangeResult]:
     """Store the state of the step; the last one stores what was inferred as preferences."""
     if step.completes:
-        return finish(space, state=step.state, now=now)
+        return finish(space, state=step.state, by=by, now=now)
     Identity.objects.filter(space=space).exclude(bootstrap__isnull=True).update(
         bootstrap=step.state
     )
@@ -99,15 +101,18 @@ def advance(space: Space, step: Step, *, now: datetime | None = None) -> list[Ch
 
 
 def finish(
-    space: Space, *, state: dict | None = None, now: datetime | None = None
+    space: Space, *, state: dict | None = None, by: str = BY, now: datetime | None = None
 ) -> list[ChangeResult]:
-    """End it and store what was inferred so far; nothing when it was over already."""
+    """End it and store what was inferred so far; nothing when it was over already.
+
+    Without a person behind it (`by`) this is data for a model, and never in the system role.
+    """
     state = state or _state(space)
     if state is None or not stop(space):
         return []
     section, values = inferred_preferences(state)
     done = [
-        preferences.put(space, section=section, key=key, value=value, by=BY, now=now)
+        preferences.put(space, section=section, key=key, value=value, by=by, now=now)
         for key, value in values.items()
         if value
     ]
@@ -119,7 +124,7 @@ def end(space: Space, *, by: str, now: datetime | None = None) -> ChangeResult:
     if _state(space) is None:
         return ChangeResult(None, outcome="unchanged")
     with history.change(by=by, why="the first conversation ends") as context:
-        kept = finish(space, now=now)
+        kept = finish(space, by=by, now=now)
     if not kept:
         return ChangeResult(
             None, reason=_("It is over. Nothing was known yet, so nothing was kept.")

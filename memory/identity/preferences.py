@@ -29,16 +29,23 @@ def active(space: Space) -> list[Preference]:
     return list(Preference.objects.filter(space=space, status=Preference.Status.ACTIVE))
 
 
+def is_worded(preference: Preference) -> bool:
+    """Tell whether a person worded or imported it: only that may speak in the system role."""
+    return preference.sticky or preference.source == "import"
+
+
 def has_any(space: Space) -> bool:
     return bool(active(space))
 
 
-def learn(space: Space, *, sentence: str, by: str, now: datetime | None = None) -> ChangeResult:
+def learn(
+    space: Space, *, sentence: str, by: str, section: str = "", now: datetime | None = None
+) -> ChangeResult:
     """Store one line: "Key: value" replaces that preference, anything else is added."""
     match = KEYED.fullmatch(sentence.strip())
     if match and len(match[1].split()) <= 4:
-        return put(space, key=match[1], value=match[2], by=by, now=now)
-    return put(space, key=LEARNED, value=sentence, by=by, now=now)
+        return put(space, key=match[1], value=match[2], section=section, by=by, now=now)
+    return put(space, key=LEARNED, value=sentence, section=section, by=by, now=now)
 
 
 @transaction.atomic
@@ -47,7 +54,10 @@ def put(
 ) -> ChangeResult:
     """Store a preference. No machine overwrites what a person worded."""
     key, section = text.short(text.one_line(key), 80), text.short(text.one_line(section), 80)
-    screened = screen(value, single_line=True, ignore=ORDERS)
+    # An order in the words of a person is what this is for; from anything else it is suspicious.
+    screened = screen(
+        value, single_line=True, ignore=ORDERS if actors.is_person(by) else frozenset()
+    )
     if not screened.text or not key:
         return ChangeResult(
             None, outcome="empty", reason=_("A preference needs a name and a value.")

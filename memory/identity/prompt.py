@@ -32,7 +32,9 @@ def rules_section(active: list[Rule]) -> str:
 
 
 def preferences_section(space: Space) -> str:
-    written = preferences.as_markdown(preferences.active(space))
+    """Return the preferences that a person worded; others are data, and stand with the memory."""
+    worded = [one for one in preferences.active(space) if preferences.is_worded(one)]
+    written = preferences.as_markdown(worded)
     body = written.removeprefix(preferences.HEADING).replace("\n## ", "\n### ").strip()
     return f"## Preferences\n\n{body}" if body else ""
 

@@ -140,6 +140,8 @@ class Recalled:
     said_by: str = ""
     said_at: datetime | None = None
     score: float = 0.0
+    # Whether whoever asks said it, by their id: a display name proves nothing.
+    by_asker: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,8 +159,9 @@ class Briefing:
     working: str = ""
     # What people said a moment ago in this chat, newest last; a recall leaves that out.
     heard: Sequence[Recalled] = field(default_factory=tuple)
-    # The fact that was learned last in this chat, a moment ago: what "no, …" is about.
-    latest: str = ""
+    # What was just learned from the text, and whether it holds a wish about how Keno talks.
+    learned: Sequence[str] = ()
+    wishes: bool = False
     # A sentence that the first conversation wants said now, word for word.
     script: str = ""
     # Whether with that sentence the first conversation is over.

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db.models import Count, Q, QuerySet, Sum
 
 from memory import working
+from memory.extraction import ingest
 from memory.llm import breaker
 from memory.models import (
     Breaker,
@@ -134,7 +135,10 @@ def memory_counts(space: Space, *, chat: Chat | None = None, now: datetime | Non
         "working": _count_notes(space, now=now),
         "chats": Chat.objects.filter(space=space).count(),
         "messages": messages.aggregate(
-            all=Count("pk"), waiting=Count("pk", filter=Q(role="user", ingested_at=None))
+            all=Count("pk"),
+            waiting=Count("pk", filter=Q(role="user", ingested_at=None)),
+            # Nothing was heard in them, so no model was asked.
+            calls_saved=Count("pk", filter=Q(journal__contains=[{"reason": ingest.NOT_ASKED}])),
         ),
         "rulings": _count_by(Ruling.objects.filter(space=space, status="active"), "kind"),
         "notices": Notice.objects.filter(space=space, seen_at=None).count(),

@@ -21,6 +21,7 @@ from memory.retrieval import gate, receipts
 from memory.retrieval.keywords import Expand
 from memory.retrieval.ranking import Scored
 from memory.retrieval.recall import Judge, Recalled, add_surroundings, recall
+from memory.spaces.chat_links import said_by_same
 from memory.text.normalise import token_estimate
 
 log = logging.getLogger(__name__)
@@ -122,6 +123,7 @@ class _Draft:
     def gather(self, **how: Any) -> None:
         """Collect in the order of importance: working note, history, then what is recalled."""
         self._working_note()
+        self._unworded_preferences()
         self._chat_context()
         self._history()
         self._patterns()
@@ -132,8 +134,10 @@ class _Draft:
 
     def printed(self) -> str:
         """Return the sections in the order in which a model reads them."""
-        order = ("relevance", "facts", "notes", "context", "chat_facts", "turns", "working")
-        return sections.joined([self.printed_parts.get(name, "") for name in (*order, "patterns")])
+        order = ("relevance", "facts", "notes", "preferences", "context", "chat_facts", "turns")
+        return sections.joined(
+            [self.printed_parts.get(name, "") for name in (*order, "working", "patterns")]
+        )
 
     def _working_note(self) -> None:
         self.note = working.current(self.chat, now=self.now)
@@ -141,6 +145,13 @@ class _Draft:
             age = sections.age(self.note.updated_at, self.now)
             lines = map(sections.line, working.as_text(self.note).splitlines())
             self._put("working", sections.section(f"Working memory (updated {age})", lines))
+
+    def _unworded_preferences(self) -> None:
+        """What no person worded is data like any other: it never stands in the system role."""
+        said = identity.preferences.active(self.space)
+        rest = [one for one in said if not identity.preferences.is_worded(one)]
+        lines = [f"- {sections.line(f'{one.key}: {one.value}')}" for one in rest]
+        self._put("preferences", sections.section("Wishes that nobody confirmed", lines))
 
     def _chat_context(self) -> None:
         lines = [sections.line(row) for row in self.chat.context.splitlines()]
@@ -259,7 +270,7 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
         now=draft.now.astimezone(draft.zone),
         language=language,
         person=draft.person,
-        recalled=[_briefed(item) for item in _items(context)],
+        recalled=_briefed(_items(context), draft.group[-1] if draft.group else None),
         level=draft.recalled.level if draft.recalled else "none",
         working=working.as_text(note) if note else "",
     )
@@ -284,17 +295,30 @@ def _turn(message: Message) -> Turn:
     return {"role": "assistant" if assistant else "user", "content": message.text}
 
 
-def _briefed(item: Scored) -> Briefed:
-    unit = item.unit
-    fact = unit.kind == "fact"
-    return Briefed(
-        # An episode's title is often how its body begins.
-        text="\n".join(dict.fromkeys(unit.text.splitlines())),
-        kind=unit.kind,
-        quote=unit.quote or "",
-        subject=unit.speaker if fact else "",
-        said_by=unit.said_by,
-        # A fact's own time may be that of the event it tells.
-        said_at=unit.created_at if fact else unit.at,
-        score=item.score,
-    )
+def _briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
+    own = _own(items, asked_in) if asked_in and items else set()
+    return [
+        Briefed(
+            # An episode's title is often how its body begins.
+            text="\n".join(dict.fromkeys(unit.text.splitlines())),
+            kind=unit.kind,
+            quote=unit.quote or "",
+            subject=unit.speaker if unit.kind == "fact" else "",
+            said_by=unit.said_by,
+            said_at=unit.at,
+            score=item.score,
+            by_asker=(unit.kind, unit.owner_id) in own,
+        )
+        for item in items
+        for unit in [item.unit]
+    ]
+
+
+def _own(items: list[Scored], asked_in: Message) -> set[tuple[str, int]]:
+    """Which facts and messages whoever asks said themselves, by their ids and never by a name."""
+    ids = {kind: [item.unit.owner_id for item in items if item.unit.kind == kind]
+           for kind in ("fact", "message")}  # fmt: skip
+    said = Message.objects.filter(said_by_same(asked_in))
+    said = said.filter(Q(pk__in=ids["message"]) | Q(facts__in=ids["fact"]))
+    pairs = set(said.values_list("pk", "facts"))
+    return {("message", pk) for pk, _fact in pairs} | {("fact", fact) for _pk, fact in pairs}

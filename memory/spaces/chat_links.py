@@ -2,10 +2,11 @@
 
 import hashlib
 import secrets
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.history import audit
@@ -68,6 +69,55 @@ def member_of(message: Message) -> Member | None:
         chat_links__linked_at__isnull=False,
         user__is_active=True,
     ).first()
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """Who wrote a message: pairs of (channel, author id) that are one person.
+
+    `names` are those of the account behind it; any other name is only what somebody calls
+    themselves and proves nothing.
+    """
+
+    pairs: frozenset[tuple[str, str]]
+    names: frozenset[str] = frozenset()
+
+
+def speaker_of(message: Message) -> Speaker:
+    """Return who wrote the message, with everything that is linked to the same account."""
+    channel, author_id = message.chat.channel, message.author_id
+    own = {(channel, author_id)} if author_id else set()
+    links = ChatLink.objects.filter(
+        space=message.chat.space_id, linked_at__isnull=False, member__user__is_active=True
+    )
+    if channel == WEB:
+        member = member_of(message)
+        links = links.filter(member=member)
+        users = [member.user] if member else []
+    else:
+        mine = links.filter(channel=channel, author_id=author_id).values("member")
+        links, users = links.filter(member__in=mine if author_id else []), []
+    for link in links.select_related("member__user"):
+        own.add((link.channel, link.author_id))
+        users.append(link.member.user)
+    own |= {(WEB, str(user.pk)) for user in users}
+    names = {text.fold(name) for user in users for name in (user.username, user.get_full_name())}
+    return Speaker(frozenset(own), frozenset(names - {""}))
+
+
+def said_by_same(message: Message, *, prefix: str = "") -> Q:
+    """Return the filter for messages of the same person; for rows that have one, with its prefix.
+
+    Where a channel knows no ids, the name counts within that one chat.
+    """
+    pairs = speaker_of(message).pairs
+    if not message.author_id:
+        unnamed = {"chat": message.chat_id, "author_id": "", "author": message.author}
+        return Q(**{f"{prefix}{name}": value for name, value in unnamed.items()})
+    found = Q()
+    for channel, author_id in pairs:
+        found |= Q(**{f"{prefix}chat__channel": channel, f"{prefix}author_id": author_id})
+    return found & Q(**{f"{prefix}role": Message.Role.USER})
 
 
 def linked(members: QuerySet | list[Member]) -> QuerySet:

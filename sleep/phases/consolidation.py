@@ -68,7 +68,12 @@ def _store_salience(weighed: list[Episode]) -> None:
 
 
 def work(context: PhaseContext, item: dict) -> Outcome:
-    return _read(context, item["read"]) if "read" in item else _settle(context, item)
+    if "read" in item:
+        return _read(context, item["read"])
+    outcome = _settle(context, item)
+    offered = proposals.propose_offers(context.space, now=context.now, night=context.night)
+    outcome.count("offers", offered)
+    return outcome
 
 
 def think(context: PhaseContext, item: dict) -> None:

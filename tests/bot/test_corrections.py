@@ -55,7 +55,7 @@ def test_an_open_correction_takes_the_old_fact_s_place(chat, first, second, old,
     assert believed("superseded") == [old]
     was = Fact.objects.get(text=old)
     assert was.superseded_by.text == new
-    assert was.valid_to == after(62)
+    assert was.valid_to == after(60)
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,12 @@ def test_it_can_be_undone(chat):
     assert "Ana lives in Lisbon" in believed()
 
 
-def test_what_merely_disagrees_is_left_to_the_night(chat):
+def test_another_home_is_a_change_of_mind_also_without_a_word_of_correction(chat):
     say(chat, "I live in Lisbon", 0)
     say(chat, "I live in Porto", 60)
-    assert believed() == ["Ana lives in Lisbon", "Ana lives in Porto"]
+    assert believed() == ["Ana lives in Porto"]
+    last = chat.messages.filter(role="assistant").latest("pk").text
+    assert last.endswith("Corrected. Until now: You live in Lisbon")
 
 
 def test_a_correction_leaves_other_facts_alone(chat):

@@ -8,7 +8,7 @@ from telegram import Update
 
 from bot import channels, outbox, turn
 from bot.admission import AllowList
-from bot.channels import Outgoing, SendFailed, telegram_text
+from bot.channels import Outgoing, SendFailed, telegram_text, telegram_updates
 from bot.channels import leader_lock as leading
 from bot.channels.telegram import TelegramChannel
 from memory.chats import inbox
@@ -357,3 +357,21 @@ class TestChunks:
 def test_an_edit_of_something_unknown_is_taken_as_new(chat):
     message = inbox.edit(chat, text="Hello", external_id="77", author="Ana", now=NOON)
     assert message.text == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("origin", "name"),
+    [
+        ({"type": "user", "sender_user": {"id": 9, "is_bot": False, "first_name": "Mallory"}},
+         "Mallory"),
+        ({"type": "hidden_user", "sender_user_name": "Somebody"}, "Somebody"),
+        ({"type": "channel", "chat": {"id": -5, "type": "channel", "title": "News"},
+          "message_id": 3}, "News"),
+        ({"type": "user", "sender_user": {"id": 7, "is_bot": False, "first_name": "Ana"}}, None),
+    ],
+)  # fmt: skip
+def test_h1_what_was_passed_on_has_its_own_author_and_commands_nothing(origin, name):
+    forwarded = update("/remember I own it all", forward_origin=origin | {"date": 1773144000})
+    heard = telegram_updates.parse_update(Update.de_json(forwarded, None), bot="keno", bot_id=1)
+    assert heard.origin == name
+    assert inbox.is_command(heard.text) == (name is None)

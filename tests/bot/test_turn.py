@@ -66,8 +66,9 @@ def test_a_turn_asks_the_database_no_more_than_it_must(space, settings):
         reply = Message.objects.get(reply_to=message)
         with CaptureQueriesContext(connection) as learning:
             tasks.ingest(message_ids=[message.pk], reply_id=reply.pk, space_id=space.pk)
-    assert len(answering) <= 33
-    assert len(learning) <= 27
+    # Without a model a message is read before it is answered; the job behind it has little to do.
+    assert len(answering) <= 57
+    assert len(learning) <= 20
 
 
 def test_a_worker_that_was_too_slow_changes_nothing(chat, llm, monkeypatch):

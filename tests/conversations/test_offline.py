@@ -7,6 +7,7 @@ import pytest
 from bot import turn
 from memory import tasks
 from memory.chats import inbox
+from memory.facts import service as facts
 from memory.models import Fact, Message, Recall, SelfCheck
 from tests.bot.conftest import NOON
 from tests.factories import make_chat
@@ -89,8 +90,10 @@ def test_nothing_is_learned_twice(told):
     assert Fact.objects.get(text__contains="Rex").times_seen == 2
 
 
-def test_another_chat_of_the_space_knows_it_too(told, space):
+def test_another_chat_of_the_space_knows_it_when_a_person_shared_it(told, space):
     other = make_chat(space, channel="fake")
+    assert "Rex" not in told("¿Cómo se llama mi perro?", where=other)
+    facts.promote(Fact.objects.get(text__contains="Rex"), by="person:ana")
     assert "Rex" in told("¿Cómo se llama mi perro?", where=other)
 
 

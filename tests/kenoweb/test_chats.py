@@ -150,7 +150,10 @@ def test_the_page_stops_looking_when_the_answer_is_there(client, chat, worker):
     assert f'value="{last.pk}"' in answer.content.decode()
 
 
-def test_the_page_keeps_looking_until_what_was_said_has_been_looked_through(client, chat, worker):
+def test_the_page_keeps_looking_until_what_was_said_has_been_looked_through(
+    client, chat, worker, settings
+):
+    settings.READ_SECONDS = 0
     client.post(at("say", chat.pk), {"text": "hello there"})
     message = Message.objects.get()
     turn.answer(message.pk, now=timezone.now())

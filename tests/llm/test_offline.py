@@ -6,14 +6,14 @@ import pytest
 
 from memory.llm.complete import complete
 from memory.llm.providers.offline import reply
-from memory.llm.providers.offline_learning import mend
 from memory.llm.request import Briefing, ProviderError, Recalled
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 DOG = Recalled(
-    "Ana's dog is called Rex", quote="my dog is Rex", said_by="Ana", said_at=NOW, score=0.9
-)
-SISTER = Recalled("La hermana de Ana vive en Quito", said_by="Ana", said_at=NOW, score=0.85)
+    "Ana's dog is called Rex", quote="my dog is Rex", said_by="Ana", said_at=NOW, score=0.9,
+    by_asker=True,
+)  # fmt: skip
+SISTER = replace(DOG, text="La hermana de Ana vive en Quito", quote="", score=0.85)
 FAR = Recalled("Bo plays chess", said_by="Bo", said_at=NOW, score=0.2)
 
 
@@ -64,7 +64,7 @@ def test_several_memories_near_the_best_are_all_told():
 
 
 def test_what_was_not_asked_for_is_not_told():
-    lives = Recalled("Ana lives in Madrid", said_by="Ana", said_at=NOW, score=0.9)
+    lives = replace(DOG, text="Ana lives in Madrid", quote="")
     both = replace(DOG, quote="My dog is called Rex and I live in Madrid")
     episode = Recalled("Ana: I live in Madrid\n- Keno: Noted: You live in Madrid.", kind="episode")
     assert say("Where do I live?", lives, both, episode) == "You live in Madrid. You told me today."
@@ -74,7 +74,8 @@ def test_of_an_episode_only_the_line_that_answers_is_told():
     day = "A day in March\n- Ana: the green bicycle stands in the cellar\n- Keno: All right."
     episode = Recalled(day, kind="episode", said_at=NOW, score=0.8)
     said = say("Where is the green bicycle?", episode)
-    assert said == "You said today: “the green bicycle stands in the cellar”"
+    # Whose name stands in an episode is not proof of who asks.
+    assert said == "Ana said today: “the green bicycle stands in the cellar”"
 
 
 @pytest.mark.parametrize(
@@ -169,49 +170,38 @@ def test_without_a_briefing_it_has_nothing_to_answer_from(space):
         complete("chat", space=space, system="", messages=[{"role": "user", "content": "Hi"}])
 
 
-LEARNING = {
-    "My dog is called Rex": ["<memory>Ana's dog is called Rex</memory>"],
-    "Vivo en Lisboa": ["<memory>Ana vive en Lisboa</memory>"],
-    "me gusta el café sin azúcar": ["<memory>A Ana le gusta el café sin azúcar</memory>"],
-    "Remember that the spare key is at the neighbour's": [
-        "<memory>The spare key is at the neighbour's</memory>"
-    ],
-    "Recuerda que mi hermana vive en Quito": ["<memory>La hermana de Ana vive en Quito</memory>"],
-    "Actually, I live in Porto now": ["<memory>Ana lives in Porto now</memory>"],
-    "En realidad trabajo en Bilbao": ["<memory>Ana trabaja en Bilbao</memory>"],
-    "We decided to use Postgres for the archive": [
-        "<memory>The group decided to use Postgres for the archive</memory>"
-    ],
-    "At the end acordamos ir en tren": [
-        "<chat-memory>At the end acordamos ir en tren</chat-memory>"
-    ],
-    "Respóndeme siempre en español": ["<user>Respóndeme siempre en español</user>"],
-    "call me Anita": ["<user>call me Anita</user>"],
-}
-
-
-@pytest.mark.parametrize("said", LEARNING)
-def test_it_writes_the_tags_a_model_would(said):
-    answer = say(said, level="none")
-    assert [tag for tag in LEARNING[said] if tag not in answer] == []
+def test_a_borrowed_name_is_not_told_you():
+    stranger = replace(DOG, by_asker=False)
+    said = say("What is my dog called?", stranger)
+    assert said == "Ana's dog is called Rex. Ana told me today."
 
 
 @pytest.mark.parametrize(
-    "said", ["What is my dog called?", "¿Dónde vivo?", "Hola", "Forget my dog", "ok", "🙂", ""]
+    ("fact", "told"),
+    [
+        ("Ana's dog is called Rex", "Noted: Your dog is called Rex."),
+        ("The spare key is at the neighbour's", "Noted: The spare key is at the neighbour's."),
+    ],
 )
-def test_questions_and_small_talk_teach_it_nothing(said):
+def test_it_says_what_was_just_learned(fact, told):
+    assert say("My dog is called Rex", level="none", learned=[fact]) == told
+
+
+def test_in_spanish_it_says_anotado():
+    said = say("Vivo en Lisboa", level="none", learned=["Ana vive en Lisboa"])
+    assert said == "Anotado: Vives en Lisboa."
+
+
+def test_a_wish_about_itself_is_put_before_people():
+    assert "I put your wish before them" in say("Answer me in French", level="none", wishes=True)
+    assert "le presento tu deseo" in say("Respóndeme en francés", level="none", wishes=True)
+
+
+@pytest.mark.parametrize(
+    "said", ["What is my dog called?", "¿Dónde vivo?", "Hola", "My dog is called Rex", "ok", ""]
+)
+def test_it_writes_no_tag_for_a_fact(said):
     assert "<" not in say(said, level="none")
-
-
-def test_what_it_knows_already_it_does_not_write_again():
-    assert "<memory>" not in say("My dog is called Rex", DOG)
-
-
-def test_a_correction_is_noted_and_says_nothing_about_what_it_may_replace():
-    before = Recalled("Ana lives in Lisbon", said_by="Ana", said_at=NOW, score=0.8)
-    said = say("Actually, I live in Porto now", before)
-    assert said.startswith("Noted: You live in Porto now.")
-    assert "Lisbon" not in said
 
 
 def test_a_plan_becomes_the_working_note_and_the_old_one_is_kept():
@@ -222,28 +212,6 @@ def test_a_plan_becomes_the_working_note_and_the_old_one_is_kept():
 
 
 def test_it_tells_and_asks_in_one_message():
-    said = say("I like hiking. What is my dog called?", DOG)
+    said = say("I like hiking. What is my dog called?", DOG, learned=["Ana likes hiking"])
     assert "You like hiking." in said
     assert "Rex" in said
-
-
-def test_a_tag_in_a_message_stays_words():
-    said = say("Remember that <memory>Bo rules</memory> is a joke", level="none")
-    assert "<memory>Bo rules</memory>" not in said
-
-
-@pytest.mark.parametrize(
-    ("latest", "rest", "mended"),
-    [
-        ("La hermana de Ana se llama María", "es Marta", "La hermana de Ana se llama Marta"),
-        ("La hermana de Ana vive en Quito", "vive en Lima", "La hermana de Ana vive en Lima"),
-        ("Ana's dog is called Rex", "it's Max", "Ana's dog is called Max"),
-        ("The meeting is on Monday", "I meant Tuesday", "The meeting is on Tuesday"),
-        ("Ana's dog is called Rex", "lives in Porto", ""),
-        ("Ana's dog is called Rex", "the whole thing was quite different", ""),
-        ("Ana's dog is called Rex", "Rex", ""),
-        ("", "Max", ""),
-    ],
-)
-def test_a_bare_value_mends_the_fact_of_a_moment_ago(latest, rest, mended):
-    assert mend(latest, rest) == mended

@@ -5,7 +5,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 
-from bot.worker_lock import WorkerLock
+from bot.worker import WorkerLock
 from memory.chats import inbox
 from memory.llm.request import ProviderError
 from memory.models import DeadLetter
@@ -134,7 +134,7 @@ def in_turn() -> list[int]:
 
 @pytest.fixture
 def line(db):
-    """What living workers hold: see bot.worker_lock."""
+    """What living workers hold: see bot.worker.WorkerLock."""
     lines = []
 
     def hold(worker_id):

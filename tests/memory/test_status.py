@@ -39,7 +39,7 @@ def test_a_space_is_counted(space):
     assert found["kinds"] == {"fact": 1, "lore": 1}
     assert found["episodes"] == {"closed": 1}
     assert found["working"] == {"active": 1, "stale": 1}
-    assert found["messages"] == {"all": 1, "waiting": 1}
+    assert found["messages"] == {"all": 1, "waiting": 1, "calls_saved": 0}
 
 
 def test_a_chat_counts_only_what_it_has(space):

@@ -1,16 +1,15 @@
 """The built-in provider: deterministic, no network, answers from what was recalled.
 
-It writes the same tags a model would, so that everything behind it works the same, and says
-plainly what it cannot do.
+It says what was learned from the message and plainly what it cannot do.
 """
 
+import json
 from collections.abc import Sequence
 
-from memory.extraction.second_person import told_to
+from memory.extraction import intents
+from memory.extraction.wording import told_to
 from memory.llm.providers import offline_answers
-from memory.llm.providers import offline_intents as intents
 from memory.llm.providers.offline_answers import say
-from memory.llm.providers.offline_learning import Lesson, lessons
 from memory.llm.request import Answer, Briefing, ProviderError, Recalled, Request
 from memory.text import normalise as words
 
@@ -18,6 +17,8 @@ SECRET = "[redacted:"
 SMALL_TALK = {"greeting", "thanks", "bye", "help"}
 MOST = 3
 MOST_ABOUT_ME = 8
+# Of the working note before, when a new plan is noted.
+OLD_LINES = 4
 # How far below the best a memory may score and still be part of the answer.
 NEAR_THE_BEST = 0.75
 
@@ -32,27 +33,35 @@ def ask(request: Request) -> Answer:
 
 
 def reply(briefing: Briefing) -> str:
-    """What to say, with the tags for what to keep."""
+    """What to say, with the tags for what to keep in mind; facts were learned before."""
     intent = intents.read(briefing.text)
     language = intents.language(briefing.text, usual=briefing.language)
-    learned = [] if intent.name in {*SMALL_TALK, "forget"} else lessons(briefing, intent, language)
     if SECRET in briefing.text:
         # What was left out of the message is not worth keeping around it either.
-        learned = [lesson for lesson in learned if SECRET not in lesson.content]
         parts = [_script(briefing), say(language, "secret")]
     else:
-        parts = [_script(briefing), _main(briefing, intent, language, learned)]
-    tags = [lesson.tag for lesson in learned]
+        parts = [_script(briefing), _main(briefing, intent, language)]
+    plans = intent.plans and SECRET not in briefing.text
+    tags = [note] if plans and (note := _note(briefing)) else []
     if briefing.completes:
         tags.append("<bootstrap-complete/>")
     return "\n\n".join(part for part in [*parts, "\n".join(tags)] if part)
+
+
+def _note(briefing: Briefing) -> str:
+    """The working note with what the person is at; it is replaced whole, so the old goes along."""
+    told = " ".join(intents.told(briefing.text)).replace("<", "‹").replace(">", "›")
+    before = [line for line in briefing.working.splitlines() if line.strip() and line not in told]
+    note = {"task": told, "context": before[:OLD_LINES]}
+    written = json.dumps(note, ensure_ascii=False)
+    return f"<working-memory>{written}</working-memory>" if told else ""
 
 
 def _script(briefing: Briefing) -> str:
     return briefing.script.strip()
 
 
-def _main(briefing: Briefing, intent: intents.Intent, language: str, learned: list[Lesson]) -> str:
+def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     if intent.name in SMALL_TALK:
         name = f", {briefing.person}" if briefing.person else ""
         return "" if briefing.script else say(language, intent.name, name=name)
@@ -60,25 +69,22 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str, learned: li
         return _about_me(briefing, language)
     if intent.name == "forget":
         return _forget(briefing, language)
-    parts = [_learned(briefing, language, learned)]
+    parts = [_learned(briefing, intent, language)]
     if intent.questions:
         parts.append(_answer(briefing, intent.questions, language))
-    elif not learned and not briefing.script:
+    elif not any(parts) and not briefing.script:
         parts.append(_chat(briefing, language))
     return "\n\n".join(part for part in parts if part)
 
 
-def _learned(briefing: Briefing, language: str, learned: list[Lesson]) -> str:
-    shown = [lesson for lesson in learned if lesson.text]
-    if not shown:
-        return say(language, "planned") if learned else ""
-    facts = " ".join(_sentence(_told_back(briefing, lesson.text)) for lesson in shown)
-    everywhere = any(lesson.kind in {"memory", "user"} for lesson in shown)
-    return say(language, "noted" if everywhere else "noted_chat", facts=facts)
-
-
-def _told_back(briefing: Briefing, fact: str) -> str:
-    return told_to(briefing.person, fact, said_by=briefing.person)
+def _learned(briefing: Briefing, intent: intents.Intent, language: str) -> str:
+    told = [_sentence(told_to(briefing.person, fact)) for fact in briefing.learned]
+    parts = [say(language, "noted", facts=" ".join(told))] if told else []
+    if briefing.wishes:
+        parts.append(say(language, "wish"))
+    if not parts and intent.plans:
+        parts.append(say(language, "planned"))
+    return "\n\n".join(parts)
 
 
 def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
@@ -152,7 +158,8 @@ def _told(one: Recalled, briefing: Briefing, language: str) -> str:
     told = words.short("\n".join(dict.fromkeys(one.text.splitlines())), 400)
     if one.kind != "fact" or _is_foreign(one, language):
         return _sentence(told)
-    return _sentence(told_to(briefing.person, told, said_by=one.said_by))
+    # In the name that the person had then.
+    return _sentence(told_to((one.said_by or briefing.person) if one.by_asker else "", told))
 
 
 def _is_foreign(one: Recalled, language: str) -> bool:
@@ -160,8 +167,7 @@ def _is_foreign(one: Recalled, language: str) -> bool:
 
 
 def _who(one: Recalled, briefing: Briefing, language: str) -> str:
-    mine = one.said_by and words.fold(one.said_by) == words.fold(briefing.person)
-    return say(language, "you") if mine else one.said_by
+    return say(language, "you") if one.by_asker and one.said_by else one.said_by
 
 
 def _when(one: Recalled, briefing: Briefing, language: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memory.llm.providers import offline_intents as intents
+from memory.extraction import intents
 from memory.llm.request import Briefing, Recalled
 from memory.text import normalise as words
 from memory.vectors import likeness as meaning
@@ -42,7 +42,7 @@ PHRASES = {
             "/help for the commands."
         ),
         "noted": "Noted: {facts}",
-        "noted_chat": "Noted for this chat: {facts}",
+        "wish": "How I talk is decided by whoever keeps this space: I put your wish before them.",
         "planned": "I keep in mind what you are working on.",
         "answer_many": "This is what I remember:\n{lines}",
         "about_me": "This is what I remember about you:\n{lines}",
@@ -88,7 +88,7 @@ PHRASES = {
             "pregunta o envía /ayuda para ver los comandos."
         ),
         "noted": "Anotado: {facts}",
-        "noted_chat": "Anotado en este chat: {facts}",
+        "wish": "Cómo hablo lo decide quien cuida este espacio: le presento tu deseo.",
         "planned": "Tengo presente en qué estás trabajando.",
         "answer_many": "Esto es lo que recuerdo:\n{lines}",
         "about_me": "Esto es lo que recuerdo de ti:\n{lines}",

@@ -10,7 +10,7 @@ from memory.extraction.apply import apply
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.identity import preferences
-from memory.models import Episode, Fact, Notice, WorkingNote
+from memory.models import Episode, Fact, Message, Notice, WorkingNote
 from tests.factories import make_chat, make_space
 
 pytestmark = pytest.mark.django_db
@@ -39,16 +39,18 @@ def test_a16_each_tag_goes_to_its_own_tier(chat):
         "[[MEMORY_LINE: We fixed the webhook on a Friday]]",
     )
     fact = Fact.objects.get(kind="fact")
-    assert (fact.text, fact.chat, fact.status) == ("Project deadline is Friday", None, "active")
+    assert (fact.text, fact.chat, fact.status) == ("Project deadline is Friday", chat, "active")
     assert (fact.quote, fact.said_by) == ("The project deadline is Friday.", "Ana")
     assert Episode.objects.get().body == "We fixed the webhook"
     assert Episode.objects.get().chat == chat
     assert working.current(chat).notes == "task: deploy v2"
     chat.refresh_from_db()
     assert chat.context == "Type: Friends"
-    assert preferences.active(chat.space)[0].value == "America/Mexico_City"
+    assert not preferences.has_any(chat.space)
+    wish = next(line for line in Message.objects.get().journal if line["outcome"] == "offered")
+    assert (wish["kind"], wish["text"]) == ("wish", "Timezone: America/Mexico_City")
     lore = Fact.objects.get(kind="lore")
-    assert (lore.subject, lore.confidence, lore.chat) == (Fact.LORE, 0.72, chat)
+    assert (lore.subject, lore.chat) == (Fact.LORE, chat)
 
 
 def test_a18_a_plain_reply_stores_nothing(chat):
@@ -61,7 +63,8 @@ def test_a17_a_write_that_fails_loses_only_itself(chat, monkeypatch, caplog, fai
     def disk_full(*args, **given):
         raise DatabaseError("disk full")
 
-    monkeypatch.setattr(f"memory.extraction.apply.{failing}", disk_full)
+    place = "ingest" if failing == "facts.remember" else "apply"
+    monkeypatch.setattr(f"memory.extraction.{place}.{failing}", disk_full)
     with caplog.at_level(logging.ERROR):
         done = turn(
             chat,
@@ -86,7 +89,7 @@ def test_a_database_error_inside_one_write_does_not_poison_the_turn(chat, monkey
             Fact.objects.create(space=space, text="", said_key="x")
         return real(space, **given)
 
-    monkeypatch.setattr("memory.extraction.apply.facts.remember", broken)
+    monkeypatch.setattr("memory.extraction.ingest.facts.remember", broken)
     turn(
         chat,
         "I like tea and coffee",

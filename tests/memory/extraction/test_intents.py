@@ -1,6 +1,6 @@
 import pytest
 
-from memory.llm.providers.offline_intents import read
+from memory.extraction.intents import manners, mend, read
 
 CASES = {
     "greeting": ["Hi!", "hello Keno", "Hola", "Buenos días, Keno", "¡Hola! :)"],
@@ -71,11 +71,6 @@ def test_a_statement_may_also_ask():
     assert intent.questions == ("Do you remember my old address?",)
 
 
-@pytest.mark.parametrize("said", ["We decided to use Postgres", "Al final decidimos usar Postgres"])
-def test_decisions_are_noticed(said):
-    assert read(said).decides
-
-
 @pytest.mark.parametrize("said", ["I'm working on the tax return", "Tengo que llamar al banco"])
 def test_plans_are_noticed(said):
     assert read(said).plans
@@ -84,3 +79,45 @@ def test_plans_are_noticed(said):
 @pytest.mark.parametrize("said", ["", "?", "…", "🙂", "a" * 32768, "remember " * 4000])
 def test_odd_messages_are_read_quickly(said):
     assert read(said).name
+
+
+@pytest.mark.parametrize(
+    ("latest", "rest", "mended"),
+    [
+        ("La hermana de Ana se llama María", "es Marta", "La hermana de Ana se llama Marta"),
+        ("La hermana de Ana vive en Quito", "vive en Lima", "La hermana de Ana vive en Lima"),
+        ("Ana's dog is called Rex", "it's Max", "Ana's dog is called Max"),
+        (
+            "We expect our second in October",
+            "September, not October",
+            "We expect our second in September",
+        ),
+        (
+            "Ana trabaja de fisio en Granada",
+            "fisio no, osteópata",
+            "Ana trabaja de osteópata en Granada",
+        ),
+        ("Ana is at the sea with her whole family", "the lake", ""),
+        ("Ana's son is called Leo", "he's called Leon, typo", ""),
+        ("The meeting is on Monday", "I meant Tuesday", "The meeting is on Tuesday"),
+        ("Ana's dog is called Rex", "lives in Porto", ""),
+        ("Ana's dog is called Rex", "the whole thing was quite different", ""),
+        ("Ana's dog is called Rex", "Rex", ""),
+        ("", "Max", ""),
+    ],
+)
+def test_a_bare_value_mends_the_fact_of_a_moment_ago(latest, rest, mended):
+    assert mend(latest, rest) == mended
+
+
+@pytest.mark.parametrize(
+    ("said", "wishes"),
+    [
+        ("Answer me in French. I live in Lyon.", ["Answer me in French"]),
+        ("Respóndeme siempre en español.", ["Respóndeme siempre en español"]),
+        ("Can you answer me?", []),
+        ("I always answer in time", []),
+    ],
+)
+def test_a_wish_about_how_keno_talks_is_told_from_a_fact(said, wishes):
+    assert manners(said) == wishes

@@ -1,6 +1,6 @@
 import pytest
 
-from memory.extraction.second_person import told_to
+from memory.extraction.wording import told_to
 
 TOLD = {
     "Ana's dog is called Rex": "Your dog is called Rex",
@@ -61,14 +61,14 @@ def test_what_is_not_about_them_or_not_understood_stays_as_it_is(fact):
 
 @pytest.mark.parametrize("fact", OWN_WORDS)
 def test_a_person_s_own_words_are_turned_round_or_quoted(fact):
-    assert told_to("Ana", fact, said_by="ana") == OWN_WORDS[fact]
+    assert told_to("Ana", fact) == OWN_WORDS[fact]
 
 
 @pytest.mark.parametrize("fact", OWN_WORDS)
 def test_the_words_of_somebody_else_are_quoted(fact):
-    assert told_to("Ana", fact, said_by="Bo") == told_to("Ana", fact) == f"“{fact}”"
+    assert told_to("", fact) == f"“{fact}”"
 
 
 def test_a_question_and_its_answer_stand_as_they_are():
     fact = "Do you live in Austin? — Yes, since I was 12"
-    assert told_to("Ana", fact, said_by="Ana") == fact
+    assert told_to("Ana", fact) == fact

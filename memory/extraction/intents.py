@@ -27,9 +27,12 @@ de que, olvídate de, olvidate de, olvídalo, borra eso, borra lo, borra que"""
 CORRECTIONS = """actually, wait, sorry, correction, i meant, that's wrong, that is wrong,
 that's not right, not anymore, en realidad, corrección, correccion, quise decir, me equivoqué, eso
 no es así, perdón, perdon, ya no, mejor dicho, espera"""
-DECISIONS = """we decided, we have decided, we've decided, we agreed, we chose, we settled on, i
-decided, i have decided, i've decided, let's go with, the decision is, decidimos, hemos decidido,
-he decidido, decidí, acordamos, quedamos en, nos quedamos con, vamos a usar"""
+# How somebody wants to be talked to, which is a wish about Keno and not a fact.
+MANNERS = """answer me, answer in, reply to me, reply in, talk to me, speak to me, write to me,
+call me, keep it short, keep your answers short, be brief, be concise, be formal, be informal,
+contéstame, respóndeme, responde en, háblame en, háblame de tú, háblame de usted, háblame sin,
+escríbeme en, escríbeme siempre, escríbeme sin, escríbeme con, llámame, trátame, tutéame, sé breve,
+sé conciso, sé formal"""
 PLANS = """i'm working on, i am working on, we're working on, we are working on, i need to, i have
 to, i want to, my task is, the next step is, estoy trabajando en, estamos trabajando en, tengo
 que, necesito, hay que, mi tarea es, el siguiente paso es"""
@@ -69,7 +72,10 @@ SMALL_TALK = {
     "bye": _is_all(GOODBYES),
 }
 # "No, Marta" takes something back; "No tengo coche" and "No meat for me" only deny.
-_NO = re.compile(rf"^[\W_]*(?:{POLITE})*no\b\s*[,.:;!—–-](?P<rest>.*)", re.I | re.S)
+_NO = re.compile(
+    rf"^[\W_]*(?:{POLITE})*no\b\s*(?:[,.:;!—–-]|(?=(?:it|he|she|they)(?:['’]s|\s+is)\b))(?P<rest>.*)",
+    re.I | re.S,
+)
 ORDERS = {
     "forget": (begins(FORGET),),
     "remember": (begins(REMEMBER),),
@@ -80,7 +86,24 @@ draw, make me, give me, tell me a, send, book, order, buy, help me, escribe, esc
 explica, explícame, traduce, resume, calcula, busca, dibuja, hazme, dame, cuéntame un, cuéntame una,
 envía, manda, reserva, compra, ayúdame"""
 _REQUESTS = begins(REQUESTS)
-_DECIDES, _PLANS, _ASKS = _holds(DECISIONS), _holds(PLANS), begins(QUESTIONS)
+_PLANS, _ASKS = _holds(PLANS), begins(QUESTIONS)
+_MANNERS = begins(MANNERS)
+# A correction of so many words names a value; a longer one says it all.
+FRAGMENT = 3
+LINKS = (
+    r"is called|is named|lives in|works (?:at|for|as|in)|is on|is at|is|are|was|has|likes|prefers"
+    r"|se llama|vive en|trabaja (?:en|como|para)|le gustan?|prefiere|tiene|es|son|está|era"
+)
+# Where the value of a fact begins: what comes after the last of these can be replaced.
+_VALUE = re.compile(rf".*\b(?P<link>{LINKS})\s", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"^(?:it's|its|it|he's|she's|he|she|they|that's|that|i meant|el|la|ella|él|eso)\s+", re.I
+)
+_AFTERWORD = re.compile(r"[\s,(]*(?:typo|oops|sorry|perdón|errata|lapsus)\W*$", re.I)
+_NOT_THAT = re.compile(r"(?P<new>[^,]+),?\s+(?:not|y no|no)\s+(?P<old>[^,]+)", re.I)
+_THAT_NO = re.compile(r"(?P<old>[^,]+)\s+no\s*,\s*(?P<new>[^,]+)", re.I)
+_LINK = re.compile(rf"^(?P<link>{LINKS})\s+", re.IGNORECASE)
+_MERE = {"is", "are", "was", "es", "son", "era", "está"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +114,6 @@ class Intent:
     # What is to be remembered, forgotten or corrected, in the person's words.
     rest: str = ""
     questions: tuple[str, ...] = ()
-    decides: bool = False
     plans: bool = False
 
 
@@ -102,14 +124,54 @@ def read(said: str) -> Intent:
     for name, pattern in SMALL_TALK.items():
         if pattern.search(line):
             return Intent(name, questions=questions)
-    decides, plans = bool(_DECIDES.search(line)), bool(_PLANS.search(line))
+    plans = bool(_PLANS.search(line))
     for name, patterns in ORDERS.items():
         found = next((one for pattern in patterns if (one := pattern.match(line))), None)
         if found and not is_question(line):
             rest = found["rest"].strip(" \t\n,:;.-—¡!")
-            return Intent(name, rest, questions, decides, plans)
+            return Intent(name, rest, questions, plans)
     asks_only = bool(sentences) and len(questions) == len(sentences)
-    return Intent("question" if asks_only else "statement", "", questions, decides, plans)
+    return Intent("question" if asks_only else "statement", "", questions, plans)
+
+
+def told(said: str) -> list[str]:
+    """The sentences that tell something."""
+    parts = (part.strip() for part in _SENTENCE.split(said))
+    return [words.one_line(part) for part in parts if part and not is_question(part)]
+
+
+def manners(said: str) -> list[str]:
+    """The sentences that tell Keno how to talk: "answer me in French", "sé breve"."""
+    parts = (words.one_line(part).rstrip(".! ") for part in _SENTENCE.split(said))
+    return [part for part in parts if _MANNERS.match(part) and not is_question(part)]
+
+
+def mend(latest: str, rest: str) -> str:
+    """The fact learned last with another value, when a correction only names that.
+
+    "No, Marta" replaces its last value, "May, not June" and "Quito no, Lima" the one they name.
+    """
+    value = _PRONOUN.sub("", _AFTERWORD.sub("", words.one_line(rest)).rstrip(".! "))
+    for pattern in (_NOT_THAT, _THAT_NO):
+        named = pattern.fullmatch(value)
+        if named and (mended := _swapped(latest, named["old"], named["new"])):
+            return mended
+    head, link = _VALUE.match(latest), _LINK.match(value)
+    if head and link and link["link"].lower() not in {*_MERE, head["link"].lower()}:
+        return ""
+    value = _LINK.sub("", value)
+    is_value = 0 < len(value.split()) <= FRAGMENT and words.fold(value) not in words.fold(latest)
+    # A long value is more than a name: what part of it is meant nobody knows.
+    is_short = bool(head) and len(latest[head.end() :].split()) <= FRAGMENT
+    return head[0] + value if is_short and is_value else ""
+
+
+def _swapped(latest: str, old: str, new: str) -> str:
+    """The fact with one word of it replaced, if it holds that word once."""
+    found = re.findall(rf"(?<!\w){re.escape(old)}(?!\w)", latest, re.I)
+    if len(found) != 1 or len(new.split()) > FRAGMENT:
+        return ""
+    return latest.replace(found[0], new)
 
 
 def is_request(said: str) -> bool:
