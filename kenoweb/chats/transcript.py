@@ -137,6 +137,7 @@ def _badges(message: Message) -> Iterator[tuple[str, str]]:
 def _add_learned(made: list[Line]) -> None:
     said = {line.message.pk: line for line in made if not line.is_reply}
     facts = Fact.objects.filter(message__in=said).only(*LEARNED).order_by("pk")
+    facts = facts.prefetch_related("supersedes")
     answers = _answers(made)
     for fact in facts:
         asked = said[fact.message_id]

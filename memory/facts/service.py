@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, Value
+from django.db.models import DurationField, ExpressionWrapper, F, Value
 from django.db.models.functions import Extract, Power
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -26,6 +26,7 @@ from memory.history import actors, audit
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Ruling, Space
+from memory.models.fact import FactQuerySet
 from memory.text import normalise as text
 
 # A belief that was not said again for this long counts half when the caps choose what goes.
@@ -67,9 +68,9 @@ def remember(
     """
     if valid_from and valid_to and valid_to < valid_from:
         raise Invalid(_("It cannot end before it begins."))
-    times = {"valid_from": valid_from, "valid_to": valid_to, "occurs_at": occurs_at}
-    fields = {"subject": subject, "quote": quote, "confidence": confidence, "now": now}
-    fields |= times | more
+    fields: dict[str, Any] = {"valid_from": valid_from, "valid_to": valid_to}
+    fields |= {"subject": subject, "quote": quote, "confidence": confidence, "now": now} | more
+    fields["occurs_at"] = occurs_at
     fact = rows.draft(space, text=text, by=by, chat=chat, suspicions=suspicions, **fields)
     if isinstance(fact, ChangeResult):
         return fact
@@ -265,7 +266,7 @@ def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> 
     return len(old)
 
 
-def _trimmable(space: Space, now: datetime) -> QuerySet:
+def _trimmable(space: Space, now: datetime) -> FactQuerySet:
     """Order by strength: confidence, halved every HALF_LIFE_DAYS since it was last said."""
     age = ExpressionWrapper(Value(now) - F("last_seen_at"), output_field=DurationField())
     days = Extract(age, "epoch") / 86400.0

@@ -200,6 +200,8 @@ def test_taking_back_a_correction_believes_the_old_again(client, chat):
     old = facts.remember(chat.space, text="Ana lives in Lima", by="tag").row
     new = facts.remember(chat.space, text="Ana lives in Cusco", by="tag", message=message).row
     facts.supersede(old, by="tag", new=new)
+    html = client.get(at("detail", chat.pk)).content.decode()
+    assert re.search(r"Until now:\s*<del[^>]*>Ana lives in Lima</del>", html)
     client.post(at("unlearn", chat.pk, new.pk))
     old.refresh_from_db()
     assert old.status == "active"
