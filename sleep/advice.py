@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -234,7 +235,7 @@ def _hedging(m: Measures, *__) -> Advice | None:
     )
 
 
-def _setting(name: str, priority: str, seen: str, told: str, option: str, value) -> Advice:
+def _setting(name: str, priority: str, seen: str, told: str, option: str, value: float) -> Advice:
     return Advice(name, priority, seen, told, "setting", {"name": option, "value": value})
 
 
@@ -346,7 +347,7 @@ def _retire_facts(context: PhaseContext) -> Iterator[Proposal | None]:
 
 
 def _retire(
-    context: PhaseContext, rows: list, *, kind: str = Kind.RETIRE, **given: object
+    context: PhaseContext, rows: list, *, kind: str = Kind.RETIRE, **given: Any
 ) -> Proposal | None:
     return proposals.propose(
         context.space,

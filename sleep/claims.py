@@ -7,6 +7,7 @@ of what nobody has read yet, and of entries that somebody wrote down on purpose.
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from memory.extraction import hearing, propose
 from memory.guards import inspect as guards
@@ -143,7 +144,9 @@ def _telling(lines: list[SourceLine]) -> list[tuple[SourceLine, list[hearing.Hea
     return [(line, things) for line, things in told if things and not is_error(line.text)]
 
 
-def _claims(episode: Episode, line: SourceLine, heard: list, complete) -> list[Claim]:
+def _claims(
+    episode: Episode, line: SourceLine, heard: list, complete: Callable[[str], str] | None
+) -> list[Claim]:
     if is_curated(episode):
         return [_verbatim(episode, text, line) for text in sentences_of(line.text)]
     language = detect_language(line.text) or episode.language
@@ -163,7 +166,6 @@ def _claims(episode: Episode, line: SourceLine, heard: list, complete) -> list[C
             line.text,
             author=line.author,
             language=language,
-            listen=True,
             heard=heard,
             complete=complete,
         )
@@ -191,7 +193,7 @@ def _verbatim(episode: Episode, text: str, line: SourceLine) -> Claim:
     )
 
 
-def _claim(episode: Episode, line: SourceLine, *, text: str, **fields) -> Claim:
+def _claim(episode: Episode, line: SourceLine, *, text: str, **fields: Any) -> Claim:
     return Claim(
         space_id=episode.space_id,
         chat_id=episode.chat_id,

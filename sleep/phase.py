@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from memory.history import changes as history
 from memory.models import Space
@@ -35,8 +36,8 @@ class Phase:
 
     name: str
     plan: Callable[[Night, datetime], list]
-    work: Callable[["PhaseContext", object], Outcome]
-    think: Callable[["PhaseContext", object], None] | None = None
+    work: Callable[["PhaseContext", Any], Outcome]
+    think: Callable[["PhaseContext", Any], None] | None = None
 
 
 @dataclass(frozen=True)

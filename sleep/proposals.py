@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, time, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -92,7 +92,7 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) ->
     if _ruled_out(space, kind, after):
         return None
     targets = fields.pop("targets", [])
-    after = redacted_values(after)
+    after = cast(dict, redacted_values(after))
     title = redacted(str(fields.pop("title", "")))
     title = title if title.startswith(SENTENCE) else short(title, 200)
     fields["rationale"] = redacted(str(fields.get("rationale", "")))
