@@ -240,6 +240,8 @@ def retire_pattern(proposal: Proposal, *, by: str) -> None:
 
 
 def rule(proposal: Proposal, *, by: str) -> None:
+    if "offer" in proposal.after:
+        return _save_offer(proposal, by=by)
     _require_done(identity.rules.put(proposal.space, by=by, **proposal.after))
 
 

@@ -477,7 +477,7 @@ def propose_offer(
     named = {name: line[name] for name in OFFER_FIELDS if name in line and not is_wish}
     return propose(
         message.space,
-        Proposal.Kind.PREFERENCE if is_wish else Proposal.Kind.ADD,
+        _kind_of_offer(line),
         key=offer_key(message, place),
         after={"text": line["text"], "offer": [message.pk, place]} | named,
         title=line["text"],
@@ -488,6 +488,13 @@ def propose_offer(
         night=night,
         created_at=now,
     )
+
+
+def _kind_of_offer(line: dict) -> str:
+    if line["kind"] != ingest.WISH:
+        return Proposal.Kind.ADD
+    is_limit = line.get("category") == ingest.LIMIT
+    return Proposal.Kind.RULE if is_limit else Proposal.Kind.PREFERENCE
 
 
 def offer_key(message: Message, place: int) -> str:

@@ -22,11 +22,12 @@ from memory.episodes import service as episodes
 from memory.extraction import changes_of_mind, dates, evidence, intents, propose
 from memory.extraction.propose import Candidate
 from memory.facts import service as facts
+from memory.guards import limits
 from memory.guards.screening import ORDERS, screen
 from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.identity import preferences
+from memory.identity import preferences, rules
 from memory.models import Chat, Fact, Message, Space
 from memory.spaces.chat_links import said_by_same
 from memory.text import normalise as text
@@ -43,6 +44,8 @@ MAX_COMPARED = 60
 NOT_ASKED = "nothing to ask a model about"
 # What is offered to a person; a wish about Keno ("answer me in French") is never more.
 OFFERED, DECLINED, WISH, MAX_WISHES = "offered", "declined", "wish", 2
+# What Keno may not do without asking: saved, it is a rule.
+LIMIT = "limit"
 # "No, Max" is about what was learned a moment ago.
 A_MOMENT = timedelta(hours=1)
 _READERS = ThreadPoolExecutor(2, thread_name_prefix="read")
@@ -173,7 +176,10 @@ def save_offer(
     line = _offered(message, place, OFFERED)
     line |= {"text": words or line["text"]}
     with history.change(by=by, why="save an offer"):
-        if line["kind"] == WISH:
+        if line.get("category") == LIMIT:
+            given = {"instruction": line["text"], "category": "limits", "by": by, "now": now}
+            done = rules.put(message.space, **given)
+        elif line["kind"] == WISH:
             section = text.short(text.one_line(line.get("subject", "")), 40)
             given = {"sentence": line["text"], "section": section, "by": by, "now": now}
             done = preferences.learn(message.space, **given)
@@ -182,7 +188,7 @@ def save_offer(
             one = Candidate(**{"subject": ""} | {name: line[name] for name in names})
             done = remember(message, one, by="extraction", suspicions=[], now=now)
     if done.row is not None:
-        kept = {"preference" if line["kind"] == WISH else "fact": done.row.pk}
+        kept = {done.row._meta.model_name: done.row.pk}
         _rewrite(message, place, line | kept | {"outcome": "saved", "by": by})
     return done
 
@@ -248,6 +254,7 @@ def _proposed(
     else:
         found = _READERS.submit(propose.read, said, **given).result(timeout=within)
     # "No, she lives in Lima" states nothing alone: it mends what was noted a moment ago.
+    found = [one for one in found if not limits.is_limit(one.quote)]
     whole = [one for one in found if intents.read(one.text).name != "correct"]
     found = [*(whole or _mended(message, now=now)), *_wishes(message, found)]
     if found:
@@ -285,12 +292,15 @@ def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
 def _wishes(message: Message, found: list[Candidate]) -> list[Candidate]:
     """How the person wants Keno to talk: never a fact, and never obeyed until a person says so."""
     told = [line for line in intents.manners(message.text) if not _is_quoted(line, found)]
-    return [wish(message, line) for line in told[:MAX_WISHES]]
+    bounds = [line for line in intents.told(message.text) if limits.is_limit(line)]
+    several = list(dict.fromkeys([*bounds, *told]))
+    return [wish(message, line) for line in several[:MAX_WISHES]]
 
 
 def wish(message: Message, line: str, *, mode: str = propose.HEURISTICS) -> Candidate:
     return Candidate(
-        line, line, subject=evidence.speaker(message), kind=WISH, category="preference",
+        line, line, subject=evidence.speaker(message), kind=WISH,
+        category=LIMIT if limits.is_limit(line) else "preference",
         confidence=0.9, language=message.language, mode=mode, believed=False,
     )  # fmt: skip
 
