@@ -30,9 +30,9 @@ ANY = st.lists(PIECES | st.text(max_size=40), max_size=8).map("".join)
 @given(ANY)
 def test_all_at_once_is_one_by_one(text):
     raw = text.encode("utf-8", "replace")
-    for book in (guard_rules, secret_rules):
+    for book, sieve in ((guard_rules, guard_rules.rule_sieve), (secret_rules, secret_rules.sieve)):
         alone = [n for n, rule in enumerate(book.rules()) if rule.pattern.search(raw)]
-        assert book.sieve()(raw) == alone
+        assert sieve()(raw) == alone
 
 
 def test_they_find_something():
