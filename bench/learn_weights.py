@@ -20,6 +20,8 @@ LEARNED = (
     "semantic words alike nearby episode around topic speaker date length question when".split()
 )
 BY_HAND = {
+    # The judge reads only the best of what the others rank.
+    "answers": 2.0,
     "confidence": 0.5,
     "trust": 0.5,
     "recency": 0.1,

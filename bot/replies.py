@@ -20,6 +20,8 @@ from memory.prompt import builder as context
 from memory.spaces.chat_links import said_by_same
 
 ABOUT_SOMEBODY = 12
+# How long a reply in a terminal may wait for what is learned from the message.
+TERMINAL_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ def read_now(chat: Chat, group: Sequence[Message], *, now: datetime) -> None:
     """
     if available("extract", space=chat.space):
         return
-    given = {"until": group[-1].pk, "within": settings.READ_SECONDS, "now": now}
+    # A terminal shows nothing later: there the reply waits until it is read.
+    patience = TERMINAL_SECONDS if chat.channel == "console" else settings.READ_SECONDS
+    given = {"until": group[-1].pk, "within": patience, "now": now}
     ingest.ingest_waiting(chat.space, chat=chat, **given)
     fresh = Message.objects.in_bulk([message.pk for message in group])
     for message in group:

@@ -92,7 +92,7 @@ TECHNICAL = "technical"
 TEACHING = ("internal", "configuration")
 DEFAULT_RULES = {
     "internal": N_("Check for this before answering; say so when it happens again."),
-    "configuration": N_("Check the configuration first when this shows up."),
+    "configuration": N_("Look at the settings first."),
 }
 _STAMP = re.compile(r"^\s*(?:#{1,6}\s*)?(?:\d{1,2}:\d{2}\s*(?:—|–|--|-)\s*)?(?:[-*]\s+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -114,6 +114,7 @@ DECLINED = {
     "AcmeCloud": "not from us",
     "reply builder crashes": "mended since",
     "never used": "rare, but good to have",
+    "still true?": "it is",
 }
 
 

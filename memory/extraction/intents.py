@@ -97,7 +97,9 @@ LINKS = (
 # Where the value of a fact begins: what comes after the last of these can be replaced.
 _VALUE = re.compile(rf".*\b(?P<link>{LINKS})\s", re.IGNORECASE)
 _PRONOUN = re.compile(
-    r"^(?:it's|its|it|he's|she's|he|she|they|that's|that|i meant|el|la|ella|él|eso)\s+", re.I
+    r"^(?:it's|its|it|he's|she's|he|she|they|that's|that|i meant|el|la|ella|él|eso)\s+"
+    r"(?:(?:called|named|llamad[oa])\s+)?",
+    re.I,
 )
 _AFTERWORD = re.compile(r"[\s,(]*(?:typo|oops|sorry|perdón|errata|lapsus)\W*$", re.I)
 _NOT_THAT = re.compile(r"(?P<new>[^,]+),?\s+(?:not|y no|no)\s+(?P<old>[^,]+)", re.I)

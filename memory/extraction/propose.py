@@ -27,6 +27,7 @@ from memory.vectors import likeness
 Complete = Callable[[str], str]
 
 LORE = "__lore__"
+_NUMBER = re.compile(r"\d+")
 HEURISTICS, LISTENER = "heuristics", "listener"
 # The listener's kinds as the categories of a fact; what is over is not a fact.
 CATEGORY_OF_KIND = {
@@ -246,7 +247,12 @@ def says_the_same(one: Candidate, other: Candidate) -> bool:
 
 
 def is_same_fact(one: str, other: str, *, subject: str = "", by_meaning: bool = True) -> bool:
-    """Whether two sentences state one fact: by frame and value, else by meaning and every name."""
+    """Whether two sentences state one fact: by frame and value, else by meaning and every name.
+
+    Two that speak of different numbers never do.
+    """
+    if sorted(_NUMBER.findall(one)) != sorted(_NUMBER.findall(other)):
+        return False
     verdict = compare(one, other, subject=subject, likeness=likeness.likeness)
     if verdict.changes or verdict.kind == "same":
         return verdict.kind == "same"

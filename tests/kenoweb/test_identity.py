@@ -173,7 +173,7 @@ def test_a_preference_without_words_is_refused(client, space):
 
 
 def test_the_prompt_is_shown_as_a_model_reads_it(client, space):
-    make_preference(space, key="Tone", value="short")
+    make_preference(space, key="Tone", value="short", sticky=True)
     found = page(client, "as_prompt")
     assert "## Behavioral Guidelines" in found
     assert "- Tone: short" in found

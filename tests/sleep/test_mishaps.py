@@ -80,7 +80,7 @@ def test_trouble_is_named_as_a_person_would(text, title):
     ("text", "part"),
     [
         ("The reply builder crashed with an error on empty input", "Rule: Check for this"),
-        ("Error: the config file was missing a key", "Rule: Check the configuration first"),
+        ("Error: the config file was missing a key", "Rule: Look at the settings first"),
         (
             "The restore failed with an error, the keys were missing. "
             "Fixed by copying the keys first, the restore works.",

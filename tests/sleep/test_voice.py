@@ -112,8 +112,8 @@ def test_a_failing_provider_leaves_the_night_to_heuristics(space, server, provid
         told(space, "I really like mushrooms", chat=chat, hours=hours)
     server.script, pauses = [fault] * 50, []
     assert sleep(space, pause=pauses.append).status == "success"
-    assert set(Claim.objects.values_list("mode", flat=True)) == {"heuristics"}
-    assert Fact.objects.live().get().mode == "heuristics"
+    assert set(Claim.objects.values_list("mode", flat=True)) == {"listener"}
+    assert Fact.objects.live().get().mode == "listener"
     # Three failures in a row are enough to stop asking.
     assert LlmCall.objects.filter(ok=False).count() == budgeted_model.MAX_FAILURES
     # A wrong key stays wrong; all else is asked twice more, with a pause before each.
@@ -159,7 +159,7 @@ def test_a_night_stops_asking_when_it_has_spent_what_it_may(
     assert 0 < night.cost <= Decimal("0.3")
     assert LlmCall.objects.count() < 3
     assert night.status == "success"
-    assert set(Claim.objects.values_list("mode", flat=True)) == {"heuristics", "test-model"}
+    assert set(Claim.objects.values_list("mode", flat=True)) == {"listener", "test-model"}
     assert "spent what it may" in " ".join(night.phases.get(phase="consolidation").lines)
 
 

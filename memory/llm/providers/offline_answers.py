@@ -42,7 +42,7 @@ PHRASES = {
             "/help for the commands."
         ),
         "noted": "Noted: {facts}",
-        "wish": "How I talk is decided by whoever keeps this space: I put your wish before them.",
+        "wish": "Whoever keeps this space decides how I talk. I have passed your wish on.",
         "planned": "I keep in mind what you are working on.",
         "answer_many": "This is what I remember:\n{lines}",
         "about_me": "This is what I remember about you:\n{lines}",

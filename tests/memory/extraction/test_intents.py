@@ -98,7 +98,7 @@ def test_odd_messages_are_read_quickly(said):
             "Ana trabaja de osteópata en Granada",
         ),
         ("Ana is at the sea with her whole family", "the lake", ""),
-        ("Ana's son is called Leo", "he's called Leon, typo", ""),
+        ("Ana's son is called Leo", "he's called Leon, typo", "Ana's son is called Leon"),
         ("The meeting is on Monday", "I meant Tuesday", "The meeting is on Tuesday"),
         ("Ana's dog is called Rex", "lives in Porto", ""),
         ("Ana's dog is called Rex", "the whole thing was quite different", ""),
