@@ -228,7 +228,7 @@ def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
     replies = Message.objects.filter(role="assistant")
     answered = Counter(replies.values_list("reply_to_id", flat=True))
     keys = Counter((d["chat"], d["key"]) for d in sink.deliveries)
-    facts = Fact.objects.filter(text__startswith="Parcel")
+    facts = Fact.objects.filter(text__icontains="parcel")
     recoveries = [death.recovered_after for death in deaths]
     return {
         "messages": users.count(),

@@ -193,7 +193,7 @@ def test_in_spanish_it_says_anotado():
 
 
 def test_a_wish_about_itself_is_put_before_people():
-    assert "I put your wish before them" in say("Answer me in French", level="none", wishes=True)
+    assert "I have passed your wish on" in say("Answer me in French", level="none", wishes=True)
     assert "le presento tu deseo" in say("Respóndeme en francés", level="none", wishes=True)
 
 
