@@ -34,21 +34,27 @@ def front(page):
     return page.locator(".desk h1")
 
 
+def press(page, key):
+    """Press a key once the page has taken in the last answer."""
+    expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
+    page.keyboard.press(key)
+
+
 def test_the_queue_empties_by_keys_alone(window, owner, queue):
     page = window().sign_in(owner.user)
     page.goto("/s/home/proposals/")
     expect(front(page)).to_have_text("Ana reads")
-    page.keyboard.press("s")
+    press(page, "s")
     expect(front(page)).to_have_text("Ana sings")
-    page.keyboard.press("x")
+    press(page, "x")
     expect(front(page)).to_have_text("Ana rows")
-    page.keyboard.press("a")
+    press(page, "a")
     expect(front(page)).to_have_text("Ana reads")
-    page.keyboard.press("u")
+    press(page, "u")
     expect(front(page)).to_have_text("Ana rows")
-    page.keyboard.press("a")
+    press(page, "a")
     expect(front(page)).to_have_text("Ana reads")
-    page.keyboard.press("a")
+    press(page, "a")
     expect(page.get_by_text("Nothing to decide")).to_be_visible()
     assert set(Fact.objects.live().values_list("text", flat=True)) == {"Ana reads", "Ana rows"}
 
