@@ -41,15 +41,11 @@ def document() -> dict:
 
 
 def _paths() -> dict:
+    home = _public_endpoint("home", "Who answers here, and the addresses", _wrapped("Home"))
+    document = _public_endpoint("openapi", "This document", {"type": "object"})
     return {
-        HOME: {
-            "get": _public_endpoint(
-                "home", "Who answers here, and the addresses", _wrapped("Home")
-            ),
-        },
-        f"{HOME}/openapi.json": {
-            "get": _public_endpoint("openapi", "This document", {"type": "object"}),
-        },
+        HOME: {"get": home},
+        f"{HOME}/openapi.json": {"get": document},
         f"{HOME}/messages": {
             "post": _endpoint(
                 "say",

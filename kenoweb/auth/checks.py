@@ -4,13 +4,11 @@ import ipaddress
 
 from django.conf import settings
 from django.core.checks import Error, register
-from django.core.exceptions import PermissionDenied
 
 from kenoweb.data_dir import NotReady
 from kenoweb.environment import envstr
 
 NEW_KEY = "python3 -c 'import secrets; print(secrets.token_urlsafe(64))'"
-SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 
 def problems(
@@ -74,23 +72,3 @@ def _here(host: str) -> dict[str, str]:
 
 def _is_weak(secret: str) -> bool:
     return len(secret) < 32 or len(set(secret)) < 5 or secret.startswith("django-insecure-")
-
-
-class RejectCrossSite:
-    """Refuse unsafe requests that the browser marks as cross-site, in addition to CSRF."""
-
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request):
-        return self.get_response(request)
-
-    def process_view(self, request, view, args, kwargs):
-        foreign = request.headers.get("Sec-Fetch-Site") == "cross-site"
-        # Views for programs are exempt from CSRF and ask for a token instead.
-        if (
-            foreign
-            and request.method not in SAFE_METHODS
-            and not getattr(view, "csrf_exempt", False)
-        ):
-            raise PermissionDenied

@@ -1,4 +1,4 @@
-"""Everything that waits to be deleted, with the days it has left."""
+"""The trash: what waits to be deleted, the days it has left, and emptying it now."""
 
 from dataclasses import dataclass
 from datetime import datetime

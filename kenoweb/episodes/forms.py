@@ -1,4 +1,4 @@
-"""What a person may say about an episode."""
+"""What a person may say about an episode, and discarding one or many with a reason."""
 
 from datetime import datetime
 

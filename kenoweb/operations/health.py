@@ -1,4 +1,4 @@
-"""How Keno is: every check with what it found and what to do."""
+"""How Keno is: every check with what to do, whether it is ready, and jobs that were given up."""
 
 import datetime as dt
 import shutil

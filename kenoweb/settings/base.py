@@ -65,7 +65,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "kenoweb.ui.middleware.ToastsInFragments",
-    "kenoweb.auth.checks.RejectCrossSite",
+    "kenoweb.ui.middleware.RejectCrossSite",
     "kenoweb.auth.sessions.SignInRequired",
 ]
 ROOT_URLCONF = "kenoweb.urls"

@@ -1,6 +1,7 @@
-"""What every answer carries: headers that keep the browser strict, and the toasts."""
+"""What every answer carries (strict headers, toasts), and requests of other sites refused."""
 
 from django.contrib.messages import get_messages
+from django.core.exceptions import PermissionDenied
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
 
@@ -20,6 +21,7 @@ CSP = "; ".join(
     ]
 )
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 # Answers whose body htmx swaps in; see responseHandling in base.html.
 SWAPPED = {200, 409, 422}
 
@@ -67,3 +69,23 @@ class ToastsInFragments:
             # The page it leads to will say them.
             and "HX-Redirect" not in response
         )
+
+
+class RejectCrossSite:
+    """Refuse unsafe requests that the browser marks as cross-site, in addition to CSRF."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        return self.get_response(request)
+
+    def process_view(self, request, view, args, kwargs):
+        foreign = request.headers.get("Sec-Fetch-Site") == "cross-site"
+        # Views for programs are exempt from CSRF and ask for a token instead.
+        if (
+            foreign
+            and request.method not in SAFE_METHODS
+            and not getattr(view, "csrf_exempt", False)
+        ):
+            raise PermissionDenied

@@ -1,4 +1,4 @@
-"""The navigation around every page: its links with their counts, and the spaces."""
+"""The navigation around every page: its places, their links with counts, and the spaces."""
 
 from collections import Counter
 from collections.abc import Callable

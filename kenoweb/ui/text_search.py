@@ -1,4 +1,4 @@
-"""Find rows by the words a person types: all of them, each perhaps unfinished."""
+"""Find rows by the words a person types, each perhaps unfinished, or by what they mean."""
 
 import logging
 import re

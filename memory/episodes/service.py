@@ -169,15 +169,9 @@ def write(
     """
     screened = screen_transcript(body, ignore=ignore)
     name = screen(title, single_line=True, ignore=ignore)
-    if not screened.text:
-        return ChangeResult(None, outcome="empty", reason=_("There is nothing to remember."))
-    if ruling := rulings.forbidden(space, statement=screened.text):
-        rulings.count_obeyed(ruling)
-        return ChangeResult(
-            None, outcome="refused", reason=_("A ruling says never to remember this.")
-        )
+    if (refusal := _refusal(space, screened.text)) is not None:
+        return refusal
     started_at = started_at or timezone.now()
-    source = source or actors.kind(by)
     if twin := wording.same_episode(space, chat, screened.text, started_at):
         return ChangeResult(twin, outcome="again")
     suspicious = list(dict.fromkeys([*suspicions, *screened.reasons, *name.reasons]))
@@ -190,7 +184,7 @@ def write(
         participants=unique_lines(participants, 120),
         started_at=started_at,
         ended_at=max(started_at, ended_at or started_at),
-        source=source[:16],
+        source=(source or actors.kind(by))[:16],
         flags=suspicious,
         sticky=actors.is_person(by),
         **{"status": Status.CLOSED, "language": text.detect_language(screened.text)} | more,
@@ -200,6 +194,16 @@ def write(
     return ChangeResult(
         episode, context.id, "quarantined" if suspicious else "new", describe_reasons(suspicious)
     )
+
+
+def _refusal(space: Space, words: str) -> ChangeResult | None:
+    if not words:
+        return ChangeResult(None, outcome="empty", reason=_("There is nothing to remember."))
+    if ruling := rulings.forbidden(space, statement=words):
+        rulings.count_obeyed(ruling)
+        reason = _("A ruling says never to remember this.")
+        return ChangeResult(None, outcome="refused", reason=reason)
+    return None
 
 
 @transaction.atomic

@@ -247,16 +247,13 @@ def says_the_same(one: Candidate, other: Candidate) -> bool:
 
 
 def is_same_fact(one: str, other: str, *, subject: str = "", by_meaning: bool = True) -> bool:
-    """Whether two sentences state one fact: by frame and value, else by meaning and every name.
-
-    Two that speak of different numbers never do.
-    """
-    if sorted(_NUMBER.findall(one)) != sorted(_NUMBER.findall(other)):
-        return False
+    """Whether two sentences state one fact: by frame and value, else by meaning."""
     verdict = compare(one, other, subject=subject, likeness=likeness.likeness)
     if verdict.changes or verdict.kind == "same":
         return verdict.kind == "same"
-    if not by_meaning or not likeness.same(one, other):
+    if not by_meaning or sorted(_NUMBER.findall(one)) != sorted(_NUMBER.findall(other)):
+        return False
+    if not likeness.same(one, other):
         return False
     pairs = ((one, other), (other, one))
     return any(grounding.is_grounded(fact, said, names=[subject]) for fact, said in pairs)

@@ -1,4 +1,4 @@
-"""Patterns kept as data: files of named pieces and of rules made from them."""
+"""Patterns kept as data: files of named pieces and rules, and the guard's own rules (rules.txt)."""
 
 import re
 from collections.abc import Callable, Sequence

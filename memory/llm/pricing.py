@@ -1,4 +1,4 @@
-"""Compute what a call costs, by a dated table of prices."""
+"""Compute what a call costs, by a dated table of prices, and estimate the tokens of a text."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Requests to providers and their answers: plain values, the same for all providers."""
+"""Requests to providers, their answers and errors: plain values, the same for all providers."""
 
 import random
 from collections.abc import Callable, Sequence

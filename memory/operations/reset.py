@@ -1,4 +1,4 @@
-"""Reset the memory of a space, tier by tier, as one change that can be undone."""
+"""Reset a space's memory, tier by tier, as one undoable change; delete what is past its days."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Find the keywords of a question, and other words for them by a fast model."""
+"""Find the keywords of a question, how rare each is, and other words for them by a fast model."""
 
 import logging
 import re
@@ -26,7 +26,7 @@ _SHORT_NAME = re.compile(r"[A-Z]{2}|\w?\d\w?")
 # Below this everything is counted: it is exact and takes a millisecond.
 COUNT_UP_TO = 20_000
 CACHE_SECONDS = 60
-SQL = """
+STATISTICS = """
 SELECT s.attname, s.most_common_elems::text::text[], s.most_common_elem_freqs, c.reltuples
 FROM pg_class c LEFT JOIN pg_stats s
   ON s.schemaname = c.relnamespace::regnamespace::text AND s.tablename = c.relname
@@ -161,7 +161,7 @@ def current() -> Statistics:
 
 def _read() -> Statistics:
     with connection.cursor() as cursor:
-        cursor.execute(SQL)
+        cursor.execute(STATISTICS)
         records = cursor.fetchall()
     rows = records[0][3]
     if rows < COUNT_UP_TO:

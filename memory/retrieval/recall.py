@@ -93,8 +93,6 @@ class RecallRequest:
     caps: dict[str, int] = field(default_factory=lambda: MAX_BY_KIND)
     kinds: Sequence[str] = KINDS
     strict: bool = False
-    # Time for our own judge to read the best candidates.
-    judge_ms: float = 0.0
     budget: int | None = None
     seen: Sequence[int] = ()
     seen_texts: Sequence[str] = ()
@@ -143,7 +141,6 @@ def recall(
             person=person,
             profile=profile if isinstance(profile, Profile) else profiles.get(space, profile or ""),
             strict=space.options.recall_strict if strict is None else strict,
-            judge_ms=space.options.judge_ms,
             save=save,
             then=Past(space.pk, as_of) if as_of else None,
             **more,
@@ -186,7 +183,7 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
             now=request.now,
             chat_id=request.chat.pk if request.chat else None,
             strict=request.strict,
-            judge_ms=request.judge_ms,
+            judge_ms=request.space.options.judge_ms,
         )
         kept = gate.apply(ranked, passes, strict=request.strict)
         _choose(request, _diverse(request.profile, kept), result)

@@ -1,4 +1,4 @@
-"""Import files: a dry run first, then exactly the same for real."""
+"""Import files: a dry run first, then exactly the same for real. Undo an import; export a space."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A running import: its space, actor, chats and report."""
+"""A running import: its space, actor, chats and report, and the state an undo must find."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Write imported messages in batches: a conversation has thousands."""
+"""Write what an import found, each with its outcome: messages and facts in batches."""
 
 import hashlib
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What an agent may read: recall, facts and episodes that the whole space may see."""
+"""What an agent may do: read what the whole space may see, remember, forget, see what waits."""
 
 from collections.abc import Iterable
 

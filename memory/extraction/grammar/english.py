@@ -19,7 +19,6 @@ BASES = frozenset([*VERBS["regular"], *VERBS["doubled"], *VERBS["same"], *IRREGU
 # Spelt alike in the present and in the past.
 SAME = frozenset(VERBS["same"])
 ONLY_VERBS = frozenset(VERBS["only_verbs"])
-MODALS = frozenset("can could will would must should may might".split())
 _THIRD_FORMS = {"be": "is", "have": "has", "do": "does", "go": "goes"}
 
 

@@ -21,7 +21,6 @@ def read_lists(file: Path) -> dict[str, list[str]]:
     return lists
 
 
-PETS = frozenset("dog cat pet horse bird rabbit hamster turtle fish".split())
 # Said without "my", as if they were names: "mum runs a salon".
 USED_AS_NAMES = frozenset(
     "mum mom mam mummy mommy dad daddy grandma grandpa granny gran nan nana nanna grandad granddad"

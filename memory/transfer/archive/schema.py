@@ -1,4 +1,4 @@
-"""The tables of an archive, in the order in which they can be restored."""
+"""The tables of an archive, in the order in which they can be restored, and its signature."""
 
 import json
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Daily logs: one file a day, one entry for each thing that happened."""
+"""Daily logs, one entry for each thing that happened, and sessions, one line a message."""
 
 import hashlib
 import re
