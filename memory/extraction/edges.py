@@ -66,6 +66,11 @@ def is_lead(words: str) -> bool:
     return bool(_WORDS["lead"].fullmatch(words))
 
 
+def is_piece(words: str) -> bool:
+    """Say whether a few words belong to the clause before: "from contemporary to hip-hop"."""
+    return bool(_WORDS["piece"].fullmatch(words))
+
+
 def is_about_now(message: str, place: int) -> bool:
     """Say whether the clause that begins here tells how things are now.
 

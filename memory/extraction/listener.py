@@ -167,8 +167,10 @@ def _whole_clauses(message: str, previous: str, spans: list[Span]) -> list[Span]
 
 def _same_clause(message: str, left: Span, right: Span) -> bool:
     gap = message[left.end : right.start]
-    if gap.strip() == "," and edges.is_lead(message[left.start : left.end]):
-        return True
+    if gap.strip() == ",":
+        before, after = message[left.start : left.end], message[right.start : right.end]
+        if edges.is_lead(before) or edges.is_piece(before) or edges.is_piece(after):
+            return True
     return not (edges.is_joined(message, right.start) or edges.has_boundary(gap))
 
 

@@ -161,9 +161,13 @@ def _as_lore(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
+_NAMING = frozenset("is es s my mi name nombre se llama".split())
+
+
 def _only_names(text: str, author: str) -> bool:
     """ "I'm Tom", said by Tom: the channel said so before."""
-    return bool(author) and not set(words(fold(text))) - set(words(fold(author))) - {"is", "es"}
+    rest = {word.removesuffix("'s") for word in words(fold(text))} - set(words(fold(author)))
+    return bool(author) and not rest - _NAMING
 
 
 def _keeps_end(told: str, said: str) -> bool:

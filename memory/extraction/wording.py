@@ -67,6 +67,17 @@ _NEGATIONS = {
 }
 _PRONOUN = re.compile(r"(?:he|she)(['’]?s)?\s+(?=(\w+))", re.IGNORECASE)
 _LEANS = re.compile(r"(?:he|she|they|it)\b|it['’]s\b", re.IGNORECASE)
+# Begins in the middle of what is stated: "in my free time", "how much I've developed".
+_PIECE = re.compile(
+    r"(?:in|on|at|from|for|with|without|about|besides|during|after|before|despite|until|than|as|of|an?"
+    r"|not\ just|always|to|en|desde|con|sin|de|por|para|durante|sobre|además|donde)\b",
+    re.IGNORECASE,
+)
+_DEPENDENT = re.compile(
+    r"(?:how|what|why|where|which|since|especially|particularly|even\ (?:if|when|though)|que"
+    r"|lo\ que|cómo|como|porque|especialmente|sobre\ todo|desde\ que)\b[^,]*",
+    re.IGNORECASE,
+)
 _HAS = frozenset("got been had gone taken done become started".split())
 _THIRD_ES = re.compile(r"(?:(?:ya|no|también|ahora|se|siempre|nunca)\s+){0,3}(\w+)", re.IGNORECASE)
 
@@ -130,8 +141,10 @@ def word_fact(
     # More than "yeah" or "haha ok" before the quote has answered the question already.
     question = "" if len(Sentence(before).words) > 3 else answers.question_in(trimmed(asked))
     text, retold = _worded(own, question, subject, author=author, language=language, kind=kind)
-    if not retold and not question and before and _leans(own, subject, language):
-        text = _with_sentence(before, own) or text
+    is_piece = not question and _is_piece(own, language)
+    if is_piece or (not retold and not question and before and _leans(own, subject, language)):
+        text = (before and _with_sentence(before, own)) or ("" if is_piece else text)
+        retold = retold and not is_piece
     return Wording(text, subject, retold, quote) if text else None
 
 
@@ -165,6 +178,7 @@ def _worded(
         return told, True
     context = {"author": author, "language": language, "kind": kind}
     leans = answers.has_object(Sentence(own)) or answers.is_cut_short(own)
+    leans = leans or bool(_DEPENDENT.fullmatch(own))
     if not answers.is_pointing(own, language) and not (question and leans):
         named = _with_name(own, subject, author, language)
         words = spanish_words if language == "es" else english
@@ -251,6 +265,13 @@ def _with_name_es(clause: str, label: str) -> str:
     place = len(clause[: found.start(1)].split())
     is_verb = spanish_words.is_third_here(Sentence(clause), place)
     return f"{label} {clause[0].lower()}{clause[1:]}" if is_verb else ""
+
+
+def _is_piece(own: str, language: str) -> bool:
+    """Begins in the middle of a sentence: its beginning says of what."""
+    if _DEPENDENT.fullmatch(own):
+        return True
+    return bool(_PIECE.match(own)) and answers.needs_question(own, language)
 
 
 def _leans(own: str, subject: Subject, language: str) -> bool:

@@ -6,6 +6,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memory import working
+from memory.extraction.ingest import ingest_waiting
 from memory.operations import health, metrics
 from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
 
@@ -40,6 +41,14 @@ def test_a_space_is_counted(space):
     assert found["episodes"] == {"closed": 1}
     assert found["working"] == {"active": 1, "stale": 1}
     assert found["messages"] == {"all": 1, "waiting": 1, "calls_saved": 0}
+
+
+def test_a_message_that_says_nothing_saves_a_call_of_the_model(space):
+    chat, asked = make_chat(space), []
+    for said in ("haha ok", "good morning!", "I live in Oslo"):
+        make_message(chat, text=said)
+    ingest_waiting(space, complete=lambda prompt: asked.append(prompt) or "[]")
+    assert (len(asked), metrics.memory_counts(space)["messages"]["calls_saved"]) == (1, 2)
 
 
 def test_a_chat_counts_only_what_it_has(space):

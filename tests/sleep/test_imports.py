@@ -11,7 +11,16 @@ from memory import transfer
 from memory.models import Fact, Message
 from sleep import imports, proposals, tasks
 from sleep.models import Proposal
-from tests.factories import make_client, make_fact, make_member, make_space, make_user
+from tests.factories import (
+    make_chat,
+    make_client,
+    make_fact,
+    make_member,
+    make_message,
+    make_space,
+    make_user,
+)
+from tests.memory.transfer.test_other_formats import clanker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BY = "person:ana"
@@ -170,6 +179,28 @@ def test_a_session_of_kenobot_is_learned_from(space, tmp_path):
     report = transfer.run(space, folder, by=BY)
     entry = next(e for e in transfer.imports(space) if e.details["change"] == report.change)
     assert imports.learn(space, entry, speaker="Ana") >= 3
+
+
+def learned_from(space, path, **more):
+    """Import a file and learn from it; what is proposed."""
+    report = transfer.run(space, path, by=BY, **more)
+    entry = next(e for e in transfer.imports(space) if e.details["change"] == report.change)
+    imports.learn(space, entry)
+    return heard(space)
+
+
+def test_the_messages_of_clanker_are_learned_from(space, tmp_path):
+    found = learned_from(space, clanker(tmp_path / "clanker.db", said="My cat is called Miso"))
+    assert any("Miso" in text for _subject, text in found)
+
+
+def test_the_messages_of_another_keno_are_learned_from(space, tmp_path):
+    chat = make_chat(make_space("origin"))
+    make_message(chat, text="My cat is called Miso", author="Ana")
+    with (tmp_path / "origin.zip").open("wb") as file:
+        transfer.export(chat.space, file, "keno", by=BY)
+    found = learned_from(space, tmp_path / "origin.zip")
+    assert any("Miso" in text for _subject, text in found)
 
 
 def call(*args, **options):

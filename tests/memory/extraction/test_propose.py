@@ -116,6 +116,35 @@ def test_one_message_may_state_several_things_but_four_at_most():
     assert [f.language for f in found] == ["en", "en", "es", "es"]
 
 
+BIG_FAMILY = "Adrian has a big family, especially on their mum's side"
+PIECES = [
+    ("I have a big family, especially on my mum's side", [BIG_FAMILY]),
+    ("We cook all sorts, from Thai to Basque.", ["We cook all sorts, from Thai to Basque"]),
+    ("Especially after the move.", []),
+    ("I'm working on one with my choir", []),
+    ("no space left on device", []),
+]
+
+
+@pytest.mark.parametrize(("said", "facts"), PIECES)
+def test_a_piece_of_a_sentence_is_not_a_fact_by_itself(said, facts):
+    assert [one.text for one in propose.read(said, author="Adrian")] == facts
+
+
+MAIL = """I live in Porto.
+
+-----Original Message-----
+From: Tom Fischer
+Sent: Monday
+I live in Berlin and I'm allergic to cats."""
+
+
+def test_a_pasted_mail_says_nothing_of_the_person_who_pastes_it():
+    assert [one.text for one in propose.read(MAIL, author="Ana")] == ["Ana lives in Porto"]
+    spanish = "Vivo en Lima\nEl lunes, 3 de mayo, Tom escribió:\nvivo en Quito y odio el café"
+    assert [one.text for one in propose.read(spanish, author="Ana")] == ["Ana vive en Lima"]
+
+
 def test_without_a_name_the_fact_is_about_the_user():
     assert propose.propose("I live in Oslo")[0].text == "User lives in Oslo"
     assert propose.propose("Prefiero el té")[0].text == "Prefiere el té"

@@ -180,7 +180,7 @@ def test_mem0(tmp_path, given):
 WALKS = "User likes long walks."
 
 
-def clanker(path, *, guilds=("g1",)):
+def clanker(path, *, guilds=("g1",), said="I love long walks"):
     database = sqlite3.connect(path)
     database.executescript(
         """
@@ -204,7 +204,7 @@ def clanker(path, *, guilds=("g1",)):
         database.executemany(
             "INSERT INTO messages VALUES (?,?,?,?,?,?,?,?,?)",
             [
-                (f"{guild}-1", stamp, guild, "c1", "7", "Ann", 0, "I love long walks", None),
+                (f"{guild}-1", stamp, guild, "c1", "7", "Ann", 0, said, None),
                 (f"{guild}-2", stamp, guild, "c1", "0", "clanker", 1, "noted", f"{guild}-1"),
                 (f"{guild}-3", stamp, None, "dm", "7", "Ann", 0, "psst", None),
             ],
