@@ -24,7 +24,11 @@ def step(chat: Chat, group: Sequence[Message], *, now: datetime) -> Step | None:
         return None
     said = "\n".join(message.text for message in group)
     ask = asker("summarise", space=chat.space, chat=chat)
-    return bootstrap.next_step(chat.space, message=said, complete=ask)
+    found = bootstrap.next_step(chat.space, message=said, complete=ask)
+    if found is None or actors.is_person(_by(group[-1])):
+        return found
+    # What is found out about somebody who is not known here is for them alone.
+    return replace(found, state=found.state | {"whom": chat_links.whom(group[-1])})
 
 
 def add_to_briefing(briefing: Briefing, found: Step | None) -> Briefing:

@@ -17,7 +17,7 @@ from memory.llm.complete import available, complete, expander
 from memory.llm.request import Briefing, Completion, Recalled
 from memory.models import Chat, Fact, Message, SelfCheck
 from memory.prompt import builder as context
-from memory.spaces.chat_links import said_by_same
+from memory.spaces.chat_links import ids_of, said_by_same
 
 ABOUT_SOMEBODY = 12
 # How long a reply in a terminal may wait for what is learned from the message.
@@ -89,7 +89,8 @@ def visible_text(thought: Thought, group: Sequence[Message], learned: Sequence[A
 def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfCheck:
     """Tie what was recalled, and a look back at the answer, to the reply."""
     context.keep(thought.context, reply=reply, now=now)
-    held = rules.violations(reply.text, rules.active(reply.space))
+    asker = ids_of(reply.reply_to) if reply.reply_to else ()
+    held = rules.violations(reply.text, rules.active(reply.space, pairs=asker))
     found = selfcheck.check(
         reply.text,
         question=thought.question,

@@ -45,6 +45,11 @@ class Options:
     use_retrieval: bool = _switch(True, _("Recall what fits the message; off: the newest notes."))
     recall_profile: str = _text("keno", _("How recall ranks: keno, classic or a profile of yours."))
     recall_strict: bool = _switch(False, _("Recall only what surely fits; off: the best there is."))
+    shared_with: str = _choice(
+        "everybody",
+        ("everybody", "members"),
+        _("Who hears what the whole space knows: everybody allowed in a chat, or linked members."),
+    )
     judge_ms: int = _number(
         80, 0, 2000, _("Milliseconds in which the judge may read the best memories; 0: never.")
     )

@@ -95,14 +95,17 @@ def learn(
 
 
 def match(
-    space: Space, *, text: str, chat: Chat | None = None, at_least: float = 0.0
+    space: Space, *, text: str, chat: Chat | None = None, at_least: float = 0.0, shared=True
 ) -> list[Match]:
-    """Return the live habits that match this text, best first, of the chat and of the space."""
+    """Return the live habits that match this text, best first, of the chat and of the space.
+
+    Without `shared` only those of the chat.
+    """
     folded = f" {' '.join(_words(text))} "
     if not folded.strip():
         return []
     matches = []
-    for pattern in Pattern.objects.live().in_scope(space, chat).order_by("pk"):
+    for pattern in Pattern.objects.live().in_scope(space, chat, shared=shared).order_by("pk"):
         hits, of = coverage(pattern.trigger, folded)
         score = len(hits) / of * pattern.confidence if of else 0.0
         if score > 0 and score >= at_least:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_noop as N_
 
 from memory import identity
 from memory.models import Fact, LlmCall, Message, Pattern, Space
+from memory.spaces.chat_links import whom
 from memory.text.normalise import fold, words
 from sleep import claims, proposals
 from sleep.apply import image, target_of
@@ -34,7 +35,7 @@ MAX_PROPOSALS = 5
 TRUSTED_AFTER = 5
 # The guard that judges by the sound of a line; the others name what is wrong with it.
 SOUND_REASONS = ["learned"]
-# So many people, or one so often, make a wish about replies a preference of the space.
+# So many people, or one so often, make a wish about replies worth a question.
 MIN_PEOPLE, MIN_TIMES = 2, 3
 _WISH = re.compile(
     r"^(?:A )?(?P<who>\S+) (?:likes?|prefers?|wants?|prefiere|prefiero|quiere|quiero|"
@@ -370,7 +371,7 @@ def _prefer(context: PhaseContext) -> Iterator[Proposal | None]:
         category=Fact.Category.PREFERENCE,
         last_seen_at__gt=context.now - timedelta(days=90),
     )
-    for fact in rows.order_by("pk"):
+    for fact in rows.order_by("pk").select_related("message__chat"):
         if wish := _WISH.match(fact.text):
             wishes[fold(wish["of"])].append((fact, wish["what"]))
     named = {fold(one.key) for one in identity.preferences.active(context.space)} if wishes else ()
@@ -386,8 +387,14 @@ def _prefer(context: PhaseContext) -> Iterator[Proposal | None]:
             key=proposals.key("preference", name),
             night=context.night,
             title=told,
-            after={"key": name.capitalize(), "value": told},
+            after={"key": name.capitalize(), "value": told} | _whom(facts),
             rationale=sentence(N_("%(who)s said so."), {"who": ", ".join(sorted(people))}),
             evidence=[proposals.evidence_of(fact) for fact in facts],
             confidence=0.6,
         )
+
+
+def _whom(facts: list[Fact]) -> dict:
+    """What one person wishes is theirs; what several wish, everybody's."""
+    said = {tuple(whom(fact.message).items()) for fact in facts if fact.message}
+    return dict(said.pop()) if len(said) == 1 and all(fact.message for fact in facts) else {}

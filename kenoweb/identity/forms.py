@@ -31,6 +31,22 @@ class PreferenceForm(forms.Form):
     key = OneLine(label=_("What about"), max_length=80, help_text=_("Tone, language, format …"))
     value = OneLine(label=_("How it should be"), max_length=1000)
     section = OneLine(label=_("Heading"), max_length=80, required=False)
+    everybody = forms.BooleanField(
+        label=_("For everybody"),
+        required=False,
+        help_text=_("Without it, it holds only for whoever said it."),
+    )
+
+    def __init__(self, *args, old: Preference | None = None, **kwargs):
+        super().__init__(*args, **kwargs)
+        if not (old and old.channel):
+            del self.fields["everybody"]
+
+    def wording(self) -> dict:
+        """As preferences.reword() takes it."""
+        values = dict(self.cleaned_data)
+        everybodys = {"channel": "", "author_id": "", "person": ""}
+        return values | everybodys if values.pop("everybody", False) else values
 
     @staticmethod
     def of(one: Preference) -> dict:

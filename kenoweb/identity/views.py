@@ -82,10 +82,10 @@ def prefer(request, space):
     """One preference: the form for a new one, or for the one whose number is in the address."""
     old = _preference(space, request.GET.get("pk", ""))
     known = PreferenceForm.of(old) if old else PreferenceForm.asked(request.GET)
-    form = PreferenceForm(request.POST or None, initial=known)
+    form = PreferenceForm(request.POST or None, initial=known, old=old)
     if request.method != "POST" or not form.is_valid():
         return show_form(request, "identity/prefer.html", form, old=old)
-    values, by = form.cleaned_data, person(request.user)
+    values, by = form.wording(), person(request.user)
     run_and_toast(request, _("Noted."), lambda: preferences.reword(space, old, by=by, **values))
     return go(request, _index(space))
 

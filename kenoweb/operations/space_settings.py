@@ -32,7 +32,7 @@ from memory.vectors import embed
 GROUPS = {
     gettext_lazy("What a reply sees"): [
         "token_budget", "history_messages", "history_minutes", "use_retrieval", "recall_profile",
-        "recall_strict", "judge_ms", "expand_search", "memory_days",
+        "recall_strict", "shared_with", "judge_ms", "expand_search", "memory_days",
     ],
     gettext_lazy("Answering"): [
         "batch_silence", "batch_size", "batch_wait", "first_conversation",
@@ -65,6 +65,7 @@ LABELS = {
     "use_retrieval": gettext_lazy("Recall"),
     "recall_profile": gettext_lazy("Recall profile"),
     "recall_strict": gettext_lazy("Strict recall"),
+    "shared_with": gettext_lazy("Who hears the whole space"),
     "judge_ms": gettext_lazy("Judge (ms)"),
     "receipt_days": gettext_lazy("Receipts"),
     "log_days": gettext_lazy("Logs"),
@@ -90,6 +91,8 @@ LABELS = {
     "first_conversation": gettext_lazy("Get to know each other"),
 }
 CHOICES = {
+    "everybody": gettext_lazy("everybody allowed in the chat"),
+    "members": gettext_lazy("linked members"),
     "auto": gettext_lazy("as the installation says"),
     "offline": gettext_lazy("built in, no model"),
     "warn": gettext_lazy("warn and go on"),

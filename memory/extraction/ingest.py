@@ -29,7 +29,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.identity import preferences, rules
 from memory.models import Chat, Fact, Message, Space
-from memory.spaces.chat_links import said_by_same
+from memory.spaces.chat_links import said_by_same, whom
 from memory.text import normalise as text
 from memory.vectors import likeness
 
@@ -167,7 +167,7 @@ def offers_of(message: Message) -> list[tuple[int, dict]]:
 def save_offer(
     message: Message, place: int, *, by: str, words: str = "", now: datetime | None = None
 ) -> ChangeResult:
-    """Remember what was offered, because a person says so; a wish becomes a preference.
+    """Remember what was offered, because a person says so; a wish becomes its speaker's preference.
 
     It stays the speaker's fact in its chat, which their later words may change; `words` is the
     person's own wording of it.
@@ -178,11 +178,11 @@ def save_offer(
     with history.change(by=by, why="save an offer"):
         if line.get("category") == LIMIT:
             given = {"instruction": line["text"], "category": "limits", "by": by, "now": now}
-            done = rules.put(message.space, **given)
+            done = rules.put(message.space, **given | whom(message))
         elif line["kind"] == WISH:
             section = text.short(text.one_line(line.get("subject", "")), 40)
             given = {"sentence": line["text"], "section": section, "by": by, "now": now}
-            done = preferences.learn(message.space, **given)
+            done = preferences.learn(message.space, **given | whom(message))
         else:
             names = [field.name for field in fields(Candidate) if field.name in line]
             one = Candidate(**{"subject": ""} | {name: line[name] for name in names})

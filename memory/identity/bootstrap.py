@@ -111,8 +111,9 @@ def finish(
     if state is None or not stop(space):
         return []
     section, values = inferred_preferences(state)
+    given = {"section": section, "by": by, "now": now} | state.get("whom", {})
     done = [
-        preferences.put(space, section=section, key=key, value=value, by=by, now=now)
+        preferences.put(space, key=key, value=value, **given)
         for key, value in values.items()
         if value
     ]

@@ -1,6 +1,7 @@
 """Preferences: how the owner likes Keno to be, as observed, said or ruled out."""
 
 import re
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
@@ -18,6 +19,7 @@ from memory.text import normalise as text
 
 HEADING = "# User Preferences"
 LEARNED = "learned"
+WHOM = ("channel", "author_id", "person")
 # "Timezone: America/Mexico_City", but not "Note to self: …a whole sentence: with colons".
 KEYED = re.compile(r"([^\W_][\w /-]{0,39}):\s+(\S.*)", re.DOTALL)
 PLACEHOLDER = re.compile(
@@ -25,8 +27,10 @@ PLACEHOLDER = re.compile(
 )
 
 
-def active(space: Space) -> list[Preference]:
-    return list(Preference.objects.filter(space=space, status=Preference.Status.ACTIVE))
+def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Preference]:
+    """Return those in force: of everybody, or for whoever has these (channel, author id) pairs."""
+    found = Preference.objects.filter(space=space, status=Preference.Status.ACTIVE)
+    return [one for one in found if pairs is None or one.holds_for(pairs)]
 
 
 def is_worded(preference: Preference) -> bool:
@@ -39,20 +43,36 @@ def has_any(space: Space) -> bool:
 
 
 def learn(
-    space: Space, *, sentence: str, by: str, section: str = "", now: datetime | None = None
+    space: Space,
+    *,
+    sentence: str,
+    by: str,
+    section: str = "",
+    now: datetime | None = None,
+    **whom: str,
 ) -> ChangeResult:
     """Store one line: "Key: value" replaces that preference, anything else is added."""
     match = KEYED.fullmatch(sentence.strip())
-    if match and len(match[1].split()) <= 4:
-        return put(space, key=match[1], value=match[2], section=section, by=by, now=now)
-    return put(space, key=LEARNED, value=sentence, section=section, by=by, now=now)
+    keyed = match is not None and len(match[1].split()) <= 4
+    key, value = (match[1], match[2]) if keyed else (LEARNED, sentence)
+    return put(space, key=key, value=value, section=section, by=by, now=now, **whom)
 
 
 @transaction.atomic
 def put(
-    space: Space, *, key: str, value: str, by: str, section: str = "", now: datetime | None = None
+    space: Space,
+    *,
+    key: str,
+    value: str,
+    by: str,
+    section: str = "",
+    now: datetime | None = None,
+    **whom: str,
 ) -> ChangeResult:
-    """Store a preference. No machine overwrites what a person worded."""
+    """Store a preference. No machine overwrites what a person worded.
+
+    `whom` (channel, author_id, person) scopes it to one person; without it holds for everybody.
+    """
     key, section = text.short(text.one_line(key), 80), text.short(text.one_line(section), 80)
     # An order in the words of a person is what this is for; from anything else it is suspicious.
     screened = screen(
@@ -73,17 +93,19 @@ def put(
         )
     # One writer at a time, so that one name keeps one value.
     Space.objects.select_for_update().get(pk=space.pk)
-    return _save(space, section=section, key=key, value=screened.text, by=by, now=now)
+    given = {"section": section, "key": key, "value": screened.text}
+    return _save(space, whom=whom, by=by, now=now, **given)
 
 
 @transaction.atomic
 def reword(
     space: Space, old: Preference | None, *, by: str, now: datetime | None = None, **wording: str
 ) -> ChangeResult:
-    """Replace an old preference by a person's new wording (key, value, section)."""
+    """Replace an old preference by a person's new wording (key, value, section), for whom it is."""
     actors.require_person(by)
+    whom = {name: getattr(old, name) for name in WHOM} if old else {}
     with history.change(by=by, why="a preference") as context:
-        done = put(space, by=by, now=now, **wording)
+        done = put(space, by=by, now=now, **whom | wording)
         if old and done.row and done.row.pk != old.pk:
             drop(old, by=by, now=now)
     return ChangeResult(done.row, context.id) if done.changed else done
@@ -131,9 +153,14 @@ def from_markdown(written: str) -> list[dict]:
     return items
 
 
-def _save(space: Space, *, section: str, key: str, value: str, by: str, now) -> ChangeResult:
+def _save(
+    space: Space, *, section: str, key: str, value: str, whom: dict, by: str, now
+) -> ChangeResult:
+    mine = (whom.get("channel", ""), whom.get("author_id", ""))
     others = [
-        preference for preference in active(space) if text.fold(preference.key) == text.fold(key)
+        one
+        for one in active(space)
+        if text.fold(one.key) == text.fold(key) and (one.channel, one.author_id) == mine
     ]
     # What was learned is a list; everything else has one value per section.
     lists = text.fold(key) == LEARNED
@@ -144,7 +171,8 @@ def _save(space: Space, *, section: str, key: str, value: str, by: str, now) -> 
         reason = _("A person wrote this; only a person may change it.")
         return ChangeResult(same[0], outcome="refused", reason=reason)
     last = Preference.objects.filter(space=space).aggregate(last=Max("position"))["last"] or 0
-    row = same[0] if same else Preference(space=space, section=section, key=key, position=last + 1)
+    new = {"section": section, "key": key, "position": last + 1} | whom
+    row = same[0] if same else Preference(space=space, **new)
     row.value, row.source, row.updated_at = value, actors.kind(by), now or timezone.now()
     row.sticky = actors.is_person(by)
     with history.change(by=by, why="a preference") as context:

@@ -1,16 +1,26 @@
 """The identity as the model reads it: core, rules, preferences."""
 
+from collections.abc import Collection
+
 from memory.identity import core, preferences, rules
 from memory.models import Rule, Space
 
 RULE = "\n\n---\n\n"
 
 
-def prompt(space: Space, *, with_preferences: bool = True) -> str:
-    """Return the identity part of the prompt; a first conversation leaves out the preferences."""
-    parts = [core.read(space), rules_section(rules.active(space))]
+def prompt(
+    space: Space,
+    *,
+    with_preferences: bool = True,
+    pairs: Collection[tuple[str, str]] | None = (),
+) -> str:
+    """Return the identity part of the prompt, for whoever has these (channel, author id) pairs.
+
+    What another person wished is left out; a first conversation has no preferences at all.
+    """
+    parts = [core.read(space), rules_section(rules.active(space, pairs=pairs))]
     if with_preferences:
-        parts.append(preferences_section(space))
+        parts.append(preferences_section(space, pairs=pairs))
     return RULE.join(part for part in parts if part)
 
 
@@ -31,9 +41,9 @@ def rules_section(active: list[Rule]) -> str:
     return "\n\n".join(parts)
 
 
-def preferences_section(space: Space) -> str:
+def preferences_section(space: Space, *, pairs: Collection[tuple[str, str]] | None = ()) -> str:
     """Return the preferences that a person worded; others are data, and stand with the memory."""
-    worded = [one for one in preferences.active(space) if preferences.is_worded(one)]
+    worded = [one for one in preferences.active(space, pairs=pairs) if preferences.is_worded(one)]
     written = preferences.as_markdown(worded)
     body = written.removeprefix(preferences.HEADING).replace("\n## ", "\n### ").strip()
     return f"## Preferences\n\n{body}" if body else ""

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
@@ -109,9 +110,13 @@ class Invalid(ValueError):
     """Rules that cannot be read or kept."""
 
 
-def active(space: Space) -> list[Rule]:
-    """Return the rules in force: the shipped ones, replaced by the space's own of the same slug."""
+def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Rule]:
+    """Return the rules in force: the shipped ones, replaced by the space's own of the same slug.
+
+    Of everybody, or those for whoever has these (channel, author id) pairs.
+    """
     own = list(Rule.objects.filter(space=space, status=Rule.Status.ACTIVE))
+    own = [rule for rule in own if pairs is None or rule.holds_for(pairs)]
     names = {rule.slug for rule in own}
     shipped_rules = [Rule(space=space, **rule) for rule in shipped(space.language)]
     kept = [rule for rule in shipped_rules if rule.slug not in names]
@@ -130,8 +135,12 @@ def put(
     examples: list = (),
     forbidden: list = (),
     now: datetime | None = None,
+    **whom: str,
 ) -> ChangeResult:
-    """Add a rule, or replace the one of this slug. Only a person may."""
+    """Add a rule, or replace the one of this slug. Only a person may.
+
+    `whom` (channel, author_id, person) scopes a new one to one person.
+    """
     actors.require_person(by)
     instruction = redacted(instruction)
     values = {
@@ -142,9 +151,12 @@ def put(
     }
     if not instruction and not values["forbidden"]:
         raise Invalid(_("A rule needs an instruction or a phrase that is forbidden."))
-    return _put(
-        space, slug or _slug(instruction or values["forbidden"][0]["phrase"]), values, by, now
-    )
+    slug = slug or _slug(instruction or values["forbidden"][0]["phrase"])
+    if whom:
+        # Two people may set the same limit, each for themselves.
+        mark = text.said_key(f"{whom['channel']} {whom['author_id']}")[:8]
+        slug, values = f"{slug[:70]}-{mark}", values | whom
+    return _put(space, slug, values, by, now)
 
 
 @transaction.atomic

@@ -1,3 +1,5 @@
+from collections.abc import Collection
+
 import pghistory
 from django.db import models
 from django.utils import timezone
@@ -26,8 +28,24 @@ class Identity(models.Model):
         return f"Identity of {self.space}"
 
 
+class ForWhom(models.Model):
+    """Whom a row is for: one person of a channel, by their id, or everybody when there is none."""
+
+    channel = models.CharField(max_length=32, blank=True)
+    author_id = models.CharField(max_length=128, blank=True)
+    # What they call themselves: for showing, and proof of nothing.
+    person = models.CharField(max_length=120, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def holds_for(self, pairs: Collection[tuple[str, str]]) -> bool:
+        """Tell whether it is for everybody, or for whoever has these (channel, author id) pairs."""
+        return not self.channel or (self.channel, self.author_id) in pairs
+
+
 @pghistory.track()
-class Rule(models.Model):
+class Rule(ForWhom):
     """How Keno behaves: an instruction, examples, and phrases it must not say."""
 
     class Status(models.TextChoices):
@@ -62,8 +80,8 @@ class Rule(models.Model):
 
 
 @pghistory.track()
-class Preference(models.Model):
-    """One thing the owner likes or has ruled out in how Keno talks."""
+class Preference(ForWhom):
+    """One thing somebody likes or has ruled out in how Keno talks to them."""
 
     class Status(models.TextChoices):
         ACTIVE = "active", _("In force")

@@ -10,10 +10,12 @@ class PatternQuerySet(models.QuerySet):
     def live(self) -> "PatternQuerySet":
         return self.filter(status="active")
 
-    def in_scope(self, space: Space, chat: models.Model | None) -> "PatternQuerySet":
-        """The habits of the whole space and, in a chat, its own."""
-        visible = models.Q(chat=None) | models.Q(chat=chat) if chat else models.Q(chat=None)
-        return self.filter(visible, space=space)
+    def in_scope(
+        self, space: Space, chat: models.Model | None, *, shared: bool = True
+    ) -> "PatternQuerySet":
+        """The habits of the whole space, unless it is not `shared`, and, in a chat, its own."""
+        everybodys = models.Q(chat=None) if shared else models.Q(pk__in=[])
+        return self.filter(everybodys | models.Q(chat=chat) if chat else everybodys, space=space)
 
 
 @pghistory.track(exclude=["use_count", "last_used_at"])

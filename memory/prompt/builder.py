@@ -21,7 +21,7 @@ from memory.retrieval import gate, receipts
 from memory.retrieval.keywords import Expand
 from memory.retrieval.ranking import Scored
 from memory.retrieval.recall import Judge, Recalled, add_surroundings, recall
-from memory.spaces.chat_links import said_by_same
+from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
 from memory.text.normalise import token_estimate
 
 log = logging.getLogger(__name__)
@@ -79,8 +79,9 @@ def build(
     language = language or chat.language or chat.space.language
     if identity.bootstrapping(chat.space, chat=chat.pk) if first_talk is None else first_talk:
         return _bootstrap(chat, text, now=now, person=person, group=group, language=language)
-    context = Context([identity.prompt(chat.space), sections.MEMORY_RULES], [])
     draft = _Draft(chat, text, now, person, group)
+    system = identity.prompt(chat.space, pairs=draft.pairs)
+    context = Context([system, sections.MEMORY_RULES], [])
     try:
         draft.gather(expand=expand, judge=judge, **trying)
         context.memory = draft.printed()
@@ -110,6 +111,9 @@ class _Draft:
     def __init__(self, chat, text, now, person, group):
         self.chat, self.text, self.now, self.person, self.group = chat, text, now, person, group
         self.space = chat.space
+        # Who asks, by their ids: wishes of others are not for them.
+        self.pairs = ids_of(group[-1]) if group else frozenset()
+        self.shared = hears_the_space(chat)
         self.zone = chat.space.zone
         self.count = counter(chat.space)
         self.room = chat.space.options.token_budget
@@ -148,7 +152,7 @@ class _Draft:
 
     def _unworded_preferences(self) -> None:
         """What no person worded is data like any other: it never stands in the system role."""
-        said = identity.preferences.active(self.space)
+        said = identity.preferences.active(self.space, pairs=self.pairs)
         rest = [one for one in said if not identity.preferences.is_worded(one)]
         lines = [f"- {sections.line(f'{one.key}: {one.value}')}" for one in rest]
         self._put("preferences", sections.section("Wishes that nobody confirmed", lines))
@@ -173,7 +177,11 @@ class _Draft:
 
     def _patterns(self) -> None:
         matches = patterns.match(
-            self.space, text=self.text, chat=self.chat, at_least=patterns.INJECTED_FROM
+            self.space,
+            text=self.text,
+            chat=self.chat,
+            at_least=patterns.INJECTED_FROM,
+            shared=self.shared,
         )
         lines = [
             f"- {sections.line(match.pattern.trigger)}: {sections.line(match.pattern.response)}"
@@ -221,7 +229,7 @@ class _Draft:
 
     def _newest(self) -> None:
         """Without recall: add the newest facts and the notes of the last days."""
-        own = Q(chat=None) | Q(chat=self.chat)
+        own = Q(chat=None) | Q(chat=self.chat) if self.shared else Q(chat=self.chat)
         facts = Fact.objects.filter(own, space=self.space, status=Fact.Status.ACTIVE)
         newest = [fact.text for fact in facts.order_by("-updated_at")[:200]]
         self._fit("facts", "Long-term memory", newest)

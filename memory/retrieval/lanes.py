@@ -13,6 +13,7 @@ from memory.models.unit import anywhere, shared
 from memory.retrieval import keywords, past
 from memory.retrieval.past import Past
 from memory.retrieval.understand import Question
+from memory.spaces.chat_links import hears_the_space
 from memory.vectors.embed import Embedder
 from memory.vectors.store import as_text
 
@@ -206,7 +207,7 @@ SELECT 'hit', hit.no, array_agg(hit.id), NULL, {nothing} FROM hit
   JOIN mates ON mates.episode_id = hit.episode_id WHERE hit.kind = 'message' GROUP BY hit.no
 UNION ALL
 SELECT 'pattern', id, NULL, NULL, {pattern} FROM memory_pattern
-  WHERE space_id = %(space)s AND status = 'active' AND (chat_id IS NULL OR chat_id = ANY(%(here)s))
+  WHERE space_id = %(space)s AND status = 'active' AND coalesce(chat_id, %(shared)s) = ANY(%(here)s)
     AND string_to_array(btrim(keno_fold(trigger)), ' ') && %(question_words)s::text[]
 """
 OF_PATTERN = {"text": "trigger", "quote": "response", "confidence": "confidence"}
@@ -307,9 +308,11 @@ class Scope:
 
     @classmethod
     def of(cls, space: Space, chat: Chat | None = None) -> "Scope":
+        """What may be told in the chat: its own, and the space's where its people may hear that."""
         if chat is not None and chat.space_id != space.pk:
             raise ValueError("The chat belongs to another space.")
-        here = (shared(space.pk), *([chat.pk] if chat else []))
+        everybodys = [shared(space.pk)] if chat is None or hears_the_space(chat) else []
+        here = (*everybodys, *([chat.pk] if chat else []))
         return cls(space.pk, here, here)
 
     @classmethod
@@ -339,6 +342,7 @@ def collect(
     counts = [stats.count(word, size=size) for word in question.terms]
     values = {
         "space": scope.space,
+        "shared": shared(scope.space),
         "here": list(scope.here),
         "mark": list(scope.mark),
         "kinds": list(kinds),

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory.history import audit
 from memory.history.actors import person
-from memory.models import ChatLink, Member, Message, Space
+from memory.models import Chat, ChatLink, Member, Message, Space
 from memory.text import normalise as text
 
 CODE_MINUTES = 10
@@ -20,6 +20,9 @@ CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8
 # Whoever writes there has signed in to the dashboard: the author's id is the account's.
 WEB = "web"
+# Whoever sits at the machine's own terminal can read the database, too.
+CONSOLE = "console"
+SPOKE_LATELY = 200
 
 
 def offer(member: Member, *, now: datetime | None = None) -> str:
@@ -118,6 +121,40 @@ def said_by_same(message: Message, *, prefix: str = "") -> Q:
     for channel, author_id in pairs:
         found |= Q(**{f"{prefix}chat__channel": channel, f"{prefix}author_id": author_id})
     return found & Q(**{f"{prefix}role": Message.Role.USER})
+
+
+def ids_of(message: Message) -> frozenset[tuple[str, str]]:
+    """Return the (channel, author id) pairs that are the person who wrote it.
+
+    Where a channel knows no ids, whoever writes in that chat without one.
+    """
+    return speaker_of(message).pairs or frozenset({(message.chat.channel, _id(message))})
+
+
+def whom(message: Message) -> dict[str, str]:
+    """Return the columns that scope a row to whoever wrote the message."""
+    who = {"channel": message.chat.channel, "author_id": _id(message)}
+    return who | {"person": message.author}
+
+
+def _id(message: Message) -> str:
+    return message.author_id or f"#{message.chat_id}"
+
+
+def hears_the_space(chat: Chat) -> bool:
+    """Tell whether what the whole space knows may be told in this chat.
+
+    Where only members hear it, everybody who spoke here lately must be one.
+    """
+    if chat.space.options.shared_with == "everybody" or chat.channel == CONSOLE:
+        return True
+    said = Message.objects.filter(chat=chat, role=Message.Role.USER).order_by("-sent_at", "-pk")
+    heard = set(said.values_list("author_id", flat=True)[:SPOKE_LATELY])
+    members = Member.objects.filter(space=chat.space_id, user__is_active=True)
+    if chat.channel == WEB:
+        return heard <= set(map(str, members.values_list("user", flat=True)))
+    links = ChatLink.objects.filter(member__in=members, linked_at__isnull=False)
+    return heard <= set(links.filter(channel=chat.channel).values_list("author_id", flat=True))
 
 
 def linked(members: QuerySet | list[Member]) -> QuerySet:

@@ -5,12 +5,14 @@ from datetime import timedelta
 import pytest
 
 from bot import turn
-from memory import tasks
+from memory import patterns, tasks
 from memory.chats import inbox
+from memory.extraction import ingest
 from memory.facts import service as facts
-from memory.identity import preferences
+from memory.identity import preferences, rules
 from memory.models import Fact, Message
 from memory.prompt import builder
+from memory.spaces import chat_links
 from sleep import cycle
 from tests.bot.conftest import NOON
 from tests.factories import make_chat, make_chat_link, make_member, make_user
@@ -191,6 +193,93 @@ def test_c1_a_wish_never_stands_in_the_system_role_before_a_person_worded_it(wit
     for chat in (with_model.private, with_model.group):
         built = builder.build(chat, "Hello", now=with_model.now, save=False)
         assert (wish.partition(": ")[2] or wish) not in str(built.system)
+
+
+@pytest.mark.parametrize("wish", [*WISHES, "Never delete my files without asking me"])
+def test_a_saved_wish_is_its_speaker_s_alone(talk, wish):
+    message = inbox.receive(talk.group, text=wish, author="Bo", author_id="8", now=talk.now)
+    ingest.offer(message, ingest.wish(message, wish))
+    place = next(n for n, line in enumerate(message.journal) if line["outcome"] == "offered")
+    ingest.save_offer(message, place, by="person:ana", now=talk.now)
+    told = wish.partition(": ")[2] or wish
+    for chat, author_id, hears in (
+        (talk.group, "8", True),
+        (talk.elsewhere, "8", True),
+        (talk.group, "7", False),
+        (talk.group, "", False),
+        (talk.private, "666", False),
+    ):
+        asked = inbox.receive(chat, text="Hi", author="Bo", author_id=author_id, now=talk.now)
+        built = builder.build(chat, "Hi", now=talk.now, group=[asked], save=False)
+        assert (told in str(built.system)) is hears
+        assert told not in built.memory
+
+
+def test_two_people_set_the_same_limit_and_each_takes_back_their_own(talk):
+    given = {"instruction": "Never phone me", "by": "person:ana", "channel": "fake"}
+    one = rules.put(talk.space, author_id="7", person="Ana", **given)
+    rules.put(talk.space, author_id="8", person="Bo", **given)
+    assert len([r for r in rules.active(talk.space) if r.instruction == "Never phone me"]) == 2
+    rules.retire(talk.space, slug=one.row.slug, by="person:ana")
+    held = rules.active(talk.space, pairs={("fake", "8")})
+    assert "Never phone me" in {rule.instruction for rule in held}
+
+
+def test_a_wish_is_heard_in_every_channel_of_its_account(talk, space):
+    member = make_member(space=space, user=make_user("ana"))
+    make_chat_link(member, channel="fake", author_id="7")
+    said = inbox.receive(talk.private, text="Call me captain", author="Ana", author_id="7")
+    whom = chat_links.whom(said)
+    preferences.learn(space, sentence="Call me captain", by="person:ana", **whom)
+    web = make_chat(space, channel="web")
+    asked = inbox.receive(web, text="Hi", author="ana", author_id=str(member.user_id))
+    assert "captain" in str(builder.build(web, "Hi", group=[asked], save=False).system)
+
+
+@pytest.mark.parametrize("knowing", [True, False], ids=["recall on", "recall off"])
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("The alarm company is called Securitron", "What is the alarm company called?"),
+        ("La empresa de la alarma se llama Securitron", "¿Cómo se llama la empresa de la alarma?"),
+    ],
+)
+def test_only_members_hear_what_the_whole_space_knows_when_it_says_so(
+    talk, space, knowing, text, question
+):
+    space.settings |= {"shared_with": "members", "use_retrieval": knowing}
+    space.save()
+    make_chat_link(make_member(space=space, user=make_user("ana")), channel="fake", author_id="7")
+    facts.remember(space, text=text, by="person:ana")
+    patterns.learn(space, trigger="alarm alarma", response="Securitron", by="person:ana")
+
+    def sent(chat, author_id):
+        asked = inbox.receive(chat, text=question, author="Ana", author_id=author_id, now=talk.now)
+        built = builder.build(chat, question, now=talk.now, group=[asked], save=False)
+        return str([built.system, built.memory, built.messages, built.briefing.recalled])
+
+    def told(chat, author_id):
+        chat.space.refresh_from_db()
+        return "Securitron" in sent(chat, author_id)
+
+    assert told(talk.private, "7")
+    assert not told(talk.elsewhere, "666")
+    assert told(talk.group, "7")
+    # Now a stranger listens there, too.
+    assert not told(talk.group, "666")
+    assert not told(talk.group, "7")
+    space.settings |= {"shared_with": "everybody"}
+    space.save()
+    assert told(talk.elsewhere, "666")
+
+
+def test_what_a_stranger_says_is_theirs_where_only_members_hear_the_space(talk, space):
+    space.settings |= {"shared_with": "members"}
+    space.save()
+    talk.elsewhere.refresh_from_db()
+    talk.say("My dog is called Rex", chat=talk.elsewhere, author_id="666")
+    told = talk.say("What is my dog called?", chat=talk.elsewhere, author_id="666")
+    assert told == "Your dog is called Rex. You told me today."
 
 
 def test_c1_what_no_person_worded_is_data_and_not_an_order(talk):

@@ -161,7 +161,8 @@ def _identity(space: Space) -> Iterator:
     if held:
         words = json.dumps(rules.as_json(held), ensure_ascii=False, indent=2) + "\n"
         yield f"{folder}/rules.json", "rules", [(words, len(held))]
-    if liked := preferences.active(space):
+    # That program talks to one person: what others wished for themselves stays behind.
+    if liked := preferences.active(space, pairs=()):
         words = preferences.as_markdown(liked) + "\n"
         yield f"{folder}/preferences.md", "preferences", [(words, len(liked))]
 
