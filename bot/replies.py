@@ -142,8 +142,12 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
         wishes=any(line.get("kind") == ingest.WISH for line in offers),
         # Nothing instead when there is nothing: what others said here is not about them.
         recalled=_about(last) if wants == "about_me" else briefing.recalled,
-        heard=[_heard(one, last) for one in built.history if one.role == Message.Role.USER],
+        heard=[_heard(one, last) for one in _memory(built.history)],
     )
+
+
+def _memory(history: Sequence[Message]) -> list[Message]:
+    return [one for one in history if one.role == Message.Role.USER and not one.not_recalled]
 
 
 def _heard(message: Message, asked_in: Message) -> Recalled:

@@ -76,10 +76,12 @@ def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
         return
     with translation.override(commands.language(message)):
         said = commands.run(message, now=now)
-    reply = _send_reply(chat, [message], said.text, kind=OutboxItem.Kind.COMMAND, now=now)
+    own = Message.NotRecalled.COMMAND
+    given = {"kind": OutboxItem.Kind.COMMAND, "not_recalled": own}
+    reply = _send_reply(chat, [message], said.text, now=now, **given)
     chats.record_changes(reply, said.changes)
     # A command is obeyed, not learned from: "/forget that I live in Rome" says nothing new.
-    Message.objects.filter(pk=message.pk).update(ingested_at=now)
+    Message.objects.filter(pk=message.pk).update(ingested_at=now, not_recalled=own)
 
 
 def _reply(chat: Chat, group: list[Message], *, now: datetime) -> None:
@@ -107,7 +109,9 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
         return
     learned = replies.learn(chat, group, thought, now=now)
     said = replies.visible_text(thought, group, learned)
-    reply = _send_reply(chat, group, said, learned=learned, now=now)
+    built_in = thought.completion.provider == "offline"
+    own = ingest.not_recalled_reply(said, to=group[-1], built_in=built_in)
+    reply = _send_reply(chat, group, said, learned=learned, not_recalled=own, now=now)
     changes = [change for line in ingest.learned_from(group) for change in line["changes"]]
     changes += [one.done.change_id for one in learned if one.done]
     chats.record_changes(reply, changes)
@@ -152,10 +156,11 @@ def _send_reply(
     *,
     kind: str = OutboxItem.Kind.REPLY,
     learned: Sequence[Applied] = (),
+    not_recalled: str = "",
     now: datetime,
 ) -> Message:
     last = group[-1]
-    reply = chats.reply(chat, text=text, to=last, now=now)
+    reply = chats.reply(chat, text=text, to=last, not_recalled=not_recalled, now=now)
     noted = (
         feedback.lines_below(reply.text, group, learned)
         if chat.space.options.learning_feedback

@@ -41,6 +41,13 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
 
 
 @app.periodic(cron="*/5 * * * *")
+@app.task(name="memory.decide_recall", queueing_lock="memory.decide_recall", retry=AFTER_OUTAGE)
+def decide_recall(timestamp: int) -> None:
+    """Decide of what was stored before, imported or restored whether it is memory."""
+    extraction.decide_recall()
+
+
+@app.periodic(cron="*/5 * * * *")
 @app.task(
     name="memory.embed_missing",
     queueing_lock="memory.embed_missing",

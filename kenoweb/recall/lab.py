@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import reduce
+from operator import or_
 
+from django.db.models import Q
 from django.http import QueryDict
 from django.utils.timezone import localdate
 from django.utils.translation import gettext as _
@@ -23,6 +26,7 @@ from memory.retrieval.understand import MAX_LENGTH
 from memory.text.normalise import clean
 
 SHOWN_CUT = 20
+SHOWN_NOT_MEMORY = 5
 # Whose words the last messages were: the people one may ask as.
 LOOK_BACK = 300
 MODES = ("", "strict", "lenient")
@@ -84,6 +88,8 @@ class Result:
     budget: int = 0
     note: str = ""
     compared: bool = False
+    # Messages with a word of the question that are in the transcript only, each with its reason.
+    not_memory: list[Message] = field(default_factory=list)
 
     @property
     def tokens(self) -> int:
@@ -171,11 +177,22 @@ def ask(asking: Asking, *, space: Space, now: datetime) -> Result:
     result.cut = rows[len(recalled.items) :]
     result.sections = _sections(recalled, made)
     result.prompt = _prompt(recalled, made, space)
+    result.not_memory = not_memory(space, recalled.question.keywords, chat=asking.chat)
     if asking.chat and made and made.recall is None:
         result.note = _(
             "A reply here would not recall: this is a first conversation, or it is off."
         )
     return result
+
+
+def not_memory(space: Space, keywords: list[str], *, chat: Chat | None) -> list[Message]:
+    """The newest messages with one of these words that no recall sees: questions, commands, …"""
+    if not keywords:
+        return []
+    holds = reduce(or_, (Q(text__icontains=word) for word in keywords[:8]))
+    said = rows_in(space, Message).filter(holds).exclude(not_recalled=None)
+    said = said.exclude(not_recalled="").order_by("-sent_at", "-pk")
+    return list((said.filter(chat=chat) if chat else said)[:SHOWN_NOT_MEMORY])
 
 
 def sliders(asking: Asking) -> list[tuple[str, str, list[Slider]]]:

@@ -83,7 +83,8 @@ def edit(chat: Chat, *, text: str, external_id: object, **fields: Any) -> Messag
             return None
         if message and message.handled_at is None:
             message.text, message.flags = screened.text, screened.flags
-            message.save(update_fields=["text", "flags"])
+            message.not_recalled = None
+            message.save(update_fields=["text", "flags", "not_recalled"])
             message.chat = chat
             return message
     anew = f"{external_id}-{hashlib.sha256(screened.text.encode()).hexdigest()[:16]}"

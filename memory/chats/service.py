@@ -89,7 +89,7 @@ def receive(
 
     A channel whose messages have no ids leaves external_id empty: every call is then a new message.
     `origin` names who wrote what was only passed on, or is empty when that is hidden. `fields` may
-    name author, author_id, reply_to, trace, language.
+    name author, author_id, reply_to, trace, language, not_recalled.
     """
     screened = screen_message(text, role=role)
     sent_at = sent_at or now or timezone.now()
@@ -108,7 +108,12 @@ def receive(
 
 
 def reply(
-    chat: Chat, *, text: str, to: Message | None = None, now: datetime | None = None
+    chat: Chat,
+    *,
+    text: str,
+    to: Message | None = None,
+    now: datetime | None = None,
+    not_recalled: str | None = None,
 ) -> Message:
     """Store Keno's reply, without its tags; once per message, however often it is saved."""
     external_id = f"reply-{to.pk}" if to else ""
@@ -120,6 +125,7 @@ def reply(
         author="Keno",
         reply_to=to,
         now=now,
+        not_recalled=not_recalled,
     )
     return received.message
 

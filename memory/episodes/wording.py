@@ -52,13 +52,13 @@ def suspicions_in(messages: Iterable[Message]) -> set[str]:
 
 
 def said_by_people(messages: Iterable[Message]) -> list[Message]:
-    """Return what people said, without commands and what raised a suspicion.
+    """Return what people said that is memory, without what raised a suspicion.
 
     What Keno answered is not what happened, and would be learned from as if it were.
     """
     people = [m for m in messages if m.role == Message.Role.USER and m.text.strip()]
-    clean = [m for m in people if not m.text.startswith("/") and not suspicions(m.flags)]
-    return clean or people
+    memory = [m for m in people if not m.not_recalled]
+    return [m for m in memory if not suspicions(m.flags)] or memory
 
 
 def by_topic(messages: list[Message]) -> list[list[Message]]:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db import OperationalError, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -126,8 +126,43 @@ def ingest(
         journal += [take(message, one, now=now).line for one in found]
         message.journal = [*fresh.journal, *journal]
         message.ingested_at = now or timezone.now()
-        message.save(update_fields=["journal", "ingested_at"])
+        # What is heard as a statement is memory, also inside of a question.
+        message.not_recalled = "" if found else intents.not_memory(message.text)
+        message.save(update_fields=["journal", "ingested_at", "not_recalled"])
     return message.journal
+
+
+def decide_recall(*, limit: int = 2000) -> int:
+    """Decide of old and imported messages whether they are memory; return of how many."""
+    waits = Q(role=Message.Role.USER, ingested_at=None) & ~Q(trace=Message.Trace.IMPORT)
+    rows = Message.objects.filter(not_recalled=None).exclude(waits).order_by("pk")
+    rows = list(rows.select_related("reply_to")[:limit])
+    answered = Message.objects.filter(chat__in={row.chat_id for row in rows}, role="assistant")
+    with_keno = set(answered.values_list("chat", flat=True).distinct())
+    for row in rows:
+        row.not_recalled = _not_recalled(row, to_keno=row.chat_id in with_keno)
+    Message.objects.bulk_update(rows, ["not_recalled"], batch_size=500)
+    return len(rows)
+
+
+def _not_recalled(message: Message, *, to_keno: bool) -> str:
+    if message.role == Message.Role.ASSISTANT:
+        return not_recalled_reply(message.text, to=message.reply_to)
+    if Fact.objects.filter(message=message).exists():
+        return ""
+    return intents.not_memory(message.text, to_keno=to_keno)
+
+
+def not_recalled_reply(said: str, *, to: Message | None, built_in: bool = False) -> str:
+    """Return why a reply of Keno is not memory, or nothing.
+
+    Without a language model it only quotes what is remembered already.
+    """
+    asked = intents.not_memory(to.text) if to else ""
+    if asked == Message.NotRecalled.COMMAND and not built_in:
+        return asked
+    formula = built_in or asked == Message.NotRecalled.SMALL_TALK or intents.is_formula(said)
+    return Message.NotRecalled.OWN_WORDS if formula else ""
 
 
 def take(

@@ -5,41 +5,64 @@ from dataclasses import dataclass
 
 from memory.text import normalise as words
 
-GREETINGS = """hi, hello, hey, good morning, good afternoon, good evening, hola, buenas, buenos
-días, buenos dias, buenas tardes, buenas noches, qué tal, que tal"""
+GREETINGS = """hi, hello, hey, good morning, good afternoon, good evening, morning, hola, buenas,
+buenos días, buenos dias, buenas tardes, buenas noches"""
+HOW_ARE_YOU = """how are you, how are things, how's it going, how is it going, what's up, how do you
+do, how was your day, cómo estás, como estas, qué tal, que tal, cómo te va, qué hay, cómo va todo,
+qué haces, todo bien"""
+LAUGHS = "haha, hahaha, lol, hehe, jaja, jajaja, jeje, ja ja"
+PRAISE = """that's great, that is great, great, cool, nice, awesome, perfect, well done, good job,
+you rock, i love you, good bot, genial, perfecto, qué bien, que bien, estupendo, muy bien, eres un
+sol, eres genial, te quiero, bien hecho, qué guay, bravo"""
+AGREES = """ok, okay, all right, alright, fine, got it, i see, sure, yes, yeah, yep, no, nope, vale,
+de acuerdo, entendido, sí, si, claro, ya veo, bueno, órale"""
+JOKES = """tell me a joke, tell us a joke, do you know a joke, make me laugh, cuéntame un chiste,
+cuentame un chiste, sabes un chiste, sabes algún chiste, hazme reír"""
 THANKS = "thanks, thank you, thx, many thanks, gracias, muchas gracias, mil gracias"
 GOODBYES = """bye, goodbye, see you, good night, adiós, adios, hasta luego, hasta mañana, hasta
 pronto, chao, nos vemos"""
 HELP = """what can you do, who are you, what are you, how do you work, can you help me, help, qué
 puedes hacer, que puedes hacer, qué sabes hacer, quién eres, quien eres, cómo funcionas, puedes
 ayudarme, ayuda"""
-ABOUT_ME = """what do you know about me, what do you remember about me, what have you learned
-about me, qué sabes de mí, qué sabes sobre mí, qué recuerdas de mí, qué recuerdas sobre mí, que
-sabes de mi"""
+ABOUT_ME = """what do you know about me, what do you remember about me, what have you learned about
+me, qué sabes de mí, qué sabes sobre mí, qué recuerdas de mí, qué recuerdas sobre mí, que sabes de
+mi"""
 REMEMBER = """remember that, remember this, remember, note that, note, don't forget that, don't
 forget, keep in mind that, keep in mind, make a note that, save this, save that, recuerda que,
-recuerda esto, recuerda, recuérdame que, acuérdate de que, acuérdate de, acuérdate que, no olvides
-que, no te olvides de que, no olvides, apunta que, apunta, anota que, anota, ten en cuenta que,
-ten en cuenta, toma nota de que, toma nota, guarda que, guarda esto"""
-FORGET = """forget that, forget about, forget what, forget it, forget everything, forget my,
-forget, delete that, delete what, olvida que, olvida lo, olvida eso, olvida mi, olvida, olvídate
-de que, olvídate de, olvidate de, olvídalo, borra eso, borra lo, borra que"""
-CORRECTIONS = """actually, wait, sorry, correction, i meant, that's wrong, that is wrong,
-that's not right, not anymore, en realidad, corrección, correccion, quise decir, me equivoqué, eso
-no es así, perdón, perdon, ya no, mejor dicho, espera"""
+recuerda esto, recuerda, acuérdate de que, acuérdate de, acuérdate que, no olvides que, no te
+olvides de que, no olvides, apunta que, apunta, anota que, anota, ten en cuenta que, ten en cuenta,
+toma nota de que, toma nota, guarda que, guarda esto"""
+FORGET = """forget that, forget about, forget what, forget it, forget everything, forget my, forget,
+delete that, delete what, olvida que, olvida lo, olvida eso, olvida mi, olvida, olvídate de que,
+olvídate de, olvidate de, olvídalo, borra eso, borra lo, borra que"""
+CORRECTIONS = """actually, wait, sorry, correction, i meant, that's wrong, that is wrong, that's not
+right, not anymore, en realidad, corrección, correccion, quise decir, me equivoqué, eso no es así,
+perdón, perdon, ya no, mejor dicho, espera"""
 # How somebody wants to be talked to, which is a wish about Keno and not a fact.
-MANNERS = """answer me, answer in, reply to me, reply in, talk to me, speak to me, write to me,
-call me, keep it short, keep your answers short, be brief, be concise, be formal, be informal,
+MANNERS = """answer me, answer in, reply to me, reply in, talk to me, speak to me, write to me, call
+me, keep it short, keep your answers short, be brief, be concise, be formal, be informal,
 contéstame, respóndeme, responde en, háblame en, háblame de tú, háblame de usted, háblame sin,
 escríbeme en, escríbeme siempre, escríbeme sin, escríbeme con, llámame, trátame, tutéame, sé breve,
 sé conciso, sé formal"""
 PLANS = """i'm working on, i am working on, we're working on, we are working on, i need to, i have
-to, i want to, my task is, the next step is, estoy trabajando en, estamos trabajando en, tengo
-que, necesito, hay que, mi tarea es, el siguiente paso es"""
-QUESTIONS = """what, who, whom, whose, where, when, why, how, which, do you, did i, did we, is,
-are, am i, was, were, can you tell, can you remind, could you tell, could you remind, tell me,
-remind me, qué, que, quién, quien, dónde, donde, cuándo, cuándo, cuál, cuáles, cual, cómo, por
-qué, cuánto, cuántos, cuánta, cuántas, recuerdas, te acuerdas, sabes, dime, cuéntame"""
+to, i want to, my task is, the next step is, estoy trabajando en, estamos trabajando en, tengo que,
+necesito, hay que, mi tarea es, el siguiente paso es"""
+QUESTIONS = """what, who, whom, whose, where, when, why, how, which, do you, did i, did we, is, are,
+am i, was, were, can you tell, can you remind, could you tell, could you remind, tell me, remind me,
+qué, que, quién, quien, dónde, donde, cuándo, cuándo, cuál, cuáles, cual, cómo, por qué, cuánto,
+cuántos, cuánta, cuántas, recuerdas, te acuerdas, sabes, dime, cuéntame"""
+
+# How Keno agrees, refuses or greets; a reply that says little more is not worth recalling.
+FORMULAS = """noted, got it, understood, ok, okay, sure, all right, alright, done, forgotten,
+corrected, you're welcome, you are welcome, hello, hi, good to know, thanks, i'll remember, i will
+remember, i don't remember, i do not remember, i don't know, i do not know, i can't, i cannot,
+sorry, anotado, apuntado, entendido, vale, de acuerdo, claro, hecho, olvidado, corregido, de nada,
+hola, gracias, lo recordaré, lo tengo en cuenta, no recuerdo, no lo sé, no sé, no puedo, perdón, lo
+siento"""
+# Where a sentence that asks begins to tell something first: "I moved to Porto, do you know…?"
+TELLS = """i, i'm, i've, i'll, we, we're, we've, my, our, me, mi, mis, yo, nos, nuestro, nuestra,
+soy, estoy, tengo, vivo, trabajo, voy, fui, estuve, somos, estamos, tenemos, vamos, fuimos, he,
+hemos"""
 
 POLITE = r"(?:please|por favor|oye|hey|keno|ok|okay|vale|y|and|so|can you|could you|puedes)[\s,:]+"
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
@@ -59,18 +82,23 @@ def _holds(listed: str) -> re.Pattern:
     return re.compile(rf"\b(?:{_words(listed)})\b", re.I)
 
 
-def _is_all(listed: str) -> re.Pattern:
-    """The phrase, with a name or a smile after it, and nothing else."""
-    return re.compile(rf"^[\W_]*(?:{POLITE})?(?:{_words(listed)})\b[^?¿.\n]{{0,25}}[\W_]*$", re.I)
-
-
 SMALL_TALK = {
     "about_me": _holds(ABOUT_ME),
     "help": re.compile(rf"^\W*(?:{POLITE})?(?:{_words(HELP)})\W*$", re.I),
-    "greeting": _is_all(GREETINGS),
-    "thanks": _is_all(THANKS),
-    "bye": _is_all(GOODBYES),
 }
+# What a message may consist of and say nothing, and how many letters may follow the phrase:
+# "Hola, ¿qué tal?" is two of them, "No tengo coche" is none.
+CHATTER = {
+    name: re.compile(
+        rf"^[\W_]*(?:{POLITE})?(?:{_words(listed)})\b[^?¿.\n]{{0,{more}}}[\W_]*$", re.I
+    )
+    for name, listed, more in (
+        ("joke", JOKES, 25), ("how", HOW_ARE_YOU, 25), ("thanks", THANKS, 25),
+        ("bye", GOODBYES, 25), ("greeting", GREETINGS, 25), ("laugh", LAUGHS, 9),
+        ("praise", PRAISE, 2), ("ok", AGREES, 2),
+    )
+}  # fmt: skip
+_CHUNK = re.compile(r"[.,;:!?¡¿…\n]+")
 # "No, Marta" takes something back; "No tengo coche" and "No meat for me" only deny.
 _NO = re.compile(
     rf"^[\W_]*(?:{POLITE})*no\b\s*(?:[,.:;!—–-]|(?=(?:it|he|she|they)(?:['’]s|\s+is)\b))(?P<rest>.*)",
@@ -81,13 +109,30 @@ ORDERS = {
     "remember": (begins(REMEMBER),),
     "correct": (_NO, begins(CORRECTIONS)),
 }
-REQUESTS = """write, compose, explain, translate, summarise, summarize, calculate, search, look up,
-draw, make me, give me, tell me a, send, book, order, buy, help me, escribe, escríbeme, redacta,
-explica, explícame, traduce, resume, calcula, busca, dibuja, hazme, dame, cuéntame un, cuéntame una,
-envía, manda, reserva, compra, ayúdame"""
-_REQUESTS = begins(REQUESTS)
+# What takes more than a memory: the first are said to Keno, the others when an object follows.
+REMINDERS = """remind me to, remind me that, remind me about, remind us to, set a reminder,
+recuérdame que, recuérdame, recuerdame, recuérdanos, avísame, avisame, hazme acordar, ponme un
+recordatorio"""
+REQUESTS = """make me, give me, tell me a, help me, write me, translate, summarise, summarize,
+calculate, look up, escríbeme, redacta, explícame, traduce, calcula, hazme, dame, cuéntame un,
+cuéntame una, ayúdame, envíame, mándame"""
+OBJECTS = """write, compose, explain, search, draw, send, book, order, buy, resume, escribe,
+explica, busca, dibuja, envía, manda, reserva, compra"""
+_REQUESTS, _REMINDERS = begins(REQUESTS), begins(REMINDERS)
+_OBJECTS = begins(OBJECTS)
+# "Send the mail" is said to Keno, "Book club is on Tuesday" is not.
+_OBJECT = re.compile(r"^\s+(?:for|a|an|the|this|that|my|un|una|el|la|esto|eso|mi|qué|lo)\b", re.I)
 _PLANS, _ASKS = _holds(PLANS), begins(QUESTIONS)
 _MANNERS = begins(MANNERS)
+_FORMULA = begins(FORMULAS)
+_TELLS = re.compile(rf"^[\W_]*(?:{_words(TELLS)})\b", re.I)
+# A reply longer than this says something besides.
+FORMULA_WORDS = 14
+# Before the question itself: a clause of so many words may tell something.
+CLAUSE_WORDS = 3
+_CLAUSE = re.compile(r"[,;:—–]\s+|\s+[-—–]\s+|(?=¿)|\s+(?:and|so|but|y|pero|así que)\s+")
+# "/home/tom is full" is not one.
+COMMAND = re.compile(r"/[^\W\d]+(?:-\w+)*(?:@\w+)?(?:\s|$)")
 # A correction of so many words names a value; a longer one says it all.
 FRAGMENT = 3
 LINKS = (
@@ -126,6 +171,8 @@ def read(said: str) -> Intent:
     for name, pattern in SMALL_TALK.items():
         if pattern.search(line):
             return Intent(name, questions=questions)
+    if chatter := small_talk(line):
+        return Intent(chatter, questions=questions)
     plans = bool(_PLANS.search(line))
     for name, patterns in ORDERS.items():
         found = next((one for pattern in patterns if (one := pattern.match(line))), None)
@@ -134,6 +181,18 @@ def read(said: str) -> Intent:
             return Intent(name, rest, questions, plans)
     asks_only = bool(sentences) and len(questions) == len(sentences)
     return Intent("question" if asks_only else "statement", "", questions, plans)
+
+
+def small_talk(said: str) -> str:
+    """Return which small talk the whole message is, or nothing; the weightiest of its parts."""
+    if not re.search(r"\w", said):
+        return "smile" if said.strip() else ""
+    parts = [one for one in _CHUNK.split(said) if re.search(r"\w", one)]
+    parts = [one for one in parts if one.strip().lower() != "keno"] or parts
+    found = [next((n for n, p in CHATTER.items() if p.match(one)), "") for one in parts[:4]]
+    if not all(found) or len(parts) > 4:
+        return ""
+    return min(found, key=list(CHATTER).index, default="")
 
 
 def told(said: str) -> list[str]:
@@ -178,12 +237,48 @@ def _swapped(latest: str, old: str, new: str) -> str:
 
 def is_request(said: str) -> bool:
     """Whether something is to be done that takes more than a memory."""
-    return bool(_REQUESTS.match(said.strip()))
+    line = said.strip()
+    found = _OBJECTS.match(line)
+    return bool(_REQUESTS.match(line) or (found and _OBJECT.match(found["rest"])))
 
 
 def is_question(said: str) -> bool:
     line = said.strip()
-    return line.endswith("?") or "¿" in line or bool(_ASKS.match(line))
+    asks = bool(_ASKS.match(line)) and not _REMINDERS.match(line)
+    return line.endswith("?") or "¿" in line or asks
+
+
+def reminder(said: str) -> str:
+    """Return what somebody wants to be reminded of, in their words."""
+    found = _REMINDERS.match(said.strip())
+    return found["rest"].strip(" \t\n,:;.-—¡!") if found and not is_question(said) else ""
+
+
+def not_memory(said: str, *, to_keno: bool = True) -> str:
+    """Return why a person's words are not memory (command, small_talk, question), or nothing.
+
+    A question that also tells something is memory, and so is one that people ask each other.
+    """
+    intent = read(said)
+    if COMMAND.match(said.strip()) or intent.name == "forget":
+        return "command"
+    if intent.name == "help" or intent.name in {*CHATTER, "smile"}:
+        return "small_talk"
+    sentences = [one for one in _SENTENCE.split(said.strip()) if one.strip()]
+    asks = is_request(said) or all(map(is_question, sentences))
+    return "question" if to_keno and asks and not told_in_passing(said) else ""
+
+
+def told_in_passing(said: str) -> bool:
+    """Whether a clause before the question tells something: "I moved to Porto, do you know…?" """
+    clauses = [one for one in _CLAUSE.split(said.strip()) if one.strip()][:-1]
+    long = [one for one in clauses if len(one.split()) >= CLAUSE_WORDS]
+    return any(_TELLS.match(one) and not is_question(one) for one in long)
+
+
+def is_formula(said: str) -> bool:
+    """Whether a reply only agrees, refuses or greets."""
+    return len(said.split()) <= FORMULA_WORDS and bool(_FORMULA.match(said))
 
 
 def language(said: str, *, usual: str = "en") -> str:

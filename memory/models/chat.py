@@ -55,6 +55,12 @@ class Message(models.Model):
         VOICE = "voice", _("Voice")
         IMPORT = "import", _("Import")
 
+    class NotRecalled(models.TextChoices):
+        QUESTION = "question", _("A question to Keno")
+        COMMAND = "command", _("A command or its answer")
+        SMALL_TALK = "small_talk", _("Small talk")
+        OWN_WORDS = "own_words", _("Keno's own confirmation or refusal")
+
     space = models.ForeignKey(Space, models.CASCADE, related_name="messages")
     chat = models.ForeignKey(Chat, models.CASCADE, related_name="messages")
     episode = models.ForeignKey(
@@ -76,6 +82,11 @@ class Message(models.Model):
     received_at = models.DateTimeField(default=timezone.now)
     handled_at = models.DateTimeField(null=True, blank=True)
     ingested_at = models.DateTimeField(null=True, blank=True)
+    # Why it is in the transcript and not in the memory; empty when it is memory, null until that
+    # was decided. What a forgotten fact rests on is silent besides: see SilencedMessage.
+    not_recalled = models.CharField(  # noqa: DJ001
+        max_length=10, choices=NotRecalled.choices, null=True, blank=True
+    )
     # What was taken from it and what was skipped, and why: [{"outcome": "new", "fact": 3}, …].
     journal = models.JSONField(default=list, blank=True)
 
@@ -95,6 +106,9 @@ class Message(models.Model):
                 fields=["chat", "id"],
                 name="message_unhandled",
                 condition=models.Q(handled_at=None, role="user"),
+            ),
+            models.Index(
+                fields=["id"], name="message_undecided", condition=models.Q(not_recalled=None)
             ),
         ]
 

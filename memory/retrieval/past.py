@@ -34,6 +34,7 @@ past_message AS MATERIALIZED (
   SELECT m.* FROM memory_message m
   LEFT JOIN past_episode e ON e.pgh_obj_id = m.episode_id
   WHERE m.space_id = %(space)s AND m.sent_at <= %(then)s AND m.role <> 'system'
+    AND coalesce(m.not_recalled, '') = ''
     AND NOT keno_suspicious(m.flags) AND coalesce(e.status, '') <> 'discarded'
 )"""
 

@@ -223,3 +223,11 @@ def test_the_number_of_queries_does_not_grow(client, space):
         make_fact(space, f"webhook number {number} of n8n")
     embeddings.backfill(space=space)
     assert min(count() for _again in range(3)) <= few
+
+
+def test_what_is_not_memory_is_shown_with_its_reason(client, space):
+    chat = make_chat(space)
+    make_message(chat, "why does the webhook fail?", not_recalled="question")
+    page = ask(client, space).content.decode()
+    assert "Not memory" in page
+    assert "A question to Keno" in page

@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
+from memory.extraction.ingest import decide_recall
 from memory.models import Embedding, Episode, Fact, Message, Unit
 from memory.models.unit import anywhere, shared
 from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
@@ -176,13 +178,39 @@ def test_t18_a_giant_text_is_indexed_by_its_beginning():
     assert len(found("pomegranate")) == 1
 
 
-@pytest.mark.parametrize("command", ["/forget tom", "/olvida a tom", "/why"])
-def test_a_command_and_its_answer_are_not_memory(command):
+@pytest.mark.parametrize(
+    ("said", "answered", "why"),
+    [
+        ("/forget tom", "Forgotten: tom", ("command", "command")),
+        ("/olvida a tom", "Olvidado: tom", ("command", "command")),
+        ("What is my job?", "I do not remember anything about that.", ("question", "own_words")),
+        ("Hola, ¿qué tal?", "¡Muy bien!", ("small_talk", "own_words")),
+        ("I live in Rome", "Noted: you live in Rome.", ("", "own_words")),
+        ("I live in Rome", "Rome was founded by two brothers whom a wolf had fed.", ("", "")),
+    ],
+)
+def test_what_was_stored_before_is_decided_once(said, answered, why):
     chat = make_chat()
-    asked = make_message(chat, command)
-    answer = make_message(chat, "Forgotten: tom", role="assistant", reply_to=asked)
-    assert not unit_of(asked).live
-    assert not unit_of(answer).live
+    asked = make_message(chat, said, ingested_at=timezone.now())
+    answer = make_message(chat, answered, role="assistant", reply_to=asked)
+    assert unit_of(asked).live
+    assert decide_recall() == 2
+    for message, reason in zip((asked, answer), why, strict=True):
+        message.refresh_from_db()
+        assert message.not_recalled == reason
+        assert unit_of(message).live == (not reason)
+    assert decide_recall() == 0
+
+
+def test_what_people_ask_each_other_is_memory():
+    message = make_message(text="Did you sell the boat in Cádiz?", trace="import")
+    decide_recall()
+    assert unit_of(message).live
+
+
+def test_a_message_that_waits_to_be_read_is_left_to_its_reader():
+    make_message(text="What is my job?")
+    assert decide_recall() == 0
 
 
 def test_a_message_that_begins_with_a_path_is_memory():

@@ -1,6 +1,6 @@
 import pytest
 
-from memory.extraction.intents import manners, mend, read
+from memory.extraction.intents import is_formula, manners, mend, not_memory, read
 
 CASES = {
     "greeting": ["Hi!", "hello Keno", "Hola", "Buenos días, Keno", "¡Hola! :)"],
@@ -121,3 +121,49 @@ def test_a_bare_value_mends_the_fact_of_a_moment_ago(latest, rest, mended):
 )
 def test_a_wish_about_how_keno_talks_is_told_from_a_fact(said, wishes):
     assert manners(said) == wishes
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("What is my job?", "question"),
+        ("waht is my job?", "question"),
+        ("where are we going on holiday", "question"),
+        ("¿Dónde vivo?", "question"),
+        ("tell me a joke", "small_talk"),
+        ("Escríbeme un poema", "question"),
+        ("/forget tom", "command"),
+        ("forget that I hate coriander", "command"),
+        ("Hola, ¿qué tal?", "small_talk"),
+        ("gracias, eres un sol", "small_talk"),
+        ("🎉🎉🎉", "small_talk"),
+        ("I moved to Porto, do you know a good dentist?", ""),
+        ("Me mudé a Oporto, ¿conoces un buen dentista?", ""),
+        ("My dog died. What should I do?", ""),
+        ("Book club is on Tuesday", ""),
+        ("remind me to call the dentist on Tuesday at 10", ""),
+        ("Recuérdame comprar leche mañana", ""),
+        ("I live in Rome", ""),
+    ],
+)
+def test_what_is_said_to_keno_only_is_not_memory(said, why):
+    assert not_memory(said) == why
+
+
+def test_what_people_ask_each_other_is_memory():
+    assert not_memory("Did you sell the boat?", to_keno=False) == ""
+    assert not_memory("/why", to_keno=False) == "command"
+
+
+@pytest.mark.parametrize(
+    "said", ["Noted: you live in Rome.", "No recuerdo nada sobre eso.", "Sure!"]
+)
+def test_a_reply_that_only_agrees_or_refuses_is_a_formula(said):
+    assert is_formula(said)
+
+
+def test_a_reply_that_tells_something_is_not_a_formula():
+    assert not is_formula(
+        "Sure: the webhook wants its token in the address, and a second one in the header, "
+        "because n8n reads both of them."
+    )
