@@ -13,6 +13,7 @@ in_space = [
     *operations.in_space,
     *ui.in_space,
     path("facts/", include("kenoweb.facts.urls")),
+    path("people/", include("kenoweb.people.urls")),
     path("episodes/", include("kenoweb.episodes.urls")),
     path("patterns/", include("kenoweb.patterns.urls")),
     path("", include("kenoweb.curation.urls")),

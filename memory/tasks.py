@@ -5,6 +5,7 @@ from django.utils import timezone
 from procrastinate import builtin_tasks
 from procrastinate.contrib.django import app
 
+from memory import people
 from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
@@ -57,6 +58,19 @@ def decide_recall(timestamp: int) -> None:
 def embed_missing(timestamp: int) -> None:
     """Embed what a failing provider, an import or raw SQL left without a vector."""
     embeddings.backfill(limit=2000)
+
+
+@app.periodic(cron="*/5 * * * *")
+@app.task(
+    name="memory.find_people",
+    queueing_lock="memory.find_people",
+    pass_context=False,
+    retry=AFTER_OUTAGE,
+)
+def find_people(timestamp: int) -> None:
+    """Find the people of facts from before an upgrade, of an import or after an undo."""
+    for space in Space.objects.all():
+        people.fill(space)
 
 
 @app.periodic(cron="* * * * *")

@@ -5,12 +5,12 @@ from contextlib import suppress
 
 from django.db import models
 
-from memory import identity, options, patterns, rulings
+from memory import identity, options, patterns, people, rulings
 from memory.episodes import grouping
 from memory.extraction import dates, ingest
 from memory.facts import bulk as fact_bulk
 from memory.facts import service as facts
-from memory.models import Chat, Episode, Fact, Message, Pattern, Preference, Rule, Space
+from memory.models import Chat, Entity, Episode, Fact, Message, Pattern, Preference, Rule, Space
 from sleep.models import Proposal
 
 MODELS = {
@@ -19,6 +19,7 @@ MODELS = {
     "pattern": Pattern,
     "rule": Rule,
     "preference": Preference,
+    "entity": Entity,
 }
 # What a person saw of a target: when one of these differs, the proposal speaks of another row.
 WATCHED = {
@@ -27,6 +28,7 @@ WATCHED = {
     "pattern": ("trigger", "response", "status", "chat_id"),
     "rule": ("instruction", "examples", "forbidden", "status"),
     "preference": ("key", "value", "status"),
+    "entity": ("name", "kind", "merged_into_id"),
 }
 
 
@@ -92,7 +94,7 @@ def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[model
     for row in standing:
         name = row._meta.model_name
         before = proposal.before.get(f"{name}:{row.pk}", {})
-        if before.get("status", row.status) != row.status:
+        if "status" in before and before["status"] != row.status:
             raise TargetChanged(f"The {name} it would change is {row.status} now.")
     if proposal.kind == Proposal.Kind.SETTING:
         _check_setting(proposal)
@@ -265,6 +267,15 @@ def release(proposal: Proposal, *, by: str) -> None:
         _require_done(facts.release(fact, by=by))
 
 
+def same(proposal: Proposal, *, by: str) -> None:
+    """Two names are one person; each keeps what is known under it."""
+    one, other = target_rows(proposal)
+    try:
+        people.merge(other, into=one, by=by)
+    except people.CannotMerge as error:
+        raise TargetChanged(str(error)) from None
+
+
 def advice(proposal: Proposal, *, by: str) -> None:
     """Nothing to write: approving advice says that it was read and agreed with."""
 
@@ -284,5 +295,6 @@ APPLY: dict[str, Callable[..., None]] = {
     Kind.SETTING: setting,
     Kind.RELEASE: release,
     Kind.IMPORTED: add_imported,
+    Kind.SAME: same,
     Kind.ADVICE: advice,
 }

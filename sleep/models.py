@@ -191,6 +191,7 @@ class Proposal(models.Model):
         SETTING = "setting", _("Change a setting")
         RELEASE = "release", _("Release from quarantine")
         IMPORTED = "imported", _("Imported item")
+        SAME = "same", _("The same person?")
         ADVICE = "advice", _("Advice")
 
     class Status(models.TextChoices):

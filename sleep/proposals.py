@@ -15,13 +15,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 from django.utils.translation import ngettext, override
 
-from memory import notices, rulings
+from memory import notices, people, rulings
 from memory.extraction import ingest
 from memory.facts import service as facts
 from memory.guards.screening import ORDERS, redacted, redacted_values, screen, suspicions
 from memory.history import actors, audit
 from memory.history import changes as history
-from memory.models import Fact, Member, Message, Notice, Space
+from memory.models import Entity, Fact, Member, Message, Notice, Space
 from memory.text.normalise import short
 from sleep.apply import (
     APPLY,
@@ -40,6 +40,7 @@ from sleep.models import SENTENCE, Night, Proposal, sentence, shown
 SUSPICIOUS, PLANNED = "suspicious", "planned"
 # What chats offer: so many a day, and what was said longer ago is not asked about any more.
 OFFER, MAX_OFFERS, OFFERS_SINCE = "offer", 5, timedelta(days=14)
+MAX_PEOPLE = 5
 OFFER_FIELDS = ("subject", "kind", "category", "confidence", "quote", "language")
 ADDING = (Proposal.Kind.ADD, Proposal.Kind.SUPERSEDE)
 ORDERING = (Proposal.Kind.RULE, Proposal.Kind.PREFERENCE)
@@ -150,6 +151,30 @@ def evidence_of(fact: Fact) -> dict:
         "at": (fact.valid_from or fact.last_seen_at).isoformat(),
         "language": fact.language,
     }
+
+
+def ask_about_people(space: Space, *, night: Night | None = None) -> int:
+    """Ask whether two names are one person; so many at a time, and never twice about a pair."""
+    made = 0
+    for one, other in people.alike(space):
+        given = {
+            "key": key("same", one.pk, other.pk),
+            "night": night,
+            "title": f"{one.name} = {other.name}?",
+            "targets": [target_of(one), target_of(other)],
+            "before": image(one, other),
+            "after": {"names": [one.name, other.name]},
+            "rationale": sentence(N_("The same name, or a name and a relation, in two places.")),
+            "evidence": [evidence_of(fact) for row in (one, other) for fact in _some_facts(row)],
+        }
+        made += propose(space, Proposal.Kind.SAME, **given) is not None
+        if made >= MAX_PEOPLE:
+            break
+    return made
+
+
+def _some_facts(entity: Entity) -> Iterable[Fact]:
+    return people.facts_of([entity.pk], "about", "named").live().newest()[:2]
 
 
 @transaction.atomic

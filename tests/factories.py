@@ -17,9 +17,11 @@ from memory.models import (
     Chat,
     ChatLink,
     DeadLetter,
+    Entity,
     Episode,
     Fact,
     Member,
+    Mention,
     Message,
     Notice,
     Parcel,
@@ -83,6 +85,14 @@ def make_fact(space: Space | None = None, text: str = "", **given) -> Fact:
     text = text or f"fact number {next(_number)}"
     values = {"text": text, "said_key": words.said_key(text), "subject": "Ana"}
     return Fact.objects.create(space=space or make_space(), **values | given)
+
+
+def make_entity(space: Space | None = None, *, fact: Fact | None = None, **given) -> Entity:
+    """A person; `fact` is about them."""
+    entity = Entity.objects.create(**{"space": space or make_space(), "name": "Ana"} | given)
+    if fact:
+        Mention.objects.create(fact=fact, entity=entity, role="about")
+    return entity
 
 
 def make_episode(space: Space | None = None, **given) -> Episode:
@@ -185,6 +195,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "letters": {"pk": make_dead_letter(space, error=mark).pk},
         "identity": {"pk": make_preference(space, value=mark).pk},
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},
+        "people": {"pk": make_entity(space, name=mark, fact=fact).pk},
         "episodes": {"pk": episode.pk},
         "patterns": {"pk": pattern.pk},
         "quarantine": {"pk": episode.pk},

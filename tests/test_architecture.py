@@ -25,6 +25,7 @@ FLOORS = {
         {"history", "queue"},
         {"vectors", "guards"},
         {"logs", "rulings", "notices", "spaces", "calendar"},
+        {"people"},
         # The four memories know nothing of each other, nor of identity; recall only reads.
         {"facts", "episodes", "patterns", "working", "identity", "chats", "retrieval"},
         {"extraction"},
@@ -38,7 +39,7 @@ FLOORS = {
         {"auth"},
         {"launcher", "ui"},
         {"settings", "templatetags"},
-        {"facts", "episodes", "patterns", "identity", "recall", "transfer", "membership"},
+        {"facts", "episodes", "patterns", "identity", "people", "recall", "transfer", "membership"},
         {"chats", "curation", "nights", "api"},
         {"operations"},
         {"tasks", "apps"},

@@ -24,6 +24,7 @@ from sleep.models import Proposal
 ICONS = {
     "supersede": "conflict",
     "merge": "merge",
+    "same": "identity",
     "add_pattern": "pattern",
     "retire_pattern": "pattern",
     "retire": "archive",
@@ -266,13 +267,19 @@ def _target(space: Space, target: dict, proposal: Proposal, rows: dict) -> Targe
     return Target(f"{_LABELS[kind]} {pk}", text, url, row)
 
 
-_PAGES = {"fact": "facts:detail", "pattern": "patterns:detail", "episode": "episodes:detail"}
+_PAGES = {
+    "fact": "facts:detail",
+    "pattern": "patterns:detail",
+    "episode": "episodes:detail",
+    "entity": "people:detail",
+}
 _LABELS = {
     "fact": gettext_lazy("Fact"),
     "pattern": gettext_lazy("Pattern"),
     "episode": gettext_lazy("Episode"),
     "rule": gettext_lazy("Rule"),
     "preference": gettext_lazy("Preference"),
+    "entity": gettext_lazy("Person"),
 }
 
 

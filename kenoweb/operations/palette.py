@@ -1,4 +1,4 @@
-"""Find a page, a fact, an episode or a chat by a few letters: what the palette shows."""
+"""Find a page, a person, a fact, an episode or a chat by a few letters: what the palette shows."""
 
 import re
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.chats.listing import channel
+from kenoweb.people.page import find as find_people
+from kenoweb.people.page import relation_of
 from kenoweb.ui.page_chrome import NAVIGATION, SPACE_MENU
 from kenoweb.ui.space_urls import space_url
 from kenoweb.ui.text_search import substring_filter
@@ -50,6 +52,7 @@ def find(space: Space, said: str, *, member: Member | None = None) -> Groups:
     groups = [(_("Go to"), _places(space, words, member))]
     if words:
         groups += [
+            (_("People and things"), _people(space, words)),
             (_("Facts"), _facts(space, words)),
             (_("Episodes"), _episodes(space, words)),
             (_("Chats"), _chats(space, words)),
@@ -70,6 +73,19 @@ def _places(space: Space, words: str, member: Member | None) -> list[Hit]:
         for places in (*(some for _title, some in NAVIGATION), SPACE_MENU)
         for place in places
         if (member is None or member.may(place.role)) and wanted in text.fold(str(place.label))
+    ]
+
+
+def _people(space: Space, words: str) -> list[Hit]:
+    found = find_people(space, words).select_related("owner").order_by("name", "pk")
+    return [
+        Hit(
+            "members",
+            entity.name,
+            space_url("people:detail", space, entity.pk),
+            relation_of(entity) or entity.get_kind_display(),
+        )
+        for entity in found[:MAX_HITS]
     ]
 
 

@@ -36,6 +36,7 @@ KINDS = {
     "episode": gettext_lazy("Episodes"),
     "pattern": gettext_lazy("Patterns"),
     "working note": gettext_lazy("Working notes"),
+    "entity": gettext_lazy("People and things"),
     "chat": gettext_lazy("Chats"),
     "identity": gettext_lazy("Identity"),
     "rule": gettext_lazy("Rules"),

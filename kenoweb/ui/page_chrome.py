@@ -71,6 +71,7 @@ NAVIGATION = [
         _("Memory"),
         [
             Place("facts:index", _("Facts"), "fact", "f", "memory.Fact", {"status": "active"}),
+            Place("people:index", _("People and things"), "members", "j"),
             Place(
                 "episodes:index",
                 _("Episodes"),

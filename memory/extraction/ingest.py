@@ -18,6 +18,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from memory import people
 from memory.episodes import service as episodes
 from memory.extraction import changes_of_mind, dates, evidence, intents, propose
 from memory.extraction.propose import Candidate
@@ -123,6 +124,7 @@ def ingest(
         if fresh.ingested_at:  # another worker was faster
             message.journal, message.ingested_at = fresh.journal, fresh.ingested_at
             return fresh.journal
+        people.speaker(message)
         journal += [take(message, one, now=now).line for one in found]
         message.journal = [*fresh.journal, *journal]
         message.ingested_at = now or timezone.now()

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory.extraction.grammar import english, spanish_verbs, spanish_words
-from memory.extraction.grammar.sentences import USED_AS_NAMES, Sentence, kin
+from memory.extraction.grammar.sentences import USED_AS_NAMES, Sentence
 from memory.extraction.grammar.spanish_words import article, name_end
+from memory.text.kinship import ONLY_ONE, kin
 from memory.text.normalise import fold
 
 ARTICLES = frozenset(
@@ -31,7 +32,6 @@ _BEFORE_KIN = frozenset(
 )
 # "my twin sister": the second word says who it is.
 _WITH_KIN = frozenset("twin baby kid gemela gemelo melliza mellizo".split())
-_ONLY_ONE = frozenset("mother father wife husband boyfriend girlfriend partner boss".split())
 _PREPOSITIONS = frozenset(
     "que como con a de para por with to of for on than from at in and y like".split()
 )
@@ -136,7 +136,7 @@ def _with_name(sentence: Sentence, place: int, owner: str) -> Subject | None:
     if not relative:
         return None
     # "ur dads name": an apostrophe left out.
-    if relative.is_plural and relative.relation in _ONLY_ONE and kin(noun[:-1]):
+    if relative.is_plural and relative.relation in ONLY_ONE and kin(noun[:-1]):
         noun = noun[:-1]
     is_owner = sentence.words[place].endswith("'s")
     name = "" if is_owner else _name_at(sentence, place + 1) or name_told(sentence, place + 1)

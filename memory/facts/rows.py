@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory import rulings
+from memory import people, rulings
 from memory.guards.screening import Screened, describe_reasons, screen
 from memory.history import actors
 from memory.history import changes as history
@@ -21,6 +21,8 @@ CONFIDENCE = {"person": 0.9, "tag": 0.8, "command": 0.9, "extraction": 0.6, "nig
 TRUST = {"person": 0.9, "command": 0.7, "tag": 0.6, "extraction": 0.6}
 SOURCE = {"person": "person", "night": "night", "import": "import", "api": "import"}
 EVIDENCE_KEPT = 20
+# What tells whom a fact is about, and where they are known.
+SPEAKS_OF = {"text", "subject", "chat"}
 
 Status = Fact.Status
 
@@ -146,6 +148,8 @@ def save(fact: Fact, *, now: datetime | None = None, **values: Any) -> None:
         if twin is None:
             raise
         raise DuplicateFact(twin) from error
+    if SPEAKS_OF & values.keys() and fact.status == Status.ACTIVE:
+        people.link(fact)
 
 
 def protected(fact: Fact, *, by: str) -> ChangeResult | None:

@@ -19,7 +19,7 @@ from django.db.models.functions import Extract, Power
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory import rulings
+from memory import people, rulings
 from memory.facts import rows
 from memory.guards.screening import RELEASED, Screened, screen, still_suspicious
 from memory.history import actors, audit
@@ -75,7 +75,10 @@ def remember(
     if isinstance(fact, ChangeResult):
         return fact
     with history.change(by=by, why=why) as context:
-        return rows.insert_or_strengthen(fact, by=by, change_id=context.id)
+        done = rows.insert_or_strengthen(fact, by=by, change_id=context.id)
+        if done.outcome in ("new", "restored") and done.row.status == Status.ACTIVE:
+            people.link(done.row)
+        return done
 
 
 @transaction.atomic

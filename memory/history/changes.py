@@ -31,6 +31,7 @@ TRACKED = (
     "Identity",
     "Rule",
     "Preference",
+    "Entity",
 )
 
 

@@ -1,4 +1,5 @@
 from memory.models.chat import Chat, Draft, Message, WorkingNote
+from memory.models.entity import Entity, Mention
 from memory.models.episode import Episode
 from memory.models.fact import Fact, SilencedMessage
 from memory.models.identity import Identity, Preference, Rule, Ruling
@@ -28,12 +29,14 @@ __all__ = [
     "Draft",
     "Embedding",
     "EmbeddingModel",
+    "Entity",
     "Episode",
     "Fact",
     "Heartbeat",
     "Identity",
     "LlmCall",
     "Member",
+    "Mention",
     "Message",
     "Notice",
     "OutboxItem",

@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop as N_
 
+from memory import people
 from memory.episodes import service as episodes
 from memory.models import Episode, Fact, Message, WorkingNote
 from memory.text.normalise import jaccard
@@ -73,6 +74,8 @@ def work(context: PhaseContext, item: dict) -> Outcome:
     outcome = _settle(context, item)
     offered = proposals.propose_offers(context.space, now=context.now, night=context.night)
     outcome.count("offers", offered)
+    people.fill(context.space)
+    outcome.count("people_asked", proposals.ask_about_people(context.space, night=context.night))
     return outcome
 
 

@@ -9,9 +9,9 @@ from memory.extraction.grammar.sentences import (
     USED_AS_NAMES,
     Sentence,
     capitalised,
-    kin,
     read_lists,
 )
+from memory.text.kinship import kin
 
 VERBS = read_lists(Path(__file__).with_name("verbs_en.txt"))
 IRREGULAR = {base: (past, done) for base, past, done in (e.split(">") for e in VERBS["irregular"])}

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 from memory.extraction.grammar import spanish_verbs as verbs
-from memory.extraction.grammar.sentences import Sentence, kin, read_lists
+from memory.extraction.grammar.sentences import Sentence, read_lists
+from memory.text.kinship import kin
 from memory.text.normalise import fold
 
 LISTS = {

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from memory.extraction.grammar import english, spanish_verbs, spanish_words
 from memory.extraction.grammar.answers import has_object
-from memory.extraction.grammar.sentences import Sentence, kin
+from memory.extraction.grammar.sentences import Sentence
 from memory.extraction.grammar.spanish_words import name_end, phrase_end
+from memory.text.kinship import kin
 from memory.text.normalise import stems
 
 _JOINT = {

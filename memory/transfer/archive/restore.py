@@ -19,6 +19,7 @@ from memory.guards.screening import (
 )
 from memory.models import (
     Chat,
+    Entity,
     Episode,
     Fact,
     Identity,
@@ -115,6 +116,8 @@ class Restore:
         row.suspicions = [] if self.is_own else screen_row(kind.name, row)
         if kind.name in _WITH_SAID_KEY:
             row.said_key = text.said_key(row.text)
+        if kind.name == "entities":
+            row.set_keys()
         if kind.name == "episodes" and row.status == "open" and not self.is_empty:
             row.status = "closed"  # the chat may have an open one of its own
         self._postpone(kind, row, data)
@@ -231,6 +234,7 @@ class Restore:
 _SINGULAR = {
     **{kind.name: kind.name.removesuffix("s").replace("_", " ") for kind in KINDS},
     "identity": "identity",
+    "entities": "entity",
 }
 
 
@@ -290,6 +294,7 @@ _LOOKUP: dict[str, tuple[type[models.Model], str]] = {
     "episodes": (Episode, "started_at"),
     "messages": (Message, "external_id"),
     "facts": (Fact, "said_key"),
+    "entities": (Entity, "name"),
     "patterns": (Pattern, "trigger"),
     "working_notes": (WorkingNote, "chat_id"),
     "identity": (Identity, ""),
@@ -306,6 +311,7 @@ _KEYS: dict[str, Key] = {
     ),
     "messages": lambda row: (row.chat_id, row.external_id),
     "facts": lambda row: (row.chat_id, row.subject, row.said_key),
+    "entities": lambda row: (row.chat_id, row.name, row.relation, tuple(row.accounts)),
     "patterns": lambda row: (row.chat_id, row.trigger, row.response),
     "working_notes": lambda row: row.chat_id,
     "identity": lambda row: 1,
@@ -321,6 +327,7 @@ _WORDS = {
     "episodes": {"title": True, "body": False},
     "messages": {"text": False},
     "facts": {"text": True, "quote": False},
+    "entities": {"name": True},
     "patterns": {"trigger": True, "response": False},
     "working_notes": {"task": True, "notes": False},
     "identity": {"core": False},
@@ -329,7 +336,11 @@ _WORDS = {
     "rulings": {"text": True, "reason": False},
 }
 # Lists of text that prompts contain as well.
-_LISTS = {"working_notes": ("context", "pending"), "rules": ("examples", "forbidden")}
+_LISTS = {
+    "entities": ("aliases",),
+    "working_notes": ("context", "pending"),
+    "rules": ("examples", "forbidden"),
+}
 # Kinds whose purpose is an instruction.
 _INSTRUCTION_KINDS = {"patterns", "working_notes", "identity", "rules", "preferences"}
 # Suspicious rows of these kinds go to quarantine.

@@ -1,0 +1,122 @@
+"""People and things: the list, one of them, and what a person says about who is who."""
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb.auth.access import get_in_space_or_404, in_space
+from kenoweb.people import page as pages
+from kenoweb.ui.form_fields import OneLine
+from kenoweb.ui.responses import toast_error
+from kenoweb.ui.row_actions import run_and_toast
+from memory import people
+from memory.history.actors import person
+from memory.models import Entity
+
+
+class NameForm(forms.Form):
+    name = OneLine(label=_("Name"), max_length=120)
+    aliases = OneLine(
+        label=_("Other names"),
+        required=False,
+        max_length=1000,
+        help_text=_("Separated by commas: k8s, mi suegra"),
+    )
+    kind = forms.ChoiceField(label=_("Kind"), choices=Entity.Kind.choices)
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    asked = {name: request.GET.get(name, "")[:200] for name in ("q", "kind", "after")}
+    return render(request, "people/index.html", {"list": pages.people_list(space, **asked)})
+
+
+@in_space(role="viewer")
+@require_safe
+def detail(request, space, pk):
+    entity = _entity(space, pk)
+    if entity.merged_into_id:
+        return redirect("people:detail", space.slug, entity.merged_into_id)
+    return _page(request, space, entity)
+
+
+@in_space(role="viewer")
+@require_safe
+def export(request, space, pk):
+    """All that is known of somebody, as a file."""
+    entity = people.root(_entity(space, pk))
+    shown = pages.person_page(entity, now=timezone.now(), may=False)
+    answer = HttpResponse(pages.as_markdown(shown), content_type="text/markdown; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="person-{entity.pk}.md"'
+    return answer
+
+
+@in_space(role="curator")
+@require_POST
+def revise(request, space, pk):
+    entity, form = people.root(_entity(space, pk)), NameForm(request.POST)
+    if not form.is_valid():
+        return _page(request, space, entity, form=form, status=422)
+    values = form.cleaned_data | {"aliases": form.cleaned_data["aliases"].split(",")}
+    run_and_toast(
+        request,
+        _("Named “%(text)s”."),
+        lambda: people.revise(entity, by=person(request.user), **values),
+    )
+    return _back(space, entity)
+
+
+@in_space(role="curator")
+@require_POST
+def merge(request, space, pk):
+    """Say that somebody else is the same as this one."""
+    entity, other = people.root(_entity(space, pk)), request.POST.get("other", "")
+    if not (other.isascii() and other.isdigit() and len(other) < 19):
+        toast_error(request, str(people.CannotMerge()))
+        return _back(space, entity)
+    found = _entity(space, int(other))
+    run_and_toast(
+        request,
+        _("Both are “%(text)s” now."),
+        lambda: people.merge(found, into=entity, by=person(request.user)),
+    )
+    return _back(space, entity)
+
+
+@in_space(role="curator")
+@require_POST
+def part(request, space, pk):
+    entity = _entity(space, pk)
+    run_and_toast(
+        request,
+        _("“%(text)s” is somebody else again."),
+        lambda: people.part(entity, by=person(request.user)),
+    )
+    return _back(space, entity)
+
+
+def _entity(space, pk) -> Entity:
+    return get_in_space_or_404(space, Entity, pk)
+
+
+def _back(space, entity):
+    return redirect(reverse("people:detail", args=[space.slug, entity.pk]))
+
+
+def _page(request, space, entity, *, form=None, status=200):
+    may = request.member.may("curator")
+    shown = pages.person_page(entity, now=timezone.now(), may=may)
+    initial = {"name": entity.name, "aliases": ", ".join(entity.aliases), "kind": entity.kind}
+    context = {
+        "page": shown,
+        "entity": entity,
+        "colour": pages.colour(entity),
+        "relation": pages.relation_of(entity),
+        "form": (form or NameForm(initial=initial)) if may else None,
+    }
+    return render(request, "people/detail.html", context, status=status)

@@ -1,0 +1,134 @@
+import re
+
+import pghistory
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory.models.chat import Chat
+from memory.models.fact import Fact
+from memory.models.space import Space
+from memory.text.kinship import relatives_in
+from memory.text.normalise import fold
+
+
+class EntityQuerySet(models.QuerySet):
+    def whole(self) -> "EntityQuerySet":
+        """Those that were not merged into another one."""
+        return self.filter(merged_into=None)
+
+    def in_scope(self, chat: Chat | None) -> "EntityQuerySet":
+        """Whom this chat may know: its own people and those of the whole space."""
+        mine = models.Q(chat=None) | models.Q(chat=chat) if chat else models.Q(chat=None)
+        return self.filter(mine)
+
+    def named(self, *names: str) -> "EntityQuerySet":
+        return self.filter(keys__overlap=[key_of(name) for name in names])
+
+
+def key_of(name: str) -> str:
+    """Return the form in which names are compared: "Lucía Méndez" is "lucia mendez"."""
+    return " ".join(re.findall(r"\w+", fold(name)))[:120]
+
+
+@pghistory.track(exclude=["keys"])
+class Entity(models.Model):
+    """A person, pet, place, project, organisation or thing that facts speak of.
+
+    Two rows that turn out to be one are merged by a person: one points to the other and keeps its
+    own names and facts, so that parting them loses nothing.
+    """
+
+    class Kind(models.TextChoices):
+        PERSON = "person", _("Person")
+        PET = "pet", _("Pet")
+        PLACE = "place", _("Place")
+        PROJECT = "project", _("Project")
+        ORGANISATION = "organisation", _("Organisation")
+        THING = "thing", _("Thing")
+
+    # Without facts nobody sees it: there is nothing to take back.
+    UNDO_CREATE: dict = {}
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="entities")
+    # Null means the whole space knows it; else only this chat speaks of it.
+    chat = models.ForeignKey(Chat, models.CASCADE, null=True, blank=True, related_name="entities")
+    name = models.CharField(max_length=120)
+    aliases = ArrayField(models.CharField(max_length=120), default=list, blank=True)
+    # All names as they are compared.
+    keys = ArrayField(models.CharField(max_length=120), default=list, editable=False)
+    kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.PERSON)
+    # "Ana's sister": whose, and what, in English whatever the language ("sister").
+    owner = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="relatives"
+    )
+    relation = models.CharField(max_length=32, blank=True)
+    # Accounts of channels that are this person: ["telegram:7", "web:1"].
+    accounts = ArrayField(models.CharField(max_length=161), default=list, blank=True)
+    merged_into = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="merged"
+    )
+    # A person named it: no machine renames it.
+    sticky = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = EntityQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~models.Q(name=""), name="entity_has_a_name"),
+            models.CheckConstraint(
+                condition=~models.Q(merged_into=models.F("id")), name="entity_not_its_own"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["space", "name", "id"], name="entity_by_name"),
+            GinIndex(fields=["keys"], name="entity_keys"),
+            GinIndex(fields=["accounts"], name="entity_accounts"),
+        ]
+
+    def __str__(self):
+        return self.name
+
+    def save(self, *args, **options):
+        self.set_keys()
+        if (fields := options.get("update_fields")) is not None:
+            options["update_fields"] = {*fields, "keys"}
+        super().save(*args, **options)
+
+    def set_keys(self) -> None:
+        self.keys = [key for key in dict.fromkeys(map(key_of, [self.name, *self.aliases])) if key]
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Known only by whose it is: "Ana's sister"."""
+        return any(not one.name for one in relatives_in(self.name))
+
+
+class Mention(models.Model):
+    """What a fact has to do with somebody: who said it, whom it is about, who else is named.
+
+    Found from the fact's own words, so it can be found again; a trigger drops it when they change.
+    """
+
+    class Role(models.TextChoices):
+        ABOUT = "about", _("About")
+        SPEAKER = "speaker", _("Said by")
+        NAMED = "named", _("Named")
+
+    fact = models.ForeignKey(Fact, models.CASCADE, related_name="mentions")
+    # Null: looked at, and nobody is certain.
+    entity = models.ForeignKey(Entity, models.CASCADE, null=True, related_name="mentions")
+    role = models.CharField(max_length=7, choices=Role.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["fact", "role", "entity"], name="mention_once"),
+        ]
+        indexes = [models.Index(fields=["entity", "role"], name="mention_by_entity")]
+
+    def __str__(self):
+        return f"fact {self.fact_id} {self.role} {self.entity_id}"

@@ -1,0 +1,337 @@
+"""People and things that facts speak of: found when a fact is written, merged only by a person.
+
+A name means somebody in one chat, or in what the whole space knows; the same name in two chats may
+be two people, so that it is asked. Only an account of a channel is the same person everywhere.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Max, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memory.history import actors
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
+from memory.models import Chat, Entity, Fact, Mention, Message, Space
+from memory.models.entity import key_of
+from memory.spaces.chat_links import speaker_of
+from memory.text import normalise as text
+from memory.text.kinship import ONLY_ONE, PETS, Relative, relatives_in
+
+Kind, Role = Entity.Kind, Mention.Role
+# Whose name may be somebody else's in another chat.
+SOMEBODY = (Kind.PERSON, Kind.PET)
+MOST_WORDS, MAX_ALIASES, MAX_COMPARED = 4, 40, 5000
+# What was believed once is somebody's too; what waits in quarantine is nobody's.
+LINKED = (Fact.Status.ACTIVE, Fact.Status.SUPERSEDED, Fact.Status.ARCHIVED)
+_NOT_FACTS = (Fact.Kind.PROCEDURE, Fact.Kind.CONCEPT, Fact.Kind.LESSON, Fact.Kind.LORE)
+_ORGANISATIONS = frozenset(
+    """
+    inc ltd gmbh sa sl studio estudio clinic clinica hospital university universidad school escuela
+    college instituto institute bank banco company empresa team equipo club church iglesia office
+    """.split()
+)
+
+
+class CannotMerge(ValueError):
+    """Two people of one space can be merged, and nobody with themselves."""
+
+    def __str__(self):
+        return _("Choose somebody else of this space.")
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Where a name was said: in one chat, or in what the whole space knows."""
+
+    space: Space
+    chat: Chat | None
+
+    def named(self, *names: str) -> list[Entity]:
+        """Who may be meant by these names here; those of the chat itself before others."""
+        rows = Entity.objects.filter(space=self.space).in_scope(self.chat).named(*names)
+        fitting = [
+            row for row in rows.select_related("merged_into").order_by("pk") if self._fits(row)
+        ]
+        own = [row for row in fitting if self.chat and row.chat_id == self.chat.pk]
+        return [*own, *(row for row in fitting if row not in own)]
+
+    def find_or_make(self, name: str, **fields: Any) -> Entity | None:
+        """Return whom the name means; None when it may be several."""
+        found = self.named(name)
+        here = [row for row in found if self.chat and row.chat_id == self.chat.pk] or found
+        if len({root(row).pk for row in here}) > 1:
+            return None
+        return here[0] if here else self.make(name, **fields)
+
+    def make(self, name: str, **fields: Any) -> Entity:
+        name = text.short(text.one_line(name), 120)
+        return Entity.objects.create(space=self.space, chat=self.chat, name=name, **fields)
+
+    def _fits(self, row: Entity) -> bool:
+        if self.chat is None or row.chat_id == self.chat.pk or row.kind not in SOMEBODY:
+            return True
+        return self._takes_part(row)
+
+    def _takes_part(self, row: Entity) -> bool:
+        assert self.chat
+        mark = f"{self.chat.channel}:"
+        ids = [one.removeprefix(mark) for one in row.accounts if one.startswith(mark)]
+        said = Message.objects.filter(chat=self.chat, role=Message.Role.USER, author_id__in=ids)
+        return bool(ids) and said.exists()
+
+
+def root(entity: Entity) -> Entity:
+    return entity.merged_into or entity
+
+
+def group(entity: Entity) -> list[int]:
+    """Return the ids of the row and of all that were merged with it."""
+    top = entity.merged_into_id or entity.pk
+    rows = Entity.objects.filter(Q(pk=top) | Q(merged_into=top))
+    return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def facts_of(ids: Iterable[int], *roles: str) -> QuerySet[Fact]:
+    """Return the facts that these rows said, that are about them, or that name them."""
+    linked = Mention.objects.filter(entity__in=list(ids), role__in=roles or [Role.ABOUT])
+    return Fact.objects.filter(pk__in=linked.values("fact"))
+
+
+def speaker(message: Message) -> Entity | None:
+    """Return who wrote the message, made when new; without an account, within this chat only."""
+    if message.role != Message.Role.USER or not message.author:
+        return None
+    if not message.author_id:
+        return _Scope(message.space, message.chat).find_or_make(message.author)
+    accounts = sorted(f"{channel}:{number}" for channel, number in speaker_of(message).pairs)
+    rows = Entity.objects.filter(space=message.space_id, accounts__overlap=accounts)
+    row = rows.select_related("merged_into").order_by(F("merged_into").asc(nulls_first=True), "pk")
+    known = row.first()
+    if known is None:
+        return _Scope(message.space, None).make(message.author, accounts=accounts)
+    new = [one for one in accounts if one not in known.accounts]
+    if new and not rows.exclude(pk=known.pk).exists():
+        _change(known, accounts=[*known.accounts, *new])
+    if key_of(message.author) not in known.keys and len(known.aliases) < MAX_ALIASES:
+        _change(known, aliases=[*known.aliases, message.author])
+    return known
+
+
+def link(fact: Fact) -> None:
+    """Point the fact to who said it, whom it is about and who else is named."""
+    scope = _Scope(fact.space, fact.chat)
+    said = _speaker_of_fact(fact)
+    about = _about(fact, scope, said)
+    named = [row for row in _named(fact, scope, said) if about is None or root(row) != root(about)]
+    found = [(Role.ABOUT, about), *((Role.NAMED, row) for row in named)]
+    found += [(Role.SPEAKER, said)] if said else []
+    Mention.objects.filter(fact=fact).delete()
+    rows = {(role, row and row.pk) for role, row in found}
+    Mention.objects.bulk_create(
+        [Mention(fact=fact, role=role, entity_id=pk) for role, pk in sorted(rows, key=str)],
+        ignore_conflicts=True,
+    )
+
+
+def fill(space: Space, *, limit: int = 2000) -> int:
+    """Link the facts that nothing linked: of an import, from before an upgrade, after an undo."""
+    if not Entity.objects.filter(space=space).exists():
+        find_speakers(space)
+    rows = Fact.objects.filter(space=space, status__in=LINKED, mentions=None)
+    rows = rows.select_related("space", "chat", "message__chat", "message__space")
+    facts = list(rows.order_by("pk")[:limit])
+    for fact in facts:
+        with transaction.atomic(), history.change(by="system", why="find people"):
+            link(fact)
+    return len(facts)
+
+
+def find_speakers(space: Space) -> None:
+    """Find everybody who said something, also where nothing was learned from it."""
+    people = Message.objects.filter(space=space, role=Message.Role.USER).exclude(author="")
+    # Without an account a name is somebody of one chat.
+    latest = people.exclude(author_id="").values("chat__channel", "author_id")
+    unnamed = people.filter(author_id="").values("chat", "author")
+    ids = [row["last"] for some in (latest, unnamed) for row in some.annotate(last=Max("pk"))]
+    for message in Message.objects.filter(pk__in=ids).select_related("chat", "space"):
+        speaker(message)
+
+
+@transaction.atomic
+def merge(entity: Entity, *, into: Entity, by: str, now: datetime | None = None) -> ChangeResult:
+    """Make two rows one person. Each keeps its names and facts, so that they can be parted."""
+    actors.require_person(by)
+    into = root(into)
+    if entity.space_id != into.space_id or root(entity) == into:
+        raise CannotMerge
+    with history.change(by=by, why="merge people") as context:
+        for row in [entity, *Entity.objects.filter(merged_into=entity)]:
+            _change(row, now=now, merged_into=into)
+    return ChangeResult(into, context.id, outcome="merged")
+
+
+@transaction.atomic
+def part(entity: Entity, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Take a row out of the one it was merged into."""
+    actors.require_person(by)
+    if entity.merged_into_id is None:
+        return ChangeResult(entity, outcome="unchanged")
+    with history.change(by=by, why="part people") as context:
+        _change(entity, now=now, merged_into=None)
+    return ChangeResult(entity, context.id, outcome="parted")
+
+
+@transaction.atomic
+def revise(
+    entity: Entity,
+    *,
+    by: str,
+    now: datetime | None = None,
+    name: str,
+    aliases: list[str],
+    kind: str,
+) -> ChangeResult:
+    """Say by hand what somebody is called and what they are."""
+    actors.require_person(by)
+    name = text.short(text.one_line(name), 120)
+    if not name or kind not in Kind.values:
+        raise ValueError(_("A name is needed, and one of the kinds."))
+    others = [text.short(text.one_line(one), 120) for one in aliases]
+    others = [one for one in dict.fromkeys(others) if one and one != name][:MAX_ALIASES]
+    values = {"name": name, "aliases": others, "kind": kind}
+    if all(getattr(entity, field) == value for field, value in values.items()):
+        return ChangeResult(entity, outcome="unchanged")
+    with history.change(by=by, why="name people") as context:
+        _change(entity, now=now, sticky=True, **values)
+    return ChangeResult(entity, context.id)
+
+
+def alike(space: Space) -> Iterator[tuple[Entity, Entity]]:
+    """Yield pairs that may be one: a name in two chats, a first name, "her sister" and Elena."""
+    rows = Entity.objects.filter(space=space, kind__in=SOMEBODY).whole()
+    rows = rows.filter(mentions__isnull=False).distinct().select_related("owner")
+    by_name: dict[str, list[Entity]] = {}
+    for row in rows.order_by("pk")[:MAX_COMPARED]:
+        for key in {*row.keys, *(key.partition(" ")[0] for key in row.keys)} - {""}:
+            by_name.setdefault(key, []).append(row)
+        if row.relation:
+            by_name.setdefault(f"{row.owner_id} {row.relation}", []).append(row)
+    seen: set[tuple[int, int]] = set()
+    for some in by_name.values():
+        for one, other in combinations(some, 2):
+            if (one.pk, other.pk) not in seen and _may_be_one(one, other):
+                seen.add((one.pk, other.pk))
+                yield one, other
+
+
+def _may_be_one(one: Entity, other: Entity) -> bool:
+    if one.kind != other.kind or _talk_apart(one, other):
+        return False
+    if set(one.keys) & set(other.keys):
+        return True
+    if one.relation and (one.owner_id, one.relation) == (other.owner_id, other.relation):
+        return one.is_unnamed != other.is_unnamed
+    pairs = [(a, b) for a in one.keys for b in other.keys]
+    return any(a.partition(" ")[0] == b or a == b.partition(" ")[0] for a, b in pairs)
+
+
+def _talk_apart(one: Entity, other: Entity) -> bool:
+    """Two accounts of one channel are two people, until somebody links them."""
+    mine, theirs = ({a.partition(":")[0] for a in row.accounts} for row in (one, other))
+    return bool(mine & theirs) and not set(one.accounts) & set(other.accounts)
+
+
+def _speaker_of_fact(fact: Fact) -> Entity | None:
+    """Return who said it; nobody for words that were only passed on."""
+    message = fact.message
+    is_own = message and key_of(fact.said_by or message.author) == key_of(message.author)
+    return speaker(message) if message and is_own else None
+
+
+def _about(fact: Fact, scope: _Scope, said: Entity | None) -> Entity | None:
+    if not fact.subject or fact.subject == Fact.LORE:
+        return None
+    if said and key_of(fact.subject) in said.keys:
+        return said
+    if label := next((one for one in relatives_in(fact.subject) if not one.name), None):
+        return _relative(label, scope, said)
+    for one in relatives_in(fact.text):
+        if key_of(one.name) == key_of(fact.subject):
+            return _relative(one, scope, said)
+    return scope.find_or_make(fact.subject, kind=_kind_of(fact))
+
+
+def _relative(one: Relative, scope: _Scope, said: Entity | None) -> Entity | None:
+    """Return somebody known by whose they are, with a name or without."""
+    is_own = said and key_of(one.owner) in said.keys
+    owner = said if is_own else scope.find_or_make(one.owner)
+    if owner is None:
+        return None
+    rows = Entity.objects.filter(space=scope.space, chat=scope.chat, relation=one.relation)
+    known = list(rows.filter(owner__in=group(owner)).select_related("merged_into").order_by("pk"))
+    is_one = one.relation in ONLY_ONE | PETS and len(known) == 1
+    if one.name:
+        return _named_relative(one, scope, owner, known, is_one)
+    if is_one:
+        return known[0]
+    unnamed = [row for row in known if row.is_unnamed]
+    return unnamed[0] if unnamed else scope.make(one.label, **_kin_fields(one, owner))
+
+
+def _named_relative(
+    one: Relative, scope: _Scope, owner: Entity, known: list[Entity], is_one: bool
+) -> Entity | None:
+    for row in known:
+        if key_of(one.name) in row.keys:
+            return row
+    if is_one and known[0].is_unnamed:
+        row = known[0]
+        _change(row, name=text.short(one.name, 120), aliases=[*row.aliases, row.name])
+        return row
+    fields = _kin_fields(one, owner)
+    found = scope.find_or_make(one.name, **fields)
+    if found and not found.relation and scope.chat and found.chat_id == scope.chat.pk:
+        _change(found, **fields)
+    return found
+
+
+def _kin_fields(one: Relative, owner: Entity) -> dict:
+    kind = Kind.PET if one.relation in PETS else Kind.PERSON
+    return {"owner": owner, "relation": one.relation, "kind": kind}
+
+
+def _named(fact: Fact, scope: _Scope, said: Entity | None) -> list[Entity]:
+    """Return everybody whom the words of the fact name, as far as they are known here."""
+    kin = [_relative(one, scope, said) for one in relatives_in(fact.text)]
+    words = [word for part in fact.text[:2000].split() for word in key_of(part).split()]
+    names = {
+        " ".join(words[start : start + size])
+        for size in range(1, MOST_WORDS + 1)
+        for start in range(len(words) - size + 1)
+    }
+    found = [*filter(None, kin), *(scope.named(*names) if names else [])]
+    return list({row.pk: row for row in found}.values())
+
+
+def _kind_of(fact: Fact) -> str:
+    """Guess what a name is that nothing else tells."""
+    name = fact.subject
+    if set(key_of(name).split()) & _ORGANISATIONS:
+        return Kind.ORGANISATION
+    if fact.kind in _NOT_FACTS or not name[:1].isupper():
+        return Kind.PROJECT if fact.category == Fact.Category.PROJECT else Kind.THING
+    return Kind.PERSON
+
+
+def _change(entity: Entity, *, now: datetime | None = None, **values: Any) -> None:
+    values["updated_at"] = now or timezone.now()
+    for name, value in values.items():
+        setattr(entity, name, value)
+    entity.save(update_fields=list(values))

@@ -1,0 +1,119 @@
+"""Words of kin: which relation they name, and who is whose in a sentence of ours."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from memory.text.normalise import fold
+
+PETS = frozenset("dog cat pet horse bird rabbit hamster turtle fish".split())
+# Of these somebody has one: "my mother" is the same each time.
+ONLY_ONE = frozenset("mother father wife husband boyfriend girlfriend partner boss".split())
+
+
+@dataclass(frozen=True)
+class Kin:
+    relation: str  # "sister", in English whatever the language of the word
+    gender: str  # "f", "m", or "" when the word does not say
+    is_plural: bool = False
+
+
+def kin(word: str) -> Kin | None:
+    """What a word says about somebody's place in the speaker's life."""
+    low = word.lower()
+    return _table().get(low) or _table().get(fold(low))
+
+
+@cache
+def _table() -> dict[str, Kin]:
+    listed: dict[str, Kin] = {}
+    for line in Path(__file__).with_name("kinship.txt").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            listed = _words(line) | listed
+    plurals = {_plural(word): replace(one, is_plural=True) for word, one in listed.items()}
+    return plurals | listed
+
+
+def _words(line: str) -> dict[str, Kin]:
+    """relation, gender, English words / Spanish words; a word may have a gender of its own."""
+    relation, gender, *listed = line.split()
+    found: dict[str, Kin] = {}
+    for entry in listed:
+        word, _, own = entry.partition(":")
+        one = Kin(relation, (own or gender).replace("-", ""), is_plural=word in _PLURALS)
+        found |= {word: one, fold(word): one}
+    return {word: one for word, one in found.items() if word != "/"}
+
+
+_PLURALS = frozenset(
+    """
+    parents folks padres papás viejos siblings hermanos twins mellizos gemelos children kids nietos
+    grandparents abuelos grandchildren grandkids in-laws suegros
+    """.split()
+)
+
+
+def _plural(word: str) -> str:
+    if word.endswith(("ss", "ch", "sh")):
+        return word + "es"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "es" if word.endswith(("or", "ez")) else word + "s"
+
+
+_WORD = r"[^\W\d_a-zß-öø-ÿ][\w-]*(?:['’](?!s\b)\w+)?"
+_NAME = rf"{_WORD}(?: {_WORD})*"
+_CALLED = r"(?:is|was) (?:called|named)|se llama(?:ba)?|llamad[oa]"
+_ENGLISH = (
+    rf"\b(?P<owner>{_NAME})['’]s (?:[\w-]+ ){{{{0,2}}}}?(?P<noun>{{nouns}})(?![\w-])"
+    rf"(?:(?P<of_theirs>['’]s)(?! name is))?(?:['’]s name is|,? (?:{_CALLED})|,)?"
+    rf"(?: (?P<name>{_NAME}))?"
+)
+_SPANISH = (
+    rf"\b[EeLl](?:l|a|os|as) (?P<noun>{{nouns}})(?: \w+)? de (?P<owner>{_NAME})"
+    rf"(?P<of_theirs>)(?:(?:,| (?:{_CALLED}))? (?P<name>{_NAME}))?"
+)
+
+
+@dataclass(frozen=True)
+class Relative:
+    """ "Ana's sister Elena", "la hermana de Ana"; the name may be empty."""
+
+    owner: str
+    noun: str
+    relation: str
+    name: str = ""
+    # The words without the name: "Ana's sister".
+    label: str = ""
+
+
+def relatives_in(text: str) -> list[Relative]:
+    """Who is whose, as a fact in the third person says it in either language."""
+    found = []
+    for match in (one for pattern in _patterns() for one in pattern.finditer(text)):
+        one = kin(match["noun"])
+        if one and not one.is_plural and not match["of_theirs"]:
+            label = text[match.start() : max(match.end("noun"), match.end("owner"))]
+            owner, noun, name = match["owner"], match["noun"].lower(), match["name"] or ""
+            found.append(Relative(owner, noun, one.relation, name, label))
+    return found
+
+
+@cache
+def _patterns() -> list[re.Pattern]:
+    nouns = "|".join(map(re.escape, sorted(_table(), key=len, reverse=True)))
+    return [re.compile(pattern.format(nouns=nouns)) for pattern in (_ENGLISH, _SPANISH)]
+
+
+@cache
+def _spanish() -> dict[str, str]:
+    """The first Spanish word of each relation."""
+    lines = Path(__file__).with_name("kinship.txt").read_text("utf-8").splitlines()
+    halves = [line.partition("/") for line in lines if line and not line.startswith("#")]
+    return {before.split()[0]: after.split()[0].partition(":")[0] for before, _, after in halves}
+
+
+def relation_word(relation: str, language: str) -> str:
+    """Return the relation as a page in this language says it."""
+    return _spanish().get(relation, relation) if language == "es" else relation
