@@ -219,7 +219,9 @@ def alike(space: Space) -> Iterator[tuple[Entity, Entity]]:
     rows = rows.filter(mentions__isnull=False).distinct().select_related("owner")
     by_name: dict[str, list[Entity]] = {}
     for row in rows.order_by("pk")[:MAX_COMPARED]:
-        for key in {*row.keys, *(key.partition(" ")[0] for key in row.keys)} - {""}:
+        # "Marta's grandmother" is not called Marta.
+        names = [] if row.is_unnamed else row.keys
+        for key in {*names, *(key.partition(" ")[0] for key in names)}:
             by_name.setdefault(key, []).append(row)
         if row.relation:
             by_name.setdefault(f"{row.owner_id} {row.relation}", []).append(row)
@@ -234,10 +236,13 @@ def alike(space: Space) -> Iterator[tuple[Entity, Entity]]:
 def _may_be_one(one: Entity, other: Entity) -> bool:
     if one.kind != other.kind or _talk_apart(one, other):
         return False
+    if one.owner_id == other.pk or other.owner_id == one.pk:
+        return False
+    if one.is_unnamed or other.is_unnamed:
+        same_place = (one.owner_id, one.relation) == (other.owner_id, other.relation)
+        return same_place and bool(one.relation) and one.is_unnamed != other.is_unnamed
     if set(one.keys) & set(other.keys):
         return True
-    if one.relation and (one.owner_id, one.relation) == (other.owner_id, other.relation):
-        return one.is_unnamed != other.is_unnamed
     pairs = [(a, b) for a in one.keys for b in other.keys]
     return any(a.partition(" ")[0] == b or a == b.partition(" ")[0] for a, b in pairs)
 

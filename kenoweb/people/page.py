@@ -19,7 +19,7 @@ from kenoweb.ui.text_search import substring_filter
 from memory import people
 from memory.models import Entity, Fact, Mention, Message, RecallItem, Space
 from memory.models.entity import key_of
-from memory.text.kinship import relation_word
+from memory.text.kinship import relation_word, relatives_in
 from sleep.models import Proposal
 
 COLOURS = 6
@@ -201,7 +201,9 @@ def group_of(fact: Fact, *, now: datetime) -> str:
         return "past"
     if fact.occurs_at:
         return "plans" if fact.occurs_at > now else "events"
-    return BY_CATEGORY.get(fact.category, "who")
+    group = BY_CATEGORY.get(fact.category, "who")
+    # What others tell about somebody is filed as a relationship, too.
+    return "who" if group == "people" and not relatives_in(fact.text) else group
 
 
 def _grouped(facts: list[Fact], *, now: datetime) -> list[tuple[str, str, list[Fact]]]:

@@ -108,12 +108,17 @@ def _patterns() -> list[re.Pattern]:
 
 @cache
 def _spanish() -> dict[str, str]:
-    """The first Spanish word of each relation."""
+    """One Spanish word for each relation; the masculine where it may be either."""
     lines = Path(__file__).with_name("kinship.txt").read_text("utf-8").splitlines()
     halves = [line.partition("/") for line in lines if line and not line.startswith("#")]
-    return {before.split()[0]: after.split()[0].partition(":")[0] for before, _, after in halves}
+    found = {}
+    for before, _, after in halves:
+        words = after.split()
+        word = next((one for one in words if one.endswith(":m")), words[0])
+        found[before.split()[0]] = word.partition(":")[0]
+    return found
 
 
 def relation_word(relation: str, language: str) -> str:
     """Return the relation as a page in this language says it."""
-    return _spanish().get(relation, relation) if language == "es" else relation
+    return _spanish().get(relation, relation) if language.startswith("es") else relation

@@ -15,6 +15,7 @@ from memory.models import (
     AuditEntry,
     Chat,
     DeadLetter,
+    Entity,
     Episode,
     Fact,
     LlmCall,
@@ -39,6 +40,7 @@ DIFFERS: dict[type[Model], dict[str, str]] = {
     Message: {"external_id": "'x' || n"},
     Fact: {"said_key": "md5(n::text)", "text": "text || ' ' || n"},
     Pattern: {"slug": "slug || n"},
+    Entity: {"name": "name || n", "accounts": "ARRAY['telegram:' || n]"},
     Recall: {},
     Notice: {"key": "key || n"},
     AuditEntry: {},
@@ -52,6 +54,7 @@ DIFFERS: dict[type[Model], dict[str, str]] = {
 SEARCHED = (Fact, Episode)
 ALSO = {
     "facts:index": ["status=any", "q=mark", "sort=used", "since=30d", "as_of=2026-01-01"],
+    "people:index": ["q=mark", "kind=person"],
     "episodes:index": ["look=list", "q=mark", "state=discarded"],
     "recall:receipts": ["q=mark", "level=high"],
     "notices:index": ["show=all"],

@@ -111,6 +111,13 @@ def test_an_only_one_of_a_kind_gets_its_name(chat):
     assert about(tell(message, "Ana's dog eats twice a day", "Ana's dog")) == again
 
 
+def test_nobody_is_asked_whether_somebody_is_their_own_relative(chat):
+    message = said(chat)
+    tell(message, "Ana keeps bees")
+    tell(message, "Ana's grandmother lives in Cuetzalan", "Ana's grandmother")
+    assert list(people.alike(chat.space)) == []
+
+
 def test_two_sisters_are_two(chat):
     message = said(chat)
     one = about(tell(message, "Ana's sister Elena is a pilot", "Elena"))

@@ -18,7 +18,14 @@ from memory.models import Chat, Episode, Fact, Message, Pattern, Ruling, Space, 
 from memory.text import normalise as words
 from memory.transfer.archive import schema
 from memory.transfer.archive import schema as shape
-from tests.factories import make_chat, make_episode, make_fact, make_message, make_space
+from tests.factories import (
+    make_chat,
+    make_entity,
+    make_episode,
+    make_fact,
+    make_message,
+    make_space,
+)
 from tests.memory.transfer.naughty import LINES
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -69,6 +76,9 @@ def lived_in(space):
     part = make_episode(space, status="archived")
     make_episode(space, summary_of=[part.pk, episode.pk], source="merge")
     make_episode(space, status="discarded", discard_reason="wrong", discarded_at=THEN)
+    ana = make_entity(space, accounts=["telegram:7"], aliases=["Anita"])
+    make_entity(space, name="Rex", chat=chat, owner=ana, relation="dog", kind="pet")
+    make_entity(space, name="Ana M.", merged_into=ana)
     said = make_message(chat, text="I like tea", sent_at=THEN, episode=episode, flags=["x"])
     make_message(chat, text="Noted.", role="assistant", reply_to=said, handled_at=THEN)
     old = make_fact(space, text="likes coffee", status="superseded", valid_to=THEN)

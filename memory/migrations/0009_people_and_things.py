@@ -82,7 +82,7 @@ DROP FUNCTION keno_words_of_entity();
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory', '0006_plain_words_for_states'),
+        ('memory', '0008_messages_say_why_they_are_not_recalled'),
         ('pghistory', '0007_auto_20250421_0444'),
     ]
 
