@@ -153,6 +153,14 @@ def fill(space: Space, *, limit: int = 2000) -> int:
     return len(facts)
 
 
+def forget_unseen(ids: Iterable[int]) -> None:
+    """Delete, with their history, those of whom nothing is left. For purge and erase only."""
+    alone = {"mentions": None, "relatives": None, "merged": None, "accounts": [], "sticky": False}
+    for entity in Entity.objects.filter(pk__in=list(ids), **alone):
+        history.erase(entity)
+        entity.delete()
+
+
 def find_speakers(space: Space) -> None:
     """Find everybody who said something, also where nothing was learned from it."""
     people = Message.objects.filter(space=space, role=Message.Role.USER).exclude(author="")

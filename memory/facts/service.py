@@ -256,8 +256,10 @@ def purge(fact: Fact, *, by: str) -> None:
     """Delete the fact for good, with its history. The caller has asked first."""
     audit.record("fact.purged", actor=by, space=fact.space, obj=fact, before=fact.text)
     Ruling.objects.filter(fact=fact, kind=Ruling.Kind.KEEP).delete()
+    spoken_of = list(fact.mentions.exclude(entity=None).values_list("entity", flat=True))
     history.erase(fact)
     fact.delete()
+    people.forget_unseen(spoken_of)
 
 
 def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> int:

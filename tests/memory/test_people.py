@@ -257,3 +257,15 @@ def test_a_pair_that_was_declined_is_not_asked_again(chat):
     proposals.reject(proposal, member=member, digest=proposal.digest)
     assert proposals.ask_about_people(chat.space) == 0
     assert Entity.objects.filter(merged_into__isnull=False).count() == 0
+
+
+def test_purging_the_last_fact_about_somebody_leaves_no_name_behind(chat):
+    message = said(chat)
+    first = tell(message, "Marc plays the cello", "Marc")
+    last = tell(message, "Marc is tall", "Marc")
+    facts.purge(first, by=BY)
+    assert Entity.objects.filter(name="Marc").exists()
+    facts.purge(last, by=BY)
+    assert not Entity.objects.filter(name="Marc").exists()
+    assert not history.events_of(Entity).filter(name="Marc").exists()
+    assert Entity.objects.filter(name="Ana").exists()
