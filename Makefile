@@ -12,6 +12,7 @@ test-fast: .venv/ready-dev
 lint: .venv/ready-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/djlint --lint --quiet templates
 	$(BIN)/python -W ignore manage.py makemigrations --check --dry-run --settings tests.settings
+	$(BIN)/python -m tests.types_baseline
 bench: .venv/ready-dev
 	$(BIN)/python -m bench $(ARGS)
 messages: .venv/ready-dev

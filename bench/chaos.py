@@ -189,8 +189,8 @@ def _nothing_left(given: argparse.Namespace) -> bool:
 
 
 def _wait_until_done(deaths: list[Death], feeding: threading.Thread) -> bool:
+    from memory import jobs
     from memory.models import Message, OutboxItem
-    from memory.queue import jobs
 
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
@@ -221,8 +221,8 @@ def _cpu_of_workers() -> float:
 
 
 def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
+    from memory import jobs
     from memory.models import Fact, LlmCall, Message
-    from memory.queue import jobs
 
     users = Message.objects.filter(role="user")
     replies = Message.objects.filter(role="assistant")

@@ -82,7 +82,7 @@ LISTS = [
     ("costs", "costs:index", ""),
     ("costs of a year", "costs:index", "period=year"),
     ("notices", "notices:index", "show=all"),
-    ("dead letters", "letters:index", ""),
+    ("dead letters", "dead_letters:index", ""),
     ("health", "health:index", ""),
     ("map", "map:index", ""),
     ("identity", "identity:index", ""),
@@ -182,7 +182,7 @@ def addresses(space, *, now: datetime) -> list[tuple[str, str]]:
 
 
 def _asked(space, *, now: datetime) -> list[tuple[str, str, str, dict]]:
-    from kenoweb.ui.paging import Order, part
+    from kenoweb.ui.list_page import Order, part
     from memory.models import Fact, Recall
     from sleep.models import Night
 

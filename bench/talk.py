@@ -103,8 +103,8 @@ def _talk(given: argparse.Namespace, rooms: list, pids: list[int]) -> dict:
 
     The first messages are not counted: the worker starts and reads its model meanwhile.
     """
+    from memory import jobs
     from memory.models import Message
-    from memory.queue import jobs
 
     replies = Message.objects.filter(role="assistant")
     spoken, saying = 0, 0.0

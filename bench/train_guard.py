@@ -17,7 +17,7 @@ import django
 import numpy as np
 
 from bench import chat_lines, corpora, own_phrases, spun_lines
-from memory.guards import model as guard_model
+from memory.guards import inspect as guard_model
 from memory.guards.disguise import plain
 
 EPOCHS, RATE, DECAY, BATCH = 14, 0.1, 2e-4, 64

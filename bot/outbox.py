@@ -1,20 +1,25 @@
 """What leaves: written with the reply, delivered at least once, never forgotten."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from asgiref.sync import sync_to_async
-from django.db.models import F
+from django.conf import settings
+from django.db.models import F, QuerySet
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import override
 
 from bot import channels
 from bot.channels import Outgoing, SendFailed
-from memory.models import Chat, Message, OutboxItem
-from memory.queue import jobs
+from memory import jobs
+from memory.models import Chat, ChatLink, Member, Message, Notice, OutboxItem, Space
 from memory.text import normalise as text
 
 DELIVER = "bot.deliver"
 # What is ready to be sent goes before what is still to be thought about.
 PRIORITY = 20
+# What nobody could be told in this time is old news; it stands on the page.
+DELIVER_WITHIN = timedelta(days=1)
 
 
 def put(
@@ -106,3 +111,52 @@ def _not_delivered(item: OutboxItem, error: SendFailed) -> None:
         error=text.clean(str(error))[:300],
         failed_at=timezone.now() if error.permanent else None,
     )
+
+
+def page(name: str, *args: object) -> str:
+    """Return the address of the page, or only its path when KENO_URL is not set."""
+    return settings.KENO_URL + reverse(name, args=args)
+
+
+def deliver_notices(*, now: datetime) -> int:
+    """Hand what is new to the outbox; how many messages that makes."""
+    fresh = Notice.objects.filter(
+        delivered_at=None, seen_at=None, created_at__gt=now - DELIVER_WITHIN
+    )
+    return sum(_deliver(notice, now=now) for notice in fresh.order_by("pk"))
+
+
+def owners_chats(space: Space) -> QuerySet[Chat]:
+    """Where an owner who linked a chat account talks to Keno alone."""
+    links = ChatLink.objects.filter(
+        space=space, linked_at__isnull=False, member__role=Member.Role.OWNER
+    )
+    alone = Chat.objects.none()
+    for channel, author in links.values_list("channel", "author_id"):
+        # On the channels there are, a person's own chat bears the person's number.
+        alone |= Chat.objects.filter(space=space, channel=channel, external_id=author)
+    return alone
+
+
+def notice_text(notice: Notice) -> str:
+    with override(notice.space.language):
+        text = str(notice)
+    if not notice.link or notice.link.startswith("/"):
+        return text
+    here = page("overview:index", notice.space.slug)
+    return f"{text}\n{here}{notice.link}"
+
+
+def _deliver(notice: Notice, *, now: datetime) -> int:
+    chats = list(owners_chats(notice.space))
+    for chat in chats:
+        put(
+            chat,
+            text=notice_text(notice),
+            key=f"notice-{notice.pk}",
+            kind=OutboxItem.Kind.NOTICE,
+            now=now,
+        )
+    if chats:
+        Notice.objects.filter(pk=notice.pk).update(delivered_at=now)
+    return len(chats)

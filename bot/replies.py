@@ -1,27 +1,123 @@
 """From what was said to what is answered: context, language model, tags."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from bot import batching, bootstrap, drafts, feedback, selfcheck
+from bot import channels, feedback
 from memory import logs
 from memory.extraction import ingest, intents, tags
 from memory.extraction.apply import Applied, apply
+from memory.history import actors
+from memory.identity import bootstrap as identity_bootstrap
 from memory.identity import rules
 from memory.identity.bootstrap import Step
-from memory.llm.complete import available, complete, expander
-from memory.llm.request import Briefing, Completion, Recalled
-from memory.models import Chat, Fact, Message, SelfCheck
+from memory.llm.complete import asker, available, complete, expander
+from memory.llm.request import Briefing, Completion, Recalled, Stream
+from memory.models import Chat, Draft, Fact, Member, Message, SelfCheck
 from memory.prompt import builder as context
+from memory.spaces import chat_links
 from memory.spaces.chat_links import ids_of, said_by_same
 
+NAME, CONSOLE = "bootstrap", "console"
+# Faster than people read, slow enough for the database and for Telegram's limits.
+SECONDS_BETWEEN = 0.7
 ABOUT_SOMEBODY = 12
 # How long a reply in a terminal may wait for what is learned from the message.
 TERMINAL_SECONDS = 20
+
+
+def step(chat: Chat, group: Sequence[Message], *, now: datetime) -> Step | None:
+    """What the messages lead to; None when there is no first conversation in this chat."""
+    if chat.space.options.first_conversation and identity_bootstrap.is_fresh(chat.space):
+        identity_bootstrap.start(chat.space, chat=chat.pk, now=now)
+    if not identity_bootstrap.is_active(chat.space, chat=chat.pk):
+        return None
+    said = "\n".join(message.text for message in group)
+    ask = asker("summarise", space=chat.space, chat=chat)
+    found = identity_bootstrap.next_step(chat.space, message=said, complete=ask)
+    if found is None or actors.is_person(_by(group[-1])):
+        return found
+    # What is found out about somebody who is not known here is for them alone.
+    return replace(found, state=found.state | {"whom": chat_links.whom(group[-1])})
+
+
+def add_to_briefing(briefing: Briefing, found: Step | None) -> Briefing:
+    if found is None:
+        return briefing
+    return replace(briefing, script=found.script, completes=found.completes)
+
+
+def save_progress(
+    chat: Chat, found: Step | None, *, message: Message, tagged: bool, now: datetime
+) -> list[Applied]:
+    """Write where it stands now; a tag of the model ends it early."""
+    if found is None:
+        return []
+    by = _by(message)
+    if tagged and not found.completes:
+        done = identity_bootstrap.finish(chat.space, state=found.state, by=by, now=now)
+    else:
+        done = identity_bootstrap.advance(chat.space, found, by=by, now=now)
+    return [Applied(NAME, one.row.value, one) for one in done]
+
+
+def _by(message: Message) -> str:
+    """Only a curator's answers, or those at the machine's own terminal, are a person's wording."""
+    if message.chat.channel == CONSOLE:
+        return actors.person(message.author or CONSOLE)
+    member = chat_links.member_of(message)
+    may = member is not None and member.may(Member.Role.CURATOR)
+    return actors.person(member.user) if may else identity_bootstrap.BY
+
+
+def stream_to(chat: Chat, *, clock: Callable[[], float] = time.monotonic) -> Stream | None:
+    """What to pass to a provider so that the chat sees the answer grow; None where it cannot."""
+    channel = channels.get(chat.channel)
+    if channel is None or not channel.streams:
+        return None
+    last = [clock() - SECONDS_BETWEEN]
+
+    def show(so_far: str) -> None:
+        if clock() - last[0] >= SECONDS_BETWEEN:
+            last[0] = clock()
+            channel.draft(chat, visible(so_far))
+
+    return show
+
+
+def drop(chat: Chat) -> None:
+    """The reply is there: nobody needs its draft any more."""
+    channel = channels.get(chat.channel)
+    if channel and channel.streams:
+        Draft.objects.filter(chat=chat).delete()
+
+
+def visible(so_far: str) -> str:
+    """The text up to the first tag that is not closed yet; closed ones are taken out."""
+    whole = so_far
+    opened = whole.rfind("<")
+    if opened >= 0 and ">" not in whole[opened:]:
+        # Half a tag, perhaps: what follows decides.
+        whole = whole[:opened]
+    starts = [_unclosed(whole.lower(), name) for name in tags.NAMES if name != tags.DONE]
+    return tags.split(whole[: min([len(whole), *starts])]).text
+
+
+def _unclosed(text: str, name: str) -> int:
+    """Where the tag of this name opens that nothing closes; the end of the text if none does."""
+    start = text.rfind(f"<{name}")
+    return start if start >= 0 and f"</{name}>" not in text[start:] else len(text)
+
+
+def join(texts: Sequence[tuple[str, str]]) -> str:
+    """The texts of (author, text) as one; the authors are named when there are several."""
+    several = len({author for author, _ in texts}) > 1
+    return "\n".join(f"{author}: {text}" if several and author else text for author, text in texts)
 
 
 @dataclass(frozen=True)
@@ -37,8 +133,8 @@ class Thought:
 
 def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
     """Recall, and ask the model. Nothing is written here but the receipt and the call."""
-    last, step = group[-1], bootstrap.step(chat, group, now=now)
-    question = batching.join([(message.author, tags.disarm(message.text)) for message in group])
+    last, found = group[-1], step(chat, group, now=now)
+    question = join([(message.author, tags.disarm(message.text)) for message in group])
     built = context.build(
         chat,
         question,
@@ -47,7 +143,7 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         group=group,
         language=last.language,
         expand=expander(chat),
-        first_talk=step is not None,
+        first_talk=found is not None,
     )
     completion = complete(
         "chat",
@@ -55,14 +151,14 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         system=built.system,
         messages=built.messages,
         # Without a model the whole answer is there at once: nothing to watch growing.
-        stream=drafts.stream_to(chat) if available("chat", space=chat.space) else None,
-        briefing=bootstrap.add_to_briefing(_briefed(chat, group, built), step),
+        stream=stream_to(chat) if available("chat", space=chat.space) else None,
+        briefing=add_to_briefing(_briefed(chat, group, built), found),
         chat=chat,
         message=last,
         trace=logs.current_trace(),
         now=now,
     )
-    return Thought(question, built, completion, tags.split(completion.text), step)
+    return Thought(question, built, completion, tags.split(completion.text), found)
 
 
 def learn(
@@ -72,9 +168,7 @@ def learn(
     mode = f"{thought.completion.provider}:{thought.completion.model}"
     learned = apply(thought.split, chat=chat, messages=group, mode=mode, now=now)
     tagged = thought.split.bootstrap_complete
-    return learned + bootstrap.save_progress(
-        chat, thought.step, message=group[-1], tagged=tagged, now=now
-    )
+    return learned + save_progress(chat, thought.step, message=group[-1], tagged=tagged, now=now)
 
 
 def visible_text(thought: Thought, group: Sequence[Message], learned: Sequence[Applied]) -> str:
@@ -89,9 +183,9 @@ def visible_text(thought: Thought, group: Sequence[Message], learned: Sequence[A
 def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfCheck:
     """Tie what was recalled, and a look back at the answer, to the reply."""
     context.keep(thought.context, reply=reply, now=now)
-    asker = ids_of(reply.reply_to) if reply.reply_to else ()
-    held = rules.violations(reply.text, rules.active(reply.space, pairs=asker))
-    found = selfcheck.check(
+    pairs = ids_of(reply.reply_to) if reply.reply_to else ()
+    held = rules.violations(reply.text, rules.active(reply.space, pairs=pairs))
+    found = feedback.check(
         reply.text,
         question=thought.question,
         had_memory=thought.context.had_memory,
@@ -101,7 +195,7 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
         reply.flags = [*reply.flags, "hedging"]
         reply.save(update_fields=["flags"])
     if thought.completion.provider != "offline":
-        drafts.drop(reply.chat)
+        drop(reply.chat)
     return SelfCheck.objects.create(
         space=reply.space,
         reply=reply,

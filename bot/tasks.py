@@ -3,9 +3,9 @@
 from django.utils import timezone
 from procrastinate.contrib.django import app
 
-from bot import notify, outbox, turn
+from bot import outbox, turn
 from memory.chats import inbox
-from memory.queue.jobs import AFTER_OUTAGE, Backoff
+from memory.jobs import AFTER_OUTAGE, Backoff
 
 
 # About a day of trying: a provider may be down for a night.
@@ -22,4 +22,4 @@ async def deliver(item_id: int, space_id: int) -> None:
 @app.periodic(cron="*/5 * * * *")
 @app.task(name="bot.notices", queueing_lock="bot.notices", retry=AFTER_OUTAGE)
 def notices(timestamp: int) -> None:
-    notify.deliver_notices(now=timezone.now())
+    outbox.deliver_notices(now=timezone.now())

@@ -7,27 +7,128 @@ after a rescue finds them answered and changes nothing.
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
 
 from django.db import OperationalError, transaction
 from django.utils import translation
+from django.utils.translation import gettext as _
 from psycopg.errors import DeadlockDetected
 
-from bot import batching, commands, feedback, outage_reply, outbox, replies
-from memory import logs
+from bot import commands, feedback, outbox, replies
+from memory import jobs, logs, notices
 from memory.chats import inbox
 from memory.chats import service as chats
 from memory.extraction import ingest
 from memory.extraction.apply import Applied
-from memory.llm.request import ProviderError
-from memory.models import Chat, Message, OutboxItem
-from memory.queue import jobs
+from memory.llm import choose as breaker
+from memory.llm.choose import choose
+from memory.llm.request import BudgetSpent, ProviderError
+from memory.models import Chat, Message, Notice, OutboxItem
 
+UNANSWERED = "unanswered"
 log = logging.getLogger(__name__)
-
 # Learning from messages can wait; people who wrote cannot.
 INGEST_PRIORITY = -5
 MAX_COMMIT_ATTEMPTS = 3
+
+
+@transaction.atomic
+def send_outage_reply(
+    chat: Chat, group: Sequence[Message], error: ProviderError, *, now: datetime
+) -> None:
+    """Once per outage and chat. The messages are marked until they are answered."""
+    provider = choose("chat", space=chat.space).provider
+    outage = _outage_key(provider, group, error, now=now)
+    outbox.put(
+        chat,
+        text=_sentence(error),
+        key=f"sorry-{outage}",
+        kind=OutboxItem.Kind.NOTICE,
+        now=now,
+    )
+    for message in Message.objects.select_for_update().filter(pk__in=[m.pk for m in group]):
+        if UNANSWERED not in message.flags:
+            message.flags = [*message.flags, UNANSWERED]
+            message.save(update_fields=["flags"])
+    if not isinstance(error, BudgetSpent):
+        _tell_owner(chat, provider, outage, error)
+
+
+def _outage_key(
+    provider: str, group: Sequence[Message], error: ProviderError, *, now: datetime
+) -> str:
+    """A name that stays the same until the provider has answered again."""
+    if isinstance(error, BudgetSpent):
+        return f"budget-{now:%Y-%m-%d}"
+    since = breaker.failing_since(provider)
+    return f"{provider}-{since:%Y%m%dT%H%M%S}" if since else f"message-{group[0].pk}"
+
+
+def _sentence(error: ProviderError) -> str:
+    if isinstance(error, BudgetSpent):
+        return _(
+            "I have reached the spending limit I was given. Your message is kept,"
+            " and I will answer when I may spend again."
+        )
+    if error.permanent:
+        return _("I cannot answer right now, and my owner has been told. Your message is kept.")
+    return _(
+        "I cannot think clearly right now: my language model does not answer."
+        " Your message is kept, and I will answer as soon as I can."
+    )
+
+
+def _tell_owner(chat: Chat, provider: str, outage: str, error: ProviderError) -> None:
+    notices.tell(
+        chat.space,
+        kind="provider",
+        key=f"provider-{outage}",
+        level=Notice.Level.ERROR if error.permanent else Notice.Level.WARNING,
+        text=lambda: (
+            _("The provider %(provider)s does not answer: %(error)s")
+            % {"provider": provider, "error": error}
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One unanswered message."""
+
+    pk: int
+    received_at: datetime
+    is_command: bool = False
+
+
+def groups(
+    waiting: Sequence[Waiting], *, asked: int, size: int, longest: float, now: datetime
+) -> list[list[Waiting]]:
+    """What the job of the message `asked` must answer now, in order; empty: not yet, or done.
+
+    `waiting` is oldest first; each group is one turn; a command is always a turn of its own.
+    """
+    place = next((n for n, message in enumerate(waiting) if message.pk == asked), None)
+    if place is None:
+        return []
+    if waiting[place].is_command:
+        # What was said before a command belongs before it.
+        return _split(waiting[: place + 1], size=size)
+    has_waited = now - waiting[0].received_at >= timedelta(seconds=longest)
+    if place == len(waiting) - 1 or len(waiting) >= size or has_waited:
+        return _split(waiting[: max(place + 1, size)], size=size)
+    return []
+
+
+def _split(messages: Sequence[Waiting], *, size: int) -> list[list[Waiting]]:
+    runs = (list(run) for _, run in groupby(messages, key=lambda message: message.is_command))
+    return [
+        run[start : start + step]
+        for run in runs
+        for step in [1 if run[0].is_command else size]
+        for start in range(0, len(run), step)
+    ]
 
 
 def answer(message_id: int, *, now: datetime) -> None:
@@ -61,10 +162,10 @@ def _groups(message: Message, *, now: datetime) -> list[list[Message]]:
         found.chat, found.space = message.chat, message.chat.space
     options = message.chat.space.options
     rows = [
-        batching.Waiting(found.pk, found.received_at, inbox.is_urgent(found.text))
+        Waiting(found.pk, found.received_at, inbox.is_urgent(found.text))
         for found in waiting.values()
     ]
-    found = batching.groups(
+    found = groups(
         rows, asked=message.pk, size=options.batch_size, longest=options.batch_wait, now=now
     )
     return [[waiting[row.pk] for row in group] for group in found]
@@ -89,7 +190,7 @@ def _reply(chat: Chat, group: list[Message], *, now: datetime) -> None:
         replies.read_now(chat, group, now=now)
         thought = replies.think(chat, group, now=now)
     except ProviderError as error:
-        outage_reply.send_outage_reply(chat, group, error, now=now)
+        send_outage_reply(chat, group, error, now=now)
         raise
     for attempt in range(1, MAX_COMMIT_ATTEMPTS + 1):
         try:
@@ -170,7 +271,7 @@ def _send_reply(
     outbox.put(chat, text=sent, key=f"reply-{last.pk}", kind=kind, message=reply, now=now)
     Message.objects.filter(pk__in=[message.pk for message in group]).update(handled_at=now)
     for message in group:
-        if outage_reply.UNANSWERED in message.flags:
-            message.flags = [flag for flag in message.flags if flag != outage_reply.UNANSWERED]
+        if UNANSWERED in message.flags:
+            message.flags = [flag for flag in message.flags if flag != UNANSWERED]
             message.save(update_fields=["flags"])
     return reply

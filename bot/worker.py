@@ -16,21 +16,52 @@ from django.utils import timezone
 from procrastinate import PsycopgConnector
 from procrastinate.contrib.django import DjangoApp, app
 from procrastinate.contrib.django.utils import connector_params
+from procrastinate.job_context import JobContext
 from procrastinate.worker import Worker
 
-from bot import dead_letter_middleware
-from bot.channels import Channel
+from bot.channels import Channel, SendFailed
+from memory import jobs
+from memory.llm.request import ProviderError
 from memory.models import Heartbeat, Space
-from memory.queue import jobs
 
+# These say it all; anything else is a bug and shows where.
+EXPECTED = (ProviderError, SendFailed, *jobs.OUTAGE_ERRORS)
 log = logging.getLogger(__name__)
-
 BEAT_SECONDS = 1
 GRACE_SECONDS = 8
 # Scheduled jobs are found by looking, not by being told: this is how late a batch may be.
 POLL_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 15
 POOL_SECONDS = 10
+
+
+def sync_job(call_next, context: JobContext, worker):
+    try:
+        return call_next()
+    except Exception as error:
+        _record_failure(context, error)
+        raise
+
+
+async def async_job(call_next, context: JobContext, worker):
+    try:
+        return await call_next()
+    except Exception as error:
+        await sync_to_async(_record_failure)(context, error)
+        raise
+
+
+def _record_failure(context: JobContext, error: Exception) -> None:
+    job, task = context.job, context.app.tasks.get(context.job.task_name)
+    again = task is not None and task.get_retry_exception(exception=error, job=job)
+    log.log(
+        logging.WARNING if again else logging.ERROR,
+        "job failed" if again else "job given up",
+        exc_info=None if isinstance(error, EXPECTED) else error,
+        extra={"task": job.task_name, "job": job.id, "attempt": job.attempts, "why": str(error)},
+    )
+    if not again:
+        jobs.record_dead_letter(job, error=f"{type(error).__name__}: {error}")
 
 
 class WorkerLock:
@@ -143,9 +174,7 @@ def _queue() -> DjangoApp:
     queue = DjangoApp(
         # A pool asks less and less often for a database that is gone; ours is then made anew.
         connector=PsycopgConnector(kwargs=connector_params(), timeout=POOL_SECONDS),
-        worker_defaults={
-            "task_middleware": [dead_letter_middleware.sync_job, dead_letter_middleware.async_job]
-        },
+        worker_defaults={"task_middleware": [sync_job, async_job]},
     )
     app.perform_import_paths()
     queue.tasks, queue.periodic_registry = app.tasks, app.periodic_registry

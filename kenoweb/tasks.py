@@ -5,7 +5,7 @@ from django.utils import timezone
 from procrastinate.contrib.django import app
 
 from kenoweb import demo
-from memory.queue.jobs import AFTER_OUTAGE
+from memory.jobs import AFTER_OUTAGE
 
 
 @app.task(name=demo.TASK, retry=AFTER_OUTAGE)

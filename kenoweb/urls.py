@@ -1,34 +1,331 @@
-"""Every URL, a list per room. The pages of a space are under /s/<space>/<noun>/."""
+"""Every address and the view that answers it. The pages of a space are under /s/<space>/<noun>/."""
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
-from kenoweb.chats import urls as chats
-from kenoweb.membership import urls as membership
-from kenoweb.operations import urls as operations
-from kenoweb.ui import urls as ui
+from kenoweb.chats import views as chats
+from kenoweb.chats import views as chats_link_views
+from kenoweb.curation import quarantine, rulings, trash, working_notes
+from kenoweb.episodes import views as episodes
+from kenoweb.facts import views as facts
+from kenoweb.identity import views as identity
+from kenoweb.membership import views as membership
+from kenoweb.nights import proposal_views as proposals
+from kenoweb.nights import views as nights
+from kenoweb.operations import audit, costs, health, notices, overview, palette, space_settings
+from kenoweb.patterns import views as patterns
+from kenoweb.people import views as people
+from kenoweb.recall import map as memory_map
+from kenoweb.recall import views as recall
+from kenoweb.transfer import views as transfer
+from kenoweb.ui import views as ui
 
 handler500 = "kenoweb.ui.views.broken"
 
+
+def room(prefix: str, namespace: str, *routes: URLPattern) -> URLResolver:
+    """Return the routes of one noun, under its prefix and namespace."""
+    return path(prefix, include((list(routes), namespace)))
+
+
 in_space = [
-    *operations.in_space,
-    *ui.in_space,
-    path("facts/", include("kenoweb.facts.urls")),
-    path("people/", include("kenoweb.people.urls")),
-    path("episodes/", include("kenoweb.episodes.urls")),
-    path("patterns/", include("kenoweb.patterns.urls")),
-    path("", include("kenoweb.curation.urls")),
-    *chats.in_space,
-    path("identity/", include("kenoweb.identity.urls")),
-    *membership.in_space,
-    path("", include("kenoweb.nights.urls")),
-    path("", include("kenoweb.recall.urls")),
-    path("transfer/", include("kenoweb.transfer.urls")),
+    room(
+        "",
+        "overview",
+        path("", overview.index, name="index"),
+    ),
+    room(
+        "search/",
+        "search",
+        path("", palette.index, name="index"),
+    ),
+    room(
+        "costs/",
+        "costs",
+        path("", costs.index, name="index"),
+    ),
+    room(
+        "health/",
+        "health",
+        path("", health.index, name="index"),
+    ),
+    room(
+        "notices/",
+        "notices",
+        path("", notices.index, name="index"),
+        path("see-all/", notices.see_all, name="see_all"),
+        path("<int:pk>/see/", notices.see, name="see"),
+        path("<int:pk>/unsee/", notices.unsee, name="unsee"),
+    ),
+    room(
+        "dead-letters/",
+        "dead_letters",
+        path("", health.dead_letters, name="index"),
+        path("<int:pk>/retry/", health.retry, name="retry"),
+        path("<int:pk>/discard/", health.discard, name="discard"),
+        path("<int:pk>/restore/", health.restore, name="restore"),
+    ),
+    room(
+        "audit/",
+        "audit",
+        path("", audit.index, name="index"),
+    ),
+    room(
+        "memory-settings/",
+        "settings",
+        path("", space_settings.index, name="index"),
+    ),
+    room(
+        "",
+        "history",
+        path("undo/<uuid:change>/", ui.undo, name="undo"),
+    ),
+    room(
+        "facts/",
+        "facts",
+        path("", facts.index, name="index"),
+        path("new/", facts.new, name="new"),
+        path("remember/", facts.remember, name="remember"),
+        path("bulk/", facts.bulk, name="bulk"),
+        path("markdown/", facts.markdown_list, name="markdown_list"),
+        path("<int:pk>/", facts.detail, name="detail"),
+        path("<int:pk>/markdown/", facts.markdown, name="markdown"),
+        path("<int:pk>/revise/", facts.revise, name="revise"),
+        path("<int:pk>/forget/", facts.forget, name="forget"),
+        path("<int:pk>/restore/", facts.restore, name="restore"),
+        path("<int:pk>/pin/", facts.pin, name="pin"),
+        path("<int:pk>/unpin/", facts.unpin, name="unpin"),
+        path("<int:pk>/discard/", facts.discard, name="discard"),
+        path("<int:pk>/deprecate/", facts.deprecate, name="deprecate"),
+        path("<int:pk>/promote/", facts.promote, name="promote"),
+        path("<int:pk>/quarantine/", facts.quarantine, name="quarantine"),
+        path("<int:pk>/release/", facts.release, name="release"),
+        path("<int:pk>/never/", facts.never, name="never"),
+        path("<int:pk>/keep/", facts.keep, name="keep"),
+        path("<int:pk>/merge/", facts.merge, name="merge"),
+        path("<int:pk>/purge/", facts.purge, name="purge"),
+    ),
+    room(
+        "people/",
+        "people",
+        path("", people.index, name="index"),
+        path("<int:pk>/", people.detail, name="detail"),
+        path("<int:pk>/export/", people.export, name="export"),
+        path("<int:pk>/revise/", people.revise, name="revise"),
+        path("<int:pk>/merge/", people.merge, name="merge"),
+        path("<int:pk>/part/", people.part, name="part"),
+    ),
+    room(
+        "episodes/",
+        "episodes",
+        path("", episodes.index, name="index"),
+        path("bulk/", episodes.bulk, name="bulk"),
+        path("<int:pk>/", episodes.detail, name="detail"),
+        path("<int:pk>/markdown/", episodes.markdown, name="markdown"),
+        path("<int:pk>/revise/", episodes.revise, name="revise"),
+        path("<int:pk>/discard/", episodes.discard, name="discard"),
+        path("<int:pk>/restore/", episodes.restore, name="restore"),
+        path("<int:pk>/rate/", episodes.rate, name="rate"),
+        path("<int:pk>/split/", episodes.split, name="split"),
+        path("<int:pk>/purge/", episodes.purge, name="purge"),
+    ),
+    room(
+        "patterns/",
+        "patterns",
+        path("", patterns.index, name="index"),
+        path("new/", patterns.new, name="new"),
+        path("learn/", patterns.learn, name="learn"),
+        path("<int:pk>/", patterns.detail, name="detail"),
+        path("<int:pk>/revise/", patterns.revise, name="revise"),
+        path("<int:pk>/archive/", patterns.archive, name="archive"),
+        path("<int:pk>/restore/", patterns.restore, name="restore"),
+        path("<int:pk>/discard/", patterns.discard, name="discard"),
+        path("<int:pk>/promote/", patterns.promote, name="promote"),
+        path("<int:pk>/release/", patterns.release, name="release"),
+        path("<int:pk>/purge/", patterns.purge, name="purge"),
+    ),
+    room(
+        "working/",
+        "working",
+        path("", working_notes.index, name="index"),
+        path("<int:pk>/", working_notes.detail, name="detail"),
+        path("<int:pk>/revise/", working_notes.revise, name="revise"),
+        path("<int:pk>/clear/", working_notes.clear, name="clear"),
+    ),
+    room(
+        "rulings/",
+        "rulings",
+        path("", rulings.index, name="index"),
+        path("add/", rulings.add, name="add"),
+        path("<int:pk>/lift/", rulings.lift, name="lift"),
+    ),
+    room(
+        "quarantine/",
+        "quarantine",
+        path("", quarantine.index, name="index"),
+        path("episodes/<int:pk>/release/", quarantine.release_episode, name="release_episode"),
+    ),
+    room(
+        "trash/",
+        "trash",
+        path("", trash.index, name="index"),
+        path("empty/", trash.empty_trash, name="empty"),
+    ),
+    room(
+        "chats/",
+        "chats",
+        path("", chats.index, name="index"),
+        path("new/", chats.new, name="new"),
+        path("begin/", chats.begin, name="begin"),
+        path("<int:pk>/", chats.detail, name="detail"),
+        path("<int:pk>/say/", chats.say, name="say"),
+        path("<int:pk>/waiting/", chats.waiting, name="waiting"),
+        path("<int:pk>/facts/", chats.facts, name="facts"),
+        path("<int:pk>/about/", chats.about, name="about"),
+        path("<int:pk>/revise/", chats.revise, name="revise"),
+        path("<int:pk>/unlearn/<int:fact>/", chats.unlearn, name="unlearn"),
+        path("<int:pk>/offer/<int:message>/<int:place>/save/", chats.save_offer, name="save_offer"),
+        path(
+            "<int:pk>/offer/<int:message>/<int:place>/decline/",
+            chats.decline_offer,
+            name="decline_offer",
+        ),
+        path(
+            "<int:pk>/offer/<int:message>/<int:place>/again/", chats.offer_again, name="offer_again"
+        ),
+        path("<int:pk>/relearn/<int:fact>/", chats.relearn, name="relearn"),
+    ),
+    room(
+        "identity/",
+        "identity",
+        path("", identity.index, name="index"),
+        path("prompt/", identity.as_prompt, name="as_prompt"),
+        path("edit/", identity.edit, name="edit"),
+        path("rule/", identity.rule, name="rule"),
+        path("rule/retire/", identity.retire, name="retire"),
+        path("preference/", identity.prefer, name="prefer"),
+        path("talk/end/", identity.end_talk, name="end_talk"),
+        path("preference/<int:pk>/drop/", identity.drop, name="drop"),
+    ),
+    room(
+        "members/",
+        "members",
+        path("", membership.member_list, name="index"),
+        path("invite/", membership.invite, name="invite"),
+        path("leave/", membership.leave, name="leave"),
+        path("<int:pk>/role/", membership.change_role, name="change_role"),
+        path("<int:pk>/remove/", membership.remove, name="remove"),
+        path("undo/<int:pk>/", membership.undo, name="undo"),
+        path("invitations/<int:pk>/withdraw/", membership.withdraw, name="withdraw"),
+    ),
+    room(
+        "tokens/",
+        "tokens",
+        path("", membership.token_list, name="index"),
+        path("new/", membership.new_token, name="new"),
+        path("<int:pk>/revoke/", membership.revoke, name="revoke"),
+    ),
+    room(
+        "proposals/",
+        "proposals",
+        path("", proposals.index, name="index"),
+        path("approve-all/", proposals.approve_all, name="approve_all"),
+        path("reject-all/", proposals.reject_all, name="reject_all"),
+        path("<int:pk>/", proposals.detail, name="detail"),
+        path("<int:pk>/approve/", proposals.approve, name="approve"),
+        path("<int:pk>/reject/", proposals.reject, name="reject"),
+        path("<int:pk>/edit/", proposals.edit, name="edit"),
+        path("<int:pk>/rebase/", proposals.rebase, name="rebase"),
+        path("<int:pk>/undo/", proposals.undo, name="undo"),
+    ),
+    room(
+        "nights/",
+        "nights",
+        path("", nights.index, name="index"),
+        path("run/", nights.run, name="run"),
+        path("progress/", nights.progress, name="progress"),
+        path("<int:pk>/", nights.detail, name="detail"),
+        path("<int:pk>/undo/", nights.undo, name="undo"),
+        path("changes/<int:pk>/undo/", nights.undo_change, name="undo_change"),
+        path("changes/<int:pk>/redo/", nights.redo_change, name="redo_change"),
+    ),
+    room(
+        "",
+        "recall",
+        path("recall/", recall.lab, name="lab"),
+        path("recall/save/", recall.save, name="save"),
+        path("recall/choose/", recall.choose, name="choose"),
+        path("receipts/", recall.receipts, name="receipts"),
+        path("receipts/<int:pk>/", recall.receipt, name="receipt"),
+    ),
+    room(
+        "map/",
+        "map",
+        path("", memory_map.index, name="index"),
+        path("points/", memory_map.points, name="points"),
+    ),
+    room(
+        "transfer/",
+        "transfer",
+        path("", transfer.index, name="index"),
+        path("keep/", transfer.keep, name="keep"),
+        path("export/", transfer.export, name="export"),
+        path("<int:pk>/", transfer.detail, name="detail"),
+        path("<int:pk>/look/", transfer.look, name="look"),
+        path("<int:pk>/apply/", transfer.apply, name="apply"),
+        path("<int:pk>/download/", transfer.download, name="download"),
+        path("<int:pk>/discard/", transfer.discard, name="discard"),
+        path("undo/<int:pk>/", transfer.undo, name="undo"),
+        path("learn/<int:pk>/", transfer.learn, name="learn"),
+        path("unlearn/<int:pk>/", transfer.unlearn, name="unlearn"),
+    ),
 ]
 
 urlpatterns = [
-    *ui.urlpatterns,
-    *operations.urlpatterns,
-    *membership.urlpatterns,
-    *chats.urlpatterns,
+    path("", ui.home, name="home"),
+    path("theme/", ui.theme, name="theme"),
+    path("language/", ui.language, name="language"),
+    path("styleguide/", ui.styleguide, name="styleguide"),
+    room(
+        "",
+        "probes",
+        path("healthz", health.healthz, name="healthz"),
+        path("readyz", health.readyz, name="readyz"),
+        path("metrics", health.metrics, name="metrics"),
+    ),
+    room(
+        "",
+        "account",
+        path("sign-in/", membership.sign_in, name="sign_in"),
+        path("sign-out/", membership.sign_out, name="sign_out"),
+        path("account/", membership.index, name="index"),
+        path("account/password/", membership.password, name="password"),
+        path("account/sudo/", membership.sudo, name="sudo"),
+        path(
+            "account/sign-out-everywhere/",
+            membership.sign_out_everywhere,
+            name="sign_out_everywhere",
+        ),
+    ),
+    room(
+        "",
+        "links",
+        path("setup/<str:token>/", membership.setup, name="setup"),
+        path("enter/<str:token>/", membership.enter, name="enter"),
+        path("join/<str:token>/", membership.join, name="join"),
+    ),
+    room(
+        "",
+        "spaces",
+        path("spaces/", membership.space_list, name="index"),
+        path("spaces/new/", membership.new, name="new"),
+        path("spaces/demo/", membership.make_demo, name="make_demo"),
+        path("s/<slug:space>/settings/", membership.edit, name="edit"),
+    ),
+    room(
+        "",
+        "chat_links",
+        path("account/chats/", chats_link_views.offer, name="offer"),
+        path("account/chats/<int:pk>/unlink/", chats_link_views.unlink, name="unlink"),
+    ),
     path("s/<slug:space>/", include(in_space)),
 ]

@@ -9,10 +9,10 @@ from memory import people
 from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
+from memory.jobs import AFTER_OUTAGE, Backoff
 from memory.llm.complete import asker
 from memory.models import Fact, Message, Space
 from memory.operations import health
-from memory.queue.jobs import AFTER_OUTAGE, Backoff
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_noop as N_
 from memory.facts import service as facts
 from memory.models import Fact
 from memory.text.normalise import fold, jaccard, said_key
-from sleep import clusters, conflicts, nights, proposals
+from sleep import clusters, nights, proposals
 from sleep.apply import image, target_of
 from sleep.models import Claim, Proposal, sentence
 from sleep.phase import Outcome, PhaseContext
@@ -148,7 +148,7 @@ def _excludes(fact: BelievedFact, claim: ClaimView) -> str:
         return ""
     if fold(fact.subject) != fold(claim.subject) and fact.subject and claim.subject:
         return ""
-    return conflicts.contradict(fact.text, claim.text, subject=claim.subject or fact.subject)
+    return clusters.contradict(fact.text, claim.text, subject=claim.subject or fact.subject)
 
 
 def _same_person(one: "ClaimView | BelievedFact", other: "ClaimView | BelievedFact") -> bool:
@@ -169,7 +169,7 @@ def _rivals(groups: Sequence[tuple[ClaimView, ...]]) -> list[set[int]]:
             other = best[j]
             if j <= i or one.chat != other.chat or not _same_subject(one, other):
                 continue
-            if conflicts.contradict(one.text, other.text, subject=one.subject):
+            if clusters.contradict(one.text, other.text, subject=one.subject):
                 rivals[i].add(j)
                 rivals[j].add(i)
     return rivals
@@ -214,11 +214,11 @@ def _one_speaker(one: BelievedFact, other: BelievedFact) -> bool:
 
 
 def _compared(old: BelievedFact, new: BelievedFact) -> Across | None:
-    if why := conflicts.contradict(old.text, new.text, subject=new.subject):
+    if why := clusters.contradict(old.text, new.text, subject=new.subject):
         return Across(old, new, why)
     likeness = jaccard(clusters.gist(old.text), clusters.gist(new.text))
     apart = old.chat != new.chat and old.chat is not None and new.chat is not None
-    if apart and likeness >= SAME_THRESHOLD and not conflicts.differ(old.text, new.text):
+    if apart and likeness >= SAME_THRESHOLD and not clusters.differ(old.text, new.text):
         return Across(old, new)
     return None
 
@@ -235,12 +235,12 @@ class Index:
         for i, (text, subject) in enumerate(self.entries):
             for word in clusters.gist(text):
                 self.by_stem[word].append(i)
-            for bucket in conflicts.buckets(text, subject):
+            for bucket in clusters.buckets(text, subject):
                 self.by_frame[bucket].append(i)
 
     def near(self, text: str, subject: str) -> list[int]:
         """Positions that share a frame or one of the rarer stems."""
-        buckets = conflicts.buckets(text, subject)
+        buckets = clusters.buckets(text, subject)
         found = {i for bucket in buckets for i in self.by_frame.get(bucket, ())}
         stems = [word for word in clusters.gist(text) if word in self.by_stem]
         rare = sorted(stems, key=lambda word: (len(self.by_stem[word]), word))

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-
-from django.db import models
+from typing import Any
 
 from memory import identity, options, patterns, people, rulings
 from memory.episodes import grouping
@@ -36,11 +35,11 @@ class TargetChanged(Exception):
     """What it would change was changed meanwhile. It cannot be applied as shown."""
 
 
-def target_of(row: models.Model) -> dict:
+def target_of(row: Any) -> dict:
     return {"type": row._meta.model_name, "id": row.pk}
 
 
-def image(*rows: models.Model) -> dict:
+def image(*rows: Any) -> dict:
     """The targets as they are now, for `before`."""
     return {
         f"{row._meta.model_name}:{row.pk}": {
@@ -61,7 +60,7 @@ def check_targets(proposal: Proposal, rows: dict | None = None) -> None:
         _check_setting(proposal)
 
 
-def rows_of(proposals: Iterable[Proposal]) -> dict[tuple[str, int], models.Model]:
+def rows_of(proposals: Iterable[Proposal]) -> dict[tuple[str, int], Any]:
     """The rows these proposals of one space would change; one query a kind of row."""
     wanted: dict[str, set[int]] = {}
     space = None
@@ -76,7 +75,7 @@ def rows_of(proposals: Iterable[Proposal]) -> dict[tuple[str, int], models.Model
     }
 
 
-def target_rows(proposal: Proposal, rows: dict | None = None) -> list[models.Model]:
+def target_rows(proposal: Proposal, rows: dict | None = None) -> list[Any]:
     """The rows it would change, in its order; raises when one is gone.
 
     `rows` is what rows_of() read before; without it they are read here.
@@ -88,7 +87,7 @@ def target_rows(proposal: Proposal, rows: dict | None = None) -> list[models.Mod
         raise TargetChanged(f"The {error.args[0][0]} it would change is gone.") from None
 
 
-def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[models.Model]:
+def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[Any]:
     """The rows it would change, as they are now; raises when one is gone or in another state."""
     standing = target_rows(proposal, rows)
     for row in standing:

@@ -1,20 +1,87 @@
-"""Groups of claims that say the same. Pure: texts in, groups of positions out."""
+"""Groups of claims that say the same, and claims that cannot hold together. Pure."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 
+from memory.extraction.frames.clauses import is_negative
+from memory.extraction.frames.compare import compare
+from memory.extraction.frames.reading import frames_of
+from memory.extraction.frames.vocabulary import are_opposite, canonical, terms, tokens
 from memory.models import Embedding, Fact, Space
 from memory.text.normalise import STOP_WORDS, fold, said_key, stem, words
 from memory.vectors import store as embeddings
-from sleep import conflicts
 
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBER = re.compile(r"\d[\d.:,/-]*")
 SAME_THRESHOLD = 0.7
 # A stem shared by more claims than this says nothing about sameness, and comparing them all costs.
 COMMON_STEM = 200
 _STOPS = {fold(word) for some in STOP_WORDS.values() for word in some}
+
+
+def contradict(a: str, b: str, *, subject: str = "") -> str:
+    """Why both cannot be true ("value", "negation", "number" …); empty when they can.
+
+    Which was said first does not matter here.
+    """
+    for old, new in ((a, b), (b, a)):
+        verdict = compare(old, new, subject=subject)
+        if verdict.changes:
+            return verdict.reason
+    return ""
+
+
+def differ(a: str, b: str, *, subject: str = "") -> str:
+    """Why two like sentences are not one ("number", "name", "opposite" …); empty when they are.
+
+    Stricter than a contradiction: "flies on Monday" and "flies on Tuesday" may both be true, but
+    one cannot stand for the other.
+    """
+    if why := contradict(a, b, subject=subject):
+        return why
+    if _negated(a) != _negated(b):
+        return "negation"
+    if _numbers(a) != _numbers(b):
+        return "number"
+    left, right = _names(a), _names(b)
+    # "Ana Ruiz" and "Ana" are one person told twice.
+    if not (left <= right or right <= left):
+        return "name"
+    return "opposite" if _opposite(_words(a), _words(b)) else ""
+
+
+def buckets(text: str, subject: str = "") -> list[str]:
+    """Claims that could contradict each other share one of these keys, or words."""
+    found = frames_of(text, subject=subject)
+    return [f"{' '.join(sorted(terms(subject) | one.holder))}|{one.key}" for one in found]
+
+
+@lru_cache(maxsize=4096)
+def _negated(text: str) -> bool:
+    return is_negative(text)
+
+
+def _names(text: str) -> set[str]:
+    """Words that are written like names inside the sentence."""
+    inside = [word for word in _WORD.findall(text)[1:] if word[0].isupper()]
+    return {canonical(fold(word)) or fold(word) for word in inside}
+
+
+def _words(text: str) -> set[str]:
+    return {canonical(word) or word for word in tokens(text)}
+
+
+def _opposite(one: set[str], other: set[str]) -> bool:
+    return any(are_opposite(a, b) for a in one - other for b in other - one)
+
+
+def _numbers(text: str) -> set[str]:
+    return {number.strip(".,:/-") for number in _NUMBER.findall(text)}
 
 
 def gist(text: str, language: str = "") -> frozenset[str]:
@@ -90,6 +157,8 @@ def _alike(a: frozenset[str], b: frozenset[str], alike: float) -> bool:
 
 # Vectors as near as this say the same: design, "duplicates".
 NEAR_THRESHOLD = 0.92
+
+
 # Rows compared at once: a thousand by ten thousand are forty megabytes.
 ROWS_PER_BLOCK = 1000
 
@@ -114,13 +183,13 @@ def _fresh_rows(space: Space, since: datetime | None) -> list[Fact]:
 
 
 def _say_different(rows: Sequence[Fact], i: int, j: int) -> str:
-    return conflicts.differ(rows[i].text, rows[j].text, subject=rows[i].subject)
+    return differ(rows[i].text, rows[j].text, subject=rows[i].subject)
 
 
 def _all_alike(group: list[Fact]) -> list[Fact]:
     """Without those that are only alike to one that is alike: they may differ from the first."""
     first, *rest = group
-    alike = [fact for fact in rest if not conflicts.differ(first.text, fact.text)]
+    alike = [fact for fact in rest if not differ(first.text, fact.text)]
     return [first, *alike]
 
 

@@ -257,8 +257,9 @@ def _fail(night: Night, error: Exception) -> None:
         kind="night_failed",
         key=f"night-failed-{night.pk}-{night.run}",
         level="error",
-        text=_("The night of %(date)s failed and will be tried again.")
-        % {"date": night.local_date},
+        text=lambda: (
+            _("The night of %(date)s failed and will be tried again.") % {"date": night.local_date}
+        ),
         link=f"nights/{night.pk}/",
     )
 

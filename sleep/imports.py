@@ -9,6 +9,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
+from memory import jobs
 from memory.extraction import hearing
 from memory.extraction.frames.compare import compare
 from memory.extraction.propose import Candidate, propose
@@ -16,7 +17,6 @@ from memory.guards.screening import still_suspicious
 from memory.history import audit
 from memory.history import changes as history
 from memory.models import AuditEntry, Fact, Message, Space
-from memory.queue import jobs
 from memory.text.normalise import said_key
 from memory.transfer import importing
 from sleep import proposals

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, time, timedelta
+from functools import partial
 from typing import Any, cast
 
 from django.db import IntegrityError, transaction
@@ -13,7 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
-from django.utils.translation import ngettext, override
+from django.utils.translation import ngettext
 
 from memory import notices, people, rulings
 from memory.extraction import ingest
@@ -326,19 +327,22 @@ def reject_all(waiting: QuerySet[Proposal], *, member: Member, reason: str = "")
 
 def announce(night: Night) -> Notice | None:
     """Say what the night asks, by kind; nothing when it asks nothing."""
-    waiting = night.proposals.filter(status=Proposal.Status.PENDING)
-    kinds = Counter(one.get_kind_display() for one in waiting)
-    n = sum(kinds.values())
-    if not n:
+    waiting = list(night.proposals.filter(status=Proposal.Status.PENDING))
+    if not waiting:
         return None
+    key = f"proposals-{night.pk}-{night.run}"
+    text = partial(_announced, night, waiting)
+    return notices.tell(night.space, kind=NEW_PROPOSALS, key=key, text=text, link=LINK)
+
+
+def _announced(night: Night, waiting: list[Proposal]) -> str:
+    kinds = Counter(one.get_kind_display() for one in waiting)
     told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
-    text = ngettext(
+    return ngettext(
         "The night of %(date)s proposes %(n)s item: %(kinds)s.",
         "The night of %(date)s proposes %(n)s items: %(kinds)s.",
-        n,
-    ) % {"date": night.local_date, "n": n, "kinds": told}
-    key = f"proposals-{night.pk}-{night.run}"
-    return notices.tell(night.space, kind=NEW_PROPOSALS, key=key, text=text, link=LINK)
+        len(waiting),
+    ) % {"date": night.local_date, "n": len(waiting), "kinds": told}
 
 
 def remind(space: Space, *, now: datetime) -> Notice | None:
@@ -348,8 +352,7 @@ def remind(space: Space, *, now: datetime) -> Notice | None:
     told = Notice.objects.filter(space=space, kind=WAITING_PROPOSALS, created_at__gt=now - WEEK)
     if oldest is None or now - oldest < WEEK or told.exists():
         return None
-    with override(space.language):
-        text = _reminder(waiting.count(), (now - oldest).days)
+    text = partial(_reminder, waiting.count(), (now - oldest).days)
     day = space.local_date(now)
     notice = notices.tell(
         space, kind=WAITING_PROPOSALS, key=f"proposals-wait-{day}", text=text, link=LINK

@@ -3,9 +3,9 @@
 from django.utils import timezone, translation
 from procrastinate.contrib.django import app
 
+from memory import jobs
+from memory.jobs import AFTER_OUTAGE
 from memory.models import AuditEntry, Space
-from memory.queue import jobs
-from memory.queue.jobs import AFTER_OUTAGE
 from sleep import budgeted_model, cycle, imports, proposals
 
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connections
 from django.db.models.signals import post_migrate
 
-from kenoweb.launcher import compile_messages, database, embedded_postgres
+from kenoweb.launcher import database, embedded_postgres, startup
 from tests import kept
 
 # Tests may lose their data in a power cut.
@@ -64,7 +64,7 @@ def pytest_sessionstart(session):
     post_migrate.connect(_empty_queue, sender=apps.get_app_config("procrastinate"))
     if not hasattr(session.config, "workerinput"):
         _sweep_what_killed_runs_left()
-        compile_messages.compile_all()
+        startup.compile_all()
 
 
 def _empty_queue(*, using: str, **_given) -> None:

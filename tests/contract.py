@@ -78,7 +78,7 @@ def _names(part: object) -> list[str]:
 def mcp_shapes() -> list[tuple[str, str]]:
     from pydantic import BaseModel
 
-    from kenoweb.api.mcp import shapes
+    from kenoweb.api import shapes
 
     models = {
         name: value
@@ -89,7 +89,7 @@ def mcp_shapes() -> list[tuple[str, str]]:
 
 
 def archive_files() -> list[tuple[str, str]]:
-    from memory.transfer.archive.schema import KINDS
+    from memory.transfer.archive.rows import KINDS
 
     return [(kind.name, ", ".join(field.name for field in kind.fields)) for kind in KINDS]
 

@@ -7,7 +7,7 @@ import time
 from django.contrib.auth.models import User
 from django.test import Client
 
-from kenoweb.auth import links
+from kenoweb.auth import accounts
 from memory import rulings
 from memory.facts import service as facts
 from memory.history import audit
@@ -174,7 +174,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
     pattern = make_pattern(space, trigger=mark, response=mark)
     guest = make_member(space=space, user=make_user(f"{mark}-guest"), role="viewer")
     token, _key = make_token(space, user=owner, name=mark)
-    links.invite(space, role="viewer", by=owner, label=mark)
+    accounts.invite(space, role="viewer", by=owner, label=mark)
     message = make_message(chat, text=mark, author=mark)
     learned = make_fact(space, text=f"{mark} learned", message=message)
     notice = make_notice(space, text=mark)
@@ -192,7 +192,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "transfer:undo": {"pk": brought.pk},
         "transfer:learn": {"pk": brought.pk},
         "transfer:unlearn": {"pk": brought.pk},
-        "letters": {"pk": make_dead_letter(space, error=mark).pk},
+        "dead_letters": {"pk": make_dead_letter(space, error=mark).pk},
         "identity": {"pk": make_preference(space, value=mark).pk},
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},
         "people": {"pk": make_entity(space, name=mark, fact=fact).pk},

@@ -22,7 +22,7 @@ FLOORS = {
     "memory": [
         {"options", "text"},
         {"models"},
-        {"history", "queue"},
+        {"history", "jobs"},
         {"vectors", "guards"},
         {"logs", "rulings", "notices", "spaces", "calendar"},
         {"people"},

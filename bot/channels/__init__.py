@@ -2,8 +2,7 @@
 
 from django.conf import settings
 
-from bot.channels.base import Channel, Outgoing, SendFailed
-from bot.channels.web import WebChannel
+from bot.channels.base import Channel, Outgoing, SendFailed, WebChannel
 
 __all__ = ["Channel", "Outgoing", "SendFailed", "configured", "get", "open_channels", "use"]
 

@@ -1,11 +1,13 @@
 """What a channel is. To add one, copy the smallest neighbour and name it in channels/__init__."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
-from memory.models import Chat, Space
+from memory.models import Chat, Draft, Space
 
 
 class SendFailed(Exception):
@@ -61,3 +63,29 @@ async def home(space: Space | None, stop: asyncio.Event, *, look: float = 5) -> 
         if stop.is_set():
             raise asyncio.CancelledError
     return space
+
+
+@dataclass(frozen=True)
+class AllowList:
+    """A person of the list may talk anywhere; in a chat of the list anybody may."""
+
+    people: frozenset[str] = frozenset()
+    chats: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, people: Iterable[object] = (), chats: Iterable[object] = ()) -> "AllowList":
+        return cls(frozenset(map(str, people)), frozenset(map(str, chats)))
+
+    def lets_in(self, *, person: object, chat: object) -> bool:
+        return str(person) in self.people or str(chat) in self.chats
+
+
+class WebChannel(Channel):
+    name = "web"
+    delivers = False
+    streams = True
+
+    def draft(self, chat: Chat, text: str) -> None:
+        Draft.objects.update_or_create(
+            chat=chat, defaults={"text": text, "updated_at": timezone.now()}
+        )

@@ -1,44 +1,189 @@
 """Telegram: long polling, or a webhook that only Telegram can call."""
 
 import asyncio
+import html
 import logging
 import os
+import re
 import secrets
+import zlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
 
+import psycopg
 import telegram
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from telegram import Message, Update
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter
 from telegram.request import HTTPXRequest
 
-from bot.admission import AllowList
 from bot.channels import (
     http_server as serving,
 )
-from bot.channels import (
-    leader_lock as leading,
-)
-from bot.channels import (
-    telegram_text,
-    telegram_updates,
-)
-from bot.channels.base import Channel, Outgoing, SendFailed, home
+from bot.channels.base import AllowList, Channel, Outgoing, SendFailed, home
 from bot.channels.http_server import Request, Response
-from bot.channels.telegram_updates import IncomingMessage
 from memory.chats import inbox
 from memory.chats import service as chats
+from memory.jobs import RateLimit
 from memory.models import Chat, Space
-from memory.queue.rate_limit import RateLimit
 
+MAX_MESSAGE_LENGTH = 4000
+_BLOCK = re.compile(r"```(?:\w+\n)?(.*?)```", re.S)
+_CODE = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"\[([^\]\n]{1,300})\]\((https?://[^\s)]{1,1000})\)")
+_STRONG = re.compile(r"\*\*(?=\S)([^\n*]+?)(?<=\S)\*\*")
+_SOFT = re.compile(r"(?<![\w*])\*(?=\S)([^\n*]+?)(?<=\S)\*(?![\w*])")
+_HEADING = re.compile(r"^#{1,6} +(.+)$", re.M)
+_HELD = re.compile("\x00(\\d+)\x00")
+PRIVATE = "private"
 log = logging.getLogger(__name__)
-
 POLL_SECONDS = 25
 TYPING_SECONDS, MAX_TYPING_REPEATS = 4.5, 20
 ALLOWED_UPDATES = ["message", "edited_message"]
 SECRET_HEADER = "x-telegram-bot-api-secret-token"
+# Says "a channel" among advisory locks; the second number is its name.
+LOCK_CLASS = 0x4348
+LOCK_POLL_SECONDS = 5
+
+
+def chunks(text: str, *, longest: int = MAX_MESSAGE_LENGTH) -> list[str]:
+    """The text in parts that Telegram takes: cut at the end of a line, else of a word."""
+    parts, rest = [], text.strip()
+    while len(rest) > longest:
+        head = rest[: longest + 1]
+        at = max(head.rfind("\n\n"), head.rfind("\n"))
+        if at < longest // 2:
+            at = max(at, head.rfind(" ")) if head.rfind(" ") > longest // 2 else longest
+        at = at if at > 0 else longest
+        parts.append(rest[:at].rstrip())
+        rest = rest[at:].lstrip()
+    return [*parts, rest] if rest else parts
+
+
+def as_html(text: str) -> str:
+    """The little markdown that models write, as the HTML that Telegram understands."""
+    held: list[str] = []
+
+    def hold(tag: str) -> Callable[[re.Match], str]:
+        def keep(found: re.Match) -> str:
+            held.append(f"<{tag}>{html.escape(found[1], quote=False)}</{tag}>")
+            return f"\x00{len(held) - 1}\x00"
+
+        return keep
+
+    bare = text.replace("\x00", "")
+    bare = _CODE.sub(hold("code"), _BLOCK.sub(hold("pre"), bare))
+    safe = html.escape(bare, quote=False)
+    safe = _LINK.sub(lambda found: f'<a href="{html.escape(found[2])}">{found[1]}</a>', safe)
+    safe = _SOFT.sub(r"<i>\1</i>", _STRONG.sub(r"<b>\1</b>", _HEADING.sub(r"<b>\1</b>", safe)))
+    return _HELD.sub(lambda found: held[int(found[1])], safe)
+
+
+def without_mention(text: str, *, bot: str) -> str:
+    """What was said, without calling the bot by its name at either end."""
+    name = re.escape(bot)
+    said = re.sub(rf"^\s*@{name}\b[\s,:]*", "", text, flags=re.I)
+    return re.sub(rf"[\s,]*@{name}\b\s*([?!.…]*)\s*$", r"\1", said, flags=re.I).strip()
+
+
+def mentions(text: str, *, bot: str) -> bool:
+    return bool(bot) and bool(re.search(rf"(?<![\w@])@{re.escape(bot)}\b", text, re.I))
+
+
+def is_for_another_bot(text: str, *, bot: str) -> bool:
+    """A command for another bot of the group: /why@OtherBot."""
+    found = re.match(r"/[\w-]+@(\w+)", text)
+    return bool(found) and found[1].lower() != bot.lower()
+
+
+@dataclass(frozen=True)
+class IncomingMessage:
+    """One thing that somebody said to the bot."""
+
+    chat: str
+    person: str
+    author: str
+    text: str
+    external_id: str
+    sent_at: datetime
+    trace: str = "text"
+    title: str = ""
+    thread: str = ""
+    edited: bool = False
+    # Who wrote it, when it was only passed on: "" when that is hidden, None when it is their own.
+    origin: str | None = None
+    # Something came that we cannot read, such as a voice message without words.
+    unreadable: bool = False
+    raw_chat: int = field(default=0)
+
+
+def parse_update(update: Update, *, bot: str, bot_id: int) -> IncomingMessage | None:
+    """What was said to the bot; None when it was not meant for it."""
+    message = update.message or update.edited_message
+    if message is None or message.from_user is None or message.from_user.id == bot_id:
+        return None
+    text = message.text or message.caption or ""
+    spoken = bool(message.voice or message.audio or message.video_note)
+    if is_for_another_bot(text, bot=bot) or not _is_for_bot(message, text, bot, bot_id):
+        return None
+    words = without_mention(text, bot=bot) if bot else text
+    origin = _origin(message)
+    return IncomingMessage(
+        chat=chat_id_of(message),
+        person=str(message.from_user.id),
+        author=message.from_user.full_name,
+        # What was passed on commands nothing.
+        text=f"↪ {words}" if origin is not None and words.startswith("/") else words,
+        origin=origin,
+        external_id=str(message.message_id),
+        sent_at=message.date,
+        trace="voice" if spoken else "text",
+        title=message.chat.title or message.from_user.full_name,
+        thread=str(message.message_thread_id or "") if message.is_topic_message else "",
+        edited=update.edited_message is not None,
+        unreadable=not words,
+        raw_chat=message.chat.id,
+    )
+
+
+def chat_id_of(message: Message) -> str:
+    """The chat's id; a topic of a forum is a chat of its own."""
+    topic = message.message_thread_id if message.is_topic_message else None
+    return f"{message.chat.id}_{topic}" if topic else str(message.chat.id)
+
+
+def split_chat_id(chat_id: str) -> tuple[int, int | None]:
+    """Split the id into the chat and its topic."""
+    chat, _, topic = chat_id.partition("_")
+    return int(chat), int(topic) if topic else None
+
+
+def _origin(message: Message) -> str | None:
+    """Who wrote a forwarded message; what people pass on of themselves is their own."""
+    origin = message.forward_origin
+    if origin is None:
+        return None
+    user = getattr(origin, "sender_user", None)
+    if user is not None and user.id == message.from_user.id:
+        return None
+    chat = getattr(origin, "sender_chat", None) or getattr(origin, "chat", None)
+    hidden = getattr(origin, "sender_user_name", "")
+    return user.full_name if user else (chat.effective_name or "") if chat else hidden
+
+
+def _is_for_bot(message: Message, text: str, bot: str, bot_id: int) -> bool:
+    if message.chat.type == PRIVATE or text.startswith("/"):
+        return True
+    answered = message.reply_to_message
+    is_answer = bool(answered and answered.from_user and answered.from_user.id == bot_id)
+    return is_answer or mentions(text, bot=bot)
 
 
 class TelegramChannel(Channel):
@@ -67,7 +212,7 @@ class TelegramChannel(Channel):
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
         space = await home(space, stop)
         # Telegram talks to one listener at a time: the others wait until it is gone.
-        async with leading.hold_leadership(self.name, stop) as leads:
+        async with hold_leadership(self.name, stop) as leads:
             if not leads:
                 return
             await self.bot.initialize()
@@ -80,8 +225,8 @@ class TelegramChannel(Channel):
                 await self.bot.shutdown()
 
     async def send(self, outgoing: Outgoing) -> str:
-        chat, topic = telegram_updates.split_chat_id(outgoing.chat.external_id)
-        parts = telegram_text.chunks(outgoing.text)
+        chat, topic = split_chat_id(outgoing.chat.external_id)
+        parts = chunks(outgoing.text)
         key, last = f"{chat}/{outgoing.key}", ""
         for n in range(self._sent.get(key, 0), len(parts)):
             last = await self._send(chat, topic, parts[n], reply_to="" if n else outgoing.reply_to)
@@ -90,14 +235,12 @@ class TelegramChannel(Channel):
         return last
 
     async def typing(self, chat: Chat) -> None:
-        where, topic = telegram_updates.split_chat_id(chat.external_id)
+        where, topic = split_chat_id(chat.external_id)
         await self.bot.send_chat_action(where, ChatAction.TYPING, message_thread_id=topic)
 
     async def take(self, space: Space, update: telegram.Update) -> None:
         """Let somebody in, or not; what they said becomes a message that is answered."""
-        incoming = telegram_updates.parse_update(
-            update, bot=self.me.username or "", bot_id=self.me.id
-        )
+        incoming = parse_update(update, bot=self.me.username or "", bot_id=self.me.id)
         if incoming is None:
             return
         if not self.allow.lets_in(person=incoming.person, chat=incoming.raw_chat):
@@ -171,7 +314,7 @@ class TelegramChannel(Channel):
             raise SendFailed(str(error)) from error
 
     async def _send_nicely(self, chat: int, text: str, given: dict) -> str:
-        nice = telegram_text.as_html(text)
+        nice = as_html(text)
         try:
             sent = await self.bot.send_message(chat, nice, parse_mode=ParseMode.HTML, **given)
         except BadRequest as error:
@@ -232,3 +375,58 @@ async def _or_stop(stop: asyncio.Event, asking: asyncio.Task):
 
 def _unreadable() -> str:
     return _("I can read only text. Please write it, or add a caption.")
+
+
+class LeadershipLost(Exception):
+    """The connection that held the lock is gone; another process may lead now."""
+
+
+@asynccontextmanager
+async def hold_leadership(name: str, stop: asyncio.Event) -> AsyncIterator[bool]:
+    """Wait until no other process leads; False when told to stop before that.
+
+    When the connection breaks, so does what runs inside: the lock is gone with it.
+    """
+    params = connection.get_connection_params()
+    params.pop("cursor_factory", None)
+    params.pop("context", None)
+    async with await psycopg.AsyncConnection.connect(**params, autocommit=True) as held:
+        while not await _try_lock(held, name):
+            if stop.is_set():
+                yield False
+                return
+            await _sleep(stop)
+        watching = asyncio.create_task(_watch(held, asyncio.current_task()))
+        try:
+            yield True
+        except asyncio.CancelledError as cancelled:
+            if watching.done():
+                raise LeadershipLost from cancelled
+            raise
+        finally:
+            watching.cancel()
+
+
+async def _try_lock(held: psycopg.AsyncConnection, name: str) -> bool:
+    number = zlib.crc32(name.encode()) & 0x7FFFFFFF
+    row = await held.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_CLASS, number])
+    return (await row.fetchone())[0]
+
+
+async def _watch(held: psycopg.AsyncConnection, leader: asyncio.Task) -> None:
+    while True:
+        await asyncio.sleep(LOCK_POLL_SECONDS)
+        try:
+            await held.execute("SELECT 1")
+        except psycopg.Error:
+            log.warning("lost the lead: the database went away")
+            leader.cancel()
+            return
+
+
+async def _sleep(stop: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(LOCK_POLL_SECONDS):
+            await stop.wait()
+    except TimeoutError:
+        return

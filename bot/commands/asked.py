@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from uuid import UUID
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from memory.history import actors
@@ -64,13 +65,16 @@ class CommandCall:
         return self.rest.strip(QUOTES)
 
 
+Act = Callable[[CommandCall], Answer | str]
+
+
 @dataclass(frozen=True)
 class Command:
     name: str
-    act: Callable[[CommandCall], Answer | str]
+    act: Act
     spanish: tuple[str, ...]
-    usage: str
-    help: str
+    usage: str | Promise
+    help: str | Promise
 
 
 @dataclass
@@ -87,10 +91,12 @@ class Registry:
 REGISTRY = Registry()
 
 
-def command(name: str, *, es: str, help: str, usage: str = ""):
+def command(
+    name: str, *, es: str, help: str | Promise, usage: str | Promise = ""
+) -> Callable[[Act], Act]:
     """Make the function a command. `es` holds its Spanish names, the first one shown."""
 
-    def add(act: Callable[[CommandCall], Answer | str]):
+    def add(act: Act) -> Act:
         REGISTRY.add(Command(name, act, tuple(es.split()), usage, help))
         return act
 

@@ -7,8 +7,8 @@ from django.utils.translation import get_language, gettext_lazy, ngettext, pgett
 from django.utils.translation import gettext as _
 
 from bot.commands.asked import REGISTRY, CommandCall, command
-from bot.dashboard_links import page
-from memory.llm import budget
+from bot.outbox import page
+from memory.llm import pricing
 from memory.llm.choose import choose
 from memory.operations import metrics
 from memory.retrieval import receipts
@@ -75,7 +75,7 @@ def cost(call: CommandCall) -> str:
     else:
         lines = [_("I answer with %(model)s.") % {"model": model.model or model.provider}]
     names = {"day": _("Today"), "month": _("This month")}
-    for one in budget.budgets(call.space, now=call.now):
+    for one in pricing.budgets(call.space, now=call.now):
         limit = _("of %(limit).2f") % {"limit": one.limit} if one.limit else _("no limit")
         lines.append(f"{names[one.name]}: ${one.spent:.2f} ({limit})")
     return "\n".join(lines)

@@ -6,9 +6,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from bot.commands.asked import CommandCall, command, need_link
-from bot.dashboard_links import page
+from bot.outbox import page
+from memory import jobs
 from memory.history import changes as history
-from memory.queue import jobs
 from memory.text import normalise as text
 from sleep import cycle, proposals
 from sleep.apply import TargetChanged

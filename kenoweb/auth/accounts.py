@@ -1,22 +1,142 @@
-"""Accounts: making them, opening them with a password, changing it."""
+"""Accounts: one-time links, making them, opening them with a password, changing it."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
 
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from kenoweb.auth import links, sessions, throttle
-from kenoweb.auth.client_ip import client_ip
+from kenoweb.auth import sessions, throttle
+from kenoweb.auth.throttle import client_ip
 from kenoweb.models import Account, OneTimeLink
 from memory import notices
 from memory.history import audit
 from memory.history.actors import person
-from memory.models import Member
-from memory.spaces import members
+from memory.models import Member, Space
+from memory.spaces import service
 from memory.spaces import service as spaces
+
+Kind = OneTimeLink.Kind
+MINUTES = timedelta(minutes=30)
+DAYS = timedelta(days=7)
+PAGE = {Kind.SETUP: "links:setup", Kind.SIGN_IN: "links:enter", Kind.INVITE: "links:join"}
+
+
+class Spent(Exception):
+    """This link has been used already, or its time is over."""
+
+    def __str__(self):
+        return str(gettext_lazy("This link has been used already, or its time is over."))
+
+
+def sign_in_link(base_url: str, *, now: datetime | None = None) -> str:
+    """The address to print at start: makes the first owner, or signs the owner in."""
+    now = now or timezone.now()
+    _sweep(now)
+    owner = first_owner()
+    if owner:
+        secret = _make(Kind.SIGN_IN, now + MINUTES, user=owner)
+        return base_url.rstrip("/") + reverse(PAGE[Kind.SIGN_IN], args=[secret])
+    if not is_first_run():
+        return base_url.rstrip("/") + reverse("account:sign_in")
+    secret = _make(Kind.SETUP, now + MINUTES)
+    return base_url.rstrip("/") + reverse(PAGE[Kind.SETUP], args=[secret])
+
+
+def invite(
+    space: Space,
+    *,
+    role: str,
+    by: User,
+    label: str = "",
+    ip: str | None = None,
+    now: datetime | None = None,
+) -> str:
+    """The path of a link that makes one person a member; good for seven days."""
+    now = now or timezone.now()
+    _sweep(now)
+    with transaction.atomic():
+        secret = _make(Kind.INVITE, now + DAYS, space=space, role=role, label=label, made_by=by)
+        audit.record("member.invited", actor=person(by), space=space, ip=ip, role=role)
+    return reverse(PAGE[Kind.INVITE], args=[secret])
+
+
+def withdraw(link: OneTimeLink, *, by: str, ip: str | None = None) -> bool:
+    """Close an invitation that nobody has used yet."""
+    with transaction.atomic():
+        closed, _rows = OneTimeLink.objects.filter(pk=link.pk, used_at=None).delete()
+        if closed:
+            audit.record("invitation.withdrawn", actor=by, space=link.space, ip=ip, role=link.role)
+    return bool(closed)
+
+
+def find(secret: str, *, kind: str) -> OneTimeLink | None:
+    links = OneTimeLink.objects.exclude(user__is_active=False)
+    links = links.select_related("space", "user", "made_by")
+    return links.filter(kind=kind, digest=_digest(secret)).first()
+
+
+def check_link(link: OneTimeLink, *, now: datetime | None = None) -> None:
+    """Raise unless the link can still be used; uses nothing up."""
+    if link.used_at or link.expires_at <= (now or timezone.now()):
+        raise Spent
+
+
+def redeem(link: OneTimeLink, *, now: datetime | None = None) -> None:
+    """Use the link up. Call it inside the transaction that does what the link is for."""
+    now = now or timezone.now()
+    # One UPDATE guarded by used_at: of two browsers with the same link one wins.
+    unused = OneTimeLink.objects.filter(pk=link.pk, used_at=None, expires_at__gt=now)
+    if not unused.update(used_at=now):
+        raise Spent
+
+
+def is_first_run() -> bool:
+    return not User.objects.exists()
+
+
+def lock_first_run() -> bool:
+    """Wait for any other first run in this transaction; whether there is still no user."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.first.owner'))")
+    return is_first_run()
+
+
+def first_owner() -> User | None:
+    owners = Member.objects.filter(role=Member.Role.OWNER, user__is_active=True)
+    member = owners.select_related("user").order_by("joined_at", "pk").first()
+    return member.user if member else None
+
+
+def waiting(space: Space, *, now: datetime | None = None):
+    """Invitations to the space that can still be used."""
+    return space.invitations.filter(
+        used_at=None, expires_at__gt=now or timezone.now()
+    ).select_related("made_by")
+
+
+def _make(kind: str, expires_at: datetime, **fields) -> str:
+    secret = secrets.token_urlsafe(32)
+    OneTimeLink.objects.create(kind=kind, digest=_digest(secret), expires_at=expires_at, **fields)
+    return secret
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _sweep(now: datetime) -> None:
+    # Kept a month after their end, so that an old link still gets its honest sentence.
+    old = now - timedelta(days=30)
+    OneTimeLink.objects.filter(Q(expires_at__lt=old) | Q(used_at__lt=old)).delete()
 
 
 class WrongPassword(Exception):
@@ -60,9 +180,9 @@ def create_owner(
     ip: str | None,
 ) -> User:
     """The first person and the first space. Of two who try at once, one becomes the owner."""
-    if not links.lock_first_run():
+    if not lock_first_run():
         raise AlreadySetUp
-    links.redeem(link)
+    redeem(link)
     user = _create(name, password, language=language)
     audit.record("account.created", actor=person(name), obj=user, ip=ip, first=True)
     spaces.create(space, owner=user, language=language, timezone=timezone, ip=ip)
@@ -83,8 +203,8 @@ def create_member(
 @transaction.atomic
 def accept(link: OneTimeLink, *, user: User, ip: str | None) -> Member:
     """Become a member by invitation, and use the invitation up."""
-    links.redeem(link)
-    member = members.join(link.space, user=user, role=link.role, by=person(user), ip=ip)
+    redeem(link)
+    member = service.join(link.space, user=user, role=link.role, by=person(user), ip=ip)
     _announce(member)
     return member
 
@@ -92,7 +212,7 @@ def accept(link: OneTimeLink, *, user: User, ip: str | None) -> Member:
 @transaction.atomic
 def enter(link: OneTimeLink, *, ip: str | None) -> User:
     """Use up a sign-in link; whom it signs in."""
-    links.redeem(link)
+    redeem(link)
     audit.record("account.signed_in", actor=person(link.user), obj=link.user, ip=ip, by="link")
     return link.user
 
@@ -126,13 +246,15 @@ def _create(name: str, password: str, *, language: str) -> User:
 
 
 def _announce(member: Member) -> None:
-    # Read later and by others: in the language of the space, not of the newcomer.
-    with translation.override(member.space.language):
-        said = {"name": member.user.username, "role": member.get_role_display()}
-        text = _("%(name)s joined. Role: %(role)s.") % said
-    link = reverse("members:index", args=[member.space.slug])
     notices.tell(
-        member.space, kind="member_joined", key=f"member_joined:{member.pk}", text=text, link=link
+        member.space,
+        kind="member_joined",
+        key=f"member_joined:{member.pk}",
+        text=lambda: (
+            _("%(name)s joined. Role: %(role)s.")
+            % {"name": member.user.username, "role": member.get_role_display()}
+        ),
+        link=reverse("members:index", args=[member.space.slug]),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import User
 from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
@@ -13,14 +14,16 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
 from kenoweb.chats import transcript
-from kenoweb.chats.live import Tail, beginning, tail
 from kenoweb.chats.receipt_panel import Panel, receipt_panel
-from kenoweb.ui import list_page
-from kenoweb.ui.paging import Order, counted, part
-from kenoweb.ui.space_urls import space_url
+from kenoweb.chats.transcript import Tail, beginning, tail
+from kenoweb.ui import history_thread, list_page
+from kenoweb.ui.list_page import Order, by_index, counted, part
+from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
+from memory import working
+from memory.chats import service as chats
 from memory.llm.choose import Choice, choose
-from memory.models import Chat, Episode, Fact, Message, Recall, Space
+from memory.models import Chat, Episode, Fact, Message, Recall, Space, WorkingNote
 from memory.operations import health
 from memory.retrieval import receipts
 
@@ -39,6 +42,7 @@ COUNT_LIMIT = 1000
 COUNT = """(SELECT count(*) FROM
   (SELECT 1 FROM memory_message AS said WHERE said.chat_id = memory_chat.id LIMIT %s) AS counted)"""
 TIME = Order("sent_at")
+STEPS = 12
 
 
 def channel(name: str) -> str:
@@ -235,3 +239,61 @@ def nobody_answers(space: Space, *, now: datetime) -> bool:
 
 def number_in(said: str) -> int:
     return int(said) if said.isascii() and said.isdigit() and len(said) < 16 else 0
+
+
+@dataclass(frozen=True)
+class About:
+    chat: Chat
+    url: str
+    where: str
+    views: list[list_page.View]
+    note: WorkingNote | None
+    note_is_stale: bool
+    note_url: str
+    # What a reply written now would see, oldest first.
+    window: list[Message]
+    steps: list[history_thread.Step]
+
+
+def about(chat: Chat, *, space: Space, user: User, now: datetime) -> About:
+    fresh = working.current(chat, now=now)
+    note = fresh or WorkingNote.objects.filter(chat=chat).first()
+    return About(
+        chat=chat,
+        url=space_url("chats:detail", space, pk=chat.pk),
+        where=channel(chat.channel),
+        views=views(chat, space=space, here="about"),
+        note=note if note and str(note) else None,
+        note_is_stale=fresh is None,
+        note_url=space_url("working:detail", space, pk=note.pk) if note else "",
+        window=chats.short_term(chat, now=now),
+        steps=[
+            one
+            for one in history_thread.thread(chat, space=space, user=user, most=STEPS)
+            if one.undo
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class ChatFacts:
+    chat: Chat
+    url: str
+    views: list[list_page.View]
+    rows: list[Fact]
+    more: str
+
+
+def chat_facts(chat: Chat, *, space: Space, after: str = "") -> ChatFacts:
+    """What was learned from what was said here, the newest first."""
+    facts = learned_in(chat).select_related("message")
+    with by_index():  # message by message: the planner would read all facts of all chats
+        found = part(facts, order=Order("created_at"), after=after)
+    here = space_url("chats:facts", space, pk=chat.pk)
+    return ChatFacts(
+        chat=chat,
+        url=space_url("chats:detail", space, pk=chat.pk),
+        views=views(chat, space=space, here="facts"),
+        rows=found.rows,
+        more=f"{here}?{urlencode({'after': found.after})}" if found.after else "",
+    )

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.recall import score_rows
 from kenoweb.ui import charts
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import space_url
 from memory.models import LlmCall, Message, Recall, RecallItem, SelfCheck, Space
 from memory.retrieval import receipts
 from memory.retrieval.ranking import Part

@@ -1,19 +1,29 @@
-"""What was said, with what stands beside it: breaks, receipts, what was learned."""
+"""What was said, with what stands beside it, and saying more in the browser."""
 
+import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.utils import timezone
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from kenoweb.ui.formatting import dated, since, word
 from memory.chats import inbox
+from memory.chats import service as chats
 from memory.extraction import ingest
-from memory.models import Chat, Fact, LlmCall, Message, OutboxItem, Recall
+from memory.facts import service as facts
+from memory.history import changes as history
+from memory.history.changes import ChangeResult
+from memory.models import Chat, Draft, Fact, LlmCall, Message, OutboxItem, Recall, Space
+from memory.operations import health
+from memory.text.normalise import short
 
 # Silence that is worth a line.
 SILENCE = timedelta(hours=1)
@@ -21,6 +31,16 @@ SILENCE = timedelta(hours=1)
 LEARNED = ("text", "language", "status", "message")
 RECEIPT = ("reply", "tokens", "ms", "at")
 REDACTED, TRUNCATED, UNANSWERED = "redacted:", "truncated:", "unanswered"
+# What a message teaches is found after the reply: that long the page waits for it.
+SETTLING = timedelta(seconds=12)
+# How often to look, by how long the person has been waiting; after the last, not by itself.
+POLL_INTERVALS = [(timedelta(seconds=20), "700ms"), (timedelta(minutes=5), "4s")]
+MAX_MESSAGES = 60
+CHANNEL = "web"
+# Seconds. In a browser a message is whole when it is sent; others on their way may still join it.
+PAUSE = 0.4
+TITLE = 60
+TOOK_BACK = "take back"
 
 
 @dataclass(frozen=True)
@@ -204,3 +224,133 @@ def _gap(last: Line | None, line: Line) -> str:
 def _episode(line: Line) -> str:
     episode = line.message.episode if line.message else None
     return episode.title if episode else ""
+
+
+@dataclass(frozen=True)
+class Tail:
+    chat: Chat
+    lines: list[Line]
+    since: int
+    # What is known of the answer, while it is being written; None when nothing is.
+    draft: str | None = None
+    poll_interval: str = ""
+    waiting: bool = False
+    nobody: bool = False
+
+    @property
+    def last(self) -> int:
+        return max([self.since, *(line.message.pk for line in self.lines if line.message)])
+
+    @property
+    def answer(self) -> Message | None:
+        replies = [line.message for line in self.lines if line.is_reply]
+        return replies[-1] if replies else None
+
+    @property
+    def seen(self) -> str:
+        """Changes when there is something new to show."""
+        shown = [(line.message or line.notice).pk for line in self.lines]
+        learned = [(fact.pk, fact.status) for line in self.lines for fact in line.learned]
+        offered = [offer for line in self.lines for offer in line.offers]
+        state = (shown, learned, offered, self.draft, self.poll_interval, self.waiting, self.nobody)
+        return hashlib.sha256(repr(state).encode()).hexdigest()[:12]
+
+
+def tail(chat: Chat, *, since: int, now: datetime | None = None) -> Tail:
+    """Everything after the message `since`, and what the page is waiting for."""
+    now = now or timezone.now()
+    said = in_chat(chat)
+    messages = list(said.filter(pk__gt=since).order_by("pk")[:MAX_MESSAGES])
+    before = said.filter(pk=since).first() if messages else None
+    asked = inbox.unanswered(chat.pk).exclude(trace=Message.Trace.IMPORT)
+    first = asked.aggregate(at=Min("received_at"))["at"]
+    drafts = Draft.objects.filter(chat=chat).values_list("text", flat=True)
+    return Tail(
+        chat=chat,
+        lines=lines(chat, messages, before=before),
+        since=since,
+        draft=drafts.first() or "" if first else None,
+        poll_interval=_poll_interval(now - first) if first else _settling(messages, now=now),
+        waiting=first is not None,
+        nobody=first is not None and not health.worker_runs(now=now),
+    )
+
+
+def beginning(chat: Chat, *, now: datetime | None = None) -> tuple[int, bool]:
+    """The last message that is settled, and whether others come after it: the tail has those."""
+    now = now or timezone.now()
+    said = Message.objects.filter(chat=chat)
+    open_ones = inbox.unanswered(chat.pk).exclude(trace=Message.Trace.IMPORT)
+    fresh = said.filter(role=Message.Role.USER, ingested_at=None, handled_at__gt=now - SETTLING)
+    fresh = fresh.exclude(text__startswith="/")
+    firsts = [rows.aggregate(pk=Min("pk"))["pk"] for rows in (open_ones, fresh)]
+    first = min([pk for pk in firsts if pk], default=None)
+    settled = said.filter(pk__lt=first) if first else said
+    return settled.aggregate(pk=Max("pk"))["pk"] or 0, first is not None
+
+
+def _poll_interval(waited: timedelta) -> str:
+    return next((poll_interval for until, poll_interval in POLL_INTERVALS if waited < until), "")
+
+
+def _settling(messages: list[Message], *, now: datetime) -> str:
+    """Still looking, briefly: the facts of an answered message come a moment after the answer."""
+    fresh = [
+        one
+        for one in messages
+        if one.role == Message.Role.USER
+        and not one.ingested_at
+        and not inbox.is_command(one.text)
+        and now - (one.handled_at or one.received_at) < SETTLING
+    ]
+    return POLL_INTERVALS[0][1] if fresh else ""
+
+
+def name_of(user: User) -> str:
+    return user.get_full_name() or user.get_username()
+
+
+@transaction.atomic
+def begin(space: Space, *, user: User, text: str, key: str) -> Chat:
+    """A new chat with its first message; the same key again is the same chat."""
+    chat = chats.find_or_open(space, channel=CHANNEL, external_id=key, title=short(text, TITLE))
+    say(chat, user=user, text=text, key="first")
+    return chat
+
+
+def say(chat: Chat, *, user: User, text: str, key: str) -> Message | None:
+    """Keep the message and have it answered. None when this key was here before."""
+    return inbox.receive(
+        chat,
+        text=text,
+        external_id=f"web-{key}",
+        author=name_of(user),
+        author_id=str(user.pk),
+        silence=PAUSE,
+    )
+
+
+@transaction.atomic
+def take_back(fact: Fact, *, by: str) -> ChangeResult:
+    """Not learned after all: into the trash, and what it had replaced is believed again."""
+    with history.change(by=by, why=TOOK_BACK) as context:
+        done = facts.discard(fact, by=by)
+        for old in Fact.objects.filter(superseded_by=fact, status=Fact.Status.SUPERSEDED):
+            facts.restore(old, by=by)
+    return ChangeResult(fact, context.id) if done.changed else done
+
+
+@transaction.atomic
+def take_again(fact: Fact, *, by: str) -> ChangeResult:
+    """Learned all the same."""
+    last = next(iter(history.history(fact, limit=1)), None)
+    if last is None or last.why != TOOK_BACK:
+        return facts.restore(fact, by=by)
+    try:
+        with transaction.atomic(), history.change(by=by, why="redo") as context:
+            history.undo_context(last.context_id, by=by)
+    except history.Conflict:
+        # What it had replaced was changed meanwhile and stays as it is now.
+        return facts.restore(fact, by=by)
+    fact.refresh_from_db()
+    return ChangeResult(fact, context.id)

@@ -1,31 +1,65 @@
 """Chats: who talked where, one transcript with its receipts, and a place to talk."""
 
+import re
 from uuid import uuid4
 
-from django.http import HttpResponse
+from django import forms
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from kenoweb.auth.access import chat_for, get_in_space_or_404, in_space
+from kenoweb.auth.access import chat_for, get_in_space_or_404, in_space, memberships, signed_in
 from kenoweb.auth.sessions import go
-from kenoweb.chats import about as chat_about
-from kenoweb.chats import listing, transcript, web_channel
-from kenoweb.chats.forms import ContextForm, SayForm
-from kenoweb.chats.live import tail
-from kenoweb.ui.responses import fragment_or_redirect, show_form, toast_error
-from kenoweb.ui.row_actions import run_and_toast
+from kenoweb.chats import listing, transcript
+from kenoweb.chats import listing as chat_about
+from kenoweb.chats.transcript import tail
+from kenoweb.ui.formatting import OneLine
+from kenoweb.ui.responses import fragment_or_redirect, run_and_toast, show_form, toast, toast_error
 from memory.chats import service as chats
 from memory.extraction import ingest
 from memory.history.actors import person
 from memory.models import Fact, Message
+from memory.spaces import chat_links
+from memory.text import normalise as text
 from memory.text.normalise import clean
 from sleep import proposals
 
+KEY = re.compile(r"[0-9a-f]{32}")
 # htmx: take this, and stop asking.
 ENOUGH = 286
+
+
+class SayForm(forms.Form):
+    """One message. The key makes a second press of the button the same message."""
+
+    text = forms.CharField(
+        label=gettext_lazy("Your message"),
+        max_length=text.MAX_LENGTH,
+        error_messages={"required": gettext_lazy("Say something first.")},
+    )
+    key = forms.CharField(required=False)
+
+    def clean_key(self):
+        key = self.cleaned_data["key"]
+        return key if KEY.fullmatch(key) else uuid4().hex
+
+
+class ContextForm(forms.Form):
+    title = OneLine(label=gettext_lazy("Name"), max_length=200, required=False)
+    context = forms.CharField(
+        label=gettext_lazy("What kind of chat this is"),
+        max_length=chats.CONTEXT_LENGTH,
+        required=False,
+        help_text=gettext_lazy(
+            "Every reply here reads it: who is there, what it is about, how to talk."
+        ),
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )
 
 
 @in_space(role="viewer")
@@ -49,7 +83,7 @@ def begin(request, space):
     if not form.is_valid():
         context = _composer(space) | {"form": form}
         return render(request, "chats/new.html", context, status=422)
-    chat = web_channel.begin(space, user=request.user, **form.cleaned_data)
+    chat = transcript.begin(space, user=request.user, **form.cleaned_data)
     return go(request, _url(space, chat))
 
 
@@ -65,10 +99,10 @@ def detail(request, space, pk):
 @require_POST
 def say(request, space, pk):
     chat, form = chat_for(space, pk), SayForm(request.POST)
-    if chat.channel != web_channel.CHANNEL:
+    if chat.channel != transcript.CHANNEL:
         toast_error(request, _("This chat is elsewhere: answer there."))
     elif form.is_valid():
-        web_channel.say(chat, user=request.user, **form.cleaned_data)
+        transcript.say(chat, user=request.user, **form.cleaned_data)
     else:
         toast_error(request, " ".join(form.errors["text"]))
     if not request.htmx:
@@ -126,15 +160,13 @@ def revise(request, space, pk):
 @in_space(role="curator")
 @require_POST
 def unlearn(request, space, pk, fact):
-    return _turn(request, space, pk, fact, web_channel.take_back, _("Forgot “%(text)s” again."))
+    return _turn(request, space, pk, fact, transcript.take_back, _("Forgot “%(text)s” again."))
 
 
 @in_space(role="curator")
 @require_POST
 def relearn(request, space, pk, fact):
-    return _turn(
-        request, space, pk, fact, web_channel.take_again, _("Remembered “%(text)s” again.")
-    )
+    return _turn(request, space, pk, fact, transcript.take_again, _("Remembered “%(text)s” again."))
 
 
 @in_space(role="curator")
@@ -217,3 +249,28 @@ def _since(given):
 
 def _url(space, chat):
     return reverse("chats:detail", args=[space.slug, chat.pk])
+
+
+@signed_in
+@never_cache
+@require_POST
+def offer(request):
+    wanted = request.POST.get("space", "")
+    member = next((one for one in memberships(request) if one.space.slug == wanted), None)
+    if member is None:
+        raise Http404
+    # No redirect: the code exists in this one answer and nowhere else.
+    shown = {"code": chat_links.offer(member), "minutes": chat_links.CODE_MINUTES, "member": member}
+    return render(request, "chat_links/made.html", shown)
+
+
+@signed_in
+@require_POST
+def unlink(request, pk):
+    mine = chat_links.linked(memberships(request))
+    link = next((one for one in mine if one.pk == pk), None)
+    if link is None:
+        raise Http404
+    chat_links.unlink(link, by=person(request.user))
+    toast(request, _("Unlinked. Keno no longer takes that person for you."))
+    return redirect("account:index")

@@ -13,10 +13,8 @@ from django.views.decorators.http import require_safe
 from kenoweb.auth.access import episode_for, in_space
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import KindFilter
-from kenoweb.ui.list_page import View
-from kenoweb.ui.paging import Order, Part, counted, part
-from kenoweb.ui.row_actions import refreshed, row_action_view
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import Order, Part, View, counted, part
+from kenoweb.ui.responses import refreshed, row_action_view, space_url
 from memory.episodes import service as episodes
 from memory.guards import inspect as guards
 from memory.guards import screening

@@ -13,11 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import RulingFilter
-from kenoweb.ui.form_fields import OneLine
-from kenoweb.ui.list_page import View
-from kenoweb.ui.paging import Order, counted, part
-from kenoweb.ui.responses import fragment_or_redirect, show_form
-from kenoweb.ui.row_actions import run_and_toast
+from kenoweb.ui.formatting import OneLine
+from kenoweb.ui.list_page import Order, View, counted, part
+from kenoweb.ui.responses import fragment_or_redirect, run_and_toast, show_form
 from kenoweb.ui.text_search import substring_filter
 from memory import rulings
 from memory.history.actors import person

@@ -12,15 +12,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import in_space, rows_in
-from kenoweb.episodes.listing import begun
-from kenoweb.episodes.search import days_left
+from kenoweb.episodes.listing import begun, days_left
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import KindFilter
-from kenoweb.ui.list_page import View
-from kenoweb.ui.paging import Order, Part, counted, part
-from kenoweb.ui.responses import toast, toast_error
-from kenoweb.ui.row_actions import typed
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import Order, Part, View, counted, part
+from kenoweb.ui.responses import space_url, toast, toast_error, typed
 from memory import patterns
 from memory.episodes import service as episodes
 from memory.facts import service as facts

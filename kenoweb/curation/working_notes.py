@@ -16,11 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import history_thread, list_page
 from kenoweb.ui.filters import WorkingFilter
-from kenoweb.ui.form_fields import OneLine
+from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import Step
-from kenoweb.ui.paging import Order, counted, part
-from kenoweb.ui.row_actions import panel_done, refreshed, run_and_toast
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import Order, counted, part
+from kenoweb.ui.responses import panel_done, refreshed, run_and_toast, space_url
 from kenoweb.ui.text_search import substring_filter
 from memory import working
 from memory.history.actors import person

@@ -9,9 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from kenoweb.demo.calendar import Calendar
-from kenoweb.demo.days import Life
-from kenoweb.demo.story import STORY, ZONE, read
+from kenoweb.demo.days import STORY, ZONE, Calendar, Life, read
 from memory.chats import service as chats
 from memory.models import Chat, Fact, Member, Message, Notice, Space
 from memory.spaces import service as spaces

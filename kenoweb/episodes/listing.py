@@ -2,26 +2,42 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import groupby
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from kenoweb.auth.access import rows_in
-from kenoweb.episodes import search as episodes_search
 from kenoweb.ui import list_page
-from kenoweb.ui.filters import EpisodeFilter
+from kenoweb.ui.charts import day_start
+from kenoweb.ui.filters import EpisodeFilter, in_chat
 from kenoweb.ui.formatting import dated
 from kenoweb.ui.history_thread import rows_at
-from kenoweb.ui.list_page import Chip, Select, View
-from kenoweb.ui.paging import counted, part
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import Chip, Order, Select, View, counted, part
+from kenoweb.ui.responses import space_url
+from kenoweb.ui.text_search import UnindexedText, filter_by_text, substring_filter, words_of
+from memory.history import changes as history
 from memory.models import Episode, Fact, Member, Message, Space
 from memory.text.normalise import short
 
+Status = Episode.Status
+STATES = {
+    "": Q(),
+    "open": Q(status=Status.OPEN),
+    "waiting": Q(status=Status.CLOSED, consolidated_at=None),
+    "done": Q(status=Status.CLOSED, consolidated_at__isnull=False),
+    "archived": Q(status=Status.ARCHIVED),
+    "discarded": Q(status=Status.DISCARDED),
+}
+# As the index episode_words_away has it: these episodes have no unit.
+UNINDEXED = UnindexedText(
+    Q(status__in=[Status.ARCHIVED, Status.DISCARDED]) | ~Q(flags=[]),
+    words_of("memory_episode.title || ' ' || memory_episode.body"),
+    ("title", "body"),
+)
 LABELS = {
     "q": gettext_lazy("with"),
     "chat": gettext_lazy("in"),
@@ -40,6 +56,64 @@ SHOWN = (
     *("discard_reason", "discarded_at", "consolidated_at", "chat__title", "chat__key"),
 )
 FIRST_WORDS = 140
+
+
+def find(space: Space, wanted: EpisodeFilter) -> QuerySet:
+    """The episodes that the filter describes. As events when it asks for a day."""
+    if wanted.when:
+        rows = history.as_of(rows_in(space, Episode), wanted.when)
+        # What was written later about an earlier time was not known then: both must be past.
+        rows = rows.filter(space=space, started_at__lte=wanted.when)
+    else:
+        rows = rows_in(space, Episode)
+    rows = _filtered(rows, wanted)
+    if not wanted.q:
+        return rows
+    if wanted.when:
+        return rows.filter(substring_filter(wanted.q, *UNINDEXED.fields))
+    # Episodes of any other state may be in quarantine, and then have no unit either.
+    live = False if wanted.state in {"archived", "discarded"} else None
+    return filter_by_text(
+        rows, wanted.q, space=space, kind="episode", unindexed=UNINDEXED, live=live
+    )
+
+
+def _filtered(rows: QuerySet, wanted: EpisodeFilter) -> QuerySet:
+    rows = rows.filter(STATES[wanted.state], in_chat(wanted.chat), in_month(wanted.month))
+    if wanted.tag:
+        rows = rows.filter(tags__contains=[wanted.tag])
+    if wanted.who:
+        rows = rows.filter(participants__contains=[wanted.who])
+    return rows.filter(feedback=wanted.feedback) if wanted.feedback else rows
+
+
+def order(wanted: EpisodeFilter) -> Order:
+    return Order("started_at", key="pgh_obj_id" if wanted.when else "pk")
+
+
+def in_month(month: str) -> Q:
+    """From its first moment to that of the next, on the clock of the space."""
+    if not month:
+        return Q()
+    first = date.fromisoformat(f"{month}-01")
+    after = (first + timedelta(days=32)).replace(day=1)
+    return Q(started_at__gte=day_start(first), started_at__lt=day_start(after))
+
+
+def last_months(count: int, *, today: date) -> list[date]:
+    """The first days of this month and of those before it."""
+    first, found = today.replace(day=1), []
+    for _month in range(count):
+        found.append(first)
+        first = (first - timedelta(days=1)).replace(day=1)
+    return found
+
+
+def days_left(gone_at: datetime | None, *, keeps: int, now: datetime) -> int:
+    """Days until the trash lets go of it, each begun one counted; 0 when it is about to."""
+    if gone_at is None:
+        return keeps
+    return max(0, -((now - gone_at - timedelta(days=keeps)) // timedelta(days=1)))
 
 
 @dataclass(frozen=True)
@@ -100,18 +174,18 @@ def episode_list(
 ) -> EpisodeList:
     url = space_url("episodes:index", space)
     chats = list_page.chats_of(space)
-    found = episodes_search.find(space, wanted)
-    order = episodes_search.order(wanted)
+    found = find(space, wanted)
+    by = order(wanted)
     found = found.select_related("chat")
-    page = part(found if wanted.when else found.only(*SHOWN), order=order, after=wanted.after)
+    page = part(found if wanted.when else found.only(*SHOWN), order=by, after=wanted.after)
     rows = rows_at(Episode, page.rows) if wanted.when else page.rows
-    months = episodes_search.last_months(MONTHS, today=timezone.localdate(now))
+    months = last_months(MONTHS, today=timezone.localdate(now))
     filters = [EpisodeFilter(look=wanted.look, month=f"{one:%Y-%m}") for one in months]
     filters = [EpisodeFilter(look=wanted.look), *filters]
     # What fits on one page has been counted by reading it.
     every = []
     if page.after or wanted.after:
-        every = [episodes_search.find(space, wanted)]
+        every = [find(space, wanted)]
     asked = _months_of(space, months)
     numbers = counted(*asked, *every, indexed=bool(wanted.q))
     return EpisodeList(
@@ -135,7 +209,7 @@ def episode_list(
 def _months_of(space: Space, months: list[date]) -> list[QuerySet]:
     """All episodes, those in the trash, all again as a view, and those of each month."""
     every = rows_in(space, Episode)
-    some = (every.filter(episodes_search.in_month(f"{one:%Y-%m}")) for one in months)
+    some = (every.filter(in_month(f"{one:%Y-%m}")) for one in months)
     return [every, every.discarded(), every, *some]
 
 
@@ -209,7 +283,7 @@ def _badge(episode: Episode) -> str:
 def _notes(episode: Episode, said: int, left: int, *, keeps: int, now: datetime) -> list[str]:
     notes = [ngettext("%(n)s message", "%(n)s messages", said) % {"n": said}] if said else []
     if episode.status == Episode.Status.DISCARDED:
-        days = episodes_search.days_left(episode.discarded_at, keeps=keeps, now=now)
+        days = days_left(episode.discarded_at, keeps=keeps, now=now)
         why = episode.discard_reason
         notes.append(_("Discarded: %(why)s") % {"why": why} if why else _("Discarded"))
         return [*notes, ngettext("%(n)s day left", "%(n)s days left", days) % {"n": days}]

@@ -10,10 +10,10 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import rows_in
-from kenoweb.episodes import search as episodes_search
+from kenoweb.episodes import listing as episodes_search
 from kenoweb.ui import history_thread
 from kenoweb.ui.history_thread import Step
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import space_url
 from memory.episodes import service as episodes
 from memory.models import Episode, Fact, Message, Pattern, Space
 from sleep.models import Proposal

@@ -1,30 +1,167 @@
 """The episodes of a space: by day or as a list, one beside it, and what a person does with them."""
 
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django import forms
+from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from kenoweb.auth.access import episode_for, in_space, message_for
-from kenoweb.episodes import bulk as episode_bulk
+from kenoweb.auth.access import episode_for, in_space, message_for, rows_in
 from kenoweb.episodes import listing
-from kenoweb.episodes.forms import REASONS, DiscardForm, EpisodeForm
-from kenoweb.episodes.forms import discard as throw_away
 from kenoweb.episodes.listing import episode_list
-from kenoweb.episodes.panel import episode_panel
+from kenoweb.episodes.panel import derived_facts, episode_panel
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import EpisodeFilter
+from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import row_at
-from kenoweb.ui.responses import fragment_or_redirect, toast, toast_error, undo_url
-from kenoweb.ui.row_actions import panel_done, purge_view, refreshed, row_action_view, run_and_toast
+from kenoweb.ui.responses import (
+    fragment_or_redirect,
+    panel_done,
+    purge_view,
+    refreshed,
+    row_action_view,
+    run_and_toast,
+    toast,
+    toast_error,
+    undo_url,
+)
+from memory import rulings
 from memory.episodes import service as episodes
+from memory.facts import service as facts
+from memory.history import changes as history
 from memory.history.actors import person
-from memory.models import Episode
+from memory.history.changes import ChangeResult
+from memory.models import Episode, Space
 
+REASONS = {
+    "noise": (gettext_lazy("Noise"), gettext_lazy("small talk, a test, repeated messages")),
+    "wrong": (gettext_lazy("Wrong"), gettext_lazy("it did not happen like this")),
+    "private": (gettext_lazy("Private"), gettext_lazy("and never remember things like it")),
+}
+MAX_PICKED = 200
 PLAIN = "text/markdown; charset=utf-8"
+
+
+@transaction.atomic
+def discard_with_reason(
+    episode: Episode,
+    *,
+    by: str,
+    why: str,
+    note: str = "",
+    with_facts: bool = False,
+    now: datetime | None = None,
+) -> ChangeResult:
+    """To the trash; undo brings back all of it, facts and rulings too."""
+    reason = ": ".join(part for part in (str(REASONS[why][0]), note) if part)
+    with history.change(by=by, why="discard") as context:
+        done = episodes.discard(episode, by=by, reason=reason, now=now)
+        if not done.changed:
+            return done
+        if why == "private":
+            rulings.forbid(episode.space, text=str(episode), by=by, reason=note or reason)
+        if with_facts:
+            for fact in derived_facts(episode, space=episode.space).live():
+                facts.forget(fact, by=by, now=now)
+    return ChangeResult(episode, context.id)
+
+
+class Words(forms.CharField):
+    """A few words, parted by commas."""
+
+    def to_python(self, value):
+        return [word for part in super().to_python(value).split(",") if (word := part.strip())]
+
+    def prepare_value(self, value):
+        return ", ".join(value) if isinstance(value, list) else value
+
+
+class EpisodeForm(forms.Form):
+    title = OneLine(label=gettext_lazy("Title"), max_length=200)
+    body = forms.CharField(
+        label=gettext_lazy("What happened"),
+        max_length=20_000,
+        required=False,
+        help_text=gettext_lazy("Markdown: lists, links, code."),
+        widget=forms.Textarea(attrs={"rows": 10}),
+    )
+    tags = Words(
+        label=gettext_lazy("Tags"),
+        max_length=600,
+        required=False,
+        help_text=gettext_lazy("Separated by commas."),
+    )
+    participants = Words(
+        label=gettext_lazy("With"),
+        max_length=1200,
+        required=False,
+        help_text=gettext_lazy("Separated by commas."),
+    )
+
+
+class DiscardForm(forms.Form):
+    why = forms.ChoiceField(choices=[(key, label) for key, (label, _text) in REASONS.items()])
+    note = OneLine(required=False, max_length=160)
+    with_facts = forms.BooleanField(required=False)
+
+
+@dataclass(frozen=True)
+class Result:
+    said: str = ""
+    refusal: str = ""
+    change_id: UUID | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.change_id is not None
+
+
+def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> Result:
+    ticked = [pk for pk in posted.getlist("pick") if pk.isascii() and pk.isdigit() and len(pk) < 19]
+    if len(ticked) > MAX_PICKED:
+        return Result(refusal=_("At most %(n)s episodes at once.") % {"n": MAX_PICKED})
+    chosen = list(rows_in(space, Episode).filter(pk__in=ticked).order_by("started_at", "pk"))
+    if not chosen:
+        return Result(refusal=_("Tick the episodes first."))
+    try:
+        return _do(posted.get("act", ""), chosen, by=by, now=now)
+    except episodes.Invalid as refusal:
+        return Result(refusal=str(refusal))
+
+
+@transaction.atomic
+def _do(name: str, chosen: list[Episode], *, by: str, now: datetime) -> Result:
+    if name == "merge":
+        if len(chosen) < 2:
+            return Result(refusal=_("Tick at least two episodes to merge."))
+        done = episodes.merge(chosen, by=by, now=now)
+        said = ngettext("Merged %(n)s episode.", "Merged %(n)s episodes into one.", len(chosen))
+        return Result(said % {"n": len(chosen)}, change_id=done.change_id)
+    name, _dash, why = name.partition("-")
+    if name not in ("discard", "restore"):
+        return Result(refusal=_("Choose what to do with them."))
+    why = why if why in REASONS else "noise"
+    with history.change(by=by, why=name) as context:
+        done = [
+            discard_with_reason(one, by=by, why=why, now=now)
+            if name == "discard"
+            else episodes.restore(one, by=by, now=now)
+            for one in chosen
+        ]
+    count = sum(one.changed for one in done)
+    if name == "discard":
+        said = ngettext("Discarded %(n)s episode.", "Discarded %(n)s episodes.", count)
+    else:
+        said = ngettext("Restored %(n)s episode.", "Restored %(n)s episodes.", count)
+    return Result(said % {"n": count}, change_id=context.id if count else None)
 
 
 @in_space(role="viewer")
@@ -70,7 +207,7 @@ def discard(request, space, pk):
         return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
     by = person(request.user)
     said = _("Discarded “%(text)s”.")
-    run_and_toast(request, said, lambda: throw_away(episode, by=by, **form.cleaned_data))
+    run_and_toast(request, said, lambda: discard_with_reason(episode, by=by, **form.cleaned_data))
     return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
 
 
@@ -102,7 +239,7 @@ def split(request, space, pk):
 @in_space(role="curator")
 @require_POST
 def bulk(request, space):
-    done = episode_bulk.act(space, request.POST, by=person(request.user), now=timezone.now())
+    done = act(space, request.POST, by=person(request.user), now=timezone.now())
     if done.refusal:
         toast_error(request, done.refusal)
     else:

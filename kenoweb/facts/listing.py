@@ -1,22 +1,48 @@
 """The list of facts as a page shows it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
-from kenoweb.facts import search as facts_search
 from kenoweb.ui import list_page
-from kenoweb.ui.filters import FactFilter
+from kenoweb.ui.filters import SURE, FactFilter, in_chat, of_age
 from kenoweb.ui.history_thread import rows_at
-from kenoweb.ui.list_page import Chip, Select, View
-from kenoweb.ui.paging import COUNT_LIMIT, counted, part
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import COUNT_LIMIT, Chip, Order, Select, View, counted, part
+from kenoweb.ui.responses import space_url
+from kenoweb.ui.text_search import (
+    UnindexedText,
+    filter_by_text,
+    near_words,
+    substring_filter,
+    words_of,
+)
+from memory.history import changes as history
 from memory.models import Chat, Fact, Member, Space
+from memory.models.fact import USED_AT
 
+# As the index fact_words_away has it: only live facts have a unit.
+UNINDEXED = UnindexedText(
+    ~Q(status=Fact.Status.ACTIVE),
+    words_of("memory_fact.text || ' ' || memory_fact.quote || ' ' || memory_fact.subject"),
+    ("text", "subject", "quote"),
+)
+MOST_NEAR = 12
+ROW_FIELDS = (
+    *("text", "language", "subject", "confidence", "pinned", "status", "source", "written_by"),
+    *("created_at", "updated_at", "last_used_at", "chat__title", "chat__key"),
+)
+ORDERS = {
+    "": Order("updated_at"),
+    "new": Order("created_at"),
+    "used": Order("used_at"),
+    "sure": Order("confidence", float),
+    "unsure": Order("confidence", float, down=False),
+    "subject": Order("subject", str, down=False),
+}
 NEAR = 6
 # No index knows the words of the past: there, counting them stops earlier.
 PAST_CAP = 200
@@ -53,6 +79,71 @@ VIEWS = [
     (gettext_lazy("Quarantine"), {"status": "quarantined"}),
 ]
 FILTERS = [FactFilter(**values) for _label, values in VIEWS]
+
+
+def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
+    """The facts that the filter describes, not yet in order. As events when it asks for a day."""
+    if wanted.when:
+        # The space is said twice: the first is known of the rows, the second of their index.
+        rows = history.as_of(rows_in(space, Fact), wanted.when).filter(space=space)
+    else:
+        rows = rows_in(space, Fact).annotate(used_at=USED_AT)
+    rows = _filtered(rows, wanted, now=now)
+    if not wanted.q:
+        return rows
+    if wanted.when:
+        return rows.filter(substring_filter(wanted.q, *UNINDEXED.fields))
+    live = {"any": None, Fact.Status.ACTIVE: True}.get(wanted.status, False)
+    return filter_by_text(rows, wanted.q, space=space, kind="fact", unindexed=UNINDEXED, live=live)
+
+
+def _filtered(rows: QuerySet, wanted: FactFilter, *, now: datetime) -> QuerySet:
+    rows = rows.filter(_fields(wanted, now=wanted.when or now))
+    if wanted.unused and not wanted.when:
+        rows = rows.filter(_unused(wanted.unused, now=now))
+    return rows
+
+
+def near(space: Space, wanted: FactFilter, *, now: datetime) -> list[Fact]:
+    """Facts that mean what the words say without having them, the nearest first."""
+    if not wanted.q or wanted.when or wanted.status != Fact.Status.ACTIVE:
+        return []
+    scores = near_words(space, "fact", wanted.q, most=MOST_NEAR)
+    found = find(space, replace(wanted, q=""), now=now).filter(pk__in=scores)
+    return sorted(for_rows(found), key=lambda fact: -scores[fact.pk])
+
+
+def for_rows(rows: QuerySet) -> QuerySet:
+    """With what a row of the list shows: to read all of a fact takes three times as long."""
+    return rows.select_related("chat").only(*ROW_FIELDS)
+
+
+def order(wanted: FactFilter) -> Order:
+    # The past has one order: a row of then is known by the row of now.
+    if wanted.when:
+        return Order("pgh_created_at", key="pgh_obj_id")
+    return ORDERS[wanted.sort or ("new" if wanted.since else "")]
+
+
+def _fields(wanted: FactFilter, *, now: datetime) -> Q:
+    plain = {
+        name: value for name in ("kind", "category", "source") if (value := getattr(wanted, name))
+    }
+    if wanted.status != "any":
+        plain["status"] = wanted.status
+    if wanted.subject:
+        plain["subject"] = wanted.subject
+    sure = SURE[wanted.sure][1] if wanted.sure else Q()
+    return (
+        Q(**plain) & sure & in_chat(wanted.chat) & of_age(wanted.since, field="created_at", now=now)
+    )
+
+
+def _unused(unused: str, *, now: datetime) -> Q:
+    never = Q(last_used_at=None)
+    return (
+        never if unused == "never" else never | of_age("older-90d", field="last_used_at", now=now)
+    )
 
 
 @dataclass(frozen=True)
@@ -110,14 +201,14 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     context = row_context(space, wanted, member=member)
     url = context.url
     chats = list_page.chats_of(space)
-    found = facts_search.find(space, wanted, now=now)
-    found = found.select_related("chat") if wanted.when else facts_search.for_rows(found)
-    page = part(found, order=facts_search.order(wanted), after=wanted.after)
+    found = find(space, wanted, now=now)
+    found = found.select_related("chat") if wanted.when else for_rows(found)
+    page = part(found, order=order(wanted), after=wanted.after)
     rows = rows_at(Fact, page.rows) if wanted.when else page.rows
     # What fits on one page has been counted by reading it.
     every, cap = [], PAST_CAP if wanted.when and wanted.q else COUNT_LIMIT
     if page.after or wanted.after:
-        every = [facts_search.find(space, wanted, now=now)]
+        every = [find(space, wanted, now=now)]
     asked = _views_of(space, now=now)[: 1 if wanted.when else None]
     numbers = counted(*asked, *every, cap=cap, indexed=bool(wanted.q))
     of_views = numbers[1 : len(asked)]
@@ -147,14 +238,14 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
 
 def _views_of(space: Space, *, now: datetime) -> list[QuerySet]:
     """All facts, and those of each view."""
-    views = (facts_search.find(space, one, now=now) for one in FILTERS)
+    views = (find(space, one, now=now) for one in FILTERS)
     return [rows_in(space, Fact), *views]
 
 
 def _near(space: Space, wanted: FactFilter, rows: list[Fact], *, now: datetime) -> list[Fact]:
     """What only means it, after the last that says it."""
     shown = {fact.pk for fact in rows}
-    found = facts_search.near(space, wanted, now=now)
+    found = near(space, wanted, now=now)
     return [fact for fact in found if fact.pk not in shown][:NEAR]
 
 
@@ -173,7 +264,7 @@ def matching(
     space: Space, wanted: FactFilter, *, now: datetime, most: int = COUNT_LIMIT
 ) -> list[Fact]:
     """The first facts of the list in its order."""
-    rows = facts_search.find(space, wanted, now=now).order_by(*facts_search.order(wanted).names)
+    rows = find(space, wanted, now=now).order_by(*order(wanted).names)
     found = list(rows[:most])
     return rows_at(Fact, found) if wanted.when else found
 

@@ -11,15 +11,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kenoweb.auth.access import rows_in
-from kenoweb.ui import daily_counts, history_thread, list_page
+from kenoweb.ui import charts, history_thread, list_page
 from kenoweb.ui.history_thread import Step
-from kenoweb.ui.paging import counted
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import counted
+from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import near_row
 from memory import rulings
 from memory.models import Fact, Message, Ruling, Space
 from memory.text.normalise import jaccard, stems
-from sleep.conflicts import contradict
+from sleep.clusters import contradict
 
 MAX_FACTS = 200
 # How many facts may follow each other: a longer chain is cut, never an endless one.
@@ -262,14 +262,14 @@ def reached(fact: Fact, *, space: Space, now: datetime) -> Reached:
     items = apps.get_model("memory", "RecallItem").objects.filter(fact=fact, injected=True)
     latest = list(items.select_related("recall").order_by("-pk")[:REPLIES])
     today = timezone.localdate(now)
-    since = daily_counts.day_start(today - timedelta(days=DAYS - 1))
+    since = charts.day_start(today - timedelta(days=DAYS - 1))
     days: dict = {}
     if latest and latest[0].recall.at >= since:
-        days = daily_counts.per_day(items, "recall__at", end=today, days=DAYS)
+        days = charts.per_day(items, "recall__at", end=today, days=DAYS)
     return Reached(
         count=list_page.capped_number(counted(items)[0]) if latest else "",
         uses=[_use(item, space) for item in latest],
-        bars=daily_counts.series(days, end=today, days=DAYS) if days else [],
+        bars=charts.series(days, end=today, days=DAYS) if days else [],
     )
 
 

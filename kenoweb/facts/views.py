@@ -1,33 +1,197 @@
 """The facts of a space: the list, one of them beside it, and what a person does with them."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
 
+from django import forms
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import fact_for, in_space, rows_in
 from kenoweb.auth.sessions import go
-from kenoweb.facts import bulk as many
 from kenoweb.facts import listing
-from kenoweb.facts.forms import FactForm
-from kenoweb.facts.listing import fact_list
+from kenoweb.facts import listing as facts_search
+from kenoweb.facts.listing import chat_of, fact_list
 from kenoweb.facts.panel import as_markdown, fact_panel
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import FactFilter
+from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import row_at
-from kenoweb.ui.responses import fragment_or_redirect, toast, toast_error, undo_url
-from kenoweb.ui.row_actions import panel_done, purge_view, refreshed, row_action_view, run_and_toast
+from kenoweb.ui.responses import (
+    fragment_or_redirect,
+    panel_done,
+    purge_view,
+    refreshed,
+    row_action_view,
+    run_and_toast,
+    toast,
+    toast_error,
+    undo_url,
+)
 from memory import rulings
+from memory.facts import bulk as fact_bulk
 from memory.facts import service as facts
+from memory.facts.bulk import MAX_FACTS, BulkResult
 from memory.history.actors import person
-from memory.models import Fact
+from memory.models import Fact, Space
 
+ROWS = {"rows": 3}
 PLAIN = "text/markdown; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class Result:
+    said: str = ""
+    refusal: str = ""
+    change_id: UUID | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.change_id is not None
+
+
+def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> Result:
+    form = BulkForm(posted, chats=list_page.chat_choices(list_page.chats_of(space)))
+    if not form.is_valid():
+        return Result(refusal=_("Choose what to do with them."))
+    chosen = form.cleaned_data
+    pks = picked(space, posted, chosen, now=now)
+    if not pks:
+        return Result(refusal=_("Tick the facts first."))
+    try:
+        many = _writer(space, chosen)(space, pks, by=by, now=now)
+    except (fact_bulk.TooMany, facts.DuplicateFact, facts.Invalid) as refusal:
+        return Result(refusal=str(refusal))
+    return Result(said=_said(chosen["act"], many), change_id=many.change_id)
+
+
+def picked(space: Space, posted: QueryDict, chosen: dict, *, now: datetime) -> list[int]:
+    """Ids; one more than may be done at once when there are too many."""
+    if not chosen["everything"]:
+        ticked = posted.getlist("pick")[: MAX_FACTS + 1]
+        return [int(pk) for pk in ticked if pk.isascii() and pk.isdigit() and len(pk) < 19]
+    wanted = FactFilter.read(QueryDict(chosen["where"]))
+    if wanted.when:
+        return []  # what was cannot be changed
+    found = facts_search.find(space, wanted, now=now)
+    return list(found.order_by("pk").values_list("pk", flat=True)[: MAX_FACTS + 1])
+
+
+def _writer(space: Space, chosen: dict) -> Callable[..., BulkResult]:
+    def move(*args, **kwargs):
+        return fact_bulk.move(*args, chat=chat_of(space, chosen["chat"]), **kwargs)
+
+    def merge(*args, **kwargs):
+        return fact_bulk.merge(*args, keep=chosen["keep"], **kwargs)
+
+    def with_value(write, name):
+        return lambda *args, **kwargs: write(*args, **{name: chosen[name]} | kwargs)
+
+    return {
+        "forget": fact_bulk.forget,
+        "restore": fact_bulk.restore,
+        "pin": fact_bulk.pin,
+        "unpin": lambda *args, **kwargs: fact_bulk.pin(*args, pinned=False, **kwargs),
+        "category": with_value(fact_bulk.recategorise, "category"),
+        "subject": with_value(fact_bulk.retag, "subject"),
+        "chat": move,
+        "never": fact_bulk.never_again,
+        "merge": merge,
+    }[chosen["act"]]
+
+
+def _said(act: str, many: BulkResult) -> str:
+    done = {
+        "forget": ngettext("Forgot %(n)s fact.", "Forgot %(n)s facts.", many.count),
+        "restore": ngettext("Restored %(n)s fact.", "Restored %(n)s facts.", many.count),
+        "pin": ngettext("Pinned %(n)s fact.", "Pinned %(n)s facts.", many.count),
+        "unpin": ngettext("Unpinned %(n)s fact.", "Unpinned %(n)s facts.", many.count),
+        "chat": ngettext("Moved %(n)s fact.", "Moved %(n)s facts.", many.count),
+        "merge": ngettext(
+            "Merged %(n)s fact into one.", "Merged %(n)s facts into one.", many.count
+        ),
+        "never": ngettext(
+            "Will never remember %(n)s fact again.",
+            "Will never remember %(n)s facts again.",
+            many.count,
+        ),
+    }.get(act, ngettext("Changed %(n)s fact.", "Changed %(n)s facts.", many.count))
+    words = done % {"n": list_page.capped_number(many.count, MAX_FACTS)}
+    if many.duplicates:
+        left = ngettext(
+            "%(n)s was left: another live fact says the same.",
+            "%(n)s were left: other live facts say the same.",
+            many.duplicates,
+        )
+        words = f"{words} {left % {'n': many.duplicates}}"
+    return words
+
+
+class FactForm(forms.Form):
+    text = forms.CharField(
+        label=gettext_lazy("What Keno should know"),
+        max_length=4000,
+        widget=forms.Textarea(attrs=ROWS),
+    )
+    subject = OneLine(
+        label=gettext_lazy("About"),
+        max_length=120,
+        required=False,
+        help_text=gettext_lazy("A person or a thing, such as Ana or the server."),
+    )
+    chat = forms.ChoiceField(label=gettext_lazy("Who may know it"), required=False)
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind"), choices=Fact.Kind.choices, initial=Fact.Kind.FACT
+    )
+    category = forms.ChoiceField(
+        label=gettext_lazy("Category"), choices=Fact.Category.choices, initial=Fact.Category.OTHER
+    )
+    confidence = forms.FloatField(
+        label=gettext_lazy("How sure, from 0 to 1"),
+        min_value=0,
+        max_value=1,
+        initial=0.9,
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+
+    def __init__(self, *args, chats: list[tuple[str, str]], **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["chat"].choices = chats
+
+
+class BulkForm(forms.Form):
+    """What to do with the picked facts; a value where the act needs one."""
+
+    ACTS = {
+        "forget": gettext_lazy("Forget"),
+        "restore": gettext_lazy("Restore"),
+        "pin": gettext_lazy("Pin"),
+        "unpin": gettext_lazy("Unpin"),
+        "category": gettext_lazy("Change the category"),
+        "subject": gettext_lazy("Change the subject"),
+        "chat": gettext_lazy("Move"),
+        "never": gettext_lazy("Never remember"),
+        "merge": gettext_lazy("Merge"),
+    }
+    act = forms.ChoiceField(choices=list(ACTS.items()))
+    category = forms.ChoiceField(choices=Fact.Category.choices, required=False)
+    subject = OneLine(max_length=120, required=False)
+    chat = forms.ChoiceField(required=False)
+    # Which one stays when they are merged; else the one that stands best.
+    keep = forms.IntegerField(required=False, min_value=1, max_value=2**62)
+    everything = forms.BooleanField(required=False)
+    where = forms.CharField(required=False, max_length=4000)
+
+    def __init__(self, *args, chats: list[tuple[str, str]], **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["chat"].choices = chats
 
 
 @in_space(role="viewer")
@@ -137,7 +301,7 @@ def merge(request, space, pk):
     posted = QueryDict(mutable=True)
     posted.update({"act": "merge", "keep": pk})
     posted.setlist("pick", [str(pk), other])
-    done = many.act(space, posted, by=person(request.user), now=timezone.now())
+    done = act(space, posted, by=person(request.user), now=timezone.now())
     if done.refusal:
         toast_error(request, done.refusal)
     else:
@@ -148,7 +312,7 @@ def merge(request, space, pk):
 @in_space(role="curator")
 @require_POST
 def bulk(request, space):
-    done = many.act(space, request.POST, by=person(request.user), now=timezone.now())
+    done = act(space, request.POST, by=person(request.user), now=timezone.now())
     if done.refusal:
         toast_error(request, done.refusal)
     else:

@@ -4,10 +4,10 @@ import os
 
 import django
 
-from kenoweb.launcher import compile_messages, startup
+from kenoweb.launcher import startup
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
-    compile_messages.compile_all()
+    startup.compile_all()
     django.setup()
     startup.collect_static()

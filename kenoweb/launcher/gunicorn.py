@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kenoweb import data_dir
 from kenoweb.environment import envbool, envint, envstr
-from kenoweb.launcher import compile_messages, database, parent_watch
+from kenoweb.launcher import database, startup, supervisor
 
 bind = envstr("KENO_BIND", "127.0.0.1:8000")
 worker_class = "gthread"
@@ -30,13 +30,13 @@ try:
     data_dir.prepare(data_dir.path())
 except data_dir.NotReady as error:
     raise SystemExit(str(error)) from None
-compile_messages.compile_all()
+startup.compile_all()
 
 
 def on_starting(server):
     from kenoweb.auth import checks
 
-    parent_watch.exit_with_parent()
+    supervisor.exit_with_parent()
     try:
         for address in server.cfg.address:
             if isinstance(address, tuple):  # `up` has judged the socket that it passes

@@ -1,12 +1,16 @@
-"""How a process of Keno begins: its folder, its key and its database first."""
+"""How a process of Keno begins: its folder, key, catalogues, address and database first."""
 
+import errno
 import fcntl
 import hashlib
 import os
+import socket
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import polib
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command, execute_from_command_line
@@ -14,13 +18,38 @@ from django.core.management.base import CommandError
 
 from kenoweb import __version__, data_dir
 from kenoweb.data_dir import NotReady
-from kenoweb.launcher import compile_messages, database, parent_watch
+from kenoweb.launcher import database, supervisor
 
+CHECKOUT, PACKAGE = Path(__file__).resolve().parents[2], Path(__file__).resolve().parents[1]
+LOCALE = next(
+    (root / "locale" for root in (CHECKOUT, PACKAGE) if (root / "locale").is_dir()),
+    CHECKOUT / "locale",
+)
 # Commands that need neither a data folder nor a database.
 ALONE = {
     *("help", "--help", "-h", "version", "--version", "check", "diffsettings"),
     *("collectstatic", "compilemessages", "makemessages", "makemigrations"),
 }
+DEFAULT = ("127.0.0.1", 8000)
+TRIES = 20
+
+
+def compile_all(folder: Path = LOCALE) -> list[Path]:
+    """Compile every catalogue whose source is newer; return the files written."""
+    stale = [po for po in sorted(folder.glob("*/LC_MESSAGES/*.po")) if _is_stale(po)]
+    written = []
+    for po in stale:
+        with suppress(PermissionError):  # another account's checkout: English has to do
+            mo, part = po.with_suffix(".mo"), po.with_suffix(".mo.part")
+            polib.pofile(str(po)).save_as_mofile(str(part))
+            part.replace(mo)
+            written.append(mo)
+    return written
+
+
+def _is_stale(po: Path) -> bool:
+    mo = po.with_suffix(".mo")
+    return not mo.exists() or mo.stat().st_mtime < po.stat().st_mtime
 
 
 def main() -> int:
@@ -35,8 +64,8 @@ def main() -> int:
 def manage(argv: list[str]) -> int:
     """Run one management command with what it needs."""
     try:
-        parent_watch.exit_with_parent()
-        compile_messages.compile_all()
+        supervisor.exit_with_parent()
+        compile_all()
         if len(argv) < 2 or argv[1] in ALONE:
             execute_from_command_line(argv)
             return 0
@@ -106,3 +135,56 @@ def lock(path: Path, *, wait: float = 0):
                 file.close()
                 return None
             time.sleep(0.1)
+
+
+def parse(bind: str, *, port: int | None = None) -> tuple[str, int, bool]:
+    """Host, port, and whether somebody chose the port: "0.0.0.0", "[::1]:8000", ":9000"."""
+    host, colon, tail = bind.strip().rpartition(":")
+    if not colon or bind.endswith("]"):
+        host, tail = bind.strip(), ""
+    host = host.strip("[]") or DEFAULT[0]
+    chosen = port if port is not None else tail
+    if chosen == "":
+        return host, DEFAULT[1], False
+    if not str(chosen).isdigit() or not 0 < int(chosen) < 65536:
+        raise NotReady(f"A port is a number from 1 to 65535, not {chosen!r}.")
+    return host, int(chosen), True
+
+
+def listen(host: str, port: int, *, chosen: bool) -> socket.socket:
+    """A socket on this port, or on the next free one unless the port was chosen."""
+    for number in range(port, port + 1 if chosen else min(port + TRIES, 65536)):
+        try:
+            return _listen(host, number)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise NotReady(f"Cannot listen on {host}:{number}: {error.strerror}.") from None
+    if chosen:
+        raise NotReady(f"Port {port} is in use: choose another with --port, or stop what uses it.")
+    raise NotReady(f"Ports {port} to {number} are all in use: choose another with --port.")
+
+
+def url(host: str, port: int, *, scheme: str = "http") -> str:
+    """What to type into a browser."""
+    if host in {"0.0.0.0", "::"}:
+        host = "127.0.0.1"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def names(sock: socket.socket) -> list[str]:
+    """Return the host names that a browser may send when it opens this socket by its IP address."""
+    host = sock.getsockname()[0]
+    return [] if host in {"0.0.0.0", "::"} else [f"[{host}]" if ":" in host else host]
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(512)
+    except OSError:
+        sock.close()
+        raise
+    return sock

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,12 +12,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kenoweb.data_dir import NotReady
-from kenoweb.launcher import parent_watch
 
+NAME = "KENO_PARENT_PIPE"
+EXIT_SECONDS = 15
 BASE_DIR = Path(__file__).resolve().parents[2]
 CRASH_WINDOW = 60
 MAX_CRASHES = 5
 STOP_SECONDS = 12
+
+
+def exit_with_parent() -> None:
+    """Watch the pipe that the parent left us; it closes when the parent is gone."""
+    if end := os.environ.pop(NAME, ""):
+        threading.Thread(target=_watch, args=[int(end)], daemon=True).start()
+
+
+def _watch(end: int) -> None:
+    os.read(end, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(EXIT_SECONDS)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @dataclass
@@ -33,7 +48,7 @@ class Child:
     def start(self, parent_pipe: int) -> None:
         self.process = subprocess.Popen(
             [sys.executable, *self.argv],
-            env=os.environ | {parent_watch.NAME: str(parent_pipe)},
+            env=os.environ | {NAME: str(parent_pipe)},
             cwd=BASE_DIR,
             stdin=subprocess.DEVNULL,
             pass_fds=(parent_pipe, *self.fds),

@@ -16,7 +16,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from kenoweb.ui.form_fields import OneLine
+from kenoweb.ui.formatting import OneLine
 from memory.models import Member
 from memory.spaces import api_tokens
 

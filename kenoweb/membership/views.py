@@ -17,7 +17,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb import demo
-from kenoweb.auth import accounts, links, sessions
+from kenoweb.auth import accounts, sessions
 from kenoweb.auth.access import (
     get_in_space_or_404,
     in_space,
@@ -26,9 +26,8 @@ from kenoweb.auth.access import (
     rows_in,
     signed_in,
 )
-from kenoweb.auth.client_ip import client_ip
 from kenoweb.auth.sessions import go
-from kenoweb.auth.throttle import TooManyTries
+from kenoweb.auth.throttle import TooManyTries, client_ip
 from kenoweb.membership import forms
 from kenoweb.membership.forms import (
     InviteForm,
@@ -44,11 +43,11 @@ from kenoweb.membership.forms import (
 from kenoweb.models import OneTimeLink
 from kenoweb.ui.responses import fragment_or_redirect, show_form, toast, toast_error, undo_url
 from kenoweb.ui.views import wear
+from memory import jobs
 from memory.history import audit
 from memory.history.actors import person
 from memory.models import ApiToken, AuditEntry, Member
-from memory.queue import jobs
-from memory.spaces import api_tokens, chat_links, members
+from memory.spaces import api_tokens, chat_links, service
 from memory.spaces import service as spaces
 
 # From here on the page says how many tries are left.
@@ -187,15 +186,15 @@ def opens(kind):
         @require_http_methods(["GET", "HEAD", "POST"])
         @wraps(view)
         def inside(request, token):
-            link = links.find(token, kind=kind)
-            if link is None or (kind == Kind.SETUP and not links.is_first_run()):
+            link = accounts.find(token, kind=kind)
+            if link is None or (kind == Kind.SETUP and not accounts.is_first_run()):
                 raise Http404
             try:
-                links.check(link)
+                accounts.check_link(link)
                 return view(request, link)
             except accounts.AlreadySetUp:
                 raise Http404 from None
-            except links.Spent:
+            except accounts.Spent:
                 return render(request, "links/spent.html", {"link": link}, status=410)
 
         return inside
@@ -263,7 +262,7 @@ def invite(request, space):
     form = InviteForm(request.POST)
     if not form.is_valid():
         return _page(request, space, form=form)
-    path = links.invite(space, by=request.user, ip=client_ip(request), **form.cleaned_data)
+    path = accounts.invite(space, by=request.user, ip=client_ip(request), **form.cleaned_data)
     # No redirect: the link exists in this one answer and nowhere else.
     return _page(request, space, form=InviteForm(), link=request.build_absolute_uri(path))
 
@@ -272,7 +271,7 @@ def invite(request, space):
 @require_POST
 def withdraw(request, space, pk):
     link = get_in_space_or_404(space, OneTimeLink, pk, kind=OneTimeLink.Kind.INVITE)
-    if links.withdraw(link, by=person(request.user), ip=client_ip(request)):
+    if accounts.withdraw(link, by=person(request.user), ip=client_ip(request)):
         toast(request, _("Withdrew the invitation."))
     return redirect("members:index", space.slug)
 
@@ -284,7 +283,7 @@ def change_role(request, space, pk):
     if form.is_valid():
         role = form.cleaned_data["role"]
         said = _("%(name)s has another role now.") % {"name": member.user}
-        _attempt(request, members.change_role, member, said=said, role=role)
+        _attempt(request, service.change_role, member, said=said, role=role)
     back = reverse("members:index", args=[space.slug])
     row = rows_in(space, Member).select_related("user").get(pk=pk)
     return fragment_or_redirect(
@@ -296,7 +295,7 @@ def change_role(request, space, pk):
 @require_POST
 def remove(request, space, pk):
     member = get_in_space_or_404(space, Member, pk)
-    _attempt(request, members.remove, member, said=_("Removed %(name)s.") % {"name": member.user})
+    _attempt(request, service.remove, member, said=_("Removed %(name)s.") % {"name": member.user})
     return redirect("members:index", space.slug)
 
 
@@ -304,7 +303,7 @@ def remove(request, space, pk):
 @require_POST
 def leave(request, space):
     said = _("You left %(space)s.") % {"space": space}
-    if _attempt(request, members.remove, request.member, said=said, undoable=False):
+    if _attempt(request, service.remove, request.member, said=said, undoable=False):
         return redirect("home")
     return redirect("members:index", space.slug)
 
@@ -312,8 +311,8 @@ def leave(request, space):
 @in_space(role="owner")
 @require_POST
 def undo(request, space, pk):
-    entry = get_in_space_or_404(space, AuditEntry, pk, action__in=members.UNDOABLE)
-    _attempt(request, members.undo, entry, said=_("Undone."), undoable=False)
+    entry = get_in_space_or_404(space, AuditEntry, pk, action__in=service.UNDOABLE)
+    _attempt(request, service.undo, entry, said=_("Undone."), undoable=False)
     # Sent from a toast: the list around it must change too.
     return go(request, reverse("members:index", args=[space.slug]))
 
@@ -322,7 +321,7 @@ def _attempt(request, verb, thing, *, said, undoable=True, **changes):
     """Do it and say so, with Undo where there is one; or say why not."""
     try:
         entry = verb(thing, by=person(request.user), ip=client_ip(request), **changes)
-    except members.Refused as reason:
+    except service.Refused as reason:
         toast_error(request, str(reason))
         return False
     if entry:
@@ -334,7 +333,7 @@ def _attempt(request, verb, thing, *, said, undoable=True, **changes):
 def _page(request, space, *, form, link=""):
     context = {
         "members": rows_in(space, Member).select_related("user").order_by("user__username"),
-        "waiting": links.waiting(space) if request.member.may("owner") else [],
+        "waiting": accounts.waiting(space) if request.member.may("owner") else [],
         "roles": ROLES,
         "link": link,
     }

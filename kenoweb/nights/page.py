@@ -6,15 +6,23 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb.auth.access import rows_in
-from kenoweb.nights.progress import PHASES
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import space_url
 from memory.history import changes as history
 from memory.models import Episode, Fact, Identity, LlmCall, Pattern, Space
+from sleep import cycle
 from sleep.models import Night, NightChange, PhaseRun, Proposal, Reflection, shown
 from sleep.phase import Fuse
 
+PHASES = {
+    "consolidation": gettext_lazy("consolidation"),
+    "errors": gettext_lazy("errors"),
+    "pruning": gettext_lazy("pruning"),
+    "improvement": gettext_lazy("improvement"),
+    "reflection": gettext_lazy("reflection"),
+}
 TRENDS = (
     "learning_rate",
     "consolidation_yield",
@@ -26,8 +34,6 @@ ADDED, CUT = {"agreement", "curated", "lesson"}, {"stale note", "weak pattern", 
 CHART, LEFT, ROW = 706, 112, 26
 LINES = 1000
 Steps = dict[str, list[history.Change]]
-
-
 KINDS = {
     "agreement": gettext_lazy("episodes agree"),
     "curated": gettext_lazy("written down on purpose"),
@@ -36,8 +42,6 @@ KINDS = {
     "old episodes": gettext_lazy("old episodes summarised"),
     "duplicate episodes": gettext_lazy("duplicate episodes merged"),
 }
-
-
 # What a phase counts, in words; what is not named here stays in the log.
 COUNTS = {
     "questions": gettext_lazy("questions for the model"),
@@ -75,6 +79,50 @@ COUNTS = {
     "expired": gettext_lazy("proposals expired"),
     "insights": gettext_lazy("insights"),
 }
+
+
+@dataclass(frozen=True)
+class Step:
+    """One phase of a night under way."""
+
+    name: str
+    state: str  # "done", "now" or "to come"
+    done: int = 0
+    of: int = 0
+
+
+def progress(space: Space, *, asked: bool = False) -> dict:
+    """Whether the space is asleep, and how far its night has come; `asked`: it soon will be."""
+    night = rows_in(space, Night).order_by("-local_date").first()
+    found = progress_of(night, space)
+    return found | {"asked": not found["asleep"] and asked and _is_queued(space)}
+
+
+def progress_of(night: Night | None, space: Space, runs: list[PhaseRun] | None = None) -> dict:
+    """The same of a night, and phases, that were read already."""
+    running, found = cycle.is_asleep(space), []
+    if running and night:
+        found = steps(list(night.phases.filter(run=night.run)) if runs is None else runs)
+    return {"asleep": running, "asked": False, "night": night, "steps": found}
+
+
+def steps(runs: list[PhaseRun]) -> list[Step]:
+    by_name = {run.phase: run for run in runs}
+    return [_step(name, by_name.get(name)) for name in PHASES]
+
+
+def _step(name: str, run: PhaseRun | None) -> Step:
+    title = str(PHASES[name]).capitalize()
+    if run is None:
+        return Step(title, "to come")
+    state = "done" if run.status == PhaseRun.Status.SUCCESS else "now"
+    return Step(title, state, run.cursor, len(run.plan))
+
+
+def _is_queued(space: Space) -> bool:
+    return ProcrastinateJob.objects.filter(
+        task_name="sleep.night", status__in=["todo", "doing"], args__space_id=space.pk
+    ).exists()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui.formatting import dated
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import space_url
 from memory.models import Chat, Episode, Fact, Member, Space
 from memory.text.normalise import short
 from sleep import proposals

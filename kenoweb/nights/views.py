@@ -6,11 +6,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space
 from kenoweb.nights import page
-from kenoweb.nights import progress as night_progress
+from kenoweb.nights import page as night_progress
 from kenoweb.ui.responses import fragment_or_redirect, toast, toast_error
+from memory import jobs
 from memory.history.actors import person
 from memory.history.changes import Conflict
-from memory.queue import jobs
 from memory.text.normalise import short
 from sleep import cycle, nights
 from sleep.models import Night, NightChange, Proposal

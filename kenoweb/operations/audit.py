@@ -16,9 +16,8 @@ from django.views.decorators.http import require_safe
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.ui import history_thread
 from kenoweb.ui.filters import SINCE, Filter, of_age
-from kenoweb.ui.list_page import capped_number, filter_url
-from kenoweb.ui.paging import Order, counted, part
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import Order, capped_number, counted, filter_url, part
+from kenoweb.ui.responses import space_url
 from memory.models import AuditEntry, Space
 
 KINDS = {

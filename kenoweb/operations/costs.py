@@ -18,11 +18,10 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import in_space, rows_in
-from kenoweb.ui.charts import Columns, columns
-from kenoweb.ui.daily_counts import day_start
+from kenoweb.ui.charts import Columns, columns, day_start
 from kenoweb.ui.formatting import dated, money
-from kenoweb.ui.space_urls import space_url
-from memory.llm import budget, pricing
+from kenoweb.ui.responses import space_url
+from memory.llm import pricing
 from memory.models import LlmCall, Space
 from sleep.models import Night
 
@@ -91,7 +90,7 @@ class Gauge:
 
     @property
     def gate(self) -> float:
-        return float(self.limit * budget.WARN_AT)
+        return float(self.limit * pricing.WARN_AT)
 
     @property
     def said(self) -> str:
@@ -153,7 +152,7 @@ def cost_page(space: Space, *, period: str, now: dt.datetime) -> CostPage:
         month=month(calls, today=today),
         reply=sum((row.cost for row in chat), Decimal(0)) / asked if asked else None,
         cached=_share(chat),
-        budgets=[_gauge(one) for one in budget.budgets(space, now=now)],
+        budgets=[_gauge(one) for one in pricing.budgets(space, now=now)],
         after=str(AFTER[space.options.budget_action]),
         rows=rows,
         total=sum((row.cost for row in rows if row.cost), Decimal(0)),
@@ -280,8 +279,8 @@ def month(calls: QuerySet, *, today: dt.date) -> Month:
     return Month(spent, spent + Decimal(str(round(ahead, 6))), low, high)
 
 
-def _gauge(one: budget.Budget) -> Gauge:
-    near = not one.is_spent and one.share >= budget.WARN_AT
+def _gauge(one: pricing.Budget) -> Gauge:
+    near = not one.is_spent and one.share >= pricing.WARN_AT
     return Gauge(one.name, one.limit, one.spent, one.is_spent, near)
 
 

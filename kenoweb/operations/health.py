@@ -27,15 +27,13 @@ from kenoweb.chats.listing import channel
 from kenoweb.operations.notices import letter_list
 from kenoweb.operations.overview import STATES
 from kenoweb.ui.formatting import number, since
-from kenoweb.ui.responses import toast, toast_error
-from kenoweb.ui.row_actions import refreshed
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import refreshed, space_url, toast, toast_error
+from memory import jobs
 from memory.history.actors import person
 from memory.llm.choose import choose
 from memory.models import Breaker, DeadLetter, Heartbeat, Space
 from memory.operations import health as health_checks
 from memory.operations.metrics import prometheus_text
-from memory.queue import jobs
 from memory.vectors import embed
 from memory.vectors import store as embeddings
 from sleep.models import Night
@@ -44,7 +42,6 @@ LEAST_FREE = 0.10
 # Counting what has no vector stops here.
 COUNT_LIMIT = 10_000
 DEAD = dt.timedelta(days=1)
-LEVELS = [health_checks.OK, health_checks.WARNING, health_checks.ERROR]
 NAMES = {
     "worker": gettext_lazy("Worker"),
     "queue": gettext_lazy("Queue"),
@@ -80,7 +77,7 @@ TO_DO = {
 }
 PAGES = {
     "costs": "settings:index",
-    "deliveries": "letters:index",
+    "deliveries": "dead_letters:index",
     "memory": "quarantine:index",
     "night": "nights:index",
     "unanswered": "chats:index",
@@ -325,7 +322,7 @@ def index(request, space):
 @require_safe
 def dead_letters(request, space):
     found = letter_list(space, after=request.GET.get("after", ""))
-    return render(request, "letters/index.html", {"list": found})
+    return render(request, "dead_letters/index.html", {"list": found})
 
 
 @in_space(role="curator")
@@ -342,7 +339,7 @@ def retry(request, space, pk):
 @require_POST
 def discard(request, space, pk):
     if jobs.discard(get_in_space_or_404(space, DeadLetter, pk), by=person(request.user)):
-        toast(request, _("Discarded."), undo=reverse("letters:restore", args=[space.slug, pk]))
+        toast(request, _("Discarded."), undo=reverse("dead_letters:restore", args=[space.slug, pk]))
     else:
         toast_error(request, _("Someone has already decided that."))
     return _done(request, space)
@@ -357,4 +354,4 @@ def restore(request, space, pk):
 
 
 def _done(request, space):
-    return refreshed(request, back=reverse("letters:index", args=[space.slug]))
+    return refreshed(request, back=reverse("dead_letters:index", args=[space.slug]))

@@ -11,14 +11,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
-from kenoweb.ui.list_page import View, capped_number
-from kenoweb.ui.paging import Order, counted, part
-from kenoweb.ui.responses import fragment_or_redirect, toast
-from kenoweb.ui.row_actions import refreshed
-from kenoweb.ui.space_urls import space_url
-from memory import notices
+from kenoweb.ui.list_page import Order, View, capped_number, counted, part
+from kenoweb.ui.responses import fragment_or_redirect, refreshed, space_url, toast
+from memory import jobs, notices
 from memory.models import DeadLetter, Notice, Space
-from memory.queue import jobs
 
 SETTLED = 20
 TASKS = {
@@ -85,7 +81,7 @@ class LetterList:
 
 def letter_list(space: Space, *, after: str = "") -> LetterList:
     """Jobs that were given up, and what people decided about others lately."""
-    url = space_url("letters:index", space)
+    url = space_url("dead_letters:index", space)
     rows = rows_in(space, DeadLetter)
     waiting = rows.filter(retried_at=None)
     found = part(waiting, order=Order("at"), after=after)

@@ -15,12 +15,12 @@ from django.views.decorators.http import require_safe
 
 from kenoweb import demo
 from kenoweb.auth.access import in_space, rows_in
-from kenoweb.nights import progress as night_progress
-from kenoweb.nights.progress import PHASES
+from kenoweb.nights import page as night_progress
+from kenoweb.nights.page import PHASES
 from kenoweb.nights.review_queue import ICONS
-from kenoweb.ui import daily_counts
+from kenoweb.ui import charts
 from kenoweb.ui.formatting import money, number, since
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import space_url
 from memory.models import Fact, Heartbeat, LlmCall, Message, Notice, Space
 from memory.operations import health as health_checks
 from memory.operations.health import totals
@@ -83,8 +83,8 @@ def build(space: Space, *, now: dt.datetime) -> dict:
         "waiting": waiting(space),
         "learned": learned(space, now=now),
         "night": last_night(space),
-        "growth": daily_counts.growth(space, today=today),
-        "activity": daily_counts.activity(space, today=today),
+        "growth": charts.memory_growth(space, today=today),
+        "activity": charts.activity(space, today=today),
         # Asked only where it is shown: on the page of a space that has nothing yet.
         "demo": demo.state,
         "begin": {noun: space_url(f"{noun}:index", space) for noun in BEGINNINGS},
@@ -94,7 +94,7 @@ def build(space: Space, *, now: dt.datetime) -> dict:
 def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
     """The numbers of the page, in one statement."""
     pending, fresh = _pending(space), _learned_since(space, now - 24 * HOUR)
-    calls = rows_in(space, LlmCall).filter(at__gte=daily_counts.day_start(today.replace(day=1)))
+    calls = rows_in(space, LlmCall).filter(at__gte=charts.day_start(today.replace(day=1)))
     loud = rows_in(space, Notice).filter(
         seen_at=None, level__in=[Notice.Level.WARNING, Notice.Level.ERROR]
     )
@@ -117,8 +117,8 @@ def figures(space: Space, *, now: dt.datetime, today: dt.date, measured: dict) -
         "messages": (rows_in(space, Message), "sent_at", Count("pk")),
         "costs": (rows_in(space, LlmCall), "at", Sum("cost", default=0)),
     }
-    found = daily_counts.per_day_each(asked, end=today, days=DAYS)
-    days = {name: daily_counts.series(found[name], end=today, days=DAYS) for name in asked}
+    found = charts.per_day_each(asked, end=today, days=DAYS)
+    days = {name: charts.series(found[name], end=today, days=DAYS) for name in asked}
     return [
         to_decide(space, measured, now=now),
         learning(space, measured, days["facts"]),

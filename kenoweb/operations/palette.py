@@ -15,7 +15,7 @@ from kenoweb.chats.listing import channel
 from kenoweb.people.page import find as find_people
 from kenoweb.people.page import relation_of
 from kenoweb.ui.page_chrome import NAVIGATION, SPACE_MENU
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
 from memory.models import Chat, Episode, Fact, Member, Space
 from memory.models.unit import anywhere

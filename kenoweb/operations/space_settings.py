@@ -15,14 +15,13 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from kenoweb.auth.access import in_space
-from kenoweb.auth.client_ip import client_ip
+from kenoweb.auth.throttle import client_ip
 from kenoweb.ui import history_thread
 from kenoweb.ui.formatting import number
-from kenoweb.ui.responses import show_form
-from kenoweb.ui.row_actions import run_and_toast
+from kenoweb.ui.responses import run_and_toast, show_form
 from memory.history import changes as history
 from memory.history.actors import person
-from memory.llm import breaker
+from memory.llm import choose as breaker
 from memory.llm.choose import choose
 from memory.models import Space
 from memory.options import Options, read

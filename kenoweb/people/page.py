@@ -12,9 +12,8 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import rows_in
-from kenoweb.ui.list_page import View
-from kenoweb.ui.paging import Order, Part, counted, part
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import Order, Part, View, counted, part
+from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
 from memory import people
 from memory.models import Entity, Fact, Mention, Message, RecallItem, Space

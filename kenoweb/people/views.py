@@ -10,9 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space
 from kenoweb.people import page as pages
-from kenoweb.ui.form_fields import OneLine
-from kenoweb.ui.responses import toast_error
-from kenoweb.ui.row_actions import run_and_toast
+from kenoweb.ui.formatting import OneLine
+from kenoweb.ui.responses import run_and_toast, toast_error
 from memory import people
 from memory.history.actors import person
 from memory.models import Entity

@@ -14,11 +14,10 @@ from django.utils.translation import gettext_lazy
 from kenoweb.auth.access import rows_in
 from kenoweb.recall import score_rows
 from kenoweb.ui import list_page
-from kenoweb.ui.daily_counts import day_start
+from kenoweb.ui.charts import day_start
 from kenoweb.ui.filters import Filter, in_chat
-from kenoweb.ui.list_page import Chip, Select
-from kenoweb.ui.paging import Order, counted, part
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import Chip, Order, Select, counted, part
+from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
 from memory.models import Fact, Recall, RecallItem, Space
 from memory.retrieval import profiles

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.ui import charts
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import space_url
 from memory.models import RecallItem, Space
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Part, Scored

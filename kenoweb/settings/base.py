@@ -6,8 +6,6 @@ from kenoweb import __version__, data_dir
 from kenoweb.environment import envbool, envchoice, envint, envlist, envsecret, envstr
 from kenoweb.launcher import database
 from kenoweb.settings.bot import *  # noqa: F403
-from kenoweb.settings.channels import *  # noqa: F403
-from kenoweb.settings.logging import *  # noqa: F403
 
 # In a checkout, templates and the rest lie beside the apps; installed, inside the package.
 _CHECKOUT, _PACKAGE = Path(__file__).resolve().parents[2], Path(__file__).resolve().parents[1]
@@ -125,7 +123,7 @@ STORAGES = {
 
 # Files come in on one page only, for owners, and no larger than this.
 KENO_UPLOAD_MB = envint("KENO_UPLOAD_MB", 200, low=1, high=2000)
-FILE_UPLOAD_HANDLERS = ["kenoweb.transfer.uploads.Capped"]
+FILE_UPLOAD_HANDLERS = ["kenoweb.transfer.views.Capped"]
 PROCRASTINATE_IMPORT_PATHS = ["memory.transfer.tasks"]
 
 EMBEDDING_ENABLED = envbool("EMBEDDING_ENABLED", True)
@@ -140,3 +138,31 @@ EMBEDDING_BASE_URL = envstr("EMBEDDING_BASE_URL") or (
 EMBEDDING_API_KEY = envsecret("EMBEDDING_API_KEY") or envsecret(
     "OPENAI_API_KEY" if EMBEDDING_PROVIDER == "openai" else "GEMINI_API_KEY"
 )
+
+# Logs are one line of JSON each, to the standard error output.
+LOG_LEVEL = envchoice("LOG_LEVEL", "info", choices=("debug", "info", "warning", "warn", "error"))
+LOG_FORMAT = envchoice("LOG_FORMAT", "json", choices=("json", "plain"))
+_LEVEL = {"warn": "WARNING"}.get(LOG_LEVEL, LOG_LEVEL.upper())
+# A line for every job and every SQL statement helps nobody.
+_QUIET = "INFO" if LOG_LEVEL == "debug" else "WARNING"
+_SILENT = "INFO" if LOG_LEVEL == "debug" else "CRITICAL"
+_OURS_TO_TELL = ("procrastinate.worker", "procrastinate.utils", "psycopg.pool")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "json": {"()": "memory.logs.JsonFormatter"},
+        "plain": {"()": "memory.logs.PlainFormatter"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        **{app: {"level": _LEVEL} for app in ("memory", "sleep", "bot", "kenoweb")},
+        **{name: {"level": _QUIET} for name in ("procrastinate", "httpx2", "psycopg")},
+        # bot.worker reports failed jobs and a lost database.
+        **{name: {"level": _SILENT} for name in _OURS_TO_TELL},
+        # Without handlers of its own everything is printed once, by ours.
+        **{name: {"level": _QUIET, "handlers": []} for name in ("django", "django.server")},
+    },
+}

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from kenoweb.ui import charts, history_thread, markdown
 from kenoweb.ui.formatting import HIDDEN, code, dated, money, number, since, truncatechars, word
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import space_url
 
 register = template.Library()
 for function in (truncatechars, word, number, money):

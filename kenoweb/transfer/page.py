@@ -15,9 +15,8 @@ from django.utils.translation import gettext_lazy
 from kenoweb.auth.access import rows_in
 from kenoweb.ui.filters import Filter
 from kenoweb.ui.formatting import number
-from kenoweb.ui.list_page import View, filter_url
-from kenoweb.ui.paging import Order, part
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import Order, View, filter_url, part
+from kenoweb.ui.responses import space_url
 from memory import transfer
 from memory.models import AuditEntry, Episode, Fact, Message, Parcel, ParcelLine, Space
 from memory.transfer import staged_files

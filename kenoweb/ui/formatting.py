@@ -4,11 +4,14 @@ import datetime as dt
 import re
 from functools import lru_cache
 
+from django import forms
 from django.db.models import Model
 from django.utils.formats import date_format, number_format
 from django.utils.text import Truncator
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
+
+from memory.text import normalise as text
 
 
 def truncatechars(text: object, most: int) -> str:
@@ -85,3 +88,10 @@ HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 def code(sign: str) -> str:
     return f"U+{ord(sign):04X}"
+
+
+class OneLine(forms.CharField):
+    """A short name: one line, without what cannot be seen or stored."""
+
+    def to_python(self, value):
+        return super().to_python(text.one_line(text.clean(value or "")))

@@ -13,8 +13,8 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 from kenoweb.auth.access import LAST_SPACE, memberships
-from kenoweb.ui.paging import counted
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.list_page import counted
+from kenoweb.ui.responses import space_url
 from memory import working
 from memory.guards import screening
 from memory.models import Member, Space
@@ -129,19 +129,13 @@ NAVIGATION = [
         ],
     ),
 ]
-
-
 SPACE_MENU = [
     Place("members:index", _("Members"), "members", "y"),
     Place("tokens:index", _("API tokens"), "key", "v", role="owner"),
     Place("spaces:edit", _("Settings"), "settings", "s", role="owner"),
     Place("settings:index", _("Memory settings"), "filter", "z", role="owner"),
 ]
-
-
 TABS = ["overview:index", "facts:index", "proposals:index", "chats:index"]
-
-
 NAMED = {place.name for _title, places in NAVIGATION for place in places}
 
 

@@ -1,14 +1,29 @@
 """Responses of views that change something."""
 
+from collections.abc import Callable
+
 from django.contrib import messages
+from django.db.models import Model
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+from django.views.decorators.http import require_POST
 
+from kenoweb.auth.access import in_space
+from kenoweb.auth.sessions import go
+from memory.facts.rows import DuplicateFact
+from memory.history.actors import person
 from memory.history.changes import ChangeResult
 from memory.models import Space
+from memory.text.normalise import short
+
+ERASE = "erase"
+Fetch = Callable[[object, int], Model]
+Respond = Callable[..., HttpResponse]
 
 
 def fragment_or_redirect(
@@ -54,3 +69,86 @@ def next_url(request: HttpRequest) -> str:
     url = request.POST.get("next", "")
     ok = url_has_allowed_host_and_scheme(url, {request.get_host()}, request.is_secure())
     return url if ok else ""
+
+
+def space_url(name: str, space: Space, *args: object, **kwargs: object) -> str:
+    """Return the URL of a page of the space."""
+    if kwargs:
+        return reverse(name, kwargs={"space": space.slug, **kwargs})
+    return reverse(name, args=[space.slug, *args])
+
+
+def row_action_view(
+    writer: Callable[..., ChangeResult], said: str, *, fetch: Fetch, respond: Respond, **given
+):
+    """Return a view that calls the service on one row: facts.forget becomes facts:forget."""
+
+    @in_space(role="curator")
+    @require_POST
+    def view(request, space, pk):
+        row = fetch(space, pk)
+        run_and_toast(request, said, lambda: writer(row, by=person(request.user), **given))
+        return respond(request, row)
+
+    return view
+
+
+def purge_view(writer: Callable[..., None], *, room: str, fetch: Fetch, back: Callable[..., str]):
+    """Return a view that deletes one row for good, once the person has typed the word."""
+
+    @in_space(role="curator")
+    @require_POST
+    def view(request, space, pk):
+        row = fetch(space, pk)
+        if not typed(request, ERASE):
+            toast_error(request, _("Type the word to erase it for good. Nothing was changed."))
+            return redirect(f"{room}:detail", space.slug, pk)
+        writer(row, by=person(request.user))
+        toast(request, _("Erased for good."))
+        return go(request, next_url(request) or back(request, f"{room}:index", space))
+
+    return view
+
+
+def typed(request: HttpRequest, word: str) -> bool:
+    """Whether the person typed the word that confirms, in English or in their own language."""
+    return request.POST.get("typed") in {word, pgettext("typed to confirm", word)}
+
+
+def run_and_toast(
+    request: HttpRequest, said: str, write: Callable[[], ChangeResult]
+) -> ChangeResult | None:
+    """Call the service and show a toast with Undo, or with the error; None after an error."""
+    try:
+        done = write()
+    except DuplicateFact as refusal:
+        other = f": “{short(str(refusal.other), 60)}”" if refusal.other else "."
+        toast_error(request, _("Another active fact says the same") + other)
+        request.is_said_already = True
+        return None
+    except ValueError as refusal:  # every Invalid of memory: a sentence for the person
+        toast_error(request, str(refusal))
+        return None
+    if done.changed:
+        words = {"text": short(str(done.row), 60)} if done.row else {}
+        toast(request, str(said) % words, undo=undo_url(request.space, done))
+    elif done.reason:
+        toast_error(request, done.reason)
+    else:
+        toast(request, _("Nothing to change: it is so already."))
+    return done
+
+
+def refreshed(request: HttpRequest, *, back: str) -> HttpResponse:
+    """Tell the page to fetch lists and panel again; without htmx redirect to it."""
+    if not request.htmx:
+        return redirect(next_url(request) or back)
+    return HttpResponse(headers={"HX-Trigger": "memory-changed, rows-changed"})
+
+
+def panel_done(request: HttpRequest, url: str) -> HttpResponse:
+    """Answer a saved form of the panel: the panel shows the row again, at that URL."""
+    if not request.htmx:
+        return redirect(url)
+    headers = {"HX-Reswap": "none", "HX-Push-Url": url}
+    return HttpResponse(headers=headers | {"HX-Trigger": "memory-changed, rows-changed"})

@@ -8,10 +8,10 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from memory import jobs
 from memory.chats import service as chats
 from memory.guards.screening import screen
 from memory.models import Chat, Message
-from memory.queue import jobs
 from memory.text import normalise as words
 
 COMMAND = re.compile(r"/[^\W\d_]")
@@ -92,7 +92,7 @@ def edit(chat: Chat, *, text: str, external_id: object, **fields: Any) -> Messag
 
 
 def answer_later(message: Message, *, now: datetime, silence: float | None = None) -> None:
-    """Enqueue the job of this message. The newest one's answers them all: see bot.batching."""
+    """Enqueue the job of this message. The newest one's answers them all: see bot.turn."""
     options = message.space.options
     kind = _kind(message, size=options.batch_size)
     at = None

@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memory import rulings
-from memory.episodes import grouping, wording
-from memory.episodes.wording import Complete, suspicions_in, unique_lines
+from memory.episodes import grouping
+from memory.episodes.grouping import Complete, suspicions_in, unique_lines
 from memory.guards.screening import describe_reasons, screen, screen_transcript
 from memory.history import actors, rows
 from memory.history import changes as history
@@ -23,16 +23,16 @@ from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Message, Space
 from memory.text import normalise as text
 from memory.text import summaries
-from memory.text.boundaries import boundary, similarity
+from memory.text.summaries import boundary, similarity
 
 FEEDBACK = ("", "positive", "negative")
 # What the likeness of a new message is measured against: the last things said.
 RECENT_MESSAGES = 12
 
 Status = Episode.Status
-Invalid = wording.Invalid
-messages_of, transcript = wording.messages_of, wording.transcript
-as_markdown, from_markdown = wording.as_markdown, wording.from_markdown
+Invalid = grouping.Invalid
+messages_of, transcript = grouping.messages_of, grouping.transcript
+as_markdown, from_markdown = grouping.as_markdown, grouping.from_markdown
 summarise, merge, split = grouping.summarise, grouping.merge, grouping.split
 
 
@@ -71,7 +71,7 @@ def _begin(
     if before:
         close(before, by=by)
     language = chat.language or (first.language if first else "")
-    names = wording.add_author([], first) if first else []
+    names = grouping.add_author([], first) if first else []
     with history.change(by=by, why="an episode begins") as context:
         episode = Episode.objects.create(
             chat=chat, space=chat.space, started_at=at, ended_at=at, language=language,
@@ -96,7 +96,7 @@ def extend(episode: Episode, *, message: Message, by: str) -> ChangeResult:
         by=by,
         why="an episode goes on",
         now=message.sent_at,
-        participants=wording.add_author(episode.participants, message),
+        participants=grouping.add_author(episode.participants, message),
         started_at=min(episode.started_at, message.sent_at),
         ended_at=max(episode.ended_at, message.sent_at),
         language=episode.language or message.language,
@@ -112,8 +112,8 @@ def close(
     """
     # Before the lock: a model takes its time.
     messages = list(messages_of(episode))
-    whole = [messages] if episode.body or episode.sticky else wording.by_topic(messages)
-    told = [wording.describe(part, None if episode.body else complete) for part in whole]
+    whole = [messages] if episode.body or episode.sticky else grouping.by_topic(messages)
+    told = [grouping.describe(part, None if episode.body else complete) for part in whole]
     written = {name: old for name in ("title", "body", "tags") if (old := getattr(episode, name))}
     with transaction.atomic(), history.change(by=by, why="an episode ends"):
         rows.lock(episode)
@@ -172,7 +172,7 @@ def write(
     if (refusal := _refusal(space, screened.text)) is not None:
         return refusal
     started_at = started_at or timezone.now()
-    if twin := wording.same_episode(space, chat, screened.text, started_at):
+    if twin := grouping.same_episode(space, chat, screened.text, started_at):
         return ChangeResult(twin, outcome="again")
     suspicious = list(dict.fromkeys([*suspicions, *screened.reasons, *name.reasons]))
     episode = Episode(
@@ -307,7 +307,7 @@ def _answered(message: Message) -> Episode | None:
 
 
 def _boundary_reason(episode: Episode, message: Message, *, zone, likeness) -> str:
-    recent = [m.text for m in wording.messages_of(episode).reverse()[:RECENT_MESSAGES]]
+    recent = [m.text for m in grouping.messages_of(episode).reverse()[:RECENT_MESSAGES]]
     return boundary(
         message.text,
         at=message.sent_at,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory.guards import rulebook
-from memory.text.stop_words import TITLES
+from memory.text.normalise import TITLES
 
 _CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)

@@ -12,7 +12,7 @@ import numpy as np
 from memory.extraction import edges
 from memory.text.normalise import STOP_WORDS, fold
 from memory.vectors import graphs
-from memory.vectors.wordpiece import BEGIN, END
+from memory.vectors.graphs import BEGIN, END
 
 KINDS = ("profile", "preference", "people", "plan", "event", "lore", "past")
 # Tokens of the previous message that the model was taught with: its last ones.

@@ -13,7 +13,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory.llm import breaker, budget, pricing, providers
+from memory.llm import choose as breaker
+from memory.llm import pricing, providers
 from memory.llm.choose import Choice, afford, choose
 from memory.llm.request import (
     MAX_ATTEMPTS,
@@ -58,7 +59,7 @@ def complete(
     now = now or timezone.now()
     choice = choose(purpose, space=space)
     if choice.provider != "offline":
-        choice = afford(choice, space=space, action=budget.action(space, now=now))
+        choice = afford(choice, space=space, action=pricing.action(space, now=now))
     elif purpose != "chat":
         raise NotAvailable(f"No language model is set up for {purpose}.", permanent=True)
     request = Request(
@@ -170,7 +171,7 @@ def _keep(call: LlmCall, answer: Answer) -> Completion:
     call.cost = pricing.cost(replace(answer, model=call.model), provider=call.provider)
     call.save()
     if call.cost:
-        budget.warn(call.space, now=call.at)
+        pricing.warn(call.space, now=call.at)
     return Completion(
         text=answer.text,
         model=call.model,

@@ -1,5 +1,6 @@
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from memory.models.chat import Chat, Message
@@ -93,6 +94,8 @@ class Notice(models.Model):
     kind = models.CharField(max_length=48)
     level = models.CharField(max_length=7, choices=Level.choices, default=Level.INFO)
     text = models.TextField()
+    # The same in every language that a reader may have; empty in rows from before.
+    words = models.JSONField(default=dict, blank=True)
     link = models.CharField(max_length=300, blank=True)
     # The same key again is the same notice: it is not told twice.
     key = models.CharField(max_length=120)
@@ -105,7 +108,7 @@ class Notice(models.Model):
         indexes = [models.Index(fields=["space", "-created_at"], name="notice_recent")]
 
     def __str__(self):
-        return self.text
+        return self.words.get(get_language() or "", self.text)
 
 
 class Parcel(models.Model):

@@ -19,12 +19,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from memory import notices, working
+from memory import jobs, notices, working
 from memory.identity import rules
-from memory.llm import breaker, budget
+from memory.llm import choose as breaker
+from memory.llm import pricing
 from memory.llm.choose import choose
 from memory.models import Breaker, Fact, Heartbeat, LlmCall, Message, Notice, OutboxItem, Space
-from memory.queue import jobs
 
 OK, WARNING, ERROR = "ok", "warning", "error"
 MAX_WAITING_SECONDS = 120
@@ -193,8 +193,8 @@ def _undelivered(space: Space, now: datetime) -> QuerySet:
 
 
 def costs(space: Space, now: datetime) -> Finding:
-    for limit in budget.budgets(space, now=now):
-        if limit.share >= budget.WARN_AT:
+    for limit in pricing.budgets(space, now=now):
+        if limit.share >= pricing.WARN_AT:
             text = _("%(spent).2f of %(limit).2f US dollars are spent (%(name)s).")
             values = {"spent": limit.spent, "limit": limit.limit, "name": limit.name}
             return Finding("costs", ERROR if limit.is_spent else WARNING, text % values)
@@ -337,18 +337,21 @@ def _unread_messages(space: Space, now: datetime) -> QuerySet[Message]:
 
 def watch(space: Space, *, now: datetime) -> Notice | None:
     """Tell the owner when the state of health changed; None when it is as before."""
-    findings = check(space, now=now)
-    current = overall_state(findings)
+    current = overall_state(check(space, now=now))
     if current == last_state(space):
         return None
-    sentences = [finding.text for finding in findings if finding.text]
     return notices.tell(
         space,
         kind="health",
         key=f"health-{current}-{now:%Y%m%dT%H%M%S}",
         level=NOTICE_LEVELS[current],
-        text=" ".join(sentences) or _("Everything works again."),
+        text=lambda: _sentences(check(space, now=now)),
     )
+
+
+def _sentences(findings: list[Finding]) -> str:
+    said = [finding.text for finding in findings if finding.text]
+    return " ".join(said) or _("Everything works again.")
 
 
 def last_state(space: Space) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet, Sum
 
-from memory import working
+from memory import jobs, working
 from memory.extraction import ingest
-from memory.llm import breaker
+from memory.llm import choose
 from memory.models import (
     Breaker,
     Chat,
@@ -27,7 +27,6 @@ from memory.models import (
     WorkingNote,
 )
 from memory.operations.health import WORKER_SILENT_AFTER
-from memory.queue import jobs
 
 Sample = tuple[dict[str, Any], float]
 
@@ -104,7 +103,7 @@ def _unseen() -> int:
 
 def _breakers(now: datetime) -> list[Sample]:
     names = Breaker.objects.order_by("provider").values_list("provider", flat=True)
-    return [({"provider": n}, float(breaker.state(n, now=now) == "open")) for n in names]
+    return [({"provider": n}, float(choose.state(n, now=now) == "open")) for n in names]
 
 
 def _block(name: str, kind: str, says: str, samples: Iterable[Sample]) -> str:

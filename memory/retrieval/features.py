@@ -14,7 +14,7 @@ from memory.retrieval.keywords import content_words
 from memory.retrieval.lanes import Candidate, Candidates
 from memory.retrieval.understand import Question
 from memory.text import normalise as text
-from memory.vectors.word_table import word_vectors
+from memory.vectors.graphs import word_vectors
 
 # Shares of the question without names and as asked: names pull towards whoever speaks of them.
 BARE, ASKED = 0.6, 0.4

@@ -371,7 +371,7 @@ def collect(
     sql = statement(**meaning)
     if then:
         sql = past.within(sql, vectors=True)
-        values |= then.values | past.vectors(then, here=values["here"], embedder=embedder)
+        values |= then.values | past.vectors(then, here=list(scope.here), embedder=embedder)
     return _parse_rows(_run(sql, values))
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory.history import audit
 from memory.history.actors import person
-from memory.models import Chat, ChatLink, Member, Message, Space
+from memory.models import Chat, ChatLink, Member, Message
 from memory.text import normalise as text
 
 CODE_MINUTES = 10
@@ -168,10 +168,6 @@ def unlink(link: ChatLink, *, by: str) -> None:
         "account.chat_unlinked", actor=by, space=link.space, obj=link, channel=link.channel
     )
     link.delete()
-
-
-def of_space(space: Space) -> QuerySet:
-    return linked(Member.objects.filter(space=space))
 
 
 def _digest(code: str) -> str:

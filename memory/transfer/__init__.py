@@ -3,7 +3,7 @@
 Import from here: detect, dry_run, run, undo, imports, export, and Refused for what cannot be read.
 """
 
-from memory.transfer.containers.safe import Refused
+from memory.transfer.containers import Refused
 from memory.transfer.importing import (
     AUTO,
     EXPORTS,

@@ -16,12 +16,10 @@ from memory.guards.screening import redacted
 from memory.history import audit
 from memory.history import changes as history
 from memory.models import AuditEntry, Chat, Fact, Message, Space
-from memory.transfer import session, writers
-from memory.transfer.archive import reader as reading
-from memory.transfer.archive import writer as archive
+from memory.transfer import containers, session, writers
+from memory.transfer.archive import files as archive
 from memory.transfer.archive.restore import Restore
-from memory.transfer.containers import safe, trees
-from memory.transfer.containers.safe import Refused
+from memory.transfer.containers import Refused
 from memory.transfer.items import Found, Left
 from memory.transfer.kenobot import writer as kenobot
 from memory.transfer.readers import formats
@@ -49,7 +47,7 @@ def _quiet(done: int, total: int, what: str) -> None:
 
 def detect(path: str | Path) -> str:
     """Return the format: keno, kenobot, clanker, chatgpt, claude or mem0."""
-    with trees.opened(path) as tree:
+    with containers.opened(path) as tree:
         return formats.detect(tree, Path(path))
 
 
@@ -80,11 +78,11 @@ def run(
 
 
 def _import(space, path: Path, format: str, *, by, progress, dry: bool, options) -> Report:
-    with trees.opened(path) as tree:
+    with containers.opened(path) as tree:
         name = formats.detect(tree, path) if format == AUTO else _named(format)
-        if name == formats.ARCHIVE and reading.is_archive(tree):
+        if name == formats.ARCHIVE and archive.is_archive(tree):
             tree = _trusted(tree)
-        safe.check_sizes(tree, *formats.FORMATS[name].opens(tree))
+        containers.check_sizes(tree, *formats.FORMATS[name].opens(tree))
         report = Report(format=name, source=redacted(path.name), space=space.slug, dry=dry)
         session = Session(space, by, report, progress)
         with transaction.atomic():
@@ -103,14 +101,14 @@ def _named(format: str) -> str:
     if format not in formats.FORMATS:
         known = ", ".join([AUTO, *formats.FORMATS])
         sentence = _("There is no format “%(name)s”. It is one of %(known)s.")
-        raise safe.Refused("format", sentence % {"name": format, "known": known})
+        raise containers.Refused("format", sentence % {"name": format, "known": known})
     return format
 
 
-def _trusted(tree: safe.Tree) -> safe.Tree:
+def _trusted(tree: containers.Tree) -> containers.Tree:
     """Return the limits: an archive of our own may be as large as the space it came from."""
-    if reading.is_own(reading.manifest(tree, sizes=False)):
-        tree.limits = safe.Limits(total=reading.OWN_TOTAL)
+    if archive.is_own(archive.manifest(tree, sizes=False)):
+        tree.limits = containers.Limits(total=archive.OWN_TOTAL)
     return tree
 
 
@@ -120,7 +118,7 @@ def _one_at_a_time(space: Space) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.import'), %s)", [space.pk])
 
 
-def _write(session: Session, tree: safe.Tree, path: Path, options: dict) -> None:
+def _write(session: Session, tree: containers.Tree, path: Path, options: dict) -> None:
     format = formats.FORMATS[session.report.format]
     if format.name == formats.ARCHIVE:
         Restore(session, tree).run()

@@ -18,7 +18,7 @@ from memory.history import changes as history
 from memory.models import Parcel, ParcelLine, ParcelPiece, Space
 from memory.text import normalise as text
 from memory.transfer import importing
-from memory.transfer.containers.safe import MB, Refused
+from memory.transfer.containers import MB, Refused
 from memory.transfer.reports import Report, Verdict
 from memory.transfer.session import Progress
 

@@ -8,9 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 from procrastinate.contrib.django import app
 
+from memory import jobs
+from memory.jobs import AFTER_OUTAGE
 from memory.models import Parcel, Space
-from memory.queue import jobs
-from memory.queue.jobs import AFTER_OUTAGE
 from memory.transfer import staged_files
 
 RETRY_AFTER = timedelta(minutes=5)

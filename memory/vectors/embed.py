@@ -28,6 +28,8 @@ class Embedder(Protocol):
 
     def embed(self, texts: list[str], *, query: bool = False) -> Sequence: ...
 
+    def __hash__(self) -> int: ...
+
 
 def enabled() -> bool:
     return settings.EMBEDDING_ENABLED

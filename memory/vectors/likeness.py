@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from memory.text.boundaries import similarity
+from memory.text.summaries import similarity
 from memory.vectors import embed
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 import json
 
 from bench import corpora, guards, spun_lines, train_guard
-from memory.guards import model as guard_model
+from memory.guards import inspect as guard_model
 from tests import own_lines
 
 ROW = {

@@ -1,5 +1,5 @@
-from bot.admission import AllowList
-from memory.queue.rate_limit import RateLimit
+from bot.channels.base import AllowList
+from memory.jobs import RateLimit
 from tests.bot.conftest import after
 
 

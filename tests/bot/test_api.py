@@ -8,9 +8,9 @@ from django.db import OperationalError
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from bot.channels import http_messages
+from bot.channels import http_server
+from memory.jobs import RateLimit
 from memory.models import AuditEntry, Fact, LlmCall, Member, Message
-from memory.queue.rate_limit import RateLimit
 from memory.spaces import api_tokens
 from tests.bot.test_http import call, http, statuses  # noqa: F401
 from tests.factories import make_fact, make_space, make_user
@@ -182,7 +182,7 @@ def test_r04_while_the_database_is_away_503_and_nothing_is_half_kept(
     def gone(*_args, **_kwargs):
         raise OperationalError("the connection is closed")
 
-    monkeypatch.setattr(http_messages, "store_message", gone)
+    monkeypatch.setattr(http_server, "store_message", gone)
     answer: httpx.Response = call(http, space, asked(key, content="Hello"), path=MESSAGES)[0]
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0

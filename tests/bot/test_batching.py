@@ -1,4 +1,5 @@
-from bot.batching import Waiting, groups, join
+from bot.replies import join
+from bot.turn import Waiting, groups
 from tests.bot.conftest import after
 
 

@@ -11,11 +11,11 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.core.exceptions import ImproperlyConfigured
 
 from bot import channels, outbox, turn
-from bot.channels import SendFailed, callbacks, signing
+from bot.channels import SendFailed, http_server
 from bot.channels.http import HttpChannel
-from kenoweb.settings import channels as channel_settings
+from kenoweb.settings import bot as channel_settings
+from memory.jobs import RateLimit
 from memory.models import Chat, Message, OutboxItem
-from memory.queue.rate_limit import RateLimit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "a secret of the tests, long enough"
@@ -37,7 +37,7 @@ def body(message="Hello", **more):
 
 def signed(content, *, at=None, secret=SECRET):
     stamp = time.time() if at is None else at
-    return {"content": content, "headers": signing.sign(secret, body=content, at=stamp)}
+    return {"content": content, "headers": http_server.sign(secret, body=content, at=stamp)}
 
 
 def call(http, space, *requests, answer=True, path="/webhook", together=False):
@@ -87,7 +87,7 @@ class TestTheDoor:
 
     def test_without_a_good_signature_nothing_happens_086(self, http, space):
         content = body()
-        good = signing.sign(SECRET, body=content, at=time.time())
+        good = http_server.sign(SECRET, body=content, at=time.time())
         sign = good["x-keno-signature"]
         bad = [
             {},
@@ -259,7 +259,7 @@ class TestTheCallback:
         item = self.accept(http, space, f"http://127.0.0.1:{listener.server_port}/done")
         async_to_sync(outbox.deliver)(item.pk)
         headers, content = listener.heard[0]
-        assert signing.check(SECRET, headers=headers, body=content, now=time.time())
+        assert http_server.check(SECRET, headers=headers, body=content, now=time.time())
         assert json.loads(content)["response"] == "All right."
 
     @pytest.mark.parametrize(
@@ -291,11 +291,11 @@ class TestTheCallback:
         ],
     )
     def test_what_is_private(self, address):
-        assert not callbacks.is_public(address)
+        assert not http_server.is_public(address)
 
     def test_what_is_public(self):
-        assert callbacks.is_public("1.1.1.1")
-        assert callbacks.is_public("2606:4700::1111")
+        assert http_server.is_public("1.1.1.1")
+        assert http_server.is_public("2606:4700::1111")
 
     def test_a_name_is_looked_up_once_and_all_its_addresses_count(self, listener):
         answers = [["1.1.1.1", "127.0.0.1"], ["127.0.0.1"]]
@@ -303,8 +303,8 @@ class TestTheCallback:
         async def resolve(host, port):
             return answers.pop(0)
 
-        with pytest.raises(callbacks.CallbackRefused):
-            async_to_sync(callbacks.post)(
+        with pytest.raises(http_server.CallbackRefused):
+            async_to_sync(http_server.post)(
                 f"http://rebinding.example:{listener.server_port}/",
                 body=b"{}",
                 headers={},

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot import notify
+from bot import outbox
 from memory import notices
 from memory.models import ChatLink, Notice, OutboxItem
 from tests.bot.conftest import NOON
@@ -20,7 +20,8 @@ def linked(space, *, role="owner", author="501", channel="fake"):
 
 
 def told(space, *, link="proposals/", key="k", at=NOON):
-    notice = notices.tell(space, kind="proposals_new", key=key, text="3 items wait", link=link)
+    said = {"text": lambda: "3 items wait", "link": link}
+    notice = notices.tell(space, kind="proposals_new", key=key, **said)
     Notice.objects.filter(pk=notice.pk).update(created_at=at)
     return notice
 
@@ -33,8 +34,8 @@ def alone(chat):
 def test_a73_the_owner_gets_a_message_with_a_link_once(chat, alone):
     linked(chat.space)
     told(chat.space)
-    assert notify.deliver_notices(now=NOON) == 1
-    assert notify.deliver_notices(now=NOON) == 0
+    assert outbox.deliver_notices(now=NOON) == 1
+    assert outbox.deliver_notices(now=NOON) == 0
     item = OutboxItem.objects.get()
     assert (item.chat, item.kind) == (alone, "notice")
     assert item.text.startswith("3 items wait\n")
@@ -44,14 +45,14 @@ def test_a73_the_owner_gets_a_message_with_a_link_once(chat, alone):
 def test_a73_without_a_link_there_is_none_in_the_text(chat, alone):
     linked(chat.space)
     told(chat.space, link="")
-    notify.deliver_notices(now=NOON)
+    outbox.deliver_notices(now=NOON)
     assert OutboxItem.objects.get().text == "3 items wait"
 
 
 def test_a73_without_an_owner_there_is_no_message(chat, alone):
     linked(chat.space, role="viewer")
     told(chat.space)
-    assert notify.deliver_notices(now=NOON) == 0
+    assert outbox.deliver_notices(now=NOON) == 0
     assert not OutboxItem.objects.exists()
 
 
@@ -59,10 +60,10 @@ def test_it_never_goes_to_a_group_or_to_another_space(chat):
     linked(chat.space)
     make_chat(channel="fake", external_id="501")
     told(chat.space)
-    assert notify.deliver_notices(now=NOON) == 0
+    assert outbox.deliver_notices(now=NOON) == 0
 
 
 def test_old_news_is_not_sent(chat, alone):
     linked(chat.space)
     told(chat.space, at=NOON - timedelta(days=2))
-    assert notify.deliver_notices(now=NOON) == 0
+    assert outbox.deliver_notices(now=NOON) == 0

@@ -7,10 +7,10 @@ from asgiref.sync import async_to_sync
 from django.db import OperationalError
 from jsonschema import Draft202012Validator, FormatChecker
 
-from bot.channels import http_messages, openapi
-from bot.channels.api import ROUTES
+from bot.channels import http_server, openapi
+from bot.channels.http import ROUTES
 from bot.channels.http_server import Request
-from memory.queue.rate_limit import RateLimit
+from memory.jobs import RateLimit
 from memory.spaces import api_tokens
 from tests.bot.test_api import asked, key, owner  # noqa: F401
 from tests.bot.test_http import call, http, statuses  # noqa: F401
@@ -152,7 +152,7 @@ def test_too_long_and_no_database_are_as_told(http, space, key, document, monkey
         raise OperationalError("the connection is closed")
 
     operation = dict(operations_of(document))["/api/v1/messages"]
-    monkeypatch.setattr(http_messages, "store_message", gone)
+    monkeypatch.setattr(http_server, "store_message", gone)
     long = asked(key) | {"json": {"content": "x" * 2**20}}
     answers = call(http, space, long, asked(key, content="Hi"), path="/api/v1/messages")
     assert statuses(answers) == [413, 503]

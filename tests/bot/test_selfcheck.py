@@ -1,6 +1,6 @@
 import pytest
 
-from bot.selfcheck import check
+from bot.feedback import check
 
 LONG = "Could you please explain to me in detail how the webhook of our invoicing service " * 2
 FINE = "The webhook is called once per invoice, and its secret is in the vault."

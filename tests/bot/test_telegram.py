@@ -7,13 +7,14 @@ from asgiref.sync import async_to_sync, sync_to_async
 from telegram import Update
 
 from bot import channels, outbox, turn
-from bot.admission import AllowList
-from bot.channels import Outgoing, SendFailed, telegram_text, telegram_updates
-from bot.channels import leader_lock as leading
+from bot.channels import Outgoing, SendFailed
+from bot.channels import telegram as leading
+from bot.channels import telegram as telegram_updates
+from bot.channels.base import AllowList
 from bot.channels.telegram import TelegramChannel
 from memory.chats import inbox
+from memory.jobs import RateLimit
 from memory.models import Chat, Message, OutboxItem
-from memory.queue.rate_limit import RateLimit
 from tests.bot import bot_api
 from tests.bot.bot_api import TOKEN, update
 from tests.bot.conftest import NOON, after
@@ -335,21 +336,21 @@ def telegram_serving(ports):
 
 class TestChunks:
     def test_short_text_is_one(self):
-        assert telegram_text.chunks("Hello") == ["Hello"]
-        assert telegram_text.chunks("  ") == []
+        assert telegram_updates.chunks("Hello") == ["Hello"]
+        assert telegram_updates.chunks("  ") == []
 
     def test_cut_at_line_borders(self):
         lines = "\n".join("x" * 99 for _ in range(100))
-        parts = telegram_text.chunks(lines)
+        parts = telegram_updates.chunks(lines)
         assert "\n".join(parts) == lines
         assert max(map(len, parts)) <= 4000
 
     def test_one_endless_word_is_cut_hard_and_nothing_is_lost(self):
-        assert "".join(telegram_text.chunks("x" * 9001)) == "x" * 9001
+        assert "".join(telegram_updates.chunks("x" * 9001)) == "x" * 9001
 
     @pytest.mark.parametrize("text", ["<b>x</b>", "a < b & c", "[x](javascript:alert(1))", "**"])
     def test_nothing_of_the_text_becomes_markup_of_its_own(self, text):
-        made = telegram_text.as_html(text)
+        made = telegram_updates.as_html(text)
         assert "<b>" not in made
         assert "<a" not in made
 

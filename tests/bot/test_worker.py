@@ -12,9 +12,9 @@ from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb.launcher import database
+from memory import jobs
 from memory.chats import inbox
 from memory.models import Heartbeat, Message, OutboxItem
-from memory.queue import jobs
 from tests.factories import make_chat, make_space
 from tests.llm import servers
 

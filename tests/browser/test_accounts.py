@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
-from kenoweb.auth import links
+from kenoweb.auth import accounts
 from memory.models import ApiToken, Member, Space
 from tests.factories import PASSWORD, make_member, make_space, make_user
 
@@ -24,7 +24,7 @@ def fill(page, **fields):
 
 @pytest.mark.parametrize("script", [True, False])
 def test_the_printed_link_makes_the_owner_once(window, live_server, script):
-    there = links.sign_in_link(live_server.url)
+    there = accounts.sign_in_link(live_server.url)
     opened = window(java_script_enabled=script, timezone_id="America/Mexico_City")
     page = opened.page
     page.goto(there)
@@ -79,7 +79,7 @@ def test_a_token_asks_for_the_password_and_is_shown_once(window, live_server, ow
     opened = window()
     page = opened.page
     # By link, which is no password.
-    page.goto(links.sign_in_link(live_server.url))
+    page.goto(accounts.sign_in_link(live_server.url))
     page.get_by_role("button", name="Sign in").click()
     page.goto("/s/home/tokens/")
     page.locator("main header").get_by_role("link", name="New token").click()
@@ -99,7 +99,7 @@ def test_a_token_asks_for_the_password_and_is_shown_once(window, live_server, ow
 
 def test_a_preview_of_a_link_opens_nothing(window, live_server, owner):
     page = window().page
-    page.goto(links.sign_in_link(live_server.url))
+    page.goto(accounts.sign_in_link(live_server.url))
     page.reload()
     page.get_by_role("button", name="Sign in").click()
     expect(page).to_have_url(re.compile("/s/home/$"))

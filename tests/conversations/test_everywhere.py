@@ -9,7 +9,7 @@ from asgiref.sync import async_to_sync
 from telegram import Update
 
 from bot import channels, outbox, replies, turn
-from bot.admission import AllowList
+from bot.channels.base import AllowList
 from bot.channels.telegram import TelegramChannel
 from memory import tasks
 from memory.llm.request import ProviderError

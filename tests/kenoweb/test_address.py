@@ -1,7 +1,7 @@
 import pytest
 from django.test import RequestFactory
 
-from kenoweb.auth.client_ip import client_ip, neighbourhood
+from kenoweb.auth.throttle import client_ip, neighbourhood
 
 
 def ask(*, remote="10.0.0.9", forwarded=None):

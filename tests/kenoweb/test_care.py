@@ -8,9 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from memory import jobs
 from memory.history import audit
 from memory.models import Breaker, DeadLetter, Heartbeat, Notice
-from memory.queue import jobs
 from sleep.models import Night
 from tests.factories import (
     make_audit_entry,
@@ -161,36 +161,36 @@ def test_many_notices_come_in_parts(client, space):
 
 def test_a_dead_letter_is_tried_again_once(client, space):
     letter = make_dead_letter(space)
-    assert client.post(at("letters:retry", letter.pk)).url == at("letters:index")
+    assert client.post(at("dead_letters:retry", letter.pk)).url == at("dead_letters:index")
     letter.refresh_from_db()
     assert letter.retried_by == "person:ana"
-    answer = client.post(at("letters:retry", letter.pk), headers=HTMX)
+    answer = client.post(at("dead_letters:retry", letter.pk), headers=HTMX)
     assert "Someone has already decided that." in answer.content.decode()
 
 
 def test_a_dead_letter_is_discarded_and_brought_back(client, space):
     letter = make_dead_letter(space)
-    answer = client.post(at("letters:discard", letter.pk), headers=HTMX)
-    assert at("letters:restore", letter.pk) in answer.content.decode()
+    answer = client.post(at("dead_letters:discard", letter.pk), headers=HTMX)
+    assert at("dead_letters:restore", letter.pk) in answer.content.decode()
     assert not jobs.dead_letters(space).exists()
-    assert "No dead letters" in page(client, "letters:index")
-    client.post(at("letters:restore", letter.pk))
+    assert "No dead letters" in page(client, "dead_letters:index")
+    client.post(at("dead_letters:restore", letter.pk))
     assert jobs.dead_letters(space).count() == 1
 
 
 def test_what_was_tried_again_cannot_be_brought_back(client, space):
     letter = make_dead_letter(space)
-    client.post(at("letters:retry", letter.pk))
-    client.post(at("letters:restore", letter.pk))
+    client.post(at("dead_letters:retry", letter.pk))
+    client.post(at("dead_letters:restore", letter.pk))
     assert DeadLetter.objects.get().retried_at
 
 
 def test_letters_cost_the_same_however_many(client, space):
     make_dead_letter(space)
-    before = cost(client, at("letters:index"))
+    before = cost(client, at("dead_letters:index"))
     for _ in range(30):
         make_dead_letter(space)
-    assert cost(client, at("letters:index")) == before
+    assert cost(client, at("dead_letters:index")) == before
 
 
 def test_the_audit_says_who_did_what(client, space):
@@ -239,9 +239,9 @@ def test_junk_in_the_address_is_as_if_not_said(client, space):
 
 def test_every_action_of_the_book_has_words():
     from kenoweb.operations.audit import ACTIONS
-    from memory.spaces import members
+    from memory.spaces import service
 
-    assert set(members.UNDOABLE) <= set(ACTIONS)
+    assert set(service.UNDOABLE) <= set(ACTIONS)
 
 
 def test_hostile_words_are_inert(client, space):
@@ -249,14 +249,21 @@ def test_hostile_words_are_inert(client, space):
     make_dead_letter(space, error=HOSTILE, task=HOSTILE)
     audit.record(HOSTILE[:60], actor=f"person:{HOSTILE}", space=space, note=HOSTILE)
     Heartbeat.objects.create(name=HOSTILE, channels={HOSTILE: HOSTILE})
-    for name in ("notices:index", "letters:index", "audit:index", "health:index"):
+    for name in ("notices:index", "dead_letters:index", "audit:index", "health:index"):
         found = page(client, name)
         assert "<script>alert" not in found
         assert "<img src=x" not in found
 
 
 @pytest.mark.parametrize(
-    "act", ["notices:see", "notices:unsee", "letters:retry", "letters:discard", "letters:restore"]
+    "act",
+    [
+        "notices:see",
+        "notices:unsee",
+        "dead_letters:retry",
+        "dead_letters:discard",
+        "dead_letters:restore",
+    ],
 )
 def test_a_look_does_nothing(client, space, act):
     assert client.get(at(act, 1)).status_code == 405
@@ -266,5 +273,5 @@ def test_viewers_look(space):
     notice, letter = make_notice(space), make_dead_letter(space)
     guest = make_client(make_member(space=space, role="viewer").user)
     assert guest.post(at("notices:see", notice.pk)).status_code == 403
-    assert guest.post(at("letters:retry", letter.pk)).status_code == 403
+    assert guest.post(at("dead_letters:retry", letter.pk)).status_code == 403
     assert at("notices:see", notice.pk) not in page(guest, "notices:index")

@@ -1,6 +1,6 @@
 import pytest
 
-from kenoweb.auth import links
+from kenoweb.auth import accounts
 from memory.models import AuditEntry
 from tests.factories import make_member, make_user
 
@@ -13,7 +13,7 @@ def ana():
 
 
 def test_a_look_does_not_sign_in_and_a_press_does(client, ana):
-    there = links.sign_in_link("")
+    there = accounts.sign_in_link("")
     answer = client.get(there)
     assert "Welcome back, ana" in answer.content.decode()
     assert "_auth_user_id" not in client.session
@@ -22,7 +22,7 @@ def test_a_look_does_not_sign_in_and_a_press_does(client, ana):
 
 
 def test_it_works_once(client, ana):
-    there = links.sign_in_link("")
+    there = accounts.sign_in_link("")
     client.post(there)
     client.logout()
     assert client.post(there).status_code == 410
@@ -31,18 +31,18 @@ def test_it_works_once(client, ana):
 
 
 def test_it_is_no_password(client, ana):
-    client.post(links.sign_in_link(""))
+    client.post(accounts.sign_in_link(""))
     assert not client.session.get("sudo")
 
 
 def test_a_link_for_somebody_who_was_switched_off_is_not_found(client, ana):
-    there = links.sign_in_link("")
+    there = accounts.sign_in_link("")
     type(ana).objects.update(is_active=False)
     assert client.post(there).status_code == 404
 
 
 def test_it_is_in_the_book(client, ana):
-    client.post(links.sign_in_link(""))
+    client.post(accounts.sign_in_link(""))
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.actor, entry.details) == (
         "account.signed_in",

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 
-from kenoweb.auth import links
+from kenoweb.auth import accounts
 from memory.models import Member, Notice
 from tests.factories import PASSWORD, make_client, make_member, make_user
 
@@ -18,7 +18,7 @@ def owner(db):
 
 
 def invite(owner, role="curator") -> str:
-    return links.invite(owner.space, role=role, by=owner.user)
+    return accounts.invite(owner.space, role=role, by=owner.user)
 
 
 def test_a_new_person_gets_an_account_and_the_role(client, owner):
@@ -48,7 +48,7 @@ def test_a_member_keeps_their_role_and_the_link_is_left(owner):
     assert make_client(owner.user).post(there).status_code == 302
     owner.refresh_from_db()
     assert owner.role == "owner"
-    assert len(links.waiting(owner.space)) == 1
+    assert len(accounts.waiting(owner.space)) == 1
 
 
 def test_the_space_gets_a_notice_in_its_own_language(client, owner):
@@ -70,7 +70,7 @@ def test_it_works_once(client, owner):
 
 def test_a_withdrawn_invitation_is_not_found(client, owner):
     there = invite(owner)
-    links.withdraw(links.waiting(owner.space)[0], by="person:ana")
+    accounts.withdraw(accounts.waiting(owner.space)[0], by="person:ana")
     assert client.get(there).status_code == 404
 
 
@@ -111,4 +111,4 @@ def test_of_two_who_race_for_one_name_one_gets_it_and_the_other_a_sentence():
 
     with ThreadPoolExecutor(4) as pool:
         assert sorted(pool.map(attempt, range(4))) == [302, 422, 422, 422]
-    assert len(links.waiting(owner.space)) == 3
+    assert len(accounts.waiting(owner.space)) == 3

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from kenoweb.data_dir import NotReady
-from kenoweb.launcher import bind as listening
+from kenoweb.launcher import startup as listening
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 from mcp.shared.exceptions import MCPError
 
-from kenoweb.api.mcp import server
-from kenoweb.api.mcp.tools import TOOLS
+from kenoweb.api import server
+from kenoweb.api.server import TOOLS
+from memory.jobs import RateLimit
 from memory.models import AuditEntry, Fact, Member
-from memory.queue.rate_limit import RateLimit
 from memory.spaces import api_tokens
 from tests.factories import (
     make_chat,

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from kenoweb.auth import links
+from kenoweb.auth import accounts
 from kenoweb.models import OneTimeLink
 from memory.models import AuditEntry, Member
 from tests.factories import make_client, make_member, make_space, make_user
@@ -37,7 +37,7 @@ def role_of(member) -> str:
 
 
 def test_everybody_sees_who_is_here_but_only_owners_see_invitations(client, owner, guest):
-    links.invite(owner.space, role="viewer", by=owner.user, label="Cy from work")
+    accounts.invite(owner.space, role="viewer", by=owner.user, label="Cy from work")
     assert "Cy from work" in client.get(at("index")).content.decode()
     page = make_client(guest.user).get(at("index")).content.decode()
     assert "ana" in page
@@ -68,17 +68,17 @@ def test_an_invitation_is_shown_once_and_works(client, owner):
 def test_an_invitation_without_a_role_is_refused_in_words(client, owner):
     answer = client.post(at("invite"), {"role": "emperor"})
     assert answer.status_code == 422
-    assert not links.waiting(owner.space)
+    assert not accounts.waiting(owner.space)
 
 
 def test_an_invitation_can_be_withdrawn(client, owner):
-    links.invite(owner.space, role="viewer", by=owner.user)
-    client.post(at("withdraw", links.waiting(owner.space)[0].pk))
-    assert not links.waiting(owner.space)
+    accounts.invite(owner.space, role="viewer", by=owner.user)
+    client.post(at("withdraw", accounts.waiting(owner.space)[0].pk))
+    assert not accounts.waiting(owner.space)
 
 
 def test_a_sign_in_link_is_no_invitation_to_withdraw(client, owner):
-    links.sign_in_link("")
+    accounts.sign_in_link("")
     assert client.post(at("withdraw", OneTimeLink.objects.get().pk)).status_code == 404
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kenoweb.operations import overview
-from kenoweb.ui import daily_counts
+from kenoweb.ui import charts
 from memory.facts import service as facts
 from memory.models import Fact, Heartbeat, LlmCall
 from sleep import apply, proposals
@@ -116,13 +116,13 @@ def test_growth_ends_at_what_keno_knows_today():
     for back in (200, 50, 1):
         make_fact(space, text=f"fact {back}", created_at=NOW - dt.timedelta(days=back))
     make_fact(space, text="gone", created_at=NOW, status="archived")
-    drawn = daily_counts.growth(space, today=TODAY)
+    drawn = charts.memory_growth(space, today=TODAY)
     assert [mark.text for mark in drawn.names] == ["3 facts", "0 episodes"]
 
 
 def test_activity_of_another_space_is_not_ours():
     make_message(make_chat(make_space()), sent_at=NOW)
-    assert daily_counts.activity(make_space(), today=TODAY) is None
+    assert charts.activity(make_space(), today=TODAY) is None
 
 
 def signs(space):
@@ -231,7 +231,5 @@ def test_a_contradiction_waits_with_both_wordings():
 
 def test_days_are_counted_in_whole_numbers():
     make_fact()
-    counts = daily_counts.per_day(
-        Fact.objects.all(), "created_at", end=timezone.localdate(), days=3
-    )
+    counts = charts.per_day(Fact.objects.all(), "created_at", end=timezone.localdate(), days=3)
     assert [(value, type(value)) for value in counts.values()] == [(1, int)]

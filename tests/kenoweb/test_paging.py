@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from kenoweb.ui.paging import Order, counted, part
+from kenoweb.ui.list_page import Order, counted, part
 from memory.models import Fact
 from tests.factories import make_fact, make_space
 

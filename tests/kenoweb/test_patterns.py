@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from kenoweb.patterns.listing import pieces
+from kenoweb.patterns.views import pieces
 from memory import patterns, rulings
 from memory.models import AuditEntry, Pattern
 from tests.factories import make_chat, make_client, make_member, make_pattern, make_space, make_user

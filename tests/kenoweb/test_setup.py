@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from kenoweb.auth import links
+from kenoweb.auth import accounts
 from kenoweb.models import OneTimeLink
 from memory.models import AuditEntry, Member, Space
 from tests.factories import PASSWORD, make_user
@@ -24,7 +24,7 @@ FORM = {
 
 
 def path(now=None) -> str:
-    return links.sign_in_link("", now=now)
+    return accounts.sign_in_link("", now=now)
 
 
 @pytest.mark.django_db

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import NoReverseMatch
 
-from kenoweb.ui.space_urls import space_url
+from kenoweb.ui.responses import space_url
 from memory.models import Space
 
 CASA = Space(slug="casa")

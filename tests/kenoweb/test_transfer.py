@@ -11,7 +11,7 @@ from django.urls import reverse
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb.transfer import page as transfer_pages
-from kenoweb.transfer import uploads
+from kenoweb.transfer import views
 from memory.facts import service as facts
 from memory.models import AuditEntry, Fact, Message, Parcel, ParcelLine
 from memory.transfer import staged_files, tasks
@@ -217,7 +217,7 @@ def test_no_file_is_a_sentence(client):
 
 
 def test_T18_a_file_above_the_limit_is_refused_and_not_kept(client, monkeypatch):
-    monkeypatch.setattr(uploads, "limit", lambda: 1000)
+    monkeypatch.setattr(views, "limit", lambda: 1000)
     answer = client.post(at("keep"), {"format": "auto", "file": mem0([MEMORIES[0]] * 500)})
     assert answer.status_code == 413
     assert "larger than" in body(answer)
@@ -225,8 +225,8 @@ def test_T18_a_file_above_the_limit_is_refused_and_not_kept(client, monkeypatch)
 
 
 def test_T18_a_file_that_lies_about_its_size_is_cut_off(client, monkeypatch):
-    monkeypatch.setattr(uploads, "limit", lambda: 1000)
-    monkeypatch.setattr(uploads, "AROUND", 10**9)
+    monkeypatch.setattr(views, "limit", lambda: 1000)
+    monkeypatch.setattr(views, "AROUND", 10**9)
     answer = client.post(at("keep"), {"format": "auto", "file": mem0([MEMORIES[0]] * 500)})
     assert answer.status_code == 413
     assert not Parcel.objects.exists()
@@ -237,7 +237,7 @@ def test_T18_nothing_is_read_of_what_others_send(space, owner, who, monkeypatch)
     def read(*args):
         raise AssertionError("a file was received")
 
-    monkeypatch.setattr(uploads.Capped, "receive_data_chunk", read)
+    monkeypatch.setattr(views.Capped, "receive_data_chunk", read)
     user = {
         "nobody": lambda: None,
         "viewer": lambda: make_member(space=space, role="viewer").user,
@@ -254,7 +254,7 @@ def test_T18_other_forms_throw_files_away(client, monkeypatch):
     def read(*args):
         raise AssertionError("a file was received")
 
-    monkeypatch.setattr(uploads.Capped, "receive_data_chunk", read)
+    monkeypatch.setattr(views.Capped, "receive_data_chunk", read)
     sent = {"text": "Ana reads", "subject": "Ana", "file": mem0()}
     answer = client.post(reverse("facts:remember", args=["casa"]), sent)
     assert answer.status_code < 500

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from kenoweb.launcher import compile_messages
+from kenoweb.launcher import startup
 
 PO = r"""
 msgid ""
@@ -51,7 +51,7 @@ def compiled(text, folder):
     po = folder / "es" / "LC_MESSAGES" / "django.po"
     po.parent.mkdir(parents=True, exist_ok=True)
     po.write_text(text, encoding="utf-8")
-    (mo,) = compile_messages.compile_all(folder)
+    (mo,) = startup.compile_all(folder)
     return gettext.GNUTranslations(io.BytesIO(mo.read_bytes()))
 
 
@@ -82,13 +82,13 @@ def test_only_what_is_newer_is_compiled_again(tmp_path):
     po.parent.mkdir(parents=True)
     po.write_text(PO, encoding="utf-8")
     mo = po.with_suffix(".mo")
-    assert compile_messages.compile_all(tmp_path) == [mo]
-    assert compile_messages.compile_all(tmp_path) == []
+    assert startup.compile_all(tmp_path) == [mo]
+    assert startup.compile_all(tmp_path) == []
     os.utime(po, (mo.stat().st_mtime + 10,) * 2)
-    assert compile_messages.compile_all(tmp_path) == [mo]
+    assert startup.compile_all(tmp_path) == [mo]
 
 
 def test_our_own_catalogues_compile(tmp_path):
-    for po in compile_messages.LOCALE.glob("*/LC_MESSAGES/*.po"):
+    for po in startup.LOCALE.glob("*/LC_MESSAGES/*.po"):
         catalogue = compiled(po.read_text("utf-8"), tmp_path)
         assert catalogue.gettext("Facts") != "Facts"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.llm import budget, pricing
+from memory.llm import pricing
 from memory.llm.choose import afford, choose
 from memory.llm.complete import complete
 from memory.llm.providers import PROVIDERS
@@ -95,15 +95,15 @@ def test_the_day_begins_at_the_space_s_midnight(space):
     space.timezone = "America/Mexico_City"
     spend(space, 1, at=datetime(2026, 3, 10, 5, 59, tzinfo=UTC))
     spend(space, 2, at=datetime(2026, 3, 10, 6, 1, tzinfo=UTC))
-    day, month = budget.budgets(space, now=NOON)
+    day, month = pricing.budgets(space, now=NOON)
     assert (day.spent, month.spent) == (2, 3)
 
 
 def test_eighty_and_a_hundred_percent_are_told_once_each(space):
     for dollars in ["0.79", "0.02", "0.05", "0.20", "0.50"]:
         spend(space, dollars)
-        budget.warn(space, now=NOON)
-        budget.warn(space, now=NOON)
+        pricing.warn(space, now=NOON)
+        pricing.warn(space, now=NOON)
     told = Notice.objects.filter(space=space, kind="budget").order_by("pk")
     assert [notice.key for notice in told] == [
         "budget-day-2026-03-10-80",
@@ -114,10 +114,10 @@ def test_eighty_and_a_hundred_percent_are_told_once_each(space):
 
 def test_a_new_day_is_told_anew(space):
     spend(space, 1)
-    budget.warn(space, now=NOON)
+    pricing.warn(space, now=NOON)
     tomorrow = NOON.replace(day=11)
     spend(space, 1, at=tomorrow)
-    budget.warn(space, now=tomorrow)
+    pricing.warn(space, now=tomorrow)
     assert Notice.objects.filter(key__endswith="-100").count() == 2
 
 
@@ -125,9 +125,9 @@ def test_a_new_day_is_told_anew(space):
 def test_what_happens_when_it_is_spent_is_a_setting(space, settings, action):
     settings.PROVIDER = "anthropic"
     space.settings = {"budget_action": action}
-    assert budget.action(space, now=NOON) == ""
+    assert pricing.action(space, now=NOON) == ""
     spend(space, 1)
-    assert budget.action(space, now=NOON) == action
+    assert pricing.action(space, now=NOON) == action
     choice = choose("chat", space=space)
     if action == "pause":
         with pytest.raises(BudgetSpent):
@@ -140,7 +140,7 @@ def test_what_happens_when_it_is_spent_is_a_setting(space, settings, action):
 def test_a_limit_of_zero_is_no_limit(space):
     space.settings = {"budget_day": 0, "budget_month": 0}
     spend(space, 1000)
-    assert budget.action(space, now=NOON) == ""
+    assert pricing.action(space, now=NOON) == ""
 
 
 def test_a_call_over_the_wire_is_paid_and_told(space, server, provider, settings):

@@ -2,9 +2,8 @@ import json
 
 import pytest
 
-from memory.identity import bootstrap, bootstrapping, preferences, profile
-from memory.identity.bootstrap import traits
-from memory.identity.profile import DEFAULT, Profile
+from memory.identity import bootstrap, bootstrapping, preferences
+from memory.identity.bootstrap import DEFAULT, Profile, traits
 from memory.models import Identity, Preference
 from tests.factories import make_chat, make_space
 
@@ -128,31 +127,26 @@ class TestTheProfile:
         ],
     )
     def test_what_is_no_profile_is_the_default_076(self, answer):
-        found = profile.infer(["hola"], complete=lambda question: answer)
+        found = bootstrap.infer(["hola"], complete=lambda question: answer)
         assert found == DEFAULT
         assert (found.tone, found.verbosity, found.language) == ("casual", "concise", "es")
         assert found.confidence == 0
 
     def test_an_error_of_the_model_is_the_default_076(self):
-        assert profile.infer(["hola"], complete=lambda question: 1 / 0) == DEFAULT
+        assert bootstrap.infer(["hola"], complete=lambda question: 1 / 0) == DEFAULT
 
     def test_no_messages_are_the_default_and_ask_nobody_076(self):
-        assert profile.infer([" "], complete=lambda question: 1 / 0) == DEFAULT
+        assert bootstrap.infer([" "], complete=lambda question: 1 / 0) == DEFAULT
 
     def test_json_inside_prose_is_found_076(self):
         answer = f"Here it is:\n```json\n{json.dumps(GOOD)}\n```\nHope that helps."
-        found = profile.infer(["hello"], complete=lambda question: answer)
+        found = bootstrap.infer(["hello"], complete=lambda question: answer)
         assert found == Profile("formal", "detailed", "en", "none", "Python", 0.9)
 
-    def test_confident_at_exactly_six_tenths_076(self):
-        assert Profile(confidence=0.6).is_confident
-        assert not Profile(confidence=0.59).is_confident
-
     def test_observed_without_a_model(self):
-        seen = profile.observe(["Estimado Keno, quisiera que usted me ayude con Docker 🙂"] * 6)
+        seen = bootstrap.observe(["Estimado Keno, quisiera que usted me ayude con Docker 🙂"] * 6)
         assert (seen.tone, seen.language, seen.emoji) == ("formal", "es", "frequent")
         assert seen.tech == "docker"
-        assert seen.is_confident
 
     def test_unknown_is_not_said_aloud(self):
         assert "unknown" not in traits(Profile(language="en", emoji="occasional"))

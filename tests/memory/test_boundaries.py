@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.text.boundaries import boundary, similarity
+from memory.text.summaries import boundary, similarity
 
 NOON = datetime(2026, 2, 13, 12, 0, tzinfo=UTC)
 MEXICO = ZoneInfo("America/Mexico_City")

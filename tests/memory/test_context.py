@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory import identity, working
 from memory.facts import service as facts
-from memory.llm import budget, pricing
+from memory.llm import pricing
 from memory.models import Fact, Identity, LlmCall, Message, Pattern, Recall
 from memory.prompt import builder as context
 from memory.retrieval import lanes, receipts
@@ -58,7 +58,7 @@ def test_a_zone_the_system_has_forgotten_costs_the_prompt_nothing(chat):
     facts.remember(chat.space, text="Ana's sister lives in Seville", by="tag", now=NOW)
     built = build(chat, "Where did my sister live yesterday?")
     assert "Ana's sister lives in Seville" in last(built)
-    assert budget.action(chat.space, now=NOW) == ""
+    assert pricing.action(chat.space, now=NOW) == ""
 
 
 def test_t01_memory_is_fenced_as_data_by_a_mark_of_this_request(chat):
@@ -298,7 +298,7 @@ TEXT = st.text(st.sampled_from("abc déf ñ. 中🙂"), min_size=1, max_size=400
     talk=st.lists(TEXT, max_size=6),
 )
 def test_the_budget_is_never_exceeded(budget, note, about, memories, talk):
-    chat = make_chat(make_space(settings={"token_budget": budget}))
+    chat = make_chat(make_space(settings={"token_budget": pricing}))
     chat.context = about
     working.replace(chat, by="tag", notes=note, now=NOW)
     for i, said in enumerate(memories):
@@ -310,8 +310,8 @@ def test_the_budget_is_never_exceeded(budget, note, about, memories, talk):
     assert not built.error
     # The last two messages of the talk are always seen.
     always = sum(token_estimate(said) + 4 for said in talk[-2:])
-    assert built.tokens <= max(budget, always)
-    assert token_estimate(built.memory) <= budget
+    assert built.tokens <= max(pricing, always)
+    assert token_estimate(built.memory) <= pricing
 
 
 def test_the_estimate_is_corrected_by_what_the_provider_counted(chat):

@@ -1,8 +1,9 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils.translation import override
 
-from memory.llm import breaker
+from memory.llm import choose
 from memory.models import Heartbeat, LlmCall, Notice
 from memory.operations import health
 from tests.factories import make_chat, make_message, make_space, make_working_note
@@ -59,7 +60,7 @@ def test_no_worker_is_an_error_that_says_what_to_do(space):
 def test_an_open_breaker_is_an_error_and_a_half_open_one_a_warning(space, settings):
     settings.PROVIDER = "anthropic"
     for _ in range(5):
-        breaker.failed("anthropic", error="x", now=NOW)
+        choose.failed("anthropic", error="x", now=NOW)
     assert level(space, "provider") == "error"
     assert level(space, "provider", NOW + timedelta(minutes=2)) == "warning"
 
@@ -95,6 +96,20 @@ def test_the_owner_hears_of_changes_only(space):
         told.append(health.watch(space, now=now))
     assert [notice and notice.level for notice in told] == [None, "error", None, "info", None]
     assert Notice.objects.filter(kind="health").count() == 2
+
+
+def test_a_notice_is_read_in_the_language_of_its_reader(space):
+    notice = health.watch(space, now=NOW + timedelta(hours=1))
+    shown = {}
+    for language in ("en", "es"):
+        with override(language):
+            shown[language] = str(notice)
+    assert "No worker is running" in shown["en"]
+    assert "No hay ningún" in shown["es"]
+    assert "No worker" not in shown["es"]
+    notice.words = {}  # a row from before
+    with override("es"):
+        assert str(notice) == notice.text
 
 
 def test_dead_workers_are_forgotten_after_a_day(db):

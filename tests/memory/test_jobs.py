@@ -6,11 +6,11 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 
 from bot.worker import WorkerLock
+from memory import jobs
 from memory.chats import inbox
+from memory.jobs import Backoff
 from memory.llm.request import ProviderError
 from memory.models import DeadLetter
-from memory.queue import jobs
-from memory.queue.jobs import Backoff
 from tests.bot.test_worker import wait_for
 from tests.factories import make_space
 

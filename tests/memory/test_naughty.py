@@ -107,7 +107,7 @@ def test_patterns_learn_every_line(space, lines):
 def test_rulings_and_notices_take_every_line(space, lines):
     for n, line in enumerate(lines):
         rulings.forbid(space, text=line, reason=line, by=ANA)
-        notices.tell(space, kind="x", key=f"{n}", text=line)
+        notices.tell(space, kind="x", key=f"{n}", text=lambda line=line: line)
     assert Ruling.objects.exists()
     assert Notice.objects.count() == len(lines)
 

@@ -237,7 +237,7 @@ def test_t10_secrets_never_become_durable_in_what_people_word(space, chat):
     core.write(space, text=line, by=by)
     rules.put(space, slug="keys", instruction=line, examples=[{"user": line, "good": line}], by=by)
     rulings.forbid(space, text=line, reason=line, by=by)
-    notices.tell(space, kind="test", key="test", text=line)
+    notices.tell(space, kind="test", key="test", text=lambda: line)
     chats.revise(chat, title=line, context=line, by=by)
     chat.refresh_from_db()
     rule = Rule.objects.get(slug="keys")

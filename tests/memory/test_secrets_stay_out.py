@@ -8,7 +8,7 @@ from django.core.files.base import ContentFile
 from django.db import connection
 
 from bot import turn
-from kenoweb.chats import web_channel
+from kenoweb.chats import transcript
 from memory.chats import inbox
 from memory.chats import service as chats
 from memory.episodes import service as episodes
@@ -65,7 +65,7 @@ def test_said_in_a_chat(space):
 
 def test_as_the_first_words_of_a_chat_in_the_browser(space):
     member = make_member(space=space, user=make_user("ana"))
-    web_channel.begin(space, user=member.user, text=LINE, key="k")
+    transcript.begin(space, user=member.user, text=LINE, key="k")
     assert holding(SECRET) == []
 
 

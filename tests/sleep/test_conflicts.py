@@ -1,6 +1,6 @@
 import pytest
 
-from sleep.conflicts import contradict
+from sleep.clusters import contradict
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from memory.facts import service as facts
 from memory.models import Fact
 from memory.vectors import store as embeddings
 from sleep import clusters, cycle, proposals
-from sleep.conflicts import differ
+from sleep.clusters import differ
 from sleep.models import Proposal
 from sleep.phases import pruning
 from tests.factories import make_chat, make_member, make_space

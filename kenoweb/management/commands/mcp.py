@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils import translation
 
-from kenoweb.api.mcp import caller
+from kenoweb.api import operations
 from kenoweb.environment import envsecret
 
 
@@ -28,16 +28,16 @@ class Command(BaseCommand):
                 sys.exit(2)
         connection.close()
         # It takes a second to import, which a key that is no good should not cost.
-        from kenoweb.api.mcp import server
+        from kenoweb.api import server
 
         server.serve(server.make(key))
 
 
 def _objection(key: str) -> str:
     if not key:
-        return caller.missing()
+        return operations.missing()
     try:
-        return "" if caller.rights(key) else caller.no_good()
+        return "" if operations.rights(key) else operations.no_good()
     except DatabaseError as error:
         raise CommandError("The tables cannot be read: run manage.py migrate.") from error
 

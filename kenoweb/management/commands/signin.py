@@ -2,7 +2,7 @@
 
 from django.core.management.base import BaseCommand
 
-from kenoweb.auth import links
+from kenoweb.auth import accounts
 
 
 class Command(BaseCommand):
@@ -14,4 +14,4 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args, url, **options):
-        self.stdout.write(links.sign_in_link(url))
+        self.stdout.write(accounts.sign_in_link(url))

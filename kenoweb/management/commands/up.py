@@ -17,8 +17,8 @@ from django.db import connections
 from kenoweb.auth import checks
 from kenoweb.data_dir import NotReady
 from kenoweb.environment import envstr
-from kenoweb.launcher import bind as listening
 from kenoweb.launcher import database, startup
+from kenoweb.launcher import startup as listening
 from kenoweb.launcher.supervisor import Child, Supervisor
 
 TICK = 0.25
@@ -110,7 +110,7 @@ class Command(BaseCommand):
         return children
 
     def _greet(self, supervisor, address, host, port):
-        from kenoweb.auth.links import sign_in_link
+        from kenoweb.auth.accounts import sign_in_link
 
         while not self.stopping.is_set() and not _answers(host, port):
             supervisor.restart_dead(self.say, now=time.monotonic())

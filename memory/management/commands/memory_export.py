@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory import transfer
 from memory.history import actors
-from memory.management.progress import Bar
 from memory.models import Space
+from memory.transfer.reports import Bar
 
 
 class Command(BaseCommand):

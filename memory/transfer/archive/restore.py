@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Set
 from itertools import islice
+from typing import Any
 from zoneinfo import available_timezones
 
 from django.conf import settings
@@ -32,10 +33,10 @@ from memory.models import (
     WorkingNote,
 )
 from memory.text import normalise as text
-from memory.transfer.archive import reader as reading
+from memory.transfer import containers
+from memory.transfer.archive import files as reading
 from memory.transfer.archive import rows
-from memory.transfer.archive.schema import BY_NAME, KINDS, Kind, link_of
-from memory.transfer.containers import safe
+from memory.transfer.archive.rows import BY_NAME, KINDS, Kind, link_of
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
 from memory.transfer.writers import before_undo
@@ -43,13 +44,13 @@ from memory.transfer.writers import before_undo
 BATCH = 500
 _WITH_SAID_KEY = {"facts", "rulings"}
 # The place in the archive, the id there, and the row.
-ArrivingRow = tuple[str, int, models.Model]
+ArrivingRow = tuple[str, int, Any]
 
 
 class Restore:
     """The restore of one archive into one space."""
 
-    def __init__(self, session: Session, tree: safe.Tree):
+    def __init__(self, session: Session, tree: containers.Tree):
         self.session, self.tree = session, tree
         self.manifest = reading.manifest(tree)
         self.is_own = reading.is_own(self.manifest)
@@ -110,7 +111,7 @@ class Restore:
         self._store(kind, arriving)
         self.session.report.sort(first)
 
-    def _row(self, kind: Kind, data: object) -> models.Model:
+    def _row(self, kind: Kind, data: Any) -> Any:
         values = rows.decode(kind, data, self.number)
         row = kind.table(space=self.session.space, **values)
         row.suspicions = [] if self.is_own else screen_row(kind.name, row)
@@ -123,7 +124,7 @@ class Restore:
         self._postpone(kind, row, data)
         return row
 
-    def _postpone(self, kind: Kind, row: models.Model, data: dict) -> None:
+    def _postpone(self, kind: Kind, row: Any, data: dict) -> None:
         """Remember links to rows that are not inserted yet; `_link` sets them at the end."""
         for column in kind.fields:
             raw, target = data.get(column.name), link_of(column)
@@ -150,7 +151,7 @@ class Restore:
                 fresh.append((where, number, row))
         self._insert(kind, fresh)
 
-    def _meet(self, kind: Kind, where: str, existing: models.Model, row: models.Model) -> None:
+    def _meet(self, kind: Kind, where: str, existing: Any, row: Any) -> None:
         gone = getattr(type(existing), "UNDO_CREATE", {})
         is_gone = bool(gone) and all(
             getattr(existing, name) == value for name, value in gone.items()
@@ -164,7 +165,7 @@ class Restore:
             row.save(force_update=True)
             self._report(kind, where, Verdict.TAKEN, row=row)
 
-    def _held_back(self, kind: Kind, where: str, row: models.Model) -> bool:
+    def _held_back(self, kind: Kind, where: str, row: Any) -> bool:
         """Return whether a ruling of this space or a guard keeps the row out."""
         space = self.session.space
         ruled = self.has_rulings and kind.name == "facts" and row.status == "active"
@@ -206,7 +207,7 @@ class Restore:
             else:
                 yield where, number, row
 
-    def _remember_what_has_no_history(self, kind: Kind, fresh) -> None:
+    def _remember_what_has_no_history(self, kind: Kind, fresh: Iterable[ArrivingRow]) -> None:
         arriving = [row.pk for _where, _number, row in fresh]
         if kind.name == "messages":
             self.session.made_messages += arriving
@@ -226,7 +227,9 @@ class Restore:
                         setattr(row, attname, value)
                 kind.table._base_manager.bulk_update(found, [column])
 
-    def _report(self, kind: Kind, where: str, verdict: str, *, row=None, **more) -> None:
+    def _report(
+        self, kind: Kind, where: str, verdict: str, *, row: Any = None, **more: Any
+    ) -> None:
         shown = str(row) if row is not None else ""
         self.session.report.add(where, _SINGULAR[kind.name], verdict, text=shown, **more)
 
@@ -238,7 +241,7 @@ _SINGULAR = {
 }
 
 
-def _last(kind: Kind, space) -> int:
+def _last(kind: Kind, space: Space) -> int:
     found = kind.table._base_manager.filter(space=space).aggregate(last=models.Max("pk"))
     return found["last"] or 0
 
@@ -250,15 +253,13 @@ def _number(data: object) -> int:
     return number
 
 
-Key = Callable[[models.Model], Hashable]
+Key = Callable[[Any], Hashable]
 
 
-def find_existing(
-    name: str, space: Space, arriving: list[models.Model], last: int
-) -> dict[Hashable, models.Model]:
+def find_existing(name: str, space: Space, arriving: list[Any], last: int) -> dict[Hashable, Any]:
     """Return the rows with ids up to `last` that may equal the arriving ones, by key."""
     rows = _candidates(name, space, arriving).filter(pk__lte=last)
-    found: dict[Hashable, models.Model] = {}
+    found: dict[Hashable, Any] = {}
     for row in rows.order_by("-pk") if arriving else ():
         held = found.get(key_of(name, row))
         # A live row wins over an archived one.
@@ -267,26 +268,22 @@ def find_existing(
     return found
 
 
-def key_of(name: str, row: models.Model) -> Hashable:
+def key_of(name: str, row: Any) -> Hashable:
     return _KEYS[name](row)
 
 
-def _alive(row: models.Model) -> bool:
+def _alive(row: Any) -> bool:
     return getattr(row, "status", "active") in ("active", "open", "closed", "quarantined")
 
 
-def _values(arriving: Iterable[models.Model], field: str) -> set:
+def _values(arriving: Iterable[Any], field: str) -> set:
     return {getattr(row, field) for row in arriving}
 
 
-def _candidates(name: str, space: Space, arriving: list[models.Model]) -> models.QuerySet:
+def _candidates(name: str, space: Space, arriving: list[Any]) -> models.QuerySet:
     table, field = _LOOKUP[name]
     rows = table._base_manager.filter(space=space)
     return rows.filter(**{f"{field}__in": _values(arriving, field)}) if field else rows
-
-
-def _episode_key(row: Episode) -> str:
-    return text.said_key(f"{row.title}\n{row.body}")
 
 
 _LOOKUP: dict[str, tuple[type[models.Model], str]] = {
@@ -349,7 +346,7 @@ QUARANTINED_KINDS = {"facts", "patterns"}
 PROMPT_KINDS = {"chats", "working_notes", "identity", "rules", "preferences"}
 
 
-def screen_row(name: str, row: models.Model) -> list[str]:
+def screen_row(name: str, row: Any) -> list[str]:
     """Remove secrets, quarantine suspicious text; return the reasons."""
     ignore = ORDERS if name in _INSTRUCTION_KINDS else frozenset()
     screened = {
@@ -372,9 +369,7 @@ def screen_row(name: str, row: models.Model) -> list[str]:
     return reasons
 
 
-def _screened(
-    name: str, row: models.Model, column: str, *, single_line: bool, ignore: Set[str]
-) -> Screened:
+def _screened(name: str, row: Any, column: str, *, single_line: bool, ignore: Set[str]) -> Screened:
     value = getattr(row, column)
     if name == "rulings":  # a ruling may well forbid an attack
         return screen(value, single_line=single_line, judge=False)
@@ -385,7 +380,7 @@ def _screened(
     return screen(value, single_line=single_line, ignore=ignore)
 
 
-def send_to_owner(name: str, row: models.Model, reasons: list[str], *, space: Space) -> bool:
+def send_to_owner(name: str, row: Any, reasons: list[str], *, space: Space) -> bool:
     """Tell the owner instead of storing a suspicious row; return whether that happened."""
     if not reasons or name not in PROMPT_KINDS:
         return False

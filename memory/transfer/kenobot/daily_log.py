@@ -10,7 +10,7 @@ from io import BufferedReader
 
 from memory.text import normalise as text
 from memory.transfer.items import EpisodeItem, Left, MessageItem, Place
-from memory.transfer.kenobot import escapes, front_matter
+from memory.transfer.kenobot import escapes
 from memory.transfer.readers import json_values
 from memory.transfer.readers.json_values import loads, parse_time, text_or_empty
 
@@ -53,9 +53,9 @@ def _sections(lines: list[str]) -> list[_Section]:
     found = [_Section(start=0)]
     at = 0
     while at < len(lines):
-        after = front_matter.find_end(lines, at)
+        after = escapes.find_end(lines, at)
         if after > at:
-            fields = front_matter.parse(lines[at + 1 : after - 1])
+            fields = escapes.parse(lines[at + 1 : after - 1])
             found.append(_Section(start=at, fields=fields, first=after))
             at = after
         else:

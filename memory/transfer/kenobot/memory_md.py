@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from memory.transfer.items import FactItem, Left, Place
-from memory.transfer.kenobot import escapes, front_matter
+from memory.transfer.kenobot import escapes
 from memory.transfer.kenobot.escapes import is_placeholder
 from memory.transfer.readers.json_values import parse_time
 
@@ -125,7 +125,7 @@ class _Piece:
 
 def read(content: str, *, place: Place, kind: str = "fact") -> Iterator[FactItem | Left]:
     lines = content.split("\n")
-    start = front_matter.find_end(lines, 0)
+    start = escapes.find_end(lines, 0)
     if start:
         yield place.left("front matter", line=1, end=start)
     section, piece, held = Section(kind), None, []

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memory.text import normalise as text
-from memory.transfer.containers import safe
+from memory.transfer import containers
 from memory.transfer.items import ChatItem, CoreItem, EpisodeItem, Found, Place, WorkingItem
 from memory.transfer.kenobot import daily_log, memory_md, small_files
 
@@ -123,7 +123,7 @@ def opens(names: list[str]) -> tuple[list[str], list[str]]:
     return [name for name in names if name not in set(streamed)], streamed
 
 
-def read(tree: safe.Tree) -> Iterator[Found]:
+def read(tree: containers.Tree) -> Iterator[Found]:
     files = classify_files(tree.entries)
     working: dict[str, list] = {}
     has_core = any(file.what == "core" for file in files)
@@ -146,9 +146,9 @@ def read(tree: safe.Tree) -> Iterator[Found]:
         yield from _newest(notes)
 
 
-def _read(tree: safe.Tree, file: File, place: Place) -> Iterator[Found]:
+def _read(tree: containers.Tree, file: File, place: Place) -> Iterator[Found]:
     if file.what == "session":
-        with safe.stream(tree, file.name) as stream:
+        with containers.stream(tree, file.name) as stream:
             yield from daily_log.read_session(stream, place=place)
         return
     content = _read_text(tree, file.name)
@@ -203,8 +203,8 @@ def _newest(notes: list[Found]) -> Iterator[Found]:
             yield note
 
 
-def _read_text(tree: safe.Tree, name: str) -> str:
-    return text.clean(safe.read_text(tree, name), limit=None)
+def _read_text(tree: containers.Tree, name: str) -> str:
+    return text.clean(containers.read_text(tree, name), limit=None)
 
 
 def _rank(what: str) -> int:

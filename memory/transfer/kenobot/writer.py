@@ -23,7 +23,7 @@ from memory.models import (
     WorkingNote,
 )
 from memory.text import frontmatter, summaries
-from memory.transfer.containers.zip import write_member
+from memory.transfer.containers import write_member
 from memory.transfer.kenobot import escapes, memory_md
 
 CHUNK = 1000

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
 
 from memory.text import normalise as text
-from memory.transfer.containers import safe
+from memory.transfer import containers
 from memory.transfer.items import ChatItem, FactItem, Found, MessageItem, Place, chat_key
 from memory.transfer.readers.json_values import Broken, elements, loads, parse_time, text_or_empty
 
@@ -32,21 +34,21 @@ def opens(names: list[str]) -> tuple[list[str], list[str]]:
     )
 
 
-def read(tree: safe.Tree) -> Iterator[Found]:
+def read(tree: containers.Tree) -> Iterator[Found]:
     for name in sorted(tree.entries):
         place = Place(name, modified=tree.entries[name].modified)
         if CONVERSATIONS.match(name) or len(tree.entries) == 1:
             yield from _conversations(tree, place)
         elif MEMORIES.match(name):
-            yield from _memories(safe.read_text(tree, name), place)
+            yield from _memories(containers.read_text(tree, name), place)
         elif _PAGE.match(name):
             yield place.left("page")
         else:
             yield place.left("account" if _ACCOUNT.match(name) else "media")
 
 
-def _conversations(tree: safe.Tree, place: Place) -> Iterator[Found]:
-    with safe.stream(tree, place.path) as stream:
+def _conversations(tree: containers.Tree, place: Place) -> Iterator[Found]:
+    with containers.stream(tree, place.path) as stream:
         number = 0
         try:
             for number, each in enumerate(elements(stream), 1):
@@ -55,7 +57,7 @@ def _conversations(tree: safe.Tree, place: Place) -> Iterator[Found]:
             yield place.left("broken JSON", part=f"#{number + 1}", text=str(error))
 
 
-def _conversation(data: object, part: str, place: Place) -> Iterator[Found]:
+def _conversation(data: Any, part: str, place: Place) -> Iterator[Found]:
     if not recognises(data):
         yield place.left("not a message", part=part, text=text.short(str(data), 80))
         return
@@ -82,12 +84,15 @@ def _shown(data: dict) -> dict[str, None]:
     return dict.fromkeys(reversed(path)) if path else dict.fromkeys(mapping)
 
 
-def _message(node: object, name: str, shown: bool, key: str, started, place_in_chat: dict):
+def _message(
+    node: object, name: str, shown: bool, key: str, started: datetime | None, place_in_chat: dict
+) -> Iterator[Found]:
     message = node.get("message") if isinstance(node, dict) else None
     if not isinstance(message, dict):
         return  # the empty root of the tree
     place = Place(place_in_chat["path"])
-    author = message.get("author") if isinstance(message.get("author"), dict) else {}
+    author = message.get("author")
+    author = author if isinstance(author, dict) else {}
     content, role = _said(message.get("content")), _ROLES.get(text_or_empty(author.get("role")))
     at = parse_time(message.get("create_time")) or started
     if message.get("recipient") == "bio" and content.strip():
@@ -105,11 +110,11 @@ def _message(node: object, name: str, shown: bool, key: str, started, place_in_c
         yield place.left("hidden", part=place_in_chat["part"], text=text.short(content, 80))
     else:
         identity = text_or_empty(message.get("id")) or name
-        values = {"chat": key, "at": at, "role": role, "text": content}
+        values: dict[str, Any] = {"chat": key, "at": at, "role": role, "text": content}
         yield MessageItem(**place_in_chat, **values, external_id=identity)
 
 
-def _noted(content: str, key: str, at, place_in_chat: dict) -> Iterator[FactItem]:
+def _noted(content: str, key: str, at: datetime | None, place_in_chat: dict) -> Iterator[FactItem]:
     for line in content.split("\n"):
         if line.strip():
             yield FactItem(

@@ -10,8 +10,8 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from memory.text import normalise as text
-from memory.transfer.containers import safe
-from memory.transfer.containers.safe import MB, Refused
+from memory.transfer import containers
+from memory.transfer.containers import MB, Refused
 from memory.transfer.items import FactItem, Found, Left, MessageItem, Place, chat_key
 from memory.transfer.kenobot import daily_log
 from memory.transfer.readers.json_values import number_in_range, parse_time, text_or_empty
@@ -232,17 +232,17 @@ def read_journal(content: str, *, place: Place, guild: str, covered: set[str]) -
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 
 
-def databases(tree: safe.Tree) -> list[str]:
+def databases(tree: containers.Tree) -> list[str]:
     """Return the SQLite files; only in a folder, because SQLite cannot read inside a zip."""
     return [name for name in tree.entries if _is_sqlite(tree, name)]
 
 
-def journals(tree: safe.Tree) -> list[str]:
+def journals(tree: containers.Tree) -> list[str]:
     names = (name for name in tree.entries if daily_log.NAME.search(name))
     return [name for name in names if _starts(tree, name, JOURNAL_TITLE.encode())]
 
 
-def is_clanker(tree: safe.Tree, path: Path) -> bool:
+def is_clanker(tree: containers.Tree, path: Path) -> bool:
     if path.is_dir():
         names = (path / name for name in databases(tree))
         return any(map(is_clanker_database, names)) or bool(journals(tree))
@@ -251,16 +251,18 @@ def is_clanker(tree: safe.Tree, path: Path) -> bool:
     return bool(journals(tree))
 
 
-def opens(tree: safe.Tree) -> tuple[list[str], list[str]]:
+def opens(tree: containers.Tree) -> tuple[list[str], list[str]]:
     return journals(tree), []
 
 
-def read(tree: safe.Tree, path: Path, *, guild: str = "") -> Iterator[Found]:
+def read(tree: containers.Tree, path: Path, *, guild: str = "") -> Iterator[Found]:
     covered: set[str] = set()
     names = databases(tree)
     if len(names) > 1:
         listed = ", ".join(names)
-        raise safe.Refused("databases", _("There are several databases, name one: %s.") % listed)
+        raise containers.Refused(
+            "databases", _("There are several databases, name one: %s.") % listed
+        )
     for name in names:
         file = path / name if path.is_dir() else path
         guild = choose_guild(file, guild)
@@ -273,10 +275,10 @@ def read(tree: safe.Tree, path: Path, *, guild: str = "") -> Iterator[Found]:
         yield from _beside(tree, name, guild=guild, covered=covered)
 
 
-def _beside(tree: safe.Tree, name: str, *, guild: str, covered: set[str]) -> Iterator[Found]:
+def _beside(tree: containers.Tree, name: str, *, guild: str, covered: set[str]) -> Iterator[Found]:
     place = Place(name, modified=tree.entries[name].modified)
     if name in journals(tree):
-        content = text.clean(safe.read_text(tree, name), limit=None)
+        content = text.clean(containers.read_text(tree, name), limit=None)
         yield from read_journal(content, place=place, guild=guild, covered=covered)
     elif name.endswith("MEMORY.md"):
         yield place.left("snapshot")
@@ -290,11 +292,11 @@ def _write_ahead(file: Path, name: str) -> Iterator[Found]:
         yield Place(name + "-wal").left("write-ahead")
 
 
-def _is_sqlite(tree: safe.Tree, name: str) -> bool:
+def _is_sqlite(tree: containers.Tree, name: str) -> bool:
     return _starts(tree, name, MAGIC)
 
 
-def _starts(tree: safe.Tree, name: str, prefix: bytes) -> bool:
+def _starts(tree: containers.Tree, name: str, prefix: bytes) -> bool:
     if tree.entries[name].size < len(prefix):
         return False
     with tree.open(name) as file:

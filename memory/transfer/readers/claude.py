@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from memory.text import normalise as text
-from memory.transfer.containers import safe
+from memory.transfer import containers
 from memory.transfer.items import ChatItem, Found, MessageItem, Place, chat_key
 from memory.transfer.kenobot import memory_md
 from memory.transfer.kenobot.daily_log import message_text
@@ -34,19 +34,19 @@ def opens(names: list[str]) -> tuple[list[str], list[str]]:
     )
 
 
-def read(tree: safe.Tree) -> Iterator[Found]:
+def read(tree: containers.Tree) -> Iterator[Found]:
     for name in sorted(tree.entries):
         place = Place(name, modified=tree.entries[name].modified)
         if MEMORIES.match(name):
-            yield from _memories(safe.read_text(tree, name), place)
+            yield from _memories(containers.read_text(tree, name), place)
         elif CONVERSATIONS.match(name) or len(tree.entries) == 1:
             yield from _conversations(tree, place)
         else:
             yield place.left("account" if _ACCOUNT.match(name) else "media")
 
 
-def _conversations(tree: safe.Tree, place: Place) -> Iterator[Found]:
-    with safe.stream(tree, place.path) as stream:
+def _conversations(tree: containers.Tree, place: Place) -> Iterator[Found]:
+    with containers.stream(tree, place.path) as stream:
         number = 0
         try:
             for number, each in enumerate(elements(stream), 1):

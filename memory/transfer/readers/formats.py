@@ -7,8 +7,8 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from memory.transfer.archive import reader as archive
-from memory.transfer.containers import safe
+from memory.transfer import containers
+from memory.transfer.archive import files as archive
 from memory.transfer.items import Found
 from memory.transfer.kenobot import reader as kenobot
 from memory.transfer.readers import chatgpt, clanker, claude, mem0
@@ -23,51 +23,51 @@ class Format:
 
     name: str
     label: str
-    fits: Callable[[safe.Tree, Path], bool]
-    opens: Callable[[safe.Tree], tuple[list[str], list[str]]]
+    fits: Callable[[containers.Tree, Path], bool]
+    opens: Callable[[containers.Tree], tuple[list[str], list[str]]]
     read: Callable[..., Iterator[Found]]
 
 
-def detect(tree: safe.Tree, path: Path) -> str:
+def detect(tree: containers.Tree, path: Path) -> str:
     """Return the name of the format; raise Refused with the supported ones if none fits."""
     for format in FORMATS.values():
         if format.fits(tree, path):
             return format.name
     names = ", ".join(str(format.label) for format in FORMATS.values())
     sentence = _("Keno does not recognise this. It reads: %s. Name the format if you are sure.")
-    raise safe.Refused("format", sentence % names)
+    raise containers.Refused("format", sentence % names)
 
 
-def _first(tree: safe.Tree, name: str) -> object:
+def _first(tree: containers.Tree, name: str) -> object:
     """Return the first element of a JSON list, or the object itself."""
     try:
-        with safe.stream(tree, name) as stream:
+        with containers.stream(tree, name) as stream:
             return next(elements(stream), None)
-    except (Broken, safe.Refused):
+    except (Broken, containers.Refused):
         pass
     try:
-        return loads(safe.read_text(tree, name))
-    except (Broken, safe.Refused):
+        return loads(containers.read_text(tree, name))
+    except (Broken, containers.Refused):
         return None
 
 
-def _json(tree: safe.Tree, pattern) -> Iterator[object]:
+def _json(tree: containers.Tree, pattern) -> Iterator[object]:
     single = len(tree.entries) == 1
     for name in tree.entries:
         if pattern.match(name) or (single and name.lower().endswith(".json")):
             yield _first(tree, name)
 
 
-def _is_chatgpt(tree: safe.Tree, path: Path) -> bool:
+def _is_chatgpt(tree: containers.Tree, path: Path) -> bool:
     return any(map(chatgpt.recognises, _json(tree, chatgpt.CONVERSATIONS)))
 
 
-def _is_claude(tree: safe.Tree, path: Path) -> bool:
+def _is_claude(tree: containers.Tree, path: Path) -> bool:
     found = [*_json(tree, claude.CONVERSATIONS), *_json(tree, claude.MEMORIES)]
     return any(map(claude.recognises, found))
 
 
-def _is_mem0(tree: safe.Tree, path: Path) -> bool:
+def _is_mem0(tree: containers.Tree, path: Path) -> bool:
     single = [name for name in tree.entries if name.lower().endswith(".json")]
     if len(single) != 1 or len(tree.entries) != 1:
         return False

@@ -8,7 +8,7 @@ from io import BufferedReader
 
 from django.utils.translation import gettext as _
 
-from memory.transfer.containers.safe import MB, Refused
+from memory.transfer.containers import MB, Refused
 
 # One conversation, one row: nothing honest is larger.
 ELEMENT_LIMIT = 8 * MB

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from memory.text import normalise as text
-from memory.transfer.containers import safe
+from memory.transfer import containers
 from memory.transfer.items import FactItem, Found, Place
 from memory.transfer.readers.json_values import (
     Broken,
@@ -31,14 +31,14 @@ def opens(names: list[str]) -> tuple[list[str], list[str]]:
     return [name for name in names if name.endswith(".json")], []
 
 
-def read(tree: safe.Tree) -> Iterator[Found]:
+def read(tree: containers.Tree) -> Iterator[Found]:
     for name in sorted(tree.entries):
         place = Place(name, modified=tree.entries[name].modified)
         if not name.endswith(".json") and len(tree.entries) > 1:
             yield place.left("unknown")
             continue
         try:
-            memories = _list(loads(safe.read_text(tree, name)))
+            memories = _list(loads(containers.read_text(tree, name)))
         except Broken as error:
             yield place.left("broken JSON", text=str(error))
             continue

@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 from memory import transfer
 from memory.history import actors
 from memory.history import changes as history
-from memory.management.progress import Bar
 from memory.models import AuditEntry, Space
+from memory.transfer.reports import Bar
 from sleep import imports
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from memory.vectors.word_table import word_vectors
+from memory.vectors.graphs import word_vectors
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import unicodedata
 import pytest
 from tokenizers import BertWordPieceTokenizer
 
-from memory.vectors.graphs import FOLDER
-from memory.vectors.wordpiece import WordPiece
+from memory.vectors.graphs import FOLDER, WordPiece
 from tests import own_lines
 
 OURS = WordPiece(FOLDER / "vocab.txt")

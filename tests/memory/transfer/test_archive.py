@@ -16,8 +16,8 @@ from memory.facts import service as facts
 from memory.identity import core, preferences, rules
 from memory.models import Chat, Episode, Fact, Message, Pattern, Ruling, Space, WorkingNote
 from memory.text import normalise as words
-from memory.transfer.archive import schema
-from memory.transfer.archive import schema as shape
+from memory.transfer.archive import rows as schema
+from memory.transfer.archive import rows as shape
 from tests.factories import (
     make_chat,
     make_entity,
@@ -359,7 +359,7 @@ def test_every_table_of_a_space_is_in_the_archive_or_left_out_with_a_reason():
 
 
 def test_a_large_space_is_written_in_parts_that_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr("memory.transfer.archive.writer.PART", 2000)
+    monkeypatch.setattr("memory.transfer.archive.files.PART", 2000)
     space, other = make_space(), make_space()
     for number in range(20):
         make_fact(space, text=f"fact {number} " + "x" * 300)

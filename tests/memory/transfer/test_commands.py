@@ -7,8 +7,8 @@ import zipfile
 import pytest
 from django.core.management import CommandError, call_command
 
-from memory.management import progress
 from memory.models import Fact
+from memory.transfer import reports
 from tests.factories import make_fact, make_space
 from tests.memory.transfer import kenobot_tree as tree
 
@@ -114,6 +114,6 @@ def test_a_file_of_no_known_format_says_what_keno_reads(tmp_path):
 
 
 def test_the_bar_fits_its_line():
-    assert progress.drawn(5, 10, "facts", width=40).startswith("█" * 12 + "░" * 12)
-    assert len(progress.drawn(5, 10, "x" * 100, width=40)) == 40
-    assert progress.drawn(7, 0, "MEMORY.md") == "7 MEMORY.md"
+    assert reports.drawn(5, 10, "facts", width=40).startswith("█" * 12 + "░" * 12)
+    assert len(reports.drawn(5, 10, "x" * 100, width=40)) == 40
+    assert reports.drawn(7, 0, "MEMORY.md") == "7 MEMORY.md"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.transfer.containers.safe import Refused
+from memory.transfer.containers import Refused
 from memory.transfer.readers import json_values
 
 plain = st.none() | st.booleans() | st.integers() | st.text(max_size=20)

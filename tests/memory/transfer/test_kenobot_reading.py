@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memory.transfer import containers
 from memory.transfer import reports as reasons
-from memory.transfer.containers import trees
 from memory.transfer.items import Left, Place
 from memory.transfer.kenobot import daily_log, memory_md, reader, small_files
 from memory.transfer.kenobot import (
@@ -16,7 +16,7 @@ from tests.memory.transfer import kenobot_tree as tree
 
 
 def read_all(root):
-    with trees.opened(root) as opened:
+    with containers.opened(root) as opened:
         return list(reading.read(opened))
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from memory.transfer.containers import safe, trees
+from memory.transfer import containers
 
 ROOT = Path(__file__).resolve().parents[3]
-MB = safe.MB
+MB = containers.MB
 
 
 def zip_of(path, members):
@@ -41,16 +41,16 @@ def special(name, kind):
 
 
 def reason_of(path, **limits):
-    with pytest.raises(safe.Refused) as refused:
-        read_all(path, safe.Limits(**limits))
+    with pytest.raises(containers.Refused) as refused:
+        read_all(path, containers.Limits(**limits))
     assert str(refused.value).endswith(".")
     return refused.value.reason
 
 
 def read_all(path, limits):
-    with trees.opened(path, limits) as tree:
-        safe.check_sizes(tree, tree.entries)
-        return [safe.read(tree, name) for name in tree.entries]
+    with containers.opened(path, limits) as tree:
+        containers.check_sizes(tree, tree.entries)
+        return [containers.read(tree, name) for name in tree.entries]
 
 
 NAMES = {
@@ -159,7 +159,7 @@ def test_a_zip_in_a_zip_is_never_opened(tmp_path):
     with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("zeros", bytes(2 * MB))
     path = zip_of(tmp_path / "x.zip", [("lib 0.zip", inner.getvalue())])
-    with trees.opened(path) as tree:
+    with containers.opened(path) as tree:
         assert list(tree.entries) == ["lib 0.zip"]
 
 
@@ -190,21 +190,21 @@ def test_a_pipe_and_a_socket_in_a_folder_are_refused(tmp_path):
 
 def test_a_file_that_becomes_a_link_after_the_listing_is_refused(tmp_path):
     (tmp_path / "a.md").write_text("mine")
-    with trees.opened(tmp_path) as tree:
+    with containers.opened(tmp_path) as tree:
         (tmp_path / "a.md").unlink()
         (tmp_path / "a.md").symlink_to("/etc/passwd")
-        with pytest.raises(safe.Refused):
+        with pytest.raises(containers.Refused):
             tree.open("a.md")
 
 
 def test_a_folder_that_is_replaced_after_the_listing_is_refused(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in/passwd").write_text("mine")
-    with trees.opened(tmp_path) as tree:
+    with containers.opened(tmp_path) as tree:
         (tmp_path / "in/passwd").unlink()
         (tmp_path / "in").rmdir()
         (tmp_path / "in").symlink_to("/etc")
-        with pytest.raises(safe.Refused, match="changed"):
+        with pytest.raises(containers.Refused, match="changed"):
             tree.open("in/passwd")
 
 
@@ -231,8 +231,8 @@ def test_what_is_not_there_is_a_sentence(tmp_path):
 
 def test_nothing_is_ever_written_beside_the_archive(tmp_path):
     path = zip_of(tmp_path / "x.zip", [("memory/MEMORY.md", b"- a fact\n")])
-    with trees.opened(path) as tree:
-        assert safe.read_text(tree, "memory/MEMORY.md") == "- a fact\n"
+    with containers.opened(path) as tree:
+        assert containers.read_text(tree, "memory/MEMORY.md") == "- a fact\n"
     assert list(tmp_path.rglob("*")) == [path]
 
 
@@ -244,7 +244,7 @@ MEASURED = textwrap.dedent("""
     from pathlib import Path
     import django
     django.setup()
-    from memory.transfer.containers import safe, trees
+    from memory.transfer import containers
 
     def peak():
         lines = Path("/proc/self/status").read_text().splitlines()
@@ -253,11 +253,11 @@ MEASURED = textwrap.dedent("""
     before, began = peak(), time.process_time()
     for path in sys.argv[1:]:
         try:
-            with trees.opened(Path(path)) as tree:
+            with containers.opened(Path(path)) as tree:
                 for name in tree.entries:
-                    safe.read(tree, name)
+                    containers.read(tree, name)
                 print("opened")
-        except safe.Refused as refused:
+        except containers.Refused as refused:
             print(refused.reason)
     print(peak() - before)
     print(time.process_time() - began)

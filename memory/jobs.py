@@ -1,7 +1,10 @@
 """The job queue: enqueue, retry, rescue from dead workers, give up, try again."""
 
+import math
 import random
+from collections import defaultdict, deque
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -31,8 +34,6 @@ MAX_DEATHS = 20
 RESCUED_PRIORITY, RESCUED_PRIORITY_ATTEMPTS = 9, 5
 # Before the name of who discarded a dead letter; without it, of who had it tried again.
 DISCARDED = "discarded:"
-
-
 # The database went away, is full or is busy: not a fault of the job.
 OUTAGE_ERRORS = (
     OperationalError,
@@ -42,8 +43,6 @@ OUTAGE_ERRORS = (
     ConnectorException,
 )
 OUTAGE_FIRST_SECONDS = 1
-
-
 # Where no lock is seen at all (behind some poolers) only silence tells.
 STALLED = """
 WITH held AS (
@@ -62,6 +61,7 @@ WHERE j.status = 'doing' AND (
 )
 ORDER BY j.id
 """
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
 class Backoff(BaseRetryStrategy):
@@ -301,3 +301,36 @@ def waiting_since(*, now: datetime) -> QuerySet:
 
 def _job(job_id: int) -> procrastinate_jobs.Job:
     return ProcrastinateJob.objects.get(pk=job_id).procrastinate_job
+
+
+@dataclass
+class RateLimit:
+    """At most so many calls per person in any minute and any hour; 0 means no limit."""
+
+    per_minute: int = 0
+    per_hour: int = 0
+    _passed: dict[str, deque] = field(default_factory=lambda: defaultdict(deque))
+
+    def allow(self, person: object, *, now: datetime) -> bool:
+        """Count one more call and return True, or return False when it is over a limit."""
+        if not (self.per_minute or self.per_hour):
+            return True
+        times = self._passed[str(person)]
+        while times and times[0] <= now - HOUR:
+            times.popleft()
+        minute = sum(at > now - MINUTE for at in times)
+        if (self.per_minute and minute >= self.per_minute) or (
+            self.per_hour and len(times) >= self.per_hour
+        ):
+            return False
+        times.append(now)
+        return True
+
+    def wait(self, person: object, *, now: datetime) -> int:
+        """Return the whole seconds until this person may call again."""
+        times = self._passed[str(person)]
+        full = [timedelta(0)]
+        for limit, span in ((self.per_minute, MINUTE), (self.per_hour, HOUR)):
+            if limit and len(times) >= limit:
+                full.append(times[-limit] + span - now)
+        return max(0, math.ceil(max(full).total_seconds()))

@@ -1,0 +1,186 @@
+"""The file of an archive: write its parts and manifest, and read them checked against it."""
+
+import hashlib
+import json
+import zipfile
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import BinaryIO
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memory.models import Space
+from memory.transfer import containers
+from memory.transfer.archive import FORMAT, MANIFEST, VERSION
+from memory.transfer.archive import rows as archive_rows
+from memory.transfer.archive import rows as schema
+from memory.transfer.archive.rows import BY_NAME, KINDS, Kind
+from memory.transfer.containers import write_member
+from memory.transfer.readers import json_values
+
+# An archive that this installation sealed is no stranger's: it may be as large as a space gets.
+OWN_TOTAL = 8 * 1024 * containers.MB
+CHUNK = 2000
+PART = 3_500_000
+
+
+def is_archive(tree: containers.Tree) -> bool:
+    if MANIFEST not in tree.entries or tree.entries[MANIFEST].size > tree.limits.file:
+        return False
+    try:
+        found = json_values.loads(containers.read_text(tree, MANIFEST))
+    except json_values.Broken:
+        return False
+    return isinstance(found, dict) and found.get("format") == FORMAT
+
+
+def manifest(tree: containers.Tree, *, sizes: bool = True) -> dict:
+    """Return the manifest; refuse one that this version of Keno does not understand."""
+    try:
+        found = json_values.loads(containers.read_text(tree, MANIFEST))
+    except json_values.Broken as error:
+        raise containers.Refused("manifest", _("Its manifest is damaged: %s.") % error) from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise containers.Refused("manifest", _("This is not an archive of Keno."))
+    version = found.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise containers.Refused("manifest", _("Its manifest names no version."))
+    if version > VERSION:
+        sentence = _("A newer Keno made this archive (version %d). Update Keno, then import it.")
+        raise containers.Refused("version", sentence % version)
+    _check_members(tree, found, sizes=sizes)
+    return found
+
+
+def is_own(manifest: dict) -> bool:
+    return schema.is_valid(manifest)
+
+
+def rows(tree: containers.Tree, manifest: dict, kind: str) -> Iterator[tuple[str, int, object]]:
+    """Yield (file, line, row) of one kind; the row is None for a line that is not JSON."""
+    for member in manifest["members"]:
+        if member["kind"] != kind:
+            continue
+        name = member["name"]
+        for number, line in enumerate(_checked(tree, member).split(b"\n"), 1):
+            if line.strip():
+                try:
+                    yield name, number, json_values.loads(line.decode("utf-8", "replace"))
+                except json_values.Broken:
+                    yield name, number, None
+
+
+def _check_members(tree: containers.Tree, manifest: dict, *, sizes: bool) -> None:
+    members = manifest.get("members")
+    if not isinstance(members, list) or not all(map(_is_member, members)):
+        raise containers.Refused("manifest", _("Its manifest does not list its parts."))
+    named = {member["name"] for member in members}
+    for name in sorted(named - set(tree.entries)):
+        raise containers.Refused("manifest", _("A part is missing: %s.") % name)
+    if sizes:
+        containers.check_sizes(tree, [MANIFEST, *named])
+
+
+def _is_member(member: object) -> bool:
+    return (
+        isinstance(member, dict)
+        and isinstance(member.get("name"), str)
+        and isinstance(member.get("sha256"), str)
+        and isinstance(member.get("kind"), str)
+        and isinstance(member.get("rows"), int)
+    )
+
+
+def _checked(tree: containers.Tree, member: dict) -> bytes:
+    data = containers.read(tree, member["name"])
+    if hashlib.sha256(data).hexdigest() != member["sha256"]:
+        sentence = _("%s is not what the manifest says: it was damaged or changed.")
+        raise containers.Refused("digest", sentence % member["name"])
+    return data
+
+
+def unknown(tree: containers.Tree, manifest: dict) -> list[str]:
+    """Return files that the manifest does not name or whose kind is unknown."""
+    known = {member["name"] for member in manifest["members"] if member["kind"] in BY_NAME}
+    return sorted(set(tree.entries) - known - {MANIFEST})
+
+
+def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: None) -> dict:
+    """Write the archive and return its manifest."""
+    with steady(), zipfile.ZipFile(file, "w") as archive:
+        ids = {kind.name: _ids(kind, space) for kind in KINDS}
+        total, done = sum(map(len, ids.values())), 0
+        places, members = archive_rows.Places(ids), []
+        for kind in KINDS:
+            for part, (count, data) in enumerate(_parts(kind, space, places), 1):
+                name = f"{kind.name}.jsonl" if part == 1 else f"{kind.name}-{part}.jsonl"
+                write_member(archive, name, [data])
+                members.append(_member(kind, name, count, data))
+                done += count
+                progress(done, total, kind.name)
+        manifest = _manifest(space, members, {name: len(found) for name, found in ids.items()})
+        write_member(
+            archive, MANIFEST, [json.dumps(manifest, ensure_ascii=False, indent=1).encode()]
+        )
+    return manifest
+
+
+@contextmanager
+def steady() -> Iterator[None]:
+    """Read everything inside from one snapshot of the database."""
+    if connection.in_atomic_block:
+        yield
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def _ids(kind: Kind, space: Space) -> array:
+    found = kind.table._base_manager.filter(space=space).order_by("pk")
+    return array("q", found.values_list("pk", flat=True).iterator(chunk_size=CHUNK))
+
+
+def _parts(kind: Kind, space: Space, places: archive_rows.Places) -> Iterator[tuple[int, bytes]]:
+    """Yield rows as JSON lines, in parts small enough to be read into memory."""
+    buffer, count = bytearray(), 0
+    found = kind.table._base_manager.filter(space=space).order_by("pk").values()
+    for row in found.iterator(chunk_size=CHUNK):
+        line = json.dumps(archive_rows.encode(kind, row, places), ensure_ascii=False)
+        buffer += line.encode() + b"\n"
+        count += 1
+        if len(buffer) >= PART:
+            yield count, bytes(buffer)
+            buffer, count = bytearray(), 0
+    if count:
+        yield count, bytes(buffer)
+
+
+def _member(kind: Kind, name: str, count: int, data: bytes) -> dict:
+    digest = hashlib.sha256(data).hexdigest()
+    return {"name": name, "kind": kind.name, "rows": count, "bytes": len(data), "sha256": digest}
+
+
+def _manifest(space: Space, members: list[dict], counts: dict[str, int]) -> dict:
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "keno": settings.VERSION,
+        "made_at": datetime.isoformat(timezone.now()),
+        "space": {
+            "name": space.name,
+            "slug": space.slug,
+            "language": space.language,
+            "timezone": space.timezone,
+            "settings": space.settings,
+        },
+        "counts": counts,
+        "members": members,
+    }
+    return manifest | {"seal": archive_rows.sign(manifest)}
