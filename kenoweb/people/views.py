@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space
+from kenoweb.auth.sessions import sudo
 from kenoweb.people import page as pages
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import run_and_toast, toast_error
@@ -45,6 +46,7 @@ def detail(request, space, pk):
 
 
 @in_space(role="viewer")
+@sudo
 @require_safe
 def export(request, space, pk):
     """All that is known of somebody, as a file."""

@@ -162,9 +162,11 @@ def test_names_are_given_by_hand(client, member):
     assert client.post(url, {"name": "", "kind": "person"}).status_code == 422
 
 
-def test_what_is_known_can_be_taken_away_as_a_file(client, member):
+def test_what_is_known_can_be_taken_away_as_a_file_with_the_password(client, member):
     entity = make_entity(member.space, fact=make_fact(member.space, "Ana sings"))
-    found = client.get(reverse("people:export", args=[member.space.slug, entity.pk]))
+    url = reverse("people:export", args=[member.space.slug, entity.pk])
+    assert client.get(url).status_code == 302
+    found = make_client(member.user, sudo=True).get(url)
     assert "attachment" in found["Content-Disposition"]
     assert "- Ana sings" in found.content.decode()
 

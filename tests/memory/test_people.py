@@ -180,7 +180,6 @@ def test_only_a_person_merges_and_nobody_with_another_space(chat):
 
 def units(space, word):
     from kenoweb.facts.listing import UNINDEXED
-
     from kenoweb.ui.text_search import filter_by_text
 
     rows = Fact.objects.filter(space=space)
