@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import F, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,6 +20,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Entity, Fact, Mention, Message, Space
 from memory.models.entity import key_of
+from memory.models.fact import FactQuerySet
 from memory.spaces.chat_links import speaker_of
 from memory.text import normalise as text
 from memory.text.kinship import ONLY_ONE, PETS, Relative, relatives_in
@@ -98,7 +99,7 @@ def group(entity: Entity) -> list[int]:
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
-def facts_of(ids: Iterable[int], *roles: str) -> QuerySet[Fact]:
+def facts_of(ids: Iterable[int], *roles: str) -> FactQuerySet:
     """Return the facts that these rows said, that are about them, or that name them."""
     linked = Mention.objects.filter(entity__in=list(ids), role__in=roles or [Role.ABOUT])
     return Fact.objects.filter(pk__in=linked.values("fact"))

@@ -158,7 +158,7 @@ def ask_about_people(space: Space, *, night: Night | None = None) -> int:
     """Ask whether two names are one person; so many at a time, and never twice about a pair."""
     made = 0
     for one, other in people.alike(space):
-        given = {
+        given: dict[str, Any] = {
             "key": key("same", one.pk, other.pk),
             "night": night,
             "title": f"{one.name} = {other.name}?",
