@@ -15,6 +15,8 @@ from memory.retrieval.understand import understand
 from memory.text import normalise as text
 from memory.vectors import store as embeddings
 
+JUDGE_MS = 1000
+
 
 @dataclass
 class Held:
@@ -67,7 +69,10 @@ class Held:
 
 
 def hold(conversation: Conversation, *, slug: str) -> Held:
-    space = Space.objects.create(name=slug, slug=slug, language=conversation.language)
+    # The judge has its time by the clock: on a busy machine the usual one would be too short.
+    space = Space.objects.create(
+        name=slug, slug=slug, language=conversation.language, settings={"judge_ms": JUDGE_MS}
+    )
     if conversation.kind == "fact":
         return _facts(conversation, space)
     chat = Chat.objects.create(

@@ -79,6 +79,45 @@ def _said(turn: dict) -> str:
     return f"{turn['text']} [shares {shown}]" if shown else turn["text"]
 
 
+def talks(path: Path) -> list[Conversation]:
+    """Talks written as numbered lines with questions behind them; one conversation a language."""
+    made: dict[str, Conversation] = {}
+    for number, block in enumerate(Path(path).read_text("utf-8").split("\n\n")):
+        lines = block.strip().splitlines()
+        if lines:
+            language = lines[0].strip("# ")
+            talk = made.setdefault(language, Conversation(language, language=language))
+            _add_talk(talk, number, lines[1:])
+    return list(made.values())
+
+
+def _add_talk(talk: Conversation, session: int, lines: list[str]) -> None:
+    began = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=7 * session)
+    for place, line in enumerate(lines):
+        if line.startswith("?"):
+            asked, _, numbers = line[1:].rpartition("=")
+            evidence = frozenset(f"{session}:{n.strip()}" for n in numbers.split(",") if n.strip())
+            talk.questions.append(Question(asked.strip(), evidence))
+        else:
+            number, _, said = line.partition(" ")
+            speaker, _, words = said.partition(": ")
+            at = began + timedelta(minutes=place)
+            talk.memories.append(Memory(f"{session}:{number}", words, speaker, at, session))
+
+
+def judged(path: Path) -> list[Conversation]:
+    """Lines of a question with what helps (+) and what does not (-): all memories together."""
+    made = Conversation("judged", kind="fact")
+    for number, line in enumerate(Path(path).read_text("utf-8").splitlines()):
+        _language, asked, *memories = line.split("\t")
+        rows = [Memory(f"{number}:{n}", said[1:]) for n, said in enumerate(memories)]
+        helps = zip(rows, memories, strict=True)
+        evidence = frozenset(row.id for row, said in helps if said.startswith("+"))
+        made.memories += rows
+        made.questions.append(Question(asked, evidence))
+    return [made]
+
+
 def xquad(asked: Path, held: Path, *, language: str) -> Conversation:
     """Paragraphs of one language as memories, the questions of another."""
     made = Conversation("xquad", kind="fact", language=language)

@@ -1,11 +1,13 @@
 """How well and how fast recall finds, beside what people could use instead.
 
     python -m bench.recall --locomo FILE [--xquad EN ES] [--peers] [--json OUT]
+    python -m bench.recall --talks FILE [--json OUT]
 
 Each dialogue turn (or paragraph) is one memory; a question has found what it needs when its
 evidence is among the first k. Qualities in percent. `keno` goes through the real recall() on the
 real Postgres with the shipped weights; `keno, left out` with weights learned without the
-conversation that is asked.
+conversation that is asked. `--talks` takes other conversations in the form of LoCoMo, which taught
+nothing, and asks only Keno, with and without its judge.
 """
 
 import argparse
@@ -24,7 +26,9 @@ from bench.questions import ANSWERABLE, Conversation
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--locomo", type=Path, required=True)
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--locomo", type=Path)
+    asked.add_argument("--talks", type=Path, help="other conversations in the form of LoCoMo")
     parser.add_argument("--xquad", type=Path, nargs=2, metavar=("EN", "ES"))
     parser.add_argument("--peers", action="store_true", help="also mem0, chromadb and txtai")
     parser.add_argument("--json", type=Path)
@@ -36,7 +40,10 @@ def main() -> None:
         from django.core.management import call_command
 
         call_command("migrate", verbosity=0)
-        rows = conversations(questions.locomo(given.locomo), peers=given.peers)
+        if given.talks:
+            rows = unseen(questions.locomo(given.talks))
+        else:
+            rows = conversations(questions.locomo(given.locomo), peers=given.peers)
         if given.xquad:
             rows += languages(*given.xquad)
     if given.json:
@@ -52,10 +59,20 @@ def conversations(talks: list[Conversation], *, peers: bool) -> list[dict]:
         from bench.peers import compare
 
         rows += compare(talks)
+    return _shown(rows)
+
+
+def unseen(talks: list[Conversation]) -> list[dict]:
+    """Conversations that taught nothing: with and without the judge."""
+    return _shown(_with_and_without_judge(_held(talks)))
+
+
+def _shown(rows: list[dict]) -> list[dict]:
     print(table(rows))
-    best = next(row for row in rows if row["name"] == "keno")
-    for kind, row in best["by_category"].items():
-        print(f"  keno, {kind}: R@10 {row['r10']:.1f}")
+    for row in rows:
+        if row["name"].startswith("keno"):
+            for kind, part in row["by_category"].items():
+                print(f"  {row['name']}, {kind}: R@10 {part['r10']:.1f}")
     return rows
 
 
@@ -81,14 +98,29 @@ def rivals(talks: list[Conversation]) -> list[dict]:
 
 
 def keno(talks: list[Conversation]) -> list[dict]:
+    held = _held(talks)
+    rows = [*_with_and_without_judge(held), _adversarial(held)]
+    if len(held) > 1:
+        rows.append(_ask(held, _left_out(held), "keno, left out"))
+    return rows
+
+
+def _held(talks: list[Conversation]) -> list:
     from bench.held import hold
 
     held = [hold(talk, slug=f"talk-{number}") for number, talk in enumerate(talks)]
     _analyze()
-    rows = [_ask(held, ["keno"] * len(held), "keno"), _adversarial(held)]
-    if len(held) > 1:
-        rows.append(_ask(held, _left_out(held), "keno, left out"))
-    return rows
+    return held
+
+
+def _with_and_without_judge(held: list) -> list[dict]:
+    from memory.retrieval.profiles import built_in
+
+    alone = built_in("keno").with_weights({"answers": 0.0})
+    return [
+        _ask(held, ["keno"] * len(held), "keno"),
+        _ask(held, [alone] * len(held), "keno, without the judge"),
+    ]
 
 
 def _left_out(held: list) -> list:

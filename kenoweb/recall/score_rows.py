@@ -18,11 +18,11 @@ from memory.retrieval.ranking import Part, Scored
 # Eighteen features are too many for one bar: five voices, always in this order.
 SCORE_GROUPS = {
     "meaning": (gettext_lazy("meaning"), ("answers", "semantic", "around", "topic")),
-    "words": (gettext_lazy("words"), ("words", "alike", "lexical", "nearby", "episode")),
+    "words": (gettext_lazy("words"), ("words", "rare", "alike", "lexical", "nearby", "episode")),
     "time": (gettext_lazy("time"), ("date", "when", "recency")),
     "sure": (
         gettext_lazy("sure"),
-        ("confidence", "trust", "usage", "pin", "length", "question"),
+        ("confidence", "trust", "usage", "pin", "question", "crowd", "older"),
     ),
     "place": (gettext_lazy("place"), ("speaker", "channel")),
 }

@@ -3,8 +3,9 @@
 import itertools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 from django.utils.translation import gettext_lazy
@@ -21,15 +22,16 @@ BARE, ASKED = 0.6, 0.4
 # How far "near by" reaches, in turns of the talk.
 NEARBY = 2
 BEFORE, AFTER = 0.6, 0.4
-# The logarithm of a turn of ordinary length: what a fact or an episode counts as.
-ORDINARY = math.log1p(20)
 HALF_YEAR = 182
+# A shorter word is one letter off too many others.
+TYPED_FROM = 4
 _ASKS = re.compile(r"\?\W*$")
 
 NAMES = (
     "answers",
     "semantic",
     "words",
+    "rare",
     "alike",
     "nearby",
     "episode",
@@ -37,7 +39,6 @@ NAMES = (
     "topic",
     "speaker",
     "date",
-    "length",
     "question",
     "when",
     "confidence",
@@ -46,6 +47,7 @@ NAMES = (
     "channel",
     "usage",
     "pin",
+    "crowd",
 )
 
 
@@ -53,7 +55,9 @@ def compute(
     question: Question, candidates: Candidates, *, now: datetime, chat_id: int | None = None
 ) -> dict[int, dict[str, float]]:
     """Return every feature of every candidate, by the unit's id."""
+    correct_typos(question.terms, candidates)
     weights = term_weights(candidates, len(question.terms))
+    known = [w if candidates.counts.get(n) else 0.0 for n, w in enumerate(weights, start=1)]
     talk = _Talk(candidates, weights)
     like = alike(question.terms, candidates.units, weights)
     meaning = _Meaning(candidates)
@@ -63,6 +67,7 @@ def compute(
             "answers": 0.0,
             "semantic": meaning.of(unit),
             "words": talk.own(unit),
+            "rare": rare(unit.terms, known),
             "alike": like[unit.id],
             "nearby": talk.nearby(unit),
             "episode": talk.episode(unit),
@@ -70,7 +75,6 @@ def compute(
             "topic": meaning.topic(unit),
             "speaker": speaker(question.names, unit.speaker),
             "date": date(question.cues, unit),
-            "length": length(unit),
             "question": float(unit.kind == "message" and bool(_ASKS.search(unit.text))),
             "when": float(question.asks_when and understand.says_when(unit.text)),
             "confidence": unit.confidence,
@@ -79,6 +83,8 @@ def compute(
             "channel": channel(unit.chat_id, chat_id),
             "usage": 1 - 1 / (1 + math.log1p(unit.use_count)),
             "pin": float(unit.pinned),
+            # Filled in when the order is known.
+            "crowd": 0.0,
         }
         for unit in candidates.units
     }
@@ -93,6 +99,37 @@ def term_weights(candidates: Candidates, terms: int) -> list[float]:
         raw.append(0.0 if count is None else math.log1p((size - count + 0.5) / (count + 0.5)))
     total = sum(raw)
     return [weight / total if total else 0.0 for weight in raw]
+
+
+def correct_typos(terms: list[str], candidates: Candidates) -> None:
+    """Take a word that stands nowhere for the word one letter off that the candidates have."""
+    unknown = {
+        number: text.fold(term)
+        for number, term in enumerate(terms, start=1)
+        if candidates.counts.get(number) == 0 and len(term) >= TYPED_FROM
+    }
+    for number, typed in unknown.items():
+        for unit in candidates.units:
+            if any(one_letter_off(typed, word) for word in content_words(unit.text)):
+                unit.terms = [*unit.terms, number]
+                candidates.counts[number] += 1
+
+
+@lru_cache(maxsize=65_536)
+def one_letter_off(typed: str, word: str) -> bool:
+    """Whether one letter was missed, added, changed or swapped behind the first two."""
+    if typed[:2] != word[:2] or abs(len(typed) - len(word)) > 1 or typed == word:
+        return False
+    first = next(n for n in range(2, 99) if typed[n : n + 1] != word[n : n + 1])
+    rest, other = typed[first:], word[first:]
+    swapped = rest[:2] == other[:2][::-1] and rest[2:] == other[2:]
+    return swapped or rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
+
+
+def rare(numbers: Iterable[int], known: Sequence[float]) -> float:
+    """Return how rare the rarest shared word is, beside the rarest of the question known here."""
+    rarest = max(known, default=0.0)
+    return max((known[number - 1] for number in numbers), default=0.0) / rarest if rarest else 0.0
 
 
 def alike(terms: list[str], units: list[Candidate], weights: list[float]) -> dict[int, float]:
@@ -219,11 +256,6 @@ def date(cues: list[understand.Cue], unit: Candidate) -> float:
     return 1.0 if days <= 1 else 0.8 * math.exp(-days / 7)
 
 
-def length(unit: Candidate) -> float:
-    """Return the log of a message's length; a constant for facts and episodes."""
-    return math.log1p(len(unit.text.split())) if unit.kind == "message" else ORDINARY
-
-
 def trust(unit: Candidate) -> float:
     """Return the trust; low for what Keno said itself, which is not evidence."""
     return 0.2 if unit.role == "assistant" else unit.trust
@@ -249,6 +281,7 @@ FEATURES = {
     "topic": gettext_lazy("topic"),
     "words": gettext_lazy("words"),
     "lexical": gettext_lazy("words"),
+    "rare": gettext_lazy("rarest word"),
     "alike": gettext_lazy("similar words"),
     "nearby": gettext_lazy("near by"),
     "episode": gettext_lazy("episode"),
@@ -259,8 +292,9 @@ FEATURES = {
     "trust": gettext_lazy("who said it"),
     "usage": gettext_lazy("used before"),
     "pin": gettext_lazy("pinned"),
-    "length": gettext_lazy("length"),
     "question": gettext_lazy("a question"),
     "speaker": gettext_lazy("person"),
     "channel": gettext_lazy("same chat"),
+    "crowd": gettext_lazy("others of its episode"),
+    "older": gettext_lazy("an older value"),
 }

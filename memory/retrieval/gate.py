@@ -7,8 +7,8 @@ from memory.models import Recall
 from memory.retrieval.ranking import Scored
 
 LOW, HIGH = 0.4, 0.7
-# Lenient, and nothing passes: the best few all the same, as seed 004 does.
-MIN_KEPT = 5
+TALK = 0.015
+FEW = 3
 
 DESCRIPTIONS = {
     "none": "No relevant context found",
@@ -26,14 +26,28 @@ def probability(features: Mapping[str, float], curve: Mapping[str, float]) -> fl
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
 
 
+def line(limits: Mapping, kind: str, *, strict: bool = False) -> float:
+    """Return how likely a memory of this kind must be.
+
+    One message of a talk is seldom the whole answer, so a small share of the limit is enough.
+    """
+    if strict:
+        return limits["strict"]
+    return limits["lenient"] * (1.0 if kind == "fact" else limits.get("talk", TALK))
+
+
 def apply(ranked: list[Scored], passes: Callable[[Scored], bool], *, strict: bool) -> list[Scored]:
-    """Mark what the gate cuts; return what stays, in its order."""
-    kept = [scored for scored in ranked if passes(scored)]
-    if not kept and not strict:
-        kept = ranked[:MIN_KEPT]
-    stays = set(map(id, kept))
+    """Mark what the gate cuts; return what stays, in its order. Pins are outside the gate.
+
+    In a memory of a few things nothing is rare or ahead of the rest, so that there the best one is
+    offered all the same (never in strict mode); its confidence says how little it means.
+    """
     for scored in ranked:
-        scored.cut = "" if id(scored) in stays else "gate"
+        scored.cut = "" if scored.unit.pinned or passes(scored) else "gate"
+    kept = [scored for scored in ranked if not scored.cut]
+    if not kept and not strict and 0 < len(ranked) <= FEW:
+        ranked[0].cut = ""
+        return ranked[:1]
     return kept
 
 

@@ -13,7 +13,7 @@ from django.db import connection
 from memory.text import normalise as text
 
 log = logging.getLogger(__name__)
-MAX_KEYWORDS = 16
+MAX_KEYWORDS = 40
 CACHE_SIZE = 1000
 Expand = Callable[[list[str]], Sequence[str] | None]
 _FOLDED_STOPS = {

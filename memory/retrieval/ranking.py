@@ -1,5 +1,6 @@
 """Scores that add up: each feature times its weight, and nothing else."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +13,9 @@ from memory.retrieval.lanes import Candidate
 
 # Parts are rounded before they are added, so that the receipt adds up to the last digit.
 DIGITS = 6
+MOST_CROWDED = 10
+# Facts whose values are compared, and how many words two values may have.
+MOST_COMPARED, FEW_WORDS = 40, 3
 
 
 class Part(NamedTuple):
@@ -28,8 +32,9 @@ class Scored:
     unit: Candidate
     # What was added up: names, values, weights, points.
     columns: tuple[Sequence, Sequence, Sequence, Sequence]
-    # How likely it is to the point, 0..1: what the gate looks at.
+    # How likely it is to the point, 0..1, by all that is known of it: what the gate looks at.
     confidence: float = 0.0
+    features: Mapping[str, float] = field(default_factory=dict)
     cut: str = ""
     tokens: int = 0
     # The messages before and after it, for a reader: (author, text).
@@ -49,24 +54,96 @@ class Scored:
     def score(self) -> float:
         return round(sum(self.columns[3]), DIGITS)
 
+    def fall_behind(self, other: "Scored") -> None:
+        """Take off what puts it right behind the other; the receipt shows it as a part."""
+        names, values, weights, points = self.columns
+        off = round(other.score - self.score - 10**-DIGITS, DIGITS)
+        self.columns = [*names, "older"], [*values, 1.0], [*weights, off], [*points, off]
+        for cached in ("score", "parts"):
+            self.__dict__.pop(cached, None)
+
+
+class Table:
+    """One row a candidate, one column a feature that has a weight; scores are sums of a row."""
+
+    def __init__(
+        self,
+        units: list[Candidate],
+        features: Mapping[int, Mapping[str, float]],
+        weights: Mapping[str, float],
+    ):
+        weights = {name: weight for name, weight in weights.items() if weight}
+        self.units, self.names, self.heavy = units, list(weights), list(weights.values())
+        rows = [[features[unit.id].get(name, 0.0) for name in self.names] for unit in units]
+        self.values = np.round(np.array(rows).reshape(len(units), len(self.names)), DIGITS)
+
+    def fill(self, name: str, values: Mapping[int, float]) -> None:
+        """Put values that are known only now into a column: place of the row -> value."""
+        if name in self.names:
+            column = self.names.index(name)
+            for place, value in values.items():
+                self.values[place, column] = round(value, DIGITS)
+
+    def order(self) -> list[int]:
+        """Return the places of the rows, best first; of two with the same score the newer."""
+        scores = np.round(self._points().sum(axis=1), DIGITS).tolist()
+        made = [unit.created_at.timestamp() for unit in self.units]
+        return sorted(range(len(self.units)), key=lambda n: (-scores[n], -made[n]))
+
+    def ranked(self) -> list[Scored]:
+        values, points = self.values.tolist(), self._points().tolist()
+        names, heavy = self.names, self.heavy
+        return [Scored(self.units[n], (names, values[n], heavy, points[n])) for n in self.order()]
+
+    def _points(self) -> np.ndarray:
+        return np.round(self.values * np.array(self.heavy), DIGITS)
+
 
 def rank(
     units: list[Candidate],
     features: Mapping[int, Mapping[str, float]],
     weights: Mapping[str, float],
 ) -> list[Scored]:
-    """Rank the candidates, best first; of two with the same score the newer."""
-    weights = {name: weight for name, weight in weights.items() if weight}
-    if not units:
-        return []
-    names, heavy = list(weights), list(weights.values())
-    table = [[features[unit.id].get(name, 0.0) for name in names] for unit in units]
-    values = np.round(np.array(table), DIGITS)
-    points = np.round(values * np.array(heavy), DIGITS)
-    scores = np.round(points.sum(axis=1), DIGITS).tolist()
-    values, points = values.tolist(), points.tolist()
-    order = sorted(range(len(units)), key=lambda n: (-scores[n], -units[n].created_at.timestamp()))
-    return [Scored(units[n], (names, values[n], heavy, points[n])) for n in order]
+    """Rank the candidates, best first."""
+    return Table(units, features, weights).ranked()
+
+
+def crowding(units: Sequence[Candidate], order: Sequence[int]) -> dict[int, float]:
+    """Return how many better messages of the same episode stand before each: place -> number.
+
+    What is asked about is often spread over many days, and one talk must not fill the list. Within
+    an episode the order stays, so taking this off is the same as choosing one after the other.
+    """
+    seen: Counter[int] = Counter()
+    crowd = {}
+    for place in order:
+        if episode := units[place].kind == "message" and units[place].episode_id:
+            crowd[place] = float(min(seen[episode], MOST_CROWDED))
+            seen[episode] += 1
+    return crowd
+
+
+def newer_first(ranked: list[Scored]) -> list[Scored]:
+    """Put an older value of the same thing right behind the newer one, which came after it."""
+    facts = [item for item in ranked[:MOST_COMPARED] if item.unit.kind == "fact"]
+    fallen = False
+    for place, newer in enumerate(facts):
+        for older in facts[:place]:
+            if older.score > newer.score and _is_older_value(older.unit, newer.unit):
+                older.fall_behind(newer)
+                fallen = True
+    return sorted(ranked, key=lambda item: -item.score) if fallen else ranked
+
+
+def _is_older_value(old: Candidate, new: Candidate) -> bool:
+    """Whether two facts say the same of somebody but for a few words, and this one said it first.
+
+    Where one has a word of the question that the other lacks, the question chose between them.
+    """
+    if old.created_at >= new.created_at or old.subject != new.subject or old.terms != new.terms:
+        return False
+    a, b = topic_words(old.text), topic_words(new.text)
+    return len(a - b) <= FEW_WORDS and len(b - a) <= FEW_WORDS and 2 * len(a & b) >= len(a | b)
 
 
 # From here on two memories say the same and the lower one is cut.

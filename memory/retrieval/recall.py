@@ -252,9 +252,9 @@ def _choose(request: RecallRequest, kept: list[Scored], result: Recalled) -> Non
     result.items = chosen
     result.tokens = sum(item.tokens for item in chosen)
     result.budget = request.budget or 0
-    best = max((item.confidence for item in chosen), default=0.0)
+    found = scoring.confidence(request.profile, chosen)
     result.confidence = gate.judged_confidence(
-        best, [item.unit.text for item in chosen[:5]], request.judge
+        found, [item.unit.text for item in chosen[:5]], request.judge
     )
     result.level = gate.level(result.confidence, has_items=bool(chosen))
 

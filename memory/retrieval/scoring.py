@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from memory.retrieval import classic, features, judge, ranking
-from memory.retrieval.gate import probability
+from memory.retrieval import classic, features, gate, judge, ranking
 from memory.retrieval.lanes import Candidates
 from memory.retrieval.profiles import Profile, built_in
 from memory.retrieval.ranking import Scored
 from memory.retrieval.understand import Question
 
+# Likeness in meaning that says nothing yet, and that says all.
+FAR, NEAR = 0.3, 0.5
+ALL = 0.999
 Passes = Callable[[Scored], bool]
 
 
@@ -28,44 +30,84 @@ def score(
     `judge_ms` is the time the judge may take to read the best of them; 0 leaves it out.
     """
     values = features.compute(question, candidates, now=now, chat_id=chat_id)
+    passes = None
     if profile.formula == "classic":
         ranked, passes = _classic(question, candidates, now=now, chat_id=chat_id)
     else:
-        ranked = ranking.rank(candidates.units, values, profile.weights)
-        passes = None
-        if profile.weights.get("answers") and judge_ms and len(ranked) > 1:
-            _judge(question.text, ranked[: judge.MAX_JUDGED], values, judge_ms)
-            ranked = ranking.rank(candidates.units, values, profile.weights)
-    # One scale for every profile: the curve is keno's where a profile has none.
-    curve = profile.settings["gate"].get("curve") or built_in("keno").settings["gate"]["curve"]
+        ranked = _keno(profile, question, candidates, values, judge_ms)
+    _estimate(profile, ranked, values)
+    ranked = ranking.newer_first(ranked)
+    return ranked, passes or _gate_test(profile, strict)
+
+
+def confidence(profile: Profile, chosen: list[Scored]) -> float:
+    """Return how likely the answer is among these.
+
+    By what the judge thinks of the best of them, or by the likeliest of them where that is more:
+    it thinks little of short statements.
+    """
+    likeliest = max((item.confidence for item in chosen), default=0.0)
+    read = [item.features for item in chosen if item.features.get("answers")]
+    if not read:
+        return likeliest
+    best = {name: max(one[name] for one in read) for name in ("answers", "semantic")}
+    return max(likeliest, round(gate.probability(best, _curves(profile)["recall"]), 4))
+
+
+def _curves(profile: Profile) -> dict[str, dict[str, float]]:
+    """One scale for every profile: the curves are keno's where a profile has none."""
+    return profile.settings["gate"].get("curves") or built_in("keno").settings["gate"]["curves"]
+
+
+def _estimate(profile: Profile, ranked: list[Scored], values: dict) -> None:
+    """Set how likely each is to the point."""
+    if not ranked:
+        return
+    curves = _curves(profile)
+    best, most = ranked[0].score, sum(map(abs, ranked[0].columns[2]))
+    read = [one["answers"] for one in values.values() if one["answers"]]
+    usual = sum(read) / len(read) if read else 0.0
     for item in ranked:
-        item.confidence = round(probability(values[item.unit.id], curve), 4)
-    return ranked, passes or _gate_test(profile, ranked, strict)
+        known = values[item.unit.id]
+        item.features = known | {
+            # By its rarest word, or in other words and other languages by its meaning.
+            "about": max(known["rare"], min(1.0, (known["semantic"] - FAR) / (NEAR - FAR))),
+            # How far behind the best it lies, as a share of all weights; what holds every word
+            # that was asked for is not behind.
+            "lead": 0.0 if known["words"] > ALL else (item.score - best) / most,
+            # The judge says yes to everything where a question is vague: what counts is the rest.
+            "ahead": max(0.0, known["answers"] - usual),
+        }
+        curve = curves["fact" if item.unit.kind == "fact" else "talk"]
+        item.confidence = round(gate.probability(item.features, curve), 4)
 
 
-def _judge(question: str, best: list[Scored], values: dict, budget_ms: float) -> None:
-    """Put the judge's opinion among the features of the best candidates."""
-    memories = [judge.as_read(item.unit, question) for item in best]
-    opinions = judge.opinions(question, memories, budget_ms=budget_ms)
-    for item, opinion in zip(best, opinions, strict=False):
-        values[item.unit.id]["answers"] = opinion
+def _keno(
+    profile: Profile, question: Question, candidates: Candidates, values: dict, judge_ms: float
+) -> list[Scored]:
+    """Rank by what is known, let the judge read the best, then see to variety."""
+    units, weights = candidates.units, profile.weights
+    table = ranking.Table(units, values, weights)
+    if weights.get("answers") and judge_ms and len(units) > 1:
+        best = table.order()[: judge.MAX_JUDGED]
+        memories = [judge.as_read(units[place], question.text) for place in best]
+        opinions = judge.opinions(question.text, memories, budget_ms=judge_ms)
+        _fill(table, values, "answers", dict(zip(best, opinions, strict=False)))
+    if weights.get("crowd"):
+        _fill(table, values, "crowd", ranking.crowding(units, table.order()))
+    return table.ranked()
 
 
-def _gate_test(profile: Profile, ranked: list[Scored], strict: bool) -> Passes:
-    """Return the gate's test. Strict: each must be likely. Lenient: the best, and those near it."""
+def _fill(table: ranking.Table, values: dict, name: str, found: dict[int, float]) -> None:
+    table.fill(name, found)
+    for place, value in found.items():
+        values[table.units[place].id][name] = value
+
+
+def _gate_test(profile: Profile, strict: bool) -> Passes:
+    """Return the gate's test: each memory must be likely by itself, surely so in strict mode."""
     limits = profile.settings["gate"]
-    if strict:
-        return lambda item: item.confidence >= limits["strict"]
-    best = max((item.confidence for item in ranked[:20]), default=0.0)
-    floor = limits["floor"] if best >= limits["lenient"] else 1.0
-    # How far behind the best one of a kind may lie, as a share of all weights.
-    top, most = ranked[0].score if ranked else 0.0, sum(map(abs, profile.weights.values()))
-    reach = {kind: top - share * most for kind, share in limits.get("within", {}).items()}
-    # A pinned memory is always offered.
-    return lambda item: (
-        item.unit.pinned
-        or (item.confidence >= floor and item.score >= reach.get(item.unit.kind, item.score))
-    )
+    return lambda item: item.confidence >= gate.line(limits, item.unit.kind, strict=strict)
 
 
 def _classic(

@@ -8,7 +8,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from bench import fitting, made_up, measures, questions, rivals
+from bench import fitting, gate, made_up, measures, precision, questions, rivals
 from bench.fresh_database import fresh_database
 from bench.held import hold
 from bench.learn_weights import examples, learn
@@ -141,3 +141,30 @@ def test_a_fresh_database_is_gone_afterwards_and_the_next_one_can_begin(postgres
         assert os.environ["DATABASE_URL"] == postgres
     with pytest.raises(psycopg.OperationalError, match="does not exist"):
         psycopg.connect(made[0])
+
+
+def test_talks_and_judged_lines_become_memories_with_questions(tmp_path):
+    talk = tmp_path / "talks.txt"
+    talk.write_text("# en\n1 Bo: I moved to Lima\n2 Ana: nice\n? Where is Bo? = 1\n? Who sang? =\n")
+    (held,) = questions.talks(talk)
+    assert [memory.spoken for memory in held.memories] == ["Bo: I moved to Lima", "Ana: nice"]
+    assert [set(question.evidence) for question in held.questions] == [{"0:1"}, set()]
+    lines = tmp_path / "judged.txt"
+    lines.write_text("en\twhere is Bo\t+Bo lives in Lima\t-Ana lives in Quito\n")
+    (judged,) = questions.judged(lines)
+    assert [memory.text for memory in judged.memories] == ["Bo lives in Lima", "Ana lives in Quito"]
+    assert judged.questions[0].evidence == {"0:0"}
+
+
+def test_what_was_said_to_be_likely_is_held_against_what_was():
+    rows = gate.by_tenths([(0.05, False), (0.91, True), (1.0, True), (0.95, False)])
+    assert [(row["memories"], row["was"]) for row in rows] == [(1, 0.0), (3, 0.667)]
+    assert gate.auc([0.9, 0.5], [0.5, 0.1]) == 0.875
+
+
+def test_an_empty_answer_where_nothing_was_asked_for_costs_no_precision():
+    right = precision.Outcome("a", {"tea"}, ["tea"], passed=True)
+    noise = precision.Outcome("b", set(), ["tea"], passed=False)
+    empty = precision.Outcome("c", set(), [], passed=True)
+    found = precision.summary([right, noise, empty], [right])
+    assert (found["active"], found["mean_precision"], found["drift"]) == (1, 0.5, 0.0)

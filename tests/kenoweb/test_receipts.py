@@ -119,7 +119,7 @@ def test_a_receipt_shows_exactly_its_numbers(client, space):
 
 def test_every_feature_has_a_name_and_one_voice():
     said = [name for _label, names in score_rows.SCORE_GROUPS.values() for name in names]
-    assert sorted(said) == sorted({*features.NAMES, "lexical"})
+    assert sorted(said) == sorted({*features.NAMES, "lexical", "older"})
     assert set(said) == set(FEATURES)
 
 

@@ -120,13 +120,12 @@ def test_keno_is_no_witness_of_its_own():
     assert features.trust(unit(role="assistant")) < features.trust(unit())
 
 
-def test_a_question_in_memory_is_marked_and_length_counts_for_turns_only():
+def test_a_question_in_memory_is_marked():
     found = Candidates(
         units=[unit(1, text="Who planted them?"), unit(2, kind="fact", text="a " * 90)]
     )
     of = compute(Question("q"), found)
     assert (of[1]["question"], of[2]["question"]) == (1, 0)
-    assert of[2]["length"] == features.ORDINARY
 
 
 def test_every_feature_has_its_name():

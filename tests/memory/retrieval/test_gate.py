@@ -6,7 +6,8 @@ import pytest
 
 from memory.retrieval import gate, profiles
 
-CURVE = profiles.built_in("keno").settings["gate"]["curve"]
+LIMITS = profiles.built_in("keno").settings["gate"]
+CURVE = LIMITS["curves"]["talk"]
 
 
 @pytest.mark.parametrize(
@@ -77,14 +78,23 @@ def test_47_a_failing_model_leaves_the_heuristic():
     assert gate.judged_confidence(0.5, ["a"], fail) == 0.5
 
 
-def test_the_curve_rises_with_meaning_and_with_words():
+def test_the_curve_rises_with_meaning_and_with_what_the_judge_says():
     p = [
-        gate.probability({"semantic": s, "nearby": w}, CURVE)
-        for s, w in ((0, 0), (0.4, 0), (0.4, 0.8), (0.7, 0.8), (1, 1))
+        gate.probability({"semantic": s, "answers": a}, CURVE)
+        for s, a in ((0, 0), (0.4, 0), (0.4, 0.8), (0.7, 0.8), (1, 1))
     ]
     assert p == sorted(p)
-    assert p[0] < 0.05
-    assert p[-1] > 0.95
+    assert p[0] < 0.1
+    assert p[-1] > 0.7
+
+
+def test_a_fact_must_be_likely_and_a_message_only_possible():
+    assert (
+        gate.line(LIMITS, "message")
+        < gate.line(LIMITS, "fact")
+        < gate.line(LIMITS, "fact", strict=True)
+    )
+    assert gate.line(LIMITS, "message", strict=True) == gate.line(LIMITS, "fact", strict=True)
 
 
 def test_no_feature_breaks_the_curve():

@@ -2,12 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
 from memory.facts import service as facts
 from memory.models import Embedding, Episode, Fact, Recall, RecallItem, Unit
-from memory.retrieval import lanes, receipts
+from memory.retrieval import features, lanes, ranking, receipts
 from memory.retrieval.recall import recall
 from memory.vectors import embed
 from memory.vectors import store as embeddings
@@ -378,3 +379,59 @@ def test_what_was_said_right_after_the_best_turn_comes_along(space):
     assert "words" in seen["Do you have any pets?"]
     assert "talk" in seen["Yes: Luna and Oliver"]
     assert "So cute" not in seen
+
+
+def test_a_newer_value_comes_before_the_older_one_and_the_receipt_adds_up(space):
+    old, new = NOW - timedelta(days=400), NOW - timedelta(days=2)
+    make_fact(space, text="Ana lives in Porto", subject="Ana", created_at=new)
+    make_fact(space, text="Ana lives in Lisbon", subject="Ana", created_at=old)
+    make_fact(space, text="Ana plays the cello", subject="Ana", created_at=old)
+    found = recall(space, "Where does Ana live?", now=NOW)
+    both = sorted((*found.items, *found.cut), key=lambda item: -item.score)
+    assert [item.unit.text for item in both][:2] == ["Ana lives in Porto", "Ana lives in Lisbon"]
+    for item in both:
+        assert item.score == pytest.approx(sum(part.points for part in item.parts), abs=1e-5)
+
+
+def test_a_question_that_names_the_older_value_gets_it_first(space):
+    make_fact(space, text="Ana likes green tea", subject="Ana", created_at=NOW - timedelta(days=90))
+    make_fact(space, text="Ana likes black coffee", subject="Ana", created_at=NOW)
+    found = recall(space, "Does Ana like green tea?", now=NOW)
+    assert found.items[0].unit.text == "Ana likes green tea"
+
+
+def test_a_typed_error_still_finds_the_word(space):
+    make_fact(space, text="The backup runs on Kubernetes", subject="")
+    for said in ("The office closes at six", "Bo drinks tea", "The bus is late", "It rained"):
+        make_fact(space, text=said, subject="")
+    assert texts(recall(space, "kuberntes?", now=NOW)) == ["The backup runs on Kubernetes"]
+
+
+def test_nothing_likely_brings_nothing_even_beside_a_pin(space):
+    make_fact(space, text="The office closes at six", subject="", pinned=True)
+    for said in ("Bo drinks tea", "The bus is late", "Rosa keeps bees", "It rained in Lima"):
+        make_fact(space, text=said, subject="")
+    found = recall(space, "database replication lag", now=NOW)
+    assert texts(found) == ["The office closes at six"]
+
+
+def test_one_talk_does_not_fill_the_list():
+    units = [SimpleNamespace(kind="message", episode_id=n) for n in (1, 1, 2, 1)]
+    assert ranking.crowding(units, [0, 1, 2, 3]) == {0: 0.0, 1: 1.0, 2: 0.0, 3: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("typed", "word", "off"),
+    [
+        ("eror", "error", True),
+        ("typsecript", "typescript", True),
+        ("mongod", "mongo", True),
+        ("mango", "mongo", False),
+        ("error", "error", False),
+        ("house", "horse", True),
+        ("house", "houses", True),
+        ("house", "hounds", False),
+    ],
+)
+def test_one_letter_off(typed, word, off):
+    assert features.one_letter_off(typed, word) is off
