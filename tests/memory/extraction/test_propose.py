@@ -123,6 +123,8 @@ PIECES = [
     ("Especially after the move.", []),
     ("I'm working on one with my choir", []),
     ("no space left on device", []),
+    ("The restore in Oslo failed with an error", []),
+    ("El despliegue falló con un error", []),
 ]
 
 
