@@ -51,7 +51,7 @@ class PreferenceForm(forms.Form):
     everybody = forms.BooleanField(
         label=gettext_lazy("For everybody"),
         required=False,
-        help_text=gettext_lazy("Without it, it holds only for whoever said it."),
+        help_text=gettext_lazy("Otherwise it is for the person who said it alone."),
     )
 
     def __init__(self, *args, old: Preference | None = None, **kwargs):

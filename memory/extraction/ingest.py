@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 SHORTEST = 4
 # A message that keeps failing is given up, with its errors on it.
 ATTEMPTS = 5
+# The names among which those in a message are looked for.
+MAX_NAMES = 1000
 # The newest facts about a subject that a new one may only repeat.
 MAX_COMPARED = 60
 # The reason in the journal when a call of a model was saved.
@@ -282,6 +284,7 @@ def _proposed(
         "author": evidence.speaker(message),
         "language": message.language,
         "previous": _previous(message),
+        "people": _known_names(message),
         "believe_at": options.believe_from,
         "offer_at": options.offer_from,
         "complete": complete,
@@ -298,6 +301,14 @@ def _proposed(
         return found, []
     reason = NOT_ASKED if complete else "no fact in it"
     return [], [{"outcome": "skipped", "reason": reason}]
+
+
+def _known_names(message: Message) -> list[str]:
+    """Return whom facts that this chat may use are about, as far as the message names them."""
+    named = set(text.words(text.fold(message.text)))
+    about = Fact.objects.in_scope(message.chat).live().exclude(subject="")
+    names = about.order_by().values_list("subject", flat=True).distinct()[:MAX_NAMES]
+    return [name for name in names if named.issuperset(text.words(text.fold(name)))]
 
 
 def _previous(message: Message) -> str:

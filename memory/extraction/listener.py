@@ -4,7 +4,7 @@ It runs `listen.onnx` over [previous message, message] and gives spans in charac
 Pure: no database, no network. About 5 ms a message, less in batches.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -154,24 +154,38 @@ def _kind(words: str, by_kind: np.ndarray) -> str:
 
 def _whole_clauses(message: str, previous: str, spans: list[Span]) -> list[Span]:
     """Join the fragments of a clause, and widen what is left to its clause."""
+    joined = _joined(message, spans, _same_clause)
+    widened = [_widen(message, joined, place) for place in range(len(joined))]
+    whole = _joined(message, widened, _belongs)
+    kept = [span for span in whole if fold(message[span.start : span.end]) not in EMPTY_WORDS]
+    return [span for span in kept if _says_something(message, previous, span, kept)]
+
+
+def _joined(
+    message: str, spans: list[Span], together: Callable[[str, Span, Span], bool]
+) -> list[Span]:
     joined: list[Span] = []
     for span in spans:
-        if joined and _same_clause(message, joined[-1], span):
+        if joined and together(message, joined[-1], span):
             joined[-1] = _join(joined[-1], span)
         else:
             joined.append(span)
-    widened = (_widen(message, joined, place) for place in range(len(joined)))
-    kept = [span for span in widened if fold(message[span.start : span.end]) not in EMPTY_WORDS]
-    return [span for span in kept if _says_something(message, previous, span, kept)]
+    return joined
 
 
 def _same_clause(message: str, left: Span, right: Span) -> bool:
     gap = message[left.end : right.start]
-    if gap.strip() == ",":
-        before, after = message[left.start : left.end], message[right.start : right.end]
-        if edges.is_lead(before) or edges.is_piece(before) or edges.is_piece(after):
-            return True
-    return not (edges.is_joined(message, right.start) or edges.has_boundary(gap))
+    return _belongs(message, left, right) or not (
+        edges.is_joined(message, right.start) or edges.has_boundary(gap)
+    )
+
+
+def _belongs(message: str, left: Span, right: Span) -> bool:
+    """Say whether one of the two only tells when, where or how of the other."""
+    if message[left.end : right.start].strip(" ,"):
+        return False
+    before, after = message[left.start : left.end], message[right.start : right.end]
+    return edges.is_lead(before) or edges.is_piece(before) or edges.is_piece(after)
 
 
 def _join(left: Span, right: Span) -> Span:

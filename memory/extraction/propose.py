@@ -89,6 +89,7 @@ def read(
     previous: str = "",
     believe_at: float = hearing.BELIEVE_FROM,
     offer_at: float = hearing.OFFER_FROM,
+    people: Sequence[str] = (),
     heard: Sequence[hearing.Heard] | None = None,
     complete: Complete | None = None,
 ) -> list[Candidate]:
@@ -96,7 +97,8 @@ def read(
 
     What is not sure enough to be believed is there too, to be offered. `previous` is the message of
     someone else before this one, which an answer may need; `heard` is what was heard in it, when
-    many messages were listened to at once. A model is asked only where something was heard.
+    many messages were listened to at once; `people` are names that are known. A model is asked
+    only where something was heard.
     """
     message = clean(text, limit=READ)
     language = detect_language(message) or language or "en"
@@ -105,7 +107,8 @@ def read(
         heard = hearing.hear_message(message, previous, **given)
     # What is over is not a fact.
     lasting = [one for one in heard if one.kind in CATEGORY_OF_KIND]
-    found = [fact for one in lasting for fact in _worded(one, message, previous, author, language)]
+    given = (message, previous, author, language, people)
+    found = [fact for one in lasting for fact in _worded(one, *given)]
     if found and complete:
         told = _by_model(message, author, language, believe_at, complete)
         found = found if told is None else _agreed(told, found, believe_at)
@@ -124,7 +127,12 @@ def lore_line(text: str) -> str:
 
 
 def _worded(
-    heard: hearing.Heard, message: str, previous: str, author: str, language: str
+    heard: hearing.Heard,
+    message: str,
+    previous: str,
+    author: str,
+    language: str,
+    people: Sequence[str],
 ) -> list[Candidate]:
     tongue = _tongue(heard.quote, language)
     worded = word_facts(
@@ -134,6 +142,7 @@ def _worded(
         kind=heard.kind,
         previous=previous if heard.needs_previous else "",
         before=message[: heard.start],
+        people=people,
     )
     is_lore = heard.kind == "lore"
     return [
@@ -303,4 +312,10 @@ def _distinct(found: Iterable[Candidate]) -> list[Candidate]:
     kept: dict[tuple[str, str], Candidate] = {}
     for candidate in found:
         kept.setdefault((candidate.subject, said_key(candidate.text)), candidate)
-    return list(kept.values())
+    return [one for one in kept.values() if not any(_goes_on(one, two) for two in kept.values())]
+
+
+def _goes_on(one: Candidate, other: Candidate) -> bool:
+    """Whether the other fact begins with all that the first says and is as sure."""
+    longer = other.text.startswith(one.text) and len(other.text) > len(one.text)
+    return longer and (other.believed or not one.believed)

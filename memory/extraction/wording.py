@@ -143,8 +143,12 @@ def word_fact(
     text, retold = _worded(own, question, subject, author=author, language=language, kind=kind)
     is_piece = not question and _is_piece(own, language)
     if is_piece or (not retold and not question and before and _leans(own, subject, language)):
-        text = (before and _with_sentence(before, own)) or ("" if is_piece else text)
-        retold = retold and not is_piece
+        whole = _with_sentence(before, own) if before else ""
+        if whole and not str(subject):
+            subject = subject_of(
+                whole, author=author, kind=kind, language=language, people=people
+            )  # fmt: skip
+        text, retold = whole or ("" if is_piece else text), retold and not is_piece
     return Wording(text, subject, retold, quote) if text else None
 
 

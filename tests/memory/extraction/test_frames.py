@@ -86,6 +86,7 @@ def test_one_slot_has_one_name_in_every_wording(key, text):
         ("vivía en Madrid, ya no", "home", 1, True),
         ("Ana no longer works at Acme", "employer", 1, True),
         ("I quit my job at Acme", "employer", 1, True),
+        ("Sam left Acme", "employer", 1, True),
         ("antes trabajaba en Acme", "employer", 1, True),
         ("no me gusta el café", "likes:coffee", -1, False),
         ("I can't stand coffee", "likes:coffee", -1, False),

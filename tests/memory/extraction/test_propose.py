@@ -133,6 +133,23 @@ def test_a_piece_of_a_sentence_is_not_a_fact_by_itself(said, facts):
     assert [one.text for one in propose.read(said, author="Adrian")] == facts
 
 
+def test_who_is_known_is_whom_a_sentence_is_about():
+    said = "Sam left Olive & Thyme, he's at The Railway now"
+    (found,) = propose.propose(said, author="Jo", people=["Sam"])
+    assert (found.subject, found.text) == ("Sam", said)
+
+
+def test_what_leans_on_the_clause_before_stays_with_it():
+    said = "I work nights at the hospital in Leeds, been there six years"
+    assert [one.text for one in propose.propose(said, author="Jo")] == [
+        "Jo works nights at the hospital in Leeds, been there six years"
+    ]
+    said = "trabajo en un hospital, llevo ahí seis años"
+    assert [one.text for one in propose.propose(said, author="Jo")] == [
+        "Jo trabaja en un hospital, lleva ahí seis años"
+    ]
+
+
 MAIL = """I live in Porto.
 
 -----Original Message-----
