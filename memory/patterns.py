@@ -208,9 +208,11 @@ def promote(pattern: Pattern, *, by: str, now: datetime | None = None) -> Change
     return _set(pattern, by=by, why="promote", now=now, chat=None)
 
 
-def purge(pattern: Pattern, *, by: str) -> None:
-    """Delete the habit for good, with its history. The caller has asked first."""
-    rows.purge(pattern, by=by, words=f"{pattern.trigger}\n{pattern.response}")
+def purge(pattern: Pattern, *, by: str, preview: bool = False) -> dict[str, int]:
+    """Delete the habit for good, with its history; a preview only counts it."""
+    if preview:
+        return {"memory.Pattern": 1, "history": len(history.history(pattern))}
+    rows.purge(pattern, by=by)
 
 
 def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> int:

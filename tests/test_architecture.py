@@ -28,7 +28,7 @@ FLOORS = {
         {"people"},
         # The four memories know nothing of each other, nor of identity; recall only reads.
         {"facts", "episodes", "patterns", "working", "identity", "chats", "retrieval"},
-        {"extraction"},
+        {"extraction", "erasure"},
         {"llm"},
         {"prompt", "operations"},
         {"tasks", "transfer"},

@@ -23,6 +23,7 @@ from memory.models import Chat, Episode, Fact, Member, Message, Pattern, Space
 
 Role = Member.Role
 LAST_SPACE = "keno_space"
+GONE = {Fact: {"forgotten": True}, Episode: {"status": Episode.Status.DISCARDED}}
 
 
 def public(view: Callable) -> Callable:
@@ -80,13 +81,20 @@ def space_for(request: HttpRequest, slug: str, *, role: str = Role.VIEWER) -> Sp
             request.member = member
             if not member.may(role):
                 raise PermissionDenied
+            member.space.hides_forgotten = not member.may(Role.CURATOR)
             return member.space
     raise Http404
 
 
 def rows_in(space: Space, model: type[Model]) -> QuerySet:
-    """Return all rows of a model that belong to the space."""
-    return model._default_manager.filter(space=space)
+    """Return all rows of a model that belong to the space.
+
+    A viewer does not see what somebody had forgotten or discarded.
+    """
+    rows = model._default_manager.filter(space=space)
+    if model in GONE and getattr(space, "hides_forgotten", False):
+        return rows.exclude(**GONE[model])
+    return rows
 
 
 def get_in_space_or_404(space: Space, model: type[Model], pk: int, **also) -> Model:

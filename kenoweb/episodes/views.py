@@ -33,7 +33,7 @@ from kenoweb.ui.responses import (
     toast_error,
     undo_url,
 )
-from memory import rulings
+from memory import erasure, rulings
 from memory.episodes import service as episodes
 from memory.facts import service as facts
 from memory.history import changes as history
@@ -286,4 +286,4 @@ def _beside(request, name, space, *args):
     return f"{url}?{query}" if query else url
 
 
-purge = purge_view(episodes.purge, room="episodes", fetch=episode_for, back=_beside)
+purge = purge_view(erasure.purge, room="episodes", fetch=episode_for, back=_beside)

@@ -35,7 +35,7 @@ from kenoweb.ui.responses import (
     toast_error,
     undo_url,
 )
-from memory import rulings
+from memory import erasure, rulings
 from memory.facts import bulk as fact_bulk
 from memory.facts import service as facts
 from memory.facts.bulk import MAX_FACTS, BulkResult
@@ -361,4 +361,4 @@ def _beside(request, name, space, *args):
     return f"{url}?{query}" if query else url
 
 
-purge = purge_view(facts.purge, room="facts", fetch=fact_for, back=_beside)
+purge = purge_view(erasure.purge, room="facts", fetch=fact_for, back=_beside)

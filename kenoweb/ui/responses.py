@@ -1,6 +1,7 @@
 """Responses of views that change something."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import Model
@@ -10,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
-from django.views.decorators.http import require_POST
+from django.utils.translation import gettext_lazy, pgettext
+from django.views.decorators.http import require_http_methods, require_POST
 
 from kenoweb.auth.access import in_space
 from kenoweb.auth.sessions import go
@@ -22,6 +23,29 @@ from memory.models import Space
 from memory.text.normalise import short
 
 ERASE = "erase"
+ERASED = {
+    gettext_lazy("Facts"): ["memory.Fact"],
+    gettext_lazy("Messages"): ["memory.Message"],
+    gettext_lazy("Episodes"): ["memory.Episode", "sleep.Claim"],
+    gettext_lazy("Patterns"): ["memory.Pattern"],
+    gettext_lazy("People"): ["memory.Entity"],
+    gettext_lazy("Receipts"): ["memory.Recall", "memory.SelfCheck"],
+    gettext_lazy("Replies on their way"): ["memory.OutboxItem", "memory.Draft"],
+    gettext_lazy("Chats"): ["memory.Chat", "memory.WorkingNote"],
+    gettext_lazy("Proposals"): ["sleep.Proposal"],
+    gettext_lazy("Nights"): [
+        "sleep.Night", "sleep.PhaseRun", "sleep.NightChange", "sleep.Reflection",
+    ],
+    gettext_lazy("Identity"): [
+        "memory.Identity", "memory.Rule", "memory.Preference", "memory.Ruling",
+    ],
+    gettext_lazy("Files"): ["memory.Parcel", "memory.ParcelLine"],
+    gettext_lazy("Notices and logs"): [
+        "memory.Notice", "memory.DeadLetter", "memory.LlmCall", "memory.AuditEntry",
+    ],
+    gettext_lazy("Vectors"): ["memory.Embedding"],
+    gettext_lazy("History"): ["history", "pghistory.Context"],
+}  # fmt: skip
 Fetch = Callable[[object, int], Model]
 Respond = Callable[..., HttpResponse]
 
@@ -93,13 +117,19 @@ def row_action_view(
     return view
 
 
-def purge_view(writer: Callable[..., None], *, room: str, fetch: Fetch, back: Callable[..., str]):
-    """Return a view that deletes one row for good, once the person has typed the word."""
+def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, back: Callable[..., str]):
+    """Return a view that deletes one row for good, once the person has typed the word.
+
+    Asked for without sending, it shows what would go, counted.
+    """
 
     @in_space(role="curator")
-    @require_POST
+    @require_http_methods(["GET", "HEAD", "POST"])
     def view(request, space, pk):
         row = fetch(space, pk)
+        if request.method != "POST":
+            gone = writer(row, by=person(request.user), preview=True)
+            return render(request, "erase.html", {"row": row, "lines": counted_lines(gone)})
         if not typed(request, ERASE):
             toast_error(request, _("Type the word to erase it for good. Nothing was changed."))
             return redirect(f"{room}:detail", space.slug, pk)
@@ -108,6 +138,12 @@ def purge_view(writer: Callable[..., None], *, room: str, fetch: Fetch, back: Ca
         return go(request, next_url(request) or back(request, f"{room}:index", space))
 
     return view
+
+
+def counted_lines(gone: dict[str, int]) -> list[tuple[str, int]]:
+    """What an erasure changes, in words that people know, with how many rows of each."""
+    lines = ((label, sum(gone.get(name, 0) for name in names)) for label, names in ERASED.items())
+    return [(label, count) for label, count in lines if count]
 
 
 def typed(request: HttpRequest, word: str) -> bool:

@@ -20,7 +20,7 @@ from memory.guards.screening import describe_reasons, screen, screen_transcript
 from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models import Chat, Episode, Message, Space
+from memory.models import Chat, Episode, Message, SilencedMessage, Space
 from memory.text import normalise as text
 from memory.text import summaries
 from memory.text.summaries import boundary, similarity
@@ -275,11 +275,14 @@ def release(episode: Episode, *, by: str, now: datetime | None = None) -> Change
 
 
 def purge(episode: Episode, *, by: str) -> None:
-    """Delete the episode for good, with its history. Its messages stay in the chat."""
+    """Delete the episode for good, with its history. Its messages stay in the chat, silent."""
     with transaction.atomic():
+        if episode.status == Status.DISCARDED:
+            silent = [SilencedMessage(message=message) for message in episode.messages.all()]
+            SilencedMessage.objects.bulk_create(silent)
         if heir := Episode.objects.filter(space=episode.space, summary_of__contains=[episode.pk]):
             Message.objects.filter(episode=episode).update(episode=heir.first())
-        rows.purge(episode, by=by, words=f"{episode.title}\n{episode.body}")
+        rows.purge(episode, by=by)
 
 
 def purge_discarded(space: Space, *, by: str, chat: Chat | None = None) -> int:

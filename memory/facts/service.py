@@ -253,8 +253,11 @@ def trim(
 
 @transaction.atomic
 def purge(fact: Fact, *, by: str) -> None:
-    """Delete the fact for good, with its history. The caller has asked first."""
-    audit.record("fact.purged", actor=by, space=fact.space, obj=fact, before=fact.text)
+    """Delete the fact for good, with its history; the messages it rests on stay, silent.
+
+    erasure.purge() takes the words out of them, too. The caller has asked first.
+    """
+    audit.record("fact.purged", actor=by, space=fact.space, obj=fact)
     Ruling.objects.filter(fact=fact, kind=Ruling.Kind.KEEP).delete()
     spoken_of = list(fact.mentions.exclude(entity=None).values_list("entity", flat=True))
     history.erase(fact)

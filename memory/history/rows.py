@@ -49,10 +49,10 @@ def change_unless_refused(
 
 
 @transaction.atomic
-def purge(row: Any, *, by: str, words: str) -> None:
-    """Delete the row for good, with its history; the audit keeps a digest of its words."""
+def purge(row: Any, *, by: str) -> None:
+    """Delete the row for good, with its history; the audit keeps nothing of its words."""
     name = row._meta.model_name
-    audit.record(f"{name}.purged", actor=by, space=row.space, obj=row, before=words)
+    audit.record(f"{name}.purged", actor=by, space=row.space, obj=row)
     history.erase(row)
     row.delete()
 

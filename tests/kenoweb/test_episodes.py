@@ -193,12 +193,13 @@ def test_what_lay_too_long_is_refused_in_words(client, episode):
     assert "too long" in page(client, "index")
 
 
-def test_erasing_asks_for_the_word_and_leaves_the_messages(client, episode):
+def test_erasing_shows_what_goes_asks_for_the_word_and_erases_what_was_said(client, episode):
+    assert "Messages" in page(client, "purge", episode.pk)
     client.post(at("purge", episode.pk), {"typed": ""})
     assert now(episode)
     client.post(at("purge", episode.pk), {"typed": "erase"})
     assert not Episode.objects.filter(pk=episode.pk).exists()
-    assert Message.objects.count() == 4
+    assert set(Message.objects.values_list("text", flat=True)) == {"[erased]"}
     assert AuditEntry.objects.filter(action="episode.purged").exists()
 
 

@@ -132,3 +132,18 @@ def test_the_page_costs_the_same_for_few_and_for_many(client, owner, thrown):
     for _ in range(40):
         make_fact(owner.space, status="trashed", trashed_at=timezone.now())
     assert cost() == few
+
+
+def test_a_viewer_never_reads_what_somebody_had_forgotten(owner):
+    space, viewer = owner.space, make_client(make_member(space=owner.space, role="viewer").user)
+    fact = make_fact(space, "Tom hums at night")
+    facts.forget(fact, by="person:ana")
+    episode = make_episode(space, title="Tom hums", body="Tom hums at night")
+    episodes.discard(episode, by="person:ana")
+    slug = space.slug
+    lists = ("", "facts/", "facts/?status=any", "facts/?status=archived", "trash/", "episodes/")
+    for client, sees in ((viewer, False), (make_client(owner.user), True)):
+        shown = [client.get(f"/s/{slug}/{where}").content.decode() for where in lists]
+        assert any("Tom hums" in html for html in shown) is sees
+        assert (client.get(f"/s/{slug}/facts/{fact.pk}/").status_code == 200) is sees
+        assert (client.get(f"/s/{slug}/episodes/{episode.pk}/").status_code == 200) is sees

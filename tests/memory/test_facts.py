@@ -297,7 +297,7 @@ def test_the_caps_are_settings_and_lore_has_its_own(space):
     assert counts == [5, 6, 7]
 
 
-def test_purge_leaves_nothing_but_a_digest(space):
+def test_purge_leaves_nothing_not_even_a_digest(space):
     fact = remember(space, "Ana's canary 4711", quote="canary 4711").row
     facts.revise(fact, text="Ana's canary 4712", by=ANA)
     rulings.keep(fact, by=ANA)
@@ -309,6 +309,7 @@ def test_purge_leaves_nothing_but_a_digest(space):
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.action) == (ANA, "fact.purged")
     assert "canary" not in str(entry.details)
+    assert entry.before_digest == ""
 
 
 def test_the_trash_is_emptied_after_its_days_and_not_before(space):
