@@ -182,7 +182,7 @@ def visible_text(thought: Thought, group: Sequence[Message], learned: Sequence[A
 
 def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfCheck:
     """Tie what was recalled, and a look back at the answer, to the reply."""
-    context.keep(thought.context, reply=reply, now=now)
+    made = context.keep(thought.context, reply=reply, now=now)
     pairs = ids_of(reply.reply_to) if reply.reply_to else ()
     held = rules.violations(reply.text, rules.active(reply.space, pairs=pairs))
     found = feedback.check(
@@ -191,6 +191,8 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
         had_memory=thought.context.had_memory,
         forbidden=[phrase.phrase for phrase in held],
     )
+    if "contradicted" in made.values():
+        found.signals.append("contradicts_memory")
     if {"mild_hedging", "excessive_hedging"} & set(found.signals):
         reply.flags = [*reply.flags, "hedging"]
         reply.save(update_fields=["flags"])

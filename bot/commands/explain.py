@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from django.utils.formats import number_format
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
 
@@ -12,19 +11,16 @@ from memory.llm import pricing
 from memory.llm.choose import choose
 from memory.operations import metrics
 from memory.retrieval import receipts
-from memory.retrieval.features import FEATURES
 from memory.text import normalise as text
 from sleep import nights
 
-SHOWN = 6
-# The parts of a score that say most are named first.
-PARTS = 3
+SHOWN = 3
 
 
 @command(
     "why",
     es="porque por-que",
-    help=gettext_lazy("what my last answer rests on, with its scores"),
+    help=gettext_lazy("what my last answer rests on"),
 )
 def why(call: CommandCall) -> str:
     receipt = receipts.last(call.chat)
@@ -32,12 +28,8 @@ def why(call: CommandCall) -> str:
         return _("No record of a recent response.")
     told = receipts.explain(receipt)
     lines = [
-        _("You asked: %(query)s") % {"query": text.short(told["query"], 160)},
-        *_sources(told),
-        # Or what follows would be read as part of the list.
-        "",
-        *_reasoning(told),
-        _ago(call.now - receipt.at),
+        _sources(told, has_window=bool(receipt.sections.get("history"))),
+        _search(told),
         f"{_('All of it:')} {page('recall:receipt', call.space.slug, receipt.pk)}",
     ]
     return "\n".join(lines)
@@ -91,12 +83,6 @@ def help_(call: CommandCall) -> str:
     return "\n".join(lines)
 
 
-def _ago(passed: timedelta) -> str:
-    if passed < timedelta(seconds=5):
-        return _("That was just now.")
-    return _("That was %(age)s ago.") % {"age": age(passed)}
-
-
 def age(passed: timedelta) -> str:
     """How long ago, in the largest whole unit: 5 seconds, 2 minutes, 1 hour, 3 days."""
     seconds = max(0, int(passed.total_seconds()))
@@ -109,48 +95,41 @@ def age(passed: timedelta) -> str:
     return ngettext("%(n)d day", "%(n)d days", seconds // 86400) % {"n": seconds // 86400}
 
 
-def _sources(told: dict) -> list[str]:
-    used = told["injected"]
-    if not used:
-        return [_("I used no memory for it.")]
-    lines = [_("Memory I used:")]
-    for one in used[:SHOWN]:
-        words = text.short(one["text"].lstrip("-*• "), 140) or _("(deleted since)")
-        score = number_format(one["score"], 2)
-        lines.append(f"{one['rank']}. {words} — {_kind(one)}, {score} ({_why(one)})")
-    if len(used) > SHOWN:
-        lines.append(_("… and %(n)d more.") % {"n": len(used) - SHOWN})
-    return lines
+def _sources(told: dict, *, has_window: bool) -> str:
+    """What it repeats, else what it was given, else what was just said."""
+    used = [one for one in told["injected"] if one["mark"] == "used"]
+    if used:
+        return _("I answered from: %(memories)s.") % {"memories": _quoted(used)}
+    given = told["injected"]
+    if given:
+        said = _("I had this before me, but my answer does not repeat it: %(memories)s.")
+        return said % {"memories": _quoted(given)}
+    if has_window:
+        return _("I used no memory for it, only what we said just before.")
+    return _("I used no memory for it.")
 
 
-def _reasoning(told: dict) -> list[str]:
-    levels = {"none": _("none"), "low": _("low"), "medium": _("medium"), "high": _("high")}
-    words = ", ".join([*told["keywords"], *told["expansion"]])
-    sure = _("Confidence: %(level)s (%(n).2f).") % {
-        "level": levels[told["level"]],
-        "n": told["confidence"],
+def _quoted(found: list[dict]) -> str:
+    shown = [text.short(one["text"].lstrip("-*• "), 100) or _("(deleted since)") for one in found]
+    more = [_("%(n)d more") % {"n": len(found) - SHOWN}] if len(found) > SHOWN else []
+    return ", ".join([*(f"“{words}”" for words in shown[:SHOWN]), *more])
+
+
+def _search(told: dict) -> str:
+    """What was looked for, and how sure the recall was that it found it."""
+    sure = {
+        "none": _("I found nothing"),
+        "low": _("I was not sure of what I found"),
+        "medium": _("I was fairly sure of what I found"),
+        "high": _("I was sure of what I found"),
+    }[told["level"]]
+    words = ", ".join(told["keywords"])
+    if not words:
+        return f"{sure}."
+    return _("I looked for %(words)s; %(sure)s.") % {
+        "words": words,
+        "sure": sure[:1].lower() + sure[1:],
     }
-    return [sure, *([_("I searched for: %(words)s.") % {"words": words}] if words else [])]
-
-
-def _kind(one: dict) -> str:
-    kinds = {
-        "fact": _("fact"),
-        "episode": _("episode"),
-        "message": _("message"),
-        "pattern": _("pattern"),
-    }
-    return f"{kinds.get(one['kind'], one['kind'])} #{one['id']}"
-
-
-def _why(one: dict) -> str:
-    most = sorted(one["parts"], key=lambda part: -abs(part["points"]))[:PARTS]
-    named = ((FEATURES.get(part["name"], part["name"]), part["points"]) for part in most)
-    return ", ".join(f"{name} {_signed(points)}" for name, points in named if points)
-
-
-def _signed(points: float) -> str:
-    return ("+" if points > 0 else "") + number_format(points, 2)
 
 
 def _parts(counts: dict, **names: str) -> str:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 from kenoweb.recall import score_rows
 from kenoweb.ui import charts
 from kenoweb.ui.responses import space_url
+from memory.chats import service as chats
 from memory.models import LlmCall, Message, Recall, RecallItem, SelfCheck, Space
 from memory.retrieval import receipts
 from memory.retrieval.ranking import Part
@@ -23,6 +24,7 @@ SIGNALS = {
     "high_repetition": gettext_lazy("repeats the question"),
     "no_memory_context": gettext_lazy("nothing was recalled"),
     "forbidden_phrase": gettext_lazy("says what a rule forbids"),
+    "contradicts_memory": gettext_lazy("says otherwise than a memory it was given"),
 }
 SHOWN_CUT = 6
 LENGTH = 240
@@ -37,9 +39,15 @@ class Item:
     text: str
     lang: str
     url: str
+    # How likely it is to the point, from 0 to 1; the gate looks at this.
+    relevance: float
     score: float
     tokens: int
     cut: str
+    mark: str = ""
+    # Given although nothing passed the gate.
+    nearest: bool = False
+    fact: int | None = None
     bar: list[charts.Part] = field(default_factory=list)
     said: str = ""
     parts: list[dict] = field(default_factory=list)
@@ -53,6 +61,8 @@ class Panel:
     cut: list[Item] = field(default_factory=list)
     # ("53 more", "Not relevant enough"): what was weighed and is not listed.
     rest: list[tuple[int, str]] = field(default_factory=list)
+    # What was said just before, and so in the prompt without being recalled.
+    window: list[Message] = field(default_factory=list)
     sections: list[tuple[str, int]] = field(default_factory=list)
     tokens: int = 0
     budget: int = 0
@@ -70,14 +80,16 @@ def receipt_panel(reply: Message, receipt: Recall | None, *, space: Space) -> Pa
     if receipt is None:
         return Panel(reply, None, **known)
     rows = receipt.items.select_related(*receipts.OWNERS, "pattern").order_by("rank")
-    top = max([row.score for row in rows], default=0) or 1
-    items = [_item(row, space=space, top=top) for row in rows]
+    gate = score_rows.gate_of(receipt, space)
+    items = [_item(row, space=space, gate=gate) for row in rows]
     cut = [item for item in items if item.cut]
     sections = _sections(receipt)
     return Panel(
         reply,
         receipt,
-        injected=[item for item in items if not item.cut],
+        # What the reply says first; the order of the recall stands on the full receipt.
+        injected=sorted((item for item in items if not item.cut), key=lambda one: not one.mark),
+        window=_window(receipt),
         cut=cut[:SHOWN_CUT],
         rest=_rest(receipt, items, cut[SHOWN_CUT:]),
         sections=sections,
@@ -90,19 +102,29 @@ def receipt_panel(reply: Message, receipt: Recall | None, *, space: Space) -> Pa
     )
 
 
-def _item(row: RecallItem, *, space: Space, top: float) -> Item:
+def _window(receipt: Recall) -> list[Message]:
+    if not (receipt.message and receipt.chat and receipt.sections.get("history")):
+        return []
+    return chats.short_term(receipt.chat, now=receipt.at, before=receipt.message)
+
+
+def _item(row: RecallItem, *, space: Space, gate: score_rows.Gate) -> Item:
     owner = row.fact or row.episode or row.message or row.pattern
     said = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
-    voices = score_rows.score_groups(Part(*part) for part in row.parts)
+    voices = score_rows.scaled([Part(*part) for part in row.parts], row.confidence)
     return Item(
         icon=ICONS.get(row.kind, "fact"),
         text=short(said, LENGTH) if owner else _("It was purged since."),
         lang=getattr(owner, "language", ""),
         url=_page(row, space),
+        relevance=row.confidence,
         score=row.score,
+        mark=row.get_mark_display(),
+        nearest=row.injected and gate.is_below(row),
+        fact=row.fact_id,
         tokens=row.tokens,
         cut="" if row.injected else str(score_rows.CUT.get(row.cut, _("left out"))),
-        bar=charts.score(voices, top=top, width=MINI),
+        bar=charts.score(voices, width=MINI),
         said=", ".join(f"{name} {points:.2f}" for name, points in voices if points),
         parts=[dict(zip(("name", "value", "weight", "points"), p, strict=True)) for p in row.parts],
     )

@@ -149,7 +149,6 @@ def page(asking: Asking, *, space: Space, now: datetime) -> dict:
         "asking": asking,
         "result": result,
         "apart": score_rows.chosen(rows, asking.apart),
-        "top": score_rows.top_of(rows),
         **score_rows.gate(asking.gate),
         "legend": score_rows.legend(),
         "sliders": sliders(asking),

@@ -20,7 +20,6 @@ from kenoweb.ui.list_page import Chip, Order, Select, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
 from memory.models import Fact, Recall, RecallItem, Space
-from memory.retrieval import profiles
 from memory.retrieval.receipts import OWNERS
 
 NEWEST = Order("at")
@@ -122,8 +121,9 @@ def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
     """One receipt with exactly its numbers."""
     items = receipt.items.select_related(*OWNERS, "pattern").order_by("rank")
     rows = [score_rows.of_item(item, space=space) for item in items]
-    profile = profiles.get(space, f"{receipt.profile}@{receipt.profile_version}")
-    known = profile if profile.name == receipt.profile else None
+    gate = score_rows.gate_of(receipt, space)
+    for row, item in zip(rows, items, strict=True):
+        row.nearest = item.injected and gate.is_below(item)
     sections = score_rows.sections(receipt.sections)
     if not any(count for _name, count in sections):
         sections = [(_("memory"), receipt.tokens)]
@@ -133,8 +133,8 @@ def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
         "injected": [row for row in rows if not row.cut],
         "cut": [row for row in rows if row.cut],
         "apart": score_rows.chosen(rows, rank),
-        "top": score_rows.top_of(rows),
-        **score_rows.gate(score_rows.gate_line(known, strict=receipt.strict)),
+        "nothing_passed": any(row.nearest for row in rows),
+        **score_rows.gate(gate.line),
         "legend": score_rows.legend(),
         "sections": sections,
         "tokens": sum(count for _name, count in sections),

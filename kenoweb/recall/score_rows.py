@@ -1,7 +1,7 @@
 """A memory that was weighed, as the lab and the receipts show it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.formats import date_format
@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.ui import charts
 from kenoweb.ui.responses import space_url
-from memory.models import RecallItem, Space
+from memory.models import Recall, RecallItem, Space
+from memory.retrieval import profiles
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Part, Scored
 
@@ -74,10 +75,17 @@ class Row:
     lang: str = ""
     # Its rank with the saved weights; None while nothing is compared.
     before: int | None = None
-    score_groups: list[tuple[str, float]] = field(default_factory=list)
+
+    mark: str = ""
+    nearest: bool = False
 
     def __post_init__(self):
-        self.voices = score_groups(self.parts)
+        self.voices = scaled(self.parts, self.relevance)
+
+    @property
+    def groups(self) -> list[tuple[str, float]]:
+        """The parts of its score, in the five groups."""
+        return score_groups(self.parts)
 
     @property
     def up(self) -> int:
@@ -95,6 +103,15 @@ def score_groups(parts: Iterable[Part]) -> list[tuple[str, float]]:
         (str(label), round(sum(part.points for part in parts if part.name in names), 6))
         for label, names in SCORE_GROUPS.values()
     ]
+
+
+def scaled(parts: Iterable[Part], relevance: float) -> list[tuple[str, float]]:
+    """Return the five groups on the one scale of the page, 0 to 1: together they are as long as
+    the memory is relevant, each as long as its share of the score."""
+    groups = score_groups(parts)
+    whole = sum(points for _label, points in groups)
+    whole = whole if whole > 0 else sum(max(0.0, points) for _label, points in groups)
+    return [(label, points / whole * relevance if whole else 0.0) for label, points in groups]
 
 
 def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
@@ -139,6 +156,7 @@ def of_item(item: RecallItem, *, space: Space) -> Row:
         cut="" if item.injected else str(CUT.get(item.cut, _("left out"))),
         tokens=item.tokens,
         lang=getattr(owner, "language", ""),
+        mark=item.get_mark_display(),
     )
 
 
@@ -170,10 +188,22 @@ def gate(line: float) -> dict:
     return {"gate": line, "gate_x": charts.n(300 * line)}
 
 
-def top_of(rows: Sequence[Row]) -> float:
-    """One scale for all rows: the longest bar fills it; classic's is 0 to 1."""
-    longest = [sum(max(0.0, points) for _name, points in row.voices) for row in rows]
-    return max([*longest, 1.0])
+@dataclass(frozen=True)
+class Gate:
+    """Where the gate of a receipt really was; 0 when its profile has none or is gone."""
+
+    line: float = 0.0
+
+    def is_below(self, item: RecallItem) -> bool:
+        """Tell whether it was given although it did not pass: pins and habits need not."""
+        pinned = getattr(item.fact, "pinned", False) if item.kind == "fact" else False
+        return item.kind == "fact" and item.confidence < self.line and not pinned
+
+
+def gate_of(receipt: Recall, space: Space) -> Gate:
+    profile = profiles.get(space, f"{receipt.profile}@{receipt.profile_version}")
+    known = profile if profile.name == receipt.profile else None
+    return Gate(gate_line(known, strict=receipt.strict))
 
 
 def chosen(rows: Sequence[Row], rank: int) -> Row | None:

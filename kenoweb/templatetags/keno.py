@@ -249,18 +249,11 @@ def stacked(parts, label: str, total: float = 0, gate: float = 0) -> dict:
 
 
 @register.inclusion_tag("_score.html")
-def score(parts, gate: float = 0, top: float = 1, dot: float | None = None) -> dict:
-    """The parts of one score, (name, number) each; below `gate` nothing passes.
-
-    Where something else than the score must reach the gate, that is the `dot`, from 0 to 1.
-    """
-    said = ", ".join(f"{label} {value:.2f}" for label, value in parts if value)
-    if dot is not None:
-        said = f"{said}; {_('relevance')} {charts.meter(dot)}"
-    scale = top if dot is None else 1
+def score(parts, gate: float = 0) -> dict:
+    """The parts of one score, (name, number) each, on a scale from 0 to 1; below `gate` nothing
+    passes."""
     return {
-        "parts": charts.score(parts, top=top),
-        "label": said,
-        "gate": charts.n(300 * gate / scale) if gate else "",
-        "dot": "" if dot is None else charts.n(min(297.0, max(3.0, 300 * dot))),
+        "parts": charts.score(parts),
+        "label": ", ".join(f"{label} {value:.2f}" for label, value in parts if value),
+        "gate": charts.n(300 * gate) if gate else "",
     }

@@ -107,6 +107,10 @@ class RecallItem(models.Model):
         BUDGET = "budget", _("No room in the token budget")
         SEEN = "seen", _("Already in the prompt")
 
+    class Mark(models.TextChoices):
+        USED = "used", _("Used in the reply")
+        CONTRADICTED = "contradicted", _("The reply says otherwise")
+
     recall = models.ForeignKey(Recall, models.CASCADE, related_name="items", db_index=False)
     kind = models.CharField(max_length=7)
     # Null in all of them: the memory was purged since.
@@ -129,6 +133,8 @@ class RecallItem(models.Model):
     injected = models.BooleanField(default=False)
     cut = models.CharField(max_length=6, choices=Cut.choices, blank=True)
     tokens = models.PositiveIntegerField(default=0)
+    # What the reply made of it, by its words.
+    mark = models.CharField(max_length=12, choices=Mark.choices, blank=True)
 
     class Meta:
         constraints = [

@@ -1,6 +1,7 @@
 """Build the prompt of one reply: identity, history and what was recalled."""
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -11,10 +12,11 @@ from django.utils import timezone
 
 from memory import identity, patterns, working
 from memory.chats import service as chats
+from memory.extraction.frames.compare import compare
 from memory.llm.pricing import counter
 from memory.llm.request import Briefing, Turn
 from memory.llm.request import Recalled as Briefed
-from memory.models import Chat, Episode, Fact, Message, WorkingNote
+from memory.models import Chat, Episode, Fact, Message, RecallItem, WorkingNote
 from memory.patterns import Match
 from memory.prompt import sections
 from memory.retrieval import gate, receipts
@@ -22,7 +24,7 @@ from memory.retrieval.keywords import Expand
 from memory.retrieval.ranking import Scored
 from memory.retrieval.recall import Judge, Recalled, add_surroundings, recall
 from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
-from memory.text.normalise import token_estimate
+from memory.text.normalise import fold, token_estimate, words
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +36,11 @@ WITH_SURROUNDINGS = 4
 MAX_PATTERNS = 5
 # Headings and marks around what was recalled, in tokens.
 HEADINGS = 60
+SENTENCES = re.compile(r"(?<=[.!?…:;])\s+|\n+")
+# Spanish says "you" by the verb; these are the ones that facts are told with.
+YOU = re.compile(
+    r" (?:you|your|yours|tu|tus|te|usted|vives|tienes|eres|trabajas|naciste|prefieres|usas) "
+)
 
 
 @dataclass
@@ -92,17 +99,56 @@ def build(
     return _finish(context, draft, language=language)
 
 
-def keep(context: Context, *, reply: Message, now: datetime | None = None) -> None:
-    """Attach the receipt to the reply and count what it used. Call it where the reply is saved."""
+def keep(context: Context, *, reply: Message, now: datetime | None = None) -> dict[int, str]:
+    """Attach the receipt to the reply and count what it used. Call it where the reply is saved.
+
+    Returns what the reply made of the memories, see marks().
+    """
     now = now or timezone.now()
+    made = marks(context, reply.text)
     if context.recall and context.recall.receipt:
-        receipts.attach(context.recall.receipt, reply=reply, sections=context.sections)
+        receipts.attach(
+            context.recall.receipt,
+            reply=reply,
+            sections=context.sections,
+            marks=made,
+            habits=[(match.pattern.pk, match.score) for match in context.habits],
+        )
     used = [item.unit.owner_id for item in _items(context) if item.unit.kind == "fact"]
     # A count is not worth waiting for: replies that use the same facts would block each other.
     free = Fact.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=used)
     if pks := list(free.order_by("pk").values_list("pk", flat=True)):
         Fact.objects.filter(pk__in=pks).update(use_count=F("use_count") + 1, last_used_at=now)
     patterns.reinforce([match.pattern for match in context.habits], now=now)
+    return made
+
+
+def marks(context: Context, reply: str) -> dict[int, str]:
+    """Return what the reply makes of the recalled memories, by rank: used, or contradicted."""
+    found, question = {}, context.briefing.text if context.briefing else ""
+    briefed = context.briefing.recalled if context.briefing else []
+    for rank, one in enumerate(briefed, start=1):
+        if one.kind == "fact" and contradicts(one, reply):
+            found[rank] = RecallItem.Mark.CONTRADICTED
+        elif receipts.is_used(one.text, reply=reply, question=question):
+            found[rank] = RecallItem.Mark.USED
+    return {rank: str(mark) for rank, mark in found.items()}
+
+
+def contradicts(fact: Briefed, reply: str) -> bool:
+    """Tell whether a sentence of the reply cannot stand beside the fact about the same person."""
+    return any(
+        _is_about(fact, sentence) and compare(fact.text, sentence, likeness=None).changes
+        for sentence in SENTENCES.split(reply)
+        if not sentence.rstrip().endswith("?")
+    )
+
+
+def _is_about(fact: Briefed, sentence: str) -> bool:
+    said = f" {' '.join(words(fold(sentence)))} "
+    if fact.by_asker and YOU.search(said):
+        return True
+    return not fact.subject or f" {fold(fact.subject)} " in said
 
 
 class _Draft:

@@ -1,6 +1,7 @@
 """Receipts: every recall with its reasons, from a reply to its memories."""
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,10 +18,10 @@ OWNERS = ("fact", "episode", "message")
 # Forty rows through the ORM cost as much as the whole recall; as one value they cost nothing.
 ITEMS = """
 INSERT INTO memory_recallitem (recall_id, kind, fact_id, episode_id, message_id,
-    rank, score, confidence, parts, lanes, injected, cut, tokens)
+    rank, score, confidence, parts, lanes, injected, cut, tokens, mark)
 SELECT %s, kind, CASE kind WHEN 'fact' THEN owner END, CASE kind WHEN 'episode' THEN owner END,
     CASE kind WHEN 'message' THEN owner END, rank, score, confidence, parts,
-    ARRAY(SELECT jsonb_array_elements_text(lanes)), injected, cut, tokens
+    ARRAY(SELECT jsonb_array_elements_text(lanes)), injected, cut, tokens, ''
 FROM jsonb_to_recordset(%s::jsonb) AS item (kind text, owner bigint, rank int, score float8,
     confidence float8, parts jsonb, lanes jsonb, injected bool, cut text, tokens int)
 """
@@ -68,11 +69,42 @@ def write(
     return receipt
 
 
-def attach(receipt: Recall, *, reply: Message, sections: dict[str, int] | None = None) -> None:
-    """Attach the recall to its reply, with the sizes of the prompt's sections."""
+def attach(
+    receipt: Recall,
+    *,
+    reply: Message,
+    sections: dict[str, int] | None = None,
+    marks: Mapping[int, str] = {},
+    habits: Sequence[tuple[int, float]] = (),
+) -> None:
+    """Attach the recall to its reply, with the sizes of the prompt's sections.
+
+    `marks` says what the reply made of a memory, by its rank; `habits` are the patterns that fired,
+    with how well they fitted.
+    """
     receipt.reply = reply
     receipt.sections = sections or receipt.sections
     receipt.save(update_fields=["reply", "sections"])
+    for mark in set(marks.values()):
+        ranks = [rank for rank, one in marks.items() if one == mark]
+        receipt.items.filter(rank__in=ranks).update(mark=mark)
+    last = receipt.items.count() if habits else 0
+    for rank, (pk, score) in enumerate(habits, start=last + 1):
+        fired = {"kind": "pattern", "pattern_id": pk, "score": score, "confidence": score}
+        receipt.items.create(rank=rank, injected=True, **fired)
+
+
+def is_used(memory: str, *, reply: str, question: str) -> bool:
+    """Tell whether the reply says what the memory does, and not only what was asked.
+
+    By the stems they share: half of a short memory, and one at least that the question did not
+    bring along; of a long one three are enough.
+    """
+    told, said = text.stems(memory), text.stems(reply)
+    shared = told & said
+    if not shared - text.stems(question):
+        return False
+    return len(shared) >= min(3, (len(told) + 1) // 2)
 
 
 def drop(receipt: Recall, cut: dict[int, str]) -> None:
@@ -144,6 +176,7 @@ def _explained(item: RecallItem) -> dict:
         "lanes": item.lanes,
         "cut": item.cut,
         "tokens": item.tokens,
+        "mark": item.mark,
     }
 
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from bot import turn
+from kenoweb.ui import charts
 from memory.chats import inbox
 from memory.extraction import ingest
 from memory.facts import service as facts
@@ -226,7 +227,10 @@ def test_the_receipt_of_a_reply_adds_up(client, chat, worker):
     assert "The server listens on port 5678" in found
     assert "Used 1" in found
     [item] = reply.receipts.get().items.filter(injected=True)
-    assert f"{item.score:.2f}" in found
+    assert charts.meter(item.confidence) in found
+    assert item.mark == "used"
+    assert "Used in the reply" in found
+    assert "This is wrong" in found
     assert f"{sum(part[3] for part in item.parts):.4f}" == f"{item.score:.4f}"
 
 

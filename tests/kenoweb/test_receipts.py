@@ -112,7 +112,8 @@ def test_a_receipt_shows_exactly_its_numbers(client, space):
     for item, row in zip(receipt.items.order_by("rank"), rows, strict=True):
         assert (row.score, row.relevance, row.tokens) == (item.score, item.confidence, item.tokens)
         assert round(sum(part.points for part in row.parts), 6) == item.score
-        assert round(sum(points for _name, points in row.voices), 6) == item.score
+        assert round(sum(points for _name, points in row.groups), 6) == item.score
+        assert round(sum(points for _name, points in row.voices), 6) == round(item.confidence, 6)
     assert page.context["tokens"] == 42
     assert problems(html) == []
 
