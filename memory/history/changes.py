@@ -106,8 +106,9 @@ def event_models() -> list[Any]:
     return [model for model in apps.get_models() if hasattr(model, "pgh_tracked_model")]
 
 
-def erase_space(space_id: int) -> None:
-    """Delete the history of all rows of a space. For erasing the space only."""
+def erase_space(space_id: int, *, chats: list[int]) -> None:
+    """Delete the history of all rows of a space and of its chats. For erasing the space only."""
+    events_of(apps.get_model("memory", "Chat")).filter(pgh_obj_id__in=chats).delete()
     for model in event_models():
         names = {field.name for field in model._meta.fields}
         if "space" in names:

@@ -1,3 +1,4 @@
+import secrets
 from datetime import date, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -13,7 +14,11 @@ from django.utils.translation import gettext_lazy as _
 from memory import options
 
 
-@pghistory.track(exclude=["slug", "created_at"])
+def _key() -> str:
+    return secrets.token_hex(16)
+
+
+@pghistory.track(exclude=["slug", "created_at", "audit_key"])
 class Space(models.Model):
     """A hard wall: nothing remembered in one space is ever seen in another."""
 
@@ -25,6 +30,9 @@ class Space(models.Model):
     language = models.CharField(max_length=8, default="en")
     timezone = models.CharField(max_length=64, default="UTC")
     settings = models.JSONField(default=dict, blank=True)
+    # What digests in the audit are made with: once it is gone with its space, nobody can guess
+    # from them what was said.
+    audit_key = models.CharField(max_length=32, default=_key, editable=False)
     created_at = models.DateTimeField(default=now)
 
     def __str__(self):

@@ -119,10 +119,10 @@ def erase(space: Space, *, typed: str, by: str) -> dict[str, int]:
     if typed != space.name:
         raise WrongName(f"Type the exact name of the space to erase it: {space.name}")
     audit.record("space.erased", actor=by, space=space, obj=space)
-    gone = space.pk
+    gone, chats = space.pk, list(space.chats.values_list("pk", flat=True))
     _total, counts = space.delete()
     # After it: deleting sets links to null, and the triggers keep that too.
-    history.erase_space(gone)
+    history.erase_space(gone, chats=chats)
     return counts
 
 

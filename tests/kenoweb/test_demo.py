@@ -8,9 +8,11 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb import demo, tasks
 from kenoweb.demo import days as acts
+from memory.chats import service as chats
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.models import (
+    Chat,
     Episode,
     Fact,
     Message,
@@ -197,7 +199,9 @@ def test_a99_a_space_is_erased_only_by_its_exact_name():
     space, other = make_space("home", name="Home"), make_space("work")
     for one in (space, other):
         facts.remember(one, text="a secret", by="person:ana")
-        make_message(make_chat(one), text="hello")
+        chat = make_chat(one)
+        chats.revise(chat, title="Ours", context="words", by="person:ana")
+        make_message(chat, text="hello")
         make_episode(one)
     with pytest.raises(spaces.WrongName, match="Home"):
         spaces.erase(space, typed="home", by="person:ana")
@@ -206,3 +210,4 @@ def test_a99_a_space_is_erased_only_by_its_exact_name():
     counted = {name: gone[f"memory.{name}"] for name in ("Fact", "Message", "Episode", "Space")}
     assert counted == {"Fact": 1, "Message": 1, "Episode": 1, "Space": 1}
     assert [row.space for row in (*Fact.objects.all(), *Episode.objects.all())] == [other, other]
+    assert {event.pgh_obj.space for event in history.events_of(Chat)} == {other}

@@ -1,9 +1,11 @@
+import hashlib
+
 import pytest
 from django.db import Error, connection, transaction
 
 from memory.history import audit
 from memory.models import AuditEntry
-from tests.factories import make_fact
+from tests.factories import make_fact, make_space
 
 pytestmark = pytest.mark.django_db
 
@@ -24,9 +26,17 @@ def test_the_words_stay_out_and_their_digests_go_in():
 
 
 def test_the_digest_does_not_depend_on_the_order_of_names():
-    assert audit.digest({"a": 1, "b": "é"}) == audit.digest({"b": "é", "a": 1})
-    assert audit.digest(None) == ""
-    assert audit.digest("\ud800")
+    one, other = {"a": 1, "b": "é"}, {"b": "é", "a": 1}
+    assert audit.digest(one, key="k") == audit.digest(other, key="k")
+    assert audit.digest(None, key="k") == ""
+    assert audit.digest("\ud800", key="k")
+
+
+def test_a_digest_cannot_be_guessed_without_the_key_of_its_space():
+    here, there = make_space(), make_space()
+    entries = [audit.record("x", actor="y", space=one, before="Rex") for one in (here, there)]
+    plain = hashlib.sha256(b"Rex").hexdigest()
+    assert len({plain, *(entry.before_digest for entry in entries)}) == 3
 
 
 @pytest.mark.parametrize(
