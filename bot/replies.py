@@ -1,15 +1,18 @@
 """From what was said to what is answered: context, language model, tags."""
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from bot import channels, feedback
 from memory import logs
+from memory.calendar.resolve import resolve
 from memory.extraction import ingest, intents, tags
 from memory.extraction.apply import Applied, apply
 from memory.history import actors
@@ -20,13 +23,19 @@ from memory.llm.complete import asker, available, complete, expander
 from memory.llm.request import Briefing, Completion, Recalled, Stream
 from memory.models import Chat, Draft, Fact, Member, Message, SelfCheck
 from memory.prompt import builder as context
+from memory.retrieval.recall import recall
+from memory.retrieval.understand import Cue, says_when
 from memory.spaces import chat_links
-from memory.spaces.chat_links import ids_of, said_by_same
+from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
+from memory.text import normalise as text
 
 NAME, CONSOLE = "bootstrap", "console"
 # Faster than people read, slow enough for the database and for Telegram's limits.
 SECONDS_BETWEEN = 0.7
-ABOUT_SOMEBODY = 12
+LISTS = {"about_me", "about", "told_on", "planned_on", "new"}
+LISTED, ELSEWHERE, LATELY = 40, 8, 200
+# "Since yesterday" is about yesterday: what is said of it has its own words around it.
+_LEAD = re.compile(r"^(?:on|for|since|desde|para)\s+", re.I)
 # How long a reply in a terminal may wait for what is learned from the message.
 TERMINAL_SECONDS = 20
 
@@ -230,16 +239,19 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
     briefing = built.briefing
     if available("chat", space=chat.space):
         return briefing
-    wants, last = intents.read(briefing.text).name, group[-1]
+    wants, last = intents.read(briefing.text), group[-1]
     offers = [line for message in group for line in message.journal]
-    return replace(
+    briefing = replace(
         briefing,
         learned=[fact.text for fact in feedback.facts_of(group)],
         wishes=any(line.get("kind") == ingest.WISH for line in offers),
-        # Nothing instead when there is nothing: what others said here is not about them.
-        recalled=_about(last) if wants == "about_me" else briefing.recalled,
         heard=[_heard(one, last) for one in _memory(built.history)],
     )
+    if wants.name in LISTS:
+        # Nothing instead when there is nothing: what others said here is not about them.
+        return _with_list(briefing, wants, last)
+    asks = wants.questions and briefing.level in ("none", "low")
+    return replace(briefing, elsewhere=_elsewhere(last, built)) if asks else briefing
 
 
 def _memory(history: Sequence[Message]) -> list[Message]:
@@ -254,14 +266,88 @@ def _heard(message: Message, asked_in: Message) -> Recalled:
     return Recalled(message.text, kind="message", **given)
 
 
-def _about(message: Message) -> list[Recalled]:
-    """Somebody who asks what is known about them wants all that they said, not what fits."""
+def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> Briefing:
+    """The briefing with everything about somebody, or of the days that are asked for."""
+    facts = Fact.objects.in_scope(message.chat).live()
+    facts = facts if hears_the_space(message.chat) else facts.filter(chat=message.chat)
     mine = said_by_same(message, prefix="message__")
-    facts = Fact.objects.in_scope(message.chat).live().filter(mine)
+    if wants.name == "about_me":
+        return replace(briefing, recalled=_listed(facts.filter(mine), message))
+    if wants.name == "about":
+        name = wants.rest.strip()
+        about = Q(subject__icontains=name) | Q(text__icontains=name)
+        found = facts.filter(about | Q(said_by__iexact=name, subject=""))
+        # What is not known as a fact may still have been said.
+        return replace(briefing, recalled=_listed(found, message) or briefing.recalled)
+    lean = "future" if wants.name == "planned_on" else "past"
+    when = _days(briefing.text, now=briefing.now, lean=lean)
+    if when is None:
+        return replace(briefing, recalled=briefing.recalled, days="")
+    span = {"gte": when.start, "lt": when.end}
+    if wants.name == "planned_on":
+        plans = facts.filter(occurs_at__gte=when.start, occurs_at__lt=when.end)
+        rows = _listed(plans.order_by("occurs_at"), message)
+        rows += _spoken_of(message, when, known=[row.quote for row in rows])
+    elif wants.name == "new":
+        rows = _listed(facts.filter(created_at__gte=when.start).order_by("created_at"), message)
+    else:
+        said = Message.objects.filter(said_by_same(message), not_recalled="", silenced_by=None)
+        said = said.filter(chat=message.chat, **{f"sent_at__{one}": at for one, at in span.items()})
+        rows = [_heard(one, message) for one in said.order_by("sent_at", "pk")[:LISTED]]
+    return replace(briefing, recalled=rows, days=when.phrase)
+
+
+def _spoken_of(message: Message, days: Cue, *, known: Sequence[str]) -> list[Recalled]:
+    """What whoever asks said lately about these days and did not become a fact."""
+    lately = Message.objects.filter(said_by_same(message), chat=message.chat, not_recalled="")
+    lately = lately.filter(silenced_by=None, pk__lt=message.pk).order_by("-pk")[:LATELY]
+    found = []
+    for one in lately:
+        if says_when(one.text) and not any(quote in one.text for quote in known if quote):
+            when = _days(one.text, now=one.sent_at.astimezone(days.start.tzinfo), lean="future")
+            if when and when.start < days.end and days.start < when.end:
+                found.append(_heard(one, message))
+    return found[::-1]
+
+
+def _days(said: str, *, now: datetime, lean: str) -> Cue | None:
+    """The first days that are spoken of, by the clock of the space; "Thursday" as `lean` says."""
+    language = text.detect_language(said) or "en"
+    for when in resolve(said, said_at=now, language=language, lean=lean):
+        if when.first and when.last and when.dated:
+            ends = (when.first, when.last + timedelta(days=1))
+            start, end = (datetime.combine(day, datetime.min.time(), now.tzinfo) for day in ends)
+            return Cue(_LEAD.sub("", said[when.start : when.end].strip(" ?¿")), start, end)
+    return None
+
+
+def _listed(facts: QuerySet, message: Message) -> list[Recalled]:
+    own = set(facts.filter(said_by_same(message, prefix="message__")).values_list("pk", flat=True))
+    ordered = facts if facts.ordered else facts.order_by("subject", "category", "-pinned", "pk")
     return [
         Recalled(
             fact.text, quote=fact.quote, said_by=fact.said_by, said_at=fact.last_seen_at,
-            by_asker=True,
+            subject=fact.subject, by_asker=fact.pk in own,
         )
-        for fact in facts.order_by("-pinned", "-confidence", "-last_seen_at")[:ABOUT_SOMEBODY]
+        for fact in ordered[:LISTED]
+    ]  # fmt: skip
+
+
+def _elsewhere(message: Message, built: context.Context) -> list[Recalled]:
+    """What other chats know of it, for a member, who may look there; nobody else hears of it."""
+    if not chat_links.member_of(message) or not hears_the_space(message.chat):
+        return []
+    found = recall(
+        message.space, built.briefing.text, person=message.author, now=built.briefing.now,
+        everywhere=True, save=False, kinds=("fact",), limit=ELSEWHERE,
+    )  # fmt: skip
+    away = {item.unit.owner_id for item in found.items if item.unit.chat_id != message.chat_id}
+    facts = Fact.objects.live().filter(pk__in=away).exclude(chat=None).select_related("chat")
+    rows = {fact.pk: fact for fact in facts}
+    own = set(facts.filter(said_by_same(message, prefix="message__")).values_list("pk", flat=True))
+    return [
+        Recalled(fact.text, subject=fact.subject, said_by=fact.said_by, place=str(fact.chat),
+                 quote=fact.quote, by_asker=fact.pk in own)
+        for item in found.items
+        if (fact := rows.get(item.unit.owner_id))
     ]  # fmt: skip

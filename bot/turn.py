@@ -139,11 +139,12 @@ def answer(message_id: int, *, now: datetime) -> None:
     asked_by_command = inbox.is_command(message.text)
     for group in _groups(message, now=now):
         with logs.trace(f"m{group[-1].pk}"), translation.override(language(message.chat, group)):
-            if inbox.is_command(group[0].text):
-                _run_command(message.chat, group[0], now=now)
-                continue
+            for one in (orders := [one for one in group if commands.is_command(one.text)]):
+                _run_command(message.chat, one, now=now)
+            rest = [one for one in group if one not in orders]
             try:
-                _reply(message.chat, group, now=now)
+                if rest:
+                    _reply(message.chat, rest, now=now)
             except ProviderError:
                 # The command still works; the words before it have jobs of their own.
                 if not asked_by_command:

@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 from bot.commands import explain, knowledge, night, talk  # noqa: F401
 from bot.commands.asked import COMMAND_PATTERN, REGISTRY, Answer, CommandCall, plain
 from memory.chats import inbox
+from memory.extraction import intents
 from memory.models import Message
 
-__all__ = ["Answer", "language", "run"]
+__all__ = ["Answer", "is_command", "language", "run"]
 
 COMMANDS = REGISTRY.by_name
 
@@ -42,6 +43,14 @@ def language(message: Message) -> str:
     return message.language or message.chat.language or message.chat.space.language
 
 
+def is_command(text: str) -> bool:
+    """Tell whether it is obeyed at once: "/why", and also "forget that I hate coriander"."""
+    return inbox.is_command(text) or bool(intents.to_forget(text))
+
+
 def _read(text: str) -> tuple[str, str]:
     found = COMMAND_PATTERN.match(text.strip())
-    return (found["name"], found["rest"]) if found else ("", "")
+    if found:
+        return found["name"], found["rest"]
+    spanish = intents.language(text) == "es"
+    return "olvida" if spanish else "forget", intents.to_forget(text)

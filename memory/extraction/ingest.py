@@ -296,7 +296,7 @@ def _proposed(
     # "No, she lives in Lima" states nothing alone: it mends what was noted a moment ago.
     found = [one for one in found if not limits.is_limit(one.quote)]
     whole = [one for one in found if intents.read(one.text).name != "correct"]
-    found = [*(whole or _mended(message, now=now)), *_wishes(message, found)]
+    found = [*(whole or _reminder(message) or _mended(message, now=now)), *_wishes(message, found)]
     if found:
         return found, []
     reason = NOT_ASKED if complete else "no fact in it"
@@ -335,6 +335,21 @@ def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
     same = {name: getattr(latest, name) for name in ("subject", "kind", "category", "confidence")}
     same |= {"language": latest.language, "mode": latest.mode, "replaces": latest.pk}
     return [Candidate(mended, message.text, **same)]
+
+
+def _reminder(message: Message) -> list[Candidate]:
+    """ "Remind me to call the dentist on Tuesday" is a plan, whoever cannot remind of it."""
+    plan = text.one_line(intents.reminder(message.text))
+    if len(plan.split()) < 2:
+        return []
+    given = {"subject": evidence.speaker(message), "category": Fact.Category.OTHER}
+    given |= {
+        "kind": Fact.Kind.FACT,
+        "confidence": 0.9,
+        "language": message.language,
+        "heard_as": "plan",
+    }
+    return [Candidate(plan[:1].upper() + plan[1:], message.text, mode=propose.HEURISTICS, **given)]
 
 
 def _wishes(message: Message, found: list[Candidate]) -> list[Candidate]:

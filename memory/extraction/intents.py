@@ -24,9 +24,6 @@ pronto, chao, nos vemos"""
 HELP = """what can you do, who are you, what are you, how do you work, can you help me, help, qué
 puedes hacer, que puedes hacer, qué sabes hacer, quién eres, quien eres, cómo funcionas, puedes
 ayudarme, ayuda"""
-ABOUT_ME = """what do you know about me, what do you remember about me, what have you learned about
-me, qué sabes de mí, qué sabes sobre mí, qué recuerdas de mí, qué recuerdas sobre mí, que sabes de
-mi"""
 REMEMBER = """remember that, remember this, remember, note that, note, don't forget that, don't
 forget, keep in mind that, keep in mind, make a note that, save this, save that, recuerda que,
 recuerda esto, recuerda, acuérdate de que, acuérdate de, acuérdate que, no olvides que, no te
@@ -82,10 +79,7 @@ def _holds(listed: str) -> re.Pattern:
     return re.compile(rf"\b(?:{_words(listed)})\b", re.I)
 
 
-SMALL_TALK = {
-    "about_me": _holds(ABOUT_ME),
-    "help": re.compile(rf"^\W*(?:{POLITE})?(?:{_words(HELP)})\W*$", re.I),
-}
+HELP_ONLY = re.compile(rf"^\W*(?:{POLITE})?(?:{_words(HELP)})\W*$", re.I)
 # What a message may consist of and say nothing, and how many letters may follow the phrase:
 # "Hola, ¿qué tal?" is two of them, "No tengo coche" is none.
 CHATTER = {
@@ -98,6 +92,43 @@ CHATTER = {
         ("praise", PRAISE, 2), ("ok", AGREES, 2),
     )
 }  # fmt: skip
+# Questions that are answered with a list: about somebody, of a day, of what is new.
+_ABOUT = re.compile(
+    r"\b(?:(?:what|everything|all)\s+(?:that\s+)?(?:do\s+|have\s+)?you\s+"
+    r"(?:know|remember|learned)\s+(?:about|of)|tell me (?:everything |all )?about"
+    r"|(?:qu[eé]|lo que|todo lo que)\s+(?:sabes|recuerdas)\s+(?:de|sobre|acerca de)"
+    r"|(?:cu[eé]ntame|dime) (?:todo )?(?:de|sobre))\s+(?P<rest>[^?.!\n]{1,60})",
+    re.I,
+)
+_ME = re.compile(r"^(?:me|m[ií]|myself|yo)\b", re.I)
+_TOLD = re.compile(
+    r"\b(?:what (?:did|have) (?:i|we) (?:tell|told|say|said|mention)"
+    r"|qu[eé] (?:te|os) (?:cont[eé]|dije|he (?:dicho|contado)))",
+    re.I,
+)
+_PLANNED = re.compile(
+    r"\b(?:what(?:'s| is)(?: planned| due| happening| going on)?"
+    r"|what (?:do i have|do we have|am i doing|are we doing|are my plans)"
+    r"(?: on| planned| due| happening| going on)?"
+    r"|qu[eé] (?:planes |cosas |citas )?(?:tengo|tenemos|hay|hago|hacemos))"
+    r"(?=\s+(?:on|for|next|this|tomorrow|today|tonight|el|la|para|este|esta|ma[nñ]ana|hoy|in)\b)",
+    re.I,
+)
+_NEW = re.compile(
+    r"\b(?:what(?:'s| is| has been)? new|hay de nuevo|novedades|what changed)\b", re.I
+)
+_LISTS = {"new": _NEW, "told_on": _TOLD, "planned_on": _PLANNED}
+_SAD = re.compile(
+    r"\b(?:sad|depressed|heartbroken|devastated|lonely|in (?:the )?hospital|cancer|broke up"
+    r"|lost my job|triste|deprimid[oa]|destrozad[oa]|hospitalizad[oa]|en el hospital|c[aá]ncer"
+    r"|me despidieron)\b",
+    re.I,
+)
+_DEATH = re.compile(
+    r"\b(?:died|passed away|is dead|funeral|muri[oó]|ha muerto|falleci[oó]|ha fallecido)\b", re.I
+)
+_WORKS_THERE = re.compile(r"\b(?:works?|working|nurse|trabaj\w+|enfermer\w)\b", re.I)
+_EVERYTHING = re.compile(r"\b(?:everything|all of it|todo)\b", re.I)
 _CHUNK = re.compile(r"[.,;:!?¡¿…\n]+")
 # "No, Marta" takes something back; "No tengo coche" and "No meat for me" only deny.
 _NO = re.compile(
@@ -168,9 +199,10 @@ def read(said: str) -> Intent:
     line = said.strip().replace("’", "'")
     sentences = [part for part in _SENTENCE.split(line) if part.strip()]
     questions = tuple(part for part in sentences if is_question(part))
-    for name, pattern in SMALL_TALK.items():
-        if pattern.search(line):
-            return Intent(name, questions=questions)
+    if HELP_ONLY.search(line):
+        return Intent("help", questions=questions)
+    if (found := listed(line))[0]:
+        return Intent(found[0], found[1], questions or (line,))
     if chatter := small_talk(line):
         return Intent(chatter, questions=questions)
     plans = bool(_PLANS.search(line))
@@ -193,6 +225,31 @@ def small_talk(said: str) -> str:
     if not all(found) or len(parts) > 4:
         return ""
     return min(found, key=list(CHATTER).index, default="")
+
+
+def listed(said: str) -> tuple[str, str]:
+    """Return which list answers it (about_me, about, told_on, planned_on, new) and about whom."""
+    line = said.strip().replace("’", "'")
+    found = _ABOUT.search(line)
+    if found:
+        rest = found["rest"].strip(" ,;:")
+        return ("about_me", "") if _ME.match(rest) else ("about", rest)
+    return next(((name, "") for name, one in _LISTS.items() if one.search(line)), ("", ""))
+
+
+def to_forget(said: str) -> str:
+    """Return what somebody asks to forget, in their words; "last" for what was noted last."""
+    intent = read(said)
+    if intent.name != "forget" or _EVERYTHING.search(said):
+        return ""
+    return intent.rest or "last"
+
+
+def grief(said: str) -> str:
+    """Return "death" or "sad" when somebody tells of it, else nothing."""
+    if is_question(said) or _WORKS_THERE.search(said):
+        return ""
+    return "death" if _DEATH.search(said) else "sad" if _SAD.search(said) else ""
 
 
 def told(said: str) -> list[str]:
@@ -265,7 +322,7 @@ def not_memory(said: str, *, to_keno: bool = True) -> str:
     if intent.name == "help" or intent.name in {*CHATTER, "smile"}:
         return "small_talk"
     sentences = [one for one in _SENTENCE.split(said.strip()) if one.strip()]
-    asks = is_request(said) or all(map(is_question, sentences))
+    asks = bool(listed(said)[0]) or is_request(said) or all(map(is_question, sentences))
     return "question" if to_keno and asks and not told_in_passing(said) else ""
 
 

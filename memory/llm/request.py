@@ -142,6 +142,10 @@ class Recalled:
     score: float = 0.0
     # Whether whoever asks said it, by their id: a display name proves nothing.
     by_asker: bool = False
+    # What its speaker said next.
+    after: str = ""
+    # The chat it is known in, when that is another one.
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,10 @@ class Briefing:
     # What was just learned from the text, and whether it holds a wish about how Keno talks.
     learned: Sequence[str] = ()
     wishes: bool = False
+    # What another chat knows that the person may see, when this one seems to know nothing.
+    elsewhere: Sequence[Recalled] = ()
+    # The days that are asked for, in the person's words, when `recalled` is a list of those days.
+    days: str = ""
     # A sentence that the first conversation wants said now, word for word.
     script: str = ""
     # Whether with that sentence the first conversation is over.

@@ -4,23 +4,26 @@ It says what was learned from the message and plainly what it cannot do.
 """
 
 import json
+import re
 from collections.abc import Sequence
+from datetime import date
 
+from memory.calendar.resolve import resolve
 from memory.extraction import intents
 from memory.extraction.wording import told_to
-from memory.llm.providers import offline_answers
-from memory.llm.providers.offline_answers import say
+from memory.llm.providers import offline_answers, offline_phrases
+from memory.llm.providers.offline_phrases import say
 from memory.llm.request import Answer, Briefing, ProviderError, Recalled, Request
 from memory.text import normalise as words
 
 SECRET = "[redacted:"
-SMALL_TALK = {"greeting", "thanks", "bye", "help"}
-MOST = 3
-MOST_ABOUT_ME = 8
+MOST_LISTED = 12
 # Of the working note before, when a new plan is noted.
 OLD_LINES = 4
-# How far below the best a memory may score and still be part of the answer.
-NEAR_THE_BEST = 0.75
+_LATIN = re.compile(r"[A-Za-zÀ-ÿ]")
+_AGE = re.compile(r"\bhow old\b|\bcuantos anos (?:tengo|tiene|cumplo|cumple)\b|\bque edad\b")
+_BIRTHDAY = re.compile(r"\b(?:birthday|born|cumpleanos|nacio|naci)\b")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 def ask(request: Request) -> Answer:
@@ -62,18 +65,22 @@ def _script(briefing: Briefing) -> str:
 
 
 def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
-    if intent.name in SMALL_TALK:
-        name = f", {briefing.person}" if briefing.person else ""
-        return "" if briefing.script else say(language, intent.name, name=name)
-    if intent.name == "about_me":
-        return _about_me(briefing, language)
+    if intent.name in offline_phrases.SMALL_TALK["en"]:
+        given = {"name": briefing.person, "turn": briefing.now.minute}
+        return "" if briefing.script else offline_phrases.chat(language, intent.name, **given)
+    if intent.name in {"about_me", "about"} or briefing.days:
+        return _list_of(briefing, intent, language)
     if intent.name == "forget":
-        return _forget(briefing, language)
-    parts = [_learned(briefing, intent, language)]
-    if intent.questions:
+        return say(language, "forget_all")
+    told = [one for one in intents.told(briefing.text) if not intents.small_talk(one)]
+    grief = intents.grief(" ".join(told))
+    parts = [say(language, grief) if grief else "", _learned(briefing, intent, language)]
+    if intents.reminder(briefing.text):
+        parts.append(say(language, "reminder"))
+    elif intent.questions:
         parts.append(_answer(briefing, intent.questions, language))
     elif not any(parts) and not briefing.script:
-        parts.append(_chat(briefing, language))
+        parts.append(say(language, _unlearned(briefing)))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -82,15 +89,33 @@ def _learned(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     parts = [say(language, "noted", facts=" ".join(told))] if told else []
     if briefing.wishes:
         parts.append(say(language, "wish"))
-    if not parts and intent.plans:
+    if not parts and intent.plans and not intents.reminder(briefing.text):
         parts.append(say(language, "planned"))
     return "\n\n".join(parts)
 
 
+def _unlearned(briefing: Briefing) -> str:
+    """Which sentence fits a message that nothing was learned from."""
+    said = briefing.text
+    if intents.is_request(said):
+        return "cannot"
+    if not _LATIN.search(said):
+        return "other_language"
+    few = len(said.split()) <= 2 and not words.detect_language(said)
+    return "not_understood" if few and said.islower() else "heard"
+
+
 def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
-    found = offline_answers.find(briefing, " ".join(questions))
+    asked = " ".join(questions)
+    if aged := _age(briefing, asked, language):
+        return aged
+    found = offline_answers.find(briefing, asked)
+    if not found.memories or not found.exact:
+        there = offline_answers.find_in(briefing, briefing.elsewhere, asked)
+        if there.memories and there.exact:
+            return say(language, "elsewhere", where=there.memories[0].place)
     if not found.memories:
-        return say(language, "unknown")
+        return say(language, "cannot" if intents.is_request(asked) else "unknown")
     lines = [_line(one, briefing, language) for one in found.memories]
     if not found.exact:
         return say(language, "nearest", lines=_list(lines))
@@ -99,57 +124,66 @@ def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
     return say(language, "answer_many", lines=_list(lines))
 
 
-def _about_me(briefing: Briefing, language: str) -> str:
-    mine = [one for one in briefing.recalled if one.kind == "fact"]
-    lines = [_line(one, briefing, language) for one in mine[:MOST_ABOUT_ME]]
-    return say(language, "about_me", lines=_list(lines)) if lines else say(language, "stranger")
+def _list_of(briefing: Briefing, intent: intents.Intent, language: str) -> str:
+    """Everything about somebody, or of some days, each thing once."""
+    lines = [_line(one, briefing, language) for one in briefing.recalled]
+    lines = list(dict.fromkeys(lines))[:MOST_LISTED]
+    values = {"lines": _list(lines), "who": intent.rest, "when": briefing.days}
+    if lines:
+        return say(language, intent.name, **values)
+    if intent.name in ("about_me", "about"):
+        return say(language, "stranger" if intent.name == "about_me" else "unknown")
+    return say(language, f"{intent.name.removesuffix('_on')}_nothing", when=briefing.days)
 
 
-def _forget(briefing: Briefing, language: str) -> str:
-    best = _best(briefing)
-    if not best or briefing.level == "none":
-        return say(language, "forget_none")
-    lines = [_line(one, briefing, language) for one in best]
-    return say(language, "forget_found", lines=_list(lines))
+def _age(briefing: Briefing, asked: str, language: str) -> str:
+    """The age of whom is asked for, from a birthday with its year."""
+    if not _AGE.search(words.fold(asked)):
+        return ""
+    about = offline_answers.asked_of(briefing, asked)
+    for one in offline_answers.candidates(briefing):
+        # "How old is my son?" is not answered by a birthday of mine.
+        fits = offline_answers.is_about(one, about, briefing) and about.covers_all(one.text)
+        born = _born(one, briefing) if fits else None
+        if born:
+            today = briefing.now.date()
+            years = today.year - born.year - ((today.month, today.day) < (born.month, born.day))
+            name = next(iter(sorted(about.names)), "").capitalize()
+            given = {"years": years, "who": name, "said": _told(one, briefing, language)}
+            return say(language, "age" if name else "age_me", **given)
+    return ""
 
 
-def _chat(briefing: Briefing, language: str) -> str:
-    best = _best(briefing)
-    if best and briefing.level in {"medium", "high"}:
-        lines = [_line(one, briefing, language) for one in best]
-        return say(language, "related", lines=_list(lines))
-    return say(language, "cannot" if intents.is_request(briefing.text) else "heard")
-
-
-def _best(briefing: Briefing) -> list[Recalled]:
-    facts = [one for one in briefing.recalled if one.kind == "fact"]
-    ranked = sorted(facts, key=lambda one: -one.score)
-    if not ranked:
-        return []
-    line = ranked[0].score * NEAR_THE_BEST
-    return [one for one in ranked[:MOST] if one.score >= line]
+def _born(one: Recalled, briefing: Briefing) -> date | None:
+    if not _BIRTHDAY.search(words.fold(one.text)) or not (year := _YEAR.search(one.text)):
+        return None
+    spoken = words.detect_language(one.text) or "en"
+    times = resolve(one.text, said_at=one.said_at or briefing.now, language=spoken, lean="past")
+    days = [when.first for when in times if when.first and str(when.first.year) == year[0]]
+    return days[0] if days else None
 
 
 def _spoken(one: Recalled, briefing: Briefing, language: str) -> str:
-    """The one memory that answers, and where it comes from, as a person would say it."""
-    who, when = _who(one, briefing, language), _when(one, briefing, language)
-    whose = "you" if who == say(language, "you") else "who"
+    """The one memory that answers, with who and when where that is not plain."""
+    who, when = _who(one, language), _when(one, briefing, language)
+    whose = "you" if one.by_asker and one.said_by else "who"
     foreign = _is_foreign(one, language)
     if (one.kind == "message" or foreign) and one.said_by and when:
         # Their own words: two languages in one sentence are nobody's.
-        said = words.short(words.one_line((foreign and one.quote) or one.text), 400)
-        return say(language, f"{whose}_said", who=who, when=when, said=said)
-    said = _told(one, briefing, language)
-    if not (one.said_by and when):
-        return f"{said} ({when})" if when else said
-    return f"{said} " + say(language, f"{whose}_told", who=who, when=when)
+        said = (foreign and one.quote) or f"{one.text} {one.after}"
+        phrase = f"{whose}_said_in" if foreign else f"{whose}_said"
+        return say(
+            language, phrase, who=who, when=when, said=words.short(words.one_line(said), 400)
+        )
+    return _line(one, briefing, language)
 
 
 def _line(one: Recalled, briefing: Briefing, language: str) -> str:
-    """One memory of several, with its source in brackets."""
-    who, when = _who(one, briefing, language), _when(one, briefing, language)
-    source = ", ".join(part for part in (who, when) if part and part != say(language, "you"))
-    said = _told(one, briefing, language)
+    """One memory with its source in brackets, unless you said it yourself or it was today."""
+    when = _when(one, briefing, language)
+    days = when if when != say(language, "today") else ""
+    parts = [one.said_by if not one.by_asker else "", days]
+    source, said = ", ".join(part for part in parts if part), _told(one, briefing, language)
     return f"{said} ({source})" if source else said
 
 
@@ -157,7 +191,8 @@ def _told(one: Recalled, briefing: Briefing, language: str) -> str:
     # An episode's title is often how its body begins.
     told = words.short("\n".join(dict.fromkeys(one.text.splitlines())), 400)
     if one.kind != "fact" or _is_foreign(one, language):
-        return _sentence(told)
+        own = one.quote if one.kind == "fact" and one.by_asker and one.quote else told
+        return f"“{_sentence(own)}”" if one.kind == "message" or own != told else _sentence(told)
     # In the name that the person had then.
     return _sentence(told_to((one.said_by or briefing.person) if one.by_asker else "", told))
 
@@ -166,7 +201,7 @@ def _is_foreign(one: Recalled, language: str) -> bool:
     return words.detect_language(one.text) not in ("", language)
 
 
-def _who(one: Recalled, briefing: Briefing, language: str) -> str:
+def _who(one: Recalled, language: str) -> str:
     return say(language, "you") if one.by_asker and one.said_by else one.said_by
 
 

@@ -1,183 +1,263 @@
-"""Which of the recalled memories answer a question, for the built-in provider.
+"""Which sentence of what was recalled answers a question, for the built-in provider.
 
-A recall brings whatever may help a model. Somebody who asks wants the one thing they asked for, or
-to hear that it is not known.
+A recall brings whatever may help a model. Somebody who asks wants the one sentence they asked for,
+or to hear that it is not known. Each sentence gets the probability that it answers: by the judge,
+by meaning without names, by the words that the two share, and by what kind of answer is asked for.
+The weights were fitted on the first half of the questions of `bench.answers`.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
-from memory.extraction import intents
+from memory.extraction import intents, statements
+from memory.extraction.wording import told_to
 from memory.llm.request import Briefing, Recalled
+from memory.retrieval import judge
+from memory.retrieval.understand import asks_when, says_when, without_names
 from memory.text import normalise as words
+from memory.text.summaries import sentences as split_sentences
 from memory.vectors import likeness as meaning
 
-# How near a memory must be to the question to answer it, and to be worth a mention. Measured on
-# questions in English and Spanish: what answers scores .66 to .84, what does not up to .64.
-FITS, NEARLY = 0.655, 0.6
-NAME = "Ana"
-# Holding the words is not enough for one that is about somebody else entirely.
-FAR = 0.4
-# How far behind the nearest another may be and still be part of the answer.
-BESIDE = 0.06
-# How many of the question's words of meaning an answer in the same language must hold.
-COVERED = 0.6
-MOST = 3
+WEIGHTS = {
+    "bias": -4.7, "judge": 1.9, "like": 6.8, "cover": 2.5, "foreign": -0.7, "part": -1.0,
+    "type": 1.3, "rank": 1.5,
+}  # fmt: skip
+# From where on a sentence is the answer, and from where on it is near enough to be shown as such.
+CERTAIN, NEAR = 0.92, 0.75
+# How far behind the best another may be and still be part of the answer.
+BESIDE = 0.1
+MOST, MOST_READ = 3, 24
 KENO = "keno"
-META = words.stems(
-    "remember recall know tell remind told say said recuerdas acuerdas sabes dime dije"
+# What frames a question and is not what it is about.
+FRAME = frozenset(
+    words.fold(
+        """remember recall know tell remind told say said recuerdas acuerdas sabes dime dije conte
+        what what's which who whom whose where when why how does did do is are was were have has had
+        can could will would should my mine your our me we i you it its that this there thing kind
+        type name called named call many much long old often the a an of for from at in on with and
+        or to by as que quien cual cuales donde cuando como cuanto cuantos cuanta cuantas por para
+        llama llaman llamo se es son era fue hay tiene tengo tienes mi mis tu tus nuestro nuestra su
+        sus me te le nos now ahora today hoy about sobre anything algo nada use uses go goes going
+        get gets got be been being make made any el la los las un una de del al en y o con years
+        anos please favor want wants quiero quiere ever day dia tell"""
+    ).split()
+)
+MINE = re.compile(r"\b(?:i|i'm|me|my|mine|myself|yo|mi|mis|m[ií]o|m[ií]a|soy|estoy)\b", re.I)
+# "How do I fix it?" is not about whoever asks.
+_HOW_TO = re.compile(
+    r"^\W*(?:how (?:do|can|should|did) (?:i|we)|como (?:puedo|hago|se arregl|arregl|solucion))"
+)
+_SOLVES = re.compile(
+    r"\b(?:fix|solv|works? (?:now|again)|instead|must|want|arregl|solucion|hay que)"
+)
+_COST = re.compile(r"\b(?:how much|cost|price|cuanto (?:cost|vale|cuesta|pag)|precio)")
+_MONEY = re.compile(r"\d|[$€£]|\bfree\b|\bgratis\b")
+_ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
+_FOLLOWS = re.compile(r"(?:^|[.!?¿¡:]\s*)\W*\w+")
+_NAME = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\wà-ÿ-]+")
+_MANY = re.compile(r"\b(how many|how much|how old|how often|cuant[oa]s?|que edad|cuantas veces)\b")
+_NUMBER = re.compile(
+    r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|once|twice|un|una|dos|tres|cuatro|cinco|"
+    r"seis|siete|ocho|nueve|diez|both|ambos|several|varios|no tengo|none|every)\b"
 )
 _TURN = re.compile(r"^\s*-?\s*(?P<who>[^:\n]{1,40}):\s+(?P<said>.+)$")
-PHRASES = {
-    "en": {
-        "greeting": "Hello{name}! Tell me something to remember, or ask me about what you told me.",
-        "thanks": "You are welcome.",
-        "bye": "See you soon. I keep what you told me.",
-        "help": (
-            "I am Keno, a memory. I run without a language model here, so I cannot chat about just "
-            "anything, reason or write texts. I can keep what you tell me, answer from what I "
-            "remember and say where I know it from. Try “Remember that…”, ask a question, or send "
-            "/help for the commands."
-        ),
-        "noted": "Noted: {facts}",
-        "wish": "Whoever keeps this space decides how I talk. I have passed your wish on.",
-        "planned": "I keep in mind what you are working on.",
-        "answer_many": "This is what I remember:\n{lines}",
-        "about_me": "This is what I remember about you:\n{lines}",
-        "stranger": "I know nothing about you yet. Tell me something, and I will.",
-        "nearest": "I do not remember exactly that. The nearest I have:\n{lines}",
-        "unknown": "I do not remember anything about that. Tell me, and I will.",
-        "forget_found": (
-            "I cannot forget on my own. Is it this?\n{lines}\nSend /forget with a few of its words "
-            "and I put it away; you can take that back."
-        ),
-        "forget_none": (
-            "I find nothing like that in my memory. /forget last takes back what I learned last."
-        ),
-        "cannot": (
-            "I have no language model here, so that is beyond me. I keep what you tell me "
-            "and answer from it."
-        ),
-        "heard": "All right. I keep that in our conversation.",
-        "secret": (
-            "I keep no passwords, keys or card numbers: I left that out and did not note it."
-        ),
-        "related": "That reminds me:\n{lines}",
-        "you": "you",
-        "you_told": "You told me {when}.",
-        "who_told": "{who} told me {when}.",
-        "you_said": "You said {when}: “{said}”",
-        "who_said": "{who} said {when}: “{said}”",
-        "today": "today",
-        "yesterday": "yesterday",
-        "months": "January February March April May June July August September October November "
-        "December",
-        "date": "on {day} {month}",
-        "date_of_year": "on {day} {month} {year}",
-    },
-    "es": {
-        "greeting": "¡Hola{name}! Cuéntame algo y lo recuerdo, o pregúntame por lo que sé de ti.",
-        "thanks": "De nada.",
-        "bye": "Hasta pronto. Guardo lo que me has contado.",
-        "help": (
-            "Soy Keno, una memoria. Aquí funciono sin modelo de lenguaje: no puedo conversar de "
-            "cualquier cosa, razonar ni redactar. Puedo guardar lo que me cuentas, responder con "
-            "lo que recuerdo y decir de dónde lo sé. Prueba con «Recuerda que…», hazme una "
-            "pregunta o envía /ayuda para ver los comandos."
-        ),
-        "noted": "Anotado: {facts}",
-        "wish": "Cómo hablo lo decide quien cuida este espacio: le presento tu deseo.",
-        "planned": "Tengo presente en qué estás trabajando.",
-        "answer_many": "Esto es lo que recuerdo:\n{lines}",
-        "about_me": "Esto es lo que recuerdo de ti:\n{lines}",
-        "stranger": "Todavía no sé nada de ti. Cuéntame algo y lo recordaré.",
-        "nearest": "No recuerdo exactamente eso. Lo más parecido que tengo:\n{lines}",
-        "unknown": "No recuerdo nada sobre eso. Cuéntamelo y lo recordaré.",
-        "forget_found": (
-            "No puedo olvidar por mi cuenta. ¿Es esto?\n{lines}\nEnvía /olvida con algunas de sus "
-            "palabras y lo aparto; se puede deshacer."
-        ),
-        "forget_none": (
-            "No encuentro nada así en mi memoria. /olvida último deshace lo último que aprendí."
-        ),
-        "cannot": (
-            "Aquí no tengo modelo de lenguaje, así que eso no sé hacerlo. Guardo lo que me cuentas "
-            "y respondo con ello."
-        ),
-        "heard": "De acuerdo. Queda en nuestra conversación.",
-        "secret": (
-            "No guardo contraseñas, claves ni números de tarjeta: lo he quitado y no lo he anotado."
-        ),
-        "related": "Eso me recuerda:\n{lines}",
-        "you": "tú",
-        "you_told": "Me lo dijiste {when}.",
-        "who_told": "Me lo dijo {who} {when}.",
-        "you_said": "Dijiste {when}: «{said}»",
-        "who_said": "{who} dijo {when}: «{said}»",
-        "today": "hoy",
-        "yesterday": "ayer",
-        "months": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
-        "diciembre",
-        "date": "el {day} de {month}",
-        "date_of_year": "el {day} de {month} de {year}",
-    },
-}
+_PHOTO = re.compile(r"\s*\[shares [^\]]*\]")
 
 
 @dataclass(frozen=True)
 class Found:
-    """What answers; not `exact` when it is only the nearest there is."""
+    """What answers; not `exact` when it is only near."""
 
     memories: Sequence[Recalled] = ()
     exact: bool = True
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A question: whom it is about, what about, and what kind of answer it wants."""
+
+    text: str
+    person: str = ""
+    # First names, folded, of those who speak or are spoken of in what was recalled.
+    known: frozenset[str] = frozenset()
+
+    @cached_property
+    def folded(self) -> str:
+        return words.fold(self.text)
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Whom it names: what is written as a name, or known as one, or stands where one does."""
+        first = _FOLLOWS.match(self.text)
+        written = {words.fold(one[0].removesuffix("'s")) for one in _NAME.finditer(self.text)
+                   if not first or one.start() >= first.end()}  # fmt: skip
+        listed = {word.removesuffix("'s") for word in words.words(self.folded)}
+        stands = {one["name"] for one in _ASKED_OF.finditer(self.folded)} - FRAME
+        stands = {one for one in stands if one in self.known}
+        return {one for one in written | (listed & self.known) | stands if one not in FRAME}
+
+    @cached_property
+    def is_mine(self) -> bool:
+        return bool(MINE.search(self.text)) and not _HOW_TO.match(self.folded)
+
+    @cached_property
+    def bare(self) -> str:
+        return without_names(self.text, sorted(self.names))
+
+    @cached_property
+    def statement(self) -> statements.Statement:
+        return statements.Statement.of(self.bare)
+
+    @cached_property
+    def topics(self) -> list[tuple[set[str], set[str]]]:
+        """What it is about: each word as its stems and what it stands for."""
+        spoken = self.statement
+        standing = {place: several for place, _size, several in spoken.labels}
+        about = [(n, word) for n, word in enumerate(spoken.words) if word not in FRAME]
+        about = [(n, word) for n, word in about if len(word) > 2 and word not in self.names]
+        return [(statements.stems(word), standing.get(n, set())) for n, word in about]
+
+    def covers(self, said: statements.Statement) -> float:
+        """The share of what it is about that the words have."""
+        held = [bool(roots & said.forms or labels & said.concepts) for roots, labels in self.topics]
+        return sum(held) / len(held) if held else 0.5
+
+    def covers_all(self, said: str) -> bool:
+        return not self.topics or self.covers(statements.Statement.of(said)) == 1
+
+    def fits_type(self, said: str) -> float:
+        """1 when the words hold the kind of answer that is asked for, -1 when not, else 0."""
+        plain = words.fold(said)
+        if _COST.search(self.folded):
+            return 1.0 if _MONEY.search(plain) else -3.0
+        if _HOW_TO.match(self.folded):
+            return 1.0 if _SOLVES.search(plain) else -1.0
+        if _MANY.search(self.folded):
+            return 1.0 if _NUMBER.search(plain) else -1.0
+        if asks_when(self.text):
+            return 1.0 if says_when(said) else -1.0
+        return 0.0
+
+
 def find(briefing: Briefing, question: str) -> Found:
-    """Facts before what was said, and that before what an episode tells of it."""
-    facts = [one for one in briefing.recalled if one.kind == "fact"]
-    said = [one for one in briefing.recalled if one.kind == "message" and _tells(one)]
-    if not words.stems(question) - META:
-        return Found(sorted(facts, key=lambda one: -one.score)[:MOST])
-    for memories in (facts, said, _just_heard(briefing, question), _told_in_episodes(briefing)):
-        near = _nearness(memories, briefing, question)
-        if fitting := [(like, one) for like, one in near if _fits(like, one, briefing, question)]:
-            return Found(_best(fitting))
-    near = _nearness([*facts, *said], briefing, question)
-    return Found(_best([pair for pair in near if (pair[0] or 0) >= NEARLY]), exact=False)
+    """The sentences that answer, the surest first; or those that are near."""
+    return find_in(briefing, candidates(briefing), question)
 
 
-def _nearness(
-    memories: Iterable[Recalled], briefing: Briefing, question: str
-) -> list[tuple[float | None, Recalled]]:
-    """ "My dog" is Ana's dog in a fact: then the question gets a name too. It is the same name for
-    everybody, because names pull in directions of their own."""
-    me, near = briefing.person, []
-    mine = re.compile(rf"\b{re.escape(me)}\b", re.I)
-    for one in memories:
-        named = bool(me) and (one.kind == "fact" or mine.search(one.text) is not None)
-        asked = f"{NAME}: {question}" if named else question
-        text = mine.sub(NAME, one.text) if named else one.text
-        near.append((meaning.likeness(asked, text), one))
-    return near
+def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Found:
+    asked = asked_of(briefing, question, spoken)
+    fitting = [one for one in spoken if is_about(one, asked, briefing)][:MOST_READ]
+    if not asked.topics and not asked.names and not asked.is_mine:
+        return Found([one for one in fitting if one.kind == "fact"][:MOST])
+    ranked = sorted(zip(probabilities(asked, fitting), fitting, strict=True), key=lambda p: -p[0])
+    best = ranked[0][0] if ranked else 0.0
+    if best >= CERTAIN:
+        near = [one for sure, one in ranked if sure >= max(CERTAIN, best - BESIDE)]
+        return Found(_newest(_apart(near), asked)[:MOST])
+    near = [one for sure, one in ranked if sure >= NEAR] or _naming(fitting, asked)
+    return Found(_newest(_apart(near), asked)[:MOST], exact=False)
 
 
-def _fits(like: float | None, one: Recalled, briefing: Briefing, question: str) -> bool:
-    asked = words.stems(question) - META
-    if like is not None and (like >= FITS or like < FAR):
-        return like >= FITS
-    spoken = words.detect_language(question), words.detect_language(one.text)
-    if like is None and all(spoken) and spoken[0] != spoken[1]:
-        # Between languages words cannot tell, and the recall is trusted.
-        return briefing.level in {"medium", "high"}
-    return len(asked & words.stems(one.text)) / len(asked) >= COVERED
+def _newest(near: list[Recalled], asked: Asked) -> list[Recalled]:
+    """Of what one person said with all words of the question only the last: it changed."""
+    whole = [one for one in near if one.said_at and asked.covers_all(one.text)]
+    if len(whole) < 2 or len({one.said_by for one in whole}) > 1:
+        return near
+    return [max(whole, key=lambda one: one.said_at)]
 
 
-def _best(found: list[tuple[float | None, Recalled]]) -> list[Recalled]:
-    ranked = sorted(found, key=lambda pair: (-(pair[0] or 0), -pair[1].score))
-    line = (ranked[0][0] or 0) - BESIDE if ranked else 0
-    return [one for like, one in ranked[:MOST] if (like or 0) >= line]
+def _naming(fitting: Sequence[Recalled], asked: Asked) -> list[Recalled]:
+    """The facts with a name of the question that belongs to nobody who speaks here: Pixel."""
+    speakers = {name for one in fitting for name in words.words(words.fold(one.said_by))[:1]}
+    names = asked.names - speakers
+    said = [(one, set(words.words(words.fold(one.text)))) for one in fitting]
+    return [one for one, held in said if names and one.kind == "fact" and names & held]
+
+
+def asked_of(briefing: Briefing, question: str, spoken: Sequence[Recalled] | None = None) -> Asked:
+    told = candidates(briefing) if spoken is None else spoken
+    return Asked(question, briefing.person, _known(briefing, told))
+
+
+def probabilities(asked: Asked, spoken: Sequence[Recalled]) -> list[float]:
+    rows = features(asked, spoken)
+    sums = [sum(WEIGHTS[name] * value for name, value in row.items()) for row in rows]
+    return [1 / (1 + math.exp(-total)) for total in sums]
+
+
+def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]:
+    if not spoken:
+        return []
+    opinions = judge.opinions(asked.text, [_as_read(one) for one in spoken])
+    names = sorted(asked.known | asked.names)
+    bare = [without_names(one.text, names) for one in spoken]
+    # "Where do I live?" is nearer to "I live in Rome" than to "Ana lives in Rome".
+    own = [one.quote or told_to(one.said_by, one.text) for one in spoken]
+    alike = meaning.table([asked.bare], [*bare, *own])
+    language = words.detect_language(asked.text)
+    rows = []
+    for place, one in enumerate(spoken):
+        covered = asked.covers(statements.Statement.of(f"{one.text} {one.quote}"))
+        foreign = words.detect_language(one.text) not in ("", language)
+        rows.append({
+            "bias": 1.0, "judge": opinions[place],
+            "like": 0.5 if alike is None else float(max(alike[0][place :: len(spoken)])),
+            "cover": 0.5 if foreign and not covered else covered, "foreign": float(foreign),
+            # Words of the question that it does not have; between languages that says little.
+            "part": 0.0 if covered == 1 else 0.2 if foreign else 1.0,
+            "type": asked.fits_type(one.text), "rank": 1 / (1 + place),
+        })  # fmt: skip
+    return rows
+
+
+def candidates(briefing: Briefing) -> list[Recalled]:
+    """Everything that tells something, sentence by sentence, in the order of the recall."""
+    told = [line for one in briefing.recalled for line in _sentences(one)]
+    told += [line for one in reversed(briefing.heard) for line in _sentences(one)]
+    return list({(one.text, one.said_by): one for one in told if _tells(one)}.values())
+
+
+def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
+    """Whether it is about whom the question names: as speaker, as subject or in the words."""
+    said = {word.removesuffix("'s") for word in words.words(words.fold(one.text))}
+    who = {*words.words(words.fold(one.said_by))[:1], *words.words(words.fold(one.subject)), *said}
+    if asked.names:
+        return asked.names <= who or (len(asked.names) > 1 and bool(asked.names & who))
+    if asked.is_mine:
+        mine = set(words.words(words.fold(briefing.person))[:1])
+        return one.by_asker or not one.said_by or bool(mine & who)
+    return True
+
+
+def _known(briefing: Briefing, spoken: Iterable[Recalled]) -> frozenset[str]:
+    names = [part for one in spoken for part in (one.said_by, one.subject) if part]
+    firsts = [words.words(words.fold(name))[:1] for name in [*names, briefing.person]]
+    return frozenset(name for first in firsts for name in first if name not in FRAME)
+
+
+def _as_read(one: Recalled) -> str:
+    return f"{one.said_by}: {one.text}" if one.kind != "fact" and one.said_by else one.text
+
+
+def _sentences(one: Recalled) -> list[Recalled]:
+    """A fact as it stands; what was said, and the lines of an episode, sentence by sentence."""
+    if one.kind == "fact":
+        return [one]
+    made = []
+    for line in one.text.splitlines():
+        turn = _TURN.match(line) if one.kind == "episode" else None
+        who = turn["who"].strip() if turn else one.said_by
+        said = _PHOTO.sub("", turn["said"] if turn else line.strip(" -"))
+        whole = replace(one, kind="message" if who else one.kind, said_by=who)
+        parts = split_sentences(said)
+        made += [
+            replace(whole, text=one, after=after)
+            for one, after in zip(parts, [*parts[1:], ""], strict=True)
+        ]
+    return made  # fmt: skip
 
 
 def _tells(one: Recalled) -> bool:
@@ -185,28 +265,14 @@ def _tells(one: Recalled) -> bool:
     return words.fold(one.said_by) != KENO and not intents.is_question(one.text)
 
 
-def _just_heard(briefing: Briefing, question: str) -> list[Recalled]:
-    """What somebody said a moment ago and holds every word that matters."""
-    asked = words.stems(question) - META
-    told = [one for one in reversed(briefing.heard) if _tells(one)]
-    return [one for one in told if asked and asked <= words.stems(one.text)][:1]
-
-
-def _told_in_episodes(briefing: Briefing) -> list[Recalled]:
-    """The lines of the episodes, each for itself: nobody wants to hear a whole day."""
-    made = []
-    for one in briefing.recalled:
-        if one.kind == "episode":
-            made += [_line_of(one, line) for line in one.text.splitlines() if line.strip()]
-    return [line for line in made if _tells(line)][:20]
-
-
-def _line_of(episode: Recalled, line: str) -> Recalled:
-    turn = _TURN.match(line)
-    if not turn:
-        return replace(episode, text=line.strip(" -"))
-    return replace(episode, kind="message", text=turn["said"].strip(), said_by=turn["who"].strip())
-
-
-def say(language: str, phrase: str, **values: Any) -> str:
-    return PHRASES["es" if language == "es" else "en"][phrase].format(**values)
+def _apart(near: Sequence[Recalled]) -> list[Recalled]:
+    """Without those that say the same as a better one."""
+    kept: list[Recalled] = []
+    for one in near:
+        roots = words.stems(one.text)
+        others = (words.stems(other.text) for other in kept)
+        if not any(
+            len(roots & other) >= 0.7 * min(len(roots), len(other) or 1) for other in others
+        ):
+            kept.append(one)
+    return kept
