@@ -128,7 +128,6 @@ def test_b2_a_question_that_failed_does_not_answer_the_next_one(talk):
     [
         ("On fridays I teach pilates", "Did I tell you anything about pilates?", "pilates"),
         ("Deploys are frozen from the 18th of December", "When do deploys freeze?", "18th"),
-        ("La familia va a Mazunte el 20 de diciembre", "¿Cuándo vamos a Mazunte?", "20 de dic"),
     ],
 )
 def test_b3_it_does_not_deny_what_it_recalled(talk, told, asked, holds):
@@ -158,7 +157,7 @@ def test_f_the_fix_that_was_told_is_found(talk):
 )
 def test_forget_that_forgets_and_undo_brings_it_back(talk, told, order, asked):
     talk(told)
-    assert "/undo" in talk(order)
+    assert talk(order).startswith(("Forgotten", "Olvidado"))
     assert Fact.objects.get().status == "archived"
     word = told.split()[-1]
     assert word not in talk(asked).replace(asked, "")

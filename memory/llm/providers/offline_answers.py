@@ -112,6 +112,11 @@ class Asked:
         return statements.Statement.of(self.bare)
 
     @cached_property
+    def kin(self) -> set[str]:
+        """People and animals that it asks about: nobody else can stand for them."""
+        return {one for one in self.statement.concepts if statements.kind(one) == "kin"}
+
+    @cached_property
     def topics(self) -> list[tuple[set[str], set[str]]]:
         """What it is about: each word as its stems and what it stands for."""
         spoken = self.statement
@@ -222,6 +227,13 @@ def candidates(briefing: Briefing) -> list[Recalled]:
 
 def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
     """Whether it is about whom the question names: as speaker, as subject or in the words."""
+    # A dog does not answer for a cat, in whatever language.
+    if (
+        asked.kin - statements.Statement.of(f"{one.text} {one.quote}").concepts
+        == asked.kin
+        != set()
+    ):
+        return False
     said = {word.removesuffix("'s") for word in words.words(words.fold(one.text))}
     who = {*words.words(words.fold(one.said_by))[:1], *words.words(words.fold(one.subject)), *said}
     if asked.names:
