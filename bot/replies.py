@@ -80,8 +80,9 @@ def _by(message: Message) -> str:
     if message.chat.channel == CONSOLE:
         return actors.person(message.author or CONSOLE)
     member = chat_links.member_of(message)
-    may = member is not None and member.may(Member.Role.CURATOR)
-    return actors.person(member.user) if may else identity_bootstrap.BY
+    if member is not None and member.may(Member.Role.CURATOR):
+        return actors.person(member.user)
+    return identity_bootstrap.BY
 
 
 def stream_to(chat: Chat, *, clock: Callable[[], float] = time.monotonic) -> Stream | None:
@@ -227,8 +228,7 @@ def read_now(chat: Chat, group: Sequence[Message], *, now: datetime) -> None:
         return
     # A terminal shows nothing later: there the reply waits until it is read.
     patience = TERMINAL_SECONDS if chat.channel == "console" else settings.READ_SECONDS
-    given = {"until": group[-1].pk, "within": patience, "now": now}
-    ingest.ingest_waiting(chat.space, chat=chat, **given)
+    ingest.ingest_waiting(chat.space, chat=chat, until=group[-1].pk, within=patience, now=now)
     fresh = Message.objects.in_bulk([message.pk for message in group])
     for message in group:
         message.journal = fresh[message.pk].journal
@@ -262,8 +262,13 @@ def _heard(message: Message, asked_in: Message) -> Recalled:
     """What was said a moment ago in this chat."""
     who = (message.author_id, "" if message.author_id else message.author)
     asker = (asked_in.author_id, "" if asked_in.author_id else asked_in.author)
-    given = {"said_by": message.author, "said_at": message.sent_at, "by_asker": who == asker}
-    return Recalled(message.text, kind="message", **given)
+    return Recalled(
+        message.text,
+        kind="message",
+        said_by=message.author,
+        said_at=message.sent_at,
+        by_asker=who == asker,
+    )
 
 
 def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> Briefing:

@@ -208,7 +208,7 @@ def erase(
         transaction.set_rollback(True)
     else:
         action = f"{of._meta.model_name}.purged" if of else "words.erased"
-        audit.record(action, actor=by, space=space, obj=of, **one.counts)
+        audit.record(action, actor=by, space=space, obj=of, **dict[str, Any](one.counts))
         _analyze(one)
     return dict(one.counts)
 
@@ -312,8 +312,7 @@ def _repeating(one: Erasure, rows: models.QuerySet, place: Place) -> models.Quer
         for phrase in {*one.phrases, *spelled}:
             wanted |= Q(**{f"said_{name}__icontains": phrase})
         if isinstance(column, models.CharField | models.TextField) and one.haystack:
-            bare = RTrim(Lower(name))
-            bare = models.Func(bare, Value(" .…"), function="rtrim")
+            bare = models.Func(RTrim(Lower(name)), Value(" .…"), function="rtrim")
             rows = rows.alias(
                 **{f"in_{name}": StrIndex(Value(one.haystack), bare), f"long_{name}": Length(name)}
             )

@@ -152,7 +152,9 @@ def revise(
     return rows.change(pattern, by=by, why="revise", now=now, **values)
 
 
-def unlearn(pattern: Pattern, *, by: str, why: str = "unlearn", now=None) -> ChangeResult:
+def unlearn(
+    pattern: Pattern, *, by: str, why: str = "unlearn", now: datetime | None = None
+) -> ChangeResult:
     """Archive the habit; restore brings it back."""
     return _set(pattern, by=by, why=why, now=now, status=Status.ARCHIVED)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
@@ -121,8 +121,8 @@ def ingest(
     # Before the lock: a model takes its time.
     found, journal = _proposed(message, complete, within=within, now=now)
     with transaction.atomic():
-        fresh = Message.objects.select_for_update().only("journal", "ingested_at")
-        fresh = fresh.get(pk=message.pk)
+        rows = Message.objects.select_for_update().only("journal", "ingested_at")
+        fresh = rows.get(pk=message.pk)
         if fresh.ingested_at:  # another worker was faster
             message.journal, message.ingested_at = fresh.journal, fresh.ingested_at
             return fresh.journal
@@ -139,8 +139,8 @@ def ingest(
 def decide_recall(*, limit: int = 2000) -> int:
     """Decide of old and imported messages whether they are memory; return of how many."""
     waits = Q(role=Message.Role.USER, ingested_at=None) & ~Q(trace=Message.Trace.IMPORT)
-    rows = Message.objects.filter(not_recalled=None).exclude(waits).order_by("pk")
-    rows = list(rows.select_related("reply_to")[:limit])
+    undecided = Message.objects.filter(not_recalled=None).exclude(waits).order_by("pk")
+    rows = list(undecided.select_related("reply_to")[:limit])
     answered = Message.objects.filter(chat__in={row.chat_id for row in rows}, role="assistant")
     with_keno = set(answered.values_list("chat", flat=True).distinct())
     for row in rows:
@@ -280,7 +280,7 @@ def _proposed(
     if len(said) < SHORTEST or said.startswith("/"):
         return [], [{"outcome": "skipped", "reason": "too short" if said[:1] != "/" else "command"}]
     options = message.space.options
-    given = {
+    given: dict[str, Any] = {
         "author": evidence.speaker(message),
         "language": message.language,
         "previous": _previous(message),
@@ -329,8 +329,8 @@ def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
     since = (now or message.sent_at) - A_MOMENT
     own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
     latest = own.filter(last_seen_at__gt=since).order_by("-last_seen_at", "-pk").first()
-    mended = latest and intents.mend(latest.text, intent.rest)
-    if not mended:
+    mended = intents.mend(latest.text, intent.rest) if latest else ""
+    if not latest or not mended:
         return []
     same = {name: getattr(latest, name) for name in ("subject", "kind", "category", "confidence")}
     same |= {"language": latest.language, "mode": latest.mode, "replaces": latest.pk}
@@ -342,14 +342,19 @@ def _reminder(message: Message) -> list[Candidate]:
     plan = text.one_line(intents.reminder(message.text))
     if len(plan.split()) < 2:
         return []
-    given = {"subject": evidence.speaker(message), "category": Fact.Category.OTHER}
-    given |= {
-        "kind": Fact.Kind.FACT,
-        "confidence": 0.9,
-        "language": message.language,
-        "heard_as": "plan",
-    }
-    return [Candidate(plan[:1].upper() + plan[1:], message.text, mode=propose.HEURISTICS, **given)]
+    return [
+        Candidate(
+            plan[:1].upper() + plan[1:],
+            message.text,
+            subject=evidence.speaker(message),
+            kind=Fact.Kind.FACT,
+            category=Fact.Category.OTHER,
+            confidence=0.9,
+            language=message.language,
+            mode=propose.HEURISTICS,
+            heard_as="plan",
+        )
+    ]
 
 
 def _wishes(message: Message, found: list[Candidate]) -> list[Candidate]:
@@ -421,7 +426,7 @@ def _believe(
 
 
 def remember(
-    message: Message, one: Candidate, *, by: str, now: datetime | None = None, **more: object
+    message: Message, one: Candidate, *, by: str, now: datetime | None = None, **more: Any
 ) -> ChangeResult:
     """Write the fact into the message's chat."""
     if evidence.is_forwarded(message):

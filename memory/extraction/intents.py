@@ -207,9 +207,9 @@ def read(said: str) -> Intent:
         return Intent(chatter, questions=questions)
     plans = bool(_PLANS.search(line))
     for name, patterns in ORDERS.items():
-        found = next((one for pattern in patterns if (one := pattern.match(line))), None)
-        if found and not is_question(line):
-            rest = found["rest"].strip(" \t\n,:;.-—¡!")
+        told = next((one for pattern in patterns if (one := pattern.match(line))), None)
+        if told and not is_question(line):
+            rest = told["rest"].strip(" \t\n,:;.-—¡!")
             return Intent(name, rest, questions, plans)
     asks_only = bool(sentences) and len(questions) == len(sentences)
     return Intent("question" if asks_only else "statement", "", questions, plans)

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from memory.extraction import cues, edges, grounding, hearing
 from memory.extraction.clauses import core
@@ -76,7 +77,7 @@ class Candidate:
     replaces: int = 0
 
 
-def propose(text: str, **given: object) -> list[Candidate]:
+def propose(text: str, **given: Any) -> list[Candidate]:
     """Return the facts of the text that are believed; takes what `read` takes."""
     return [one for one in read(text, **given) if one.believed]
 
@@ -103,12 +104,13 @@ def read(
     message = clean(text, limit=READ)
     language = detect_language(message) or language or "en"
     if heard is None:
-        given = {"language": language, "believe_at": believe_at, "offer_at": offer_at}
-        heard = hearing.hear_message(message, previous, **given)
+        heard = hearing.hear_message(
+            message, previous, language=language, believe_at=believe_at, offer_at=offer_at
+        )
     # What is over is not a fact.
     lasting = [one for one in heard if one.kind in CATEGORY_OF_KIND]
-    given = (message, previous, author, language, people)
-    found = [fact for one in lasting for fact in _worded(one, *given)]
+    context = (message, previous, author, language, people)
+    found = [fact for one in lasting for fact in _worded(one, *context)]
     if found and complete:
         told = _by_model(message, author, language, believe_at, complete)
         found = found if told is None else _agreed(told, found, believe_at)
@@ -191,7 +193,7 @@ def _tongue(quote: str, language: str) -> str:
 
 
 def _candidate(
-    text: str, quote: str, subject: str, category: str, sure: float, language: str, **more
+    text: str, quote: str, subject: str, category: str, sure: float, language: str, **more: Any
 ) -> Candidate:
     return Candidate(
         text=short(one_line(text), LONGEST),

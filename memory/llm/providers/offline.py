@@ -66,8 +66,10 @@ def _script(briefing: Briefing) -> str:
 
 def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     if intent.name in offline_phrases.SMALL_TALK["en"]:
-        given = {"name": briefing.person, "turn": briefing.now.minute}
-        return "" if briefing.script else offline_phrases.chat(language, intent.name, **given)
+        if briefing.script:
+            return ""
+        turn = briefing.now.minute
+        return offline_phrases.chat(language, intent.name, name=briefing.person, turn=turn)
     if intent.name in {"about_me", "about"} or briefing.days:
         return _list_of(briefing, intent, language)
     if intent.name == "forget":

@@ -171,7 +171,7 @@ def _newest(near: list[Recalled], asked: Asked) -> list[Recalled]:
     whole = [one for one in near if one.said_at and asked.covers_all(one.text)]
     if len(whole) < 2 or len({one.said_by for one in whole}) > 1:
         return near
-    return [max(whole, key=lambda one: one.said_at)]
+    return [max(whole, key=lambda one: one.said_at.timestamp() if one.said_at else 0)]
 
 
 def _naming(fitting: Sequence[Recalled], asked: Asked) -> list[Recalled]:
