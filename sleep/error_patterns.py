@@ -203,6 +203,14 @@ def classify(text: str) -> str:
     return next((name for name, cues in CATEGORIES if cues & spoken), TECHNICAL)
 
 
+def recoverable(text: str) -> bool:
+    """Whether trying again may help; unless it says it is fatal, it may."""
+    flat = fold(text)
+    if any(word in flat for word in ("timeout", "temporary", "retry", "temporal")):
+        return True
+    return not any(word in flat for word in ("fatal", "cannot recover", "irrecuperable"))
+
+
 def error_line(text: str) -> str:
     """The first sentence that tells of the trouble, a question only when nothing else does."""
     told = [line for line in sentences(text) if is_trouble(line)]

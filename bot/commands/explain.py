@@ -128,7 +128,8 @@ def _search(told: dict) -> str:
         return f"{sure}."
     return _("I looked for %(words)s; %(sure)s.") % {
         "words": words,
-        "sure": sure[:1].lower() + sure[1:],
+        # "I" stays a capital.
+        "sure": sure if sure.startswith("I ") else sure[:1].lower() + sure[1:],
     }
 
 

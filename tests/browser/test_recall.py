@@ -47,6 +47,7 @@ def test_asking_in_the_lab_answers_in_place(window, owner):
     page.keyboard.type("why does the n8n webhook want a token?")
     page.keyboard.press("Enter")
     expect(first(page)).to_have_text(SAID[0])
+    page.locator("#apart summary").click()
     expect(page.locator("#apart .total")).to_be_visible()
     assert "q=why" in page.url
     page.locator(".cands .sum a").nth(1).click()

@@ -99,7 +99,7 @@ def test_told_asked_corrected_explained_and_forgotten(say, server):  # noqa: F81
     say("No, my dog is called Max", model=f"Max, then. {right}")
     assert Fact.objects.get(text__contains="Rex").status == "superseded"
     asked = len(server.requests)
-    assert "Max" in say("/why")[0]
+    assert "dog, called, max" in say("/why")[0]
     assert "Forgotten — Ana Ruiz's dog is called Max" in say("/forget last")[0]
     assert "Facts: 1 active" in say("/memory-status")[0]
     assert "Ana Ruiz's dog is called Max" in say("/undo")[0]

@@ -285,7 +285,7 @@ def test_copied_as_markdown_it_is_a_file_with_front_matter(client, episode):
     assert "## The webhook answers 401" in shown
 
 
-@pytest.mark.parametrize("act", ["discard", "restore", "rate", "split", "purge", "revise"])
+@pytest.mark.parametrize("act", ["discard", "restore", "rate", "split", "revise"])
 def test_a_look_does_nothing(client, episode, act):
     assert client.get(at(act, episode.pk)).status_code == 405
 

@@ -345,7 +345,7 @@ def test_copied_as_markdown(client, fact):
     assert client.get(at("markdown_list")).content.decode() == f"- server: {fact.text}\n"
 
 
-@pytest.mark.parametrize("act", [*ACTS, "pin", "unpin", "promote", "keep", "purge", "revise"])
+@pytest.mark.parametrize("act", [*ACTS, "pin", "unpin", "promote", "keep", "revise"])
 def test_a_look_does_nothing(client, fact, act):
     assert client.get(at(act, fact.pk)).status_code == 405
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
+from django.db import connection, reset_queries
 from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -128,6 +128,7 @@ def counted(client, urls: list[str]) -> dict[str, int]:
         # What is kept for a while must not make the second round look better.
         cache.clear()
         kept.forget()
+        reset_queries()
         with CaptureQueriesContext(connection) as asked:
             answer = client.get(url)
         if answer.status_code == 200:

@@ -298,7 +298,7 @@ TEXT = st.text(st.sampled_from("abc déf ñ. 中🙂"), min_size=1, max_size=400
     talk=st.lists(TEXT, max_size=6),
 )
 def test_the_budget_is_never_exceeded(budget, note, about, memories, talk):
-    chat = make_chat(make_space(settings={"token_budget": pricing}))
+    chat = make_chat(make_space(settings={"token_budget": budget}))
     chat.context = about
     working.replace(chat, by="tag", notes=note, now=NOW)
     for i, said in enumerate(memories):
@@ -310,8 +310,8 @@ def test_the_budget_is_never_exceeded(budget, note, about, memories, talk):
     assert not built.error
     # The last two messages of the talk are always seen.
     always = sum(token_estimate(said) + 4 for said in talk[-2:])
-    assert built.tokens <= max(pricing, always)
-    assert token_estimate(built.memory) <= pricing
+    assert built.tokens <= max(budget, always)
+    assert token_estimate(built.memory) <= budget
 
 
 def test_the_estimate_is_corrected_by_what_the_provider_counted(chat):

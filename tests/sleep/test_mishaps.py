@@ -2,7 +2,7 @@
 
 import pytest
 
-from sleep.error_patterns import classify, is_error, lesson, solution, when
+from sleep.error_patterns import classify, is_error, lesson, recoverable, solution, when
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,20 @@ def test_a63_own_errors_teach_a_lesson_with_all_four_parts(text, part):
 )
 def test_a63_others_teach_none(text):
     assert lesson(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Request timeout", True),
+        ("Temporary failure", True),
+        ("Unknown issue", True),
+        ("Fatal error occurred", False),
+    ],
+    ids=["a64-timeout", "a64-temporary", "a64-unknown", "a64-fatal"],
+)
+def test_a64_what_may_be_tried_again(text, answer):
+    assert recoverable(text) is answer
 
 
 @pytest.mark.parametrize(

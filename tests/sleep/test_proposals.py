@@ -9,7 +9,7 @@ from memory import patterns, rulings
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.identity import preferences, rules
-from memory.models import AuditEntry, Fact, Pattern, Preference, Rule, Ruling
+from memory.models import AuditEntry, Entity, Fact, Pattern, Preference, Rule, Ruling
 from memory.text.normalise import said_key
 from sleep import apply, proposals
 from sleep.models import Proposal, sentence
@@ -61,6 +61,7 @@ def state(space):
         "preferences": sorted(
             Preference.objects.filter(status="active").values_list("key", "value")
         ),
+        "people": sorted(Entity.objects.values_list("name", "merged_into__name")),
         "settings": type(space).objects.get(pk=space.pk).settings,
     }
 
@@ -69,6 +70,10 @@ READS = {"text": "Ana reads", "subject": "Ana", "kind": "fact", "category": "oth
 TOKEN = {"trigger": "n8n + 401", "response": "check the token", "confidence": 0.6, "chat": None}
 PLAIN = {"slug": "plain", "category": "style", "instruction": "Be plain."}
 SHORT = {"key": "length", "value": "short", "section": ""}
+
+
+def person(space, name):
+    return Entity.objects.create(space=space, name=name)
 
 
 def of_every_kind(space):
@@ -91,6 +96,7 @@ def of_every_kind(space):
         Kind.SETTING: ({"name": "working_stale_days", "value": 14},),
         Kind.RELEASE: ({}, odd),
         Kind.IMPORTED: (READS | {"text": "Ana runs"},),
+        Kind.SAME: ({"names": ["Marc", "Marcus"]}, person(space, "Marc"), person(space, "Marcus")),
     }
     before = {Kind.SETTING: {"before": {"working_stale_days": 7}}}
     return {
