@@ -9,7 +9,7 @@ only points at them stays: a message keeps its place in the chat and says "[eras
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -41,6 +41,8 @@ from memory.text import normalise as text
 ERASED = "[erased]"
 # Shorter words are said by chance: "yes" in one message is not "yes" in another.
 SHORTEST = 12
+# So many rows are written at once.
+BATCH = 2000
 # A telephone number, or letters and digits as in a code; a date is not one.
 CODE = re.compile(r"\+?\d[\d .()-]{5,}\d|(?<![\w-])(?=(?:[\w-]*\d){3})(?=[\w-]*[^\W\d_])[\w-]{5,}")
 DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[ T][\d:.]+)?")
@@ -298,8 +300,14 @@ def _redact_place(one: Erasure, place: Place) -> None:
     if place.delete:
         one.counts[place.model] += rows.filter(pk__in=found).delete()[0]
         return
-    for row in rows.filter(pk__in=found):
-        one.counts[place.model] += _redact(one, row, place, whole=row.pk in whole)
+    one.counts[place.model] += _write(one, rows.filter(pk__in=found), place, whole)
+
+
+def _write(one: Erasure, rows: models.QuerySet, place: Place, whole: Container[int] = ()) -> int:
+    """Put "[erased]" into the rows, many at once; return how many changed."""
+    changed = [row for row in rows if _redact(one, row, place, whole=row.pk in whole)]
+    rows.model._base_manager.bulk_update(changed, place.fields, batch_size=BATCH)
+    return len(changed)
 
 
 def _repeating(one: Erasure, rows: models.QuerySet, place: Place) -> models.QuerySet:
@@ -333,19 +341,19 @@ def _proposals(one: Erasure, rows: models.QuerySet, whole: set[int]) -> set[int]
     return whole
 
 
-def _redact(one: Erasure, row: Any, place: Place, *, whole: bool) -> int:
-    """Write "[erased]" over its words; return 1 when that changed the row."""
-    values = {}
+def _redact(one: Erasure, row: Any, place: Place, *, whole: bool) -> bool:
+    """Put "[erased]" in place of its words, not yet in the database; return whether it changed."""
+    has_changed = False
     for name in place.fields:
         column = row._meta.get_field(name)
         was = getattr(row, name)
         now = _redacted(one, was, column, whole=whole)
         if now != was:
             # Names that are unique stay so.
-            values[name] = f"erased-{row.pk}" if name in ("slug", "key") and now == ERASED else now
-    if values:
-        row._meta.model._base_manager.filter(pk=row.pk).update(**values)
-    return 1 if values else 0
+            is_unique = name in ("slug", "key") and now == ERASED
+            setattr(row, name, f"erased-{row.pk}" if is_unique else now)
+            has_changed = True
+    return has_changed
 
 
 def _redacted(one: Erasure, value: Any, column: models.Field, *, whole: bool) -> Any:
@@ -434,8 +442,7 @@ def _redact_history(one: Erasure, place: Place) -> None:
             continue
         rows = model._base_manager.all()
         rows = rows.filter(space=one.space.pk) if past.space else _of_space(rows, one.space)
-        for row in _repeating(one, rows, past):
-            one.counts["history"] += _redact(one, row, past, whole=False)
+        one.counts["history"] += _write(one, _repeating(one, rows, past), past)
 
 
 def _of_space(events: models.QuerySet, space: Space) -> models.QuerySet:
