@@ -1,8 +1,6 @@
 """The episodes of a space: by day or as a list, one beside it, and what a person does with them."""
 
-from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django import forms
 from django.db import transaction
@@ -113,41 +111,32 @@ class DiscardForm(forms.Form):
     with_facts = forms.BooleanField(required=False)
 
 
-@dataclass(frozen=True)
-class Result:
-    said: str = ""
-    refusal: str = ""
-    change_id: UUID | None = None
-
-    @property
-    def changed(self) -> bool:
-        return self.change_id is not None
-
-
-def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> Result:
+def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page.BulkAnswer:
     ticked = [pk for pk in posted.getlist("pick") if pk.isascii() and pk.isdigit() and len(pk) < 19]
     if len(ticked) > MAX_PICKED:
-        return Result(refusal=_("At most %(n)s episodes at once.") % {"n": MAX_PICKED})
+        return list_page.BulkAnswer(
+            refusal=_("At most %(n)s episodes at once.") % {"n": MAX_PICKED}
+        )
     chosen = list(rows_in(space, Episode).filter(pk__in=ticked).order_by("started_at", "pk"))
     if not chosen:
-        return Result(refusal=_("Tick the episodes first."))
+        return list_page.BulkAnswer(refusal=_("Tick the episodes first."))
     try:
         return _do(posted.get("act", ""), chosen, by=by, now=now)
     except episodes.Invalid as refusal:
-        return Result(refusal=str(refusal))
+        return list_page.BulkAnswer(refusal=str(refusal))
 
 
 @transaction.atomic
-def _do(name: str, chosen: list[Episode], *, by: str, now: datetime) -> Result:
+def _do(name: str, chosen: list[Episode], *, by: str, now: datetime) -> list_page.BulkAnswer:
     if name == "merge":
         if len(chosen) < 2:
-            return Result(refusal=_("Tick at least two episodes to merge."))
+            return list_page.BulkAnswer(refusal=_("Tick at least two episodes to merge."))
         done = episodes.merge(chosen, by=by, now=now)
         said = ngettext("Merged %(n)s episode.", "Merged %(n)s episodes into one.", len(chosen))
-        return Result(said % {"n": len(chosen)}, change_id=done.change_id)
+        return list_page.BulkAnswer(said % {"n": len(chosen)}, change_id=done.change_id)
     name, _dash, why = name.partition("-")
     if name not in ("discard", "restore"):
-        return Result(refusal=_("Choose what to do with them."))
+        return list_page.BulkAnswer(refusal=_("Choose what to do with them."))
     why = why if why in REASONS else "noise"
     with history.change(by=by, why=name) as context:
         done = [
@@ -161,7 +150,7 @@ def _do(name: str, chosen: list[Episode], *, by: str, now: datetime) -> Result:
         said = ngettext("Discarded %(n)s episode.", "Discarded %(n)s episodes.", count)
     else:
         said = ngettext("Restored %(n)s episode.", "Restored %(n)s episodes.", count)
-    return Result(said % {"n": count}, change_id=context.id if count else None)
+    return list_page.BulkAnswer(said % {"n": count}, change_id=context.id if count else None)
 
 
 @in_space(role="viewer")

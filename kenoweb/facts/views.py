@@ -1,9 +1,8 @@
 """The facts of a space: the list, one of them beside it, and what a person does with them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from uuid import UUID
 
 from django import forms
 from django.http import HttpResponse, QueryDict
@@ -46,30 +45,19 @@ ROWS = {"rows": 3}
 PLAIN = "text/markdown; charset=utf-8"
 
 
-@dataclass(frozen=True)
-class Result:
-    said: str = ""
-    refusal: str = ""
-    change_id: UUID | None = None
-
-    @property
-    def changed(self) -> bool:
-        return self.change_id is not None
-
-
-def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> Result:
+def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page.BulkAnswer:
     form = BulkForm(posted, chats=list_page.chat_choices(list_page.chats_of(space)))
     if not form.is_valid():
-        return Result(refusal=_("Choose what to do with them."))
+        return list_page.BulkAnswer(refusal=_("Choose what to do with them."))
     chosen = form.cleaned_data
     pks = picked(space, posted, chosen, now=now)
     if not pks:
-        return Result(refusal=_("Tick the facts first."))
+        return list_page.BulkAnswer(refusal=_("Tick the facts first."))
     try:
         many = _writer(space, chosen)(space, pks, by=by, now=now)
     except (fact_bulk.TooMany, facts.DuplicateFact, facts.Invalid) as refusal:
-        return Result(refusal=str(refusal))
-    return Result(said=_said(chosen["act"], many), change_id=many.change_id)
+        return list_page.BulkAnswer(refusal=str(refusal))
+    return list_page.BulkAnswer(said=_said(chosen["act"], many), change_id=many.change_id)
 
 
 def picked(space: Space, posted: QueryDict, chosen: dict, *, now: datetime) -> list[int]:

@@ -5,6 +5,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
@@ -146,6 +147,19 @@ class ListPageByKind:
     def is_cut(self) -> bool:
         """Some of a kind are only on the list of that kind."""
         return not self.filter.kind and len(self.rows) < self.found
+
+
+@dataclass(frozen=True)
+class BulkAnswer:
+    """What became of what was done to the ticked rows: a sentence, or why it was refused."""
+
+    said: str = ""
+    refusal: str = ""
+    change_id: UUID | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.change_id is not None
 
 
 @dataclass(frozen=True)
