@@ -209,7 +209,8 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
     if not _claim(group):
         log.info("answered by another worker")
         return
-    learned = replies.learn(chat, group, thought, now=now)
+    # Incognito nothing is learned, by tag or by reading.
+    learned = [] if chat.incognito_since else replies.learn(chat, group, thought, now=now)
     said = replies.visible_text(thought, group, learned)
     built_in = thought.completion.provider == "offline"
     own = ingest.not_recalled_reply(said, to=group[-1], built_in=built_in)
@@ -218,6 +219,8 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
     changes += [one.done.change_id for one in learned if one.done]
     chats.record_changes(reply, changes)
     check = replies.keep_receipt(thought, reply, now=now)
+    if chat.incognito_since:
+        return
     jobs.enqueue(
         "memory.ingest",
         lock=f"ingest-{chat.pk}",

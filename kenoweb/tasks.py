@@ -5,10 +5,24 @@ from django.utils import timezone
 from procrastinate.contrib.django import app
 
 from kenoweb import demo
+from memory.history.actors import person
 from memory.jobs import AFTER_OUTAGE
+from memory.operations import erasing
 
 
 @app.task(name=demo.TASK, retry=AFTER_OUTAGE)
 def make_demo(user_id: int) -> None:
     """The demo space, for the person who asked for it."""
     demo.make(owners=User.objects.filter(pk=user_id), now=timezone.now())
+
+
+@app.task(name="kenoweb.delete_account", retry=AFTER_OUTAGE)
+def delete_account(user_id: int) -> None:
+    """Erase what somebody said in each of their spaces, then their account."""
+    user = User.objects.filter(pk=user_id, is_active=False).first()
+    if user is None:
+        return
+    for member in user.memberships.select_related("space", "user"):
+        given = {"typed": erasing.name_of(member), "by": person(user)}
+        erasing.run(erasing.start(member.space, "member", member, **given))
+    user.delete()

@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from kenoweb.chats import views as chats
 from kenoweb.chats import views as chats_link_views
-from kenoweb.curation import quarantine, rulings, trash, working_notes
+from kenoweb.curation import erasing, quarantine, rulings, trash, working_notes
 from kenoweb.episodes import views as episodes
 from kenoweb.facts import views as facts
 from kenoweb.identity import views as identity
@@ -101,6 +101,7 @@ in_space = [
         path("<int:pk>/release/", facts.release, name="release"),
         path("<int:pk>/never/", facts.never, name="never"),
         path("<int:pk>/keep/", facts.keep, name="keep"),
+        path("<int:pk>/dont-mention/", facts.dont_mention, name="dont_mention"),
         path("<int:pk>/merge/", facts.merge, name="merge"),
         path("<int:pk>/purge/", facts.purge, name="purge"),
     ),
@@ -171,6 +172,19 @@ in_space = [
         path("empty/", trash.empty_trash, name="empty"),
     ),
     room(
+        "erase/",
+        "erase",
+        path("<int:pk>/", erasing.detail, name="detail"),
+        path("<int:pk>/receipt/", erasing.receipt, name="receipt"),
+        path("<str:kind>/<int:pk>/", erasing.preview, name="preview"),
+    ),
+    room(
+        "lineage/",
+        "lineage",
+        path("<str:kind>/<int:pk>/", erasing.came, name="detail"),
+        path("<str:kind>/<int:pk>/discard/", erasing.discard, name="discard"),
+    ),
+    room(
         "chats/",
         "chats",
         path("", chats.index, name="index"),
@@ -178,6 +192,7 @@ in_space = [
         path("begin/", chats.begin, name="begin"),
         path("<int:pk>/", chats.detail, name="detail"),
         path("<int:pk>/say/", chats.say, name="say"),
+        path("<int:pk>/incognito/", chats.incognito, name="incognito"),
         path("<int:pk>/waiting/", chats.waiting, name="waiting"),
         path("<int:pk>/facts/", chats.facts, name="facts"),
         path("<int:pk>/about/", chats.about, name="about"),
@@ -300,6 +315,8 @@ urlpatterns = [
         path("account/", membership.index, name="index"),
         path("account/password/", membership.password, name="password"),
         path("account/sudo/", membership.sudo, name="sudo"),
+        path("account/delete/", membership.delete_account, name="delete"),
+        path("account/erasures/<int:pk>/", erasing.mine, name="erasure"),
         path(
             "account/sign-out-everywhere/",
             membership.sign_out_everywhere,
@@ -320,6 +337,7 @@ urlpatterns = [
         path("spaces/new/", membership.new, name="new"),
         path("spaces/demo/", membership.make_demo, name="make_demo"),
         path("s/<slug:space>/settings/", membership.edit, name="edit"),
+        path("s/<slug:space>/archive/", membership.archive, name="archive"),
     ),
     room(
         "",

@@ -9,7 +9,7 @@ only points at them stays: a message keeps its place in the chat and says "[eras
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,21 +21,28 @@ from django.db import connection, models, transaction
 from django.db.models import Q, Value
 from django.db.models.functions import Cast, Length, Lower, RTrim, StrIndex
 
-from memory import people
+from memory import lineage, people
 from memory.episodes import grouping
 from memory.history import audit
 from memory.history import changes as history
 from memory.models import (
+    Chat,
+    ChatLink,
     Embedding,
     Entity,
     Episode,
     Fact,
+    Mention,
     Message,
     Parcel,
+    Preference,
+    Recall,
+    Rule,
     Ruling,
     SilencedMessage,
     Space,
 )
+from memory.models.entity import key_of
 from memory.text import normalise as text
 
 ERASED = "[erased]"
@@ -43,6 +50,10 @@ ERASED = "[erased]"
 SHORTEST = 12
 # So many rows are written at once.
 BATCH = 2000
+# With more phrases than this every row is read: the database would compare each with each.
+FEW_PHRASES = 40
+# A preview of more messages counts what is named, and leaves the search for the words to the job.
+MANY_MESSAGES = 500
 # A telephone number, or letters and digits as in a code; a date is not one.
 CODE = re.compile(r"\+?\d[\d .()-]{5,}\d|(?<![\w-])(?=(?:[\w-]*\d){3})(?=[\w-]*[^\W\d_])[\w-]{5,}")
 DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[ T][\d:.]+)?")
@@ -76,7 +87,7 @@ PLACES = [
     Place("memory.Draft", ("text",), space="chat__space", delete=True),
     Place("memory.WorkingNote", ("task", "context", "pending", "notes")),
     Place("memory.Episode", ("title", "body", "tags", "discard_reason", "salience_reasons")),
-    Place("memory.Fact", ("quote", "evidence", "flags")),
+    Place("memory.Fact", ("quote", "evidence", "flags", "tags")),
     Place("memory.Entity", ("name", "aliases", "keys")),
     Place("memory.Pattern", ("slug", "trigger", "response", "learned_from", "evidence", "flags")),
     Place("memory.Identity", ("core", "bootstrap")),
@@ -127,6 +138,7 @@ WORDLESS = {
     "memory.Parcel": {"counts", "change", "asked", "format"},
     "memory.ParcelPiece": {"data"},
     "memory.LlmCall": {"provider", "model", "trace"},
+    "memory.Erasure": {"counts", "salt", "digests"},
     "memory.Unit": {"words", "speaker"},
     "memory.EmbeddingModel": {"name", "provider", "model"},
     "memory.Embedding": {"model"},
@@ -149,17 +161,30 @@ WORDLESS_NAMES = {
 
 
 @dataclass
-class Erasure:
+class Sweep:
     """What is erased: the rows that were named, and the words by which others are found."""
 
     space: Space
     facts: set[int] = field(default_factory=set)
     messages: set[int] = field(default_factory=set)
     episodes: set[int] = field(default_factory=set)
+    # Whole chats, and people with everything that names them.
+    chats: set[int] = field(default_factory=set)
+    people: set[int] = field(default_factory=set)
+    # Accounts of channels, ("telegram", "7"), whose rules, preferences and links go.
+    accounts: set[tuple[str, str]] = field(default_factory=set)
+    # Further rows that go with their history.
+    rows: list[models.Model] = field(default_factory=list)
+    # Somebody's own words and no others: what other people said stays, also when it is the same.
+    own: bool = False
+    # Facts and episodes that rest on it among other things: they stay, without its words.
+    shared: set[int] = field(default_factory=set)
+    around: set[int] = field(default_factory=set)
     # Wordings, quotes and codes of the facts, in lower case.
     words: set[str] = field(default_factory=set)
     # What the erased messages said, in lower case.
     texts: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
     counts: Counter = field(default_factory=Counter)
 
     @cached_property
@@ -168,16 +193,50 @@ class Erasure:
         return [one for one in found if len(one) >= SHORTEST or CODE.fullmatch(one)]
 
     @cached_property
+    def heads(self) -> dict[str, list[str]]:
+        """The phrases by how they begin: a text is read once, however many they are."""
+        heads: dict[str, list[str]] = {}
+        for phrase in self.phrases:
+            heads.setdefault(phrase[:SHORTEST], []).append(phrase)
+        return heads
+
+    @cached_property
+    def sizes(self) -> set[int]:
+        return {len(head) for head in self.heads}
+
+    @cached_property
     def haystack(self) -> str:
         return "\n".join((*self.words, *self.texts))
+
+    @cached_property
+    def slices(self) -> set[str]:
+        return {self.haystack[at : at + SHORTEST] for at in range(len(self.haystack))}
 
     def repeats(self, value: str) -> bool:
         """Tell whether the value holds erased words, or is a part of them."""
         lower = value.lower()
-        if any(phrase in lower for phrase in self.phrases):
+        if self.holds(lower):
             return True
         bare = SAID_BY.sub("", lower).strip(" .…\"'“”«»")
-        return len(bare) >= SHORTEST and bare in self.haystack
+        is_near = len(bare) >= SHORTEST and bare[:SHORTEST] in self.slices
+        return is_near and bare in self.haystack
+
+    def holds(self, lower: str) -> bool:
+        return any(
+            lower.startswith(phrase, at)
+            for size in self.sizes
+            for at in range(len(lower) - size + 1)
+            for phrase in self.heads.get(lower[at : at + size], ())
+        )
+
+
+# What may hold other people's own words: only what rests on erased rows is looked at.
+OTHERS: dict[Any, Callable[[Sweep], Q]] = {
+    Fact: lambda one: Q(pk__in=one.shared),
+    Episode: lambda one: Q(pk__in=one.around),
+    Entity: lambda one: Q(pk__in=one.people),
+}
+Progress = Callable[[int, int], None]
 
 
 @transaction.atomic
@@ -185,34 +244,51 @@ def erase(
     space: Space,
     *,
     by: str,
-    facts: Iterable[int] = (),
-    messages: Iterable[int] = (),
-    episodes: Iterable[int] = (),
     preview: bool = False,
     of: models.Model | None = None,
+    tell: Progress = lambda done, total: None,
+    note: Callable[[Sweep], None] = lambda one: None,
+    **named: Any,
 ) -> dict[str, int]:
     """Erase these rows and what repeats their words, for good; return how many rows by table.
 
-    A preview does the same and takes it back. The caller has asked first. `of` is the row that the
-    audit names.
+    `named` are the fields of a Sweep: facts, messages, episodes, chats, people … A preview does the
+    same and takes it back. The caller has asked first. `of` is the row that the audit names, `note`
+    is told what goes before it goes, `tell` how far it is.
     """
-    one = Erasure(space, set(facts), set(messages), set(episodes))
+    given = {n: v if n in ("own", "rows") else set(v) for n, v in named.items()}
+    one = Sweep(space, **given)
+    total = 2 * len(PLACES) + 2
     _collect(one)
+    note(one)
+    if preview and len(one.messages) > MANY_MESSAGES:
+        transaction.set_rollback(True)
+        return _named_only(one)
     with history.change(by=by, why="erase"), pgtrigger.ignore("memory.AuditEntry:append_only"):
-        for place in PLACES:
+        for number, place in enumerate(PLACES, 1):
             _redact_place(one, place)
+            tell(number, total)
         _describe_again(one)
+        _forget_people(one)
         _delete(one)
+        tell(len(PLACES) + 1, total)
         # Undo of what came before must not bring a word back, nor may this change tell of one.
-        for place in PLACES:
+        for number, place in enumerate(PLACES, len(PLACES) + 2):
             _redact_history(one, place)
+            tell(number, total)
     if preview:
         transaction.set_rollback(True)
     else:
-        action = f"{of._meta.model_name}.purged" if of else "words.erased"
-        audit.record(action, actor=by, space=space, obj=of, **dict[str, Any](one.counts))
+        if not one.own:
+            action = f"{of._meta.model_name}.purged" if of else "words.erased"
+            audit.record(action, actor=by, space=space, obj=of, **dict[str, Any](one.counts))
         _analyze(one)
     return dict(one.counts)
+
+
+def _named_only(one: Sweep) -> dict[str, int]:
+    named = {"Message": one.messages, "Fact": one.facts, "Episode": one.episodes, "Chat": one.chats}
+    return {f"memory.{name}": len(pks) for name, pks in named.items() if pks}
 
 
 def purge(row: Fact | Episode, *, by: str, preview: bool = False) -> dict[str, int]:
@@ -221,51 +297,92 @@ def purge(row: Fact | Episode, *, by: str, preview: bool = False) -> dict[str, i
     return erase(row.space, by=by, preview=preview, of=row, **what)
 
 
-def _collect(one: Erasure) -> None:
+def _collect(one: Sweep) -> None:
     """Find every message and fact that goes, and the words by which the rest is found."""
     one.messages |= set(_messages(one).values_list("pk", flat=True))
-    for fact in Fact.objects.filter(space=one.space, pk__in=one.facts).select_related("space"):
-        one.words |= set(_wordings(fact))
-        Fact.objects.filter(pk=fact.pk).update(forgotten=True)  # names what it rests on
-        one.messages |= _rested_on(fact)
+    if one.own:
+        _follow(one)
+    facts = list(Fact.objects.filter(space=one.space, pk__in=one.facts))
+    one.words |= set(_wordings(facts))
+    Fact.objects.filter(pk__in=one.facts).update(forgotten=True)  # names what they rest on
+    rested = _rested_on(facts)
     one.words |= {code.lower() for said in tuple(one.words) for code in codes(said)}
     one.words -= {""}
-    if one.words:
+    if one.own:
+        _leave_to_others(one, rested)
+    else:
+        one.messages |= rested
         # The same was also said elsewhere, or is believed once more.
-        said = Message.objects.filter(space=one.space)
-        one.messages |= set(said.filter(_holding(one.words, "text")).values_list("pk", flat=True))
-        known = Fact.objects.filter(space=one.space)
-        one.facts |= set(known.filter(_holding(one.words, "text")).values_list("pk", flat=True))
+        one.messages |= _holding(one, Message)
+        one.facts |= _holding(one, Fact)
     replies = Message.objects.filter(space=one.space, reply_to__in=one.messages)
     one.messages |= set(replies.exclude(role=Message.Role.USER).values_list("pk", flat=True))
     gone = Message.objects.filter(space=one.space, pk__in=one.messages)
     # Not what Keno answered: the same sentence of ours stands under many messages.
     said_by_people = gone.filter(role=Message.Role.USER).values_list("text", flat=True)
-    one.texts = {said.lower() for said in said_by_people if said}
+    one.texts |= {said.lower() for said in said_by_people if said}
+    for name in ("phrases", "heads", "sizes"):  # there are more now
+        vars(one).pop(name, None)
+    if one.own:
+        others = Message.objects.filter(space=one.space, role=Message.Role.USER)
+        others = others.exclude(pk__in=one.messages).values_list("text", flat=True)
+        said = {words.lower() for words in others.iterator()}
+        one.texts, one.words = one.texts - said, one.words - said
 
 
-def _messages(one: Erasure) -> models.QuerySet:
+def _follow(one: Sweep) -> None:
+    """Take along what nothing else tells, unless it is about somebody else."""
+    roots = {("message", pk) for pk in one.messages} | {("episode", pk) for pk in one.episodes}
+    found = lineage.descent(one.space, roots | {("fact", pk) for pk in one.facts})
+    alone = found.ids("fact")
+    theirs = about_others(alone - one.facts, one.people) if one.people else set()
+    one.shared = found.ids("fact", shared=True) | theirs
+    one.facts |= alone - theirs
+    one.around = found.ids("episode") | found.ids("episode", shared=True)
+    one.episodes |= found.ids("episode")
+    for kind, model in lineage.MADE_BY_PROPOSALS.items():
+        one.rows += model._default_manager.filter(space=one.space, pk__in=found.ids(kind))
+
+
+def about_others(facts: Iterable[int], people: Iterable[int]) -> set[int]:
+    """Those of the facts that are about somebody who is not one of these people."""
+    about = Mention.objects.filter(fact__in=list(facts), role=Mention.Role.ABOUT)
+    return set(about.exclude(entity=None).exclude(entity__in=people).values_list("fact", flat=True))
+
+
+def _leave_to_others(one: Sweep, rested: set[int]) -> None:
+    """Of the messages that the facts rest on only Keno's replies go: people keep their words."""
+    replies = Message.objects.filter(pk__in=rested).exclude(role=Message.Role.USER)
+    one.messages |= set(replies.values_list("pk", flat=True))
+    mine = Entity.objects.filter(space=one.space, pk__in=one.people)
+    names = {name for row in mine for name in (row.name, *row.aliases)}
+    one.names = {name for name in names if len(name) > 1}
+
+
+def _messages(one: Sweep) -> models.QuerySet:
     named = Q(pk__in=one.messages) | Q(episode__in=one.episodes)
     return Message.objects.filter(named, space=one.space)
 
 
-def _wordings(fact: Fact) -> Iterator[str]:
-    """What the fact says and said, and the words it was taken from."""
-    yield from (fact.text.lower(), fact.quote.lower())
-    for before in history.events_of(Fact).filter(pgh_obj_id=fact.pk):
-        yield from (before.text.lower(), before.quote.lower())
-    for proof in fact.evidence:
-        yield str(proof.get("quote", "")).lower()
+def _wordings(facts: list[Fact]) -> Iterator[str]:
+    """What the facts say and said, and the words they were taken from."""
+    past = history.events_of(Fact).filter(pgh_obj_id__in=[fact.pk for fact in facts])
+    for row in (*facts, *past.only("text", "quote")):
+        yield from (row.text.lower(), row.quote.lower())
+    for fact in facts:
+        yield from (str(proof.get("quote", "")).lower() for proof in fact.evidence)
 
 
-def _rested_on(fact: Fact) -> set[int]:
-    """The messages that the database found it to rest on; a reply that was only given it stays."""
+def _rested_on(facts: list[Fact]) -> set[int]:
+    """The messages that the database found them to rest on; a reply only given one stays."""
+    by_pk = {fact.pk: fact for fact in facts}
+    stems = {pk: text.stems(fact.text) - text.stems(fact.subject) for pk, fact in by_pk.items()}
     found = set()
-    stems = text.stems(fact.text) - text.stems(fact.subject)
-    for silenced in SilencedMessage.objects.filter(fact=fact).select_related("message"):
-        message = silenced.message
+    for silenced in SilencedMessage.objects.filter(fact__in=by_pk).select_related("message"):
+        message, fact = silenced.message, by_pk[silenced.fact_id]
         answers = message.reply_to_id == fact.message_id
-        if message.role == Message.Role.USER or answers or stems & text.stems(message.text):
+        is_said = message.role == Message.Role.USER or answers
+        if is_said or stems[fact.pk] & text.stems(message.text):
             found.add(message.pk)
     return found
 
@@ -275,43 +392,56 @@ def codes(said: str) -> list[str]:
     return [code.strip() for code in CODE.findall(DATE.sub(" ", said))]
 
 
-def _holding(phrases: Iterable[str], name: str) -> Q:
-    found = Q(pk__in=[])
-    for phrase in phrases:
-        if len(phrase) >= SHORTEST or CODE.fullmatch(phrase):
-            found |= Q(**{f"{name}__icontains": phrase})
-    return found
+def _holding(one: Sweep, model: type[models.Model]) -> set[int]:
+    """The rows whose text holds the words."""
+    rows = model._default_manager.filter(space=one.space)
+    if len(one.phrases) <= FEW_PHRASES:
+        wanted = Q(pk__in=[])
+        for phrase in one.phrases:
+            wanted |= Q(text__icontains=phrase)
+        return set(rows.filter(wanted).values_list("pk", flat=True))
+    found = rows.values_list("pk", "text").iterator(chunk_size=BATCH)
+    return {pk for pk, said in found if one.holds(said.lower())}
 
 
-def _redact_place(one: Erasure, place: Place) -> None:
+def _redact_place(one: Sweep, place: Place) -> None:
     rows = place.table._base_manager.all()
     if place.space:
         rows = rows.filter(**{place.space: one.space.pk})
     if place.table is Message:
         # Two people may ask the same: of other messages only a reply can be a quotation.
         rows = rows.filter(Q(pk__in=one.messages) | Q(role=Message.Role.ASSISTANT))
+    if one.own and place.table in OTHERS:
+        rows = rows.filter(OTHERS[place.table](one))
     own = Q(pk__in=[])
     for name in place.messages:
         own |= Q(**{f"{name}__in": one.messages})
     whole = set(rows.filter(own).values_list("pk", flat=True))
-    found = whole | set(_repeating(one, rows, place).values_list("pk", flat=True))
     if place.model == "sleep.Proposal":
-        found |= _proposals(one, rows, whole)
+        whole |= _proposals(one, rows)
+    maybe = _repeating(one, rows, place)
+    found = rows
+    if maybe is not None:
+        found = rows.filter(Q(pk__in=whole) | Q(pk__in=maybe.values("pk")))
     if place.delete:
-        one.counts[place.model] += rows.filter(pk__in=found).delete()[0]
+        gone = [row.pk for row in found if row.pk in whole or _redact(one, row, place, whole=False)]
+        one.counts[place.model] += rows.filter(pk__in=gone).delete()[0]
         return
-    one.counts[place.model] += _write(one, rows.filter(pk__in=found), place, whole)
+    one.counts[place.model] += _write(one, found, place, whole)
 
 
-def _write(one: Erasure, rows: models.QuerySet, place: Place, whole: Container[int] = ()) -> int:
+def _write(one: Sweep, rows: models.QuerySet, place: Place, whole: Container[int] = ()) -> int:
     """Put "[erased]" into the rows, many at once; return how many changed."""
-    changed = [row for row in rows if _redact(one, row, place, whole=row.pk in whole)]
+    read = rows.only("pk", *place.fields).iterator(chunk_size=BATCH)
+    changed = [row for row in read if _redact(one, row, place, whole=row.pk in whole)]
     rows.model._base_manager.bulk_update(changed, place.fields, batch_size=BATCH)
     return len(changed)
 
 
-def _repeating(one: Erasure, rows: models.QuerySet, place: Place) -> models.QuerySet:
-    """The rows that hold a phrase, or whose text is a part of what is erased."""
+def _repeating(one: Sweep, rows: models.QuerySet, place: Place) -> models.QuerySet | None:
+    """The rows that hold a phrase, or whose text is a part of what is erased; None for all."""
+    if len(one.phrases) > FEW_PHRASES:
+        return None
     wanted = Q(pk__in=[])
     for name in place.fields:
         column = place.table._meta.get_field(name)
@@ -328,20 +458,21 @@ def _repeating(one: Erasure, rows: models.QuerySet, place: Place) -> models.Quer
     return rows.filter(wanted)
 
 
-def _proposals(one: Erasure, rows: models.QuerySet, whole: set[int]) -> set[int]:
+def _proposals(one: Sweep, rows: models.QuerySet) -> set[int]:
     """Those that would change, or rest on, what is erased; nobody can approve them any more."""
-    found = Q(pk__in=[])
-    for pk in one.facts:
-        found |= Q(targets__contains=[{"type": "fact", "id": pk}])
-    for name, pks in (("fact", one.facts), ("message", one.messages)):
-        for pk in pks:
-            found |= Q(evidence__contains=[{name: pk}])
-    whole |= set(rows.filter(found).values_list("pk", flat=True))
-    rows.filter(pk__in=whole, status="pending").update(status="expired")
-    return whole
+    gone = {("fact", pk) for pk in one.facts} | {("message", pk) for pk in one.messages}
+    gone |= {("entity", pk) for pk in one.people}
+    found = set()
+    for pk, targets, evidence in rows.values_list("pk", "targets", "evidence").iterator():
+        named = {(aim.get("type"), aim.get("id")) for aim in targets}
+        named |= {(kind, e.get(kind)) for e in evidence for kind in ("fact", "message")}
+        if named & gone:
+            found.add(pk)
+    rows.filter(pk__in=found, status="pending").update(status="expired")
+    return found
 
 
-def _redact(one: Erasure, row: Any, place: Place, *, whole: bool) -> bool:
+def _redact(one: Sweep, row: Any, place: Place, *, whole: bool) -> bool:
     """Put "[erased]" in place of its words, not yet in the database; return whether it changed."""
     has_changed = False
     for name in place.fields:
@@ -356,7 +487,7 @@ def _redact(one: Erasure, row: Any, place: Place, *, whole: bool) -> bool:
     return has_changed
 
 
-def _redacted(one: Erasure, value: Any, column: models.Field, *, whole: bool) -> Any:
+def _redacted(one: Sweep, value: Any, column: models.Field, *, whole: bool) -> Any:
     if isinstance(column, ArrayField):
         return [] if whole else [said for said in value or () if not one.repeats(said)]
     if isinstance(value, str) and value:
@@ -364,26 +495,26 @@ def _redacted(one: Erasure, value: Any, column: models.Field, *, whole: bool) ->
     return _redacted_json(one, value, whole=whole)
 
 
-def _redacted_text(one: Erasure, value: str) -> str:
+def _redacted_text(one: Sweep, value: str) -> str:
     """Erase the sentences that repeat what is erased; all of it when none does by itself."""
     pieces = (ERASED if one.repeats(piece) else piece for piece in PIECES.split(value))
     redacted = "".join(pieces)
     return ERASED if one.repeats(redacted) else redacted
 
 
-def _redacted_json(one: Erasure, value: Any, *, whole: bool, name: str = "") -> Any:
+def _redacted_json(one: Sweep, value: Any, *, whole: bool, name: str = "") -> Any:
     if isinstance(value, dict):
         return {
             key: _redacted_json(one, inner, whole=whole, name=key) for key, inner in value.items()
         }
     if isinstance(value, list):
         return [_redacted_json(one, inner, whole=whole, name=name) for inner in value]
-    if not isinstance(value, str) or not value or name in CODES:
+    if not isinstance(value, str) or not value or name in CODES - ({"by"} if whole else set()):
         return value
     return ERASED if whole else _redacted_text(one, value)
 
 
-def _describe_again(one: Erasure) -> None:
+def _describe_again(one: Sweep) -> None:
     """Make title, summary and tags of the episodes anew from what is left in them."""
     held = Episode.objects.filter(space=one.space, messages__in=one.messages)
     for episode in held.exclude(pk__in=one.episodes).distinct():
@@ -397,7 +528,55 @@ def _describe_again(one: Erasure) -> None:
         one.counts["memory.Episode"] += 1
 
 
-def _delete(one: Erasure) -> None:
+def _forget_people(one: Sweep) -> None:
+    """Take the names of people who are erased out of what stays, and their own rows away."""
+    if not one.people and not one.accounts:
+        return
+    said = Message.objects.filter(pk__in=one.messages, role=Message.Role.USER)
+    said.update(author=ERASED, author_id="")
+    Recall.objects.filter(space=one.space, message__in=one.messages).update(person="")
+    mine = Q(pk__in=[])
+    for channel, author_id in one.accounts:
+        mine |= Q(channel=channel, author_id=author_id)
+    ChatLink.objects.filter(mine, space=one.space).delete()
+    one.rows += [row for m in (Rule, Preference) for row in m.objects.filter(mine, space=one.space)]
+    _take_names_out(one)
+    for row in Entity.objects.filter(space=one.space, owner__in=one.people):
+        if row.pk not in one.people:
+            history.erase(row)
+            row.owner, row.relation = None, ""
+            row.aliases = [name for name in row.aliases if not _names(one).search(name)]
+            row.save(update_fields=["owner", "relation", "aliases"])
+    one.rows += Entity.objects.filter(space=one.space, pk__in=one.people)
+
+
+def _names(one: Sweep) -> re.Pattern:
+    names = sorted(map(re.escape, one.names), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)" if names else r"(?!)", re.IGNORECASE)
+
+
+def _take_names_out(one: Sweep) -> None:
+    """Facts about others that name them, who said a fact, and who took part in an episode."""
+    named, keys = _names(one), {key_of(name) for name in one.names}
+    linked = Mention.objects.filter(entity__in=one.people).values_list("fact", flat=True)
+    pks = {*linked, *one.shared} - one.facts
+    past = history.events_of(Fact).filter(pgh_obj_id__in=pks)
+    for row in (*Fact.objects.filter(space=one.space, pk__in=pks), *past):
+        row.text, row.quote = named.sub(ERASED, row.text), named.sub(ERASED, row.quote)
+        row.said_key = text.said_key(row.text)
+        row.said_by = "" if key_of(row.said_by) in keys else row.said_by
+        row.evidence = [
+            entry | ({"by": ERASED} if key_of(str(entry.get("by", ""))) in keys else {})
+            for entry in row.evidence
+        ]
+        row.save(update_fields=["text", "quote", "said_key", "said_by", "evidence"])
+    past = history.events_of(Episode).filter(pgh_obj_id__in=one.around)
+    for row in (*Episode.objects.filter(pk__in=one.around), *past):
+        row.participants = [name for name in row.participants if key_of(name) not in keys]
+        row.save(update_fields=["participants"])
+
+
+def _delete(one: Sweep) -> None:
     """Delete the facts, the vectors of what was erased, and files that still hold it."""
     silent = [SilencedMessage(message_id=pk) for pk in one.messages]
     SilencedMessage.objects.bulk_create(silent, ignore_conflicts=True)
@@ -419,6 +598,7 @@ def _delete(one: Erasure) -> None:
         model.objects.filter(space=one.space, pk__in=pks).delete()
         history.events_of(model).filter(pgh_obj_id__in=pks).delete()
     people.forget_unseen(spoken_of)
+    _delete_rows(one)
     # An export holds everything, and what was imported is not needed any more.
     packed = Parcel.objects.filter(space=one.space).exclude(status__in=Parcel.BUSY)
     one.counts["memory.Parcel"] += packed.filter(way=Parcel.Way.OUT).count()
@@ -431,7 +611,28 @@ def _delete(one: Erasure) -> None:
     ).delete()
 
 
-def _redact_history(one: Erasure, place: Place) -> None:
+def _delete_rows(one: Sweep) -> None:
+    """Delete whole chats with all that hangs on them, and the further rows, with their history."""
+    in_chat = [m for m in history.event_models() if _has(m, "chat")]
+    chats = Chat.objects.filter(space=one.space, pk__in=one.chats)
+    one.counts["memory.Chat"] += chats.count()
+    for _round in range(2):  # what the deletion itself sets to null is an event, too
+        for model in in_chat:
+            model._base_manager.filter(chat__in=one.chats).delete()
+        history.events_of(Chat).filter(pgh_obj_id__in=one.chats).delete()
+        chats.delete()
+    for row in one.rows:
+        if type(row) in history.tracked_models():
+            history.erase(row)
+        one.counts[row._meta.label] += 1
+        row.delete()
+
+
+def _has(model: Any, name: str) -> bool:
+    return any(column.name == name for column in model._meta.fields)
+
+
+def _redact_history(one: Sweep, place: Place) -> None:
     """Take the words out of the events of every row of this table, too."""
     events = [m for m in history.event_models() if m.pgh_tracked_model is place.table]
     for model in events:
@@ -442,7 +643,11 @@ def _redact_history(one: Erasure, place: Place) -> None:
             continue
         rows = model._base_manager.all()
         rows = rows.filter(space=one.space.pk) if past.space else _of_space(rows, one.space)
-        one.counts["history"] += _write(one, _repeating(one, rows, past), past)
+        if one.own and place.table in OTHERS:
+            mine = place.table._base_manager.filter(OTHERS[place.table](one), space=one.space.pk)
+            rows = rows.filter(pgh_obj_id__in=mine.values("pk"))
+        maybe = _repeating(one, rows, past)
+        one.counts["history"] += _write(one, rows if maybe is None else maybe, past)
 
 
 def _of_space(events: models.QuerySet, space: Space) -> models.QuerySet:
@@ -450,7 +655,7 @@ def _of_space(events: models.QuerySet, space: Space) -> models.QuerySet:
     return events.filter(pgh_obj_id__in=tracked._base_manager.filter(space=space).values("pk"))
 
 
-def _analyze(one: Erasure) -> None:
+def _analyze(one: Sweep) -> None:
     """Take the planner's statistics again: they keep values that are common in a column."""
     with connection.cursor() as cursor:
         for place in PLACES:

@@ -35,6 +35,39 @@ def keep(fact: Fact, *, by: str, reason: str = "") -> ChangeResult:
 
 
 @transaction.atomic
+def dont_mention(fact: Fact, *, by: str, reason: str = "") -> ChangeResult:
+    """Rule that it is remembered and shown, but said to nobody who does not ask for it by name."""
+    return _rule(fact.space, Ruling.Kind.DONT_MENTION, fact.text, by=by, reason=reason, fact=fact)
+
+
+class Unmentioned:
+    """What is not to be mentioned to somebody who asks this."""
+
+    def __init__(self, space: Space, question: str):
+        asked = text.stems(question)
+        rows = _in_force(space, Ruling.Kind.DONT_MENTION).select_related("fact__message")
+        self.rulings = [row for row in rows if not asked & _own_stems(row)]
+        facts = [row.fact for row in self.rulings if row.fact]
+        said = [fact.message for fact in facts if fact.message]
+        self.ids = {("fact", fact.pk) for fact in facts} | {("message", one.pk) for one in said}
+        self.ids |= {("episode", one.episode_id) for one in said if one.episode_id}
+        self.stems = [_own_stems(row) for row in self.rulings]
+
+    def covers(self, kind: str, number: int, words: str) -> bool:
+        """Whether this memory tells it: by its row, or in words that say it."""
+        if not self.rulings:
+            return False
+        found = text.stems(words)
+        return (kind, number) in self.ids or any(own and own <= found for own in self.stems)
+
+
+def _own_stems(ruling: Ruling) -> set[str]:
+    """The words that name the thing itself: without whom it is about."""
+    subject = text.stems(ruling.fact.subject) if ruling.fact else set()
+    return text.stems(ruling.text) - subject
+
+
+@transaction.atomic
 def lift(ruling: Ruling, *, by: str) -> ChangeResult:
     actors.require_person(by)
     with history.change(by=by, why="lift a ruling") as context:
@@ -105,7 +138,7 @@ def _rule(space, kind, statement, *, by: str, reason: str, fact: Fact | None) ->
     if not statement:
         return ChangeResult(None, outcome="empty", reason="A ruling needs words.")
     values = {"kind": kind, "said_key": text.said_key(statement)}
-    if kind == Ruling.Kind.KEEP:
+    if kind != Ruling.Kind.NEVER_REMEMBER:
         values["fact"] = fact
     standing = Ruling.objects.filter(space=space, status=Ruling.Status.ACTIVE, **values)
     if existing := standing.first():

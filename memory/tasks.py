@@ -9,10 +9,10 @@ from memory import people
 from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
-from memory.jobs import AFTER_OUTAGE, Backoff
+from memory.jobs import AFTER_OUTAGE, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker
-from memory.models import Fact, Message, Space
-from memory.operations import health
+from memory.models import Erasure, Fact, Message, Space
+from memory.operations import erasing, health
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
 
@@ -92,3 +92,24 @@ def watch(timestamp: int) -> None:
 async def sweep_jobs(context, timestamp: int) -> None:
     """Delete jobs that were given up a month ago; their dead letters stay."""
     await builtin_tasks.remove_old_jobs(context, max_hours=MONTH_HOURS, remove_failed=True)
+
+
+@app.task(name="memory.erase", retry=AFTER_OUTAGE)
+def erase(erasure_id: int, space_id: int) -> None:
+    """Erase what somebody asked to erase; a second run finds it done."""
+    asked = Erasure.objects.select_related("space").filter(pk=erasure_id).first()
+    if asked is None:
+        return
+    try:
+        erasing.run(asked)
+    except OUTAGE_ERRORS:
+        raise
+    except Exception:
+        erasing.failed(asked)
+        raise
+
+
+@app.periodic(cron="*/10 * * * *")
+@app.task(name="memory.incognito", queueing_lock="memory.incognito", retry=AFTER_OUTAGE)
+def end_incognito(timestamp: int) -> None:
+    erasing.end_quiet_incognito(now=timezone.now())

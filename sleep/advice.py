@@ -16,7 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
 from memory import identity
-from memory.models import Fact, LlmCall, Message, Pattern, Space
+from memory.guards import screening
+from memory.history import audit
+from memory.models import AuditEntry, Fact, LlmCall, Message, Pattern, Space
 from memory.spaces.chat_links import whom
 from memory.text.normalise import fold, words
 from sleep import claims, proposals
@@ -43,6 +45,8 @@ _WISH = re.compile(
     r"(?:(?:my|their|his|her|mis?|sus?) )?(?P<what>.*?\b(?P<of>answers|replies|reports|summaries|"
     r"respuestas|reportes|informes|resúmenes)\b.*?)(?:,? (?:please|por favor))?\.?$"
 )
+RESCANNED = "guards.rescanned"
+ORDERING = (Fact.Kind.LESSON, Fact.Kind.PROCEDURE)
 Measures = dict[str, float]
 Kind = Proposal.Kind
 
@@ -398,3 +402,48 @@ def _whom(facts: list[Fact]) -> dict:
     """What one person wishes is theirs; what several wish, everybody's."""
     said = {tuple(whom(fact.message).items()) for fact in facts if fact.message}
     return dict(said.pop()) if len(said) == 1 and all(fact.message for fact in facts) else {}
+
+
+def needs_rescan(space: Space) -> bool:
+    """Whether what is believed was not yet looked through with the guards as they are now."""
+    seen = AuditEntry.objects.filter(space=space, action=RESCANNED).order_by("-pk").first()
+    return seen is None or seen.details.get("version") != screening.version()
+
+
+def rescan(space: Space) -> int:
+    """Look through what is believed with new guards; propose to let go what they name.
+
+    Run again after a crash it goes on: the same fact is not proposed twice.
+    """
+    if not needs_rescan(space):
+        return 0
+    made, live = 0, Fact.objects.in_space(space).live().filter(sticky=False)
+    for fact in live.order_by("pk").iterator(chunk_size=500):
+        ignore = screening.ORDERS if fact.kind in ORDERING else frozenset()
+        found = {
+            reason
+            for words in (fact.text, fact.quote)
+            for reason in screening.screen(words, ignore=ignore).reasons
+        }
+        if found and screening.RELEASED not in fact.flags:
+            made += _doubt(space, fact, sorted(found)) is not None
+    audit.record(RESCANNED, actor="system", space=space, version=screening.version(), found=made)
+    return made
+
+
+def _doubt(space: Space, fact: Fact, reasons: list[str]) -> Proposal | None:
+    return proposals.propose(
+        space,
+        Kind.RETIRE,
+        key=proposals.key("rescan", fact.pk, screening.version()),
+        title=fact.text,
+        targets=[target_of(fact)],
+        before=image(fact),
+        after={"count": 1},
+        rationale=sentence(
+            N_("The guards changed and find something in it: %(why)s."),
+            {"why": screening.describe_reasons(reasons)},
+        ),
+        evidence=[proposals.evidence_of(fact)],
+        confidence=0.6,
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from memory import identity, options, patterns, people, rulings
+from memory import identity, lineage, options, patterns, people, rulings
 from memory.episodes import grouping
 from memory.extraction import dates, ingest
 from memory.facts import bulk as fact_bulk
@@ -100,6 +100,13 @@ def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[Any]:
     return standing
 
 
+def check_sources(proposal: Proposal) -> None:
+    """Raise when everything that it rests on was discarded."""
+    rests_on = lineage.sources_of(proposal)["proposal", proposal.pk]
+    if rests_on and lineage.fallen(proposal.space, rests_on) == rests_on:
+        raise TargetChanged("What it rests on was discarded.")
+
+
 def _check_setting(proposal: Proposal) -> None:
     now = getattr(proposal.space.options, proposal.after["name"], None)
     if now != proposal.before.get(proposal.after["name"]):
@@ -120,9 +127,14 @@ def _fact_fields(proposal: Proposal) -> dict:
         "chat": _chat(proposal),
         "source": Fact.Source.NIGHT,
         "mode": proposal.mode,
-        "evidence": proposal.evidence,
+        # What it takes the place of is not what it rests on.
+        "evidence": [item for item in proposal.evidence if item.get("fact") not in _aims(proposal)],
         "episode_id": episodes[0] if episodes else None,
     }
+
+
+def _aims(proposal: Proposal) -> set[int]:
+    return {one["id"] for one in proposal.targets if one["type"] == "fact"}
 
 
 def _require_done(done) -> None:
@@ -199,8 +211,9 @@ def merge(proposal: Proposal, *, by: str) -> None:
     kept = rows.pop(proposal.after["keep"])
     for fact in rows.values():
         _require_done(facts.supersede(fact, by=by, new=kept))
-    if proposal.after["text"] != kept.text:
-        _require_done(facts.revise(kept, by=by, text=proposal.after["text"]))
+    worded = {} if proposal.after["text"] == kept.text else {"text": proposal.after["text"]}
+    given = fact_bulk.merged_values(kept, list(rows.values())) | worded
+    _require_done(facts.revise(kept, by=by, **given))
 
 
 def retire(proposal: Proposal, *, by: str) -> None:

@@ -27,6 +27,7 @@ from memory.text.normalise import short
 from sleep.apply import (
     APPLY,
     TargetChanged,
+    check_sources,
     check_targets,
     decline_offer,
     image,
@@ -193,6 +194,7 @@ def approve(
         proposal, Proposal.Status.APPROVED, member=member, digest=digest, reason=reason
     )
     check_targets(locked)
+    check_sources(locked)
     with history.change(by=by, why=f"approve {locked.kind}", proposal=locked.pk) as context:
         action = (
             keep_both if both and locked.kind == Proposal.Kind.SUPERSEDE else APPLY[locked.kind]
@@ -381,6 +383,7 @@ def expire_gone(space: Space) -> int:
     for proposal in waiting:
         try:
             standing_targets(proposal, rows)
+            check_sources(proposal)
         except TargetChanged as error:
             count += Proposal.objects.filter(pk=proposal.pk, status=Proposal.Status.PENDING).update(
                 status=Proposal.Status.EXPIRED, reason=str(error)[:300]

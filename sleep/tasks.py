@@ -6,7 +6,7 @@ from procrastinate.contrib.django import app
 from memory import jobs
 from memory.jobs import AFTER_OUTAGE
 from memory.models import AuditEntry, Space
-from sleep import budgeted_model, cycle, imports, proposals
+from sleep import advice, budgeted_model, cycle, imports, proposals
 
 
 @app.periodic(cron="7 * * * *")
@@ -17,10 +17,12 @@ def look(timestamp: int) -> None:
     A night that failed is due again an hour later.
     """
     now = timezone.now()
-    for space in Space.objects.order_by("pk"):
+    for space in Space.objects.filter(archived_at=None).order_by("pk"):
         if cycle.is_due(space, now=now) or cycle.has_stopped_night(space):
             jobs.enqueue("sleep.night", space_id=space.pk, once=f"night-{space.pk}")
         proposals.remind(space, now=now)
+        if advice.needs_rescan(space):
+            jobs.enqueue("sleep.rescan", space_id=space.pk, once=f"rescan-{space.pk}")
 
 
 @app.task(name="sleep.night", retry=AFTER_OUTAGE)
@@ -35,6 +37,12 @@ def night(space_id: int, asked_by: str = "") -> None:
         cycle.sleep(space, now=timezone.now(), **given)
     except (cycle.AlreadyAsleep, cycle.NotDue):
         return
+
+
+@app.task(name="sleep.rescan", retry=AFTER_OUTAGE)
+def rescan(space_id: int) -> None:
+    """Look through what is believed with guards that changed."""
+    advice.rescan(Space.objects.get(pk=space_id))
 
 
 @app.task(name="sleep.learn_import", retry=AFTER_OUTAGE)

@@ -6,11 +6,13 @@ import time
 
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from kenoweb.auth import accounts
 from memory import rulings
 from memory.facts import service as facts
 from memory.history import audit
+from memory.history.actors import person
 from memory.models import (
     ApiToken,
     AuditEntry,
@@ -19,6 +21,7 @@ from memory.models import (
     DeadLetter,
     Entity,
     Episode,
+    Erasure,
     Fact,
     Member,
     Mention,
@@ -196,6 +199,10 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "identity": {"pk": make_preference(space, value=mark).pk},
         "history": {"change": facts.remember(space, text=f"{mark} said", by="tag").change_id},
         "people": {"pk": make_entity(space, name=mark, fact=fact).pk},
+        "erase": {"pk": _erased(space, message, by=owner).pk, "kind": "message"},
+        "erase:preview": {"pk": message.pk, "kind": "message"},
+        "account:erasure": {"pk": _erased(space, message, by=owner).pk},
+        "lineage": {"pk": message.pk, "kind": "message"},
         "episodes": {"pk": episode.pk},
         "patterns": {"pk": pattern.pk},
         "quarantine": {"pk": episode.pk},
@@ -210,6 +217,11 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         # Last: what is written after a ruling may fall under it.
         "rulings": {"pk": rulings.forbid(space, text=f"{mark} ruled", by="person:ana").row.pk},
     }
+
+
+def _erased(space: Space, message: Message, *, by: User) -> Erasure:
+    given = {"space": space, "by": person(by), "status": "done", "done_at": timezone.now()}
+    return Erasure.objects.create(kind="message", object_id=message.pk, **given)
 
 
 def make_receipt(

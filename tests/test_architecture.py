@@ -28,7 +28,8 @@ FLOORS = {
         {"people"},
         # The four memories know nothing of each other, nor of identity; recall only reads.
         {"facts", "episodes", "patterns", "working", "identity", "chats", "retrieval"},
-        {"extraction", "erasure"},
+        {"extraction", "lineage"},
+        {"erasure"},
         {"llm"},
         {"prompt", "operations"},
         {"tasks", "transfer"},

@@ -17,6 +17,8 @@ from memory.models import Message
 __all__ = ["Answer", "is_command", "language", "run"]
 
 COMMANDS = REGISTRY.by_name
+# What these write would outlast an incognito chat.
+KEEPING = {"remember", "learn", "update-fact"}
 
 
 def run(message: Message, *, now: datetime) -> Answer:
@@ -26,6 +28,8 @@ def run(message: Message, *, now: datetime) -> Answer:
     if message.role != Message.Role.USER or command is None:
         unknown = _("I do not know the command /%(name)s. Try /help.")
         return Answer(unknown % {"name": name[:40]})
+    if message.chat.incognito_since and command.name in KEEPING:
+        return Answer(_("Incognito: nothing is kept, so I do not note that down."))
     answer = command.act(CommandCall(message, rest, now))
     return answer if isinstance(answer, Answer) else Answer(answer)
 

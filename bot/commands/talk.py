@@ -5,10 +5,12 @@ from django.utils.translation import gettext as _
 
 from bot.commands.asked import Answer, CommandCall, command, need_link, plain
 from memory import working
+from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.identity import bootstrap
 from memory.identity import bootstrap as bootstrap_words
 from memory.models import Episode
+from memory.operations import erasing
 from memory.spaces import chat_links
 
 ERRORS = {"errors", "errores"}
@@ -28,6 +30,18 @@ def new_topic(call: CommandCall) -> str:
         episodes.close(episode, by=call.by, now=call.now)
     working.clear(call.chat, by=call.by, now=call.now)
     return _("A new topic, then. What was before is kept.")
+
+
+@command(
+    "incognito",
+    es="incógnito",
+    help=gettext_lazy("keep nothing of what is said from here on; once more ends it"),
+)
+def incognito(call: CommandCall) -> str:
+    if chats.begin_incognito(call.chat, now=call.now):
+        return _("Incognito: nothing said from here on is kept. Send /incognito again to end it.")
+    erasing.end_incognito(call.chat, before=call.message)
+    return _("Incognito is over. What was said meanwhile is deleted.")
 
 
 @command(

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from kenoweb.auth import sessions, throttle
 from kenoweb.auth.throttle import client_ip
 from kenoweb.models import Account, OneTimeLink
-from memory import notices
+from memory import jobs, notices
 from memory.history import audit
 from memory.history.actors import person
 from memory.models import Member, Space
@@ -227,6 +227,31 @@ def change_password(user: User, *, password: str, ip: str | None) -> None:
 
 
 @transaction.atomic
+def held_spaces(user: User) -> list[Space]:
+    """The spaces that would be without an owner if this person went."""
+    owners = Member.objects.filter(role=Member.Role.OWNER)
+    mine = owners.filter(user=user).values("space")
+    others = owners.exclude(user=user).values("space")
+    return list(Space.objects.filter(pk__in=mine).exclude(pk__in=others).order_by("name"))
+
+
+@transaction.atomic
+def delete(user: User, *, words: bool = False, ip: str | None = None) -> None:
+    """Delete the account; with `words` a job erases first what the person said in every space.
+
+    Raises LastOwner while a space would be without an owner.
+    """
+    if held_spaces(user):
+        raise service.LastOwner
+    audit.record("account.deleted", actor=person(user), obj=user, ip=ip, words=words)
+    sessions.end_everywhere(user)
+    if not words:
+        user.delete()
+        return
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    jobs.enqueue("kenoweb.delete_account", once=f"account-{user.pk}", user_id=user.pk)
+
+
 def prefer(user: User, **choice: str) -> None:
     """Keep the language or the theme that the person chose."""
     account, _is_new = Account.objects.get_or_create(user=user)

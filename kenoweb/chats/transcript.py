@@ -311,9 +311,12 @@ def name_of(user: User) -> str:
 
 
 @transaction.atomic
-def begin(space: Space, *, user: User, text: str, key: str) -> Chat:
+def begin(space: Space, *, user: User, text: str, key: str, incognito: bool = False) -> Chat:
     """A new chat with its first message; the same key again is the same chat."""
-    chat = chats.find_or_open(space, channel=CHANNEL, external_id=key, title=short(text, TITLE))
+    title = _("Incognito") if incognito else short(text, TITLE)
+    chat = chats.find_or_open(space, channel=CHANNEL, external_id=key, title=title)
+    if incognito:
+        chats.begin_incognito(chat)
     say(chat, user=user, text=text, key="first")
     return chat
 

@@ -24,6 +24,7 @@ from memory.chats import service as chats
 from memory.extraction import ingest
 from memory.history.actors import person
 from memory.models import Fact, Message
+from memory.operations import erasing
 from memory.spaces import chat_links
 from memory.text import normalise as text
 from memory.text.normalise import clean
@@ -83,7 +84,8 @@ def begin(request, space):
     if not form.is_valid():
         context = _composer(space) | {"form": form}
         return render(request, "chats/new.html", context, status=422)
-    chat = transcript.begin(space, user=request.user, **form.cleaned_data)
+    given = form.cleaned_data | {"incognito": "incognito" in request.POST}
+    chat = transcript.begin(space, user=request.user, **given)
     return go(request, _url(space, chat))
 
 
@@ -109,6 +111,18 @@ def say(request, space, pk):
         return redirect(_url(space, chat) + "#latest")
     end = tail(chat, since=_since(request.POST))
     return render(request, "chats/_tail.html", {"tail": end, "key": uuid4().hex})
+
+
+@in_space(role="curator")
+@require_POST
+def incognito(request, space, pk):
+    """Keep nothing of what is said from here on, or end that and delete it."""
+    chat = chat_for(space, pk)
+    if chats.begin_incognito(chat):
+        return redirect(_url(space, chat))
+    erasing.end_incognito(chat)
+    toast(request, _("Incognito is over. What was said meanwhile is deleted."))
+    return redirect("chats:index", space.slug)
 
 
 @in_space(role="viewer")

@@ -28,6 +28,10 @@ VIEWS = {
         Q(status=Ruling.Status.ACTIVE, kind=Ruling.Kind.NEVER_REMEMBER),
     ),
     "keep": (gettext_lazy("Keep"), Q(status=Ruling.Status.ACTIVE, kind=Ruling.Kind.KEEP)),
+    "quiet": (
+        gettext_lazy("Don't mention"),
+        Q(status=Ruling.Status.ACTIVE, kind=Ruling.Kind.DONT_MENTION),
+    ),
     "lifted": (gettext_lazy("Removed"), Q(status=Ruling.Status.LIFTED)),
 }
 

@@ -33,6 +33,7 @@ UNINDEXED = UnindexedText(
 MOST_NEAR = 12
 ROW_FIELDS = (
     *("text", "language", "subject", "confidence", "pinned", "status", "source", "written_by"),
+    "tags",
     *("created_at", "updated_at", "last_used_at", "chat__title", "chat__key"),
 )
 ORDERS = {
@@ -50,6 +51,7 @@ PAST_CAP = 200
 LABELS = {
     "q": gettext_lazy("with"),
     "subject": gettext_lazy("about"),
+    "tag": gettext_lazy("tagged"),
     "kind": gettext_lazy("kind is"),
     "category": gettext_lazy("category is"),
     "chat": gettext_lazy("in"),
@@ -133,6 +135,8 @@ def _fields(wanted: FactFilter, *, now: datetime) -> Q:
         plain["status"] = wanted.status
     if wanted.subject:
         plain["subject"] = wanted.subject
+    if wanted.tag:
+        plain["tags__contains"] = [wanted.tag.casefold()]
     sure = SURE[wanted.sure][1] if wanted.sure else Q()
     return (
         Q(**plain) & sure & in_chat(wanted.chat) & of_age(wanted.since, field="created_at", now=now)

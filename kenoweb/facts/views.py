@@ -92,6 +92,10 @@ def _writer(space: Space, chosen: dict) -> Callable[..., BulkResult]:
         "chat": move,
         "never": fact_bulk.never_again,
         "merge": merge,
+        "tag": with_value(fact_bulk.tag, "tags"),
+        "untag": lambda *args, **kwargs: fact_bulk.tag(
+            *args, tags=chosen["tags"], off=True, **kwargs
+        ),
     }[chosen["act"]]
 
 
@@ -141,6 +145,12 @@ class FactForm(forms.Form):
     category = forms.ChoiceField(
         label=gettext_lazy("Category"), choices=Fact.Category.choices, initial=Fact.Category.OTHER
     )
+    tags = OneLine(
+        label=gettext_lazy("Tags"),
+        max_length=400,
+        required=False,
+        help_text=gettext_lazy("Your own words to find it by, separated by commas."),
+    )
     confidence = forms.FloatField(
         label=gettext_lazy("How sure, from 0 to 1"),
         min_value=0,
@@ -152,6 +162,9 @@ class FactForm(forms.Form):
     def __init__(self, *args, chats: list[tuple[str, str]], **kwargs):
         super().__init__(*args, **kwargs)
         self.fields["chat"].choices = chats
+
+    def clean_tags(self):
+        return facts.read_tags(self.cleaned_data["tags"])
 
 
 class BulkForm(forms.Form):
@@ -167,10 +180,13 @@ class BulkForm(forms.Form):
         "chat": gettext_lazy("Move"),
         "never": gettext_lazy("Never remember"),
         "merge": gettext_lazy("Merge"),
+        "tag": gettext_lazy("Tag"),
+        "untag": gettext_lazy("Take the tags off"),
     }
     act = forms.ChoiceField(choices=list(ACTS.items()))
     category = forms.ChoiceField(choices=Fact.Category.choices, required=False)
     subject = OneLine(max_length=120, required=False)
+    tags = OneLine(max_length=400, required=False)
     chat = forms.ChoiceField(required=False)
     # Which one stays when they are merged; else the one that stands best.
     keep = forms.IntegerField(required=False, min_value=1, max_value=2**62)
@@ -262,6 +278,10 @@ def _keep(fact, *, by):
     return replace(rulings.keep(fact, by=by), row=fact)
 
 
+def _dont_mention(fact, *, by):
+    return replace(rulings.dont_mention(fact, by=by), row=fact)
+
+
 forget = _act(facts.forget, gettext_lazy("Forgot “%(text)s”."))
 restore = _act(facts.restore, gettext_lazy("Restored “%(text)s”."))
 pin = _act(facts.pin, gettext_lazy("Pinned “%(text)s”."))
@@ -279,6 +299,9 @@ never = _act(
     facts.never_again, gettext_lazy("Put “%(text)s” in the trash; Keno will never remember it.")
 )
 keep = _act(_keep, gettext_lazy("Kept exactly as it is: “%(text)s”."))
+dont_mention = _act(
+    _dont_mention, gettext_lazy("Keno will not mention “%(text)s” unless asked for it by name.")
+)
 
 
 @in_space(role="curator")
@@ -340,7 +363,8 @@ def _form(space, *data, **more):
 def _as_form(fact):
     names = ("text", "subject", "kind", "category", "confidence")
     where = str(fact.chat_id) if fact.chat_id else "space"
-    return {name: getattr(fact, name) for name in names} | {"chat": where}
+    tags = ", ".join(fact.tags)
+    return {name: getattr(fact, name) for name in names} | {"chat": where, "tags": tags}
 
 
 def _beside(request, name, space, *args):

@@ -378,6 +378,33 @@ def edit(request, space):
     return show_form(request, "spaces/edit.html", form)
 
 
+@in_space(role="owner")
+@require_POST
+def archive(request, space):
+    """Set the space aside, or bring it back."""
+    wanted, ip = request.POST.get("archived") == "yes", client_ip(request)
+    done = spaces.archive(space, by=person(request.user), archived=wanted, ip=ip)
+    said = _("Archived the space.") if wanted else _("The space is back.")
+    toast(request, said, undo=undo_url(space, done))
+    return redirect("spaces:edit", space.slug)
+
+
+@signed_in
+@sessions.sudo
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_account(request):
+    """Delete the account, with or without what the person said, after the name was typed."""
+    held = accounts.held_spaces(request.user)
+    if request.method != "POST" or held:
+        return render(request, "account/delete.html", {"held": held})
+    if request.POST.get("typed", "").strip() != request.user.get_username():
+        toast_error(request, _("Type your name to delete the account. Nothing was changed."))
+        return redirect("account:delete")
+    accounts.delete(request.user, words="words" in request.POST, ip=client_ip(request))
+    auth.logout(request)
+    return _farewell()
+
+
 @signed_in
 @require_POST
 def make_demo(request):

@@ -31,6 +31,7 @@ KINDS = {
     "export": _("Exports"),
     "memory": _("Memory"),
     "night": _("Nights"),
+    "erasure": _("Erasures"),
     "invitation": _("Invitations"),
 }
 ACTIONS = {
@@ -47,6 +48,10 @@ ACTIONS = {
     "import.learned": _("had Keno learn from an import"),
     "import.unlearned": _("took back what was learned from an import"),
     "fact.purged": _("purged a fact"),
+    "guards.rescanned": _("looked through the memory with new guards"),
+    "erasure.asked": _("asked to erase"),
+    "erasure.done": _("erased for good"),
+    "erasure.replayed": _("erased again what a backup brought back"),
     "identity.core": _("wrote the core identity"),
     "invitation.withdrawn": _("withdrew an invitation"),
     "member.invited": _("invited someone"),
@@ -59,6 +64,9 @@ ACTIONS = {
     "space.created": _("created the space"),
     "space.revised": _("changed the space"),
     "space.configured": _("changed the settings"),
+    "account.deleted": _("deleted an account"),
+    "space.archived": _("archived the space"),
+    "space.unarchived": _("brought the space back"),
     "space.erased": _("erased a space"),
     "token.created": _("created an API token"),
     "token.revoked": _("revoked an API token"),

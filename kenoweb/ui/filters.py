@@ -89,6 +89,7 @@ class Filter:
 @dataclass(frozen=True)
 class FactFilter(Filter):
     subject: str = ""
+    tag: str = ""
     kind: str = ""
     category: str = ""
     chat: str = ""
@@ -172,7 +173,7 @@ class WorkingFilter(Filter):
 class RulingFilter(Filter):
     show: str = ""
 
-    CHOICES: ClassVar = {"show": {"": "", "never": "", "keep": "", "lifted": ""}}
+    CHOICES: ClassVar = {"show": dict.fromkeys(("", "never", "keep", "quiet", "lifted"), "")}
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,11 @@ def build(request: HttpRequest) -> PageChrome:
     return PageChrome(
         space=here.space,
         role=here.role,
-        spaces=[_space_link(member.space, here.space) for member in members],
+        spaces=[
+            _space_link(member.space, here.space)
+            for member in members
+            if member == here or not member.space.archived_at
+        ],
         groups=groups,
         menu=menu,
         tabs=[by_name[name] for name in TABS],

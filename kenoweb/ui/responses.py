@@ -43,6 +43,7 @@ ERASED = {
     gettext_lazy("Notices and logs"): [
         "memory.Notice", "memory.DeadLetter", "memory.LlmCall", "memory.AuditEntry",
     ],
+    gettext_lazy("Members"): ["memory.Member", "memory.ApiToken"],
     gettext_lazy("Vectors"): ["memory.Embedding"],
     gettext_lazy("History"): ["history", "pghistory.Context"],
 }  # fmt: skip

@@ -28,7 +28,8 @@ from memory.models import Identity, Space
 @signed_in
 @require_safe
 def home(request):
-    slugs = [member.space.slug for member in memberships(request)]
+    mine = sorted(memberships(request), key=lambda member: bool(member.space.archived_at))
+    slugs = [member.space.slug for member in mine]
     if not slugs:
         return redirect("spaces:index")
     last = request.COOKIES.get(LAST_SPACE)

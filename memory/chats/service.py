@@ -100,11 +100,23 @@ def receive(
         "flags": [*screened.flags, *_truncation_flag(text), *_origin_flag(origin)],
         "sent_at": sent_at,
     } | _describe(screened, fields)
+    if chat.incognito_since:
+        # In the transcript until it ends, and read by nothing that learns.
+        values |= {"not_recalled": Message.NotRecalled.INCOGNITO, "ingested_at": sent_at}
     message, is_new = _get_or_create_message(chat, _external_id(external_id), values)
     if is_new:
         # Greatest ignores a null: an older import never moves the clock back.
         Chat.objects.filter(pk=chat.pk).update(last_message_at=Greatest("last_message_at", sent_at))
     return Received(message, is_new)
+
+
+def begin_incognito(chat: Chat, *, now: datetime | None = None) -> bool:
+    """Keep nothing that is said from now on; False when it is so already."""
+    if chat.incognito_since:
+        return False
+    chat.incognito_since = now or timezone.now()
+    chat.save(update_fields=["incognito_since"])
+    return True
 
 
 def reply(

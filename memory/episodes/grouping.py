@@ -201,7 +201,7 @@ def summarise(
         members = _lock_members([*episodes, into] if into else episodes)
         into = next((episode for episode in members if episode == into), None)
         members = [episode for episode in members if episode != into]
-        values = _joined_values(sorted([*earlier, *members], key=_age), body=body)
+        values = joined_values(sorted([*earlier, *members], key=_age), body=body)
         if into:
             rows.change(into, by=by, why="summarise", now=now, **values)
         else:
@@ -222,7 +222,7 @@ def merge(episodes: list[Episode], *, by: str, now: datetime | None = None) -> C
     done = all(episode.consolidated_at for episode in members)
     with history.change(by=by, why="merge") as context:
         read = now if done else None
-        values = _joined_values(members, body=body)
+        values = joined_values(members, body=body)
         merged = Episode.objects.create(source="merge", consolidated_at=read, **values)
         _archive(members, now=now)
     return ChangeResult(merged, context.id, outcome="new", count=len(members))
@@ -269,6 +269,21 @@ def split_off(episode: Episode, messages: list[Message], **values: object) -> Ep
     return part
 
 
+def gather(messages: list[Message]) -> Episode:
+    """Create an episode of messages that are in none; an undo leaves them in none again."""
+    first = messages[0]
+    part = Episode.objects.create(
+        space=first.space,
+        chat=first.chat,
+        started_at=first.sent_at,
+        ended_at=max(message.sent_at for message in messages),
+        status=Status.CLOSED,
+        source="split",
+    )
+    Message.objects.filter(pk__in=[message.pk for message in messages]).update(episode=part)
+    return part
+
+
 def _lock_members(episodes: list[Episode]) -> list[Episode]:
     """Lock the rows, oldest first, and check that they may be joined."""
     held = Episode.objects.select_for_update().filter(pk__in=[episode.pk for episode in episodes])
@@ -293,7 +308,7 @@ def _age(episode: Episode) -> tuple:
     return episode.started_at, episode.pk
 
 
-def _joined_values(members: list[Episode], *, body: str) -> dict:
+def joined_values(members: list[Episode], *, body: str) -> dict:
     """Return the fields of an episode that replaces these."""
     first = members[0]
     whole = "\n".join(f"{episode.title}. {episode.body}" for episode in members)

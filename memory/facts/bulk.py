@@ -87,6 +87,36 @@ def retag(
     return _set(space, pks, by=by, why="revise", now=now, subject=subject[:120], sticky=True)
 
 
+@transaction.atomic
+def tag(
+    space: Space,
+    pks: list[int],
+    *,
+    by: str,
+    tags: str,
+    off: bool = False,
+    now: datetime | None = None,
+) -> BulkResult:
+    """Put these tags, separated by commas, on each of them, or take them off."""
+    actors.require_person(by)
+    if len(pks) > MAX_FACTS:
+        raise TooMany(MAX_FACTS)
+    words = facts.read_tags(tags)
+    if not words:
+        raise facts.Invalid(_("Write the tags, separated by commas."))
+    rows = list(Fact.objects.filter(space=space, pk__in=pks).order_by("pk").select_for_update())
+    changed = []
+    for fact in rows:
+        left = [one for one in fact.tags if one not in words]
+        wanted = left if off else [*fact.tags, *(one for one in words if one not in fact.tags)]
+        if wanted != fact.tags:
+            fact.tags, fact.updated_at = wanted[: facts.MAX_TAGS], now or timezone.now()
+            changed.append(fact)
+    with history.change(by=by, why="tag") as context:
+        Fact.objects.bulk_update(changed, ["tags", "updated_at"], batch_size=500)
+    return BulkResult(len(changed), change_id=context.id if changed else None)
+
+
 def move(
     space: Space, pks: list[int], *, by: str, chat: Chat | None, now: datetime | None = None
 ) -> BulkResult:
@@ -135,7 +165,7 @@ def merge(
     with history.change(by=by, why="merge") as context:
         for fact in others:
             facts.supersede(fact, by=by, new=kept, now=now)
-        facts.revise(kept, by=by, now=now, **_merged_values(kept, others))
+        facts.revise(kept, by=by, now=now, **merged_values(kept, others))
     return BulkResult(len(chosen), change_id=context.id)
 
 
@@ -144,9 +174,14 @@ def _merge_rank(fact: Fact) -> tuple:
     return fact.sticky, fact.pinned, fact.confidence, fact.last_seen_at
 
 
-def _merged_values(kept: Fact, others: list[Fact]) -> dict:
+def merged_values(kept: Fact, others: list[Fact]) -> dict:
     rests_on = [
-        {"message": fact.message_id, "episode": fact.episode_id, "quote": fact.quote or fact.text}
+        {
+            "fact": fact.pk,
+            "message": fact.message_id,
+            "episode": fact.episode_id,
+            "quote": fact.quote or fact.text,
+        }
         for fact in others
     ]
     return {

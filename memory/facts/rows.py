@@ -14,7 +14,7 @@ from memory.guards.screening import Screened, describe_reasons, screen
 from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models import Chat, Fact, Ruling, Space
+from memory.models import Chat, Episode, Fact, Ruling, Space
 from memory.text import normalise as text
 
 CONFIDENCE = {"person": 0.9, "tag": 0.8, "command": 0.9, "extraction": 0.6, "night": 0.6}
@@ -62,6 +62,8 @@ def draft(
     if rulings.forbidden(space, statement=fact.quote, among=book):
         fact.quote = ""  # the sentence also held something that is never to be remembered
     fact.flags = list(dict.fromkeys([*fact.flags, *suspicions, *screened.flags, *evidence.flags]))
+    if fact.evidence:
+        fact.trust = least_trust(fact.evidence, usual=fact.trust)
     fact.created_at = fact.updated_at = fact.last_seen_at = now or timezone.now()
     if (suspicions or screened.reasons or evidence.reasons) and not actors.is_person(by):
         fact.status = Status.QUARANTINED
@@ -101,6 +103,19 @@ def origin(by: str, **fields: Any) -> dict:
         source = "message"
     fields["said_by"] = text.clean(str(fields.get("said_by") or ""))[:120]
     return {"source": source, "trust": TRUST.get(kind, 0.5)} | fields
+
+
+def usual_trust(fact: Fact) -> float:
+    return TRUST.get(fact.written_by, 0.5)
+
+
+def least_trust(evidence: list[dict], *, usual: float) -> float:
+    """The least trust among what it rests on, and never more than whoever wrote it usually has."""
+    found = [usual]
+    for name, model in (("fact", Fact), ("episode", Episode)):
+        pks = [entry[name] for entry in evidence if isinstance(entry.get(name), int)]
+        found += model.objects.filter(pk__in=pks).values_list("trust", flat=True) if pks else []
+    return min(found)
 
 
 def clamp(confidence: Any) -> float:

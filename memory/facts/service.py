@@ -31,6 +31,7 @@ from memory.text import normalise as text
 
 # A belief that was not said again for this long counts half when the caps choose what goes.
 HALF_LIFE_DAYS = 120
+MAX_TAGS = 20
 
 Status = Fact.Status
 DuplicateFact = rows.DuplicateFact
@@ -79,6 +80,12 @@ def remember(
         if done.outcome in ("new", "restored") and done.row.status == Status.ACTIVE:
             people.link(done.row)
         return done
+
+
+def read_tags(written: str) -> list[str]:
+    """The tags of a line: separated by commas, in lower case, without #, each once."""
+    words = (text.one_line(word).strip(" #").casefold()[:40] for word in written.split(","))
+    return [word for word in dict.fromkeys(words) if word][:MAX_TAGS]
 
 
 @transaction.atomic

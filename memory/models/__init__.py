@@ -10,6 +10,7 @@ from memory.models.unit import Embedding, EmbeddingModel, Unit
 from memory.models.work import (
     Breaker,
     DeadLetter,
+    Erasure,
     Heartbeat,
     LlmCall,
     Notice,
@@ -31,6 +32,7 @@ __all__ = [
     "EmbeddingModel",
     "Entity",
     "Episode",
+    "Erasure",
     "Fact",
     "Heartbeat",
     "Identity",

@@ -25,6 +25,8 @@ class Chat(models.Model):
     thread = models.CharField(max_length=128, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     last_message_at = models.DateTimeField(null=True, blank=True)
+    # Since when nothing said here is kept; null for a chat like any other.
+    incognito_since = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -60,6 +62,7 @@ class Message(models.Model):
         COMMAND = "command", _("A command or its answer")
         SMALL_TALK = "small_talk", _("Small talk")
         OWN_WORDS = "own_words", _("Keno's own confirmation or refusal")
+        INCOGNITO = "incognito", _("Incognito")
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="messages")
     chat = models.ForeignKey(Chat, models.CASCADE, related_name="messages")

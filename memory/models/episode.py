@@ -109,9 +109,9 @@ class Episode(models.Model):
         """After an undo, a part that was split off gives its messages back, or takes them again."""
         if self.source != "split":
             return
-        whole = type(self).objects.get(pk=self.summary_of[0])
+        whole = type(self).objects.filter(pk__in=self.summary_of[:1]).first()
         if self.status == self.Status.DISCARDED:
             self.messages.update(episode=whole)
-        else:
+        elif whole:
             mine = whole.messages.filter(sent_at__gte=self.started_at, sent_at__lte=self.ended_at)
             mine.update(episode=self)

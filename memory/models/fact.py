@@ -1,6 +1,7 @@
 from datetime import UTC, datetime
 
 import pghistory
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Coalesce
@@ -53,6 +54,8 @@ class Fact(models.Model):
         PROCEDURE = "procedure", _("Procedure")
         LESSON = "lesson", _("Lesson")
         LORE = "lore", _("Lore")
+        GOAL = "goal", _("Goal")
+        NOTE = "note", _("Note")
 
     class Category(models.TextChoices):
         PREFERENCE = "preference", _("Preference")
@@ -113,6 +116,8 @@ class Fact(models.Model):
     # Further episodes and messages a derived fact rests on: [{"episode": 3, "quote": "…"}, …].
     evidence = models.JSONField(default=list, blank=True)
     said_by = models.CharField(max_length=120, blank=True)
+    # People's own words to find it by; no machine sets one.
+    tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     # What wrote the row: tag, extraction, night, person, import …
     written_by = models.CharField(max_length=64, default="person")
     # How: "" for a person, "heuristics", or the name of the model.
@@ -170,6 +175,7 @@ class Fact(models.Model):
                 name="fact_evidence",
                 condition=~models.Q(evidence=[]),
             ),
+            GinIndex(fields=["tags"], name="fact_tags"),
             # One for each order of the list, so that its first page costs the same at any size.
             models.Index(fields=["space", "-updated_at", "-id"], name="fact_recent_any"),
             models.Index(

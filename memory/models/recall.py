@@ -106,6 +106,7 @@ class RecallItem(models.Model):
         SAME = "same", _("Says the same as a better one")
         BUDGET = "budget", _("No room in the token budget")
         SEEN = "seen", _("Already in the prompt")
+        RULED = "ruled", _("Not to be mentioned")
 
     class Mark(models.TextChoices):
         USED = "used", _("Used in the reply")

@@ -34,6 +34,8 @@ class Space(models.Model):
     # from them what was said.
     audit_key = models.CharField(max_length=32, default=_key, editable=False)
     created_at = models.DateTimeField(default=now)
+    # Set aside: it does not sleep and is not among the spaces to switch to.
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self):
         return self.name

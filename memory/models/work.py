@@ -199,6 +199,48 @@ class ParcelLine(models.Model):
         return f"{self.place}: {self.verdict}"
 
 
+class Erasure(models.Model):
+    """Something that a job erases for good; once done, the receipt of it, without a word of it."""
+
+    class Kind(models.TextChoices):
+        MESSAGE = "message", _("Message")
+        CHAT = "chat", _("Chat")
+        PERSON = "person", _("Person")
+        MEMBER = "member", _("Member")
+        IMPORT = "import", _("Import")
+        SPACE = "space", _("Space")
+
+    class Status(models.TextChoices):
+        WAITING = "waiting", _("Waiting")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+
+    # Null once the space itself is gone: whoever asked keeps the receipt.
+    space = models.ForeignKey(
+        Space, models.SET_NULL, null=True, blank=True, related_name="erasures"
+    )
+    kind = models.CharField(max_length=7, choices=Kind.choices)
+    object_id = models.BigIntegerField()
+    status = models.CharField(max_length=7, choices=Status.choices, default=Status.WAITING)
+    by = models.CharField(max_length=160)
+    # How many rows of each table, {"memory.Message": 12, …}.
+    counts = models.JSONField(default=dict, blank=True)
+    # What was erased, so that a restored backup can be made to lose it again: keyed digests of
+    # where each row stood, never of its words.
+    salt = models.CharField(max_length=32, blank=True)
+    digests = models.JSONField(default=list, blank=True)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    asked_at = models.DateTimeField(default=timezone.now)
+    done_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["space", "-asked_at"], name="erasure_recent")]
+
+    def __str__(self):
+        return f"{self.kind} {self.object_id}"
+
+
 class LlmCall(models.Model):
     """One call of a language model: what it was for, what it cost, whether it worked."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from memory import rulings
 from memory.models import Chat, Message, Recall, Space
 from memory.retrieval import gate, lanes, profiles, receipts, scoring
 from memory.retrieval.keywords import Expand
@@ -264,9 +265,12 @@ def _select(request: RecallRequest, kept: list[Scored]) -> list[Scored]:
     counts: Counter[str] = Counter()
     chosen: list[Scored] = []
     in_prompt, chosen_texts = Repetition(request.seen_texts), Repetition()
+    unmentioned = rulings.Unmentioned(request.space, request.text)
     for item in kept:
         kind = item.unit.kind
-        if counts[kind] >= request.caps.get(kind, request.limit) or len(chosen) >= request.limit:
+        if unmentioned.covers(kind, item.unit.owner_id, item.unit.text):
+            item.cut = "ruled"
+        elif counts[kind] >= request.caps.get(kind, request.limit) or len(chosen) >= request.limit:
             item.cut = "limit"
         elif in_prompt.repeats(item.unit.text):
             item.cut = "seen"

@@ -1,9 +1,11 @@
 """Spaces, the walls between memories, and their members."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.utils import timezone as clock
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
@@ -50,6 +52,27 @@ def revise(
         "space.revised", actor=by, space=space, obj=space, before=before, after=after, ip=ip
     )
     return ChangeResult(space, change_id=context.id)
+
+
+@transaction.atomic
+def archive(
+    space: Space,
+    *,
+    by: str,
+    archived: bool = True,
+    now: datetime | None = None,
+    ip: str | None = None,
+) -> ChangeResult:
+    """Set a space aside, or bring it back: it keeps everything and does not sleep meanwhile."""
+    if bool(space.archived_at) == archived:
+        return ChangeResult(space, outcome="unchanged")
+    why = "archive the space" if archived else "bring the space back"
+    with history.change(by=by, why=why) as context:
+        space.archived_at = (now or clock.now()) if archived else None
+        space.save(update_fields=["archived_at"])
+    action = "space.archived" if archived else "space.unarchived"
+    audit.record(action, actor=by, space=space, obj=space, ip=ip)
+    return ChangeResult(space, context.id)
 
 
 @transaction.atomic
@@ -168,7 +191,7 @@ def change_role(member: Member, *, role: str, by: str, ip: str | None = None) ->
     member = _lock(member)
     if member.role == role:
         return None
-    _keep_an_owner(member)
+    keep_an_owner(member)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
     return audit.record(
@@ -189,7 +212,7 @@ def change_role(member: Member, *, role: str, by: str, ip: str | None = None) ->
 def remove(member: Member, *, by: str, ip: str | None = None) -> AuditEntry:
     """Remove the person from the space; return the entry that undoes it."""
     member = _lock(member)
-    _keep_an_owner(member)
+    keep_an_owner(member)
     entry = audit.record(
         "member.removed",
         actor=by,
@@ -226,7 +249,8 @@ def _lock(member: Member) -> Member:
     raise NotAMember
 
 
-def _keep_an_owner(member: Member) -> None:
+def keep_an_owner(member: Member) -> None:
+    """Raise LastOwner when the space would be without one."""
     owners = Member.objects.filter(space=member.space_id, role=Member.Role.OWNER)
     if member.role == Member.Role.OWNER and not owners.exclude(pk=member.pk).exists():
         raise LastOwner

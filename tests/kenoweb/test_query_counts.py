@@ -117,7 +117,7 @@ def pages(space: Space, things: dict) -> list[str]:
     found = []
     for one in every_address():
         # A preview of erasing looks through every table once and writes in batches.
-        if one.in_space and not one.name.endswith(":purge"):
+        if one.in_space and not one.name.endswith((":purge", "erase:preview")):
             found.append(one.path(space.slug, things))
             found += [f"{found[-1]}?{query}" for query in ALSO.get(one.name, [])]
     return found

@@ -22,6 +22,7 @@ from memory.models import (
     Chat,
     Entity,
     Episode,
+    Erasure,
     Fact,
     Identity,
     Message,
@@ -32,6 +33,7 @@ from memory.models import (
     Space,
     WorkingNote,
 )
+from memory.operations import erasing
 from memory.text import normalise as text
 from memory.transfer import containers
 from memory.transfer.archive import files as reading
@@ -76,6 +78,13 @@ class Restore:
                 self.done += len(batch)
                 self.session.progress(self.done, self.total, kind.name)
         self._link()
+        arrived = {
+            name: {pk for pk in self.numbers[name].values() if pk > self.last[name]}
+            for name in ("messages", "facts", "chats")
+        }
+        people = {pk for pk in self.numbers["entities"].values() if pk > self.last["entities"]}
+        # What was erased does not come back with an older copy.
+        erasing.replay(self.session.space, by=self.session.by, people=people, **arrived)
 
     def number(self, kind: str, data: object) -> int | None:
         return self.numbers[kind].get(data) if isinstance(data, int) else None
@@ -298,6 +307,7 @@ _LOOKUP: dict[str, tuple[type[models.Model], str]] = {
     "rules": (Rule, "slug"),
     "preferences": (Preference, "key"),
     "rulings": (Ruling, "said_key"),
+    "erasures": (Erasure, "salt"),
 }
 _KEYS: dict[str, Key] = {
     "chats": lambda row: (row.channel, row.external_id),
@@ -315,6 +325,7 @@ _KEYS: dict[str, Key] = {
     "rules": lambda row: row.slug,
     "preferences": lambda row: (row.section, row.key, row.value),
     "rulings": lambda row: (row.kind, row.said_key, row.fact_id),
+    "erasures": lambda row: row.salt,
 }
 
 
@@ -331,6 +342,7 @@ _WORDS = {
     "rules": {"instruction": False},
     "preferences": {"value": False},
     "rulings": {"text": True, "reason": False},
+    "erasures": {},
 }
 # Lists of text that prompts contain as well.
 _LISTS = {

@@ -62,6 +62,8 @@ KINDS = [
     Kind("rules", "Rule"),
     Kind("preferences", "Preference"),
     Kind("rulings", "Ruling", derived=("said_key",)),
+    # What was erased here, for whoever restores it beside an older backup: no words.
+    Kind("erasures", "Erasure"),
 ]
 BY_NAME = {kind.name: kind for kind in KINDS}
 BY_MODEL = {kind.model: kind for kind in KINDS}
