@@ -17,7 +17,7 @@ from typing import Any
 import pgtrigger
 from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
-from django.db import connection, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Q, Value
 from django.db.models.functions import Cast, Length, Lower, RTrim, StrIndex
 
@@ -569,7 +569,13 @@ def _take_names_out(one: Sweep) -> None:
             entry | ({"by": ERASED} if key_of(str(entry.get("by", ""))) in keys else {})
             for entry in row.evidence
         ]
-        row.save(update_fields=["text", "quote", "said_key", "said_by", "evidence"])
+        changed = ["text", "quote", "said_key", "said_by", "evidence"]
+        try:
+            with transaction.atomic():
+                row.save(update_fields=changed)
+        except IntegrityError:  # without the name another live fact says the same
+            row.status = Fact.Status.ARCHIVED
+            row.save(update_fields=[*changed, "status"])
     past = history.events_of(Episode).filter(pgh_obj_id__in=one.around)
     for row in (*Episode.objects.filter(pk__in=one.around), *past):
         row.participants = [name for name in row.participants if key_of(name) not in keys]

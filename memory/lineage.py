@@ -260,7 +260,17 @@ def _discard_messages(space: Space, found: Descent, *, by: str, now: datetime) -
         by_episode.setdefault(message.episode, []).append(message)
     for episode, some in by_episode.items():
         part = grouping.split_off(episode, some) if episode else grouping.gather(some)
+        _move_claims(episode, part, some)
         episodes.discard(part, by=by, now=now, reason="source discarded")
+
+
+def _move_claims(whole: Episode | None, part: Episode, messages: list[Message]) -> None:
+    """What a night read in these messages is no longer of the episode that stays."""
+    claims = apps.get_model("sleep.Claim")._base_manager
+    said = [message.text for message in messages]
+    read = claims.filter(episode=whole).values_list("pk", "quote", "text") if whole else ()
+    mine = [pk for pk, quote, words in read if any((quote or words) in one for one in said)]
+    claims.filter(pk__in=mine).update(episode=part)
 
 
 def _with_replies(space: Space, messages: set[int]) -> models.QuerySet:

@@ -161,6 +161,7 @@ def short_term(
     options = chat.space.options
     messages = Message.objects.filter(chat=chat, sent_at__lte=now, silenced_by=None)
     messages = messages.exclude(role=Message.Role.SYSTEM)
+    messages = messages.exclude(episode__status="discarded")
     if before:
         messages = messages.exclude(pk__gte=before.pk)
     newest = list(messages.order_by("-sent_at", "-pk")[: options.history_messages])

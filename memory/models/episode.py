@@ -112,6 +112,8 @@ class Episode(models.Model):
         whole = type(self).objects.filter(pk__in=self.summary_of[:1]).first()
         if self.status == self.Status.DISCARDED:
             self.messages.update(episode=whole)
+            if whole:
+                self.claims.update(episode=whole)
         elif whole:
             mine = whole.messages.filter(sent_at__gte=self.started_at, sent_at__lte=self.ended_at)
             mine.update(episode=self)

@@ -48,6 +48,7 @@ class House:
 @pytest.mark.parametrize(("language", "words"), [("en", "This stays:"), ("es", "Esto queda:")])
 def test_the_preview_counts_and_asks_for_the_name(language, words):
     house = House()
+    make_message(house.chat, "I sail too", author="Tom")
     other = make_entity(house.space, name="Tom")
     fact = make_fact(house.space, "Tom sails with Rosa", subject="Tom", chat=house.chat)
     fact.mentions.create(entity=other, role="about")
