@@ -219,7 +219,8 @@ def end_incognito(chat: Chat, *, before: Message | None = None) -> int:
     """
     if chat.incognito_since is None:
         return 0
-    said = Message.objects.filter(chat=chat, received_at__gte=chat.incognito_since)
+    mine = Q(not_recalled=Message.NotRecalled.INCOGNITO)  # a command has another mark
+    said = Message.objects.filter(mine | Q(received_at__gte=chat.incognito_since), chat=chat)
     said = list(said.filter(pk__lt=before.pk) if before else said)
     pks = {message.pk for message in said}
     receipts = Recall.objects.filter(Q(message__in=pks) | Q(reply__in=pks), space=chat.space_id)
