@@ -209,6 +209,8 @@ def _start(request: HttpRequest, space: Space, kind: str, row: Any) -> HttpRespo
 
 
 def _page(request: HttpRequest, asked: Erasure, space: Space | None) -> HttpResponse:
+    is_done = asked.status == Erasure.Status.DONE
+    title = _("Erased: %(kind)s") if is_done else _("Erasing: %(kind)s")
     file = reverse("account:erasure", args=[asked.pk]) + "?file"
     if space:
         file = reverse("erase:receipt", args=[space.slug, asked.pk])
@@ -217,7 +219,7 @@ def _page(request: HttpRequest, asked: Erasure, space: Space | None) -> HttpResp
         "who": asked.by.removeprefix("person:"),
         "lines": counted_lines(asked.counts),
         "file": file,
-        "what": _("Erased: %(kind)s") % {"kind": asked.get_kind_display()},
+        "what": title % {"kind": asked.get_kind_display()},
     }
     return render(request, "erased.html", context)
 
