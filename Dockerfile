@@ -15,7 +15,7 @@ RUN useradd --system --uid 10001 --home-dir /data keno && install --directory --
 COPY --from=build /venv /venv
 COPY --from=build /app /app
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
-    KENO_HOME=/data KENO_STATIC=/app/staticfiles KENO_BIND=0.0.0.0:8000
+    KENO_HOME=/data KENO_STATIC=/app/staticfiles KENO_BIND=0.0.0.0:8000 KENO_PLAIN_HTTP=true
 WORKDIR /app
 USER keno
 VOLUME /data

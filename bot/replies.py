@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -36,6 +37,8 @@ LISTS = {"about_me", "about", "told_on", "planned_on", "new"}
 LISTED, ELSEWHERE, LATELY = 40, 8, 200
 # "Since yesterday" is about yesterday: what is said of it has its own words around it.
 _LEAD = re.compile(r"^(?:on|for|since|desde|para)\s+", re.I)
+PICTURE = re.compile(r"!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+ADDRESS = re.compile(r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"'()\[\]]+", re.I)
 # How long a reply in a terminal may wait for what is learned from the message.
 TERMINAL_SECONDS = 20
 
@@ -184,10 +187,32 @@ def learn(
 def visible_text(thought: Thought, group: Sequence[Message], learned: Sequence[Applied]) -> str:
     """What the person reads. A reply of tags alone still gets a word."""
     said, script = thought.split.text, thought.step.script if thought.step else ""
+    if thought.completion.provider != "offline":
+        said = without_strange_links(said, given=_given(thought))
     # The built-in provider says the script itself.
     said = said if script in said else f"{said}\n\n{script}".strip()
     corrected = feedback.corrected(group, learned, person=group[-1].author)
     return "\n\n".join(part for part in (said or _("Noted."), corrected) if part)
+
+
+def without_strange_links(text: str, *, given: str) -> str:
+    """Take out pictures, and addresses that stand nowhere in `given`.
+
+    A model that follows a planted order could carry memory away in the letters of an address.
+    """
+
+    def shown(address: re.Match) -> str:
+        if address[0] in given:
+            return address[0]
+        host = urlsplit(address[0] if "//" in address[0] else f"//{address[0]}").hostname
+        return _("(a link to %(host)s, left out)") % {"host": host or "?"}
+
+    return ADDRESS.sub(shown, PICTURE.sub(r"\1", text))
+
+
+def _given(thought: Thought) -> str:
+    turns = [turn["content"] for turn in thought.context.messages]
+    return "\n".join([*thought.context.system, *turns])
 
 
 def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfCheck:

@@ -23,7 +23,7 @@ from memory.chats import service as chats
 from memory.extraction import ingest
 from memory.extraction.apply import Applied
 from memory.llm import choose as breaker
-from memory.llm.choose import choose
+from memory.llm.choose import Choice, choose
 from memory.llm.request import BudgetSpent, ProviderError
 from memory.models import Chat, Message, Notice, OutboxItem
 
@@ -39,8 +39,8 @@ def send_outage_reply(
     chat: Chat, group: Sequence[Message], error: ProviderError, *, now: datetime
 ) -> None:
     """Once per outage and chat. The messages are marked until they are answered."""
-    provider = choose("chat", space=chat.space).provider
-    outage = _outage_key(provider, group, error, now=now)
+    choice = choose("chat", space=chat.space)
+    outage = _outage_key(choice, group, error, now=now)
     outbox.put(
         chat,
         text=_sentence(error),
@@ -53,17 +53,17 @@ def send_outage_reply(
             message.flags = [*message.flags, UNANSWERED]
             message.save(update_fields=["flags"])
     if not isinstance(error, BudgetSpent):
-        _tell_owner(chat, provider, outage, error)
+        _tell_owner(chat, choice.provider, outage, error)
 
 
 def _outage_key(
-    provider: str, group: Sequence[Message], error: ProviderError, *, now: datetime
+    choice: Choice, group: Sequence[Message], error: ProviderError, *, now: datetime
 ) -> str:
     """A name that stays the same until the provider has answered again."""
     if isinstance(error, BudgetSpent):
         return f"budget-{now:%Y-%m-%d}"
-    since = breaker.failing_since(provider)
-    return f"{provider}-{since:%Y%m%dT%H%M%S}" if since else f"message-{group[0].pk}"
+    since = breaker.failing_since(choice.provider, choice.model)
+    return f"{choice.provider}-{since:%Y%m%dT%H%M%S}" if since else f"message-{group[0].pk}"
 
 
 def _sentence(error: ProviderError) -> str:

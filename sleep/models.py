@@ -247,6 +247,11 @@ class Proposal(models.Model):
     def __str__(self):
         return self.title
 
+    @property
+    def seen_as(self) -> str:
+        """What a form says about it: which proposal it showed, and in which words."""
+        return f"{self.pk}:{self.digest[:16]}"
+
 
 class Reflection(models.Model):
     """What a night measured about Keno itself; a row per night makes the trend."""

@@ -193,6 +193,8 @@ def approve(
     locked = _decide(
         proposal, Proposal.Status.APPROVED, member=member, digest=digest, reason=reason
     )
+    if _digest(locked) != digest:
+        raise NotWhatWasShown
     check_targets(locked)
     check_sources(locked)
     with history.change(by=by, why=f"approve {locked.kind}", proposal=locked.pk) as context:
@@ -306,10 +308,12 @@ def rebase(proposal: Proposal, *, member: Member) -> Proposal:
     return row
 
 
-def approve_all(waiting: QuerySet[Proposal], *, member: Member) -> tuple[list[Proposal], list[str]]:
-    """Approve one by one; those that cannot be applied stay, with why."""
+def approve_all(
+    waiting: QuerySet[Proposal], *, member: Member, shown: set[str]
+) -> tuple[list[Proposal], list[str]]:
+    """Approve those that were shown, one by one; those that cannot be applied stay, with why."""
     done, refused = [], []
-    for proposal in waiting.order_by("pk"):
+    for proposal in _as_shown(waiting, shown):
         try:
             done.append(approve(proposal, member=member, digest=proposal.digest))
         except (AlreadyDecided, NotWhatWasShown, TargetChanged, ValueError) as error:
@@ -317,14 +321,21 @@ def approve_all(waiting: QuerySet[Proposal], *, member: Member) -> tuple[list[Pr
     return done, refused
 
 
-def reject_all(waiting: QuerySet[Proposal], *, member: Member, reason: str = "") -> list[Proposal]:
+def reject_all(
+    waiting: QuerySet[Proposal], *, member: Member, shown: set[str], reason: str = ""
+) -> list[Proposal]:
     done = []
-    for proposal in waiting.order_by("pk"):
+    for proposal in _as_shown(waiting, shown):
         try:
             done.append(reject(proposal, member=member, digest=proposal.digest, reason=reason))
         except (AlreadyDecided, NotWhatWasShown):
             continue
     return done
+
+
+def _as_shown(waiting: QuerySet[Proposal], shown: set[str]) -> list[Proposal]:
+    """Leave out what came, or was changed, after the page was fetched."""
+    return [proposal for proposal in waiting.order_by("pk") if proposal.seen_as in shown]
 
 
 def announce(night: Night) -> Notice | None:

@@ -35,6 +35,7 @@ from memory.jobs import RateLimit
 from memory.models import Chat, Space
 
 MAX_MESSAGE_LENGTH = 4000
+NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
 _BLOCK = re.compile(r"```(?:\w+\n)?(.*?)```", re.S)
 _CODE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\[([^\]\n]{1,300})\]\((https?://[^\s)]{1,1000})\)")
@@ -297,7 +298,7 @@ class TelegramChannel(Channel):
             await stop.wait()
 
     async def _send(self, chat: int, topic: int | None, text: str, *, reply_to: str = "") -> str:
-        given = {"message_thread_id": topic}
+        given = {"message_thread_id": topic, "link_preview_options": NO_PREVIEW}
         if reply_to.isdigit() and chat < 0:
             given["reply_parameters"] = telegram.ReplyParameters(
                 int(reply_to), allow_sending_without_reply=True

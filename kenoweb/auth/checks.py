@@ -12,7 +12,14 @@ NEW_KEY = "python3 -c 'import secrets; print(secrets.token_urlsafe(64))'"
 
 
 def problems(
-    *, secret: str, hosts: list[str], debug: bool, host: str, https: bool = False, proxies: int = 0
+    *,
+    secret: str,
+    hosts: list[str],
+    debug: bool,
+    host: str,
+    https: bool = False,
+    proxies: int = 0,
+    plain: bool = False,
 ) -> dict[str, str]:
     """Every unsafe setting under its id, as a sentence that says what to do."""
     found = {}
@@ -33,6 +40,12 @@ def problems(
         found["keno.E004"] = (
             "KENO_HTTPS needs a proxy that speaks HTTPS in front: set KENO_PROXIES to 1, "
             "or every page redirects to itself."
+        )
+    if not (is_local(host) or proxies or plain):
+        found["keno.E005"] = (
+            f"Other machines could reach {host} without encryption: bind to 127.0.0.1, or put a "
+            "proxy with HTTPS in front and set KENO_PROXIES to 1, or, if only a network of your "
+            "own reaches it, set KENO_PLAIN_HTTP to true."
         )
     return found
 
@@ -67,6 +80,7 @@ def _here(host: str) -> dict[str, str]:
         host=host,
         https=settings.KENO_HTTPS,
         proxies=settings.KENO_PROXIES,
+        plain=settings.KENO_PLAIN_HTTP,
     )
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import in_space, rows_in
+from kenoweb.auth.sessions import sudo
 from kenoweb.episodes.listing import begun, days_left
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import KindFilter
@@ -154,6 +155,7 @@ def index(request, space):
 
 
 @in_space(role="curator")
+@sudo
 @require_POST
 def empty_trash(request, space):
     if not typed(request, EMPTY):

@@ -9,7 +9,7 @@ from kenoweb.environment import envbool, envint, envstr
 from kenoweb.launcher import database, startup, supervisor
 
 bind = envstr("KENO_BIND", "127.0.0.1:8000")
-worker_class = "gthread"
+worker_class = "kenoweb.launcher.web_worker.Worker"
 workers = envint("KENO_WEB_WORKERS", 2, low=1, high=32)
 threads = envint("KENO_WEB_THREADS", 4, low=1, high=64)
 preload_app = sys.platform != "darwin"  # there, a fork after loading libraries may crash
@@ -17,6 +17,7 @@ timeout = 60
 graceful_timeout = 10
 loglevel = "warning"
 accesslog = "-" if envbool("KENO_ACCESS_LOG") else None
+logger_class = "kenoweb.launcher.web_worker.AccessLog"
 control_socket_disable = True
 # What a proxy says about the request is Django's to judge (KENO_PROXIES).
 secure_scheme_headers = {}

@@ -257,6 +257,7 @@ def member_list(request, space):
 
 
 @in_space(role="owner")
+@sessions.sudo
 @require_POST
 def invite(request, space):
     form = InviteForm(request.POST)
@@ -277,6 +278,7 @@ def withdraw(request, space, pk):
 
 
 @in_space(role="owner")
+@sessions.sudo
 @require_POST
 def change_role(request, space, pk):
     member, form = get_in_space_or_404(space, Member, pk), RoleForm(request.POST)
@@ -292,6 +294,7 @@ def change_role(request, space, pk):
 
 
 @in_space(role="owner")
+@sessions.sudo
 @require_POST
 def remove(request, space, pk):
     member = get_in_space_or_404(space, Member, pk)

@@ -115,7 +115,9 @@ def undo(request, space, pk):
 def approve_all(request, space):
     chosen = review_queue.ProposalFilter.from_query(request.POST)
     done, refused = proposals.approve_all(
-        review_queue.waiting(space, chosen), member=request.member
+        review_queue.waiting(space, chosen),
+        member=request.member,
+        shown=set(request.POST.getlist("shown")),
     )
     n = len(done)
     toast(request, ngettext("Approved %(n)s proposal.", "Approved %(n)s proposals.", n) % {"n": n})
@@ -130,7 +132,10 @@ def reject_all(request, space):
     chosen = review_queue.ProposalFilter.from_query(request.POST)
     n = len(
         proposals.reject_all(
-            review_queue.waiting(space, chosen), member=request.member, reason=_("several at once")
+            review_queue.waiting(space, chosen),
+            member=request.member,
+            shown=set(request.POST.getlist("shown")),
+            reason=_("several at once"),
         )
     )
     toast(request, ngettext("Rejected %(n)s proposal.", "Rejected %(n)s proposals.", n) % {"n": n})
@@ -148,15 +153,16 @@ def _decided(request, space, proposal, said, decide):
         toast(request, said % {"title": short(proposal.title, 60)}, undo=undo)
     except REFUSALS as error:
         toast_error(request, str(error))
-        coming = proposal
+        return _shown(request, space, proposal.pk, status=409)
     return _shown(request, space, coming.pk if coming else None)
 
 
-def _shown(request, space, pk):
+def _shown(request, space, pk, *, status=200):
     """The desk with this one in front, as a fragment or by redirect."""
-    if request.htmx:
+    if request.htmx or status != 200:
         current = get_in_space_or_404(space, Proposal, pk) if pk else None
-        response = render(request, "proposals/_work.html", _context(request, space, current))
+        template = "proposals/_work.html" if request.htmx else "proposals/index.html"
+        response = render(request, template, _context(request, space, current), status=status)
         response["HX-Trigger"] = "proposal-decided"
         return response
     query = review_queue.ProposalFilter.from_query(request.GET).query

@@ -39,7 +39,7 @@ ICONS = {
 SECONDS_EACH = 8
 SHOWN = 200
 TARGETS_SHOWN = 50
-IN_A_LIST = ("kind", "title", "confidence", "status", "reason", "decided_at")
+IN_A_LIST = ("kind", "title", "digest", "confidence", "status", "reason", "decided_at")
 EDITABLE = {
     "text": gettext_lazy("Fact"),
     "subject": gettext_lazy("About"),

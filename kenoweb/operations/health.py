@@ -39,6 +39,7 @@ from memory.vectors import store as embeddings
 from sleep.models import Night
 
 LEAST_FREE = 0.10
+LATE = dt.timedelta(minutes=2)
 # Counting what has no vector stops here.
 COUNT_LIMIT = 10_000
 DEAD = dt.timedelta(days=1)
@@ -116,11 +117,19 @@ def disk() -> str:
     return ""
 
 
-# More checks join here: CHECKS["queue"] = queue.age
+def queue() -> str:
+    try:
+        waited = jobs.oldest_waiting(now=timezone.now())
+    except Error:
+        return "The database does not answer."
+    return "A job has waited for over two minutes: is the worker running?" if waited > LATE else ""
+
+
 CHECKS: dict[str, Callable[[], str]] = {
     "database": database,
     "migrations": migrations,
     "disk": disk,
+    "queue": queue,
 }
 
 
@@ -207,7 +216,7 @@ def health_page(space: Space, *, now: dt.datetime) -> HealthPage:
         state=health_checks.overall_state(found),
         checks=_checks(found, _values(space, now=now, counts=counts, beats=beats), space),
         workers=workers(beats, now=now),
-        breakers=list(Breaker.objects.order_by("provider")),
+        breakers=list(Breaker.objects.order_by("provider", "model")),
         counts=counts,
         oldest=since(now - jobs.oldest_waiting(now=now), now=now),
         version=settings.VERSION,

@@ -19,6 +19,7 @@ SECRET_KEY = envsecret("KENO_SECRET_KEY") or data_dir.read_secret(KENO_HOME)
 ALLOWED_HOSTS = [*envlist("KENO_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = envlist("KENO_TRUSTED_ORIGINS")
 KENO_PROXIES = envint("KENO_PROXIES", 0, low=0, high=9)
+KENO_PLAIN_HTTP = envbool("KENO_PLAIN_HTTP")
 
 # Behind HTTPS. Whether subdomains follow, and preloading, is for the owner of the domain.
 KENO_HTTPS = envbool("KENO_HTTPS")
@@ -101,6 +102,7 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTHENTICATION_BACKENDS = ["kenoweb.auth.sessions.Backend"]
 LOGIN_URL = "account:sign_in"
 LOGIN_REDIRECT_URL = "home"
+SESSION_ENGINE = "kenoweb.auth.session_store"
 SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
 
 LANGUAGE_CODE = "en"

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from kenoweb.auth.access import in_space
-from kenoweb.auth.sessions import go
+from kenoweb.auth.sessions import go, sudo
 from memory.facts.rows import DuplicateFact
 from memory.history.actors import person
 from memory.history.changes import ChangeResult
@@ -125,6 +125,7 @@ def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, back: Cal
     """
 
     @in_space(role="curator")
+    @sudo
     @require_http_methods(["GET", "HEAD", "POST"])
     def view(request, space, pk):
         row = fetch(space, pk)

@@ -102,8 +102,9 @@ def _cheap(provider: str, space: Space) -> str:
 
 
 def state(provider: str, *, now: datetime) -> str:
-    """Return closed, open or half-open."""
-    row = Breaker.objects.filter(provider=provider).first()
+    """Return closed, open or half-open, by the model of the provider that failed last."""
+    rows = Breaker.objects.filter(provider=provider, opened_at__isnull=False)
+    row = rows.order_by("-opened_at").first()
     return state_of(row.opened_at if row else None, now=now)
 
 
@@ -113,46 +114,45 @@ def state_of(opened_at: datetime | None, *, now: datetime) -> str:
     return "open" if now < opened_at + _cooldown() else "half-open"
 
 
-def enter(provider: str, *, now: datetime) -> None:
+def enter(provider: str, model: str = "", *, now: datetime) -> None:
     """Raise Resting while the breaker is open; when half-open let exactly one caller through."""
-    row = Breaker.objects.filter(provider=provider).first()
+    row = Breaker.objects.filter(provider=provider, model=model).first()
     if row is None or row.opened_at is None:
         return
     wait = (row.opened_at + _cooldown() - now).total_seconds()
     if wait > 0:
-        raise Resting(f"{provider} failed {row.failures} times in a row.", retry_after=wait)
+        raise Resting(f"{row.name} failed {row.failures} times in a row.", retry_after=wait)
     # A probe whose worker died must not block the provider: after a while another may try.
     stale = now - _cooldown()
     won = Breaker.objects.filter(
         Q(probed_at=None) | Q(probed_at__lt=stale), pk=row.pk, opened_at=row.opened_at
     ).update(probed_at=now)
     if not won:
-        raise Resting(f"{provider} is being tried by another worker.", retry_after=5)
+        raise Resting(f"{row.name} is being tried by another worker.", retry_after=5)
 
 
-def succeeded(provider: str) -> None:
-    Breaker.objects.filter(provider=provider, failures__gt=0).update(
+def succeeded(provider: str, model: str = "") -> None:
+    Breaker.objects.filter(provider=provider, model=model, failures__gt=0).update(
         failures=0, failing_since=None, opened_at=None, probed_at=None, last_error=""
     )
 
 
-def failed(provider: str, *, error: str, now: datetime) -> Breaker:
-    """Count the failure; the row says since when the provider fails."""
-    Breaker.objects.get_or_create(provider=provider)
-    Breaker.objects.filter(provider=provider).update(
+def failed(provider: str, model: str = "", *, error: str, now: datetime) -> None:
+    """Count the failure; the row says since when the model fails."""
+    Breaker.objects.get_or_create(provider=provider, model=model)
+    row = Breaker.objects.filter(provider=provider, model=model)
+    row.update(
         failures=F("failures") + 1,
         failing_since=Coalesce(F("failing_since"), Value(now)),
         probed_at=None,
         last_error=error[:300],
     )
-    Breaker.objects.filter(
-        provider=provider, failures__gte=settings.CIRCUIT_BREAKER_THRESHOLD
-    ).update(opened_at=now)
-    return Breaker.objects.get(provider=provider)
+    row.filter(failures__gte=settings.CIRCUIT_BREAKER_THRESHOLD).update(opened_at=now)
 
 
-def failing_since(provider: str) -> datetime | None:
-    return Breaker.objects.filter(provider=provider).values_list("failing_since", flat=True).first()
+def failing_since(provider: str, model: str = "") -> datetime | None:
+    rows = Breaker.objects.filter(provider=provider, model=model)
+    return rows.values_list("failing_since", flat=True).first()
 
 
 def _cooldown() -> timedelta:

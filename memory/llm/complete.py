@@ -116,9 +116,9 @@ def chosen(purpose: Purpose, *, space: Space) -> Choice:
 
 
 def _record(call: LlmCall, request: Request, *, now: datetime, pause) -> Completion:
-    remote = call.provider != "offline"
+    remote, asked = call.provider != "offline", call.model
     if remote:
-        breaker.enter(call.provider, now=now)
+        breaker.enter(call.provider, call.model, now=now)
     started = time.monotonic()
     try:
         answer = _ask(call, request, pause=pause)
@@ -127,12 +127,12 @@ def _record(call: LlmCall, request: Request, *, now: datetime, pause) -> Complet
         call.ms = _ms(started)
         call.save()
         if remote and not error.ours:
-            breaker.failed(call.provider, error=str(error), now=now)
+            breaker.failed(call.provider, call.model, error=str(error), now=now)
         log.warning("llm failed", extra={"provider": call.provider, "error": str(error)})
         raise
     call.ms = _ms(started)
     if remote:
-        breaker.succeeded(call.provider)
+        breaker.succeeded(call.provider, asked)
     return _keep(call, answer)
 
 

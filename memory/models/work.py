@@ -284,9 +284,11 @@ class LlmCall(models.Model):
 
 
 class Breaker(models.Model):
-    """Whether a provider answers, shared by all workers. Failing too often opens it for a while."""
+    """Whether a model answers, shared by all workers. Failing too often opens it for a while."""
 
-    provider = models.CharField(max_length=32, unique=True)
+    provider = models.CharField(max_length=32)
+    # The wrong model of one space says nothing about the models of others.
+    model = models.CharField(max_length=120, blank=True)
     failures = models.PositiveIntegerField(default=0)
     # When the current row of failures began: names the outage, so that it is told once.
     failing_since = models.DateTimeField(null=True, blank=True)
@@ -294,5 +296,14 @@ class Breaker(models.Model):
     probed_at = models.DateTimeField(null=True, blank=True)
     last_error = models.CharField(max_length=300, blank=True)
 
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "model"], name="breaker_once"),
+        ]
+
     def __str__(self):
-        return f"{self.provider}: {self.failures} failures"
+        return f"{self.name}: {self.failures} failures"
+
+    @property
+    def name(self) -> str:
+        return f"{self.provider} {self.model}".strip()

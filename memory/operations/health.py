@@ -63,7 +63,8 @@ def check(space: Space, *, now: datetime) -> list[Finding]:
 
 def figures(space: Space, *, now: datetime) -> dict:
     """Return the queries whose results JUDGES need, for totals()."""
-    failing = Breaker.objects.filter(provider=choose("chat", space=space).provider)
+    chat = choose("chat", space=space)
+    failing = Breaker.objects.filter(provider=chat.provider, model=chat.model)
     calls = LlmCall.objects.filter(space=space, at__gt=now - HOUR).exclude(purpose="chat")
     return {
         "breaker_opened_at": ("max", failing.values("opened_at")),

@@ -102,8 +102,14 @@ def _unseen() -> int:
 
 
 def _breakers(now: datetime) -> list[Sample]:
-    names = Breaker.objects.order_by("provider").values_list("provider", flat=True)
-    return [({"provider": n}, float(choose.state(n, now=now) == "open")) for n in names]
+    rows = Breaker.objects.order_by("provider", "model")
+    return [
+        (
+            {"provider": row.provider, "model": row.model},
+            float(choose.state_of(row.opened_at, now=now) == "open"),
+        )
+        for row in rows
+    ]
 
 
 def _block(name: str, kind: str, says: str, samples: Iterable[Sample]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from memory import identity, patterns, working
@@ -16,7 +16,7 @@ from memory.extraction.frames.compare import compare
 from memory.llm.pricing import counter
 from memory.llm.request import Briefing, Turn
 from memory.llm.request import Recalled as Briefed
-from memory.models import Chat, Episode, Fact, Message, RecallItem, WorkingNote
+from memory.models import Chat, Episode, Fact, Message, RecallItem, Unit, WorkingNote
 from memory.patterns import Match
 from memory.prompt import sections
 from memory.retrieval import gate, receipts
@@ -276,14 +276,19 @@ class _Draft:
     def _newest(self) -> None:
         """Without recall: add the newest facts and the notes of the last days."""
         own = Q(chat=None) | Q(chat=self.chat) if self.shared else Q(chat=self.chat)
-        facts = Fact.objects.filter(own, space=self.space, status=Fact.Status.ACTIVE)
+        facts = Fact.objects.filter(own, space=self.space, pk__in=self._live("fact"))
         newest = [fact.text for fact in facts.order_by("-updated_at")[:200]]
         self._fit("facts", "Long-term memory", newest)
         since = self.now - timedelta(days=self.space.options.memory_days)
         notes = Episode.objects.filter(own, space=self.space, started_at__gte=since)
-        notes = notes.filter(status__in=(Episode.Status.OPEN, Episode.Status.CLOSED))
+        notes = notes.filter(pk__in=self._live("episode"))
         newest = [f"{note.title} {note.body}" for note in notes.order_by("-started_at")[:100]]
         self._fit("notes", "Recent notes", newest)
+
+    def _live(self, kind: str) -> QuerySet:
+        """Return the ids of what recall could find: nothing held back, discarded or forgotten."""
+        units = Unit.objects.filter(space=self.space, kind=kind, live=True)
+        return units.values("owner_id")
 
     def _fit(self, name: str, heading: str, texts: list[str]) -> None:
         lines, room = [], self.room - self.count(heading)

@@ -55,8 +55,10 @@ def _enqueue(parcel: Parcel, *, by: str, now: bool) -> None:
     # A step that runs here has a job too, in case this process is killed.
     at = timezone.now() + RETRY_AFTER if now else None
     asked = {"parcel_id": parcel.pk, "space_id": parcel.space_id, "by": by}
-    # One after the other: two imports into one space would wait for each other anyway.
-    jobs.enqueue("transfer.work", lock=f"transfer-{parcel.space_id}", at=at, **asked)
+    # One after the other: two imports into one space would wait for each other anyway. A job that
+    # is only for the case of a crash has a lock of its own, else all others would wait for it.
+    lock = f"transfer-again-{parcel.pk}" if now else f"transfer-{parcel.space_id}"
+    jobs.enqueue("transfer.work", lock=lock, at=at, **asked)
 
 
 def _run_now(parcel: Parcel, *, by: str) -> Parcel:

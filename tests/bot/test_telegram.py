@@ -179,6 +179,10 @@ class TestGoingOut:
         assert given["text"] == "<b>Yes</b> &amp; <code>a&lt;b</code>"
         assert given["parse_mode"] == "HTML"
 
+    def test_T03_telegram_fetches_no_preview_of_what_is_linked(self, telegram, chat, server):
+        send(telegram, chat, "See https://example.org/a")
+        assert '"is_disabled": true' in str(server.called("sendMessage")[0]["link_preview_options"])
+
     def test_when_telegram_cannot_parse_it_the_plain_text_goes(self, telegram, chat, server):
         server.faults = [(400, {"description": "Bad Request: can't parse entities"})]
         send(telegram, chat, "**Yes")

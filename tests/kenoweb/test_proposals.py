@@ -115,9 +115,12 @@ def test_several_are_decided_by_the_filter(client, space):
     make_proposal(space, kind="advice", after={})
     make_proposal(space, kind="advice", after={})
     kept = make_proposal(space)
-    client.post(at("approve_all", space), {"kind": "advice"})
+    shown = [one.seen_as for one in Proposal.objects.all()]
+    page = client.get(at("index", space)).content.decode()
+    assert all(f'name="shown" value="{one}"' in page for one in shown)
+    client.post(at("approve_all", space), {"kind": "advice", "shown": shown})
     assert list(Proposal.objects.filter(status="pending")) == [kept]
-    client.post(at("reject_all", space), {})
+    client.post(at("reject_all", space), {"shown": shown})
     assert not Proposal.objects.filter(status="pending").exists()
 
 

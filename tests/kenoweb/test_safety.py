@@ -5,7 +5,8 @@ import pytest
 from kenoweb.auth import checks
 from tests.kenoweb.running import manage
 
-SAFE = {"secret": "0123456789" * 5, "hosts": ["keno.lan"], "debug": False, "host": "0.0.0.0"}
+SAFE = {"secret": "0123456789" * 5, "hosts": ["keno.lan"], "debug": False, "host": "0.0.0.0",
+        "plain": True}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,9 @@ SAFE = {"secret": "0123456789" * 5, "hosts": ["keno.lan"], "debug": False, "host
         ({"debug": True, "host": "127.0.0.1"}, []),
         ({"debug": True, "host": "[::1]"}, []),
         ({"debug": True, "host": "localhost"}, []),
+        ({"plain": False}, ["keno.E005"]),
+        ({"plain": False, "proxies": 1}, []),
+        ({"plain": False, "host": "127.0.0.1"}, []),
         ({"https": True}, ["keno.E004"]),
         ({"https": True, "proxies": 1}, []),
         ({"secret": "", "hosts": ["*"], "debug": True}, ["keno.E001", "keno.E002", "keno.E003"]),

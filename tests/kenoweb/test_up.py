@@ -13,6 +13,12 @@ from kenoweb.launcher import embedded_postgres
 from tests.kenoweb.running import Keno, fetch, free_port, manage, until
 from tests.kenoweb.servers import Homes, server_pid
 
+OWNER = """
+from django.contrib.auth.models import User
+from memory.spaces import service
+service.create("Home", owner=User.objects.create_user("ana"))
+"""
+
 
 @pytest.fixture(scope="module")
 def homes():
@@ -49,7 +55,7 @@ def test_the_first_start_prepares_everything_and_the_second_keeps_it(homes, star
     assert fetch(link)[0] == 200
     assert fetch(f"http://127.0.0.1:{port}/readyz") == (
         200,
-        '{"ready": true, "checks": {"database": "ok", "migrations": "ok", "disk": "ok"}}',
+        '{"ready": true, "checks": {"database": "ok", "migrations": "ok", "disk": "ok", "queue": "ok"}}',
     )
     assert "tables" in "".join(keno.heard)
     keno.hear("manage.py demo --remove deletes it again")
@@ -127,6 +133,7 @@ def test_a_port_in_use_is_passed_over_unless_somebody_chose_it(home, start):
         ({"KENO_SECRET_KEY": "secret"}, "The secret key is missing, short"),
         ({"KENO_HOSTS": "keno.lan,*"}, r"KENO_HOSTS may not hold \*"),
         ({"KENO_HTTPS": "1"}, "set KENO_PROXIES to 1"),
+        ({"KENO_BIND": "0.0.0.0"}, "set KENO_PLAIN_HTTP to true"),
         ({"KENO_BIND": "127.0.0.1:http"}, "A port is a number from 1 to 65535"),
         ({"KENO_BIND": "203.0.113.7:8000"}, "Cannot listen on 203.0.113.7:8000"),
         ({"KENO_DEBUG": "perhaps"}, "KENO_DEBUG must be true or false"),
@@ -156,3 +163,34 @@ def test_help_needs_no_home(homes):
     home = homes.new("none")
     assert "up" in manage(home, "help").stdout
     assert not home.exists()
+
+
+def test_half_sent_requests_of_one_address_do_not_stop_the_pages(home, start):
+    port = free_port()
+    start(home, "--port", str(port), KENO_WEB_WORKERS="1").greeting()
+    half = []
+    for _ in range(16):
+        sock = socket.socket()
+        sock.bind(("127.0.0.3", 0))
+        sock.connect(("127.0.0.1", port))
+        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+        half.append(sock)
+    assert until(lambda: fetch(f"http://127.0.0.1:{port}/healthz")[0] == 200, seconds=8)
+    for sock in half:
+        sock.close()
+
+
+def test_a_link_goes_to_the_log_of_the_first_run_alone_and_never_with_its_secret(homes, start):
+    home, port = homes.new("logged"), str(free_port())
+    keno = start(home, "--port", port, KENO_ACCESS_LOG="1")
+    link = keno.greeting()
+    fetch(link)
+    line = keno.hear("GET /setup/")
+    assert link.split("/setup/")[1].strip("/") not in line
+    made = manage(home, "shell", "-c", OWNER)
+    assert made.returncode == 0, made.stderr
+    assert keno.interrupt() == 0
+    again = start(home, "--port", port)
+    again.hear("manage.py signin")
+    again.hear("Ctrl-C stops everything")
+    assert "/enter/" not in "".join(again.heard)

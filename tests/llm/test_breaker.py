@@ -74,3 +74,11 @@ def test_the_numbers_are_settings(settings):
     fail(2)
     assert choose.state("anthropic", now=after(2)) == "open"
     assert choose.state("anthropic", now=after(6)) == "half-open"
+
+
+def test_the_wrong_model_of_one_space_does_not_rest_the_model_of_another():
+    for n in range(5):
+        choose.failed("openai", "no-such-model", error="unknown model", now=after(n))
+    with pytest.raises(Resting, match="no-such-model"):
+        choose.enter("openai", "no-such-model", now=after(5))
+    choose.enter("openai", "good-model", now=after(5))

@@ -168,6 +168,14 @@ def test_50_without_recall_the_newest_notes_are_loaded(chat):
     assert "secret" not in said
 
 
+def test_t01_without_recall_too_what_is_held_back_stays_out(chat):
+    chat.space.settings = {"use_retrieval": False}
+    make_fact(chat.space, text="Held fact", status="quarantined")
+    make_episode(chat.space, chat=chat, body="Held note", flags=["override"], started_at=NOW,
+                 ended_at=NOW)  # fmt: skip
+    assert "Held" not in last(build(chat, "unrelated"))
+
+
 def test_52_failing_memory_leaves_identity_and_a_note(chat, monkeypatch, caplog):
     monkeypatch.setattr(working, "current", broken)
     built = build(chat, "hello")

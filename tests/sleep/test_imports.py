@@ -242,7 +242,8 @@ def test_the_browser_learns_in_the_background_and_shows_how_far_it_is(space, mem
 def test_what_an_import_says_about_one_person_is_decided_at_once(space, member, bring):
     imports.learn(space, bring(chatgpt()), speaker="Ana")
     client = make_client(member.user, sudo=True)
-    asked = {"kind": "imported", "about": "Ana"}
+    shown = [one.seen_as for one in Proposal.objects.filter(status="pending")]
+    asked = {"kind": "imported", "about": "Ana", "shown": shown}
     client.post(reverse("proposals:approve_all", args=["casa"]), asked)
     assert {fact.subject for fact in Fact.objects.live()} == {"Ana"}
     assert heard(space) == set() or "Ana" not in {subject for subject, _text in heard(space)}

@@ -256,8 +256,29 @@ def test_several_are_approved_and_those_that_cannot_be_stay(space, member):
     propose(space, Kind.ADD, {"text": "Ana reads"}, key="a")
     propose(space, Kind.REVISE, {"text": "x y z"}, fact, key="b")
     facts.revise(fact, by="person:ana", text="changed meanwhile")
-    done, refused = proposals.approve_all(Proposal.objects.filter(status="pending"), member=member)
+    waiting = Proposal.objects.filter(status="pending")
+    shown = {one.seen_as for one in waiting}
+    done, refused = proposals.approve_all(waiting, member=member, shown=shown)
     assert (len(done), len(refused)) == (1, 1)
+
+
+def test_t06_what_came_after_the_page_was_fetched_is_not_approved_with_it(space, member):
+    seen = propose(space, Kind.ADD, {"text": "Ana reads"}, key="a")
+    shown = {seen.seen_as}
+    late = propose(space, Kind.ADD, {"text": "Ana gambles"}, key="b")
+    waiting = Proposal.objects.filter(status="pending")
+    done, refused = proposals.approve_all(waiting, member=member, shown=shown)
+    assert (done, refused) == ([seen], [])
+    late.refresh_from_db()
+    assert late.status == "pending"
+
+
+def test_t06_words_changed_in_the_table_are_not_what_was_shown(space, member):
+    proposal = propose(space, Kind.ADD, {"text": "Ana reads"}, key="a")
+    Proposal.objects.filter(pk=proposal.pk).update(after={"text": "Ana gambles"})
+    with pytest.raises(proposals.NotWhatWasShown):
+        approve(proposal, member)
+    assert not Fact.objects.exists()
 
 
 def test_a_decision_is_written_in_the_book(space, member):

@@ -112,7 +112,9 @@ def test_t08_what_reads_like_an_attack_is_flagged_and_takes_a_typed_reason(space
 
 def test_t08_it_is_never_approved_among_several(space, member):
     proposal = hostile(space)
-    done, refused = proposals.approve_all(Proposal.objects.all(), member=member)
+    done, refused = proposals.approve_all(
+        Proposal.objects.all(), member=member, shown={proposal.seen_as}
+    )
     assert (done, len(refused)) == ([], 1)
     proposal.refresh_from_db()
     assert proposal.status == "pending"

@@ -110,8 +110,6 @@ class Command(BaseCommand):
         return children
 
     def _greet(self, supervisor, address, host, port):
-        from kenoweb.auth.accounts import sign_in_link
-
         while not self.stopping.is_set() and not _answers(host, port):
             supervisor.restart_dead(self.say, now=time.monotonic())
             self.stopping.wait(0.05)
@@ -122,11 +120,20 @@ class Command(BaseCommand):
             self.line("worker", "started")
         if not checks.is_local(host):
             self.line("note", "other machines can reach this address" + _unless_https())
-        self.say("\nSign in with this link, once and within 30 minutes:")
-        self.say(f"  {sign_in_link(address)}")
+        self._offer_sign_in(address)
         self._offer_demo()
         self.say("\nCtrl-C stops everything.")
         connections.close_all()  # nothing more to ask
+
+    def _offer_sign_in(self, address):
+        """A link is a key: it goes to a terminal, or to the log of the very first run."""
+        from kenoweb.auth import accounts
+
+        if not (sys.stdout.isatty() or accounts.is_first_run()):
+            self.say(f"\nFor a sign-in link: {_python()} manage.py signin")
+            return
+        self.say("\nSign in with this link, once and within 30 minutes:")
+        self.say(f"  {accounts.sign_in_link(address)}")
 
     def _offer_demo(self):
         from kenoweb import demo

@@ -52,10 +52,15 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _tame(database: sqlite3.Connection) -> None:
     database.text_factory = lambda raw: raw.decode("utf-8", "replace")
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 * MB)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MB)
     database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     database.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
-    for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
+    for pragma in (
+        "trusted_schema = OFF",
+        "cell_size_check = ON",
+        "mmap_size = 0",
+        "temp_store = FILE",
+    ):
         database.execute(f"PRAGMA {pragma}")
     ticks = iter(range(TICKS))
     database.set_progress_handler(lambda: next(ticks, None) is None, STEPS)
@@ -184,7 +189,15 @@ def _require(database) -> None:
 
 
 def _columns(database, table: str) -> set[str]:
-    return {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
+    """Return the columns of a table of plain rows; a view or a computed column has no end."""
+    made = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?"
+    found = database.execute(made, [table]).fetchone()
+    if not found or not str(found[0]).lstrip().upper().startswith("CREATE TABLE"):
+        return set()
+    columns = database.execute(f"PRAGMA table_xinfo({table})").fetchall()
+    if any(hidden for *_rest, hidden in columns):
+        return set()
+    return {column[1] for column in columns}
 
 
 def _id(value: object) -> str:
