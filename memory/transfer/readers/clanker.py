@@ -55,12 +55,7 @@ def _tame(database: sqlite3.Connection) -> None:
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MB)
     database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     database.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
-    for pragma in (
-        "trusted_schema = OFF",
-        "cell_size_check = ON",
-        "mmap_size = 0",
-        "temp_store = FILE",
-    ):
+    for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
         database.execute(f"PRAGMA {pragma}")
     ticks = iter(range(TICKS))
     database.set_progress_handler(lambda: next(ticks, None) is None, STEPS)

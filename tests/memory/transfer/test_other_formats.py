@@ -324,6 +324,19 @@ def test_a_clanker_file_whose_table_never_ends_is_stopped(tmp_path):
     assert time.process_time() - began < 10
 
 
+def test_t17_a_computed_column_of_a_clanker_file_is_not_read(tmp_path):
+    path = tmp_path / "swelling.db"
+    database = sqlite3.connect(path)
+    database.execute(
+        "CREATE TABLE memory_facts (guild_id, subject, fact AS (hex(zeroblob(500000000))) VIRTUAL)"
+    )
+    database.execute("INSERT INTO memory_facts VALUES ('g1', 'Ana')")
+    database.commit()
+    database.close()
+    with pytest.raises(transfer.Refused, match="no table memory_facts"):
+        transfer.run(make_space(), path, "clanker", by=BY)
+
+
 def test_a_huge_clanker_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("memory.transfer.readers.clanker.FILE_LIMIT", 1000)
     with pytest.raises(transfer.Refused, match="larger"):
