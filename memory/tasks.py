@@ -12,7 +12,7 @@ from memory.extraction import ingest as extraction
 from memory.jobs import AFTER_OUTAGE, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker
 from memory.models import Erasure, Fact, Message, Space
-from memory.operations import erasing, health
+from memory.operations import backup, erasing, health
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
 
@@ -80,6 +80,12 @@ def watch(timestamp: int) -> None:
     health.forget_dead_workers(now=now)
     for space in Space.objects.all():
         health.watch(space, now=now)
+
+
+@app.periodic(cron="41 2 * * *")
+@app.task(name="memory.back_up", queueing_lock="memory.back_up", retry=AFTER_OUTAGE)
+def back_up(timestamp: int) -> None:
+    backup.run_scheduled(now=timezone.now())
 
 
 @app.periodic(cron="17 3 * * *")

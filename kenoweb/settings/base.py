@@ -21,6 +21,11 @@ CSRF_TRUSTED_ORIGINS = envlist("KENO_TRUSTED_ORIGINS")
 KENO_PROXIES = envint("KENO_PROXIES", 0, low=0, high=9)
 KENO_PLAIN_HTTP = envbool("KENO_PLAIN_HTTP")
 
+# Where backups go, how many days the daily ones are kept (0: none are made), and their seal.
+KENO_BACKUPS = envstr("KENO_BACKUPS") or str(KENO_HOME / "backups")
+KENO_BACKUP_DAYS = envint("KENO_BACKUP_DAYS", 0, low=0, high=3650)
+KENO_BACKUP_PASSPHRASE = envsecret("KENO_BACKUP_PASSPHRASE")
+
 # Behind HTTPS. Whether subdomains follow, and preloading, is for the owner of the domain.
 KENO_HTTPS = envbool("KENO_HTTPS")
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = KENO_HTTPS

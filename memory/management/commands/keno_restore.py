@@ -1,0 +1,30 @@
+"""Bring a backup back into an empty Keno, and say whether anything differs."""
+
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.management.commands.keno_backup import read_passphrase
+from memory.operations import backup
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser):
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--passphrase-file", metavar="FILE", type=Path)
+
+    def handle(self, *, file, passphrase_file, **options):
+        passphrase = read_passphrase(passphrase_file) or settings.KENO_BACKUP_PASSPHRASE
+        try:
+            manifest = backup.restore(file, passphrase=passphrase)
+        except backup.BackupError as error:
+            raise CommandError(str(error)) from error
+        rows = sum(table["rows"] for table in manifest["tables"].values())
+        self.stdout.write(f"Restored {rows} rows of {manifest['made_at']}.")
+        if found := backup.differences(manifest):
+            self.stdout.write(self.style.WARNING("\n".join(["These differ now:", *found])))
+        else:
+            self.stdout.write(self.style.SUCCESS("Every table is as it was."))

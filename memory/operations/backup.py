@@ -1,0 +1,352 @@
+"""Back up the whole database into one file, and bring it back.
+
+The file is a zip with one member for each table, in the form of COPY, and a manifest with rows and
+checksums. Everything in it is of one moment. With a passphrase it is sealed with AES-256-GCM.
+"""
+
+import hashlib
+import io
+import json
+import os
+import secrets
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import IO, Any
+
+import argon2.low_level
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from psycopg import sql
+
+MANIFEST, FORMAT = "manifest.json", 1
+SUFFIX, SEALED_SUFFIX = ".kenobackup", ".kenobackup.sealed"
+# Sessions end with the home they belong to; the rest says which processes run right now.
+LEFT_OUT = {"django_migrations", "django_session", "memory_heartbeat", "procrastinate_workers"}
+MAGIC, SALT_BYTES, CHUNK = b"KENOSEALED1\n", 16, 1024 * 1024
+Progress = Callable[[str, int, int], None]
+
+TABLES = """
+SELECT c.relname, array_agg(quote_ident(a.attname) ORDER BY a.attnum)
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+  AND NOT a.attisdropped AND a.attgenerated = ''
+GROUP BY c.relname"""
+# Constraints that are checked at once: such a table is filled after the one it points to.
+POINTS_TO = """
+SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint
+WHERE contype = 'f' AND NOT condeferrable AND conrelid <> confrelid"""
+SEQUENCES = "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public'"
+
+
+class BackupError(Exception):
+    """A sentence that says why it cannot be done and what to do."""
+
+
+def write(
+    path: Path, *, now: datetime, passphrase: str = "", progress: Progress | None = None
+) -> dict[str, Any]:
+    """Write a backup and return its manifest. A crash leaves no half file behind."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as file:
+        try:
+            out: IO[bytes] = Sealer(file, passphrase) if passphrase else file
+            with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+                manifest = _write_tables(archive, now=now, progress=progress)
+                archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+            if passphrase:
+                out.close()
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    return manifest
+
+
+def restore(
+    path: Path, *, passphrase: str = "", progress: Progress | None = None
+) -> dict[str, Any]:
+    """Bring a backup back into an empty database and return its manifest.
+
+    Raises BackupError, and changes nothing, when a checksum differs.
+    """
+    with _opened(path, passphrase) as archive:
+        manifest = _manifest(archive)
+        _prepare_tables(manifest)
+        with transaction.atomic():
+            _load(archive, manifest, progress=progress)
+    call_command("migrate", verbosity=0, interactive=False)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return manifest
+
+
+def differences(manifest: dict[str, Any]) -> list[str]:
+    """Say which tables do not hold what the manifest says."""
+    found = []
+    with connection.cursor() as cursor:
+        for name, was in manifest["tables"].items():
+            rows, digest = _copy_out(cursor, name, was["columns"], lambda data: None)
+            if (rows, digest) != (was["rows"], was["sha256"]):
+                found.append(f"{name}: {rows} rows where the backup has {was['rows']}")
+    return found
+
+
+def backups(folder: Path) -> list[Path]:
+    """Return the backups in the folder, the newest first."""
+    found = [*folder.glob(f"keno-*{SUFFIX}"), *folder.glob(f"keno-*{SEALED_SUFFIX}")]
+    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def file_name(now: datetime, *, sealed: bool = False) -> str:
+    return f"keno-{now:%Y-%m-%d-%H%M%S}{SEALED_SUFFIX if sealed else SUFFIX}"
+
+
+def run_scheduled(*, now: datetime) -> Path | None:
+    """Write today's backup and delete those past their days; nothing when it is switched off."""
+    days, folder = settings.KENO_BACKUP_DAYS, Path(settings.KENO_BACKUPS)
+    if not days:
+        return None
+    passphrase = settings.KENO_BACKUP_PASSPHRASE
+    path = folder / file_name(now, sealed=bool(passphrase))
+    write(path, now=now, passphrase=passphrase)
+    for old in backups(folder)[1:]:
+        if old.stat().st_mtime < (now - timedelta(days=days)).timestamp():
+            old.unlink()
+    return path
+
+
+def _write_tables(
+    archive: zipfile.ZipFile, *, now: datetime, progress: Progress | None
+) -> dict[str, Any]:
+    tables: dict[str, Any] = {}
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        found = _tables(cursor)
+        for n, (name, columns) in enumerate(found.items(), 1):
+            with archive.open(_member(name), "w", force_zip64=True) as out:
+                rows, digest = _copy_out(cursor, name, columns, out.write)
+            tables[name] = {"columns": columns, "rows": rows, "sha256": digest}
+            if progress:
+                progress(name, n, len(found))
+        cursor.execute(SEQUENCES)
+        sequences = {name: last for name, last in cursor.fetchall() if last is not None}
+    return {
+        "format": FORMAT,
+        "version": settings.VERSION,
+        "made_at": now.isoformat(),
+        "migrations": sorted(map(list, _applied(MigrationLoader(connection)))),
+        "tables": tables,
+        "sequences": sequences,
+    }
+
+
+def _tables(cursor: Any) -> dict[str, list[str]]:
+    """Return the columns of each table, in an order in which they can be filled."""
+    cursor.execute(TABLES)
+    columns = {name: list(found) for name, found in cursor.fetchall() if name not in LEFT_OUT}
+    graph: dict[str, set[str]] = {name: set() for name in sorted(columns)}
+    cursor.execute(POINTS_TO)
+    for name, other in cursor.fetchall():
+        if name in graph and other in graph:
+            graph[name].add(other)
+    return {name: columns[name] for name in TopologicalSorter(graph).static_order()}
+
+
+def _copy_out(cursor: Any, name: str, columns: list[str], write: Callable) -> tuple[int, str]:
+    digest, rows = hashlib.sha256(), 0
+    with cursor.copy(_copy(name, columns, "TO STDOUT")) as copied:
+        for data in copied:
+            block = bytes(data)
+            digest.update(block)
+            rows += block.count(b"\n")
+            write(block)
+    return rows, digest.hexdigest()
+
+
+def _copy(name: str, columns: list[str], direction: str) -> sql.Composed:
+    # The names of columns come quoted from the database, or from a manifest held to it.
+    listed = sql.SQL(", ").join(map(sql.SQL, columns))  # type: ignore[arg-type]
+    return sql.SQL("COPY {} ({}) " + direction).format(sql.Identifier(name), listed)
+
+
+def _member(name: str) -> str:
+    return f"tables/{name}.copy"
+
+
+def _applied(loader: MigrationLoader) -> set[tuple[str, str]]:
+    """Return the migrations that made the tables, without those that others replaced."""
+    return set(loader.applied_migrations) & set(loader.graph.nodes)
+
+
+@contextmanager
+def _opened(path: Path, passphrase: str) -> Iterator[zipfile.ZipFile]:
+    try:
+        with path.open("rb") as file:
+            is_sealed = file.read(len(MAGIC)) == MAGIC
+            file.seek(0)
+            if is_sealed and not passphrase:
+                raise BackupError("This backup is sealed: give its passphrase.")
+            with tempfile.TemporaryFile() as plain:
+                source: IO[bytes] = file
+                if is_sealed:
+                    unseal(file, plain, passphrase)
+                    source = plain
+                with zipfile.ZipFile(source) as archive:
+                    yield archive
+    except FileNotFoundError:
+        raise BackupError(f"There is no file {path}.") from None
+    except zipfile.BadZipFile:
+        raise BackupError(f"{path.name} is not a backup of Keno, or it breaks off.") from None
+
+
+def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
+    try:
+        manifest = json.loads(archive.read(MANIFEST))
+    except (KeyError, ValueError):
+        raise BackupError("This is not a backup of Keno: it has no manifest.") from None
+    if manifest.get("format") != FORMAT:
+        raise BackupError("This backup was made by a newer Keno: update this one first.")
+    return manifest
+
+
+def _prepare_tables(manifest: dict[str, Any]) -> None:
+    """Make the tables as they were when the backup was made, and see that they are empty."""
+    wanted = {(app, name) for app, name in manifest["migrations"]}
+    executor = MigrationExecutor(connection)
+    if wanted - set(executor.loader.graph.nodes):
+        raise BackupError("This backup was made by a newer Keno: update this one first.")
+    if not executor.loader.applied_migrations:
+        leaves = [node for node in wanted if not _children(executor, node) & wanted]
+        executor.migrate(sorted(leaves))
+    elif _applied(executor.loader) != wanted:
+        raise BackupError(
+            "This backup is of another version, and tables are here already: "
+            "set KENO_HOME (or DATABASE_URL) to an empty place and restore there."
+        )
+    with connection.cursor() as cursor:
+        for name in ("auth_user", "memory_space"):
+            cursor.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(sql.Identifier(name)))
+            if cursor.fetchone():
+                raise BackupError(
+                    "There is a memory here already: set KENO_HOME (or DATABASE_URL) to an "
+                    "empty place and restore there. Nothing was changed."
+                )
+
+
+def _children(executor: MigrationExecutor, node: tuple[str, str]) -> set:
+    return {child.key for child in executor.loader.graph.node_map[node].children}
+
+
+def _load(archive: zipfile.ZipFile, manifest: dict, *, progress: Progress | None) -> None:
+    with connection.cursor() as cursor:
+        here = _tables(cursor)
+        if here != {name: was["columns"] for name, was in manifest["tables"].items()}:
+            raise BackupError("The tables of this backup are not those of its version.")
+        names = [sql.Identifier(name) for name in here]
+        for name in names:
+            cursor.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(name))
+        cursor.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names)))
+        for n, (name, columns) in enumerate(here.items(), 1):
+            digest = _copy_in(cursor, archive, name, columns)
+            if digest != manifest["tables"][name]["sha256"]:
+                raise BackupError(f"{name} is damaged in this backup. Nothing was restored.")
+            if progress:
+                progress(name, n, len(here))
+        for name, last in manifest["sequences"].items():
+            cursor.execute("SELECT setval(quote_ident(%s)::regclass, %s)", [name, last])
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        for name in names:
+            cursor.execute(sql.SQL("ALTER TABLE {} ENABLE TRIGGER USER").format(name))
+
+
+def _copy_in(cursor: Any, archive: zipfile.ZipFile, name: str, columns: list[str]) -> str:
+    digest = hashlib.sha256()
+    with (
+        archive.open(_member(name)) as member,
+        cursor.copy(_copy(name, columns, "FROM STDIN")) as copied,
+    ):
+        while block := member.read(CHUNK):
+            digest.update(block)
+            copied.write(block)
+    return digest.hexdigest()
+
+
+class Sealer(io.RawIOBase):
+    """Encrypts what is written to it, a block at a time, under a key made from a passphrase.
+
+    A block says by its number where it belongs and by a mark whether it is the last: blocks
+    that were left out, added or put elsewhere are found.
+    """
+
+    def __init__(self, out: IO[bytes], passphrase: str):
+        self.out, self.number, self.held = out, 0, bytearray()
+        salt = secrets.token_bytes(SALT_BYTES)
+        out.write(MAGIC + salt)
+        self.cipher = AESGCM(_key(passphrase, salt))
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.held += data
+        while len(self.held) > CHUNK:
+            self._seal(bytes(self.held[:CHUNK]))
+            del self.held[:CHUNK]
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._seal(bytes(self.held), last=True)
+        super().close()
+
+    def _seal(self, block: bytes, *, last: bool = False) -> None:
+        sealed = self.cipher.encrypt(_nonce(self.number), block, b"last" if last else b"more")
+        self.out.write(len(sealed).to_bytes(4, "big") + sealed)
+        self.number += 1
+
+
+def unseal(file: IO[bytes], out: IO[bytes], passphrase: str) -> None:
+    """Decrypt what a Sealer wrote; BackupError when a letter of it or the passphrase is wrong."""
+    file.seek(len(MAGIC))
+    cipher, number, ended = AESGCM(_key(passphrase, file.read(SALT_BYTES))), 0, False
+    upcoming = file.read(4)
+    while upcoming:
+        block = file.read(int.from_bytes(upcoming, "big"))
+        upcoming = file.read(4)
+        ended = not upcoming
+        try:
+            out.write(cipher.decrypt(_nonce(number), block, b"last" if ended else b"more"))
+        except InvalidTag:
+            raise BackupError("The passphrase is wrong, or the file is damaged.") from None
+        number += 1
+    if not ended:
+        raise BackupError("The file breaks off.")
+    out.seek(0)
+
+
+def _nonce(number: int) -> bytes:
+    return number.to_bytes(12, "big")
+
+
+def _key(passphrase: str, salt: bytes) -> bytes:
+    return argon2.low_level.hash_secret_raw(
+        passphrase.encode(),
+        salt,
+        time_cost=3,
+        memory_cost=64 * 1024,
+        parallelism=2,
+        hash_len=32,
+        type=argon2.low_level.Type.ID,
+    )

@@ -1,0 +1,126 @@
+"""A backup holds everything of one moment, comes back equal, and says so when it does not."""
+
+import os
+import zipfile
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory.facts import service as facts
+from memory.operations import backup
+from tests.factories import make_space
+from tests.kenoweb.running import manage
+from tests.kenoweb.servers import Homes
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+CANARY = "the heron nests behind the mill"
+
+MAKE = f"""
+from django.contrib.auth.models import User
+from memory.spaces import service
+from memory.facts import service as facts
+service.create("Casa", owner=User.objects.create_user("ana"))
+from memory.models import Space
+facts.remember(Space.objects.get(), text="{CANARY}", by="person:ana")
+"""
+COUNT = """
+from memory.models import AuditEntry, Fact
+print(Fact.objects.get().text, AuditEntry.objects.count())
+"""
+
+
+@pytest.fixture(scope="module")
+def homes():
+    made = Homes()
+    yield made
+    made.clear()
+
+
+def test_a_backup_comes_back_equal_in_an_empty_home(homes, tmp_path):
+    """The whole way by the commands: another home, another database, every table as it was."""
+    first, second = homes.new("first"), homes.new("second")
+    file, secret = tmp_path / "all.kenobackup.sealed", tmp_path / "secret"
+    secret.write_text("open sesame")
+    assert manage(first, "migrate", "-v", "0").returncode == 0
+    assert manage(first, "shell", "-v", "0", "-c", MAKE).returncode == 0
+    made = manage(first, "keno_backup", "--output", str(file), "--passphrase-file", str(secret))
+    assert made.returncode == 0, made.stderr
+    assert CANARY.encode() not in file.read_bytes()
+
+    without = manage(second, "keno_restore", str(file))
+    assert without.returncode == 1
+    assert "give its passphrase" in without.stderr
+    done = manage(second, "keno_restore", str(file), "--passphrase-file", str(secret))
+    assert done.returncode == 0, done.stderr
+    assert "Every table is as it was" in done.stdout
+    told = [manage(home, "shell", "-v", "0", "-c", COUNT).stdout for home in (first, second)]
+    assert CANARY in told[0]
+    assert told[0] == told[1]
+
+    again = manage(second, "keno_restore", str(file), "--passphrase-file", str(secret))
+    assert again.returncode == 1
+    assert "There is a memory here already" in again.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_manifest_says_what_every_table_held(tmp_path):
+    space = make_space("casa")
+    facts.remember(space, text=CANARY, by="person:ana")
+    manifest = backup.write(tmp_path / "one.kenobackup", now=NOW)
+    assert manifest["tables"]["memory_fact"]["rows"] == 1
+    assert "django_session" not in manifest["tables"]
+    assert backup.differences(manifest) == []
+    facts.remember(space, text="Ana rows on Sundays", by="person:ana")
+    assert any(line.startswith("memory_fact: 2 rows") for line in backup.differences(manifest))
+
+
+def test_a_file_that_is_not_a_backup_is_refused(db, tmp_path):
+    with pytest.raises(backup.BackupError, match="no file"):
+        backup.restore(tmp_path / "none")
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(backup.BackupError, match="not a backup"):
+        backup.restore(tmp_path / "text")
+    with zipfile.ZipFile(tmp_path / "empty", "w"):
+        pass
+    with pytest.raises(backup.BackupError, match="no manifest"):
+        backup.restore(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("harm", ["cut", "letter", "swap", "passphrase"])
+def test_a_sealed_file_that_was_touched_is_refused(tmp_path, harm, monkeypatch):
+    monkeypatch.setattr(backup, "CHUNK", 100)
+    path, plain = tmp_path / "sealed", tmp_path / "plain"
+    with path.open("wb") as file:
+        sealer = backup.Sealer(file, "right")
+        sealer.write(bytes(range(250)))
+        sealer.close()
+    head, block = len(backup.MAGIC) + backup.SALT_BYTES, 100 + 16 + 4
+    data = path.read_bytes()
+    first, second = data[head : head + block], data[head + block : head + 2 * block]
+    harmed = {
+        "cut": data[: head + 2 * block],
+        "letter": data[:-1] + bytes([data[-1] ^ 1]),
+        "swap": data[:head] + second + first + data[head + 2 * block :],
+        "passphrase": data,
+    }[harm]
+    path.write_bytes(harmed)
+    with path.open("rb") as file, plain.open("wb+") as out, pytest.raises(backup.BackupError):
+        backup.unseal(file, out, "wrong" if harm == "passphrase" else "right")
+    path.write_bytes(data)
+    with path.open("rb") as file, plain.open("wb+") as out:
+        backup.unseal(file, out, "right")
+        assert out.read() == bytes(range(250))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_daily_backups_are_kept_for_their_days(tmp_path, settings):
+    settings.KENO_BACKUPS, settings.KENO_BACKUP_DAYS = str(tmp_path), 0
+    assert backup.run_scheduled(now=NOW) is None
+    settings.KENO_BACKUP_DAYS = 7
+    now = datetime.now(UTC)
+    old = tmp_path / backup.file_name(now - timedelta(days=9))
+    old.write_bytes(b"")
+    past = (now - timedelta(days=9)).timestamp()
+    os.utime(old, (past, past))
+    made = backup.run_scheduled(now=now)
+    assert backup.backups(tmp_path) == [made]
