@@ -155,8 +155,8 @@ def index(request, space):
 
 
 @in_space(role="curator")
-@sudo
 @require_POST
+@sudo
 def empty_trash(request, space):
     if not typed(request, EMPTY):
         toast_error(request, _("Type the word to empty the trash. Nothing was deleted."))

@@ -257,8 +257,8 @@ def member_list(request, space):
 
 
 @in_space(role="owner")
-@sessions.sudo
 @require_POST
+@sessions.sudo
 def invite(request, space):
     form = InviteForm(request.POST)
     if not form.is_valid():
@@ -278,8 +278,8 @@ def withdraw(request, space, pk):
 
 
 @in_space(role="owner")
-@sessions.sudo
 @require_POST
+@sessions.sudo
 def change_role(request, space, pk):
     member, form = get_in_space_or_404(space, Member, pk), RoleForm(request.POST)
     if form.is_valid():
@@ -294,8 +294,8 @@ def change_role(request, space, pk):
 
 
 @in_space(role="owner")
-@sessions.sudo
 @require_POST
+@sessions.sudo
 def remove(request, space, pk):
     member = get_in_space_or_404(space, Member, pk)
     _attempt(request, service.remove, member, said=_("Removed %(name)s.") % {"name": member.user})

@@ -45,7 +45,7 @@ def chat(space):
 
 @pytest.fixture
 def client(owner):
-    return make_client(owner.user)
+    return make_client(owner.user, sudo=True)
 
 
 @pytest.fixture

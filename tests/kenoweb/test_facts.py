@@ -37,7 +37,7 @@ def space(owner):
 
 @pytest.fixture
 def client(owner):
-    return make_client(owner.user)
+    return make_client(owner.user, sudo=True)
 
 
 @pytest.fixture

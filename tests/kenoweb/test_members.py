@@ -25,7 +25,7 @@ def guest(owner):
 
 @pytest.fixture
 def client(owner):
-    return make_client(owner.user)
+    return make_client(owner.user, sudo=True)
 
 
 def at(name, *args) -> str:

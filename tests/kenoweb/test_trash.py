@@ -34,7 +34,7 @@ def owner():
 
 @pytest.fixture
 def client(owner):
-    return make_client(owner.user)
+    return make_client(owner.user, sudo=True)
 
 
 @pytest.fixture
