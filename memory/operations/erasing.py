@@ -6,15 +6,18 @@ with which a restored backup is made to lose the same again. No word of it is ke
 
 import hashlib
 import hmac
+import json
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
@@ -52,6 +55,7 @@ TABLES: dict[str, Any] = {
     Kind.MEMBER: Member,
     Kind.IMPORT: AuditEntry,
 }
+ERASURES = "erasures.jsonl"
 EXAMPLES, PROGRESS_SECONDS = 3, 0.5
 INCOGNITO_FOR = timedelta(hours=1)
 Named = dict[str, Any]
@@ -142,11 +146,38 @@ def run(asked: Erasure, *, now: datetime | None = None) -> Erasure:
         if asked.status == Status.DONE:
             return asked
         if row is not None:
+            _list_for_backups(asked)
             DO.get(asked.kind, _erase_rows)(asked, row, tell)
         asked.status, asked.done_at = Status.DONE, now or timezone.now()
         asked.save(update_fields=["space", "status", "done_at", "counts", "digests"])
         _record(asked)
     return asked
+
+
+def _list_for_backups(asked: Erasure) -> None:
+    """Write beside the backups what they must lose when one of them is restored."""
+    folder = Path(settings.KENO_BACKUPS)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("space_id", "kind", "object_id", "by")
+    line = {name: getattr(asked, name) for name in names} | {"at": timezone.now().isoformat()}
+    with (folder / ERASURES).open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def run_listed(file: Path, *, since: str) -> int:
+    """Erase again what the list beside the backups says was erased after that moment."""
+    listed = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    done = 0
+    for line in listed:
+        space = Space.objects.filter(pk=line["space_id"]).first()
+        if line["at"] < since or not space:
+            continue
+        if find(space, line["kind"], line["object_id"]) is not None:
+            given = {"kind": line["kind"], "object_id": line["object_id"], "by": line["by"]}
+            salt, now = secrets.token_hex(16), timezone.now()
+            run(Erasure.objects.create(space=space, salt=salt, asked_at=now, **given))
+            done += 1
+    return done
 
 
 def asked_by(by: str, pk: int) -> Erasure | None:

@@ -23,6 +23,12 @@ service.create("Casa", owner=User.objects.create_user("ana"))
 from memory.models import Space
 facts.remember(Space.objects.get(), text="{CANARY}", by="person:ana")
 """
+ERASE = """
+from memory.models import Space
+from memory.operations import erasing
+space = Space.objects.get()
+erasing.run(erasing.start(space, "space", space, typed="Casa", by="person:ana"))
+"""
 COUNT = """
 from memory.models import AuditEntry, Fact
 print(Fact.objects.get().text, AuditEntry.objects.count())
@@ -56,6 +62,17 @@ def test_a_backup_comes_back_equal_in_an_empty_home(homes, tmp_path):
     told = [manage(home, "shell", "-v", "0", "-c", COUNT).stdout for home in (first, second)]
     assert CANARY in told[0]
     assert told[0] == told[1]
+
+    # Restored once more after it was erased in the first home, it is not brought back.
+    assert manage(first, "shell", "-v", "0", "-c", ERASE).returncode == 0
+    listed = str(first / "backups" / "erasures.jsonl")
+    third = manage(
+        homes.new("third"), "keno_restore", str(file),
+        "--passphrase-file", str(secret), "--erasures", listed,
+    )  # fmt: skip
+    assert "Erased again what was erased since then: 1." in third.stdout, third.stderr
+    told = manage(homes.new("third"), "shell", "-v", "0", "-c", COUNT)
+    assert "DoesNotExist" in told.stderr
 
     again = manage(second, "keno_restore", str(file), "--passphrase-file", str(secret))
     assert again.returncode == 1

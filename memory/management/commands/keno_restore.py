@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.management.commands.keno_backup import read_passphrase
-from memory.operations import backup
+from memory.operations import backup, erasing
 
 
 class Command(BaseCommand):
@@ -15,8 +15,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser):
         parser.add_argument("file", type=Path)
         parser.add_argument("--passphrase-file", metavar="FILE", type=Path)
+        parser.add_argument(
+            "--erasures",
+            metavar="FILE",
+            type=Path,
+            help=f"what was erased since then; usually {erasing.ERASURES} beside the backup",
+        )
 
-    def handle(self, *, file, passphrase_file, **options):
+    def handle(self, *, file, passphrase_file, erasures, **options):
         passphrase = read_passphrase(passphrase_file) or settings.KENO_BACKUP_PASSPHRASE
         try:
             manifest = backup.restore(file, passphrase=passphrase)
@@ -28,3 +34,6 @@ class Command(BaseCommand):
             self.stdout.write(self.style.WARNING("\n".join(["These differ now:", *found])))
         else:
             self.stdout.write(self.style.SUCCESS("Every table is as it was."))
+        listed = erasures or file.parent / erasing.ERASURES
+        if erased := erasing.run_listed(listed, since=manifest["made_at"]):
+            self.stdout.write(f"Erased again what was erased since then: {erased}.")

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory', '0012_a_key_for_the_audit_of_a_space'),
+        ('memory', '0013_erasing_tags_and_setting_aside'),
     ]
 
     operations = [
