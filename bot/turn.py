@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from psycopg.errors import DeadlockDetected
 
 from bot import commands, feedback, outbox, replies
+from bot.commands import still_true
 from memory import jobs, logs, notices
 from memory.chats import inbox
 from memory.chats import service as chats
@@ -139,7 +140,7 @@ def answer(message_id: int, *, now: datetime) -> None:
     asked_by_command = inbox.is_command(message.text)
     for group in _groups(message, now=now):
         with logs.trace(f"m{group[-1].pk}"), translation.override(language(message.chat, group)):
-            for one in (orders := [one for one in group if commands.is_command(one.text)]):
+            for one in (orders := [one for one in group if _is_order(one)]):
                 _run_command(message.chat, one, now=now)
             rest = [one for one in group if one not in orders]
             try:
@@ -149,6 +150,11 @@ def answer(message_id: int, *, now: datetime) -> None:
                 # The command still works; the words before it have jobs of their own.
                 if not asked_by_command:
                     raise
+
+
+def _is_order(message: Message) -> bool:
+    """A command, or the yes or no to a question of Keno's."""
+    return commands.is_command(message.text) or still_true.asked_before(message) is not None
 
 
 def language(chat: Chat, group: Sequence[Message]) -> str:
@@ -182,6 +188,8 @@ def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
     given = {"kind": OutboxItem.Kind.COMMAND, "not_recalled": own}
     reply = _send_reply(chat, [message], said.text, now=now, **given)
     chats.record_changes(reply, said.changes)
+    if said.asks:
+        still_true.note_question(reply, said.asks)
     # A command is obeyed, not learned from: "/forget that I live in Rome" says nothing new.
     Message.objects.filter(pk=message.pk).update(ingested_at=now, not_recalled=own)
 
@@ -265,7 +273,12 @@ def _send_reply(
     now: datetime,
 ) -> Message:
     last = group[-1]
+    is_reply = kind == OutboxItem.Kind.REPLY
+    asks = still_true.question_below(chat, last, now=now) if is_reply else None
+    text = f"{text}\n\n{still_true.words_of(asks, last)}" if asks else text
     reply = chats.reply(chat, text=text, to=last, not_recalled=not_recalled, now=now)
+    if asks:
+        still_true.note_question(reply, asks.pk)
     noted = (
         feedback.lines_below(reply.text, group, learned)
         if chat.space.options.learning_feedback

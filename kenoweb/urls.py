@@ -10,6 +10,7 @@ from kenoweb.facts import views as facts
 from kenoweb.identity import views as identity
 from kenoweb.membership import views as membership
 from kenoweb.nights import proposal_views as proposals
+from kenoweb.nights import still_true
 from kenoweb.nights import views as nights
 from kenoweb.operations import audit, costs, health, notices, overview, palette, space_settings
 from kenoweb.patterns import views as patterns
@@ -245,12 +246,23 @@ in_space = [
         path("", proposals.index, name="index"),
         path("approve-all/", proposals.approve_all, name="approve_all"),
         path("reject-all/", proposals.reject_all, name="reject_all"),
+        path("docket/", proposals.docket, name="docket"),
         path("<int:pk>/", proposals.detail, name="detail"),
         path("<int:pk>/approve/", proposals.approve, name="approve"),
         path("<int:pk>/reject/", proposals.reject, name="reject"),
         path("<int:pk>/edit/", proposals.edit, name="edit"),
         path("<int:pk>/rebase/", proposals.rebase, name="rebase"),
         path("<int:pk>/undo/", proposals.undo, name="undo"),
+    ),
+    room(
+        "still-true/",
+        "still_true",
+        path("", still_true.index, name="index"),
+        path("undo/", still_true.undo, name="undo"),
+        path("<int:pk>/", still_true.detail, name="detail"),
+        path("<int:pk>/yes/", still_true.confirm, name="confirm"),
+        path("<int:pk>/no/", still_true.end, name="end"),
+        path("<int:pk>/correct/", still_true.correct, name="correct"),
     ),
     room(
         "nights/",

@@ -91,6 +91,22 @@ class Options:
     offer_from: float = _number(
         0.5, 0, 1, _("How sure it must be to offer what it does not believe; below: nothing.")
     )
+    check_home_days: int = _number(
+        365, 0, 3650, _("Days until home and work are asked about again; 0: never.")
+    )
+    check_taste_days: int = _number(
+        730, 0, 3650, _("Days until likes and dislikes are asked about again; 0: never.")
+    )
+    check_health_days: int = _number(
+        182, 0, 3650, _("Days until health is asked about again; 0: never.")
+    )
+    check_plan_days: int = _number(
+        1, 0, 365, _("Days after a plan until Keno asks whether it happened; 0: never.")
+    )
+    checks_a_day: int = _number(5, 0, 50, _("Facts that are asked about a day."))
+    check_in_chat: bool = _switch(
+        False, _("Ask in the chat, too, where a person talks to Keno alone; once a day.")
+    )
 
 
 def read(stored: dict) -> Options:

@@ -27,8 +27,6 @@ from sleep.models import Night, PhaseRun, Proposal, sentence
 from sleep.phase import PhaseContext
 
 WEEK, MONTH, UNUSED = timedelta(days=7), timedelta(days=30), timedelta(days=90)
-# An idle night asks about what nobody has said or needed for so long.
-FORGOTTEN = timedelta(days=60)
 REMOVED_STATUSES = (Fact.Status.ARCHIVED, Fact.Status.TRASHED)
 ENOUGH_REPLIES, ENOUGH_FACTS = 10, 10
 # So many at once: a person should be able to look at each.
@@ -113,11 +111,11 @@ def memory_measures(space: Space, *, now: datetime) -> Measures:
     }
 
 
-def unused_facts(space: Space, *, now: datetime, since: timedelta = UNUSED) -> QuerySet[Fact]:
+def unused_facts(space: Space, *, now: datetime) -> QuerySet[Fact]:
     """Old facts that no reply needed and nobody repeated for so long, the oldest first."""
-    idle = Q(last_used_at=None) | Q(last_used_at__lt=now - since)
+    idle = Q(last_used_at=None) | Q(last_used_at__lt=now - UNUSED)
     old = Fact.objects.filter(space=space, status=Fact.Status.ACTIVE, pinned=False, sticky=False)
-    return old.filter(idle, created_at__lt=now - since).order_by("created_at", "pk")
+    return old.filter(idle, created_at__lt=now - UNUSED).order_by("created_at", "pk")
 
 
 def unused_patterns(space: Space, *, now: datetime) -> QuerySet[Pattern]:
@@ -256,30 +254,6 @@ def suggest(context: PhaseContext, *, most: int | None = None) -> int:
             if most is not None and made >= most:
                 return made
     return made
-
-
-def ask_about_one(context: PhaseContext) -> bool:
-    """On a night with nothing to read: is the fact that nobody spoke of for longest still true?"""
-    old = unused_facts(context.space, now=context.now, since=FORGOTTEN)
-    old = old.filter(last_seen_at__lt=context.now - FORGOTTEN).exclude(kind__in=["lesson", "lore"])
-    asked = Proposal.objects.filter(space=context.space, status=Proposal.Status.PENDING)
-    if asked.filter(flags__contains=["still true"]).exists():
-        return False
-    for fact in old.order_by("last_seen_at", "pk")[:20]:
-        made = _retire(
-            context,
-            [fact],
-            key=proposals.key("still-true", fact.pk),
-            title=sentence(N_("Still true? %(fact)s"), {"fact": fact.text}),
-            rationale=sentence(
-                N_("Nobody has said or needed it for %(n)s days. Approving forgets it."),
-                {"n": (context.now - fact.last_seen_at).days},
-            ),
-            flags=["still true"],
-        )
-        if made:
-            return True
-    return False
 
 
 def _release(context: PhaseContext) -> Iterator[Proposal | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from memory import identity, lineage, options, patterns, people, rulings
@@ -137,7 +138,7 @@ def _aims(proposal: Proposal) -> set[int]:
     return {one["id"] for one in proposal.targets if one["type"] == "fact"}
 
 
-def _require_done(done) -> None:
+def require_done(done) -> None:
     if not done and done.reason:
         raise ValueError(done.reason)
 
@@ -145,7 +146,7 @@ def _require_done(done) -> None:
 def add(proposal: Proposal, *, by: str) -> None:
     if "offer" in proposal.after:
         return _save_offer(proposal, by=by)
-    _require_done(
+    require_done(
         facts.remember(proposal.space, text=proposal.after["text"], by=by, **_fact_fields(proposal))
     )
 
@@ -163,7 +164,7 @@ def add_imported(proposal: Proposal, *, by: str) -> None:
             language=proposal.after["language"],
             kind=origin.get("heard_as", ""),
         )
-    _require_done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
+    require_done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
 
 
 def _save_offer(proposal: Proposal, *, by: str) -> None:
@@ -173,7 +174,7 @@ def _save_offer(proposal: Proposal, *, by: str) -> None:
     if message is None:
         raise TargetChanged("The message that offered it is gone.")
     try:
-        _require_done(ingest.save_offer(message, place, by=by, words=proposal.after["text"]))
+        require_done(ingest.save_offer(message, place, by=by, words=proposal.after["text"]))
     except ingest.NoOffer as error:
         raise TargetChanged(str(error)) from None
 
@@ -188,13 +189,13 @@ def decline_offer(space: Space, number: int, place: int, *, by: str) -> None:
 
 def revise(proposal: Proposal, *, by: str) -> None:
     (fact,) = target_rows(proposal)
-    _require_done(facts.revise(fact, by=by, **proposal.after))
+    require_done(facts.revise(fact, by=by, **proposal.after))
 
 
 def supersede(proposal: Proposal, *, by: str) -> None:
     (old,) = target_rows(proposal)
     given = _fact_fields(proposal) | {"chat": old.chat}
-    _require_done(facts.supersede(old, by=by, text=proposal.after["text"], **given))
+    require_done(facts.supersede(old, by=by, text=proposal.after["text"], **given))
 
 
 def keep_both(proposal: Proposal, *, by: str) -> None:
@@ -202,7 +203,24 @@ def keep_both(proposal: Proposal, *, by: str) -> None:
     (old,) = target_rows(proposal)
     rulings.keep(old, by=by, reason="both are true")
     given = _fact_fields(proposal) | {"chat": old.chat}
-    _require_done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
+    require_done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
+
+
+def rule_out(proposal: Proposal, *, by: str) -> None:
+    """The old one never was true: the new one takes its place, and no day shows the old one."""
+    (old,) = target_rows(proposal)
+    supersede(proposal, by=by)
+    old.refresh_from_db()
+    facts.rule_out(old, by=by)
+
+
+def both_in_their_time(proposal: Proposal, *, by: str, day: datetime) -> None:
+    """The old one held until that day, the new one holds since."""
+    (old,) = target_rows(proposal)
+    given = _fact_fields(proposal) | {"chat": old.chat, "valid_from": day, "until": day}
+    done = facts.supersede(old, by=by, text=proposal.after["text"], **given)
+    require_done(done)
+    facts.revise(done.row, by=by, valid_from=day)
 
 
 def merge(proposal: Proposal, *, by: str) -> None:
@@ -210,10 +228,10 @@ def merge(proposal: Proposal, *, by: str) -> None:
     rows = {fact.pk: fact for fact in target_rows(proposal)}
     kept = rows.pop(proposal.after["keep"])
     for fact in rows.values():
-        _require_done(facts.supersede(fact, by=by, new=kept))
+        require_done(facts.supersede(fact, by=by, new=kept))
     worded = {} if proposal.after["text"] == kept.text else {"text": proposal.after["text"]}
     given = fact_bulk.merged_values(kept, list(rows.values())) | worded
-    _require_done(facts.revise(kept, by=by, **given))
+    require_done(facts.revise(kept, by=by, **given))
 
 
 def retire(proposal: Proposal, *, by: str) -> None:
@@ -224,18 +242,18 @@ def retire(proposal: Proposal, *, by: str) -> None:
     for episode in (one for one in rows if isinstance(one, Episode)):
         by_chat.setdefault(episode.chat_id, []).append(episode)
     for some in by_chat.values():
-        _require_done(grouping.summarise(some, by=by))
+        require_done(grouping.summarise(some, by=by))
 
 
 def promote(proposal: Proposal, *, by: str) -> None:
     for thing in target_rows(proposal):
         module = facts if isinstance(thing, Fact) else patterns
-        _require_done(module.promote(thing, by=by))
+        require_done(module.promote(thing, by=by))
 
 
 def add_pattern(proposal: Proposal, *, by: str) -> None:
     given = {name: proposal.after[name] for name in ("trigger", "response", "confidence")}
-    _require_done(
+    require_done(
         patterns.learn(
             proposal.space,
             by=by,
@@ -256,13 +274,13 @@ def retire_pattern(proposal: Proposal, *, by: str) -> None:
 def rule(proposal: Proposal, *, by: str) -> None:
     if "offer" in proposal.after:
         return _save_offer(proposal, by=by)
-    _require_done(identity.rules.put(proposal.space, by=by, **proposal.after))
+    require_done(identity.rules.put(proposal.space, by=by, **proposal.after))
 
 
 def preference(proposal: Proposal, *, by: str) -> None:
     if "offer" in proposal.after:
         return _save_offer(proposal, by=by)
-    _require_done(identity.preferences.put(proposal.space, by=by, **proposal.after))
+    require_done(identity.preferences.put(proposal.space, by=by, **proposal.after))
 
 
 def setting(proposal: Proposal, *, by: str) -> None:
@@ -276,7 +294,7 @@ def setting(proposal: Proposal, *, by: str) -> None:
 
 def release(proposal: Proposal, *, by: str) -> None:
     for fact in target_rows(proposal):
-        _require_done(facts.release(fact, by=by))
+        require_done(facts.release(fact, by=by))
 
 
 def same(proposal: Proposal, *, by: str) -> None:

@@ -4,7 +4,7 @@ who may decide. The first decision wins, and only what was shown is applied."""
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, time, timedelta
 from functools import partial
 from typing import Any, cast
@@ -27,19 +27,24 @@ from memory.text.normalise import short
 from sleep.apply import (
     APPLY,
     TargetChanged,
+    both_in_their_time,
     check_sources,
     check_targets,
     decline_offer,
     image,
     keep_both,
+    require_done,
     rows_of,
+    rule_out,
     standing_targets,
     target_of,
-    target_rows,
 )
 from sleep.models import SENTENCE, Night, Proposal, sentence, shown
 
-SUSPICIOUS, PLANNED = "suspicious", "planned"
+SUSPICIOUS = "suspicious"
+# How a contradiction is decided: the old one is right, the new one is, or each in its time.
+THIS, THAT, BOTH = "this", "that", "both in their time"
+RULINGS = (THIS, THAT, BOTH)
 # What chats offer: so many a day, and what was said longer ago is not asked about any more.
 OFFER, MAX_OFFERS, OFFERS_SINCE = "offer", 5, timedelta(days=14)
 MAX_PEOPLE = 5
@@ -180,12 +185,58 @@ def _some_facts(entity: Entity) -> Iterable[Fact]:
 
 
 @transaction.atomic
+def rule(
+    proposal: Proposal,
+    *,
+    member: Member,
+    digest: str,
+    ruling: str,
+    day: datetime | None = None,
+    reason: str = "",
+) -> Proposal:
+    """Decide a contradiction: this (the old one), that (the new one), or both in their time.
+
+    For both, the old one held until `day` and the new one holds since; without a day they hold
+    together and no night asks again.
+    """
+    if proposal.kind != Proposal.Kind.SUPERSEDE or ruling not in RULINGS:
+        raise ValueError(_("Choose one of the three rulings."))
+    given: dict[str, Any] = {"member": member, "digest": digest, "reason": reason}
+    if ruling == THIS:
+        decided = reject(proposal, **given)
+        if rival := rival_of(decided):
+            by = _decider(proposal, member)
+            with history.change(by=by, why="rule out", proposal=decided.pk) as context:
+                require_done(facts.forget(rival, by=by, why="rule out"))
+            decided.applied_as = context.id
+    else:
+        action = keep_both if day is None else partial(both_in_their_time, day=day)
+        decided = approve(proposal, action=rule_out if ruling == THAT else action, **given)
+    decided.flags = [*[flag for flag in decided.flags if flag not in RULINGS], ruling]
+    decided.save(update_fields=["flags", "applied_as"])
+    return decided
+
+
+def rival_of(proposal: Proposal) -> Fact | None:
+    """The believed fact that the new side of a contradiction is, where there is one."""
+    number = proposal.evidence[1].get("fact") if len(proposal.evidence) > 1 else None
+    aimed = [one["id"] for one in proposal.targets]
+    live = Fact.objects.live().filter(space=proposal.space_id, pk=number or 0)
+    return live.exclude(pk__in=aimed).first()
+
+
+@transaction.atomic
 def approve(
-    proposal: Proposal, *, member: Member, digest: str, reason: str = "", both: bool = False
+    proposal: Proposal,
+    *,
+    member: Member,
+    digest: str,
+    reason: str = "",
+    action: Callable[..., None] | None = None,
 ) -> Proposal:
     """Apply exactly what was shown. Raises, and changes nothing, when that is not possible.
 
-    With `both`, the two sides of a contradiction hold together and no night asks again.
+    `action` is what is done instead of what its kind does: another ruling on a contradiction.
     """
     by = _decider(proposal, member)
     if is_risky(proposal) and not reason.strip():
@@ -198,10 +249,7 @@ def approve(
     check_targets(locked)
     check_sources(locked)
     with history.change(by=by, why=f"approve {locked.kind}", proposal=locked.pk) as context:
-        action = (
-            keep_both if both and locked.kind == Proposal.Kind.SUPERSEDE else APPLY[locked.kind]
-        )
-        action(locked, by=by)
+        (action or APPLY[locked.kind])(locked, by=by)
     locked.applied_as = context.id
     locked.save(update_fields=["applied_as"])
     _audit(locked, "approve", by)
@@ -222,21 +270,10 @@ def reject(
             rulings.forbid(locked.space, text=text, by=by, reason=reason or "rejected proposal")
         locked.applied_as = context.id
         locked.save(update_fields=["applied_as"])
-    elif PLANNED in locked.flags:
-        _did_not_happen(locked, by=by)
     if offer := locked.after.get("offer"):
         decline_offer(locked.space, *offer, by=by)
     _audit(locked, "reject", by)
     return locked
-
-
-def _did_not_happen(proposal: Proposal, *, by: str) -> None:
-    with history.change(by=by, why="reject", proposal=proposal.pk) as context:
-        for fact in target_rows(proposal):
-            if isinstance(fact, Fact):
-                facts.deprecate(fact, by=by)
-    proposal.applied_as = context.id
-    proposal.save(update_fields=["applied_as"])
 
 
 @transaction.atomic

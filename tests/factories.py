@@ -190,6 +190,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "chats": {"pk": chat.pk, "fact": learned.pk, "message": message.pk, "place": 0},
         "working": {"pk": make_working_note(chat, task=mark, notes=mark).pk},
         "facts": {"pk": fact.pk},
+        "still_true": {"pk": make_old_fact(space, text=f"{mark} lives in Rome").pk},
         "notices": {"pk": notice.pk},
         "transfer": {"pk": make_parcel(space, name=mark).pk},
         "transfer:undo": {"pk": brought.pk},
@@ -222,6 +223,15 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
 def _erased(space: Space, message: Message, *, by: User) -> Erasure:
     given = {"space": space, "by": person(by), "status": "done", "done_at": timezone.now()}
     return Erasure.objects.create(kind="message", object_id=message.pk, **given)
+
+
+def make_old_fact(space: Space, *, days: int = 800, **given) -> Fact:
+    """A fact that nobody has said for so long that it is due for a check."""
+    then = timezone.now() - dt.timedelta(days=days)
+    fact = make_fact(space, **{"lasts": "home"} | given)
+    Fact.objects.filter(pk=fact.pk).update(last_seen_at=then, created_at=then)
+    fact.refresh_from_db()
+    return fact
 
 
 def make_receipt(

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from bot.commands import explain, knowledge, night, talk  # noqa: F401
+from bot.commands import explain, knowledge, night, still_true, talk  # noqa: F401
 from bot.commands.asked import COMMAND_PATTERN, REGISTRY, Answer, CommandCall, plain
 from memory.chats import inbox
 from memory.extraction import intents
@@ -23,6 +23,8 @@ KEEPING = {"remember", "learn", "update-fact"}
 
 def run(message: Message, *, now: datetime) -> Answer:
     """Do what the message commands; the answer is what the person is told."""
+    if fact := still_true.asked_before(message):
+        return still_true.take_answer(message, fact, now=now)
     name, rest = _read(message.text)
     command = COMMANDS.get(plain(name))
     if message.role != Message.Role.USER or command is None:

@@ -27,6 +27,8 @@ class Answer:
 
     text: str
     changes: Sequence[UUID] = ()
+    # The fact that it asks about: a yes or no that follows is the answer.
+    asks: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What an agent may do: read what the whole space may see, remember, forget, see what waits."""
 
 from collections.abc import Iterable
+from datetime import date, datetime, time
 
 from django.conf import settings
 from django.db import transaction
@@ -12,8 +13,10 @@ from kenoweb.api import shapes
 from kenoweb.auth.access import rows_in
 from kenoweb.facts import listing as facts_search
 from kenoweb.ui.filters import HERE, FactFilter
+from kenoweb.ui.history_thread import rows_at
 from kenoweb.ui.list_page import is_place, part
 from kenoweb.ui.responses import space_url
+from memory.facts import lasting
 from memory.facts import service as facts_service
 from memory.guards.screening import describe_reasons
 from memory.history import audit
@@ -92,7 +95,13 @@ def page(name: str, space: Space, **which: int) -> str:
 def recall(token: ApiToken, asked: shapes.Question) -> shapes.Recollection:
     space = token.space
     found = recall_memory(
-        space, asked.question, person=token.user.username, limit=asked.limit, kinds=KINDS
+        space,
+        asked.question,
+        person=token.user.username,
+        limit=asked.limit,
+        kinds=KINDS,
+        as_of=_moment(asked.as_of, space, time.max),
+        valid_at=_moment(asked.valid_at, space, time(12)),
     )
     receipt = found.receipt
     number = receipt.pk if receipt else None
@@ -110,14 +119,21 @@ def recall(token: ApiToken, asked: shapes.Question) -> shapes.Recollection:
 
 
 def facts(token: ApiToken, asked: shapes.Search) -> shapes.Facts:
-    wanted = FactFilter(q=text.clean(asked.words), subject=text.one_line(asked.subject), chat=HERE)
+    days = {"as_of": asked.as_of, "valid_at": asked.valid_at}
+    given = {name: day.isoformat() for name, day in days.items() if day}
+    if asked.as_of and asked.as_of > token.space.local_date(timezone.now()):
+        raise Refused(_("“as_of” lies ahead: nothing was believed then yet."))
+    wanted = FactFilter(
+        q=text.clean(asked.words), subject=text.one_line(asked.subject), chat=HERE, **given
+    )
     order = facts_search.order(wanted)
     if asked.after and not is_place(asked.after, order):
         raise Refused(_("“after” must be what the answer before gave as “next”, or be left out."))
     rows = facts_search.find(token.space, wanted, now=timezone.now())
     found = part(rows, order=order, after=asked.after, size=asked.limit)
     note(token, "facts", found=len(found.rows))
-    return shapes.Facts(facts=[_fact(row, token.space) for row in found.rows], next=found.after)
+    known = rows_at(Fact, found.rows) if wanted.when else found.rows
+    return shapes.Facts(facts=[_fact(row, token.space) for row in known], next=found.after)
 
 
 def episodes(token: ApiToken, asked: shapes.Recent) -> shapes.Episodes:
@@ -150,9 +166,17 @@ def _fact(row: Fact, space: Space) -> shapes.Fact:
     return shapes.Fact(
         id=row.pk,
         at=row.last_seen_at.astimezone(space.zone),
+        true_from=row.valid_from and row.valid_from.astimezone(space.zone),
+        true_until=row.valid_to and row.valid_to.astimezone(space.zone),
+        checked=row.checked_at.astimezone(space.zone),
+        due=lasting.due_at(row, space),
         address=page("facts:detail", space, pk=row.pk),
         **{name: getattr(row, name) for name in same},
     )
+
+
+def _moment(day: date | None, space: Space, clock: time) -> datetime | None:
+    return datetime.combine(day, clock, space.zone) if day else None
 
 
 def _episode(row: Episode, space: Space) -> shapes.Episode:
@@ -175,7 +199,14 @@ def _cut(said: str) -> str:
 @transaction.atomic
 def remember(token: ApiToken, asked: shapes.Saying) -> shapes.Kept:
     said = {"text": asked.text, "quote": asked.text, "subject": asked.subject}
-    done = facts_service.remember(token.space, by=name_of(token), **said)
+    times = {
+        "valid_from": _moment(asked.true_from, token.space, time.min),
+        "valid_to": _moment(asked.true_until, token.space, time.max),
+    }
+    try:
+        done = facts_service.remember(token.space, by=name_of(token), **said, **times)
+    except facts_service.Invalid as error:
+        raise Refused(str(error)) from None
     if done.outcome == "empty":
         raise Refused(_("There is nothing to remember in it: say it in words."))
     row = done.row
@@ -191,6 +222,29 @@ def remember(token: ApiToken, asked: shapes.Saying) -> shapes.Kept:
         text=row.text,
         address=where or page("facts:detail", token.space, pk=row.pk),
     )
+
+
+@transaction.atomic
+def set_times(token: ApiToken, asked: shapes.Times) -> shapes.Fact:
+    """Say since when or until when a fact of the whole space holds."""
+    space = token.space
+    fact = rows_in(space, Fact).live().filter(chat=None, pk=asked.id).first()
+    if fact is None:
+        words = _("There is no fact %(id)s. Look for its id with “facts” or “recall”.")
+        raise Refused(words % {"id": asked.id})
+    given = {
+        "valid_from": _moment(asked.true_from, space, time.min),
+        "valid_to": _moment(asked.true_until, space, time.max),
+    }
+    try:
+        times = {name: value for name, value in given.items() if value}
+        done = facts_service.revise(fact, by=name_of(token), **times)
+    except facts_service.Invalid as error:
+        raise Refused(str(error)) from None
+    if done.outcome == "refused":
+        raise Refused(done.reason)
+    note(token, "set_times", action="memory.written", outcome=done.outcome, fact=fact.pk)
+    return _fact(fact, space)
 
 
 @transaction.atomic

@@ -132,6 +132,17 @@ TOOLS = {
             again_is_the_same=False,
         ),
         Tool(
+            "set_times",
+            "write",
+            "Say when a fact holds",
+            "Set the first or the last day on which a fact holds, also a day to come. After its "
+            "last day nothing recalls it as true. What a person worded or pinned is refused.",
+            shapes.Times,
+            shapes.Fact,
+            operations.set_times,
+            writes=True,
+        ),
+        Tool(
             "forget",
             "write",
             "Forget a fact",

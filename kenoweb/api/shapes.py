@@ -1,6 +1,6 @@
 """What each tool takes and gives. The descriptions are read by models."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +12,19 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
 
-class Question(Asked):
+class Clocks(Asked):
+    """Two clocks: what was believed on one day about another."""
+
+    as_of: date | None = Field(
+        None, description="What was believed at the end of this day; left out: today."
+    )
+    valid_at: date | None = Field(
+        None,
+        description="What held on this day, also when it is over by now; left out: what holds now.",
+    )
+
+
+class Question(Clocks):
     question: str = Field(
         min_length=1,
         max_length=2000,
@@ -30,9 +42,13 @@ class Saying(Asked):
     subject: str = Field(
         "", max_length=120, description="Who or what it is about: a name. May be left out."
     )
+    true_from: date | None = Field(None, description="The first day it holds, when that is known.")
+    true_until: date | None = Field(
+        None, description="The last day it holds, when that is known; may lie ahead."
+    )
 
 
-class Search(Asked):
+class Search(Clocks):
     words: str = Field(
         "", max_length=200, description="All of these words must be in it. None: every fact."
     )
@@ -47,6 +63,11 @@ class Search(Asked):
 
 class Which(Asked):
     id: int = Field(ge=1, le=LARGEST, description="The id of the fact, from `facts` or `recall`.")
+
+
+class Times(Which):
+    true_from: date | None = Field(None, description="The first day it holds; left out: as it is.")
+    true_until: date | None = Field(None, description="The last day it holds; left out: as it is.")
 
 
 class Recent(Asked):
@@ -95,6 +116,10 @@ class Fact(BaseModel):
     pinned: bool
     said_by: str
     at: datetime = Field(description="When it was said last.")
+    true_from: datetime | None = None
+    true_until: datetime | None = None
+    checked: datetime = Field(description="When it was last said, confirmed or used unchallenged.")
+    due: datetime | None = Field(None, description="From when on it may be out of date.")
     address: str
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui import list_page
-from kenoweb.ui.filters import SURE, FactFilter, in_chat, of_age
+from kenoweb.ui.filters import SURE, FactFilter, held_at, in_chat, of_age
 from kenoweb.ui.history_thread import rows_at
 from kenoweb.ui.list_page import COUNT_LIMIT, Chip, Order, Select, View, counted, part
 from kenoweb.ui.responses import space_url
@@ -55,6 +55,7 @@ LABELS = {
     "kind": gettext_lazy("kind is"),
     "category": gettext_lazy("category is"),
     "chat": gettext_lazy("in"),
+    "valid_at": gettext_lazy("true on"),
     "status": gettext_lazy("state is"),
     "source": gettext_lazy("source is"),
     "sure": "",
@@ -96,6 +97,7 @@ def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
     if wanted.when:
         return rows.filter(substring_filter(wanted.q, *UNINDEXED.fields))
     live = {"any": None, Fact.Status.ACTIVE: True}.get(wanted.status, False)
+    live = None if wanted.holds_at else live
     return filter_by_text(rows, wanted.q, space=space, kind="fact", unindexed=UNINDEXED, live=live)
 
 
@@ -108,7 +110,7 @@ def _filtered(rows: QuerySet, wanted: FactFilter, *, now: datetime) -> QuerySet:
 
 def near(space: Space, wanted: FactFilter, *, now: datetime) -> list[Fact]:
     """Facts that mean what the words say without having them, the nearest first."""
-    if not wanted.q or wanted.when or wanted.status != Fact.Status.ACTIVE:
+    if not wanted.q or wanted.when or wanted.holds_at or wanted.status != Fact.Status.ACTIVE:
         return []
     scores = near_words(space, "fact", wanted.q, most=MOST_NEAR)
     found = find(space, replace(wanted, q=""), now=now).filter(pk__in=scores)
@@ -131,15 +133,20 @@ def _fields(wanted: FactFilter, *, now: datetime) -> Q:
     plain = {
         name: value for name in ("kind", "category", "source") if (value := getattr(wanted, name))
     }
-    if wanted.status != "any":
+    if wanted.holds_at is None and wanted.status != "any":
         plain["status"] = wanted.status
     if wanted.subject:
         plain["subject"] = wanted.subject
     if wanted.tag:
         plain["tags__contains"] = [wanted.tag.casefold()]
     sure = SURE[wanted.sure][1] if wanted.sure else Q()
+    held = held_at(wanted.holds_at) if wanted.holds_at else Q()
     return (
-        Q(**plain) & sure & in_chat(wanted.chat) & of_age(wanted.since, field="created_at", now=now)
+        Q(**plain)
+        & held
+        & sure
+        & in_chat(wanted.chat)
+        & of_age(wanted.since, field="created_at", now=now)
     )
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui import charts, history_thread, list_page
@@ -17,6 +18,8 @@ from kenoweb.ui.list_page import counted
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import near_row
 from memory import rulings
+from memory.facts import lasting
+from memory.history import changes as history
 from memory.models import Fact, Message, Ruling, Space
 from memory.text.normalise import jaccard, stems
 from sleep.clusters import contradict
@@ -170,8 +173,22 @@ class Reached:
 
 
 @dataclass(frozen=True)
+class Edge:
+    """Where its truth begins or ends, and what moved that: a sentence, or somebody's hand."""
+
+    label: str
+    at: datetime | None
+    moved_at: datetime
+    sentence: str
+    source: Source | None
+
+
+@dataclass(frozen=True)
 class FactPanel:
     fact: Fact
+    edges: list[Edge]
+    checked: datetime
+    due: datetime | None
     url: str
     source: Source | None
     more_sources: list[Source]
@@ -190,6 +207,9 @@ def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> FactPa
     times = timeline(fact)
     return FactPanel(
         fact=fact,
+        edges=edges(fact, space=space, user=user),
+        checked=fact.checked_at,
+        due=lasting.due_at(fact, space) if fact.status == Fact.Status.ACTIVE else None,
         url=reverse("facts:detail", args=[space.slug, fact.pk]),
         source=source(fact, space=space),
         more_sources=_evidence(fact, space=space),
@@ -204,6 +224,28 @@ def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> FactPa
         if fact.episode_id
         else "",
     )
+
+
+def edges(fact: Fact, *, space: Space, user: User) -> list[Edge]:
+    """Both edges that are known, each with the sentence that moved it last."""
+    changes = history.history(fact, limit=history_thread.MAX_STEPS)
+    found = []
+    for name, label in (("valid_from", _("True from")), ("valid_to", _("True until"))):
+        for change in changes:
+            if name in change.fields or (change.is_create and change.after[name]):
+                said = _moved_by(fact, change, name, space=space)
+                told = history_thread.sentence(change, user)
+                found.append(Edge(label, getattr(fact, name), change.at, told, said))
+                break
+    return found
+
+
+def _moved_by(fact: Fact, change: history.Change, name: str, *, space: Space) -> Source | None:
+    if change.is_create:
+        return source(fact, space=space)
+    replaced = name == "valid_to" and "superseded_by_id" in change.fields
+    new = rows_in(space, Fact).filter(pk=change.after["superseded_by_id"]).first()
+    return source(new, space=space) if replaced and new else None
 
 
 def source(fact: Fact, *, space: Space) -> Source | None:

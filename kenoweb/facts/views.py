@@ -21,7 +21,7 @@ from kenoweb.facts.listing import chat_of, fact_list
 from kenoweb.facts.panel import as_markdown, fact_panel
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import FactFilter
-from kenoweb.ui.formatting import OneLine
+from kenoweb.ui.formatting import Day, OneLine, day_end, day_of, day_start
 from kenoweb.ui.history_thread import row_at
 from kenoweb.ui.responses import (
     fragment_or_redirect,
@@ -158,6 +158,12 @@ class FactForm(forms.Form):
         initial=0.9,
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
+    valid_from = Day(label=gettext_lazy("True from"), required=False)
+    valid_to = Day(
+        label=gettext_lazy("True until"),
+        required=False,
+        help_text=gettext_lazy("That day is the last. It may lie ahead."),
+    )
 
     def __init__(self, *args, chats: list[tuple[str, str]], **kwargs):
         super().__init__(*args, **kwargs)
@@ -165,6 +171,14 @@ class FactForm(forms.Form):
 
     def clean_tags(self):
         return facts.read_tags(self.cleaned_data["tags"])
+
+    def values(self, space: Space, fact: Fact | None = None) -> dict:
+        """What the form says, as the service takes it; an unchanged day keeps its hour."""
+        given = self.cleaned_data | {"chat": listing.chat_of(space, self.cleaned_data["chat"])}
+        for name, moment in (("valid_from", day_start), ("valid_to", day_end)):
+            was = getattr(fact, name, None)
+            given[name] = was if day_of(was) == given[name] else moment(given[name])
+        return given
 
 
 class BulkForm(forms.Form):
@@ -228,7 +242,7 @@ def remember(request, space):
     form = _form(space, request.POST)
     if not form.is_valid():
         return _page(request, space, status=422, form=form)
-    values = form.cleaned_data | {"chat": listing.chat_of(space, form.cleaned_data["chat"])}
+    values = form.values(space)
     done = run_and_toast(
         request,
         _("Remembered “%(text)s”."),
@@ -246,7 +260,7 @@ def revise(request, space, pk):
     panel = fact_panel(fact, space=space, user=request.user, now=timezone.now())
     if not form.is_valid():
         return _page(request, space, status=422, form=form, panel=panel)
-    values = form.cleaned_data | {"chat": listing.chat_of(space, form.cleaned_data["chat"])}
+    values = form.values(space, fact)
     done = run_and_toast(
         request,
         _("Revised: “%(text)s”."),
@@ -363,8 +377,9 @@ def _form(space, *data, **more):
 def _as_form(fact):
     names = ("text", "subject", "kind", "category", "confidence")
     where = str(fact.chat_id) if fact.chat_id else "space"
-    tags = ", ".join(fact.tags)
-    return {name: getattr(fact, name) for name in names} | {"chat": where, "tags": tags}
+    days = {name: day_of(getattr(fact, name)) for name in ("valid_from", "valid_to")}
+    more = {"chat": where, "tags": ", ".join(fact.tags)} | days
+    return {name: getattr(fact, name) for name in names} | more
 
 
 def _beside(request, name, space, *args):

@@ -66,7 +66,6 @@ COUNTS = {
     "patterns": gettext_lazy("weak patterns archived"),
     "merges_proposed": gettext_lazy("merges proposed"),
     "episodes_merged": gettext_lazy("duplicate episodes merged"),
-    "plans_asked": gettext_lazy("plans asked about"),
     "fuse_blown": gettext_lazy("times the fuse stopped it"),
     "facts_deleted": gettext_lazy("facts deleted from the trash"),
     "episodes_deleted": gettext_lazy("episodes deleted from the trash"),

@@ -1,6 +1,7 @@
 import json
 
-from django.http import HttpResponse
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -9,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.nights import review_queue
+from kenoweb.ui.formatting import Day, day_start
 from kenoweb.ui.responses import toast, toast_error
 from memory.history.changes import Conflict
 from memory.text.normalise import short
@@ -16,7 +18,6 @@ from sleep import proposals
 from sleep.apply import TargetChanged
 from sleep.models import Proposal
 
-DESK = {"target": "#main", "select": "#main", "swap": "outerHTML"}
 REFUSALS = (
     proposals.AlreadyDecided,
     proposals.NotWhatWasShown,
@@ -34,6 +35,14 @@ def index(request, space):
 
 @in_space(role="viewer")
 @require_safe
+def docket(request, space):
+    """All open contradictions: the same desk, with nothing else in the queue."""
+    request.GET = QueryDict(f"kind={Proposal.Kind.SUPERSEDE}")
+    return _page(request, space, None)
+
+
+@in_space(role="viewer")
+@require_safe
 def detail(request, space, pk):
     return _page(request, space, get_in_space_or_404(space, Proposal, pk))
 
@@ -46,10 +55,25 @@ def approve(request, space, pk):
         "member": request.member,
         "digest": request.POST.get("digest", ""),
         "reason": request.POST.get("reason", "")[:300],
-        "both": request.POST.get("holds") == "both",
     }
+    if ruling := request.POST.get("ruling", ""):
+        return _rule(request, space, proposal, ruling, given)
     said = _("Approved “%(title)s”.")
     return _decided(request, space, proposal, said, lambda: proposals.approve(proposal, **given))
+
+
+def _rule(request, space, proposal, ruling, given):
+    """One of the three rulings on a contradiction, with its day."""
+    said = _("Ruled on “%(title)s”.")
+
+    def decide():
+        try:
+            day = Day(required=False).clean(request.POST.get("day", ""))
+        except ValidationError:
+            raise ValueError(_("Give the day as a date, or leave it empty.")) from None
+        proposals.rule(proposal, ruling=ruling, day=day_start(day), **given)
+
+    return _decided(request, space, proposal, said, decide)
 
 
 @in_space(role="curator")
@@ -106,7 +130,9 @@ def undo(request, space, pk):
     if request.htmx and request.htmx.target != "proposals":
         # A toast asked, and it has no room for the desk: the page goes there itself.
         there = reverse("proposals:detail", args=[space.slug, pk])
-        return HttpResponse(headers={"HX-Location": json.dumps({"path": there, **DESK})})
+        return HttpResponse(
+            headers={"HX-Location": json.dumps({"path": there, **review_queue.DESK})}
+        )
     return _shown(request, space, proposal.pk)
 
 
@@ -184,6 +210,7 @@ def _context(request, space, current) -> dict:
     place = next((n for n, one in enumerate(rows, 1) if one == current), None)
     return shown | {
         "space": space,
+        "tab": "docket" if chosen.kind == Proposal.Kind.SUPERSEDE else "proposals",
         "filter": chosen,
         "kinds": Proposal.Kind.choices,
         "desk": review_queue.desk(space, current) if current else None,

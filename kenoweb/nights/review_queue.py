@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
-from kenoweb.ui.formatting import dated
+from kenoweb.ui.formatting import dated, day_of
 from kenoweb.ui.responses import space_url
-from memory.models import Chat, Episode, Fact, Member, Space
-from memory.text.normalise import short
+from memory.extraction.frames import frame_of
+from memory.models import Chat, Episode, Fact, Member, RecallItem, Space
+from memory.text.normalise import fold, short
 from sleep import proposals
 from sleep.apply import TargetChanged, check_targets, rows_of
 from sleep.models import Proposal
@@ -35,11 +36,19 @@ ICONS = {
     "imported": "transfer",
 }
 
+# How a page goes to the desk itself.
+DESK = {"target": "#main", "select": "#main", "swap": "outerHTML"}
 # A person who knows the matter decides one about this fast.
 SECONDS_EACH = 8
 SHOWN = 200
 TARGETS_SHOWN = 50
 IN_A_LIST = ("kind", "title", "digest", "confidence", "status", "reason", "decided_at")
+PRECEDENTS_READ, PRECEDENTS_SHOWN = 200, 3
+RULINGS = {
+    proposals.THIS: gettext_lazy("This"),
+    proposals.THAT: gettext_lazy("That"),
+    proposals.BOTH: gettext_lazy("Both in their time"),
+}
 EDITABLE = {
     "text": gettext_lazy("Fact"),
     "subject": gettext_lazy("About"),
@@ -52,9 +61,6 @@ NOTES = {
     "contradiction": gettext_lazy("Only one can be true. You decide."),
     "leaves its chat": gettext_lazy(
         "It was said in private chats; approving tells the whole space."
-    ),
-    proposals.PLANNED: gettext_lazy(
-        "Approve it if it happened. If it did not, reject it: then it is no longer believed."
     ),
     "loss fuse": gettext_lazy("More than a night may archive on its own."),
     proposals.SUSPICIOUS: gettext_lazy(
@@ -120,6 +126,27 @@ class Target:
     thing: Model
 
 
+@dataclass(frozen=True)
+class Depends:
+    """What rests on a fact: the replies it reached, and the facts derived from it."""
+
+    replies: int = 0
+    facts: list[Fact] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return len(self.facts) + bool(self.replies)
+
+
+@dataclass(frozen=True)
+class Precedent:
+    """A contradiction of the same kind that was decided before."""
+
+    proposal: Proposal
+    ruling: str
+    why: str
+
+
 @dataclass
 class Desk:
     """One proposal as it is put before a person."""
@@ -136,6 +163,56 @@ class Desk:
     # What it would change reads differently now: it cannot be approved as it is shown.
     stale: str = ""
     risky: bool = False
+    # Of a contradiction: the fact that speaks against the old one where it is believed already,
+    # what rests on each, when one gave way to the other, and how such a thing was decided before.
+    rival: Fact | None = None
+    depends: Depends = Depends()
+    rival_depends: Depends = Depends()
+    day: dt.date | None = None
+    precedents: list[Precedent] = field(default_factory=list)
+
+
+def depends_on(space: Space, fact: Fact | None) -> Depends:
+    if fact is None or fact.pk is None:
+        return Depends()
+    reached = RecallItem.objects.filter(fact=fact, injected=True, recall__reply__isnull=False)
+    derived = rows_in(space, Fact).live().filter(evidence__contains=[{"fact": fact.pk}])
+    return Depends(reached.count(), list(derived.exclude(pk=fact.pk).newest()[:TARGETS_SHOWN]))
+
+
+def precedents(proposal: Proposal) -> list[Precedent]:
+    """Those about the same kind of thing, or between the same kinds of speakers; newest first."""
+    about, sides = _slot(proposal), _sides(proposal)
+    decided = Proposal.objects.filter(space=proposal.space_id, kind=Proposal.Kind.SUPERSEDE)
+    decided = decided.filter(status__in=("approved", "rejected")).exclude(pk=proposal.pk)
+    found = []
+    for one in decided.order_by("-decided_at")[:PRECEDENTS_READ]:
+        if about and _slot(one) == about:
+            found.append(Precedent(one, ruling_of(one), _("about the same kind of thing")))
+        elif sides and _sides(one) == sides:
+            found.append(Precedent(one, ruling_of(one), _("what someone says of themselves")))
+    return found[:PRECEDENTS_SHOWN]
+
+
+def ruling_of(proposal: Proposal) -> str:
+    """How a contradiction was decided, in words."""
+    given = next((flag for flag in proposal.flags if flag in RULINGS), "")
+    usual = proposals.THAT if proposal.status == Proposal.Status.APPROVED else proposals.THIS
+    return str(RULINGS[given or usual])
+
+
+def _slot(proposal: Proposal) -> str:
+    frame = frame_of(str(proposal.after.get("text", "")), subject=proposal.after.get("subject", ""))
+    return frame.key.partition(":")[0] if frame else ""
+
+
+def _sides(proposal: Proposal) -> tuple[bool, bool] | None:
+    """Whether each side was said by whom it is about; None when that tells nothing."""
+    who = fold(str(proposal.after.get("subject", "")))
+    said = [fold(str(one.get("by", ""))) for one in proposal.evidence[:2]]
+    if not who or len(said) < 2 or (said[0] == who) == (said[1] == who):
+        return None
+    return said[0] == who, said[1] == who
 
 
 def waiting(space: Space, chosen: ProposalFilter) -> QuerySet[Proposal]:
@@ -209,7 +286,21 @@ def desk(space: Space, proposal: Proposal) -> Desk:
         scope=_scope(space, proposal),
         stale=_stale(proposal, rows),
         risky=proposals.is_risky(proposal),
+        **(_contradiction(space, proposal, targets) if proposal.kind == "supersede" else {}),
     )
+
+
+def _contradiction(space: Space, proposal: Proposal, targets: list[Target]) -> dict:
+    rival = proposals.rival_of(proposal)
+    said = proposal.evidence[1] if len(proposal.evidence) > 1 else {}
+    since = parse_datetime(said.get("at") or "") or proposal.created_at
+    return {
+        "rival": rival,
+        "depends": depends_on(space, targets[0].thing if targets else None),
+        "rival_depends": depends_on(space, rival),
+        "day": day_of((rival and rival.valid_from) or since),
+        "precedents": precedents(proposal),
+    }
 
 
 def edited(proposal: Proposal, given) -> dict[str, object]:

@@ -37,6 +37,10 @@ GROUPS = {
         "batch_silence", "batch_size", "batch_wait", "first_conversation",
     ],
     gettext_lazy("Learning"): ["believe_from", "offer_from", "learning_feedback"],
+    gettext_lazy("Still true?"): [
+        "check_home_days", "check_taste_days", "check_health_days", "check_plan_days",
+        "checks_a_day", "check_in_chat",
+    ],
     gettext_lazy("Language models"): [
         "chat_provider", "chat_model", "fast_provider", "fast_model", "sleep_provider",
         "sleep_model",
@@ -88,6 +92,12 @@ LABELS = {
     "believe_from": gettext_lazy("Believe from"),
     "offer_from": gettext_lazy("Offer from"),
     "first_conversation": gettext_lazy("Get to know each other"),
+    "check_home_days": gettext_lazy("Home and work"),
+    "check_taste_days": gettext_lazy("Likes"),
+    "check_health_days": gettext_lazy("Health"),
+    "check_plan_days": gettext_lazy("Plans"),
+    "checks_a_day": gettext_lazy("Questions a day"),
+    "check_in_chat": gettext_lazy("Ask in the chat"),
 }
 CHOICES = {
     "everybody": gettext_lazy("everybody allowed in the chat"),

@@ -16,6 +16,7 @@ from kenoweb.ui.list_page import Order, Part, View, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
 from memory import people
+from memory.facts import lasting
 from memory.models import Entity, Fact, Mention, Message, RecallItem, Space
 from memory.models.entity import key_of
 from memory.text.kinship import relation_word, relatives_in
@@ -88,6 +89,8 @@ class PersonPage:
     chats: list[dict]
     replies: list[dict]
     questions: list[Proposal]
+    # What is known of them and was not checked for too long.
+    to_check: list[Fact]
     others: list[tuple[int, str]] = field(default_factory=list)
 
     @property
@@ -187,6 +190,7 @@ def person_page(entity: Entity, *, now: datetime, may: bool) -> PersonPage:
         chats=_chats(about.live()),
         replies=_replies(about),
         questions=_questions(space, entity, ids),
+        to_check=list(lasting.due(space, now=now).filter(pk__in=about.values("pk"))[:MAX_SAID]),
         others=[(row.pk, _told_apart(row)) for row in others[:MAX_OTHERS]] if may else [],
     )
 

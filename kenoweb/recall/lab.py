@@ -50,6 +50,8 @@ class Asking:
     # The day of the past that is asked about, and its end.
     as_of: str = ""
     when: datetime | None = None
+    valid_at: str = ""
+    holds_at: datetime | None = None
 
     @property
     def day(self) -> str:
@@ -134,6 +136,8 @@ def read(said: QueryDict, *, space: Space, default_person: str = "") -> Asking:
         problem=problem,
         as_of=then.as_of,
         when=then.when,
+        valid_at=then.valid_at,
+        holds_at=then.holds_at,
     )
 
 
@@ -250,8 +254,8 @@ def _once(asking: Asking, profile: Profile, *, space: Space, now: datetime):
     """What a reply in that chat would be given; without a chat, what the whole space knows."""
     how = {"profile": profile, "strict": asking.strict, "save": False}
     made = None
-    if asking.when:
-        how["as_of"] = asking.when
+    if asking.when or asking.holds_at:
+        how |= {"as_of": asking.when, "valid_at": asking.holds_at}
     elif asking.chat:
         made = context.build(asking.chat, asking.q, now=now, person=asking.person, **how)
         if made.recall is not None:

@@ -93,7 +93,7 @@ def _asked_by(query: str, *, profile: str) -> str:
     """The same question by a saved profile: its own weights, nothing tried."""
     said = QueryDict(query[:4000])
     kept = QueryDict(mutable=True)
-    for name in ("q", "as", "chat", "mode", "as_of"):
+    for name in ("q", "as", "chat", "mode", "as_of", "valid_at"):
         if name in said:
             kept[name] = said[name]
     kept["profile"] = profile

@@ -42,6 +42,8 @@ class Filter:
     q: str = ""
     sort: str = ""
     as_of: str = ""
+    # The other clock: of what held on that day.
+    valid_at: str = ""
     # Where the next part begins: not part of what is looked for.
     after: str = ""
 
@@ -58,6 +60,8 @@ class Filter:
     def _makes_sense(cls, name: str, value: str) -> bool:
         if name == "as_of":
             return _past_day(value) is not None
+        if name == "valid_at":
+            return _day(value) is not None
         if name == "sort":
             return value in cls.SORTS
         if name == "chat":
@@ -72,7 +76,7 @@ class Filter:
 
     def is_bare(self) -> bool:
         """Nothing is looked for: an empty list then means that there is nothing."""
-        return not self.query(sort="", as_of="")
+        return not self.query(sort="", as_of="", valid_at="")
 
     @property
     def day(self) -> date | None:
@@ -84,6 +88,12 @@ class Filter:
         if not (day := self.day):
             return None
         return timezone.make_aware(datetime.combine(day, time.max))
+
+    @property
+    def holds_at(self) -> datetime | None:
+        """The noon of the day of which is asked what held, in the clock of the space."""
+        day = _day(self.valid_at)
+        return timezone.make_aware(datetime.combine(day, time(12))) if day else None
 
 
 @dataclass(frozen=True)
@@ -200,8 +210,22 @@ def of_age(since: str, *, field: str, now: datetime) -> Q:
 
 def _past_day(said: str) -> date | None:
     """A day that has begun; tomorrow nothing was believed yet."""
+    day = _day(said)
+    return day if day and day <= timezone.localdate() else None
+
+
+def _day(said: str) -> date | None:
     try:
         day = parse_date(said)
     except ValueError:
         return None
-    return day if day and date(1970, 1, 2) <= day <= timezone.localdate() else None
+    return day if day and date(1970, 1, 2) <= day < date(2200, 1, 1) else None
+
+
+def held_at(when: datetime) -> Q:
+    """What held then, also when it is over or replaced by now; never what never was true."""
+    begun = Q(valid_from=None) | Q(valid_from__lte=when)
+    known = Q(status=Fact.Status.ACTIVE) | Q(status=Fact.Status.SUPERSEDED)
+    known |= Q(flags__contains=["deprecated"])
+    over = Q(valid_to=None) | Q(valid_to__gt=when)
+    return begun & over & known & ~Q(flags__contains=["ruled out"])

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from django import forms
 from django.db.models import Model
+from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.text import Truncator
 from django.utils.translation import get_language, ngettext
@@ -95,3 +96,24 @@ class OneLine(forms.CharField):
 
     def to_python(self, value):
         return super().to_python(text.one_line(text.clean(value or "")))
+
+
+class Day(forms.DateField):
+    """A day, as a browser's date field sends it."""
+
+    def __init__(self, **given):
+        widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+        super().__init__(**{"widget": widget, "input_formats": ["%Y-%m-%d"]} | given)
+
+
+def day_start(day: dt.date | None) -> dt.datetime | None:
+    """The first moment of the day by the clock of the space."""
+    return timezone.make_aware(dt.datetime.combine(day, dt.time.min)) if day else None
+
+
+def day_end(day: dt.date | None) -> dt.datetime | None:
+    return timezone.make_aware(dt.datetime.combine(day, dt.time.max)) if day else None
+
+
+def day_of(when: dt.datetime | None) -> dt.date | None:
+    return timezone.localtime(when).date() if when else None

@@ -31,6 +31,8 @@ SENTENCES = {
     "pin": gettext_lazy("%(who)s pinned it"),
     "unpin": gettext_lazy("%(who)s unpinned it"),
     "deprecate": gettext_lazy("%(who)s ended it: no longer true"),
+    "confirm": gettext_lazy("%(who)s said that it is still so"),
+    "rule out": gettext_lazy("%(who)s ruled that it never was so"),
     "promote": gettext_lazy("%(who)s shared it with the whole space"),
     "move": gettext_lazy("%(who)s moved it"),
     "quarantine": gettext_lazy("%(who)s moved it to quarantine"),
@@ -90,6 +92,7 @@ FIELDS = {
     "valid_from": gettext_lazy("true from"),
     "valid_to": gettext_lazy("true until"),
     "occurs_at": gettext_lazy("happens"),
+    "confirmed_at": gettext_lazy("checked"),
     "task": gettext_lazy("task"),
 }
 WORDS = ("text", "title", "body", "trigger", "response", "notes", "context", "pending")
@@ -134,14 +137,15 @@ def step(change: history.Change, space: Space, user: User) -> Step | None:
     undo = (
         reverse("history:undo", args=[space.slug, change.context_id]) if change.context_id else ""
     )
-    return Step(_sentence(change, user), change.at, undo, diffs, fields)
+    return Step(sentence(change, user), change.at, undo, diffs, fields)
 
 
 def _of(changed: dict, names: tuple[str, ...]) -> list[tuple[object, object]]:
     return [changed[name] for name in names if name in changed]
 
 
-def _sentence(change: history.Change, user: User) -> str:
+def sentence(change: history.Change, user: User) -> str:
+    """Who did it and what, in words."""
     said = SENTENCES.get(change.why)
     if said is None and change.is_create:
         said = SENTENCES["remember"]

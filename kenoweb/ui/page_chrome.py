@@ -136,6 +136,8 @@ SPACE_MENU = [
     Place("settings:index", _("Memory settings"), "filter", "z", role="owner"),
 ]
 TABS = ["overview:index", "facts:index", "proposals:index", "chats:index"]
+# Rooms that are tabs of another page.
+BESIDE = {"still_true": "proposals"}
 NAMED = {place.name for _title, places in NAVIGATION for place in places}
 
 
@@ -244,6 +246,7 @@ def is_current(name: str, view: str) -> bool:
     if view == name:
         return True
     room, here = name.split(":")[0], view.split(":")[0]
+    here = BESIDE.get(here, here)
     return room == here and view not in NAMED and not name.endswith(":lab")
 
 

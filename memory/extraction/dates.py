@@ -44,7 +44,9 @@ def times_of(
         begin, moment = None, moment or begin
     if begin is None and not (end and end < said_at):
         begin = said_at
-    return {"valid_from": begin, "valid_to": end, "occurs_at": moment}
+    until = happens_until(words, said_at=said_at, zone=zone, language=language) if moment else None
+    until = until if until and moment and until > max(moment, said_at) else None
+    return {"valid_from": begin, "valid_to": end, "occurs_at": moment, "occurs_until": until}
 
 
 def happens_until(words: str, *, said_at: datetime, zone: tzinfo, language: str) -> datetime | None:

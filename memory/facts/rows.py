@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memory import people, rulings
+from memory.facts import lasting
 from memory.guards.screening import Screened, describe_reasons, screen
 from memory.history import actors
 from memory.history import changes as history
@@ -92,6 +93,7 @@ def describe(fact: Fact, *, by: str, subject: str, quote: str, confidence: float
     fact.quote, fact.said_key = quote, text.said_key(fact.text)
     fact.language = fact.language or text.detect_language(fact.quote or fact.text)
     fact.confidence = clamp(CONFIDENCE.get(kind, 0.5) if confidence is None else confidence)
+    fact.lasts = lasting.kind_of(fact)
     fact.written_by, fact.sticky = kind, fact.sticky or actors.is_person(by)
 
 
@@ -148,6 +150,8 @@ def insert_or_strengthen(fact: Fact, *, by: str, change_id: UUID) -> ChangeResul
 def save(fact: Fact, *, now: datetime | None = None, **values: Any) -> None:
     """Write these fields of a locked row."""
     values["updated_at"] = now or timezone.now()
+    if lasting.TOLD_BY & values.keys():
+        values["lasts"] = lasting.kind_of(fact, **values)
     before = {name: getattr(fact, name) for name in values}
     for name, value in values.items():
         setattr(fact, name, value)
@@ -233,6 +237,8 @@ def _strengthen_existing(existing: Fact, fact: Fact, *, by: str, change_id: UUID
         values |= {"status": fact.status, "trashed_at": None, "flags": fact.flags}
         values["forgotten"] = False
         values |= {"valid_to": fact.valid_to, "occurs_at": fact.occurs_at}
+    if existing.valid_to and existing.valid_to <= fact.last_seen_at:
+        values["valid_to"] = fact.valid_to  # said again, it holds again
     elif outcome == "quarantined" and actors.is_person(by):
         outcome = "restored"
         values["status"] = Status.ACTIVE
@@ -251,6 +257,7 @@ def _strengthen(existing: Fact, fact: Fact) -> dict:
         "pinned": existing.pinned or fact.pinned,
         # Said again, "on Friday" is another Friday.
         "occurs_at": fact.occurs_at or existing.occurs_at,
+        "occurs_until": fact.occurs_until if fact.occurs_at else existing.occurs_until,
     }
     if fact.message_id and fact.message_id != existing.message_id:
         message_ids = {item.get("message") for item in existing.evidence}

@@ -32,6 +32,10 @@ from memory.text import normalise as text
 # A belief that was not said again for this long counts half when the caps choose what goes.
 HALF_LIFE_DAYS = 120
 MAX_TAGS = 20
+# The flag of a fact of which a person said that it never was true.
+RULED_OUT = "ruled out"
+# Since when and until when it holds: whoever says that has not worded it.
+WHEN = {"valid_from", "valid_to", "occurs_at", "occurs_until"}
 
 Status = Fact.Status
 DuplicateFact = rows.DuplicateFact
@@ -67,8 +71,7 @@ def remember(
     `suspicions` are the caller's own reasons for quarantine. `more` may name any other field of a
     fact: kind, category, message, episode, said_by, mode …
     """
-    if valid_from and valid_to and valid_to < valid_from:
-        raise Invalid(_("It cannot end before it begins."))
+    _check_order(valid_from, valid_to)
     fields: dict[str, Any] = {"valid_from": valid_from, "valid_to": valid_to}
     fields |= {"subject": subject, "quote": quote, "confidence": confidence, "now": now} | more
     fields["occurs_at"] = occurs_at
@@ -102,10 +105,11 @@ def revise(
             return refusal
         values |= _new_wording(fact, screened, by=by)
     _check(values)
+    _check_order(values.get("valid_from", fact.valid_from), values.get("valid_to", fact.valid_to))
     values = {name: value for name, value in values.items() if getattr(fact, name) != value}
     if not values:
         return ChangeResult(fact, outcome="unchanged")
-    if actors.is_person(by):
+    if actors.is_person(by) and values.keys() - WHEN:
         values["sticky"] = True
     return rows.change(fact, by=by, why="revise", now=now, **values)
 
@@ -195,6 +199,28 @@ def deprecate(fact: Fact, *, by: str, now: datetime | None = None) -> ChangeResu
     flags = list(dict.fromkeys([*fact.flags, "deprecated"]))
     values = {"status": Status.ARCHIVED, "valid_to": _end(fact, now), "flags": flags}
     return rows.set_fields(fact, by=by, why="deprecate", now=now, **values)
+
+
+def rule_out(fact: Fact, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Mark a replaced fact as never true, so that it is not shown for the time before either."""
+    flags = list(dict.fromkeys([*fact.flags, RULED_OUT]))
+    return rows.change(fact, by=by, why="rule out", now=now, flags=flags)
+
+
+@transaction.atomic
+def confirm(fact: Fact, *, by: str, now: datetime | None = None) -> ChangeResult:
+    """Note that it is still so, or that what was planned has happened."""
+    now = now or timezone.now()
+    rows.lock(fact)
+    if fact.status != Status.ACTIVE:
+        reason = _("It is not believed any more. Restore it first.")
+        return ChangeResult(fact, outcome="refused", reason=reason)
+    values: dict[str, Any] = {"confirmed_at": now}
+    if fact.lasts == Fact.Lasts.PLAN and fact.category == Fact.Category.PROJECT:
+        values["category"] = Fact.Category.OTHER
+    if fact.valid_to and fact.valid_to <= now:
+        values["valid_to"] = None
+    return rows.change(fact, by=by, why="confirm", now=now, **values)
 
 
 @transaction.atomic
@@ -308,6 +334,11 @@ def _new_wording(fact: Fact, screened: Screened, *, by: str) -> dict:
     if screened.flags:
         values["flags"] = list(dict.fromkeys([*fact.flags, *screened.flags]))
     return values
+
+
+def _check_order(valid_from: datetime | None, valid_to: datetime | None) -> None:
+    if valid_from and valid_to and valid_to < valid_from:
+        raise Invalid(_("It cannot end before it begins."))
 
 
 def _check(values: dict) -> None:

@@ -20,6 +20,8 @@ from psycopg.pq import TransactionStatus
 
 # Bookkeeping that later, unrelated changes also touch: never a reason to refuse an undo.
 BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
+# Shown in a history, and yet no reason either.
+NEVER_IN_THE_WAY = BOOKKEEPING | {"confirmed_at"}
 TRACKED = (
     "Space",
     "Fact",
@@ -325,7 +327,7 @@ def _values_to_restore(row: models.Model, *, before: dict | None, after: dict) -
     differs = {
         name: (after[name], now[name])
         for name in watched
-        if name not in BOOKKEEPING and now[name] != after[name]
+        if name not in NEVER_IN_THE_WAY and now[name] != after[name]
     }
     if differs:
         raise Conflict(differs)

@@ -142,6 +142,8 @@ class Recalled:
     score: float = 0.0
     # Whether whoever asks said it, by their id: a display name proves nothing.
     by_asker: bool = False
+    # The month it was last known to be so, "2026-03", when that is too long ago.
+    stale: str = ""
     # What its speaker said next.
     after: str = ""
     # The chat it is known in, when that is another one.

@@ -43,8 +43,12 @@ USED_AT = Coalesce("last_used_at", models.Value(datetime(1970, 1, 1, tzinfo=UTC)
 THEN = models.Index(fields=["space", "-pgh_created_at", "-pgh_obj"], name="fact_then")
 
 
-# Uses are counted by every reply; they are not changes of what Keno believes.
-@pghistory.track(exclude=["use_count", "last_used_at"], meta={"indexes": [THEN]})
+# Uses are counted by every reply; they are not changes of what Keno believes. How long it usually
+# lasts follows from its words.
+NOT_KEPT = ["use_count", "last_used_at", "upheld_at", "lasts"]
+
+
+@pghistory.track(exclude=NOT_KEPT, meta={"indexes": [THEN]})
 class Fact(models.Model):
     """One thing Keno believes. Forgetting archives it; only purge deletes."""
 
@@ -78,6 +82,14 @@ class Fact(models.Model):
         PERSON = "person", _("Person")
         IMPORT = "import", _("Import")
 
+    class Lasts(models.TextChoices):
+        """How long such a thing usually holds; empty when it is never asked about."""
+
+        HOME = "home", _("Home and work")
+        TASTE = "taste", _("Likes")
+        HEALTH = "health", _("Health")
+        PLAN = "plan", _("Plan")
+
     LORE = "__lore__"
     UNDO_CREATE = {"status": Status.TRASHED, "forgotten": True}
 
@@ -104,6 +116,13 @@ class Fact(models.Model):
     valid_to = models.DateTimeField(null=True, blank=True)
     # When a plan or an event happens; null for what holds.
     occurs_at = models.DateTimeField(null=True, blank=True)
+    # When a plan is over: "next month" has its last day.
+    occurs_until = models.DateTimeField(null=True, blank=True)
+    lasts = models.CharField(max_length=6, choices=Lasts.choices, blank=True)
+    # Last checked is the newest of these and last_seen_at: a person said that it is still so, or
+    # a reply said it and nobody objected.
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    upheld_at = models.DateTimeField(null=True, blank=True)
     # Someone had it forgotten: the messages it rests on are not recalled either.
     forgotten = models.BooleanField(default=False)
     source = models.CharField(max_length=7, choices=Source.choices, default=Source.PERSON)
@@ -168,6 +187,12 @@ class Fact(models.Model):
                 name="fact_unused",
                 condition=models.Q(status="active"),
             ),
+            # What may be due for a check.
+            models.Index(
+                fields=["space", "lasts", "last_seen_at"],
+                name="fact_lasts",
+                condition=models.Q(status="active") & ~models.Q(lasts=""),
+            ),
             # From an episode to what rests on it.
             GinIndex(
                 fields=["evidence"],
@@ -194,6 +219,12 @@ class Fact(models.Model):
 
     def __str__(self):
         return self.text
+
+    @property
+    def checked_at(self) -> datetime:
+        """When it was last said, confirmed, or used in a reply that nobody contradicted."""
+        known = (self.last_seen_at, self.confirmed_at, self.upheld_at)
+        return max(at for at in known if at)
 
 
 class SilencedMessage(models.Model):

@@ -12,7 +12,9 @@ from django.utils import timezone
 
 from memory import identity, patterns, working
 from memory.chats import service as chats
+from memory.extraction import intents
 from memory.extraction.frames.compare import compare
+from memory.facts import lasting
 from memory.llm.pricing import counter
 from memory.llm.request import Briefing, Turn
 from memory.llm.request import Recalled as Briefed
@@ -105,6 +107,8 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
     Returns what the reply made of the memories, see marks().
     """
     now = now or timezone.now()
+    if context.briefing and intents.read(context.briefing.text).name != "correct":
+        lasting.uphold(reply.chat_id)
     made = marks(context, reply.text)
     if context.recall and context.recall.receipt:
         receipts.attach(
@@ -251,6 +255,10 @@ class _Draft:
             **how,
         )
         items, level = self.recalled.items, self.recalled.level
+        for unit in (item.unit for item in items):
+            unit.stale = lasting.stale_since(
+                unit.lasts or "", unit.checked, self.space, now=self.now
+            )
         left = self.room - HEADINGS - self.recalled.tokens
         add_surroundings(items[:WITH_SURROUNDINGS])
         for item in items:
@@ -367,6 +375,7 @@ def _briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
             said_at=unit.at,
             score=item.score,
             by_asker=(unit.kind, unit.owner_id) in own,
+            stale=unit.stale,
         )
         for item in items
         for unit in [item.unit]

@@ -57,7 +57,9 @@ def section(heading: str, lines: Iterable[str]) -> str:
 
 def fact(unit: Candidate, zone: ZoneInfo) -> str:
     about = f"{line(unit.subject)}, " if unit.subject and unit.subject != Fact.LORE else ""
-    return f"- {line(unit.text)} ({about}{day(unit.at, zone)})"
+    # It may have changed since: whoever answers with it says as of when.
+    stale = f"; as of {unit.stale}, not checked since" if unit.stale else ""
+    return f"- {line(unit.text)} ({about}{day(unit.at, zone)}{stale})"
 
 
 def episode(unit: Candidate, zone: ZoneInfo) -> str:

@@ -158,6 +158,9 @@ mates AS MATERIALIZED (
     ORDER BY m.at, m.id LIMIT 1000) AS m
   GROUP BY e.episode_id
 )"""
+HOLDS = (
+    "(coalesce(f.valid_from <= %(holds_at)s, true) AND coalesce(f.valid_to > %(holds_at)s, true))"
+)
 # name -> where it comes from; the rows of other parts leave all but a few of them empty. A time
 # that is the same as `at` is left out: reading hundreds of them takes milliseconds.
 COLUMNS = {
@@ -184,6 +187,11 @@ COLUMNS = {
     "length": "length(u.words)",
     "bare": "1 - (v.vector::vector({dims}) <=> (SELECT bare FROM given))",
     "asked": "1 - (v.vector::vector({dims}) <=> (SELECT asked FROM given))",
+    "lasts": "f.lasts",
+    "checked": "CASE WHEN f.lasts <> '' THEN"
+    " greatest(f.last_seen_at, f.confirmed_at, f.upheld_at) END",
+    "replaced_by": "coalesce(f.superseded_by_id, gone.by_id)",
+    "holds": f"f.id IS NULL OR {HOLDS}",
 }
 WITHOUT_MEANING = {"bare": "NULL::float8", "asked": "NULL::float8"}
 VECTORS = "LEFT JOIN memory_embedding v ON v.unit_id = u.id AND v.model = {model} AND v.live"
@@ -193,9 +201,12 @@ FROM unit u
 LEFT JOIN memory_fact f ON u.kind = 'fact' AND f.id = u.owner_id
 LEFT JOIN memory_message m ON u.kind = 'message' AND m.id = u.owner_id
 LEFT JOIN memory_episode e ON u.kind = 'episode' AND e.id = u.owner_id
+LEFT JOIN LATERAL (
+  SELECT max(o.superseded_by_id) AS by_id FROM memory_fact o
+  WHERE u.kind = 'message' AND o.message_id = u.owner_id
+  HAVING bool_and(o.status = 'superseded')) AS gone ON true
 {vectors}
-WHERE f.id IS NULL
-  OR (coalesce(f.valid_from <= %(now)s, true) AND coalesce(f.valid_to > %(now)s, true))
+WHERE f.id IS NULL OR %(any_day)s OR {holds}
 UNION ALL
 SELECT 'size', NULL, NULL, n, {nothing} FROM sized
 UNION ALL
@@ -230,6 +241,7 @@ def statement(*, model: str = "", dims: int = 0) -> str:
     select = SELECT.format(
         columns=", ".join(f"{sql} AS {name}" for name, sql in columns.items()),
         vectors=VECTORS if model else "",
+        holds=HOLDS,
         nothing=", ".join("NULL" for _ in columns),
         pattern=", ".join(OF_PATTERN.get(name, "NULL") for name in columns),
     )
@@ -271,6 +283,15 @@ class Candidate:
     length: int
     bare: float | None
     asked: float | None
+    # How long such a fact usually holds, and when it was last checked.
+    lasts: str | None = ""
+    checked: datetime | None = None
+    # The fact that took the place of this one, or of what this message told.
+    replaced_by: int | None = None
+    # Whether it is so on the day that is asked about.
+    holds: bool = True
+    # The month of that, when it is too long ago; set by whoever builds the prompt.
+    stale: str = ""
 
 
 @dataclass(frozen=True)
@@ -347,7 +368,8 @@ def collect(
         "mark": list(scope.mark),
         "kinds": list(kinds),
         "seen": list(seen),
-        "now": now,
+        "holds_at": (then and then.valid_at) or now,
+        "any_day": bool(then and then.valid_at),
         "words": question.terms,
         "known": counts,
         "question_words": question.folded_words,

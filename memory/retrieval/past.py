@@ -49,7 +49,8 @@ past_unit AS MATERIALIZED (
     ELSE keno_words(f.text || ' ' || f.quote || ' ' || f.subject, f.language) END AS words
   FROM past_fact f JOIN memory_fact now ON now.id = f.pgh_obj_id
   JOIN memory_unit u ON u.kind = 'fact' AND u.owner_id = f.pgh_obj_id
-  WHERE f.status = 'active'
+  WHERE f.status = 'active' OR %(valid_at)s::timestamptz IS NOT NULL
+    AND (f.status = 'superseded' OR f.flags @> '["deprecated"]') AND NOT f.flags @> '["ruled out"]'
   UNION ALL
   SELECT u.id, u.kind, u.owner_id, e.space_id, e.chat_id, e.pgh_obj_id, '', e.started_at,
     coalesce(e.ended_at, e.started_at), false, btrim(e.title || E'\\n' || e.body),
@@ -74,7 +75,9 @@ memory_unit AS MATERIALIZED (
   FROM past_unit
 ),
 memory_fact AS (SELECT pgh_obj_id AS id, text, quote, subject, said_by, kind, confidence, trust,
-  0 AS use_count, created_at, valid_from, valid_to FROM past_fact),
+  0 AS use_count, created_at, valid_from, valid_to, last_seen_at, confirmed_at, '' AS lasts,
+  NULL::timestamptz AS upheld_at, message_id, status, superseded_by_id
+  FROM past_fact),
 memory_episode AS (SELECT pgh_obj_id AS id, title, body, trust FROM past_episode),
 memory_message AS (SELECT id, text, author, role FROM past_message),
 memory_pattern AS (SELECT pgh_obj_id AS id, space_id, chat_id, status, trigger, response,
@@ -105,14 +108,18 @@ ORDER BY u.at DESC LIMIT %(most)s
 
 @dataclass(frozen=True)
 class Past:
-    """One space at one time."""
+    """One space at one time: what was believed `then`, of what holds at `valid_at`.
+
+    Without `valid_at` it is what held then; with it also what was replaced or over by then.
+    """
 
     space: int
     then: datetime
+    valid_at: datetime | None = None
 
     @property
     def values(self) -> dict[str, Any]:
-        return {"space": self.space, "then": self.then}
+        return {"space": self.space, "then": self.then, "valid_at": self.valid_at}
 
 
 def within(statement: str, *, vectors: bool = False) -> str:

@@ -34,6 +34,8 @@ LIMIT = 20
 MAX_BY_KIND = {"episode": 3}
 KINDS_BY_WORTH = ("fact", "message", "episode")
 MAX_BACKFILL = 8
+# How many facts may have replaced each other.
+MAX_REPLACED = 20
 # Date, speaker and list mark of a memory in the prompt, in tokens.
 TOKENS_PER_ITEM = 8
 Judge = Callable[[list[str]], object]
@@ -118,6 +120,7 @@ def recall(
     message: Message | None = None,
     save: bool = True,
     as_of: datetime | None = None,
+    valid_at: datetime | None = None,
     **more: Any,
 ) -> Recalled:
     """Recall what matters for a text. Never raises: errors are logged and stand on the receipt.
@@ -129,8 +132,9 @@ def recall(
 
     Without `save` nothing is written: no receipt, no vector. `as_of` asks what would have come to
     mind at that time, from memory as it stood; it is the now of the question and writes nothing.
+    `valid_at` asks of another day: what held then as it is believed now, or as of `as_of`.
     """
-    now, save = as_of or now or timezone.now(), save and as_of is None
+    now, save = as_of or now or timezone.now(), save and as_of is None and valid_at is None
     result, clock = Recalled(Question(text)), Stopwatch()
     try:
         request = RecallRequest(
@@ -143,7 +147,7 @@ def recall(
             profile=profile if isinstance(profile, Profile) else profiles.get(space, profile or ""),
             strict=space.options.recall_strict if strict is None else strict,
             save=save,
-            then=Past(space.pk, as_of) if as_of else None,
+            then=Past(space.pk, now, valid_at) if as_of or valid_at else None,
             **more,
         )
         result = _recall(request, clock)
@@ -187,7 +191,7 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
             judge_ms=request.space.options.judge_ms,
         )
         kept = gate.apply(ranked, passes, strict=request.strict)
-        _choose(request, _diverse(request.profile, kept), result)
+        _choose(request, _current(_diverse(request.profile, kept), ranked), result)
         result.cut = [item for item in ranked if item.cut]
     result.mode = "hybrid" if vectors else "words"
     result.candidates, result.habits = len(candidates.units), candidates.habits
@@ -293,6 +297,40 @@ def _fit(request: RecallRequest, chosen: list[Scored]) -> list[Scored]:
         else:
             room -= item.tokens
     return [item for item in chosen if not item.cut]
+
+
+def _current(kept: list[Scored], ranked: list[Scored]) -> list[Scored]:
+    """Bring what holds on the day in the place of what it replaced or what replaced it.
+
+    The words that told how it was come last: they are not the answer, but they may explain it.
+    """
+    known = {item.unit.owner_id: item for item in ranked if item.unit.kind == "fact"}
+    by_chain = {_last_of(item, known): item for item in known.values() if item.unit.holds}
+    chosen: dict[int, Scored] = {}
+    past: list[Scored] = []
+    for item in kept:
+        is_fact = item.unit.kind == "fact"
+        is_over = not item.unit.holds if is_fact else item.unit.replaced_by is not None
+        instead = by_chain.get(_last_of(item, known)) if is_over else item
+        if is_over and is_fact:
+            item.cut = "gate"
+        elif is_over:
+            past.append(item)
+        if instead is not None:
+            instead.cut = ""
+            chosen.setdefault(instead.unit.id, instead)
+    return [*chosen.values(), *past]
+
+
+def _last_of(item: Scored, known: dict[int, Scored]) -> int | None:
+    """The newest fact of the chain of replacements that this one is in, as far as it is known."""
+    place = item.unit.owner_id if item.unit.kind == "fact" else item.unit.replaced_by
+    for _step in range(MAX_REPLACED):
+        later = known[place].unit.replaced_by if place in known else None
+        if later is None:
+            break
+        place = later
+    return place
 
 
 def _diverse(profile: Profile, kept: list[Scored]) -> list[Scored]:

@@ -49,7 +49,7 @@ def _look(context: PhaseContext) -> int:
         return advice.suggest(context)
     if asked:
         return 0
-    return advice.suggest(context, most=1) or int(advice.ask_about_one(context))
+    return advice.suggest(context, most=1)
 
 
 def _measured(context: PhaseContext) -> tuple[dict[str, float], list[str]]:

@@ -3,13 +3,12 @@
 from collections import defaultdict
 from datetime import datetime, timedelta
 
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext_noop as N_
 
 from memory import patterns, working
 from memory.episodes import grouping
 from memory.episodes import service as episodes
-from memory.extraction import dates
 from memory.facts import service as facts
 from memory.guards.screening import ORDERS
 from memory.models import Episode, Fact, Pattern, WorkingNote
@@ -22,8 +21,6 @@ from sleep.models import Night, Proposal, sentence
 from sleep.phase import Fuse, Outcome, Phase, PhaseContext
 
 BATCH = 100
-# Plans a night asks about, and how long after their day.
-MAX_PLANS, ASK_WITHIN = 3, timedelta(days=60)
 WEAK = 0.3
 # Episodes of one chat this alike within these days are one; a greeting every morning is not.
 SAME_EPISODE, NEAR_DAYS, MIN_GIST, MAX_COMPARED = 0.9, timedelta(days=7), 5, 2000
@@ -46,7 +43,6 @@ def plan(night: Night, now: datetime) -> list:
         *_episode_items(night, old),
         {"duplicate_episodes": True},
         {"duplicates_since": _last_night(night)},
-        {"plans": True},
         {"trash": True},
         {"records": True},
     ]
@@ -269,52 +265,6 @@ def _worth(fact: Fact, group: list[Fact]) -> tuple:
     return fact.pinned, fact.sticky, full, fact.use_count, fact.confidence, -fact.pk
 
 
-def _ask_about_plans(context: PhaseContext, item: object) -> Outcome:
-    """Ask whether what was planned has happened, newest first; the rest another night."""
-    outcome = Outcome({"plans_asked": 0})
-    since = context.now - ASK_WITHIN
-    plans = (
-        Fact.objects.in_space(context.space)
-        .live()
-        .filter(occurs_at__gt=F("valid_from"), occurs_at__gte=since, occurs_at__lt=context.now)
-    )
-    for fact in plans.order_by("-occurs_at", "-pk"):
-        if outcome.counts["plans_asked"] < MAX_PLANS and _is_past(fact, context):
-            outcome.count("plans_asked", bool(_ask_about_plan(context, fact)))
-    return outcome
-
-
-def _is_past(fact: Fact, context: PhaseContext) -> bool:
-    """ "Next month" has passed when its last day has."""
-    end = dates.happens_until(
-        fact.quote or fact.text,
-        said_at=fact.valid_from,
-        zone=context.space.zone,
-        language=fact.language,
-    )
-    return (end or fact.occurs_at) < context.now
-
-
-def _ask_about_plan(context: PhaseContext, fact: Fact) -> Proposal | None:
-    # Who approves may put it into the past tense first.
-    was_plan = fact.category == Fact.Category.PROJECT
-    after = {"text": fact.text, "category": Fact.Category.OTHER if was_plan else fact.category}
-    return proposals.propose(
-        context.space,
-        Proposal.Kind.REVISE,
-        key=proposals.key("happened", fact.pk, fact.occurs_at.isoformat()),
-        night=context.night,
-        title=sentence(N_("Did it happen? %(plan)s"), {"plan": fact.text}),
-        targets=[target_of(fact)],
-        before=image(fact),
-        after=after,
-        rationale=sentence(N_("Its day has passed.")),
-        evidence=[proposals.evidence_of(fact)],
-        confidence=fact.confidence,
-        flags=[proposals.PLANNED],
-    )
-
-
 def _empty_trash(context: PhaseContext, item: object) -> Outcome:
     """What has lain in the trash long enough is deleted: the one thing a night deletes."""
     return Outcome(
@@ -350,7 +300,6 @@ WORK = {
     "too_many_episodes": _too_many_episodes,
     "duplicate_episodes": _merge_episodes,
     "duplicates_since": _propose_merges,
-    "plans": _ask_about_plans,
     "trash": _empty_trash,
     "records": _drop_records,
 }

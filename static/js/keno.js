@@ -46,7 +46,7 @@ function pressed(event) {
   const button = space ? event.target.querySelector("input[type=checkbox]") : event.key !== " " && buttonFor(event.key);
   if (!button) return;
   event.preventDefault();
-  button.matches("input:not([type=checkbox]), textarea") ? (button.focus(), button.select()) : button.click();
+  button.matches("input:not([type=checkbox], [type=radio]), textarea") ? (button.focus(), button.select()) : button.click();
 }
 document.addEventListener("keydown", pressed);
 

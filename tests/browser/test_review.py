@@ -6,10 +6,18 @@ import pytest
 from playwright.sync_api import expect
 
 from memory.episodes import service as episodes
+from memory.facts import service as facts
 from memory.models import Fact
-from sleep import cycle
+from sleep import cycle, proposals
 from sleep.models import Proposal
-from tests.factories import make_member, make_night, make_proposal, make_space, make_user
+from tests.factories import (
+    make_member,
+    make_night,
+    make_old_fact,
+    make_proposal,
+    make_space,
+    make_user,
+)
 
 NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
 
@@ -84,6 +92,48 @@ def test_deciding_works_without_script(window, owner, queue, phone):
         "pending",
         "rejected",
     ]
+
+
+def test_still_true_is_answered_by_keys_alone(window, owner):
+    for town in ("Oslo", "Rome", "Lima"):
+        make_old_fact(owner.space, text=f"Ana lives in {town}", language="en")
+    page = window().sign_in(owner.user)
+    page.goto("/s/home/still-true/")
+    expect(front(page)).to_have_text("Does Ana still live in Oslo?")
+    press(page, "s")
+    expect(front(page)).to_have_text("Does Ana still live in Rome?")
+    press(page, "n")
+    expect(front(page)).to_have_text("Does Ana still live in Lima?")
+    press(page, "u")
+    expect(front(page)).to_have_text("Does Ana still live in Rome?")
+    press(page, "y")
+    expect(front(page)).to_have_text("Does Ana still live in Lima?")
+    press(page, "e")
+    page.fill(".desk textarea", "Ana lives in Quito")
+    page.get_by_role("button", name="Save").click()
+    expect(front(page)).to_have_text("Does Ana still live in Oslo?")
+    live = set(Fact.objects.live().values_list("text", flat=True))
+    assert live == {"Ana lives in Oslo", "Ana lives in Rome", "Ana lives in Quito"}
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_contradiction_is_ruled_on_by_key_and_without_script(window, owner, script):
+    one, other = (
+        facts.remember(owner.space, text=f"Ana lives in {town}", by="extraction", subject="Ana").row
+        for town in ("Lima", "Quito")
+    )
+    proposals.ask_about_change(one, other, "value")
+    page = window(java_script_enabled=script).sign_in(owner.user)
+    page.goto("/s/home/proposals/docket/")
+    if script:
+        press(page, "2")
+        press(page, "a")
+    else:
+        page.get_by_role("radio", name="That").check()
+        page.get_by_role("button", name="Rule").click()
+    expect(page.get_by_text("No open contradiction")).to_be_visible()
+    one.refresh_from_db()
+    assert (one.status, one.flags) == ("superseded", ["ruled out"])
 
 
 def test_a_night_is_read_and_taken_back_line_by_line(window, owner):

@@ -5,7 +5,16 @@ from memory.facts import service as facts
 from memory.models import Fact, Ruling
 from sleep import apply, proposals
 from sleep.models import Proposal
-from tests.factories import make_client, make_member, make_night, make_proposal, make_user
+from tests.factories import (
+    make_chat,
+    make_client,
+    make_member,
+    make_message,
+    make_night,
+    make_proposal,
+    make_receipt,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -103,7 +112,9 @@ def test_a_contradiction_stands_side_by_side_and_both_may_hold(client, space):
     )  # fmt: skip
     page = client.get(at("detail", space, one.pk)).content.decode()
     assert 'class="versus"' in page
-    client.post(at("approve", space, one.pk), {"digest": one.digest, "holds": "both"})
+    client.post(
+        at("approve", space, one.pk), {"digest": one.digest, "ruling": "both in their time"}
+    )
     assert set(Fact.objects.live().values_list("text", flat=True)) == {
         "Ana lives in Lima",
         "Ana lives in Quito",
@@ -190,3 +201,91 @@ def test_a_moved_target_is_shown_anew(client, space):
     page = client.post(at("rebase", space, proposal.pk), follow=True).content.decode()
     assert "changed meanwhile" not in page
     assert "Lima, Peru" in page
+
+
+def contradiction(space, old="Ana lives in Lima", new="Ana lives in Quito", **given):
+    """A proposal whose two sides are both believed, as one of a chat is."""
+    before = facts.remember(space, text=old, by="extraction", subject="Ana", said_by="Ana").row
+    rival = facts.remember(space, text=new, by="extraction", subject="Ana", said_by="Luis").row
+    asked = proposals.ask_about_change(before, rival, "value")
+    return before, rival, asked
+
+
+def rule(client, space, asked, ruling, **given):
+    url = at("approve", space, asked.pk)
+    return client.post(url, {"digest": asked.digest, "ruling": ruling} | given, follow=True)
+
+
+def test_the_docket_shows_only_contradictions_with_both_quotes_and_who(client, space):
+    contradiction(space)
+    make_proposal(space, title="Another thing", kind="add")
+    page = client.get(at("docket", space)).content.decode()
+    assert "<h1>Docket</h1>" in page
+    assert "Another thing" not in page
+    assert all(words in page for words in ("Ana lives in Lima", "Ana lives in Quito", "Luis"))
+
+
+def test_an_empty_docket_says_so(client, space):
+    assert "No open contradiction" in client.get(at("docket", space)).content.decode()
+
+
+def test_this_forgets_the_rival_and_undo_brings_it_back(client, space):
+    _old, rival, asked = contradiction(space)
+    rule(client, space, asked, "this")
+    rival.refresh_from_db()
+    assert rival.status == "archived"
+    client.post(at("undo", space, asked.pk))
+    rival.refresh_from_db()
+    asked.refresh_from_db()
+    assert (rival.status, asked.status) == ("active", "pending")
+
+
+def test_that_rules_the_old_one_out_for_every_day(client, space):
+    old, rival, asked = contradiction(space)
+    rule(client, space, asked, "that")
+    old.refresh_from_db()
+    assert (old.status, old.superseded_by_id) == ("superseded", rival.pk)
+    assert "ruled out" in old.flags
+    url = reverse("facts:index", args=[space.slug])
+    assert "Lima" not in client.get(f"{url}?valid_at=2020-01-01").content.decode()
+    client.post(at("undo", space, asked.pk))
+    old.refresh_from_db()
+    assert (old.status, old.flags) == ("active", [])
+
+
+def test_both_in_their_time_part_on_the_day(client, space):
+    old, rival, asked = contradiction(space)
+    rule(client, space, asked, "both in their time", day="2026-03-01")
+    old.refresh_from_db()
+    rival.refresh_from_db()
+    assert old.valid_to == rival.valid_from
+    assert rival.valid_from.astimezone(space.zone).date().isoformat() == "2026-03-01"
+    assert (old.status, rival.status) == ("superseded", "active")
+
+
+def test_a_day_that_is_no_date_and_a_ruling_that_is_none_are_refused(client, space):
+    _old, _rival, asked = contradiction(space)
+    page = rule(client, space, asked, "both in their time", day="soon").content.decode()
+    assert "Give the day as a date" in page
+    assert "Choose one of the three rulings" in rule(client, space, asked, "x").content.decode()
+    asked.refresh_from_db()
+    assert asked.status == "pending"
+
+
+def test_what_was_decided_before_about_such_a_thing_is_shown(client, space):
+    _old, _rival, first = contradiction(space)
+    rule(client, space, first, "that")
+    *_rest, second = contradiction(space, "Ana lives in Rome", "Ana lives in Oslo")
+    page = client.get(at("detail", space, second.pk)).content.decode()
+    assert "Decided before" in page
+    assert "That · about the same kind of thing" in page
+
+
+def test_what_depends_on_a_side_is_shown(client, space):
+    old, _rival, asked = contradiction(space)
+    given = {"evidence": [{"fact": old.pk, "quote": "Lima"}], "by": "night"}
+    facts.remember(space, text="Ana takes the tram of Lima", **given)
+    make_receipt(space, fact=old, reply=make_message(make_chat(space), role="assistant"))
+    page = client.get(at("detail", space, asked.pk)).content.decode()
+    assert "Ana takes the tram of Lima" in page
+    assert "1 reply that it reached" in page

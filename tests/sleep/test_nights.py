@@ -375,19 +375,6 @@ def test_a_night_with_nothing_to_read_asks_at_most_one_thing(space, days):
     assert len(waiting()) == (1 if days > 30 else 0)
 
 
-def test_an_idle_night_asks_whether_the_oldest_fact_is_still_true(space):
-    old = learned(space, "Ana works at Acme", chat=make_chat(space=space), at=NOW - timedelta(70))
-    Fact.objects.update(created_at=NOW - timedelta(days=70))
-    sleep(space)
-    (asked,) = waiting()
-    assert (asked.kind, asked.title) == ("retire", "Still true? Ana works at Acme")
-    sleep(space, NOW + timedelta(days=1))
-    assert len(waiting()) == 1
-    proposals.approve(asked, member=make_member(space=space), digest=asked.digest)
-    old.refresh_from_db()
-    assert old.status == "archived"
-
-
 def test_keno_s_own_phrases_are_no_reason_for_advice(space):
     chat = make_chat(space=space)
     for n in range(20):

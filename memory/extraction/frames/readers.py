@@ -29,6 +29,8 @@ from memory.text.normalise import fold
 
 Reader = Callable[[Match], Iterator[Slot]]
 PLACES = frozenset({"city", "country"})
+# Whom somebody has one of: another name is a change.
+_ONE_AT_A_TIME = frozenset({"boss", "manager"})
 BEINGS = frozenset({"kin", "couple", "person", "pet"})
 _CHILDREN = frozenset({"son", "daughter", "child", "baby", "twin"})
 _NEWNESS = frozenset({"new", "nuevo", "nueva", "old", "current", "actual"})
@@ -278,6 +280,8 @@ def _related(match: Match, role: str, *, name: str, whose: str) -> Slot:
     """Tell who somebody is to the subject. Of the roles of a couple one has one at a time."""
     if "couple" in classes(role):
         return match.slot("couple", f"{role} {name}", whose=whose)
+    if role in _ONE_AT_A_TIME:
+        return match.slot(role, name, whose=whose)
     return match.slot(f"relation:{slot(name)}", role, whose=whose, sort="role")
 
 

@@ -184,6 +184,8 @@ def _line(one: Recalled, briefing: Briefing, language: str) -> str:
     """One memory with its source in brackets, unless you said it yourself or it was today."""
     when = _when(one, briefing, language)
     days = when if when != say(language, "today") else ""
+    if one.stale:
+        days = _as_of(one.stale, briefing, language)
     parts = [one.said_by if not one.by_asker else "", days]
     source, said = ", ".join(part for part in parts if part), _told(one, briefing, language)
     return f"{said} ({source})" if source else said
@@ -218,6 +220,14 @@ def _when(one: Recalled, briefing: Briefing, language: str) -> str:
     month = say(language, "months").split()[at.month - 1]
     form = "date" if at.year == today.year else "date_of_year"
     return say(language, form, day=at.day, month=month, year=at.year)
+
+
+def _as_of(month: str, briefing: Briefing, language: str) -> str:
+    """ "as of March": it was not checked since."""
+    year, number = (int(part) for part in month.split("-"))
+    name = say(language, "months").split()[number - 1]
+    phrase = "as_of" if year == briefing.now.year else "as_of_year"
+    return say(language, phrase, month=name, year=year)
 
 
 def _list(lines: list[str]) -> str:

@@ -104,6 +104,8 @@ PHRASES = {
         "yesterday": "yesterday",
         "months": "January February March April May June July August September October November "
         "December",
+        "as_of": "as of {month}",
+        "as_of_year": "as of {month} {year}",
         "date": "on {day} {month}",
         "date_of_year": "on {day} {month} {year}",
     },
@@ -160,6 +162,8 @@ PHRASES = {
         "yesterday": "ayer",
         "months": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
         "diciembre",
+        "as_of": "a fecha de {month}",
+        "as_of_year": "a fecha de {month} de {year}",
         "date": "el {day} de {month}",
         "date_of_year": "el {day} de {month} de {year}",
     },

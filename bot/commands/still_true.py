@@ -1,0 +1,133 @@
+"""Is it still true? Asked below a reply where somebody talks to Keno alone, and answered there."""
+
+import re
+from datetime import datetime, time
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from bot.commands.asked import Answer, CommandCall, command, sentence_for
+from bot.commands.knowledge import not_found, numbered
+from memory.extraction import dates
+from memory.extraction.wording import told_to
+from memory.facts import lasting
+from memory.facts import service as facts
+from memory.models import Chat, Fact, Message
+from memory.spaces.chat_links import said_by_same
+from memory.text.normalise import fold
+
+ASKED = "asked"
+_YES = re.compile(
+    r"(?:yes|yep|yeah|still|of course|sure|correct|si|claro|sigue igual|todavia|asi es|exacto|igual"
+    r"|correcto|it is|i do|he does|she does|they do)(?: (?:still|claro|todavia|so|i do|it is))*"
+)
+_NO = re.compile(
+    r"(?:no|nope|not any ?more|no longer|ya no|no,? ya no|no,? not any ?more|no,? no longer|nah)"
+)
+_WORD = re.compile(r"[\s.,!¡¿?…]+")
+
+
+@command(
+    "true",
+    es="vigencia",
+    usage=gettext_lazy("#12 from … until …"),
+    help=gettext_lazy("say since when or until when a fact holds, also a day to come"),
+)
+def set_times(call: CommandCall) -> Answer:
+    named, words = numbered(call)
+    usage = _("Send /true, the number of the fact and the days: /true #12 until 31 December 2026")
+    if named is None or not words:
+        return Answer(usage)
+    if not named:
+        return Answer(not_found())
+    said_at = call.now.astimezone(call.space.zone)
+    language = call.message.language or call.chat.language or call.space.language
+    told = dates.when_of(words, said_at=said_at, language=language, kind="")
+    given = {"valid_from": told.valid_from, "valid_to": told.valid_to}
+    given = {name: value for name, value in given.items() if value}
+    if not given:
+        return Answer(usage)
+    try:
+        done = facts.revise(named[0], by=call.by, now=call.now, **given)
+    except facts.Invalid as error:
+        return Answer(str(error))
+    return sentence_for(done, _("Noted — %(text)s: %(when)s") % _span(named[0], call))
+
+
+def _span(fact: Fact, call: CommandCall) -> dict:
+    days = [(_("from %(day)s"), fact.valid_from), (_("until %(day)s"), fact.valid_to)]
+    zone = call.space.zone
+    told = [words % {"day": at.astimezone(zone).date().isoformat()} for words, at in days if at]
+    return {"text": fact.text, "when": " ".join(told)}
+
+
+@command(
+    "still-true",
+    es="sigue-siendo",
+    help=gettext_lazy("be asked about something that I have not heard of for long"),
+)
+def ask_now(call: CommandCall) -> Answer:
+    fact = _due_here(call.message, now=call.now)
+    if fact is None:
+        return Answer(_("There is nothing of yours that I should check now."))
+    return Answer(_question(fact, call.message), asks=fact.pk)
+
+
+def question_below(chat: Chat, message: Message, *, now: datetime) -> Fact | None:
+    """What to ask below this reply: once a day, where it is allowed and one person talks here."""
+    if not chat.space.options.check_in_chat or not _talks_alone(chat):
+        return None
+    midnight = datetime.combine(chat.space.local_date(now), time.min, chat.space.zone)
+    replies = Message.objects.filter(chat=chat, role=Message.Role.ASSISTANT, sent_at__gte=midnight)
+    if replies.filter(journal__contains=[{"outcome": ASKED}]).exists():
+        return None
+    return _due_here(message, now=now)
+
+
+def words_of(fact: Fact, message: Message) -> str:
+    return _("By the way: %(question)s") % {"question": _question(fact, message)}
+
+
+def note_question(reply: Message, fact: int) -> None:
+    """Write on the reply what it asks, so that a yes or no is understood."""
+    reply.journal = [*reply.journal, {"outcome": ASKED, "fact": fact}]
+    reply.save(update_fields=["journal"])
+
+
+def asked_before(message: Message) -> Fact | None:
+    """The fact that this plain yes or no is about: the reply right before it asked."""
+    said = " ".join(_WORD.sub(" ", fold(message.text)).split())
+    if message.role != Message.Role.USER or not (_YES.fullmatch(said) or _NO.fullmatch(said)):
+        return None
+    before = Message.objects.filter(chat=message.chat_id, pk__lt=message.pk).order_by("-pk").first()
+    lines = before.journal if before and before.role == Message.Role.ASSISTANT else []
+    asked = next((one["fact"] for one in lines if one.get("outcome") == ASKED), 0)
+    own = said_by_same(message, prefix="message__")
+    return Fact.objects.in_scope(message.chat).live().filter(own, pk=asked).first()
+
+
+def take_answer(message: Message, fact: Fact, *, now: datetime) -> Answer:
+    """Note the yes or no; `/undo` takes it back."""
+    said = " ".join(_WORD.sub(" ", fold(message.text)).split())
+    by, is_no = "command", bool(_NO.fullmatch(said))
+    done = (facts.deprecate if is_no else facts.confirm)(fact, by=by, now=now)
+    lasting.note_answer(done, answer="no" if is_no else "yes", by=by)
+    kept = _("Noted, it is still so: %(text)s") % {"text": fact.text}
+    gone = _("No longer: %(text)s\n/undo takes it back.") % {"text": fact.text}
+    return sentence_for(done, gone if is_no else kept)
+
+
+def _due_here(message: Message, *, now: datetime) -> Fact | None:
+    """What this person said here themselves and what is due, the first of it."""
+    due = lasting.due(message.chat.space, now=now)
+    own = said_by_same(message, prefix="message__")
+    return due.filter(own, chat=message.chat).select_related("space").first()
+
+
+def _question(fact: Fact, message: Message) -> str:
+    return lasting.question(fact, told_to(message.author, fact.text), language=message.language)
+
+
+def _talks_alone(chat: Chat) -> bool:
+    people = Message.objects.filter(chat=chat, role=Message.Role.USER)
+    return people.order_by().values("author_id", "author").distinct()[:2].count() == 1
