@@ -23,7 +23,7 @@ def say_how_long_facts_last(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory', '0013_erasing_tags_and_setting_aside'),
+        ('memory', '0014_breaker_by_model'),
     ]
 
     operations = [
