@@ -256,7 +256,7 @@ def erase(
     same and takes it back. The caller has asked first. `of` is the row that the audit names, `note`
     is told what goes before it goes, `tell` how far it is.
     """
-    given = {n: v if n in ("own", "rows") else set(v) for n, v in named.items()}
+    given: dict[str, Any] = {n: v if n in ("own", "rows") else set(v) for n, v in named.items()}
     one = Sweep(space, **given)
     total = 2 * len(PLACES) + 2
     _collect(one)
@@ -293,7 +293,7 @@ def _named_only(one: Sweep) -> dict[str, int]:
 
 def purge(row: Fact | Episode, *, by: str, preview: bool = False) -> dict[str, int]:
     """Erase one fact or episode with the messages it rests on; see erase()."""
-    what = {"facts" if isinstance(row, Fact) else "episodes": [row.pk]}
+    what: dict[str, Any] = {"facts" if isinstance(row, Fact) else "episodes": [row.pk]}
     return erase(row.space, by=by, preview=preview, of=row, **what)
 
 
@@ -325,8 +325,8 @@ def _collect(one: Sweep) -> None:
         vars(one).pop(name, None)
     if one.own:
         others = Message.objects.filter(space=one.space, role=Message.Role.USER)
-        others = others.exclude(pk__in=one.messages).values_list("text", flat=True)
-        said = {words.lower() for words in others.iterator()}
+        theirs = others.exclude(pk__in=one.messages).values_list("text", flat=True)
+        said = {words.lower() for words in theirs.iterator()}
         one.texts, one.words = one.texts - said, one.words - said
 
 
@@ -379,7 +379,7 @@ def _rested_on(facts: list[Fact]) -> set[int]:
     stems = {pk: text.stems(fact.text) - text.stems(fact.subject) for pk, fact in by_pk.items()}
     found = set()
     for silenced in SilencedMessage.objects.filter(fact__in=by_pk).select_related("message"):
-        message, fact = silenced.message, by_pk[silenced.fact_id]
+        message, fact = silenced.message, by_pk[silenced.fact_id or 0]
         answers = message.reply_to_id == fact.message_id
         is_said = message.role == Message.Role.USER or answers
         if is_said or stems[fact.pk] & text.stems(message.text):

@@ -41,7 +41,7 @@ from memory.text import normalise as text
 Node = tuple[str, int]
 # From the most exact link of an evidence entry to the least.
 LINKS = ("message", "fact", "pattern", "episode")
-MADE_BY_PROPOSALS = {"rule": Rule, "preference": Preference}
+MADE_BY_PROPOSALS: dict[str, Any] = {"rule": Rule, "preference": Preference}
 
 
 @dataclass
@@ -258,9 +258,9 @@ def _discard_messages(space: Space, found: Descent, *, by: str, now: datetime) -
     by_episode: dict[Episode | None, list[Message]] = {}
     for message in said.select_related("episode").order_by("sent_at", "pk"):
         by_episode.setdefault(message.episode, []).append(message)
-    for episode, some in by_episode.items():
-        part = grouping.split_off(episode, some) if episode else grouping.gather(some)
-        _move_claims(episode, part, some)
+    for holder, some in by_episode.items():
+        part = grouping.split_off(holder, some) if holder else grouping.gather(some)
+        _move_claims(holder, part, some)
         episodes.discard(part, by=by, now=now, reason="source discarded")
 
 

@@ -9,7 +9,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -56,9 +56,12 @@ TABLES: dict[str, Any] = {
     Kind.IMPORT: AuditEntry,
 }
 ERASURES = "erasures.jsonl"
+# What the list of an erasure names.
+LISTED: dict[str, Any] = {"messages": Message, "facts": Fact, "chats": Chat, "people": Entity}
 EXAMPLES, PROGRESS_SECONDS = 3, 0.5
 INCOGNITO_FOR = timedelta(hours=1)
 Named = dict[str, Any]
+Accounts = Set[tuple[str, str]]
 
 
 class WrongName(ValueError):
@@ -217,18 +220,13 @@ def replay(
     wanted = [(salt, set(digests)) for salt, digests in (known if lists is None else lists)]
     wanted = [one for one in wanted if one[1]]
     given: Named = {"own": True}
-    for name, model in (
-        ("messages", Message),
-        ("facts", Fact),
-        ("chats", Chat),
-        ("people", Entity),
-    ):
+    for name, model in LISTED.items():
         rows = model._default_manager.filter(space=space)
         rows = rows.filter(pk__in=only[name]) if name in only else rows
         rows = rows.select_related("chat") if name != "chats" else rows
         found = {row.pk for row in rows.iterator() if _is_listed(row, wanted)} if wanted else set()
         given[name] = found
-    if not any(given[name] for name in ("messages", "facts", "chats", "people")):
+    if not any(given[name] for name in LISTED):
         return {}
     given["accounts"] = _accounts(Entity.objects.filter(pk__in=given["people"]))
     given["messages"] |= _ids(Message.objects.filter(chat__in=given["chats"]))
@@ -251,15 +249,15 @@ def end_incognito(chat: Chat, *, before: Message | None = None) -> int:
     if chat.incognito_since is None:
         return 0
     mine = Q(not_recalled=Message.NotRecalled.INCOGNITO)  # a command has another mark
-    said = Message.objects.filter(mine | Q(received_at__gte=chat.incognito_since), chat=chat)
-    said = list(said.filter(pk__lt=before.pk) if before else said)
+    rows = Message.objects.filter(mine | Q(received_at__gte=chat.incognito_since), chat=chat)
+    said = list(rows.filter(pk__lt=before.pk) if before else rows)
     pks = {message.pk for message in said}
     receipts = Recall.objects.filter(Q(message__in=pks) | Q(reply__in=pks), space=chat.space_id)
     sent = OutboxItem.objects.filter(message__in=pks)
     is_all = not Message.objects.filter(chat=chat).exclude(pk__in=pks).exists()
     whole = {chat.pk} if is_all else set()
-    rows = [*receipts, *sent, *([] if is_all else said)]
-    given: Named = {"own": True, "messages": pks, "rows": rows, "chats": whole}
+    given: Named = {"own": True, "messages": pks, "chats": whole}
+    given["rows"] = [*receipts, *sent, *([] if is_all else said)]
     erasure.erase(chat.space, by="system", **given)
     Chat.objects.filter(pk=chat.pk).update(incognito_since=None)
     chat.incognito_since = None
@@ -310,13 +308,13 @@ def _person(space: Space, row: Entity) -> Named:
     return _people(space, set(people.group(row)))
 
 
-def _people(space: Space, ids: set[int], accounts: set[tuple[str, str]] = frozenset()) -> Named:
+def _people(space: Space, ids: set[int], accounts: Accounts = frozenset()) -> Named:
     """Their messages, the facts about them, and the chats in which nobody else spoke."""
     kin = Entity.objects.filter(space=space, owner__in=ids)
     # Whoever is known only as "Ana's sister" is known through Ana.
     ids = ids | {row.pk for row in kin if row.is_unnamed}
     rows = Entity.objects.filter(space=space, pk__in=ids)
-    accounts = accounts | _accounts(rows)
+    accounts = {*accounts, *_accounts(rows)}
     said = _ids(_said_by(space, accounts, rows))
     mine = _chats_of_nobody_else(space, said)
     given = _of_chats(space, mine)
@@ -382,7 +380,7 @@ def _erase_space(asked: Erasure, row: Space, tell: erasure.Progress) -> None:
     asked.space = None
 
 
-DO = {Kind.SPACE: _erase_space}
+DO: dict[str, Callable[[Erasure, Any, erasure.Progress], None]] = {Kind.SPACE: _erase_space}
 
 
 def _record(asked: Erasure) -> None:
@@ -404,12 +402,7 @@ def _counts_of_space(space: Space) -> dict[str, int]:
 
 def _places(one: Sweep) -> Iterator[str]:
     """Where each row stood, in words that the same row has in any copy of the space."""
-    for name, model in (
-        ("messages", Message),
-        ("facts", Fact),
-        ("chats", Chat),
-        ("people", Entity),
-    ):
+    for name, model in LISTED.items():
         rows = model._default_manager.filter(space=one.space, pk__in=getattr(one, name))
         rows = rows.select_related("chat") if name != "chats" else rows
         yield from (_place(row) for row in rows)
@@ -451,7 +444,7 @@ def _accounts(rows: Iterable[Entity]) -> set[tuple[str, str]]:
     return {(channel, number) for channel, _colon, number in pairs}
 
 
-def _said_by(space: Space, accounts: set[tuple[str, str]], rows: Iterable[Entity]) -> QuerySet:
+def _said_by(space: Space, accounts: Accounts, rows: Iterable[Entity]) -> QuerySet:
     """What they wrote: by account, and by name in a chat whose channel knows no accounts."""
     wanted = Q(pk__in=[])
     for channel, author_id in accounts:
@@ -471,16 +464,16 @@ def _chats_of_nobody_else(space: Space, said: set[int]) -> set[int]:
 
 def _unlinked(space: Space, rows: Iterable[Entity]) -> set[int]:
     """Facts about them that nothing linked: in quarantine, in the trash."""
-    keys = {key for row in rows for key in row.keys}
+    keys = {(row.chat_id, key) for row in rows for key in row.keys}
     facts = Fact.objects.filter(space=space).exclude(mentions__role=Mention.Role.ABOUT)
-    some = facts.exclude(subject="").values_list("pk", "subject")
-    return {pk for pk, subject in some if key_of(subject) in keys}
+    some = facts.exclude(subject="").values_list("pk", "chat", "subject")
+    return {pk for pk, chat, subject in some if (chat, key_of(subject)) in keys}
 
 
 def _examples(one: Sweep) -> list[str]:
     facts = Fact.objects.filter(pk__in=one.facts).order_by("-pk")[:EXAMPLES]
     said = Message.objects.filter(pk__in=one.messages, role="user").order_by("-pk")[:EXAMPLES]
-    return [short(row.text, 120) for row in (*facts, *said)]
+    return [short(words, 120) for words in (*(f.text for f in facts), *(m.text for m in said))]
 
 
 def _stays(one: Sweep) -> list[tuple[str, int, list[str]]]:

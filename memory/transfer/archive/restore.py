@@ -78,13 +78,13 @@ class Restore:
                 self.done += len(batch)
                 self.session.progress(self.done, self.total, kind.name)
         self._link()
-        arrived = {
-            name: {pk for pk in self.numbers[name].values() if pk > self.last[name]}
-            for name in ("messages", "facts", "chats")
+        names = {"messages": "messages", "facts": "facts", "chats": "chats", "people": "entities"}
+        arrived: dict[str, Any] = {
+            name: {pk for pk in self.numbers[kind].values() if pk > self.last[kind]}
+            for name, kind in names.items()
         }
-        people = {pk for pk in self.numbers["entities"].values() if pk > self.last["entities"]}
         # What was erased does not come back with an older copy.
-        erasing.replay(self.session.space, by=self.session.by, people=people, **arrived)
+        erasing.replay(self.session.space, by=self.session.by, **arrived)
 
     def number(self, kind: str, data: object) -> int | None:
         return self.numbers[kind].get(data) if isinstance(data, int) else None
