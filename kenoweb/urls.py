@@ -2,6 +2,8 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from kenoweb.api import gateway, mem0, rest
+from kenoweb.api import server as mcp
 from kenoweb.chats import views as chats
 from kenoweb.chats import views as chats_link_views
 from kenoweb.curation import erasing, quarantine, rulings, trash, working_notes
@@ -239,6 +241,7 @@ in_space = [
         path("", membership.token_list, name="index"),
         path("new/", membership.new_token, name="new"),
         path("<int:pk>/revoke/", membership.revoke, name="revoke"),
+        path("<int:pk>/gate/", membership.set_gate, name="gate"),
     ),
     room(
         "proposals/",
@@ -358,4 +361,17 @@ urlpatterns = [
         path("account/chats/<int:pk>/unlink/", chats_link_views.unlink, name="unlink"),
     ),
     path("s/<slug:space>/", include(in_space)),
+    path("api/v1/", include((rest.urls(), "api"))),
+    room(
+        "",
+        "programs",
+        path("mcp", mcp.over_http, name="mcp"),
+        path("api/memory", rest.alias("GET", "facts"), name="memory"),
+        path("api/memory/search", rest.alias("GET", "recall"), name="memory_search"),
+        path("api/memory/refresh", rest.alias("POST", "begin_night"), name="memory_refresh"),
+        path("health/memory", rest.alias("GET", "health"), name="memory_health"),
+        path("v1/models", gateway.models, name="models"),
+        path("v1/chat/completions", gateway.chat_completions, name="chat_completions"),
+    ),
+    path("", include((mem0.urls(), "mem0"))),
 ]

@@ -107,6 +107,7 @@ PLACES = [
     Place("memory.ParcelLine", ("place", "text", "why"), space="parcel__space"),
     Place("memory.LlmCall", ("error",)),
     Place("memory.AuditEntry", ("details",)),
+    Place("memory.ApiCall", ("body",), space="token__space", delete=True),
     Place("sleep.Night", ("error",)),
     Place("sleep.PhaseRun", ("plan", "lines", "error"), space="night__space"),
     Place("sleep.NightChange", ("text", "evidence")),
@@ -119,7 +120,7 @@ PLACES = [
 # that are erased: the index is written again by its triggers, vectors and files are deleted.
 WORDLESS = {
     "memory.Space": {"name", "slug", "settings", "audit_key"},
-    "memory.ApiToken": {"name"},
+    "memory.ApiToken": {"name", "gate"},
     "memory.AuditEntry": {"actor", "action", "object_type", "object_id"},
     "memory.Member": set(),
     "memory.Message": {"author", "external_id", "flags"},

@@ -13,6 +13,7 @@ from memory.jobs import AFTER_OUTAGE, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker
 from memory.models import Erasure, Fact, Message, Space
 from memory.operations import backup, erasing, health
+from memory.spaces import api_tokens
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
 
@@ -78,6 +79,7 @@ def find_people(timestamp: int) -> None:
 def watch(timestamp: int) -> None:
     now = timezone.now()
     health.forget_dead_workers(now=now)
+    api_tokens.expire_calls(now=now)
     for space in Space.objects.all():
         health.watch(space, now=now)
 

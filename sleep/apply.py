@@ -237,7 +237,8 @@ def merge(proposal: Proposal, *, by: str) -> None:
 def retire(proposal: Proposal, *, by: str) -> None:
     rows = target_rows(proposal)
     if gone := [one.pk for one in rows if isinstance(one, Fact)]:
-        fact_bulk.forget(proposal.space, gone, by=by, silence=False)
+        silence = proposal.after.get("forget", False)
+        fact_bulk.forget(proposal.space, gone, by=by, silence=silence)
     by_chat: dict[int | None, list[Episode]] = {}
     for episode in (one for one in rows if isinstance(one, Episode)):
         by_chat.setdefault(episode.chat_id, []).append(episode)

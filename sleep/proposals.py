@@ -41,7 +41,8 @@ from sleep.apply import (
 )
 from sleep.models import SENTENCE, Night, Proposal, sentence, shown
 
-SUSPICIOUS = "suspicious"
+# HELD: a program asked for it, and its token holds what it writes.
+SUSPICIOUS, HELD = "suspicious", "held"
 # How a contradiction is decided: the old one is right, the new one is, or each in its time.
 THIS, THAT, BOTH = "this", "that", "both in their time"
 RULINGS = (THIS, THAT, BOTH)

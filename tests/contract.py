@@ -53,10 +53,13 @@ def space_options() -> list[str]:
 
 def http_fields() -> list[tuple[str, str]]:
     """Return (operation or schema, its fields) of what programs may ask over HTTP."""
-    from bot.channels.openapi import document
+    from kenoweb.api.rest import api as rest
 
-    api = document()
-    rows = [(name, ", ".join(_names(part))) for name, part in api["components"]["schemas"].items()]
+    api = rest.get_openapi_schema(path_params={})
+    rows = [
+        (name, ", ".join(part.get("properties", {})))
+        for name, part in api["components"]["schemas"].items()
+    ]
     for path, methods in api["paths"].items():
         for method, operation in methods.items():
             if method in {"get", "post", "put", "patch", "delete"}:

@@ -136,7 +136,7 @@ def make_dead_letter(space: Space | None = None, **given) -> DeadLetter:
 def make_token(
     space: Space | None = None, *, user: User | None = None, **given
 ) -> tuple[ApiToken, str]:
-    values = {"name": "backup script", "scopes": ["read"]} | given
+    values = {"name": "backup script", "scopes": ["read"], "gate": "believe"} | given
     return api_tokens.create(space or make_space(), user=user or make_user(), **values)
 
 
@@ -213,6 +213,8 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "tokens": {"pk": token.pk},
         "chat_links": {"pk": make_chat_link(guest).pk},
         "links": {"token": "not-a-link"},
+        "api": {"id": fact.pk, "change": change},
+        "mem0": {"pk": fact.pk, "name": mark},
         "recall": {"pk": make_receipt(space, mark, chat=chat, fact=fact).pk},
         **_a_night(space, mark=mark),
         # Last: what is written after a ruling may fall under it.

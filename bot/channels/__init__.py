@@ -2,11 +2,11 @@
 
 from django.conf import settings
 
-from bot.channels.base import Channel, Outgoing, SendFailed, WebChannel
+from bot.channels.base import ApiChannel, Channel, Outgoing, SendFailed, WebChannel
 
 __all__ = ["Channel", "Outgoing", "SendFailed", "configured", "get", "open_channels", "use"]
 
-_open: dict[str, Channel] = {"web": WebChannel()}
+_open: dict[str, Channel] = {"web": WebChannel(), "api": ApiChannel()}
 
 
 def open_channels() -> list[Channel]:

@@ -80,6 +80,13 @@ class AllowList:
         return str(person) in self.people or str(chat) in self.chats
 
 
+class ApiChannel(Channel):
+    """Programs with a token: who said something reads the answer where it is kept."""
+
+    name = "api"
+    delivers = False
+
+
 class WebChannel(Channel):
     name = "web"
     delivers = False

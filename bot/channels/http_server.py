@@ -1,4 +1,4 @@
-"""A very small HTTP server for what other programs send us: one request, one JSON answer.
+"""The port of channels that other programs call: one request, one JSON answer, by uvicorn.
 
 Everything is bounded: the head, the body (refused by its announced length, before it is read)
 and the time. A proxy of yours stands in front for HTTPS.
@@ -11,15 +11,18 @@ import ipaddress
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from urllib.parse import SplitResult, urlsplit
 
 import httpx
+import uvicorn
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
+from starlette import requests as asgi
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 
 from memory.chats import inbox
 from memory.chats import service as chats
@@ -79,33 +82,53 @@ class Refused(Exception):
 Handle = Callable[[Request], Awaitable[Response]]
 
 
+class _Server(uvicorn.Server):
+    """The worker has its own handlers for signals."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 @asynccontextmanager
-async def serve(handle: Handle, *, host: str, port: int) -> AsyncIterator[asyncio.Server]:
-    places = asyncio.Semaphore(CONNECTIONS)
+async def serve(handle: Handle, *, host: str, port: int) -> AsyncIterator[int]:
+    """Answer requests until the end of the block; gives the port."""
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async with places:
-            await _answer(handle, reader, writer)
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await _answer(handle, asgi.Request(scope, receive))
+        await response(scope, receive, send)
 
-    server = await asyncio.start_server(connected, host, port, limit=HEAD_BYTES)
-    try:
-        yield server
-    finally:
-        server.close()
+    with socket.create_server((host, port)) as listening:
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=CONNECTIONS,
+            h11_max_incomplete_event_size=HEAD_BYTES,
+            timeout_graceful_shutdown=1,
+        )
+        server = _Server(config)
+        running = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await running
 
 
-async def _answer(handle: Handle, reader, writer) -> None:
+async def _answer(handle: Handle, asked: asgi.Request) -> JSONResponse:
     try:
         async with asyncio.timeout(READ_SECONDS):
-            request = await read(reader)
-        response = await handle(request)
+            body = await _body(asked)
+        headers = {name.lower(): value for name, value in asked.headers.items()}
+        response = await handle(Request(asked.method, asked.url.path, headers, body))
     except Refused as refused:
         response = refused.response
     except TimeoutError:
         response = Response(408, {"error": "The request took too long to arrive."})
-    except (ConnectionError, asyncio.IncompleteReadError):
-        writer.close()
-        return
     except DatabaseError as error:
         # Gone, or its disk is full: nothing was kept, and who sends it again loses nothing.
         log.error("a request failed", extra={"why": str(error).partition("\n")[0]})
@@ -114,59 +137,26 @@ async def _answer(handle: Handle, reader, writer) -> None:
     except Exception:
         log.exception("a request failed")
         response = Response(500, {"error": "Something went wrong here. It was written down."})
-    try:
-        writer.write(as_bytes(response))
-        async with asyncio.timeout(READ_SECONDS):
-            await writer.drain()
-    except (ConnectionError, TimeoutError):
-        log.info("nobody waited for the answer")
-    finally:
-        writer.close()
+    again = {} if response.after is None else {"retry-after": str(response.after)}
+    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"} | again
+    return JSONResponse(response.body, status_code=response.status, headers=headers)
 
 
-async def read(reader: asyncio.StreamReader) -> Request:
-    """One request; Refused with a sentence when it is too large or not understood."""
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.LimitOverrunError as error:
-        raise Refused(431, "The headers are too long.") from error
-    first, *lines = head.decode("latin-1").split("\r\n")
-    parts = first.split(" ")
-    if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
-        raise Refused(400, "This is no HTTP request.")
-    headers = _headers(lines)
-    if "transfer-encoding" in headers:
-        raise Refused(411, "Send the body with a Content-Length.")
-    length = headers.get("content-length", "0")
-    if not (length.isascii() and length.isdigit()):
-        raise Refused(400, "The Content-Length is no number.")
-    if int(length) > BODY_BYTES:
-        raise Refused(413, f"The body may have {BODY_BYTES} bytes.")
-    body = await reader.readexactly(int(length))
-    return Request(parts[0], parts[1].partition("?")[0], headers, body)
-
-
-def _headers(lines: list[str]) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for line in filter(None, lines):
-        name, colon, value = line.partition(":")
-        if not colon or name != name.strip() or name.lower() in headers:
-            # Two lengths or two signatures: nobody can say which one counts.
+async def _body(asked: asgi.Request) -> bytes:
+    """The body; refused by its announced length, before it is read, or when it goes on."""
+    for name in (TIMESTAMP, SIGNATURE):
+        if len(asked.headers.getlist(name)) > 1:
+            # Nobody can say which one counts.
             raise Refused(400, "The headers cannot be read.")
-        headers[name.lower()] = value.strip()
-    return headers
-
-
-def as_bytes(response: Response) -> bytes:
-    body = json.dumps(response.body, ensure_ascii=False).encode()
-    reason = HTTPStatus(response.status).phrase
-    again = "" if response.after is None else f"Retry-After: {response.after}\r\n"
-    head = (
-        f"HTTP/1.1 {response.status} {reason}\r\nContent-Type: application/json; charset=utf-8\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\nCache-Control: no-store\r\n"
-        f"X-Content-Type-Options: nosniff\r\n{again}\r\n"
-    )
-    return head.encode("latin-1") + body
+    too_large = Refused(413, f"The body may have {BODY_BYTES} bytes.")
+    if int(asked.headers.get("content-length", "0")) > BODY_BYTES:
+        raise too_large
+    body = b""
+    async for chunk in asked.stream():
+        body += chunk
+        if len(body) > BODY_BYTES:
+            raise too_large
+    return body
 
 
 class BadSignature(Exception):

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from kenoweb.ui.formatting import OneLine
-from memory.models import Member
+from memory.models import ApiToken, Member
 from memory.spaces import api_tokens
 
 # Places people know, not the aliases and fixed offsets of the database.
@@ -177,6 +177,12 @@ class TokenForm(forms.Form):
         choices=list(api_tokens.SCOPES.items()),
         widget=forms.CheckboxSelectMultiple,
         initial=["read"],
+    )
+    gate = forms.ChoiceField(
+        label=_("What it writes"),
+        choices=ApiToken.Gate.choices,
+        initial=ApiToken.Gate.HOLD,
+        help_text=_("Hold is usual for agents: nothing they write counts unseen."),
     )
     expires = forms.ChoiceField(
         label=_("Expires"), choices=list(EXPIRES.items()), required=False, initial="90"

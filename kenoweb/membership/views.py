@@ -431,7 +431,8 @@ def _may_create(request):
 @require_safe
 def token_list(request, space):
     rows = rows_in(space, ApiToken).select_related("user").order_by(LIVE_FIRST, "-created_at")
-    return render(request, "tokens/index.html", {"tokens": rows, "now": timezone.now()})
+    told = {"tokens": rows, "now": timezone.now(), "gates": ApiToken.Gate.choices}
+    return render(request, "tokens/index.html", told)
 
 
 @in_space(role="owner")
@@ -447,11 +448,13 @@ def new_token(request, space):
         user=request.user,
         name=name,
         scopes=scopes,
+        gate=form.cleaned_data["gate"],
         expires_at=form.expires_at(),
         ip=client_ip(request),
     )
     # No redirect: the key exists in this one answer and nowhere else.
-    return render(request, "tokens/made.html", {"token": token, "key": key} | _door())
+    home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
+    return render(request, "tokens/made.html", {"token": token, "key": key, "home": home})
 
 
 @in_space(role="owner")
@@ -463,7 +466,14 @@ def revoke(request, space, pk):
     return redirect("tokens:index", space.slug)
 
 
-def _door() -> dict:
-    """Where the key opens something, and whether somebody listens there."""
-    api = f"http://{settings.HTTP_HOST}:{settings.HTTP_PORT}/api/v1/"
-    return {"api": api, "is_open": settings.HTTP_ENABLED}
+@in_space(role="owner")
+@sessions.sudo
+@require_POST
+def set_gate(request, space, pk):
+    """Choose what becomes of what a token writes; only here, and only by an owner."""
+    token, gate = get_in_space_or_404(space, ApiToken, pk), request.POST.get("gate", "")
+    if gate in ApiToken.Gate.values:
+        api_tokens.set_gate(token, gate=gate, by=person(request.user), ip=client_ip(request))
+        told = {"name": token.name, "gate": token.get_gate_display()}
+        toast(request, _("“%(name)s”: %(gate)s.") % told)
+    return redirect("tokens:index", space.slug)

@@ -66,6 +66,7 @@ NOTES = {
     proposals.SUSPICIOUS: gettext_lazy(
         "It reads like an instruction that somebody planted. Reject it unless you know better."
     ),
+    proposals.HELD: gettext_lazy("A program asks for this; what its token writes is held."),
     "edited": gettext_lazy("Someone changed the wording before deciding."),
 }
 

@@ -70,6 +70,7 @@ ACTIONS = {
     "space.erased": _("erased a space"),
     "token.created": _("created an API token"),
     "token.revoked": _("revoked an API token"),
+    "token.gate": _("set the gate of an API token"),
     "memory.read": _("read memory"),
     "memory.written": _("changed memory"),
 }

@@ -5,7 +5,7 @@ from memory.models.fact import Fact, SilencedMessage
 from memory.models.identity import Identity, Preference, Rule, Ruling
 from memory.models.pattern import Pattern
 from memory.models.recall import Recall, RecallItem, RecallProfile, SelfCheck
-from memory.models.space import ApiToken, AuditEntry, ChatLink, Member, Space
+from memory.models.space import ApiCall, ApiToken, AuditEntry, ChatLink, Member, Space
 from memory.models.unit import Embedding, EmbeddingModel, Unit
 from memory.models.work import (
     Breaker,
@@ -21,6 +21,7 @@ from memory.models.work import (
 )
 
 __all__ = [
+    "ApiCall",
     "ApiToken",
     "AuditEntry",
     "Breaker",

@@ -90,12 +90,23 @@ class Member(models.Model):
 class ApiToken(models.Model):
     """A key for programs. Only its SHA-256 is kept; the token is shown once."""
 
+    class Gate(models.TextChoices):
+        """What becomes of what its program writes."""
+
+        BELIEVE = "believe", _("Believe: it is memory at once")
+        HOLD = "hold", _("Hold for me: it becomes a proposal")
+        READ_ONLY = "read_only", _("Read only: it can ask, never write")
+
+    # Whose it is, when api_tokens.find() gave it.
+    member: Member | None = None
+
     space = models.ForeignKey(Space, models.CASCADE, related_name="tokens")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=80)
     prefix = models.CharField(max_length=16)
     digest = models.CharField(max_length=64, unique=True)
     scopes = ArrayField(models.CharField(max_length=32), default=list)
+    gate = models.CharField(max_length=9, choices=Gate.choices, default=Gate.HOLD)
     created_at = models.DateTimeField(default=now)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
@@ -103,6 +114,24 @@ class ApiToken(models.Model):
 
     def __str__(self):
         return f"{self.name} ({self.prefix}…)"
+
+
+class ApiCall(models.Model):
+    """The answer to a call with an idempotency key: the same call gets it again, for a day."""
+
+    token = models.ForeignKey(ApiToken, models.CASCADE, related_name="calls")
+    key = models.CharField(max_length=255)
+    # SHA-256 of what was asked: another question under the same key is a mistake.
+    digest = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(default=0)
+    body = models.JSONField(default=dict)
+    at = models.DateTimeField(default=now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["token", "key"], name="api_call_once")]
+
+    def __str__(self):
+        return f"{self.key} of {self.token_id}"
 
 
 class AuditEntry(models.Model):

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory.history import audit
-from memory.history.actors import person
-from memory.models import ApiToken, Member, Space
+from memory.history.actors import person, require_person
+from memory.models import ApiCall, ApiToken, Member, Space
 
 # Scanners of public code know a leaked key by these letters.
 PREFIX = "keno_"
@@ -20,14 +20,17 @@ SCOPES = {
     "read": _("Read the memory and recall from it"),
     "write": _("Remember, revise and forget"),
     "chat": _("Send messages as a chat"),
+    "private": _("See what was said in single chats, too"),
 }
 # What a person must be for their key to carry the scope.
 ROLE_FOR_SCOPE = {
     "read": Member.Role.VIEWER,
     "write": Member.Role.CURATOR,
     "chat": Member.Role.CURATOR,
+    "private": Member.Role.VIEWER,
 }
 USED_EVERY = timedelta(minutes=1)
+KEEP_CALLS = timedelta(days=1)
 
 
 @transaction.atomic
@@ -37,6 +40,7 @@ def create(
     user: User,
     name: str,
     scopes: list[str],
+    gate: str = ApiToken.Gate.HOLD,
     expires_at: datetime | None = None,
     ip: str | None = None,
 ) -> tuple[ApiToken, str]:
@@ -49,9 +53,11 @@ def create(
         prefix=key[:10],
         digest=digest(key),
         scopes=scopes,
+        gate=gate,
         expires_at=expires_at,
     )
-    audit.record("token.created", actor=person(user), space=space, obj=token, ip=ip, scopes=scopes)
+    told = {"scopes": scopes, "gate": str(gate), "ip": ip}
+    audit.record("token.created", actor=person(user), space=space, obj=token, **told)
     return token, key
 
 
@@ -62,6 +68,16 @@ def revoke(token: ApiToken, *, by: str, ip: str | None = None) -> None:
     token.refresh_from_db()
     if won:
         audit.record("token.revoked", actor=by, space=token.space, obj=token, ip=ip)
+
+
+@transaction.atomic
+def set_gate(token: ApiToken, *, gate: str, by: str, ip: str | None = None) -> None:
+    """Change what becomes of what the token's program writes. Only a person may."""
+    require_person(by)
+    was, token.gate = token.gate, ApiToken.Gate(gate)
+    token.save(update_fields=["gate"])
+    told = {"was": was, "gate": str(token.gate), "ip": ip}
+    audit.record("token.gate", actor=by, space=token.space, obj=token, **told)
 
 
 def find(key: str, *, scope: str, now: datetime | None = None) -> ApiToken | None:
@@ -76,11 +92,16 @@ def find(key: str, *, scope: str, now: datetime | None = None) -> ApiToken | Non
     )
     if token is None or scope not in token.scopes:
         return None
-    member = Member.objects.filter(space=token.space_id, user=token.user_id).first()
-    if member is None or not member.may(ROLE_FOR_SCOPE[scope]):
+    token.member = Member.objects.filter(space=token.space_id, user=token.user_id).first()
+    if token.member is None or not token.member.may(ROLE_FOR_SCOPE[scope]):
         return None
     _touch(token, now)
     return token
+
+
+def expire_calls(*, now: datetime) -> int:
+    """Drop the answers kept for idempotency keys after a day."""
+    return ApiCall.objects.filter(at__lt=now - KEEP_CALLS).delete()[0]
 
 
 def digest(key: str) -> str:

@@ -46,7 +46,8 @@ def redeem(message: Message, *, code: str, now: datetime) -> Member | None:
     who = {"channel": message.chat.channel, "author_id": message.author_id}
     offers = ChatLink.objects.select_for_update().filter(space=message.space, linked_at=None)
     link = offers.filter(digest=_digest(code), expires_at__gt=now).first()
-    if link is None or not message.author_id or message.chat.channel == WEB:
+    # A program with a token never becomes a person.
+    if link is None or not message.author_id or message.chat.channel in (WEB, "api"):
         return None
     ChatLink.objects.filter(space=message.space, **who).delete()
     link.channel, link.author_id = who["channel"], who["author_id"]

@@ -331,9 +331,9 @@ def telegram_serving(ports):
 
     @asynccontextmanager
     async def serve(handle, **given):
-        async with real(handle, **given) as server:
-            ports.append(server.sockets[0].getsockname()[1])
-            yield server
+        async with real(handle, **given) as port:
+            ports.append(port)
+            yield port
 
     return serve
 

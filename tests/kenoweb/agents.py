@@ -11,6 +11,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from django.db import connection
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 from kenoweb.launcher import database
 
@@ -70,3 +72,14 @@ def agent(key: str, *, log: Path) -> Iterator[Agent]:
         client = Client(stdio_client(server, errlog=said))
         with portal.wrap_async_context_manager(client) as connected:
             yield Agent(portal, connected, log)
+
+
+@contextmanager
+def agent_over_http(url: str, key: str, tools: str = "", *, log: Path) -> Iterator[Agent]:
+    """The same client, over streamable HTTP to a Keno that runs."""
+    with start_blocking_portal() as portal:
+        http = create_mcp_http_client(headers={"Authorization": f"Bearer {key}"})
+        with portal.wrap_async_context_manager(http):
+            client = Client(streamable_http_client(f"{url}/mcp{tools}", http_client=http))
+            with portal.wrap_async_context_manager(client) as connected:
+                yield Agent(portal, connected, log)

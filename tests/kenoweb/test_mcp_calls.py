@@ -9,7 +9,7 @@ from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 from mcp.shared.exceptions import MCPError
 
-from kenoweb.api import server
+from kenoweb.api import operations, server
 from kenoweb.api.server import TOOLS
 from memory.jobs import RateLimit
 from memory.models import AuditEntry, Fact, Member
@@ -29,7 +29,6 @@ from tests.factories import (
 )
 
 pytestmark = pytest.mark.django_db
-FREE = RateLimit()
 
 
 @pytest.fixture
@@ -47,37 +46,41 @@ def key(space, ana):
     return make_token(space, user=ana, name="editor", scopes=["read", "write"])[1]
 
 
-def call(key, name, *, limits=FREE, **arguments) -> dict:
-    answer = server.call(key, name, arguments, limits=limits)
+@pytest.fixture(autouse=True)
+def free(monkeypatch):
+    monkeypatch.setattr(operations, "LIMITS", RateLimit())
+
+
+def call(key, name, **arguments) -> dict:
+    answer = server.call(key, name, arguments)
     assert not answer.is_error, answer.content[0].text
     return answer.structured_content
 
 
-def refused(key, name, *, limits=FREE, **arguments) -> str:
-    answer = server.call(key, name, arguments, limits=limits)
+def refused(key, name, **arguments) -> str:
+    answer = server.call(key, name, arguments)
     assert answer.is_error
     return answer.content[0].text
 
 
 def titles(key) -> list[str | None]:
-    return [one["title"] for one in call(key, "waiting")["proposals"]]
+    return [one["title"] for one in call(key, "proposals")["items"]]
 
 
 class TestRights:
     def test_every_tool_needs_a_scope_that_tokens_have(self):
-        assert (
-            {tool.scope for tool in TOOLS.values()} == {"read", "write"} <= set(api_tokens.SCOPES)
-        )
+        assert {tool.scope for tool in TOOLS.values()} == {"read", "write", "chat"}
 
     def test_a_key_that_may_only_chat_reads_nothing(self, space, ana):
         _token, key = make_token(space, user=ana, scopes=["chat"])
         assert server.offered(key) == []
-        assert all("may not do this" in refused(key, name) for name in TOOLS)
+        names = [name for name, tool in TOOLS.items() if tool.scope != "chat"]
+        assert all("may not do this" in refused(key, name) for name in names)
 
     def test_a_person_who_becomes_a_viewer_takes_the_right_to_write_from_the_key(self, key, ana):
         Member.objects.filter(user=ana).update(role="viewer")
         assert "“write”" in refused(key, "remember", text="Bo is back")
-        assert call(key, "facts") == {"facts": [], "next": ""}
+        assert call(key, "facts") == {"items": [], "next": ""}
 
     def test_a_person_who_leaves_takes_the_key_along(self, key, ana):
         Member.objects.filter(user=ana).delete()
@@ -90,27 +93,27 @@ class TestRights:
         yours = call(theirs, "remember", text="Ana keeps bees", subject="Ana")
         assert (mine["outcome"], yours["outcome"]) == ("new", "new")
         for who, own, foreign in ((key, mine, yours), (theirs, yours, mine)):
-            assert [fact["id"] for fact in call(who, "facts")["facts"]] == [own["id"]]
-            found = call(who, "recall", question="Who keeps bees?")["memories"]
+            assert [fact["id"] for fact in call(who, "facts")["items"]] == [own["id"]]
+            found = call(who, "recall", query="Who keeps bees?")["memories"]
             assert [one["id"] for one in found] == [own["id"]]
             assert "There is no fact" in refused(who, "forget", id=foreign["id"])
 
-    def test_a_key_calls_so_often_a_minute_and_is_told_when_to_come_again(self, key):
-        limits = RateLimit(per_minute=2)
+    def test_a_key_calls_so_often_a_minute_and_is_told_when_to_come_again(self, key, monkeypatch):
+        monkeypatch.setattr(operations, "LIMITS", RateLimit(per_minute=2))
         for _ in range(2):
-            call(key, "facts", limits=limits)
-        assert "Wait " in refused(key, "facts", limits=limits)
+            call(key, "facts")
+        assert "Wait " in refused(key, "facts")
 
     def test_every_call_stands_in_the_audit_with_the_name_of_the_token(self, space, key):
         number = call(key, "remember", text="Ana keeps bees")["id"]
-        call(key, "recall", question="bees")
-        for name in ("facts", "episodes", "waiting"):
+        call(key, "recall", query="bees")
+        for name in ("facts", "episodes", "proposals"):
             call(key, name)
         call(key, "forget", id=number)
         entries = AuditEntry.objects.filter(space=space, actor="api:editor").order_by("pk")
         assert [entry.details["tool"] for entry in entries] == [
-            f"mcp {name}"
-            for name in ("remember", "recall", "facts", "episodes", "waiting", "forget")
+            *("remember", "recall", "facts"),
+            *("episodes", "proposals", "forget"),
         ]
         assert {entry.details["token"] for entry in entries} == {"editor"}
         assert "bees" not in str(list(entries.values()))
@@ -123,7 +126,7 @@ class TestRights:
 
     def test_its_receipt_opens_in_the_dashboard_and_the_audit_shows_it(self, space, key, ana):
         make_fact(space, text="Ana keeps bees in Soria")
-        browser, receipt = make_client(ana), call(key, "recall", question="bees?")["receipt"]
+        browser, receipt = make_client(ana), call(key, "recall", query="bees?")["url"]
         assert "Ana keeps bees in Soria" in browser.get(receipt).text
         audit = browser.get("/s/home/audit/").text
         assert "read memory" in audit
@@ -156,7 +159,7 @@ class TestPrivate:
         ):
             make_proposal(space, title="Private", **given)
         assert titles(key) == [None] * 9
-        assert call(key, "waiting", limit=2)["count"] == 9
+        assert call(key, "proposals", limit=2)["count"] == 9
 
     def test_an_episode_that_a_guard_holds_back_or_somebody_threw_away_is_not_told(
         self, space, key
@@ -164,7 +167,7 @@ class TestPrivate:
         make_episode(space, title="Held", flags=["override"])
         make_episode(space, title="Gone", status="discarded")
         make_episode(space, title="Told", body="Long. " * 2000)
-        (told,) = call(key, "episodes")["episodes"]
+        (told,) = call(key, "episodes")["items"]
         assert (told["title"], len(told["text"])) == ("Told", 4000)
 
     def test_only_what_is_believed_is_listed(self, space, key):
@@ -172,7 +175,7 @@ class TestPrivate:
             number = make_fact(space, status=status).pk
             if status != "archived":
                 assert "There is no fact" in refused(key, "forget", id=number)
-        assert call(key, "facts")["facts"] == []
+        assert call(key, "facts")["items"] == []
 
 
 class TestTrouble:
@@ -187,13 +190,13 @@ class TestTrouble:
         assert "hunter2" in caplog.text
 
     def test_a_mistake_of_ours_is_a_sentence_and_a_line_in_the_log(self, key, monkeypatch, caplog):
-        monkeypatch.setattr(server, "admit", lambda *_a, **_m: 1 / 0)
+        monkeypatch.setattr(operations, "admit", lambda *_a, **_m: 1 / 0)
         assert refused(key, "facts").startswith("Something went wrong inside Keno")
         assert "ZeroDivisionError" in caplog.text
 
     def test_a_recall_that_failed_is_no_empty_answer(self, key, monkeypatch):
         monkeypatch.setattr("memory.retrieval.recall.lanes.collect", lambda *_a, **_m: 1 / 0)
-        assert "failed" in refused(key, "recall", question="bees")
+        assert "failed" in refused(key, "recall", query="bees")
 
     def test_what_is_printed_by_accident_does_not_reach_the_wire(self, capfd):
         with server.the_output() as out:
@@ -230,7 +233,7 @@ class TestCommand:
         monkeypatch.delenv("KENO_TOKEN", raising=False)
         monkeypatch.setenv("KENO_TOKEN_FILE", str(tmp_path / "key"))
         served = []
-        monkeypatch.setattr(server, "make", served.append)
+        monkeypatch.setattr(server, "make", lambda key, **_more: served.append(key))
         monkeypatch.setattr(server, "serve", lambda _server: None)
         call_command("mcp")
         assert served == [key]

@@ -8,7 +8,7 @@ from memory.spaces import api_tokens
 from tests.factories import make_client, make_member, make_space, make_token
 
 pytestmark = pytest.mark.django_db
-FORM = {"name": "editor", "scopes": ["read", "write"], "expires": "90"}
+FORM = {"name": "editor", "scopes": ["read", "write"], "gate": "hold", "expires": "90"}
 
 
 @pytest.fixture
@@ -33,12 +33,22 @@ def test_a_token_is_shown_once_and_works(client, owner):
     assert key not in client.get(at("index")).content.decode()
 
 
-@pytest.mark.parametrize("is_open", [True, False])
-def test_it_is_said_where_the_key_opens_and_whether_somebody_listens(client, settings, is_open):
-    settings.HTTP_ENABLED = is_open
+def test_it_is_said_where_the_key_opens_with_lines_to_paste(client):
     said = client.post(at("new"), FORM).content.decode()
-    assert "http://127.0.0.1:3000/api/v1/" in said
-    assert ("HTTP_ENABLED" in said) is not is_open
+    assert "http://testserver/api/v1/recall" in said
+    assert "http://testserver/mcp" in said
+
+
+def test_a_new_token_holds_what_it_writes_until_its_owner_opens_the_gate(client, owner):
+    client.post(at("new"), FORM)
+    token = ApiToken.objects.get()
+    assert token.gate == "hold"
+    client.post(at("gate", token.pk), {"gate": "believe"})
+    token.refresh_from_db()
+    assert token.gate == "believe"
+    client.post(at("gate", token.pk), {"gate": "everything"})
+    token.refresh_from_db()
+    assert token.gate == "believe"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils import translation
 
-from kenoweb.api import operations
+from kenoweb.api import calls
 from kenoweb.environment import envsecret
 
 
@@ -20,7 +20,10 @@ class Command(BaseCommand):
     # Nothing but the protocol may stand on standard output.
     requires_system_checks = []
 
-    def handle(self, **_options):
+    def add_arguments(self, parser):
+        parser.add_argument("--all", action="store_true", help="offer every operation as a tool")
+
+    def handle(self, **options):
         with translation.override(_language_of_the_terminal()):
             key = envsecret("KENO_TOKEN")
             if sentence := _objection(key):
@@ -30,14 +33,14 @@ class Command(BaseCommand):
         # It takes a second to import, which a key that is no good should not cost.
         from kenoweb.api import server
 
-        server.serve(server.make(key))
+        server.serve(server.make(key, every=options["all"]))
 
 
 def _objection(key: str) -> str:
     if not key:
-        return operations.missing()
+        return calls.missing()
     try:
-        return "" if operations.rights(key) else operations.no_good()
+        return "" if calls.rights(key) else calls.no_good()
     except DatabaseError as error:
         raise CommandError("The tables cannot be read: run manage.py migrate.") from error
 

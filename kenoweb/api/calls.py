@@ -1,0 +1,117 @@
+"""Who calls, what their token may see, and what is written down about the call."""
+
+from django.conf import settings
+from django.db.models import Model, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from kenoweb.auth.access import Role, rows_in
+from kenoweb.ui.list_page import Order, is_place, part
+from kenoweb.ui.responses import space_url
+from memory.history import audit
+from memory.history.changes import events_of
+from memory.models import ApiToken, Fact, Ruling, Space
+from memory.spaces import api_tokens
+
+
+class Refused(Exception):
+    """Why a call cannot be answered, as a sentence that says what to do, with its HTTP status."""
+
+    def __init__(self, sentence: str, status: int = 400, *, after: int = 0):
+        super().__init__(sentence)
+        self.status, self.after = status, after
+
+
+def rights(key: str) -> dict[str, ApiToken]:
+    """What the key may do now: scope -> its token. Nothing when the key is no good."""
+    found = {scope: api_tokens.find(key, scope=scope) for scope in api_tokens.SCOPES} if key else {}
+    return {scope: token for scope, token in found.items() if token}
+
+
+def admit(key: str, *, scope: str, role: str = Role.VIEWER) -> ApiToken:
+    """The token, looked up anew: it may have been revoked since the last call."""
+    token = api_tokens.find(key, scope=scope) if key else None
+    if token is None and not rights(key):
+        raise Refused(no_good() if key else missing(), 401)
+    if token is None:
+        raise Refused(
+            _(
+                "The API token may not do this: it lacks the right “%(scope)s”, or its person lost "
+                "it. Make one that has it on the page “API tokens” of the dashboard."
+            )
+            % {"scope": scope},
+            403,
+        )
+    if not token.member.may(role):
+        raise Refused(_("The person of this token may not do this."), 403)
+    token.space.hides_forgotten = not token.member.may(Role.CURATOR)
+    return token
+
+
+def missing() -> str:
+    return _(
+        "No API token was given: make one on the page “API tokens” of the dashboard and send it as "
+        "“Authorization: Bearer …”, or in the environment variable KENO_TOKEN of the command."
+    )
+
+
+def no_good() -> str:
+    return _(
+        "The API token is not valid: it is mistyped, revoked or run out, or its person left. "
+        "Make a new one on the page “API tokens” of the dashboard."
+    )
+
+
+def name_of(token: ApiToken) -> str:
+    """The `by` of what it does. A program may pass on anybody's words, so the guards look at it."""
+    return f"api:{token.name}"
+
+
+def note(token: ApiToken, what: str, *, action: str = "memory.read", **details: object) -> None:
+    """One line of the audit for every call that was answered."""
+    given = {"token": token.name, "tool": what, "person": token.user.username} | details
+    audit.record(action, actor=name_of(token), space=token.space, obj=token, **given)
+
+
+def page(name: str, space: Space, **which: object) -> str:
+    """The address of a page; the path alone while nobody has said where Keno is reached."""
+    return settings.KENO_URL + space_url(name, space, **which)
+
+
+def is_private(token: ApiToken) -> bool:
+    """Whether it may see what was said in single chats, beside what the whole space knows."""
+    return "private" in token.scopes
+
+
+def visible(token: ApiToken, model: type[Model]) -> QuerySet:
+    """The rows of the space that the token may see."""
+    rows = mentionable(token, rows_in(token.space, model))
+    has_chat = any(field.name == "chat" for field in model._meta.fields)
+    return rows.filter(Q() if is_private(token) else Q(chat=None)) if has_chat else rows
+
+
+def mentionable(token: ApiToken, rows: QuerySet) -> QuerySet:
+    """Without the facts that are ruled not to be mentioned, for who sees only what all may see."""
+    key = {Fact: "pk", events_of(Fact).model: "pgh_obj_id"}.get(rows.model)
+    if key is None or is_private(token):
+        return rows
+    ruled = Ruling.objects.filter(space=token.space, kind=Ruling.Kind.DONT_MENTION, status="active")
+    return rows.exclude(**{f"{key}__in": ruled.exclude(fact=None).values("fact")})
+
+
+def find(token: ApiToken, rows: QuerySet, pk: int, what: str) -> Model:
+    """One row, or a sentence that says where its id comes from."""
+    row = rows.filter(pk=pk).first()
+    if row is None:
+        raise Refused(
+            _("There is no %(what)s %(id)s that this token may see.") % {"what": what, "id": pk},
+            404,
+        )
+    return row
+
+
+def cut_page(rows: QuerySet, order: Order, asked) -> tuple[list, str]:
+    """The rows of the page that was asked for, and the cursor of the next."""
+    if asked.after and not is_place(asked.after, order):
+        raise Refused(_("“after” must be what the answer before gave as “next”, or be left out."))
+    found = part(rows, order=order, after=asked.after, size=asked.limit)
+    return found.rows, found.after
