@@ -121,7 +121,7 @@ def judged(one: Asked, said: str) -> str:
     from memory.llm.providers.offline_phrases import PHRASES
 
     phrases = PHRASES[one.language]
-    if said == phrases["unknown"]:
+    if said in (phrases["unknown"], phrases["world"]):
         return "missed" if one.right else "abstained"
     if one.right and re.search(one.right, said):
         return "right"

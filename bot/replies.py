@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from bot import channels, feedback
+from bot.outbox import page
 from memory import logs
 from memory.calendar.resolve import resolve
 from memory.extraction import ingest, intents, tags
@@ -154,7 +155,7 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         now=now,
         person=last.author,
         group=group,
-        language=last.language,
+        language=last.language or _spoken_lately(chat),
         expand=expander(chat),
         first_talk=found is not None,
     )
@@ -172,6 +173,12 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         now=now,
     )
     return Thought(question, built, completion, tags.split(completion.text), found)
+
+
+def _spoken_lately(chat: Chat) -> str:
+    """The language of the last message here that tells its own: "ok" has none."""
+    said = Message.objects.filter(chat=chat, role=Message.Role.USER).exclude(language="")
+    return said.order_by("-pk").values_list("language", flat=True).first() or ""
 
 
 def learn(
@@ -261,6 +268,7 @@ def read_now(chat: Chat, group: Sequence[Message], *, now: datetime) -> None:
 
 def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Briefing:
     """What only the built-in provider needs besides."""
+    assert built.briefing
     briefing = built.briefing
     if available("chat", space=chat.space):
         return briefing
@@ -270,7 +278,7 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
         briefing,
         learned=[fact.text for fact in feedback.facts_of(group)],
         wishes=any(line.get("kind") == ingest.WISH for line in offers),
-        heard=[_heard(one, last) for one in _memory(built.history)],
+        heard=[*briefing.heard, *(_heard(one, last) for one in _memory(built.history))],
     )
     if wants.name in LISTS:
         # Nothing instead when there is nothing: what others said here is not about them.
@@ -377,7 +385,8 @@ def _elsewhere(message: Message, built: context.Context) -> list[Recalled]:
     own = set(facts.filter(said_by_same(message, prefix="message__")).values_list("pk", flat=True))
     return [
         Recalled(fact.text, subject=fact.subject, said_by=fact.said_by, place=str(fact.chat),
-                 quote=fact.quote, by_asker=fact.pk in own)
+                 quote=fact.quote, by_asker=fact.pk in own,
+                 link=page("facts:detail", message.space.slug, fact.pk))
         for item in found.items
         if (fact := rows.get(item.unit.owner_id))
     ]  # fmt: skip

@@ -211,6 +211,7 @@ in_space = [
             "<int:pk>/offer/<int:message>/<int:place>/again/", chats.offer_again, name="offer_again"
         ),
         path("<int:pk>/relearn/<int:fact>/", chats.relearn, name="relearn"),
+        path("<int:pk>/wrong/<int:message>/", chats.wrong, name="wrong"),
     ),
     room(
         "identity/",

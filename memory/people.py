@@ -284,7 +284,7 @@ def _about(fact: Fact, scope: _Scope, said: Entity | None) -> Entity | None:
 
 def _relative(one: Relative, scope: _Scope, said: Entity | None) -> Entity | None:
     """Return somebody known by whose they are, with a name or without."""
-    is_own = said and key_of(one.owner) in said.keys
+    is_own = not one.owner or (said and key_of(one.owner) in said.keys)
     owner = said if is_own else scope.find_or_make(one.owner)
     if owner is None:
         return None

@@ -7,8 +7,10 @@ class SleepConfig(AppConfig):
     def ready(self):
         from memory.extraction import changes_of_mind
         from memory.operations import health as health_checks
+        from memory.retrieval import recall
         from sleep import nights, proposals
 
         # The watchdog, the page and the doctor ask what stands there; memory knows of no nights.
         health_checks.CHECKS.append(nights.health)
         changes_of_mind.ASK.append(proposals.ask_about_change)
+        recall.OPPOSED.append(proposals.open_contradictions)

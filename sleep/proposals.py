@@ -17,6 +17,7 @@ from django.utils.translation import gettext_noop as N_
 from django.utils.translation import ngettext
 
 from memory import notices, people, rulings
+from memory.chats import service as chats
 from memory.extraction import ingest
 from memory.facts import service as facts
 from memory.guards.screening import ORDERS, redacted, redacted_values, screen, suspicions
@@ -48,7 +49,7 @@ THIS, THAT, BOTH = "this", "that", "both in their time"
 RULINGS = (THIS, THAT, BOTH)
 # What chats offer: so many a day, and what was said longer ago is not asked about any more.
 OFFER, MAX_OFFERS, OFFERS_SINCE = "offer", 5, timedelta(days=14)
-MAX_PEOPLE = 5
+MAX_PEOPLE, MAX_CONTRADICTIONS = 5, 200
 OFFER_FIELDS = ("subject", "kind", "category", "confidence", "quote", "language")
 ADDING = (Proposal.Kind.ADD, Proposal.Kind.SUPERSEDE)
 ORDERING = (Proposal.Kind.RULE, Proposal.Kind.PREFERENCE)
@@ -147,6 +148,19 @@ def ask_about_change(
         flags=["contradiction", *leaves],
         mode=new.mode,
     )
+
+
+def open_contradictions(space: Space, pks: list[int]) -> list[tuple[int, int]]:
+    """Return the pairs of facts, one of each among these, between which somebody must decide."""
+    waiting = Proposal.objects.filter(
+        space=space, kind=Proposal.Kind.SUPERSEDE, status=Proposal.Status.PENDING
+    )
+    known, found = set(pks), []
+    for evidence in waiting.values_list("evidence", flat=True)[:MAX_CONTRADICTIONS]:
+        both = [one["fact"] for one in evidence if one.get("fact")]
+        if len(both) == 2 and known & set(both):
+            found.append((both[0], both[1]))
+    return found
 
 
 def evidence_of(fact: Fact) -> dict:
@@ -261,7 +275,10 @@ def approve(
 def reject(
     proposal: Proposal, *, member: Member, digest: str, reason: str = "", never: bool = False
 ) -> Proposal:
-    """Say no. With `never`, what it would have remembered is ruled out for good."""
+    """Say no. With `never`, what it would have remembered is ruled out for good.
+
+    The messages that a new fact would have rested on are not recalled any more.
+    """
     by = _decider(proposal, member)
     locked = _decide(
         proposal, Proposal.Status.REJECTED, member=member, digest=digest, reason=reason
@@ -273,8 +290,16 @@ def reject(
         locked.save(update_fields=["applied_as"])
     if offer := locked.after.get("offer"):
         decline_offer(locked.space, *offer, by=by)
+    chats.silence(locked.space, _rests_on(locked))
     _audit(locked, "reject", by)
     return locked
+
+
+def _rests_on(proposal: Proposal) -> list[int]:
+    """The messages in which a fact was heard that would be new."""
+    if proposal.kind not in (Proposal.Kind.ADD, Proposal.Kind.IMPORTED):
+        return []
+    return [number for one in proposal.evidence if (number := one.get("message"))]
 
 
 @transaction.atomic
@@ -313,6 +338,7 @@ def undo(proposal: Proposal, *, member: Member) -> Proposal:
         row.save(update_fields=["status"])
     else:
         wait_again(row)
+        chats.silence(row.space, _rests_on(row), silent=False)
     _audit(row, f"undo {was}", by)
     return row
 

@@ -21,7 +21,7 @@ from kenoweb.chats.transcript import tail
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import fragment_or_redirect, run_and_toast, show_form, toast, toast_error
 from memory.chats import service as chats
-from memory.extraction import ingest
+from memory.extraction import changes_of_mind, ingest
 from memory.history.actors import person
 from memory.models import Fact, Message
 from memory.operations import erasing
@@ -207,6 +207,21 @@ def decline_offer(request, space, pk, message, place):
 @require_POST
 def offer_again(request, space, pk, message, place):
     return _turn_offer(request, space, pk, message, place, ingest.offer_again)
+
+
+@in_space(role="curator")
+@require_POST
+def wrong(request, space, pk, message):
+    """Keep that a reply was wrong; with how it is, that is what Keno knows from now on."""
+    chat, reply = _offering(space, pk, message)
+    by, right = person(request.user), clean(request.POST.get("right", ""))[:500]
+    if right.strip():
+        said = _("Put right: “%(text)s”.")
+        run_and_toast(request, said, lambda: changes_of_mind.mark_wrong(reply, by=by, right=right))
+    else:
+        changes_of_mind.mark_wrong(reply, by=by)
+        toast(request, _("Kept. The recall lab lists it, to be tried again."))
+    return go(request, f"{_url(space, chat)}?reply={reply.pk}#message-{reply.pk}")
 
 
 def _turn_offer(request, space, pk, message, place, act):

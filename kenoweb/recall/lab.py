@@ -15,6 +15,7 @@ from kenoweb.recall import score_rows
 from kenoweb.recall.score_rows import Row
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import Filter
+from memory.extraction.changes_of_mind import wrong_replies
 from memory.models import Chat, Message, RecallProfile, Space
 from memory.prompt import builder as context
 from memory.prompt import sections
@@ -26,7 +27,7 @@ from memory.retrieval.understand import MAX_LENGTH
 from memory.text.normalise import clean
 
 SHOWN_CUT = 20
-SHOWN_NOT_MEMORY = 5
+SHOWN_NOT_MEMORY, SHOWN_WRONG = 5, 10
 # Whose words the last messages were: the people one may ask as.
 LOOK_BACK = 300
 MODES = ("", "strict", "lenient")
@@ -162,6 +163,7 @@ def page(asking: Asking, *, space: Space, now: datetime) -> dict:
         "key": key(asking.saved),
         "versions": versions(space, asking.saved),
         "chosen": space.options.recall_profile,
+        "wrong": [] if result else wrong_replies(space)[:SHOWN_WRONG],
     }
 
 
@@ -170,6 +172,8 @@ def ask(asking: Asking, *, space: Space, now: datetime) -> Result:
     recalled, made = _once(asking, asking.tried, space=space, now=now)
     result = Result(recalled, budget=space.options.token_budget)
     rows = _rows(recalled, space)
+    for row in rows:
+        row.gate = score_rows.gate_line(asking.tried, strict=asking.strict, kind=row.kind)
     if asking.changed:
         before, _made = _once(asking, asking.saved, space=space, now=now)
         places = {one.key: n for n, one in enumerate((*before.items, *before.cut), 1)}

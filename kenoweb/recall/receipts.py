@@ -124,6 +124,7 @@ def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
     gate = score_rows.gate_of(receipt, space)
     for row, item in zip(rows, items, strict=True):
         row.nearest = item.injected and gate.is_below(item)
+        row.gate = gate.of(item.kind) if item.kind != "pattern" else 0.0
     sections = score_rows.sections(receipt.sections)
     if not any(count for _name, count in sections):
         sections = [(_("memory"), receipt.tokens)]

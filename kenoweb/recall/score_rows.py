@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from kenoweb.ui import charts
 from kenoweb.ui.responses import space_url
 from memory.models import Recall, RecallItem, Space
+from memory.retrieval import gate as recall_gate
 from memory.retrieval import profiles
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Part, Scored
@@ -34,6 +35,7 @@ LANES = {
     "recent": gettext_lazy("recent"),
     "pinned": gettext_lazy("pinned"),
     "date": gettext_lazy("date"),
+    "hop": gettext_lazy("asked once more"),
 }
 CUT = {
     RecallItem.Cut.GATE: gettext_lazy("below the gate"),
@@ -78,6 +80,8 @@ class Row:
 
     mark: str = ""
     nearest: bool = False
+    # Where the gate was for its kind; 0 where there is none.
+    gate: float = 0.0
 
     def __post_init__(self):
         self.voices = scaled(self.parts, self.relevance)
@@ -177,10 +181,11 @@ def page(space: Space, kind: str, pk: int, *, chat: int | None = None) -> str:
     return space_url(f"{kind}s:detail", space, pk=pk)
 
 
-def gate_line(profile: Profile | None, *, strict: bool) -> float:
-    """How relevant a memory must be, where one number says it."""
-    gate = profile.settings.get("gate", {}) if profile else {}
-    return float(gate.get("strict" if strict else "lenient") or 0)
+def gate_line(profile: Profile | None, *, strict: bool, kind: str = "fact") -> float:
+    """How relevant a memory of this kind must be, where one number says it."""
+    limits = profile.settings.get("gate", {}) if profile else {}
+    known = "strict" if strict else "lenient"
+    return float(recall_gate.line(limits, kind, strict=strict)) if limits.get(known) else 0.0
 
 
 def gate(line: float) -> dict:
@@ -192,18 +197,26 @@ def gate(line: float) -> dict:
 class Gate:
     """Where the gate of a receipt really was; 0 when its profile has none or is gone."""
 
-    line: float = 0.0
+    profile: Profile | None = None
+    strict: bool = False
+
+    def of(self, kind: str) -> float:
+        return gate_line(self.profile, strict=self.strict, kind=kind)
+
+    @property
+    def line(self) -> float:
+        return self.of("fact")
 
     def is_below(self, item: RecallItem) -> bool:
         """Tell whether it was given although it did not pass: pins and habits need not."""
         pinned = getattr(item.fact, "pinned", False) if item.kind == "fact" else False
-        return item.kind == "fact" and item.confidence < self.line and not pinned
+        return item.kind != "pattern" and item.confidence < self.of(item.kind) and not pinned
 
 
 def gate_of(receipt: Recall, space: Space) -> Gate:
     profile = profiles.get(space, f"{receipt.profile}@{receipt.profile_version}")
     known = profile if profile.name == receipt.profile else None
-    return Gate(gate_line(known, strict=receipt.strict))
+    return Gate(known, receipt.strict)
 
 
 def chosen(rows: Sequence[Row], rank: int) -> Row | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,7 +18,7 @@ from memory.guards.screening import Screened, redacted, screen, screen_message
 from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models import Chat, Message, Space
+from memory.models import Chat, Episode, Message, SilencedMessage, Space
 from memory.text import normalise as text
 
 KEY = re.compile(r"[A-Za-z0-9_-]{1,161}\Z")
@@ -173,6 +173,25 @@ def short_term(
         if message.sent_at >= near or (place < MIN_MESSAGES and message.sent_at >= far)
     ]
     return seen[::-1]
+
+
+@transaction.atomic
+def silence(space: Space, messages: Sequence[int], *, silent: bool = True) -> None:
+    """Keep these messages and the replies to them out of recall and of the short-term window.
+
+    Not `silent`: let them be heard again, as far as nothing else keeps them silent.
+    """
+    spoken = Message.objects.filter(space=space).filter(
+        Q(pk__in=messages) | Q(reply_to__in=messages)
+    )
+    pks = list(spoken.values_list("pk", flat=True))
+    if silent:
+        SilencedMessage.objects.bulk_create([SilencedMessage(message_id=pk) for pk in pks])
+    else:
+        SilencedMessage.objects.filter(fact=None, message__in=pks).delete()
+    # Writing the rows again lets their own triggers decide whether recall sees them.
+    Message.objects.filter(pk__in=pks).update(episode_id=F("episode_id"))
+    Episode.objects.filter(messages__in=pks).update(title=F("title"))
 
 
 def transcript(chat: Chat) -> QuerySet:

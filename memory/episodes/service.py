@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -291,12 +291,11 @@ def purge_discarded(space: Space, *, by: str, chat: Chat | None = None) -> int:
     return _purge_all(trash.filter(chat=chat) if chat else trash, by=by)
 
 
-def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> int:
-    """Delete from the trash what is past its days; return how many."""
-    ripe = Q(
-        status=Status.DISCARDED, discarded_at__lte=_trash_deadline(space, now or timezone.now())
-    )
-    return _purge_all(Episode.objects.filter(ripe, space=space), by=by)
+def expired(space: Space, *, now: datetime | None = None) -> QuerySet[Episode]:
+    """Return what has been in the trash for more than its days."""
+    ripe = _trash_deadline(space, now or timezone.now())
+    discarded = Episode.objects.filter(space=space, status=Status.DISCARDED)
+    return discarded.filter(discarded_at__lte=ripe)
 
 
 def current(chat: Chat) -> Episode | None:

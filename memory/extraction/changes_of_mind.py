@@ -12,9 +12,11 @@ from memory.extraction.frames.compare import Likeness, Verdict, compare
 from memory.extraction.frames.reading import frames_of, remainder
 from memory.extraction.frames.vocabulary import terms, tokens
 from memory.facts import service as facts
+from memory.guards.screening import redacted
+from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models import Chat, Fact, Message, Space
+from memory.models import Chat, Fact, Message, RecallItem, Space
 from memory.spaces.chat_links import said_by_same
 from memory.vectors.likeness import likeness as likeness_of
 
@@ -24,6 +26,8 @@ MAX_CANDIDATES = 200
 MIN_WORD = 3
 # Both may be true after all: somebody who dislikes cats may have got one.
 UNSURE = {"taste", "diet"}
+# The line in a reply's journal.
+WRONG = "wrong"
 # What puts a change before people: (the old fact, the new one, why). Memory knows of no proposals;
 # sleep adds its own.
 ASK: list[Callable[[Fact, Fact, str], object]] = []
@@ -94,6 +98,7 @@ def find_superseded(
         text,
         # One thing may be called "Ana's dog" and "el perro de Ana": both are told of its owner.
         subject=speaker.author if speaker else subject,
+        about=subject,
         correcting=correcting,
         likeness=likeness,
     )
@@ -128,15 +133,20 @@ def judge(
     text: str,
     *,
     subject: str = "",
+    about: str = "",
     correcting: bool = False,
     likeness: Likeness | None = likeness_of,
 ) -> list[Superseded]:
-    """Those of the facts that cannot stand beside the statement, in their order."""
+    """Those of the facts that cannot stand beside the statement, in their order.
+
+    `subject` is who speaks, `about` whom the statement is filed under.
+    """
     found = []
     for fact in known:
+        is_same = about not in ("", subject, Fact.LORE) and fact.subject == about
         verdict = compare(
             fact.text, text, subject=subject or fact.subject, correcting=correcting,
-            likeness=likeness,
+            same_person=is_same, likeness=likeness,
         )  # fmt: skip
         if verdict.changes:
             found.append(Superseded(fact, verdict))
@@ -189,3 +199,38 @@ def _sharing_a_word(text: str) -> Q:
         if len(word) >= MIN_WORD:
             found |= Q(text__icontains=word)
     return found
+
+
+@transaction.atomic
+def mark_wrong(
+    reply: Message, *, by: str, right: str = "", now: datetime | None = None
+) -> ChangeResult:
+    """Keep that a reply was wrong, as a question to be tried again; see wrong_replies().
+
+    With `right`, how it is, that is believed from now on, in the place of the one fact that the
+    reply used.
+    """
+    actors.require_person(by)
+    words = redacted(right, single_line=True)
+    done = _put_right(reply, words, by=by, now=now) if words else ChangeResult(reply, None, "kept")
+    reply.refresh_from_db(
+        fields=["journal"], from_queryset=Message.objects.select_for_update(of=("self",))
+    )
+    line = {"outcome": WRONG, "by": by, "text": words}
+    reply.journal = [*(one for one in reply.journal if one.get("outcome") != WRONG), line]
+    reply.save(update_fields=["journal"])
+    return done
+
+
+def _put_right(reply: Message, words: str, *, by: str, now: datetime | None) -> ChangeResult:
+    used = RecallItem.objects.filter(recall__reply=reply, mark=RecallItem.Mark.USED)
+    given = list(Fact.objects.live().filter(recalled__in=used).distinct()[:2])
+    if len(given) == 1:
+        return facts.supersede(given[0], by=by, text=words, now=now)
+    return facts.remember(reply.space, text=words, by=by, chat=reply.chat, now=now)
+
+
+def wrong_replies(space: Space) -> QuerySet[Message]:
+    """Return the replies that somebody called wrong, newest first: their questions are tests."""
+    marked = Message.objects.filter(space=space, journal__contains=[{"outcome": WRONG}])
+    return marked.exclude(reply_to=None).select_related("reply_to").order_by("-pk")

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from memory import people
 from memory.episodes import service as episodes
-from memory.extraction import changes_of_mind, dates, evidence, intents, propose
+from memory.extraction import changes_of_mind, dates, evidence, intents, propose, wording
 from memory.extraction.propose import Candidate
 from memory.facts import service as facts
 from memory.guards import limits
@@ -29,7 +29,7 @@ from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.identity import preferences, rules
-from memory.models import Chat, Fact, Message, Space
+from memory.models import Chat, Entity, Fact, Message, Space
 from memory.spaces.chat_links import said_by_same, whom
 from memory.text import normalise as text
 from memory.vectors import likeness
@@ -304,11 +304,13 @@ def _proposed(
 
 
 def _known_names(message: Message) -> list[str]:
-    """Return whom facts that this chat may use are about, as far as the message names them."""
-    named = set(text.words(text.fold(message.text)))
+    """Return whom the message names of those whom facts that this chat may use speak of."""
+    said = [word.removesuffix("'s") for word in text.words(text.fold(message.text))]
     about = Fact.objects.in_scope(message.chat).live().exclude(subject="")
-    names = about.order_by().values_list("subject", flat=True).distinct()[:MAX_NAMES]
-    return [name for name in names if named.issuperset(text.words(text.fold(name)))]
+    names = set(about.order_by().values_list("subject", flat=True).distinct()[:MAX_NAMES])
+    known = Entity.objects.filter(space=message.space_id).in_scope(message.chat)
+    names |= set(known.named(*said).order_by().values_list("name", flat=True)[:MAX_NAMES])
+    return [name for name in sorted(names) if set(said).issuperset(text.words(text.fold(name)))]
 
 
 def _previous(message: Message) -> str:
@@ -316,6 +318,9 @@ def _previous(message: Message) -> str:
     before = Message.objects.filter(chat_id=message.chat_id, pk__lt=message.pk).order_by("-pk")
     last = before.only("text", "author", "author_id", "role").first()
     if last is None:
+        return ""
+    if last.role == Message.Role.ASSISTANT and "?" not in last.text:
+        # "Noted: …" asks nothing that could be answered.
         return ""
     is_same = last.role == message.role and last.author_id == message.author_id
     return "" if is_same and last.author == message.author else last.text
@@ -326,6 +331,8 @@ def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
     intent = intents.read(message.text)
     if intent.name != "correct":
         return []
+    if told := _told_otherwise(message, intent.rest):
+        return told
     since = (now or message.sent_at) - A_MOMENT
     own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
     latest = own.filter(last_seen_at__gt=since).order_by("-last_seen_at", "-pk").first()
@@ -335,6 +342,23 @@ def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
     same = {name: getattr(latest, name) for name in ("subject", "kind", "category", "confidence")}
     same |= {"language": latest.language, "mode": latest.mode, "replaces": latest.pk}
     return [Candidate(mended, message.text, **same)]
+
+
+def _told_otherwise(message: Message, rest: str) -> list[Candidate]:
+    """ "No, Mateo is 8": a whole statement that cannot stand beside what its speaker told here."""
+    told: dict[str, Any] = {"author": evidence.speaker(message), "people": _known_names(message)}
+    spoken = message.language or "en"
+    for one in wording.word_facts(rest, language=spoken, kind="people", **told):
+        changed = changes_of_mind.find_superseded(
+            message.space, message.chat, one.text, str(one.subject), speaker=message,
+            correcting=True,
+        )  # fmt: skip
+        for old in (found.fact for found in changed if one.retold):
+            same = {"subject": old.subject, "kind": old.kind, "category": old.category}
+            sure: dict[str, Any] = {"confidence": 0.9, "mode": propose.HEURISTICS}
+            given = same | sure | {"language": spoken, "replaces": old.pk}
+            return [Candidate(one.text, message.text, **given)]
+    return []
 
 
 def _reminder(message: Message) -> list[Candidate]:

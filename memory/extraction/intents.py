@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from memory.text import normalise as words
 
-GREETINGS = """hi, hello, hey, good morning, good afternoon, good evening, morning, hola, buenas,
-buenos días, buenos dias, buenas tardes, buenas noches"""
+GREETINGS = """hi, hello, hey, heya, hiya, good morning, good afternoon, good evening, morning,
+hola, holi, ey, buenas, buen día, buenos días, buenos dias, buenas tardes, buenas noches, qué onda,
+que onda"""
 HOW_ARE_YOU = """how are you, how are things, how's it going, how is it going, what's up, how do you
 do, how was your day, cómo estás, como estas, qué tal, que tal, cómo te va, qué hay, cómo va todo,
 qué haces, todo bien"""
@@ -47,7 +48,8 @@ necesito, hay que, mi tarea es, el siguiente paso es"""
 QUESTIONS = """what, who, whom, whose, where, when, why, how, which, do you, did i, did we, is, are,
 am i, was, were, can you tell, can you remind, could you tell, could you remind, tell me, remind me,
 qué, que, quién, quien, dónde, donde, cuándo, cuándo, cuál, cuáles, cual, cómo, por qué, cuánto,
-cuántos, cuánta, cuántas, recuerdas, te acuerdas, sabes, dime, cuéntame"""
+cuántos, cuánta, cuántas, since when, desde cuándo, desde cuando, recuerdas, te acuerdas, sabes,
+dime, cuéntame"""
 
 # How Keno agrees, refuses or greets; a reply that says little more is not worth recalling.
 FORMULAS = """noted, got it, understood, ok, okay, sure, all right, alright, done, forgotten,
@@ -96,7 +98,7 @@ CHATTER = {
 _ABOUT = re.compile(
     r"\b(?:(?:what|everything|all)\s+(?:that\s+)?(?:do\s+|have\s+)?you\s+"
     r"(?:know|remember|learned)\s+(?:about|of)|tell me (?:everything |all )?about"
-    r"|(?:qu[eé]|lo que|todo lo que)\s+(?:sabes|recuerdas)\s+(?:de|sobre|acerca de)"
+    r"|(?:qu[eé]|lo que|todo lo que)\s+(?:sab[eé]s|recuerdas|record[aá]s)\s+(?:de|sobre|acerca de)"
     r"|(?:cu[eé]ntame|dime) (?:todo )?(?:de|sobre))\s+(?P<rest>[^?.!\n]{1,60})",
     re.I,
 )
@@ -120,8 +122,9 @@ _NEW = re.compile(
 _LISTS = {"new": _NEW, "told_on": _TOLD, "planned_on": _PLANNED}
 _SAD = re.compile(
     r"\b(?:sad|depressed|heartbroken|devastated|lonely|in (?:the )?hospital|cancer|broke up"
+    r"|feel(?:ing)? (?:\w+ )?(?:awful|terrible|horrible|down|low|miserable|like crap)|rough day"
     r"|lost my job|triste|deprimid[oa]|destrozad[oa]|hospitalizad[oa]|en el hospital|c[aá]ncer"
-    r"|me despidieron)\b",
+    r"|me despidieron|hech[oa] polvo|me siento (?:\w+ )?(?:mal|fatal|sol[oa])|estoy mal)\b",
     re.I,
 )
 _DEATH = re.compile(
@@ -152,7 +155,9 @@ explica, busca, dibuja, envía, manda, reserva, compra"""
 _REQUESTS, _REMINDERS = begins(REQUESTS), begins(REMINDERS)
 _OBJECTS = begins(OBJECTS)
 # "Send the mail" is said to Keno, "Book club is on Tuesday" is not.
-_OBJECT = re.compile(r"^\s+(?:for|a|an|the|this|that|my|un|una|el|la|esto|eso|mi|qué|lo)\b", re.I)
+_OBJECT = re.compile(
+    r"^\s+(?:for|me|us|a|an|the|this|that|my|un|una|el|la|esto|eso|mi|qué|lo)\b", re.I
+)
 _PLANS, _ASKS = _holds(PLANS), begins(QUESTIONS)
 _MANNERS = begins(MANNERS)
 _FORMULA = begins(FORMULAS)

@@ -200,10 +200,10 @@ def _mentioned_at(
     word = bare(sentence.words[place])
     if word in _POSSESSIVES and place + 1 < len(sentence.words):
         return _relative_at(sentence, place + 1, author)
-    if not sentence.is_capitalised(place):
-        return None
     if fold(word) in known:
         return Subject(name=known[fold(word)])
+    if not sentence.is_capitalised(place):
+        return None
     return Subject(name=bare_written(sentence, place)) if _may_be_name(sentence, place) else None
 
 
@@ -386,7 +386,9 @@ def _named(clause: _Clause) -> Subject | None:
     words, sentence = clause.words, clause.sentence
     opens = words[0] in _TITLES or (clause.language == "es" and words[0] == "a")
     start = 1 if opens and len(words) > 2 else 0
-    if not sentence.is_capitalised(start) or bare(words[start]) in NOT_NAMES:
+    known = {fold(name): name for name in clause.people}
+    is_written = sentence.is_capitalised(start) or fold(bare(words[start])) in known
+    if not is_written or bare(words[start]) in NOT_NAMES:
         return None
     end = start + 1
     while end < len(words) and sentence.is_capitalised(end) and not sentence.gap(end).strip():
@@ -396,7 +398,8 @@ def _named(clause: _Clause) -> Subject | None:
     if not _verb_follows(clause, start, end):
         return None
     name = " ".join(bare_written(sentence, n) for n in range(start, end))
-    is_known = fold(name) in map(fold, clause.people)
+    is_known = fold(name) in known
+    name = known.get(fold(name), name)
     is_human = bool(_HUMAN & set(words[end : end + 2]))
     if is_known or clause.kind in ("people", "event") or (is_human and clause.kind != "lore"):
         return Subject(name=name)

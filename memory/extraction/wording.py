@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from memory.extraction.grammar import answers, english, spanish, spanish_verbs, spanish_words
 from memory.extraction.grammar.sentences import Sentence, capitalised
-from memory.extraction.grammar.split import Part, split
+from memory.extraction.grammar.split import Part, moved, split
 from memory.extraction.subjects import Subject, subject_of
 from memory.text.normalise import detect_language
 
@@ -78,6 +78,9 @@ _DEPENDENT = re.compile(
     r"|lo\ que|cómo|como|porque|especialmente|sobre\ todo|desde\ que)\b[^,]*",
     re.IGNORECASE,
 )
+_CLAUSES = re.compile(r"[.!?;\n]\s+")
+_DID = frozenset("got moved started bought quit went finished adopted lost signed booked".split())
+_DOING = frozenset("starting moving going working living getting planning studying".split())
 _HAS = frozenset("got been had gone taken done become started".split())
 _THIRD_ES = re.compile(r"(?:(?:ya|no|también|ahora|se|siempre|nunca)\s+){0,3}(\w+)", re.IGNORECASE)
 
@@ -105,7 +108,9 @@ def word_facts(
     """Every fact of the quote by itself, each with the words of the quote it rests on."""
     worded: list[Wording] = []
     parts = split(trimmed(quote), language=language)
-    for part in parts if len(parts) > 1 else [Part(quote, quote)]:
+    if now := moved(_CLAUSES.split(before.rstrip(" ,;.-"))[-1], trimmed(quote), language):
+        parts = [Part(quote, now)]
+    for part in parts if len(parts) > 1 or now else [Part(quote, quote)]:
         fact = word_fact(
             part.clause, author=author, language=language, kind=kind, previous=previous,
             previous_author=previous_author, before=before, people=people,
@@ -132,7 +137,7 @@ def word_fact(
     `previous` is the message before, `before` what the same message says before the quote, `kind`
     one of the listener's kinds, `people` names that are known.
     """
-    own = trimmed(quote)
+    own = _with_speaker(trimmed(quote), language) if author else trimmed(quote)
     asked = "" if previous_author and previous_author == author else previous
     subject = subject_of(
         without_answer(own), author=author, kind=kind, language=language, people=people,
@@ -150,6 +155,15 @@ def word_fact(
             )  # fmt: skip
         text, retold = whole or ("" if is_piece else text), retold and not is_piece
     return Wording(text, subject, retold, quote) if text else None
+
+
+def _with_speaker(own: str, language: str) -> str:
+    """ "Got a new job!", "starting on Monday": people leave out that they speak of themselves."""
+    if language != "en" or len(own.split()) < 3:
+        return own
+    first = own.split()[0].lower()
+    said = own[:1].lower() + own[1:]
+    return f"I {said}" if first in _DID else f"I'm {said}" if first in _DOING else own
 
 
 def trimmed(quote: str) -> str:
@@ -292,7 +306,8 @@ def _with_sentence(before: str, own: str) -> str:
     last = re.split(r"(?<=[.!?\n])\s+", before[-2 * MAX_LENGTH :].strip())[-1]
     joint = "" if re.search(r"[.!?]$", last) else before[len(before.rstrip()) :]
     text = f"{last}{joint or ' '}{own}"
-    return trimmed(text) if len(text) <= MAX_LENGTH and "?" not in last else ""
+    is_whole = len(text) <= MAX_LENGTH and "?" not in last
+    return without_answer(trimmed(text)) if is_whole else ""
 
 
 def _with_name_told(subject: Subject, before: list[Wording]) -> Subject:
@@ -316,6 +331,9 @@ def told_to(person: str, fact: str) -> str:
         for _, second in grammars:
             if told := second.address_retold(fact, person):
                 return told
+    if person and re.search(rf"\b{re.escape(person)}['’]s\b", fact):
+        # "Marc is Ana's husband", told to Ana.
+        return re.sub(rf"\b{re.escape(person)}['’]s\b", "your", fact)
     # A question and its answer stand as they were asked and answered.
     if "? — " in fact or not any(grammar.has_first_person(fact) for grammar, _ in grammars[:1]):
         return fact

@@ -298,13 +298,10 @@ def purge(fact: Fact, *, by: str) -> None:
     people.forget_unseen(spoken_of)
 
 
-def expire(space: Space, *, by: str = "system", now: datetime | None = None) -> int:
-    """Delete from the trash what is past its days; return how many."""
+def expired(space: Space, *, now: datetime | None = None) -> FactQuerySet:
+    """Return what has been in the trash for more than its days."""
     ripe = (now or timezone.now()) - timedelta(days=space.options.trash_days)
-    old = list(Fact.objects.in_space(space).in_trash().filter(trashed_at__lte=ripe))
-    for fact in old:
-        purge(fact, by=by)
-    return len(old)
+    return Fact.objects.in_space(space).in_trash().filter(trashed_at__lte=ripe)
 
 
 def _trimmable(space: Space, now: datetime) -> FactQuerySet:

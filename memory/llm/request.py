@@ -146,8 +146,13 @@ class Recalled:
     stale: str = ""
     # What its speaker said next.
     after: str = ""
-    # The chat it is known in, when that is another one.
+    # The chat it is known in, when that is another one, and its page for whoever may look there.
     place: str = ""
+    link: str = ""
+    # The memory that led to it, when the question does not name whom it is about.
+    via: str = ""
+    # Whether another recalled memory says otherwise and nobody has decided yet.
+    opposed: bool = False
 
 
 @dataclass(frozen=True)

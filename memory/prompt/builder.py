@@ -338,6 +338,7 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
         language=language,
         person=draft.person,
         recalled=_briefed(_items(context), draft.group[-1] if draft.group else None),
+        heard=_briefed(_seen(context), draft.group[-1] if draft.group else None),
         level=draft.recalled.level if draft.recalled else "none",
         working=working.as_text(note) if note else "",
     )
@@ -357,6 +358,12 @@ def _items(context: Context) -> list[Scored]:
     return context.recall.items if context.recall else []
 
 
+def _seen(context: Context) -> list[Scored]:
+    """What was not recalled only because the short-term window says the same already."""
+    cut = context.recall.cut if context.recall else []
+    return [item for item in cut if item.cut == RecallItem.Cut.SEEN]
+
+
 def _turn(message: Message) -> Turn:
     assistant = message.role == Message.Role.ASSISTANT
     return {"role": "assistant" if assistant else "user", "content": message.text}
@@ -372,10 +379,12 @@ def _briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
             quote=unit.quote or "",
             subject=unit.speaker if unit.kind == "fact" else "",
             said_by=unit.said_by,
-            said_at=unit.at,
+            said_at=unit.said_at,
             score=item.score,
             by_asker=(unit.kind, unit.owner_id) in own,
             stale=unit.stale,
+            via=item.via,
+            opposed=unit.opposed,
         )
         for item in items
         for unit in [item.unit]

@@ -59,7 +59,8 @@ def fact(unit: Candidate, zone: ZoneInfo) -> str:
     about = f"{line(unit.subject)}, " if unit.subject and unit.subject != Fact.LORE else ""
     # It may have changed since: whoever answers with it says as of when.
     stale = f"; as of {unit.stale}, not checked since" if unit.stale else ""
-    return f"- {line(unit.text)} ({about}{day(unit.at, zone)}{stale})"
+    opposed = "; contradicted by another memory here, nobody has decided" if unit.opposed else ""
+    return f"- {line(unit.text)} ({about}{day(unit.said_at, zone)}{stale}{opposed})"
 
 
 def episode(unit: Candidate, zone: ZoneInfo) -> str:

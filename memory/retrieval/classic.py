@@ -49,7 +49,7 @@ def features(
         "semantic": min(1.0, max(0.0, unit.asked or 0.0)),
         "lexical": lexical(query, unit.text, unit.quote or ""),
         "confidence": min(1.0, max(0.0, unit.confidence)),
-        "recency": recency(unit.created_at, now),
+        "recency": recency(unit.said_at, now),
         "channel": channel(unit.chat_id, chat_id),
     }
 

@@ -182,7 +182,8 @@ COLUMNS = {
     "trust": "coalesce(f.trust, e.trust, 0.5)",
     "role": "m.role",
     "use_count": "coalesce(f.use_count, 0)",
-    "created_at": "nullif(f.created_at, u.at)",
+    # When it was said, which a plan's own day is not.
+    "said_at": "nullif(coalesce(said.sent_at, f.created_at), u.at)",
     "terms": "ARRAY(SELECT no FROM term WHERE u.words @@ term.q ORDER BY no)",
     "length": "length(u.words)",
     "bare": "1 - (v.vector::vector({dims}) <=> (SELECT bare FROM given))",
@@ -199,6 +200,7 @@ SELECT = """
 SELECT 'unit' AS part, u.id, NULL::bigint[] AS ids, NULL::bigint AS number, {columns}
 FROM unit u
 LEFT JOIN memory_fact f ON u.kind = 'fact' AND f.id = u.owner_id
+LEFT JOIN memory_message said ON said.id = f.message_id
 LEFT JOIN memory_message m ON u.kind = 'message' AND m.id = u.owner_id
 LEFT JOIN memory_episode e ON u.kind = 'episode' AND e.id = u.owner_id
 LEFT JOIN LATERAL (
@@ -278,7 +280,7 @@ class Candidate:
     trust: float
     role: str
     use_count: int
-    created_at: datetime
+    said_at: datetime
     terms: list[int]
     length: int
     bare: float | None
@@ -292,6 +294,8 @@ class Candidate:
     holds: bool = True
     # The month of that, when it is too long ago; set by whoever builds the prompt.
     stale: str = ""
+    # Whether somebody has still to decide between it and another fact.
+    opposed: bool = False
 
 
 @dataclass(frozen=True)
@@ -410,7 +414,7 @@ def _parse_rows(rows: list[tuple]) -> Candidates:
         if part == "unit":
             unit = Candidate(number, *values)
             unit.until = unit.until or unit.at
-            unit.created_at = unit.created_at or unit.at
+            unit.said_at = unit.said_at or unit.at
             candidates.units.append(unit)
         elif part == "term":
             candidates.counts[number] = count

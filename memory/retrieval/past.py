@@ -79,7 +79,7 @@ memory_fact AS (SELECT pgh_obj_id AS id, text, quote, subject, said_by, kind, co
   NULL::timestamptz AS upheld_at, message_id, status, superseded_by_id
   FROM past_fact),
 memory_episode AS (SELECT pgh_obj_id AS id, title, body, trust FROM past_episode),
-memory_message AS (SELECT id, text, author, role FROM past_message),
+memory_message AS (SELECT id, text, author, role, sent_at FROM past_message),
 memory_pattern AS (SELECT pgh_obj_id AS id, space_id, chat_id, status, trigger, response,
   confidence FROM past_pattern)"""
 

@@ -39,6 +39,8 @@ class Scored:
     tokens: int = 0
     # The messages before and after it, for a reader: (author, text).
     around: list[tuple[str, str] | None] = field(default_factory=list)
+    # The memory that led to it, when it was found by asking once more.
+    via: str = ""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -87,7 +89,7 @@ class Table:
     def order(self) -> list[int]:
         """Return the places of the rows, best first; of two with the same score the newer."""
         scores = np.round(self._points().sum(axis=1), DIGITS).tolist()
-        made = [unit.created_at.timestamp() for unit in self.units]
+        made = [unit.said_at.timestamp() for unit in self.units]
         return sorted(range(len(self.units)), key=lambda n: (-scores[n], -made[n]))
 
     def ranked(self) -> list[Scored]:
@@ -140,7 +142,7 @@ def _is_older_value(old: Candidate, new: Candidate) -> bool:
 
     Where one has a word of the question that the other lacks, the question chose between them.
     """
-    if old.created_at >= new.created_at or old.subject != new.subject or old.terms != new.terms:
+    if old.said_at >= new.said_at or old.subject != new.subject or old.terms != new.terms:
         return False
     a, b = topic_words(old.text), topic_words(new.text)
     return len(a - b) <= FEW_WORDS and len(b - a) <= FEW_WORDS and 2 * len(a & b) >= len(a | b)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ from memory.retrieval.lanes import KINDS, Candidate, Candidates, Habit, Scope
 from memory.retrieval.past import Past
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Repetition, Scored, mmr, topic_words
-from memory.retrieval.understand import Cue, Question, understand
+from memory.retrieval.understand import Cue, Question, follow, understand
 from memory.text import normalise as text
 from memory.vectors import embed
 from memory.vectors import store as embeddings
@@ -36,9 +36,14 @@ KINDS_BY_WORTH = ("fact", "message", "episode")
 MAX_BACKFILL = 8
 # How many facts may have replaced each other.
 MAX_REPLACED = 20
+# How often it is asked further, from how many of the best, and how much of that is taken.
+MOST_HOPS, MOST_LEADS, MOST_FOUND = 2, 3, 3
 # Date, speaker and list mark of a memory in the prompt, in tokens.
 TOKENS_PER_ITEM = 8
 Judge = Callable[[list[str]], object]
+# Who knows of open contradictions: (space, facts) -> pairs of facts, one of each pair among them.
+# Memory knows of no proposals; sleep adds its own.
+OPPOSED: list[Callable[[Space, list[int]], list[tuple[int, int]]]] = []
 _EMBED_POOL = ThreadPoolExecutor(4, thread_name_prefix="embed")
 
 
@@ -181,21 +186,94 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
         if request.save and _backfill(candidates):
             candidates = _collect(request, question, vectors)
     with clock("rank"):
-        ranked, passes = scoring.score(
-            request.profile,
-            question,
-            candidates,
-            now=request.now,
-            chat_id=request.chat.pk if request.chat else None,
-            strict=request.strict,
-            judge_ms=request.space.options.judge_ms,
-        )
-        kept = gate.apply(ranked, passes, strict=request.strict)
+        ranked, kept = _rank(request, question, candidates)
+        kept = _with_opposites(request, _ask_on(request, kept, result), ranked)
         _choose(request, _current(_diverse(request.profile, kept), ranked), result)
-        result.cut = [item for item in ranked if item.cut]
+        further = [item for item in kept if item.via]
+        result.cut = [item for item in (*ranked, *further) if item.cut]
     result.mode = "hybrid" if vectors else "words"
     result.candidates, result.habits = len(candidates.units), candidates.habits
     return result
+
+
+def _rank(
+    request: RecallRequest, question: Question, candidates: Candidates
+) -> tuple[list[Scored], list[Scored]]:
+    """Return everything in its order, and what passes the gate."""
+    ranked, passes = scoring.score(
+        request.profile,
+        question,
+        candidates,
+        now=request.now,
+        chat_id=request.chat.pk if request.chat else None,
+        strict=request.strict,
+        judge_ms=request.space.options.judge_ms,
+    )
+    return ranked, gate.apply(ranked, passes, strict=request.strict)
+
+
+def _ask_on(request: RecallRequest, kept: list[Scored], result: Recalled) -> list[Scored]:
+    """Ask once or twice more where the best memories name whom the question only describes.
+
+    What that finds stands right behind the memory that led to it, in the lane "hop"; the receipt
+    keeps what was asked.
+    """
+    asked, leads = result.question, kept[:MOST_LEADS]
+    for _hop in range(MOST_HOPS):
+        lead, further = next(
+            (
+                (item, more)
+                for item in leads
+                if (more := follow(asked, item.unit.text, person=request.person))
+            ),
+            (None, None),
+        )
+        if lead is None or further is None:
+            break
+        found = _found_by(request, further, known={item.key for item in kept})
+        for item in found:
+            item.via = lead.unit.text
+        place = kept.index(lead) + 1
+        kept = [*kept[:place], *found, *kept[place:]]
+        words = [*result.question.expansion, further.text]
+        result.question, leads, asked = replace(result.question, expansion=words), found, further
+    return kept
+
+
+def _with_opposites(
+    request: RecallRequest, kept: list[Scored], ranked: list[Scored]
+) -> list[Scored]:
+    """Bring both sides of an open contradiction together, the newer first, each marked."""
+    facts = {item.unit.owner_id: item for item in ranked if item.unit.kind == "fact"}
+    asked = [pk for pk, item in facts.items() if not item.cut]
+    pairs = [pair for tell in OPPOSED if asked for pair in tell(request.space, asked)]
+    for both in pairs:
+        sides = sorted(
+            (facts[pk] for pk in both if pk in facts), key=lambda item: item.unit.said_at
+        )
+        if len(sides) < 2:
+            continue
+        older, newer = sides
+        place = min(kept.index(item) for item in sides if item in kept)
+        rest = [item for item in kept if item not in sides]
+        kept = [*rest[:place], newer, older, *rest[place:]]
+        for item in sides:
+            item.cut, item.unit.opposed = "", True
+    return kept
+
+
+def _found_by(request: RecallRequest, question: Question, *, known: set) -> list[Scored]:
+    candidates = _collect(request, question, _vectors(question, Recalled(question)))
+    _ranked, kept = _rank(request, question, candidates)
+    named = [
+        item
+        for item in kept
+        if item.key not in known
+        and set(question.names) & set(text.words(text.fold(item.unit.text)))
+    ]
+    for item in named[:MOST_FOUND]:
+        item.unit.lanes = [*item.unit.lanes, "hop"]
+    return named[:MOST_FOUND]
 
 
 def _vectors(question: Question, result: Recalled) -> tuple | None:

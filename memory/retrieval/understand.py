@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -15,6 +15,7 @@ from memory.retrieval import past
 from memory.retrieval.keywords import Expand, expansion, is_stop, keywords
 from memory.retrieval.past import Past
 from memory.text import normalise as text
+from memory.text.kinship import kin
 
 MOST_CUES = 3
 # "Two weeks ago" is not one day: the longer the unit, the vaguer.
@@ -154,6 +155,103 @@ def understand(
         folded_words=text.words(text.fold(question)),
         asks_when=asks_when(question),
     )
+
+
+# "My sister's husband", "el marido de mi hermana": somebody who is described and not named.
+_GLUE = frozenset("my your our the of mi tu su el la los las de del".split())
+_NAME = re.compile(r"[A-ZÀ-Ý][\wà-ÿ-]+")
+# Who it is, is what the memory that describes them says.
+_ASKS_WHO = re.compile(r"\b(who|whose|name|called|quien|quienes|llama|llaman|nombre)\b")
+MOST_NAMES = 2
+_OF = frozenset("de del of".split())
+
+
+class Described(NamedTuple):
+    """Characters of a question that describe somebody, and as whose what."""
+
+    start: int
+    end: int
+    kin: str
+    ending: str = ""
+
+
+def follow(question: Question, memory: str, *, person: str = "") -> Question | None:
+    """Return what to ask next when a memory names whom the question only describes.
+
+    "What does my sister's husband do?" and "Beth lives with her husband Dave" ask what Dave does;
+    with "Ana's sister is Beth" it is what Beth's husband does. None when nobody is described, or
+    the memory names nobody new.
+    """
+    asks_who = bool(_ASKS_WHO.search(text.fold(question.text)))
+    known = {*question.folded_words, *text.words(text.fold(person)), *MONTHS, *WEEKDAYS}
+    known |= {word.removesuffix("'s") for word in known}
+    described = _described(question.text)
+    whole, inner = described[:1], described[1:]
+    # First who is surely meant, then whoever else the memory names.
+    for sure, some in ((True, [] if asks_who else whole), (True, inner), (False, whole)):
+        for span in some if sure or not asks_who else []:
+            if names := _names_of(memory, span, known, sure=sure):
+                return _asked_of(question, span, names)
+    return None
+
+
+def _asked_of(question: Question, span: Described, names: list[str]) -> Question:
+    """The question with the name in the place of the description."""
+    asked = f"{question.text[: span.start]}{names[0]}{span.ending}{question.text[span.end :]}"
+    words = text.words(text.fold(question.text[span.start : span.end]))
+    gone = {*words, *(word.removesuffix("'s") for word in words)}
+    terms = [one for one in question.terms if text.fold(one) not in gone]
+    found = [text.fold(name) for name in names]
+    return replace(
+        question, text=asked, names=found, terms=terms or found, keywords=[*terms, *names],
+        bare=without_names(asked, found), folded_words=text.words(text.fold(asked)),
+    )  # fmt: skip
+
+
+def _described(question: str) -> list[Described]:
+    """Return where somebody is described by whose they are: all of it, then the owner alone."""
+    run: list[tuple[int, int, str]] = []
+    for match in re.finditer(r"[\w’']+", question):
+        word = text.fold(match[0].replace("’", "'"))
+        if kin(_owner(word)) or (word in _GLUE and (run or word not in ("de", "of"))):
+            run.append((match.start(), match.end(), word))
+        elif any(kin(_owner(one[2])) for one in run):
+            break
+        else:
+            run = []
+    kins = [n for n, one in enumerate(run) if kin(_owner(one[2]))]
+    if not kins:
+        return []
+    is_spanish = any(one[2] in ("de", "del") for one in run)
+    head, other = (kins[0], kins[-1]) if is_spanish else (kins[-1], kins[0])
+    whole = Described(run[0][0], run[kins[-1]][1], _owner(run[head][2]))
+    if len(kins) < 2:
+        return [whole]
+    # "El jefe de | mi novia", "my sister's | husband".
+    first = next((n for n in range(other, -1, -1) if n < other and run[n][2] not in _OF), other)
+    first = first if first < other and run[first][2] in _GLUE else other
+    ending = "'s" if run[other][2].endswith("'s") else ""
+    return [whole, Described(run[first][0], run[other][1], _owner(run[other][2]), ending)]
+
+
+def _owner(word: str) -> str:
+    return word.removesuffix("'s")
+
+
+def _names_of(memory: str, span: Described, known: set[str], *, sure: bool) -> list[str]:
+    """Return the names that the memory has for the described one, or else other new ones."""
+    relation = kin(span.kin)
+    found: dict[str, int] = {}
+    for match in _NAME.finditer(memory):
+        name = text.fold(match[0])
+        if name in known or is_stop(name):
+            continue
+        before = [kin(word) for word in text.words(text.fold(memory[: match.start()]))[-3:]]
+        near = {one.relation for one in before if one}
+        is_of = relation is not None and relation.relation in near
+        found.setdefault(match[0], 0 if is_of else 2 if near else 1)
+    ordered = sorted(found, key=lambda name: found[name])
+    return [name for name in ordered if found[name] == 0 or not sure][:MOST_NAMES]
 
 
 def without_names(question: str, names: Sequence[str]) -> str:

@@ -74,6 +74,13 @@ _SPANISH = (
     rf"\b[EeLl](?:l|a|os|as) (?P<noun>{{nouns}})(?: \w+)? de (?P<owner>{_NAME})"
     rf"(?P<of_theirs>)(?:(?:,| (?:{_CALLED}))? (?P<name>{_NAME}))?"
 )
+# "Ana has two cats, Pixel and Nube": each of them by name; without an owner they are the speaker's.
+_HAS = (
+    rf"\b(?:(?P<owner>{_NAME}) (?:has|tiene)|(?:[Ww]e|I)(?: ha|['’])ve(?: got)?|[Tt]en(?:emos|go)) "
+    rf"(?:[\w-]+ ){{{{0,2}}}}?(?P<noun>{{nouns}})(?![\w-])"
+    rf"(?:[,:]| called| named| llamad[oa]s?|, que se llaman?)? (?P<names>{_WORD}"
+    rf"(?:(?:, | and | y ){_WORD})*)"
+)
 
 
 @dataclass(frozen=True)
@@ -91,19 +98,24 @@ class Relative:
 def relatives_in(text: str) -> list[Relative]:
     """Who is whose, as a fact in the third person says it in either language."""
     found = []
-    for match in (one for pattern in _patterns() for one in pattern.finditer(text)):
+    for match in (one for pattern in _patterns()[:-1] for one in pattern.finditer(text)):
         one = kin(match["noun"])
         if one and not one.is_plural and not match["of_theirs"]:
             label = text[match.start() : max(match.end("noun"), match.end("owner"))]
             owner, noun, name = match["owner"], match["noun"].lower(), match["name"] or ""
             found.append(Relative(owner, noun, one.relation, name, label))
-    return found
+    return found + [
+        Relative(match["owner"] or "", match["noun"], one.relation, name)
+        for match in _patterns()[-1].finditer(text)
+        if (one := kin(match["noun"]))
+        for name in re.split(r", | and | y ", match["names"])
+    ]
 
 
 @cache
 def _patterns() -> list[re.Pattern]:
     nouns = "|".join(map(re.escape, sorted(_table(), key=len, reverse=True)))
-    return [re.compile(pattern.format(nouns=nouns)) for pattern in (_ENGLISH, _SPANISH)]
+    return [re.compile(pattern.format(nouns=nouns)) for pattern in (_ENGLISH, _SPANISH, _HAS)]
 
 
 @cache

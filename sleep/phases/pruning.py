@@ -3,10 +3,10 @@
 from collections import defaultdict
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_noop as N_
 
-from memory import patterns, working
+from memory import erasure, patterns, working
 from memory.episodes import grouping
 from memory.episodes import service as episodes
 from memory.facts import service as facts
@@ -266,14 +266,32 @@ def _worth(fact: Fact, group: list[Fact]) -> tuple:
 
 
 def _empty_trash(context: PhaseContext, item: object) -> Outcome:
-    """What has lain in the trash long enough is deleted: the one thing a night deletes."""
+    """What has lain in the trash long enough is erased: the one thing a night deletes."""
+    thrown = list(facts.expired(context.space, now=context.now))
+    gone = list(episodes.expired(context.space, now=context.now).select_related("space"))
+    for row in (*thrown, *gone):
+        _erase(row)
     return Outcome(
         {
-            "facts_deleted": facts.expire(context.space, now=context.now),
-            "episodes_deleted": episodes.expire(context.space, now=context.now),
+            "facts_deleted": len(thrown),
+            "episodes_deleted": len(gone),
             "patterns_deleted": patterns.expire(context.space, now=context.now),
         }
     )
+
+
+def _erase(row: Fact | Episode) -> None:
+    """Erase it with the words it rests on, unless the same is believed again: then those stay."""
+    if isinstance(row, Fact) and _is_believed_again(row):
+        facts.purge(row, by="system")
+    elif type(row).objects.filter(pk=row.pk).exists():  # one may have taken another with it
+        erasure.purge(row, by="system")
+
+
+def _is_believed_again(fact: Fact) -> bool:
+    same = Q(said_key=fact.said_key) | Q(text__icontains=fact.text)
+    same |= Q(text__icontains=fact.quote) if fact.quote else Q()
+    return Fact.objects.in_space(fact.space).live().filter(same).exists()
 
 
 def _drop_records(context: PhaseContext, item: object) -> Outcome:

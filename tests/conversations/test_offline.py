@@ -10,7 +10,7 @@ from memory.chats import inbox
 from memory.facts import service as facts
 from memory.models import Fact, Message, Recall, SelfCheck
 from tests.bot.conftest import NOON
-from tests.factories import make_chat
+from tests.factories import make_chat, make_message
 
 
 @pytest.fixture
@@ -128,6 +128,9 @@ def test_b2_a_question_that_failed_does_not_answer_the_next_one(talk):
     [
         ("On fridays I teach pilates", "Did I tell you anything about pilates?", "pilates"),
         ("Deploys are frozen from the 18th of December", "When do deploys freeze?", "18th"),
+        ("La familia va a Mazunte el 20 de diciembre", "¿Cuándo vamos a Mazunte?", "20 de"),
+        ("Trabajo de enfermera en el hospital", "¿Dónde trabajo?", "hospital"),
+        ("I work as a physiotherapist", "waht is my job?", "physiotherapist"),
     ],
 )
 def test_b3_it_does_not_deny_what_it_recalled(talk, told, asked, holds):
@@ -186,3 +189,77 @@ def test_everything_about_somebody_is_listed(talk):
     answer = talk("¿Qué sabes de Mateo?")
     assert "hijo" in answer
     assert "8 años" in answer
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "holds"),
+    [
+        (
+            ("My sister Beth lives in York with her husband Dave", "Dave is a plumber"),
+            "What does my sister's husband do?",
+            "plumber",
+        ),
+        (
+            ("Mi hermana Sofi vive en Quito con su marido Martín", "Martín es abogado"),
+            "¿A qué se dedica el marido de mi hermana?",
+            "abogado",
+        ),
+    ],
+)
+def test_whom_the_question_only_describes_is_asked_about_by_name(talk, told, asked, holds):
+    for line in told:
+        talk(line)
+    answer = talk(asked)
+    assert holds in answer
+    receipt = Recall.objects.get(reply=Message.objects.filter(role="assistant").latest("pk"))
+    assert len(receipt.expansion) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "then", "asked", "holds", "gone"),
+    [
+        (
+            "Trabajo de enfermera en el hospital Virgen del Rocío",
+            "ya no trabajo en el hospital, ahora estoy en una clínica privada",
+            "¿Dónde trabajo?",
+            "clínica",
+            "Rocío",
+        ),
+        (
+            "My partner Sam is a chef, works at Olive & Thyme",
+            "actually Sam works at The Railway now",
+            "Where does Sam work?",
+            "Railway",
+            "Olive",
+        ),
+        ("Mi hijo se llama Mateo y tiene 7 años", "No, Mateo tiene 8 años",
+         "¿Cuántos años tiene Mateo?", "8", "7"),
+    ],
+)  # fmt: skip
+def test_what_was_told_last_is_the_answer(talk, told, then, asked, holds, gone):
+    talk(told)
+    talk(then)
+    answer = talk(asked)
+    assert holds in answer
+    assert gone not in answer
+
+
+def test_a_husband_of_a_sister_is_not_taken_for_ones_own(talk):
+    talk("My partner Sam is a chef")
+    talk("My sister Beth lives in York with her husband Dave")
+    assert Fact.objects.get(text__contains="chef").status == "active"
+
+
+def test_the_day_of_a_plan_is_not_the_day_it_was_told(talk, space):
+    said = make_message(talk.chat, "We go to Porto on the 3rd of March 2027", author="Bo")
+    Message.objects.update(sent_at=NOON - timedelta(days=20))
+    told = {"text": said.text, "chat": talk.chat, "message": said, "said_by": "Bo"}
+    facts.remember(space, by="extraction", occurs_at=NOON + timedelta(days=358), **told)
+    answer = talk("When do we go to Porto?")
+    assert "18 February" in answer
+    assert "on 3 March" not in answer
+
+
+def test_what_nobody_here_can_have_told_is_not_asked_for(talk):
+    assert talk("What is the capital of France?").startswith("I only know what people here")
+    assert talk("What is my shoe size?").startswith("I do not remember")

@@ -234,6 +234,22 @@ def test_the_receipt_of_a_reply_adds_up(client, chat, worker):
     assert f"{sum(part[3] for part in item.parts):.4f}" == f"{item.score:.4f}"
 
 
+def test_a_wrong_reply_is_put_right_or_kept_to_be_tried_again(client, chat, worker):
+    facts.remember(chat.space, text="The server listens on port 5678", by="tag")
+    client.post(at("say", chat.pk), {"text": "On which port does the server listen?"})
+    work(chat)
+    reply = Message.objects.get(role="assistant")
+    client.post(at("wrong", chat.pk, reply.pk), {"right": ""})
+    lab = reverse("recall:lab", args=["casa"])
+    assert "On which port does the server listen?" in client.get(lab).text
+    client.post(at("wrong", chat.pk, reply.pk), {"right": "The server listens on port 9000"})
+    old, new = Fact.objects.order_by("pk")
+    assert (old.status, old.superseded_by) == ("superseded", new)
+    assert (new.text, new.written_by) == ("The server listens on port 9000", "person")
+    reply.refresh_from_db()
+    assert [line["outcome"] for line in reply.journal].count("wrong") == 1
+
+
 def test_a_reply_that_is_not_there_leaves_the_page_whole(client, chat):
     for junk in ("999999", "x", "-1", "9" * 40, "1e3"):
         assert page(client, "detail", chat.pk, reply=junk)

@@ -11,10 +11,11 @@ from memory.facts import service as facts
 from memory.models import Episode, Fact, LlmCall, Message, Pattern, WorkingNote
 from sleep import cycle, nights, proposals
 from sleep.models import Claim, Night, Proposal, Reflection, shown
-from tests.factories import make_chat, make_member, make_message, make_space
+from tests.factories import make_chat, make_fact, make_member, make_message, make_space
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
+ANA = "person:ana"
 
 
 @pytest.fixture
@@ -521,6 +522,17 @@ def test_n13_the_trash_is_emptied_after_seven_days(space):
         episodes.discard(made, by="person:ana", reason="x", now=NOW - timedelta(days=days))
     sleep(space)
     assert [e.body for e in Episode.objects.discarded()] == ["Thrown away 6 days ago"]
+
+
+def test_the_words_of_what_was_thrown_away_go_with_it_unless_it_is_believed_again(space):
+    chat = make_chat(space=space)
+    for said in ("My canary is called Pipo", "My parrot is called Lolo"):
+        facts.discard(learned(space, said, chat=chat), by=ANA, now=NOW - timedelta(days=8))
+    make_fact(space, text="My parrot is called Lolo", subject="Ana")
+    sleep(space)
+    assert not Fact.objects.filter(status="trashed").exists()
+    said = chat.messages.filter(role="user").order_by("pk").values_list("text", flat=True)
+    assert list(said) == ["[erased]", "My parrot is called Lolo"]
 
 
 def test_near_duplicates_become_one_merge_proposal_never_by_substring(space):

@@ -6,14 +6,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
 from memory import patterns, rulings
+from memory.chats import service as chats
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.identity import preferences, rules
-from memory.models import AuditEntry, Entity, Fact, Pattern, Preference, Rule, Ruling
+from memory.models import AuditEntry, Entity, Fact, Pattern, Preference, Rule, Ruling, Unit
+from memory.retrieval.recall import recall
 from memory.text.normalise import said_key
 from sleep import apply, proposals
 from sleep.models import Proposal, sentence
-from tests.factories import make_chat, make_member
+from tests.factories import make_chat, make_member, make_message
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Kind = Proposal.Kind
@@ -357,3 +359,28 @@ def test_a_sentence_of_ours_is_read_in_the_reader_s_language_and_old_rows_as_the
         assert Proposal.objects.get(pk=new.pk).rationale == "2 hechos dicen casi lo mismo."
         assert Proposal.objects.get(pk=old.pk).rationale == "Three facts say the same."
     assert Proposal.objects.get(pk=new.pk).rationale == "2 facts say nearly the same."
+
+
+def test_what_a_rejected_fact_was_heard_in_is_silent_until_the_no_is_taken_back(space, member):
+    chat = make_chat(space)
+    said = make_message(chat, "I read a lot")
+    answered = make_message(chat, "You read a lot?", role="assistant", reply_to=said)
+    made = propose(space, Kind.ADD, READS, evidence=[{"message": said.pk, "quote": "I read"}])
+    proposals.reject(made, member=member, digest=made.digest)
+    heard = Unit.objects.filter(kind="message", owner_id__in=[said.pk, answered.pk])
+    assert not any(unit.live for unit in heard)
+    assert chats.short_term(chat) == []
+    proposals.undo(made, member=member)
+    assert all(unit.live for unit in heard.all())
+    assert chats.short_term(chat) == [said, answered]
+
+
+def test_both_sides_of_an_open_contradiction_are_recalled_together_and_marked(space, member):
+    old = believe(space, "Ana likes strong coffee in the morning")
+    new = believe(space, "Ana does not drink coffee")
+    made = proposals.ask_about_change(old, new, "negation")
+    found = recall(space, "Does Ana like coffee?", save=False).items
+    assert [item.unit.owner_id for item in found][:2] == [new.pk, old.pk]
+    assert [item.unit.opposed for item in found[:2]] == [True, True]
+    proposals.reject(made, member=member, digest=made.digest)
+    assert not any(item.unit.opposed for item in recall(space, "coffee?", save=False).items)

@@ -73,16 +73,18 @@ def compare(
     *,
     subject: str = "",
     correcting: bool = False,
+    same_person: bool = False,
     likeness: Likeness | None = None,
 ) -> Verdict:
     """Judge what `new` does to `old`. Both are about `subject`; `new` was said later.
 
-    `correcting` says that the speaker openly takes something back ("no, …", "actually, …"): then
-    also slots that usually hold several values ("has a dog called …") hold one.
+    `same_person` says that both are of one person, whatever they are called in them ("Ana's son",
+    "Mateo"). `correcting` says that the speaker openly takes something back ("no, …", "actually,
+    …"): then also slots that usually hold several values ("has a dog called …") hold one.
     """
     if fold(old) == fold(new):
         return Verdict("same", "words")
-    judge = _Judge(subject, correcting, likeness)
+    judge = _Judge(subject, correcting, likeness, same_person)
     before, after = frames_of(old, subject=subject), frames_of(new, subject=subject)
     found = [judge.relate(one, other) for one in before for other in after]
     told = [verdict for verdict in found if verdict is not None]
@@ -105,6 +107,7 @@ class _Judge:
     subject: str
     correcting: bool
     likeness: Likeness | None
+    same_person: bool = False
 
     def relate(self, old: Frame, new: Frame) -> Verdict | None:
         """The verdict on two frames; None when they are not about one thing."""
@@ -167,7 +170,7 @@ class _Judge:
 
     def _one_holder(self, old: Frame, new: Frame) -> bool:
         one, other = old.holder, new.holder
-        if one == other or (one and other and (one <= other or other <= one)):
+        if self.same_person or one == other or (one and other and (one <= other or other <= one)):
             return True
         if not one or not other:
             # Without a subject a name may be that of whoever says "I"; a sister is never oneself.

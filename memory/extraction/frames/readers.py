@@ -158,13 +158,17 @@ def _is_trade(value: str) -> bool:
 
 def _job(match: Match) -> Iterator[Slot]:
     """ "Is a nurse" names a trade; "is a mess" and "soy Wilmer" do not. One may have two trades."""
-    value = phrase("workplace").split(match.value)[0]
+    value, *places = phrase("workplace").split(match.value, maxsplit=1)
     is_a = "isa" in match.flags
     named = value[:1].isupper() and not any("job" in classes(term) for term in terms(value))
     if not value or len(terms(value)) > 5 or begins("no_job", value):
         return
     if not is_a or (_is_trade(value) and not named):
         yield match.slot("job", value, weak=is_a)
+        # "Works as a nurse at the hospital" names two things, and each may change alone.
+        for place in (one.split(",")[0] for one in places if not is_a):
+            if _is_somewhere(place) and not are_all(terms(place), *PLACES):
+                yield match.slot("employer", place)
 
 
 def _language(match: Match) -> Iterator[Slot]:

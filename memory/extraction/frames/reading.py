@@ -28,7 +28,7 @@ _LABELS = frozenset(
     question answer warning tip info fyi important save limit plan task""".split()
 )
 _ROLE_NAME = re.compile(
-    r"\b(?:[Mm]y|[Hh]er|[Hh]is|[Tt]heir|[Oo]ur|[Mm]i|[Ss]u|\w+'s) (?P<x>[a-z]+),?"
+    r"\b(?P<w>[Mm]y|[Hh]er|[Hh]is|[Tt]heir|[Oo]ur|[Mm]i|[Ss]u|\w+'s) (?P<x>[a-z]+),?"
     r" (?P<n>[A-ZÑ][a-zñ]+)\b"
 )
 _OTHER_NAMES = {"language": "language preference", "city": "home"}
@@ -207,10 +207,21 @@ def _partner_in_passing(
         return []
     for match in _ROLE_NAME.finditer(clause):
         role = slot(match["x"])
+        if not _is_own(match["w"], clause, subject):
+            continue
         if "couple" in classes(role) and fold(match["n"]) not in fold(subject).split():
             value = f"{role} {match['n']}"
             return [Frame("couple", value, terms(value), clause=clause)]
     return []
+
+
+def _is_own(whose: str, clause: str, subject: str) -> bool:
+    """Whether "her husband" is the subject's: not in "Ana's sister lives with her husband"."""
+    word, own = fold(whose), fold(subject).split()
+    if word.endswith("'s"):
+        return not own or word.removesuffix("'s") in own
+    begins = fold(clause).split()[:1]
+    return word in ("my", "our", "mi") or not own or begins[0] in own
 
 
 # Slots whose value can be cut out and leave a sentence behind.

@@ -28,6 +28,8 @@ _SHARED_VERBS = frozenset(
     doesn't can't can cannot won't will had used plays runs goes got turned died moved started
     """.split()
 )
+# Behind a comma alone these still have the subject before it: "my partner is a chef, works at…".
+_TOLD_ON = frozenset("lives works studies teaches speaks loves hates likes plays".split())
 _POINTERS = {
     "en": frozenset("it that this them those these there so it's".split()),
     "es": frozenset("eso esto ese ahí allí lo".split()),
@@ -52,6 +54,26 @@ _ELLIPSIS_ES = re.compile(
     r"(?P<the>el|la) de (?P<whose>mi .+?) (?P<verb>es|cae|fue) (?P<rest>.+)", re.I
 )
 _OWNED_ES = re.compile(r"mi (?P<noun>[\w ]{2,25}?) (?:es|cae|fue)\b", re.IGNORECASE)
+# "I no longer work there, now I'm at Acme": the second half is about the same verb.
+_LEFT = {
+    "en": re.compile(
+        r"\b(?:no longer|don['’]?t|doesn['’]?t|not) (?P<verb>(?i:work|live|study))s?\b"
+        r"|\b(?:left|quit) [A-Z]|\b(?:changed|switched) jobs?\b"
+    ),
+    "es": re.compile(
+        r"\bya no (?P<verb>trabaj|viv|estudi)[oae]\b"
+        r"|\bcambi[éeóo] de (?:trabajo|laburo|curro|chamba|empresa)\b",
+        re.IGNORECASE,
+    ),
+}
+_NOW = re.compile(r",? now$", re.I)
+_NOW_THERE = {
+    "en": re.compile(
+        r"(?:now )?(?P<who>I|he|she)(?:['’]m|['’]s| am| is) (?:now )?(?P<rest>(?:at|in|with) .+)",
+        re.IGNORECASE,
+    ),
+    "es": re.compile(r"(?P<now>ahora )?(?P<is>estoy|está) (?P<rest>(?:en|con) .+)", re.I),
+}
 _LIVES = re.compile(
     r"(?P<main>(?:I|yo|we)?\s*(?:live|vivo)\b.*?)(?:,)? (?:with|con) (?P<with>.+)", re.I | re.S
 )
@@ -96,10 +118,26 @@ def _joined(quote: str, language: str) -> list[Part]:
         added = parts[-1].clause.removesuffix(parts[-1].quote)
         is_free = "?" not in right and all(_stands(part, language) for part in (left, right))
         is_joined = bool(joint[0].strip(" ,;.!"))
-        if is_free and (clause := complete(added + left, right, is_joined=is_joined)):
+        clause = moved(left, right, language) if is_free else ""
+        if is_free and (clause := clause or complete(added + left, right, is_joined=is_joined)):
             parts[-1:] = [Part(left, added + left), Part(right, clause)]
             start = joint.end()
     return parts
+
+
+def moved(left: str, right: str, language: str) -> str:
+    """The right part with the verb of what ended: "ahora trabajo en una clínica"."""
+    over, now = _LEFT[language].search(left), _NOW_THERE[language].match(right)
+    if not over or not now:
+        return ""
+    if language == "en":
+        who, verb = _subject_en(left) or _name_en(left), over["verb"] or "work"
+        is_same = (who == "I") == (now["who"].upper() == "I")
+        told = f"{who} now {verb}{'' if who == 'I' else 's'} {_NOW.sub('', now['rest'])}"
+        return told.replace("studys", "studies") if who and is_same else ""
+    verb = over["verb"] or "trabaj"
+    ending = "o" if now["is"].lower() == "estoy" else "e" if verb == "viv" else "a"
+    return f"ahora {verb}{ending} {now['rest']}"
 
 
 def _stands(part: str, language: str) -> bool:
@@ -114,7 +152,7 @@ def _stands(part: str, language: str) -> bool:
 def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
     """The right part as a sentence of its own; "" when it is none, or the left one is none.
 
-    Only behind "and" or "but", not behind a comma, can it have the subject of the left one.
+    Behind "and" or "but" it can have the subject of the left one; behind a comma with few verbs.
     """
     subject = _subject_en(left)
     if not subject or (is_joined and _ENDS_WITH_NAME.search(left) and _subject_en(right) == "I"):
@@ -135,7 +173,8 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
     if found := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
         is_same = _is_only_person(left, subject, {"he": "m", "she": "f"}[found[1].lower()])
         return f"{subject}{found[2] or ''}{right[found.end() :]}" if is_same else ""
-    return f"{subject} {right}" if is_joined and words[verb] in _SHARED_VERBS else ""
+    shares = words[verb] in _SHARED_VERBS if is_joined else words[0] in _TOLD_ON
+    return f"{subject} {right}" if shares else ""
 
 
 def _is_only_person(text: str, subject: str, gender: str) -> bool:
@@ -163,6 +202,13 @@ def _subject_en(text: str) -> str:
     return " ".join(sentence.written(n) for n in range(end))
 
 
+def _name_en(text: str) -> str:
+    """ "Sam" of "Sam left Acme", where only a name can stand."""
+    words = Sentence(text).words
+    is_told = len(words) > 1 and english.is_finite(words[1]) and words[0] not in english.ADVERBS
+    return Sentence(text).written(0) if is_told and Sentence(text).is_capitalised(0) else ""
+
+
 def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
     before, sentence = Sentence(left), Sentence(right)
     if not any(spanish_words.is_finite(before, n) for n in range(len(before.words))):
@@ -180,7 +226,7 @@ def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
     likes = sentence.words[verb - 1 : verb] == ["me"] and _LIKES.match(sentence.words[verb])
     if spanish_words.first_form(sentence, verb) or likes:
         return right if _is_of_speaker(before) else ""
-    subject = _subject_es(left) if is_joined else ""
+    subject = _subject_es(left) if is_joined or verb == 0 else ""
     return f"{subject} {right}" if subject and _may_share(before, sentence, verb) else ""
 
 

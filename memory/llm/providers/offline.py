@@ -66,17 +66,17 @@ def _script(briefing: Briefing) -> str:
 
 def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     if intent.name in offline_phrases.SMALL_TALK["en"]:
-        if briefing.script:
-            return ""
-        turn = briefing.now.minute
-        return offline_phrases.chat(language, intent.name, name=briefing.person, turn=turn)
+        return "" if briefing.script else _chat(briefing, intent.name, language)
     if intent.name in {"about_me", "about"} or briefing.days:
         return _list_of(briefing, intent, language)
     if intent.name == "forget":
         return say(language, "forget_all")
     told = [one for one in intents.told(briefing.text) if not intents.small_talk(one)]
     grief = intents.grief(" ".join(told))
-    parts = [say(language, grief) if grief else "", _learned(briefing, intent, language)]
+    parts = [
+        _chat(briefing, grief, language) if grief else "",
+        _learned(briefing, intent, language),
+    ]
     if intents.reminder(briefing.text):
         parts.append(say(language, "reminder"))
     elif intent.questions:
@@ -84,6 +84,11 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     elif not any(parts) and not briefing.script:
         parts.append(say(language, _unlearned(briefing)))
     return "\n\n".join(part for part in parts if part)
+
+
+def _chat(briefing: Briefing, kind: str, language: str) -> str:
+    turn = briefing.now.minute
+    return offline_phrases.chat(language, kind, name=briefing.person, turn=turn)
 
 
 def _learned(briefing: Briefing, intent: intents.Intent, language: str) -> str:
@@ -115,22 +120,39 @@ def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
     if not found.memories or not found.exact:
         there = offline_answers.find_in(briefing, briefing.elsewhere, asked)
         if there.memories and there.exact:
-            return say(language, "elsewhere", where=there.memories[0].place)
+            first = there.memories[0]
+            known = say(language, "elsewhere", where=first.place)
+            return f"{known}\n{first.link}" if first.link else known
     if not found.memories:
-        return say(language, "cannot" if intents.is_request(asked) else "unknown")
+        return say(language, _unknown(briefing, asked))
     lines = [_line(one, briefing, language) for one in found.memories]
     if not found.exact:
         return say(language, "nearest", lines=_list(lines))
+    if any(one.opposed for one in found.memories):
+        return say(language, "opposed", lines=_list(lines))
     if len(lines) == 1:
         return _spoken(found.memories[0], briefing, language)
     return say(language, "answer_many", lines=_list(lines))
 
 
+def _unknown(briefing: Briefing, asked: str) -> str:
+    """Which sentence fits a question that nothing answers; about the world nobody need tell us."""
+    if intents.is_request(asked):
+        return "cannot"
+    about = offline_answers.asked_of(briefing, asked)
+    is_ours = about.is_mine or about.kin or about.names & about.known or about.is_about_us
+    return "unknown" if is_ours else "world"
+
+
 def _list_of(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     """Everything about somebody, or of some days, each thing once."""
-    lines = [_line(one, briefing, language) for one in briefing.recalled]
-    lines = list(dict.fromkeys(lines))[:MOST_LISTED]
-    values = {"lines": _list(lines), "who": intent.rest, "when": briefing.days}
+    rows = sorted(briefing.recalled, key=lambda one: _is_foreign(one, language))
+    told = {_line(one, briefing, language): _is_foreign(one, language) for one in rows}
+    lines = list(told)[:MOST_LISTED]
+    own, other = ([line for line in lines if told[line] is there] for there in (False, True))
+    heading = say(language, "in_other") if own and other else ""
+    listed = "\n".join(filter(None, [_list(own), heading, _list(other)]))
+    values = {"lines": listed, "who": intent.rest, "when": briefing.days}
     if lines:
         return say(language, intent.name, **values)
     if intent.name in ("about_me", "about"):
@@ -194,11 +216,12 @@ def _line(one: Recalled, briefing: Briefing, language: str) -> str:
 def _told(one: Recalled, briefing: Briefing, language: str) -> str:
     # An episode's title is often how its body begins.
     told = words.short("\n".join(dict.fromkeys(one.text.splitlines())), 400)
-    if one.kind != "fact" or _is_foreign(one, language):
-        own = one.quote if one.kind == "fact" and one.by_asker and one.quote else told
-        return f"“{_sentence(own)}”" if one.kind == "message" or own != told else _sentence(told)
-    # In the name that the person had then.
-    return _sentence(told_to((one.said_by or briefing.person) if one.by_asker else "", told))
+    if one.kind != "fact":
+        return f"“{_sentence(told)}”" if one.kind == "message" else _sentence(told)
+    # In the name that the person had then; behind what led to it.
+    person = (one.said_by or briefing.person) if one.by_asker else ""
+    lead = f"{_sentence(told_to(person, one.via))} " if one.via else ""
+    return lead + _sentence(told_to(person, told))
 
 
 def _is_foreign(one: Recalled, language: str) -> bool:

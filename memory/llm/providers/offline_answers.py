@@ -12,11 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from memory.extraction import intents, statements
+from memory.extraction import edges, intents, statements
+from memory.extraction.grammar import spanish_verbs
 from memory.extraction.wording import told_to
 from memory.llm.request import Briefing, Recalled
 from memory.retrieval import judge
-from memory.retrieval.understand import asks_when, says_when, without_names
+from memory.retrieval.understand import Question, asks_when, follow, says_when, without_names
 from memory.text import normalise as words
 from memory.text.summaries import sentences as split_sentences
 from memory.vectors import likeness as meaning
@@ -29,7 +30,7 @@ WEIGHTS = {
 CERTAIN, NEAR = 0.92, 0.75
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
-MOST, MOST_READ = 3, 24
+MOST, MOST_READ, MOST_LEADS = 3, 24, 3
 KENO = "keno"
 # What frames a question and is not what it is about.
 FRAME = frozenset(
@@ -42,10 +43,32 @@ FRAME = frozenset(
         llama llaman llamo se es son era fue hay tiene tengo tienes mi mis tu tus nuestro nuestra su
         sus me te le nos now ahora today hoy about sobre anything algo nada use uses go goes going
         get gets got be been being make made any el la los las un una de del al en y o con years
-        anos please favor want wants quiero quiere ever day dia tell"""
+        anos please favor want wants quiero quiere ever day dia tell voy vas va vamos van ir iba
+        iremos fuimos hace hago haces hacen hacer dedica dedico dedicas esta estan estoy estas ser
+        quien quienes living remind recuerda people someone anyone alguien again"""
     ).split()
 )
 MINE = re.compile(r"\b(?:i|i'm|me|my|mine|myself|yo|mi|mis|m[ií]o|m[ií]a|soy|estoy)\b", re.I)
+_ASKING = (
+    "what",
+    "whats",
+    "where",
+    "when",
+    "which",
+    "who",
+    "how",
+    "donde",
+    "cuando",
+    "quien",
+    "cual",
+)
+# "Where do I live?" is about whoever asks and nobody else; "where is my dog?" is not.
+_I = re.compile(r"\b(?:i|i'm|i've|me|yo)\b", re.I)
+_MY = re.compile(r"\b(?:my|mi|mis|our|nuestr[oa]s?)\b", re.I)
+_US = re.compile(r"\b(?:we|our|us|nuestr[oa]s?|nosotr[oa]s|\w+[aei]mos)\b")
+# Forms of the first person that are mostly other words.
+_NOT_VERBS = frozenset("como sobre bajo caso uso rio gusto creo entre cuando".split())
+_BEFORE_NOUN = frozenset("el un mi tu su del al de este ese otro cada".split())
 # "How do I fix it?" is not about whoever asks.
 _HOW_TO = re.compile(
     r"^\W*(?:how (?:do|can|should|did) (?:i|we)|como (?:puedo|hago|se arregl|arregl|solucion))"
@@ -55,6 +78,17 @@ _SOLVES = re.compile(
 )
 _COST = re.compile(r"\b(?:how much|cost|price|cuanto (?:cost|vale|cuesta|pag)|precio)")
 _MONEY = re.compile(r"\d|[$€£]|\bfree\b|\bgratis\b")
+# What is asked for, by the words of the question -> what an answer holds.
+_TYPES = (
+    (re.compile(r"\b(?:where|donde|adonde|which (?:city|town|country)|que (?:ciudad|pais))\b"),
+     re.compile(r"\b(?:in|at|to|from|on|near|with|en|a|al|de|por|cerca|con)\b")),
+    (re.compile(r"\b(?:for a living|job|profession|what do(?:es)? [\w' ]+ do|dedic\w+|profesion"
+                r"|oficio|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"),
+     re.compile(r"\b(?:an?|works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
+                r"|estudi\w+|dedic\w+)\b")),
+)  # fmt: skip
+_WH = re.compile(r"\b(?:where|what|which|who|whose|donde|que|cual|cuales|quien|quienes)\b")
+_NOT = re.compile(r"\b(?:not?|never|n't|nunca|jamas|sin|without|hate|dislike|odi\w+)\b|n't\b")
 _ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
 _FOLLOWS = re.compile(r"(?:^|[.!?¿¡:]\s*)\W*\w+")
 _NAME = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\wà-ÿ-]+")
@@ -63,6 +97,14 @@ _NUMBER = re.compile(
     r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|once|twice|un|una|dos|tres|cuatro|cinco|"
     r"seis|siete|ocho|nueve|diez|both|ambos|several|varios|no tengo|none|every)\b"
 )
+# What a number stands for without saying so: "Tom's phone is 600 123 456".
+_NUMBERS = frozenset("number numero".split())
+_COUNT = re.compile(r"\b(?:how many|cuant[oa]s)\b(?! (?:anos|years|times|veces))")
+# Who is meant by a word for several.
+_SEVERAL = {
+    "mother father": "parents padres", "brother sister": "siblings hermanos",
+    "son daughter": "children kids hijos", "dog cat": "pets mascotas",
+}  # fmt: skip
 _TURN = re.compile(r"^\s*-?\s*(?P<who>[^:\n]{1,40}):\s+(?P<said>.+)$")
 _PHOTO = re.compile(r"\s*\[shares [^\]]*\]")
 
@@ -101,7 +143,31 @@ class Asked:
 
     @cached_property
     def is_mine(self) -> bool:
-        return bool(MINE.search(self.text)) and not _HOW_TO.match(self.folded)
+        is_told = bool(MINE.search(self.text)) or self._has_first_verb
+        return is_told and not _HOW_TO.match(self.folded)
+
+    @property
+    def is_about_us(self) -> bool:
+        return bool(_US.search(self.folded))
+
+    @cached_property
+    def is_of_me_alone(self) -> bool:
+        """About whoever asks, not about somebody or something of theirs."""
+        is_told = bool(_I.search(self.text)) or self._has_first_verb
+        return self.is_mine and is_told and not _MY.search(self.text) and not self.kin
+
+    @cached_property
+    def _has_first_verb(self) -> bool:
+        """ "¿Dónde trabajo?" says "I" by the verb alone."""
+        if words.detect_language(self.text) != "es":
+            return False
+        said = words.words(self.text.lower())
+        pairs = zip(["", *said], said, strict=False)
+        return any(
+            bool(spanish_verbs.first_person(word)) and words.fold(word) not in _NOT_VERBS
+            for before, word in pairs
+            if before not in _BEFORE_NOUN
+        )
 
     @cached_property
     def bare(self) -> str:
@@ -109,25 +175,40 @@ class Asked:
 
     @cached_property
     def statement(self) -> statements.Statement:
-        return statements.Statement.of(self.bare)
+        return statements.Statement.of(self.text)
 
     @cached_property
     def kin(self) -> set[str]:
         """People and animals that it asks about: nobody else can stand for them."""
-        return {one for one in self.statement.concepts if statements.kind(one) == "kin"}
+        asked = {one for one in self.statement.concepts if statements.kind(one) == "kin"}
+        return asked | _members(self.statement.words) if asked else asked
 
     @cached_property
     def topics(self) -> list[tuple[set[str], set[str]]]:
         """What it is about: each word as its stems and what it stands for."""
         spoken = self.statement
         standing = {place: several for place, _size, several in spoken.labels}
-        about = [(n, word) for n, word in enumerate(spoken.words) if word not in FRAME]
-        about = [(n, word) for n, word in about if len(word) > 2 and word not in self.names]
-        return [(statements.stems(word), standing.get(n, set())) for n, word in about]
+        about = [(n, word) for n, word in enumerate(spoken.words) if not self._is_frame(n, word)]
+        # Somebody's name is looked at apart; a place or a thing is what it is about.
+        people = self.names & self.known
+        about = [(n, word) for n, word in about if len(word) > 2 and word not in people]
+        return [
+            (statements.stems(word), standing.get(n, set()) | _members([word])) for n, word in about
+        ]
+
+    @staticmethod
+    def _is_frame(place: int, word: str) -> bool:
+        """Also a question word with two letters swapped, at the beginning: "waht is my job?"."""
+        typed = place == 0 and any(sorted(word) == sorted(one) for one in _ASKING)
+        return word in FRAME or typed
 
     def covers(self, said: statements.Statement) -> float:
         """The share of what it is about that the words have."""
-        held = [bool(roots & said.forms or labels & said.concepts) for roots, labels in self.topics]
+        held = [
+            bool(roots & said.forms or labels & said.concepts)
+            or bool(roots & _NUMBERS and said.quantities.numbers)
+            for roots, labels in self.topics
+        ]
         return sum(held) / len(held) if held else 0.5
 
     def covers_all(self, said: str) -> bool:
@@ -140,11 +221,38 @@ class Asked:
             return 1.0 if _MONEY.search(plain) else -3.0
         if _HOW_TO.match(self.folded):
             return 1.0 if _SOLVES.search(plain) else -1.0
+        if _COUNT.search(self.folded):
+            return 1.0 if self._is_counted(plain) else -1.0
         if _MANY.search(self.folded):
             return 1.0 if _NUMBER.search(plain) else -1.0
         if asks_when(self.text):
             return 1.0 if says_when(said) else -1.0
+        if self._wants_what_is and edges.is_over(said):
+            return -2.0
+        for asks, answers in _TYPES:
+            if asks.search(self.folded):
+                return 1.0 if answers.search(plain) else -1.0
         return 0.0
+
+    def _is_counted(self, plain: str) -> bool:
+        """A number stands before what is counted, or a list behind it: "my cats are A and B"."""
+        said = words.words(plain)
+        roots = {root for several, _labels in self.topics for root in several}
+        places = [n for n, word in enumerate(said) if statements.stems(word) & roots]
+        numbers = any(_NUMBER.match(one) for n in places for one in said[max(0, n - 3) : n])
+        return numbers or any(set(said[n:]) & {"and", "y"} for n in places)
+
+    @cached_property
+    def _wants_what_is(self) -> bool:
+        """ "Where do I work?" is not answered by where it is no longer."""
+        return bool(_WH.search(self.folded)) and not _NOT.search(self.folded)
+
+
+def _members(said: Iterable[str]) -> set[str]:
+    """What the concepts call those whom a word for several means: "parents"."""
+    meant = [one for one, several in _SEVERAL.items() if set(several.split()) & set(said)]
+    known = statements.concepts()
+    return {label for one in meant for word in one.split() for label in known.of(word)}
 
 
 def find(briefing: Briefing, question: str) -> Found:
@@ -153,16 +261,20 @@ def find(briefing: Briefing, question: str) -> Found:
 
 
 def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Found:
+    spoken = _followed(briefing, spoken, question)
     asked = asked_of(briefing, question, spoken)
     fitting = [one for one in spoken if is_about(one, asked, briefing)][:MOST_READ]
     if not asked.topics and not asked.names and not asked.is_mine:
         return Found([one for one in fitting if one.kind == "fact"][:MOST])
     ranked = sorted(zip(probabilities(asked, fitting), fitting, strict=True), key=lambda p: -p[0])
     best = ranked[0][0] if ranked else 0.0
+    if ranked and ranked[0][1].via:
+        # It is told together with what led to it.
+        ranked = [(sure, one) for sure, one in ranked if one.via or one.text != ranked[0][1].via]
     if best >= CERTAIN:
         near = [one for sure, one in ranked if sure >= max(CERTAIN, best - BESIDE)]
-        return Found(_newest(_apart(near), asked)[:MOST])
-    near = [one for sure, one in ranked if sure >= NEAR] or _naming(fitting, asked)
+        return Found(_both_sides(_newest(_apart(near), asked), fitting)[:MOST])
+    near = [one for sure, one in ranked if sure >= NEAR] or _naming(spoken, asked)
     return Found(_newest(_apart(near), asked)[:MOST], exact=False)
 
 
@@ -174,12 +286,38 @@ def _newest(near: list[Recalled], asked: Asked) -> list[Recalled]:
     return [max(whole, key=lambda one: one.said_at.timestamp() if one.said_at else 0)]
 
 
+def _followed(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Sequence[Recalled]:
+    """What is known of somebody whom another memory names and the question only describes."""
+    plain = Question(question, folded_words=words.words(words.fold(question)))
+    for lead in spoken[:MOST_LEADS]:
+        if more := follow(plain, lead.text, person=briefing.person):
+            named = set(more.names)
+            return [
+                replace(one, via=lead.text)
+                if not one.via and one.text != lead.text and named & _said(one.text)
+                else one
+                for one in spoken
+            ]
+    return spoken
+
+
+def _said(text: str) -> set[str]:
+    return {word.removesuffix("'s") for word in words.words(words.fold(text))}
+
+
+def _both_sides(near: list[Recalled], fitting: Sequence[Recalled]) -> list[Recalled]:
+    """With what contradicts it, where people have not decided."""
+    if not any(one.opposed for one in near):
+        return near
+    return [*near, *(one for one in fitting if one.opposed and one not in near)]
+
+
 def _naming(fitting: Sequence[Recalled], asked: Asked) -> list[Recalled]:
-    """The facts with a name of the question that belongs to nobody who speaks here: Pixel."""
+    """What has a name of the question that belongs to nobody who speaks here: Pixel."""
     speakers = {name for one in fitting for name in words.words(words.fold(one.said_by))[:1]}
     names = asked.names - speakers
     said = [(one, set(words.words(words.fold(one.text)))) for one in fitting]
-    return [one for one, held in said if names and one.kind == "fact" and names & held]
+    return [one for one, held in said if names and names & held]
 
 
 def asked_of(briefing: Briefing, question: str, spoken: Sequence[Recalled] | None = None) -> Asked:
@@ -205,7 +343,7 @@ def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]
     language = words.detect_language(asked.text)
     rows = []
     for place, one in enumerate(spoken):
-        covered = asked.covers(statements.Statement.of(f"{one.text} {one.quote}"))
+        covered = asked.covers(statements.Statement.of(f"{one.via} {one.text} {one.quote}"))
         foreign = words.detect_language(one.text) not in ("", language)
         rows.append({
             "bias": 1.0, "judge": opinions[place],
@@ -228,20 +366,26 @@ def candidates(briefing: Briefing) -> list[Recalled]:
 def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
     """Whether it is about whom the question names: as speaker, as subject or in the words."""
     # A dog does not answer for a cat, in whatever language.
-    if (
-        asked.kin - statements.Statement.of(f"{one.text} {one.quote}").concepts
-        == asked.kin
-        != set()
-    ):
+    concepts = statements.Statement.of(f"{one.via} {one.text} {one.quote}").concepts
+    if asked.kin and not asked.kin & concepts:
         return False
-    said = {word.removesuffix("'s") for word in words.words(words.fold(one.text))}
+    said = _said(f"{one.via} {one.text}")
     who = {*words.words(words.fold(one.said_by))[:1], *words.words(words.fold(one.subject)), *said}
     if asked.names:
         return asked.names <= who or (len(asked.names) > 1 and bool(asked.names & who))
     if asked.is_mine:
         mine = set(words.words(words.fold(briefing.person))[:1])
+        if asked.is_of_me_alone and one.kind == "fact" and _is_of_other(one, mine):
+            return False
         return one.by_asker or not one.said_by or bool(mine & who)
     return True
+
+
+def _is_of_other(one: Recalled, mine: set[str]) -> bool:
+    """Whether a fact is told of somebody else: "Beth lives in York", said by whoever asks."""
+    about = set(words.words(words.fold(one.subject)))
+    begins = set(words.words(words.fold(one.text))[:6])
+    return bool(about) and not mine & about and bool(about & begins)
 
 
 def _known(briefing: Briefing, spoken: Iterable[Recalled]) -> frozenset[str]:
@@ -251,7 +395,8 @@ def _known(briefing: Briefing, spoken: Iterable[Recalled]) -> frozenset[str]:
 
 
 def _as_read(one: Recalled) -> str:
-    return f"{one.said_by}: {one.text}" if one.kind != "fact" and one.said_by else one.text
+    said = f"{one.via} {one.text}".strip()
+    return f"{one.said_by}: {said}" if one.kind != "fact" and one.said_by else said
 
 
 def _sentences(one: Recalled) -> list[Recalled]:
@@ -278,13 +423,17 @@ def _tells(one: Recalled) -> bool:
 
 
 def _apart(near: Sequence[Recalled]) -> list[Recalled]:
-    """Without those that say the same as a better one."""
+    """Without those that say the same as a better one; a fact stands for what was said."""
     kept: list[Recalled] = []
     for one in near:
-        roots = words.stems(one.text)
-        others = (words.stems(other.text) for other in kept)
-        if not any(
-            len(roots & other) >= 0.7 * min(len(roots), len(other) or 1) for other in others
-        ):
+        same = next((n for n, other in enumerate(kept) if _say_the_same(one, other)), None)
+        if same is None:
             kept.append(one)
+        elif one.kind == "fact" and kept[same].kind != "fact":
+            kept[same] = one
     return kept
+
+
+def _say_the_same(one: Recalled, other: Recalled) -> bool:
+    mine, theirs = (words.stems(f"{row.text} {row.quote}") for row in (one, other))
+    return len(mine & theirs) >= 0.7 * min(len(mine), len(theirs) or 1)

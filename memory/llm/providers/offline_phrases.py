@@ -3,50 +3,90 @@
 from collections.abc import Sequence
 from typing import Any
 
-# Ten natural answers to small talk a language, by what was said; and a human word for grief.
+# Natural answers to small talk, by what was said, another one each time; for grief a human word.
 SMALL_TALK = {
     "en": {
         "greeting": [
             "Hello{name}! Tell me something to remember, or ask me about what you told me.",
             "Hi{name}! Good to hear from you.",
+            "Hey{name}! What is new?",
         ],
-        "how": ["All well here, thank you. And you?", "Fine, thanks: I have kept everything safe."],
-        "thanks": ["You are welcome."],
-        "bye": ["See you soon. I keep what you told me."],
+        "how": [
+            "All well here, thank you. And you?",
+            "Fine, thanks: I have kept everything safe.",
+            "Quiet and tidy, as a memory should be. How are you?",
+        ],
+        "thanks": ["You are welcome.", "Any time.", "My pleasure{name}."],
+        "bye": [
+            "See you soon. I keep what you told me.",
+            "Bye{name}! It will all be here next time.",
+            "Take care.",
+        ],
         "joke": [
-            "I am a memory, so I only know jokes that somebody told me. Tell me one and I keep it."
+            "I am a memory, so I only know jokes that somebody told me. Tell me one and I keep it.",
+            "Why did the memory go to bed? It had a lot to sleep on. That one is mine, sorry.",
         ],
-        "laugh": ["Glad that made you laugh."],
-        "praise": ["That is kind of you."],
-        "ok": ["All right."],
-        "smile": ["🙂"],
+        "laugh": ["Glad that made you laugh.", "Ha! Good one.", "😄"],
+        "praise": ["That is kind of you.", "Thank you{name}!", "Happy to help."],
+        "ok": ["All right.", "Good.", "OK."],
+        "smile": ["🙂", "😊"],
         "help": [
             "I am Keno, a memory. I run without a language model here, so I cannot chat about just "
             "anything, reason or write texts. I can keep what you tell me, answer from what I "
             "remember and say where I know it from. Try “Remember that…”, ask a question, or send "
             "/help for the commands."
         ],
+        "death": [
+            "I am so sorry for your loss.",
+            "I am very sorry{name}. That is a lot to carry.",
+            "My condolences. I am here if you want to talk about them.",
+        ],
+        "sad": [
+            "I am sorry to hear that. I hope it gets better soon.",
+            "That sounds hard{name}. I am listening.",
+            "I am sorry. Be gentle with yourself today.",
+        ],
     },
     "es": {
         "greeting": [
             "¡Hola{name}! Cuéntame algo y lo recuerdo, o pregúntame por lo que sé de ti.",
             "¡Hola{name}! Qué bien leerte.",
+            "¡Buenas{name}! ¿Qué hay de nuevo?",
         ],
-        "how": ["Todo bien por aquí, gracias. ¿Y tú?", "Bien, gracias: lo tengo todo guardado."],
-        "thanks": ["De nada."],
-        "bye": ["Hasta pronto. Guardo lo que me has contado."],
+        "how": [
+            "Todo bien por aquí, gracias. ¿Y tú?",
+            "Bien, gracias: lo tengo todo guardado.",
+            "En orden y en calma, como toca a una memoria. ¿Y tú?",
+        ],
+        "thanks": ["De nada.", "Para eso estoy.", "Un placer{name}."],
+        "bye": [
+            "Hasta pronto. Guardo lo que me has contado.",
+            "¡Hasta luego{name}! Aquí seguirá todo.",
+            "Cuídate.",
+        ],
         "joke": [
-            "Soy una memoria: solo sé los chistes que me cuentan. Cuéntame uno y me lo guardo."
+            "Soy una memoria: solo sé los chistes que me cuentan. Cuéntame uno y me lo guardo.",
+            "¿Por qué se acostó la memoria? Quería consultarlo con la almohada. Es mío, perdón.",
         ],
-        "laugh": ["Me alegra que te haga gracia."],
-        "praise": ["Qué amable."],
-        "ok": ["De acuerdo."],
-        "smile": ["🙂"],
+        "laugh": ["Me alegra que te haga gracia.", "¡Ja! Muy bueno.", "😄"],
+        "praise": ["Qué amable.", "¡Gracias{name}!", "Encantado de ayudar."],
+        "ok": ["De acuerdo.", "Muy bien.", "Vale."],
+        "smile": ["🙂", "😊"],
         "help": [
             "Soy Keno, una memoria. Aquí funciono sin modelo de lenguaje: no puedo conversar de "
             "cualquier cosa, razonar ni redactar. Puedo guardar lo que me cuentas, responder con "
             "lo que recuerdo y decir de dónde lo sé. Prueba con «Recuerda que…», hazme una "
             "pregunta o envía /ayuda para ver los comandos."
+        ],
+        "death": [
+            "Lo siento muchísimo.",
+            "Lo siento de verdad{name}. Es mucho lo que llevas encima.",
+            "Te acompaño en el sentimiento. Aquí estoy si quieres hablar.",
+        ],
+        "sad": [
+            "Lo siento. Espero que mejore pronto.",
+            "Suena duro{name}. Te leo.",
+            "Lo siento. Hoy trátate con cariño.",
         ],
     },
 }
@@ -59,11 +99,11 @@ PHRASES = {
             "I cannot remind you: I only write when somebody writes to me. Ask me “what do I have "
             "on…?” and I tell you."
         ),
-        "death": "I am so sorry for your loss.",
-        "sad": "I am sorry to hear that. I hope it gets better soon.",
+        "opposed": "I was told two things, and nobody has decided which holds:\n{lines}",
         "answer_many": "This is what I remember:\n{lines}",
         "about_me": "This is what I remember about you:\n{lines}",
         "about": "This is what I remember about {who}:\n{lines}",
+        "in_other": "In Spanish I was told:",
         "stranger": "I know nothing about you yet. Tell me something, and I will.",
         "told_on": "You told me {when}:\n{lines}",
         "told_nothing": "I have nothing that you told me {when}.",
@@ -77,6 +117,7 @@ PHRASES = {
         "unknown": (
             "I do not remember anything about that: nobody here has told me. Tell me, and I will."
         ),
+        "world": ("I only know what people here have told me, and nobody has told me that."),
         "forget_all": (
             "I do not forget everything at once. Name what I should forget (“forget that…”), or "
             "let an owner erase it in the dashboard."
@@ -117,11 +158,11 @@ PHRASES = {
             "No puedo avisarte: solo escribo cuando alguien me escribe. Pregúntame «¿qué tengo "
             "el…?» y te lo digo."
         ),
-        "death": "Lo siento muchísimo.",
-        "sad": "Lo siento. Espero que mejore pronto.",
+        "opposed": "Me contaron dos cosas y nadie ha decidido cuál vale:\n{lines}",
         "answer_many": "Esto es lo que recuerdo:\n{lines}",
         "about_me": "Esto es lo que recuerdo de ti:\n{lines}",
         "about": "Esto es lo que recuerdo de {who}:\n{lines}",
+        "in_other": "En inglés me contaron:",
         "stranger": "Todavía no sé nada de ti. Cuéntame algo y lo recordaré.",
         "told_on": "Me contaste {when}:\n{lines}",
         "told_nothing": "No tengo nada que me contaras {when}.",
@@ -135,6 +176,7 @@ PHRASES = {
         "unknown": (
             "No recuerdo nada sobre eso: aquí nadie me lo ha contado. Cuéntamelo y lo recordaré."
         ),
+        "world": ("Solo sé lo que me cuentan aquí, y eso no me lo ha contado nadie."),
         "forget_all": (
             "No lo olvido todo de golpe. Dime qué debo olvidar («olvida que…»), o pide a quien "
             "cuida este espacio que lo borre en el panel."

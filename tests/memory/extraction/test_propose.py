@@ -135,8 +135,34 @@ def test_a_piece_of_a_sentence_is_not_a_fact_by_itself(said, facts):
 
 def test_who_is_known_is_whom_a_sentence_is_about():
     said = "Sam left Olive & Thyme, he's at The Railway now"
-    (found,) = propose.propose(said, author="Jo", people=["Sam"])
-    assert (found.subject, found.text) == ("Sam", said)
+    left, now = propose.propose(said, author="Jo", people=["Sam"])
+    assert (left.text, left.subject) == ("Sam left Olive & Thyme", "Sam")
+    assert (now.text, now.subject) == ("Sam now works at The Railway", "Sam")
+
+
+def test_a_known_name_in_small_letters_is_still_a_name():
+    said = "pickle is diabetic so he gets insulin twice a day"
+    (found,) = propose.propose(said, author="Jo", people=["Pickle"])
+    assert found.subject == "Pickle"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("got a new job!! starting at Acme on monday", ["Jo got a new job"]),
+        (
+            "my partner Sam is a chef, works at Olive & Thyme",
+            ["Jo's partner Sam is a chef", "Jo's partner Sam works at Olive & Thyme"],
+        ),
+        (
+            "ya no trabajo en el hospital, ahora estoy en una clínica privada",
+            ["Jo ya no trabaja en el hospital", "Jo ahora trabaja en una clínica privada"],
+        ),
+    ],
+)
+def test_untidy_sentences_are_told_whole(said, told):
+    found = [one.text for one in propose.propose(said, author="Jo")]
+    assert found[: len(told)] == told
 
 
 def test_what_leans_on_the_clause_before_stays_with_it():

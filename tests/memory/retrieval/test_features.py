@@ -17,7 +17,7 @@ def unit(number: int = 1, **given) -> Candidate:
         "speaker": "ana", "at": NOW, "until": NOW, "pinned": False, "lanes": ["meaning"],
         "text": "we planted beans", "quote": "", "subject": "", "said_by": "Ana",
         "fact_kind": "", "confidence": 0.5, "trust": 0.5, "role": "user", "use_count": 0,
-        "created_at": NOW, "terms": [], "length": 3, "bare": 0.4, "asked": 0.2,
+        "said_at": NOW, "terms": [], "length": 3, "bare": 0.4, "asked": 0.2,
     }  # fmt: skip
     return Candidate(**values | given)
 
@@ -134,6 +134,6 @@ def test_every_feature_has_its_name():
 
 
 def test_of_two_alike_the_newer_comes_first():
-    old, new = unit(1, created_at=NOW - timedelta(days=9)), unit(2)
+    old, new = unit(1, said_at=NOW - timedelta(days=9)), unit(2)
     ranked = ranking.rank([old, new], {1: {"words": 1}, 2: {"words": 1}}, {"words": 2.0})
     assert [one.unit.id for one in ranked] == [2, 1]

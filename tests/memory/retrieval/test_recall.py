@@ -435,3 +435,20 @@ def test_one_talk_does_not_fill_the_list():
 )
 def test_one_letter_off(typed, word, off):
     assert features.one_letter_off(typed, word) is off
+
+
+def test_whom_a_memory_names_is_asked_about_once_more_and_the_receipt_tells(space):
+    make_fact(space, text="Ana's sister Beth lives in York with her husband Dave", subject="Beth")
+    make_fact(space, text="Dave is a plumber", subject="Dave")
+    make_fact(space, text="The garage door is green")
+    found = recall(space, "What does my sister's husband do?", person="Ana")
+    (item,) = [item for item in found.items if "hop" in item.unit.lanes]
+    assert (item.unit.text, item.via) == ("Dave is a plumber", found.items[0].unit.text)
+    assert found.receipt.expansion == ["What does Dave do?"]
+
+
+@pytest.mark.parametrize("asked", ["Where does Beth live?", "Who is my sister?"])
+def test_a_question_that_names_or_asks_for_the_name_is_asked_once(space, asked):
+    make_fact(space, text="Ana's sister Beth lives in York with her husband Dave", subject="Beth")
+    make_fact(space, text="Dave is a plumber", subject="Dave")
+    assert recall(space, asked, person="Ana").receipt.expansion == []
