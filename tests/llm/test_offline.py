@@ -85,7 +85,7 @@ def test_neither_a_question_nor_its_own_words_nor_something_else_is_an_answer(sa
     asked = Recalled("¿Qué prefiero beber?", kind="message", said_by="Ana", said_at=NOW, score=0.9)
     own = Recalled("Corrected: You live in Paris.", kind="message", said_by="Keno", score=0.9)
     tea = Recalled("Ana prefiere el té verde al café", said_by="Ana", said_at=NOW, score=0.9)
-    assert say(said, asked, own, tea, level="low").startswith(("I do not rem", "No recuerdo nada"))
+    assert say(said, asked, own, tea, level="low").startswith(("I do not rem", "Solo sé lo que"))
 
 
 def test_the_dog_does_not_answer_for_the_cat():
@@ -236,7 +236,8 @@ def test_who_is_named_must_be_who_it_is_about():
         ("شكرا جزيلا، اسمي ليلى", "English and Spanish"),
         ("Remind me to call Bo on Tuesday", "cannot remind"),
         ("Recuérdame comprar leche mañana", "No puedo avisarte"),
-        ("What is the capital of France?", "nobody here has told me"),
+        ("What is the capital of France?", "only know what people here have told me"),
+        ("What is my shoe size?", "nobody here has told me"),
     ],
 )
 def test_each_case_has_its_own_sentence(said, answer):
