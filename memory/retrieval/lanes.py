@@ -204,9 +204,13 @@ LEFT JOIN memory_message said ON said.id = f.message_id
 LEFT JOIN memory_message m ON u.kind = 'message' AND m.id = u.owner_id
 LEFT JOIN memory_episode e ON u.kind = 'episode' AND e.id = u.owner_id
 LEFT JOIN LATERAL (
-  SELECT max(o.superseded_by_id) AS by_id FROM memory_fact o
-  WHERE u.kind = 'message' AND o.message_id = u.owner_id
-  HAVING bool_and(o.status = 'superseded')) AS gone ON true
+  WITH RECURSIVE chain (id, n) AS (
+    SELECT o.superseded_by_id, 1 FROM memory_fact o
+    WHERE u.kind = 'message' AND o.message_id = u.owner_id AND o.superseded_by_id IS NOT NULL
+    UNION ALL
+    SELECT o.superseded_by_id, n + 1 FROM chain JOIN memory_fact o ON o.id = chain.id
+    WHERE o.superseded_by_id IS NOT NULL AND n < 20)
+  SELECT id AS by_id FROM chain ORDER BY n DESC LIMIT 1) AS gone ON true
 {vectors}
 WHERE f.id IS NULL OR %(any_day)s OR {holds}
 UNION ALL
