@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime, time
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -43,8 +44,8 @@ def set_times(call: CommandCall) -> Answer:
     said_at = call.now.astimezone(call.space.zone)
     language = call.message.language or call.chat.language or call.space.language
     told = dates.when_of(words, said_at=said_at, language=language, kind="")
-    given = {"valid_from": told.valid_from, "valid_to": told.valid_to}
-    given = {name: value for name, value in given.items() if value}
+    days = {"valid_from": told.valid_from, "valid_to": told.valid_to}
+    given: dict[str, Any] = {name: value for name, value in days.items() if value}
     if not given:
         return Answer(usage)
     try:

@@ -59,7 +59,7 @@ def write(
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as file:
         try:
-            out: IO[bytes] = Sealer(file, passphrase) if passphrase else file
+            out: Any = Sealer(file, passphrase) if passphrase else file
             with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
                 manifest = _write_tables(archive, now=now, progress=progress)
                 archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
@@ -177,7 +177,7 @@ def _copy_out(cursor: Any, name: str, columns: list[str], write: Callable) -> tu
 
 def _copy(name: str, columns: list[str], direction: str) -> sql.Composed:
     # The names of columns come quoted from the database, or from a manifest held to it.
-    listed = sql.SQL(", ").join(map(sql.SQL, columns))  # type: ignore[arg-type]
+    listed = sql.SQL(", ").join(map(sql.SQL, columns))
     return sql.SQL("COPY {} ({}) " + direction).format(sql.Identifier(name), listed)
 
 
@@ -258,14 +258,14 @@ def _load(archive: zipfile.ZipFile, manifest: dict, *, progress: Progress | None
         for name in names:
             cursor.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(name))
         cursor.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names)))
-        for n, (name, columns) in enumerate(here.items(), 1):
-            digest = _copy_in(cursor, archive, name, columns)
-            if digest != manifest["tables"][name]["sha256"]:
-                raise BackupError(f"{name} is damaged in this backup. Nothing was restored.")
+        for n, (table, columns) in enumerate(here.items(), 1):
+            digest = _copy_in(cursor, archive, table, columns)
+            if digest != manifest["tables"][table]["sha256"]:
+                raise BackupError(f"{table} is damaged in this backup. Nothing was restored.")
             if progress:
-                progress(name, n, len(here))
-        for name, last in manifest["sequences"].items():
-            cursor.execute("SELECT setval(quote_ident(%s)::regclass, %s)", [name, last])
+                progress(table, n, len(here))
+        for sequence, last in manifest["sequences"].items():
+            cursor.execute("SELECT setval(quote_ident(%s)::regclass, %s)", [sequence, last])
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         for name in names:
             cursor.execute(sql.SQL("ALTER TABLE {} ENABLE TRIGGER USER").format(name))

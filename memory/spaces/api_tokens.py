@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -56,8 +57,8 @@ def create(
         gate=gate,
         expires_at=expires_at,
     )
-    told = {"scopes": scopes, "gate": str(gate), "ip": ip}
-    audit.record("token.created", actor=person(user), space=space, obj=token, **told)
+    by, told = person(user), {"scopes": scopes, "gate": str(gate)}
+    audit.record("token.created", actor=by, space=space, obj=token, ip=ip, **dict[str, Any](told))
     return token, key
 
 
