@@ -135,7 +135,7 @@ WORDLESS = {
     "memory.OutboxItem": {"external_id"},
     "memory.DeadLetter": {"task", "retried_by"},
     "memory.Heartbeat": {"name", "version", "channels"},
-    "memory.Breaker": {"provider", "last_error"},
+    "memory.Breaker": {"provider", "model", "last_error"},
     "memory.Parcel": {"counts", "change", "asked", "format"},
     "memory.ParcelPiece": {"data"},
     "memory.LlmCall": {"provider", "model", "trace"},

@@ -214,7 +214,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "chat_links": {"pk": make_chat_link(guest).pk},
         "links": {"token": "not-a-link"},
         "api": {"id": fact.pk, "change": change},
-        "mem0": {"pk": fact.pk, "name": mark},
+        "mem0": {"pk": fact.pk, "name": mark.replace("/", "")},
         "recall": {"pk": make_receipt(space, mark, chat=chat, fact=fact).pk},
         **_a_night(space, mark=mark),
         # Last: what is written after a ruling may fall under it.

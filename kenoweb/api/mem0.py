@@ -212,7 +212,7 @@ def update(token: ApiToken, given: dict, pk: str) -> dict:
     pass_gate(token, can_wait=True)
     fact, words = _one(token, pk), given.get("text")
     if not isinstance(words, str) or not words.strip():
-        raise Refused(_("“text” says what it is from now on."))
+        raise Refused(_("“text” is how it is now."))
     asked = shapes.Revision(id=fact.pk, text=words[:2000])
     done = writing.revise(_may_see_chat(token), asked)
     return {"id": pk, "memory": done.text, "event": done.outcome.upper(), "message": done.message}

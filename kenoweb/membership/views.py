@@ -401,7 +401,7 @@ def delete_account(request):
     if request.method != "POST" or held:
         return render(request, "account/delete.html", {"held": held})
     if request.POST.get("typed", "").strip() != request.user.get_username():
-        toast_error(request, _("Type your name to delete the account. Nothing was changed."))
+        toast_error(request, _("Type your name to close the account. Nothing was changed."))
         return redirect("account:delete")
     accounts.delete(request.user, words="words" in request.POST, ip=client_ip(request))
     auth.logout(request)

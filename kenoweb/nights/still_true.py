@@ -78,6 +78,7 @@ def end(request, space, pk):
 @in_space(role="curator")
 @require_POST
 def correct(request, space, pk):
+    fact_for(space, pk)
     form = CorrectForm(request.POST)
     if not form.is_valid():
         toast_error(request, _("Say how it is now, and since when as a day, or leave it empty."))

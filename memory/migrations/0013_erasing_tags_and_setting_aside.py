@@ -97,12 +97,12 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='ruling',
             name='kind',
-            field=models.CharField(choices=[('never_remember', 'Never remember this'), ('keep', 'Keep exactly this'), ('dont_mention', "Don't mention this")], max_length=14),
+            field=models.CharField(choices=[('never_remember', 'Never remember this'), ('keep', 'Keep exactly this'), ('dont_mention', "Don't mention")], max_length=14),
         ),
         migrations.AlterField(
             model_name='rulingevent',
             name='kind',
-            field=models.CharField(choices=[('never_remember', 'Never remember this'), ('keep', 'Keep exactly this'), ('dont_mention', "Don't mention this")], max_length=14),
+            field=models.CharField(choices=[('never_remember', 'Never remember this'), ('keep', 'Keep exactly this'), ('dont_mention', "Don't mention")], max_length=14),
         ),
         migrations.AddIndex(
             model_name='fact',

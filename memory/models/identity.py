@@ -116,7 +116,7 @@ class Ruling(models.Model):
     class Kind(models.TextChoices):
         NEVER_REMEMBER = "never_remember", _("Never remember this")
         KEEP = "keep", _("Keep exactly this")
-        DONT_MENTION = "dont_mention", _("Don't mention this")
+        DONT_MENTION = "dont_mention", _("Don't mention")
 
     class Status(models.TextChoices):
         ACTIVE = "active", _("In force")

@@ -128,7 +128,9 @@ def test_viewers_only_look(house):
 
 def test_T16_what_gives_memory_away_asks_for_the_password_again():
     for address in ADDRESSES:
-        assert address.sudo or not GIVES_AWAY.search(address.name), address.name
+        # A program has no password to give; what its token may take is tested with the API.
+        if address.role != "token":
+            assert address.sudo or not GIVES_AWAY.search(address.name), address.name
 
 
 def test_T09_another_space_is_not_found(house):

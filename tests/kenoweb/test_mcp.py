@@ -39,7 +39,7 @@ BAD = [
     ("recall", {"query": "x" * 2001}, "at most 2000"),
     ("recall", {"query": "bees", "limit": 0}, "limit"),
     ("recall", {"query": ["bees"]}, "valid string"),
-    ("recall", {"question": "bees"}, "It takes: query, limit"),
+    ("recall", {"question": "bees"}, "query, limit"),
     ("remember", {"text": "\0"}, "say it in words"),
     ("forget", {"id": "last"}, "valid integer"),
     ("forget", {"id": 2**70}, "id"),

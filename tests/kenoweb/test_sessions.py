@@ -122,5 +122,5 @@ def test_the_table_holds_no_key_that_a_browser_could_send(client):
         assert not is_in(client)
     client.cookies[settings.SESSION_COOKIE_NAME] = key
     assert is_in(client)
-    client.post("/account/sign-out/")
+    client.post("/sign-out/")
     assert not Session.objects.filter(session_key__in=stored).exists()

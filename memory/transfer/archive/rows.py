@@ -223,7 +223,7 @@ def _to_text(column: models.Field, value: object) -> str:
     said = text.clean(value, limit=MAX_TEXT)
     if column.max_length and len(said) > column.max_length:
         raise BadRow(column.name)
-    if column.choices and said not in dict(column.flatchoices):
+    if column.choices and said not in dict(column.flatchoices) and (said or not column.blank):
         raise BadRow(column.name)
     return said
 

@@ -328,7 +328,7 @@ def test_t17_a_computed_column_of_a_clanker_file_is_not_read(tmp_path):
     path = tmp_path / "swelling.db"
     database = sqlite3.connect(path)
     database.execute(
-        "CREATE TABLE memory_facts (guild_id, subject, fact AS (hex(zeroblob(500000000))) VIRTUAL)"
+        "CREATE TABLE memory_facts (guild_id, subject, fact AS (hex(zeroblob(400000))) VIRTUAL)"
     )
     database.execute("INSERT INTO memory_facts VALUES ('g1', 'Ana')")
     database.commit()
