@@ -135,7 +135,10 @@ def test_a_port_in_use_is_passed_over_unless_somebody_chose_it(home, start):
         ({"KENO_HTTPS": "1"}, "set KENO_PROXIES to 1"),
         ({"KENO_BIND": "0.0.0.0"}, "set KENO_PLAIN_HTTP to true"),
         ({"KENO_BIND": "127.0.0.1:http"}, "A port is a number from 1 to 65535"),
-        ({"KENO_BIND": "203.0.113.7:8000", "KENO_PLAIN_HTTP": "1"}, "Cannot listen on 203.0.113.7:8000"),
+        (
+            {"KENO_BIND": "203.0.113.7:8000", "KENO_PLAIN_HTTP": "1"},
+            "Cannot listen on 203.0.113.7:8000",
+        ),
         ({"KENO_DEBUG": "perhaps"}, "KENO_DEBUG must be true or false"),
         ({"DATABASE_URL": "mysql://here"}, "DATABASE_URL must begin with postgresql://"),
         ({"DATABASE_URL": "postgresql://127.0.0.1:1/x"}, "Postgres does not answer"),
