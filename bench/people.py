@@ -127,7 +127,7 @@ def demo() -> dict:
         "facts": len(found),
         "right_person": _share(len(found) - len(wrong), len(found)),
         "false_merges": _false_merges(space),
-        "complete": _complete(space, [(who, fact) for who, fact in found if who in COMPLETE]),
+        "complete": _complete(space, [(who, fact) for _w, who, fact in found if who in COMPLETE]),
         "wrong": wrong,
     }
 
