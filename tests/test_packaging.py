@@ -26,7 +26,8 @@ def plain(name: str) -> str:
 def planned(target: str, folder: Path) -> str:
     """What make would do; also when make itself runs these tests."""
     make = ["make", "--dry-run", "--no-print-directory", target]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    ours = ("MAKE", "ARGS")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return subprocess.run(make, cwd=folder, env=env, capture_output=True, text=True).stdout
 
 
