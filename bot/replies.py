@@ -40,6 +40,7 @@ LISTED, ELSEWHERE, LATELY = 40, 8, 200
 _LEAD = re.compile(r"^(?:on|for|since|desde|para)\s+", re.I)
 PICTURE = re.compile(r"!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 ADDRESS = re.compile(r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"'()\[\]]+", re.I)
+_POSSESSIVE = re.compile(r"^(?:my|our|mis?|nuestr[oa]s?)\s+", re.I)
 # How long a reply in a terminal may wait for what is learned from the message.
 TERMINAL_SECONDS = 20
 
@@ -312,7 +313,8 @@ def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> B
     if wants.name == "about_me":
         return replace(briefing, recalled=_listed(facts.filter(mine), message))
     if wants.name == "about":
-        name = wants.rest.strip()
+        name = _POSSESSIVE.sub("", wants.rest.strip())
+        facts = facts.filter(mine) if name != wants.rest.strip() else facts
         about = Q(subject__icontains=name) | Q(text__icontains=name)
         found = facts.filter(about | Q(said_by__iexact=name, subject=""))
         # What is not known as a fact may still have been said.

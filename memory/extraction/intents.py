@@ -102,7 +102,8 @@ _ABOUT = re.compile(
     r"|(?:cu[eé]ntame|dime) (?:todo )?(?:de|sobre))\s+(?P<rest>[^?.!\n]{1,60})",
     re.I,
 )
-_ME = re.compile(r"^(?:me|m[ií]|myself|yo)\b", re.I)
+# "de mí" is often written without its accent; "de mi abuela" is about somebody else.
+_ME = re.compile(r"^(?:(?:me|mí|myself|yo)\b|mi\b(?!\s+\w))", re.I)
 _TOLD = re.compile(
     r"\b(?:what (?:did|have) (?:i|we) (?:tell|told|say|said|mention)"
     r"|qu[eé] (?:te|os) (?:cont[eé]|dije|he (?:dicho|contado)))",
