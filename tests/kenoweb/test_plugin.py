@@ -25,7 +25,7 @@ def hook(live_server, key, **event):
     given = {"KENO_URL": live_server.url, "KENO_TOKEN": key}
     return subprocess.run(
         [sys.executable, PLUGIN / "keno_hook.py"],
-        input=json.dumps({"cwd": "/work/apiary", "session_id": "1"} | event),
+        input=json.dumps({"cwd": "/home/ana/apiary", "session_id": "1"} | event),
         env=os.environ | given,
         capture_output=True,
         text=True,
