@@ -222,8 +222,8 @@ def _night(row: Night) -> shapes.Night:
         date=row.local_date,
         status=row.status,
         mode=row.mode,
-        changes=row.changes.count(),
-        proposals=row.proposals.count(),
+        changes=row.changed,
+        proposals=row.proposed,
         cost=float(row.cost),
         url=page("nights:detail", row.space, pk=row.pk),
     )
@@ -306,6 +306,13 @@ def _proposals(token: ApiToken, asked) -> QuerySet:
     return rows.filter(status=status) if status else rows
 
 
+def _nights(token: ApiToken) -> QuerySet:
+    """The nights with their counts: asked for in one query, however many there are."""
+    return rows_in(token.space, Night).annotate(
+        changed=Count("changes", distinct=True), proposed=Count("proposals", distinct=True)
+    )
+
+
 def _rulings(token: ApiToken, asked) -> QuerySet:
     """Those in force; what is not to be mentioned is told to nobody who sees only the space."""
     rows = rows_in(token.space, Ruling).filter(status="active")
@@ -362,7 +369,7 @@ KINDS = {
     ),
     "nights": Kind(
         "night",
-        lambda token, asked: rows_in(token.space, Night),
+        lambda token, asked: _nights(token),
         _night,
         Order("started_at"),
         shapes.Nights,
