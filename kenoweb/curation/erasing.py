@@ -16,6 +16,7 @@ from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in, signed_i
 from kenoweb.auth.sessions import sudo
 from kenoweb.ui.responses import ERASE, counted_lines, run_and_toast, space_url, toast_error, typed
 from memory import lineage
+from memory.history import actors
 from memory.history.actors import person
 from memory.models import Episode, Erasure, Fact, Message, Pattern, Preference, Rule, Space
 from memory.operations import erasing
@@ -216,7 +217,7 @@ def _page(request: HttpRequest, asked: Erasure, space: Space | None) -> HttpResp
         file = reverse("erase:receipt", args=[space.slug, asked.pk])
     context = {
         "asked": asked,
-        "who": asked.by.removeprefix("person:"),
+        "who": actors.name(asked.by),
         "lines": counted_lines(asked.counts),
         "file": file,
         "what": title % {"kind": asked.get_kind_display()},
