@@ -386,13 +386,7 @@ def collect(
         "starts": [cue.start for cue in question.cues],
         "ends": [cue.end for cue in question.cues],
         "depth": depth,
-        "recent": RECENT,
-        "dated": DATED,
-        "best": BEST,
-        "beside": BESIDE,
-        "exact_to": EXACT_TO,
-        "look_at": LOOK_AT,
-        "count_to": COUNT_TO,
+        **_limits(),
     }
     meaning = {}
     if embedder and vectors:
@@ -403,6 +397,19 @@ def collect(
         sql = past.within(sql, vectors=True)
         values |= then.values | past.vectors(then, here=list(scope.here), embedder=embedder)
     return _parse_rows(_run(sql, values))
+
+
+def _limits() -> dict[str, int]:
+    """How far each lane looks."""
+    return {
+        "recent": RECENT,
+        "dated": DATED,
+        "best": BEST,
+        "beside": BESIDE,
+        "exact_to": EXACT_TO,
+        "look_at": LOOK_AT,
+        "count_to": COUNT_TO,
+    }
 
 
 def _run(sql: str, values: dict) -> list[tuple]:
