@@ -118,3 +118,9 @@ def _check_vector(connection: psycopg.Connection) -> None:
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or ["no reason given"])[0]
+
+
+def limit_statements(connection, **signal) -> None:
+    """No page may keep the database busy after its reader has given up."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '60s'")

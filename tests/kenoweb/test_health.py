@@ -2,12 +2,15 @@
 
 import sys
 from collections import namedtuple
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from kenoweb.launcher import embedded_postgres
 from kenoweb.operations import health
+from memory import jobs
 from tests.kenoweb.running import Keno, fetch, free_port, until
 from tests.kenoweb.servers import QUICK
 
@@ -46,6 +49,15 @@ def test_not_ready_while_a_migration_is_missing(client):
 @pytest.mark.parametrize(("free", "status"), [(9, 503), (11, 200)])
 def test_not_ready_when_the_disk_is_nearly_full(client, monkeypatch, free, status):
     monkeypatch.setattr(health.shutil, "disk_usage", lambda path: Usage(100, 100 - free, free))
+    assert client.get("/readyz").status_code == status
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("seconds", "status"), [(119, 200), (121, 503)])
+def test_not_ready_when_a_job_waits_for_too_long(client, monkeypatch, seconds, status):
+    jobs.enqueue("memory.decide_recall")
+    waited = timezone.now() + timedelta(seconds=seconds)
+    monkeypatch.setattr(health.timezone, "now", lambda: waited)
     assert client.get("/readyz").status_code == status
 
 

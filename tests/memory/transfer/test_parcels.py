@@ -105,6 +105,14 @@ def test_who_is_killed_on_the_way_is_followed_by_a_job(space, monkeypatch):
     assert parcel.status == "ready"
 
 
+def test_the_job_for_a_crash_makes_no_other_file_wait(space):
+    kept(space)
+    tasks.upload(space, file(), by=BY, now=False)
+    locks = list(ProcrastinateJob.objects.values_list("lock", flat=True))
+    assert len(locks) == 2
+    assert len(set(locks)) == 2
+
+
 def test_an_import_that_fails_leaves_nothing_and_a_sentence(space, monkeypatch, caplog):
     parcel = kept(space)
 
