@@ -2,10 +2,12 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.conninfo import conninfo_to_dict
 
 from kenoweb import data_dir
@@ -108,8 +110,8 @@ def _check_vector(connection: psycopg.Connection) -> None:
             f"postgresql-{connection.info.server_version // 10000}-pgvector), "
             "or unset DATABASE_URL to use the embedded one."
         )
-    may = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
-    if found == (True, False) and not connection.execute(may).fetchone()[0]:
+    may = "SELECT 1 FROM pg_roles WHERE rolname = current_user AND rolsuper"
+    if found == (True, False) and not connection.execute(may).fetchone():
         raise NotReady(
             f"pgvector is not switched on in the database {connection.info.dbname}: let an "
             "administrator run CREATE EXTENSION vector; there, then start Keno again."
@@ -120,7 +122,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or ["no reason given"])[0]
 
 
-def limit_statements(connection, **signal) -> None:
+def limit_statements(connection: BaseDatabaseWrapper, **signal: Any) -> None:
     """No page may keep the database busy after its reader has given up."""
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '60s'")

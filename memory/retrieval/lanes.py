@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from django.db import connection
@@ -369,7 +370,7 @@ def collect(
     stats = keywords.Statistics() if then else keywords.current()
     size = stats.size(list(scope.mark))
     counts = [stats.count(word, size=size) for word in question.terms]
-    values = {
+    values: dict[str, Any] = {
         "space": scope.space,
         "shared": shared(scope.space),
         "here": list(scope.here),
