@@ -6,8 +6,8 @@ Three systems: the cues alone, the listener alone, both with the checks as the p
 What counts is what would be believed; offered_recall also counts what would be offered. A message
 is right when it has a mark and something in it is believed. A span is right when it shares at
 least half of the longer of the two with a mark. useful_share is the share of believed spans that
-touch a mark. wrong_polarity counts believed spans that turn their mark around: something past heard
-as present or the reverse, or a lost "not". LoCoMo marks messages, not words: its rows have
+touch a mark. wrong_polarity counts believed spans that turn their mark around: a "not", "no longer"
+or "used to" that only one of the two has. LoCoMo marks messages, not words: its rows have
 "lines": "locomo" and no figures of spans. Milliseconds are processor time, message by message.
 """
 
@@ -29,7 +29,11 @@ DEV_LINES = [
     for language in ("en", "es")
 ]
 SYSTEMS = ("cues", "listener", "both")
-_NOT = re.compile(r"\b(?:not|no|never|nunca|jam[aá]s|tampoco|ni|sin|cannot)\b|n['’]?t\b", re.I)
+_NOT = re.compile(
+    r"\b(?:not|no|never|nunca|jam[aá]s|tampoco|ni|sin|cannot|any ?more|used to|former(?:ly)?"
+    r"|stopped|quit|gave up|dej[eéó](?: de)?|sol[ií]a\w*|antes|ex)\b|n['’]?t\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -161,10 +165,7 @@ def _shared(span: Span, mark: Mark) -> int:
 
 def _is_turned(line: Line, span: Span, mark: Mark) -> bool:
     heard, meant = line.message[span.start : span.end], line.message[mark.start : mark.end]
-    lost = bool(_NOT.search(meant)) and not _NOT.search(heard)
-    kinds = {span.kind, mark.kind}
-    # An event is over either way.
-    return lost or ("past" in kinds and len(kinds - {"event"}) > 1)
+    return bool(_NOT.search(heard)) != bool(_NOT.search(meant))
 
 
 def _share(part: int, whole: int) -> float:

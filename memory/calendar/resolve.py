@@ -27,7 +27,9 @@ def _gap(words: str) -> re.Pattern:
 # "Mid-May" has no space.
 _OF_PART = re.compile(r"[\s-]*(?:(?:of|de|del|in|en|the|el|la|this)\s+)*")
 _OF = _gap("of|de|del|in|en|the|el|la|on|this|in the")
-_MONTH_OF = re.compile(r"\s+(?:of|de|del)\s+(?:the\s+|el\s+)?|,?\s+(?:the\s+|el\s+)?")
+_MONTH_OF = re.compile(
+    r"\s+(?:of|de)\s+(?:the\s+|el\s+)?|,?\s+(?:(?:from|del)\s+)?(?:the\s+|el\s+)?"
+)
 _CLOCK = _gap("at|around|about|like|como|tipo|sobre|from|de|del|the|el|on|a|eso")
 _TO = re.compile(
     r"\s*(?:-|–|to|until|till|til|through|thru|al?|hasta|and|y)\s+(?:the\s+|el\s+|la\s+)?"
@@ -88,6 +90,10 @@ def _together(left: Reading, right: Reading, gap: str) -> Reading | None:
     if left.role == "part":
         fits = right.has_days and _OF_PART.fullmatch(gap)
         return left.narrow(right) if fits and left.narrow else None
+    for month, day in ((left, right), (right, left)):
+        named = month.role in ("month", "whole month")
+        if named and day.in_month and _MONTH_OF.fullmatch(gap):
+            return replace(day, **_ends(day.in_month(month.span)), role="day")
     if not _OF.fullmatch(gap):
         return None
     if "weekday" in (left.role, right.role) and _same_day(left, right):
@@ -96,8 +102,6 @@ def _together(left: Reading, right: Reading, gap: str) -> Reading | None:
         if week.role == "week" and day.role == "weekday":
             shift = timedelta(days=day.first.weekday())
             return replace(day, first=week.first + shift, last=week.first + shift)
-        if week.role in ("month", "whole month") and day.in_month and _MONTH_OF.fullmatch(gap):
-            return replace(day, **_ends(day.in_month(week.span)), role="day")
     if right.role == "year" and left.in_year:
         return replace(left, **_ends(left.in_year(right.first.year)), in_year=None)
     return None

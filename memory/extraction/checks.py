@@ -8,7 +8,7 @@ from memory.extraction import clauses
 from memory.guards import rulebook
 
 FILE = Path(__file__).with_name("checks.txt")
-POINTING = "pointing"
+POINTING, POINTING_ALONE = "pointing", "pointing_alone"
 # Characters before a span that may say that it is asked, wished, guessed or quoted.
 LOOK_BACK = 300
 # So few words answer a question and say nothing without it.
@@ -38,7 +38,7 @@ def problem(message: str, start: int, end: int, *, kind: str, previous: str = ""
     for reason, where, pattern in _rules():
         if reason == "answer":
             continue
-        if reason == POINTING and "?" in previous:
+        if reason in (POINTING, POINTING_ALONE) and "?" in previous:
             continue
         if kind in KINDS.get(reason, (kind,)) and pattern.search(parts[where]):
             return reason
@@ -49,7 +49,7 @@ def needs_previous(quote: str, previous: str) -> bool:
     """Say whether the words are an answer that states nothing without its question."""
     if "?" not in previous:
         return False
-    points = (p for reason, _, p in _rules() if reason in (POINTING, "answer"))
+    points = (p for reason, _, p in _rules() if reason in (POINTING, POINTING_ALONE, "answer"))
     return len(quote.split()) <= SHORT_ANSWER or any(p.search(quote) for p in points)
 
 

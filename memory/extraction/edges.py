@@ -24,7 +24,8 @@ def widen(message: str, start: int, end: int) -> tuple[int, int]:
     right = message[end : after.start() if after else len(message)]
     start -= len(left.lstrip()) if len(left.split()) <= MAX_GROWTH else 0
     end += len(right.rstrip()) if len(right.split()) <= MAX_GROWTH else 0
-    return start, end
+    ruled_out = _WORDS["contrast"].match(message, end)
+    return start, ruled_out.end() if ruled_out else end
 
 
 def trim(message: str, start: int, end: int) -> tuple[int, int]:

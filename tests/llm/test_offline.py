@@ -222,6 +222,28 @@ def test_who_is_named_must_be_who_it_is_about():
     assert "Lisbon" in say("Where does Ana live?", LISBON, FAR)
 
 
+def test_what_was_said_last_is_where_somebody_lives():
+    pune = Recalled(
+        "My name is Priya and I live in Pune.", kind="message", said_by="Priya",
+        said_at=NOW - timedelta(days=60), score=0.9,
+    )  # fmt: skip
+    goa = Recalled(
+        "Priya moved to Goa for the winter", subject="Priya", said_by="Priya",
+        said_at=NOW - timedelta(days=4), score=0.5,
+    )  # fmt: skip
+    for asked in ("Where does Priya live?", "¿Dónde vive Priya?"):
+        answer = say(asked, pune, goa)
+        assert "Goa" in answer
+        assert "Pune" not in answer
+
+
+def test_a_move_for_work_is_not_where_somebody_works():
+    moved = replace(DOG, text="Ana moved to Bristol last month for work", quote="", subject="Ana")
+    clinic = replace(DOG, text="Ana works at a clinic", quote="", subject="Ana", score=0.5)
+    assert say("Where do I work?", moved, clinic) == "You work at a clinic."
+    assert say("Where do I work?", moved).startswith("I do not remember")
+
+
 @pytest.mark.parametrize(
     ("said", "answer"),
     [

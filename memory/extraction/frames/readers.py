@@ -166,7 +166,9 @@ def _job(match: Match) -> Iterator[Slot]:
     if not is_a or (_is_trade(value) and not named):
         yield match.slot("job", value, weak=is_a)
         # "Works as a nurse at the hospital" names two things, and each may change alone.
-        for place in (one.split(",")[0] for one in places if not is_a):
+        if is_a:
+            _, *places = phrase("works_at").split(match.value, maxsplit=1)
+        for place in (one.split(",")[0] for one in places):
             if _is_somewhere(place) and not are_all(terms(place), *PLACES):
                 yield match.slot("employer", place)
 

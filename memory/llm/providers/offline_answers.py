@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from memory.extraction import edges, intents, statements
+from memory.extraction.frames.reading import frames_of
 from memory.extraction.grammar import spanish_verbs
 from memory.extraction.wording import told_to
 from memory.llm.request import Briefing, Recalled
@@ -86,6 +87,14 @@ _TYPES = (
                 r"|oficio|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"),
      re.compile(r"\b(?:an?|works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
                 r"|estudi\w+|dedic\w+)\b")),
+)  # fmt: skip
+# Questions whose answer has a frame of its own: "I moved to Bristol for work" is not an employer.
+_FRAMES = (
+    (re.compile(r"\b(?:where|which (?:city|town|country)|donde|en que (?:ciudad|pais))\b.*"
+                r"\b(?:live[sd]?|living|viv(?:o|e|es|en|imos|iendo))\b"), {"home"}),
+    (re.compile(r"\b(?:where|who|what|donde|para quien|en que|de que)\b.*"
+                r"\b(?:work(?:s|ing)?|trabaj(?:o|a|as|an|amos|ando)|job|for a living)\b"),
+     {"employer", "job"}),
 )  # fmt: skip
 _WH = re.compile(r"\b(?:where|what|which|who|whose|donde|que|cual|cuales|quien|quienes)\b")
 _NOT = re.compile(r"\b(?:not?|never|n't|nunca|jamas|sin|without|hate|dislike|odi\w+)\b|n't\b")
@@ -229,10 +238,19 @@ class Asked:
             return 1.0 if says_when(said) else -1.0
         if self._wants_what_is and edges.is_over(said):
             return -2.0
+        told = {frame.key for frame in frames_of(said)} if self.frames else set()
+        if told:
+            return 1.0 if told & self.frames else -2.0
         for asks, answers in _TYPES:
             if asks.search(self.folded):
                 return 1.0 if answers.search(plain) else -1.0
         return 0.0
+
+    @cached_property
+    def frames(self) -> set[str]:
+        """The frames of what it asks for, where that is known: where somebody lives or works."""
+        asked = (keys for asks, keys in _FRAMES if asks.search(self.folded))
+        return next(asked, set())
 
     def _is_counted(self, plain: str) -> bool:
         """A number stands before what is counted, or a list behind it: "my cats are A and B"."""
@@ -273,17 +291,48 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
         ranked = [(sure, one) for sure, one in ranked if one.via or one.text != ranked[0][1].via]
     if best >= CERTAIN:
         near = [one for sure, one in ranked if sure >= max(CERTAIN, best - BESIDE)]
-        return Found(_both_sides(_newest(_apart(near), asked), fitting)[:MOST])
+        return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
     near = [one for sure, one in ranked if sure >= NEAR] or _naming(spoken, asked)
-    return Found(_newest(_apart(near), asked)[:MOST], exact=False)
+    return Found(_newest(_apart(near), asked, fitting)[:MOST], exact=False)
 
 
-def _newest(near: list[Recalled], asked: Asked) -> list[Recalled]:
-    """Of what one person said with all words of the question only the last: it changed."""
-    whole = [one for one in near if one.said_at and asked.covers_all(one.text)]
+def _newest(near: list[Recalled], asked: Asked, fitting: Sequence[Recalled]) -> list[Recalled]:
+    """Of what one person said with all words of the question only the last: it changed.
+
+    Where the frame of the answer is known, "I moved to Goa" comes after "I live in Pune".
+    """
+    if asked.frames and near:
+        near = [_last_told(near[0], asked.frames, fitting), *near[1:]]
+    whole = [
+        one
+        for one in near
+        if one.said_at and (asked.covers_all(one.text) or asked.frames & _told(one).keys())
+    ]
     if len(whole) < 2 or len({one.said_by for one in whole}) > 1:
         return near
-    return [max(whole, key=lambda one: one.said_at.timestamp() if one.said_at else 0)]
+    return [max(whole, key=_said_at)]
+
+
+def _last_told(one: Recalled, keys: set[str], fitting: Sequence[Recalled]) -> Recalled:
+    """Return what was said last, by the same person about the same, in one of these frames."""
+    holders = {key: holder for key, holder in _told(one).items() if key in keys}
+    same = [
+        other
+        for other in fitting
+        if other.said_by == one.said_by
+        and any(holders.get(key) == holder for key, holder in _told(other).items())
+    ]
+    return max([one, *same], key=_said_at)
+
+
+def _told(one: Recalled) -> dict[str, frozenset[str]]:
+    """The frames that hold, with whose they are."""
+    read = frames_of(one.text, subject=one.subject or one.said_by)
+    return {frame.key: frame.holder for frame in read if frame.polarity > 0 and not frame.ended}
+
+
+def _said_at(one: Recalled) -> float:
+    return one.said_at.timestamp() if one.said_at else 0.0
 
 
 def _followed(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Sequence[Recalled]:

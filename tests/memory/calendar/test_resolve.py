@@ -240,6 +240,10 @@ hasta junio | hasta junio | until | 2026-06-01 | 2026-06-30 | | month
 hasta el 30 de noviembre | hasta el 30 de noviembre | until | 2026-11-30
 tocaba ahí hasta el año pasado | hasta el año pasado | until | 2025-01-01 | 2025-12-31 | | year
 el 20 al 28 de diciembre | el 20 al 28 de diciembre | during | 2026-12-20 | 2026-12-28
+en diciembre, del 20 al 28 | en diciembre, del 20 al 28 | during | 2026-12-20 | 2026-12-28
+acordamos ir en enero | en enero | on | 2027-01-01 | 2027-01-31 | | month
+decidimos mudarnos en febrero | en febrero | on | 2027-02-01 | 2027-02-28 | | month
+fuimos en diciembre, del 20 al 28 | en diciembre, del 20 al 28 | during | 2025-12-20 | 2025-12-28
 del 3 al 17 me voy a Tenerife | del 3 al 17 | during | 2026-04-03 | 2026-04-17
 del lunes al jueves | del lunes al jueves | during | 2026-03-16 | 2026-03-19
 viví allí del 2016 al 2019 | del 2016 al 2019 | during | 2016-01-01 | 2019-12-31 | | year

@@ -12,6 +12,7 @@ from memory.extraction import edges
         ("gracias! cumplo el 3 de abril, y tú", "3 de abril", "cumplo el 3 de abril"),
         ("I recently got a dog but it's late", "got a dog", "I recently got a dog"),
         ("oye que mi hija Carla cumple 4 🎉", "Carla cumple 4", "mi hija Carla cumple 4"),
+        ("write by mail, never by text, ok?", "by mail", "write by mail, never by text"),
         ("I paid 3.50 and left", "3.50", "I paid 3.50"),
     ],
 )

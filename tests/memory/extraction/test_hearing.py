@@ -23,6 +23,12 @@ def believed(message, previous=""):
         ("My birthday is on March 14 1988 and my sister Elena's is July 2nd",
          ["My birthday is on March 14 1988", "my sister Elena's is July 2nd"]),
         ("im deathly alergic to shellfish", ["im deathly alergic to shellfish"]),
+        ("My dog Rex died yesterday", ["My dog Rex died yesterday"]),
+        ("my nan died last night", ["my nan died last night"]),
+        ("mi abuela falleció ayer", ["mi abuela falleció ayer"]),
+        ("I'm allergic to peanuts, not to almonds", ["I'm allergic to peanuts, not to almonds"]),
+        ("Las citas me las mandas por correo, nunca por teléfono, que no lo cojo",
+         ["Las citas me las mandas por correo, nunca por teléfono"]),
     ],
 )  # fmt: skip
 def test_what_lasts_is_believed_fact_by_fact(message, quotes):
@@ -36,7 +42,8 @@ def test_what_lasts_is_believed_fact_by_fact(message, quotes):
         "If I lived in Lisbon I would be happy", "she said I'm allergic to work lol",
         "translate this: \"soy alérgica al látex y trabajo en un hospital\"", "I love the art",
         "I like going there", "I'm a millionaire, just kidding", "ay no puedo más con este calor",
-        "brb gotta feed the cat", "avísame cuando llegues", "We decided?", "/help", "ok", "",
+        "brb gotta feed the cat", "avísame cuando llegues", "We decided?", "/help",
+        "my phone died again", "I lose them", "la vendí", "ok", "",
     ],
 )  # fmt: skip
 def test_what_passes_is_left_alone(message):
