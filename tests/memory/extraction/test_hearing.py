@@ -38,6 +38,28 @@ def test_what_lasts_is_believed_fact_by_fact(message, quotes):
 @pytest.mark.parametrize(
     "message",
     [
+        "Now my favourite colour is red", "Now my favourite band is Los Planetas",
+        "Now I work for Umbrella", "Trabajo para Acme", "Ahora trabajo para Tyrell",
+    ],
+)  # fmt: skip
+def test_a_new_value_told_with_now_is_believed(message):
+    assert believed(message) == [message]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Now my favourite thing about it is gone", "Now my favourite song is playing",
+        "Now my favourite food is ready", "Now I work for free",
+    ],
+)  # fmt: skip
+def test_now_alone_does_not_make_a_value(message):
+    assert believed(message) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
         "Sorry for the confusion", "Wait, let me show you", "what is my job?", "I love that show",
         "If I lived in Lisbon I would be happy", "she said I'm allergic to work lol",
         "translate this: \"soy alérgica al látex y trabajo en un hospital\"", "I love the art",
