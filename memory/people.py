@@ -4,6 +4,7 @@ A name means somebody in one chat, or in what the whole space knows; the same na
 be two people, so that it is asked. Only an account of a channel is the same person everywhere.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,6 +39,15 @@ _ORGANISATIONS = frozenset(
     college instituto institute bank banco company empresa team equipo club church iglesia office
     """.split()
 )
+
+
+# What only a thing does, right behind its name; "the port of Caddy" names one too.
+_DOES = (
+    r"(?:(?:also|always|now|\w+ly|ya|siempre|también) )?(?:renews?|renueva|reboots?|reinicia|boots"
+    r"|sits (?:in front|behind)$|listens on|escucha en|runs on|corre en|crashe[sd]|compiles"
+    r"|(?:is|was|está) (?:down|installed|deployed|hosted|caíd[oa]|instalad[oa]|desplegad[oa]))\b"
+)
+_PARTS = r"(?:port|version|url|password|server|license|puerto|versión|servidor|licencia)"
 
 
 class CannotMerge(ValueError):
@@ -279,7 +289,13 @@ def _about(fact: Fact, scope: _Scope, said: Entity | None) -> Entity | None:
     for one in relatives_in(fact.text):
         if key_of(one.name) == key_of(fact.subject):
             return _relative(one, scope, said)
-    return scope.find_or_make(fact.subject, kind=_kind_of(fact))
+    kind = _kind_of(fact)
+    found = scope.find_or_make(fact.subject, kind=kind)
+    # What was taken for a person by its name alone turns out to be none.
+    guessed = found and found.kind == Kind.PERSON and not (found.accounts or found.relation)
+    if found and guessed and kind == Kind.THING and not found.sticky:
+        _change(found, kind=kind)
+    return found
 
 
 def _relative(one: Relative, scope: _Scope, said: Entity | None) -> Entity | None:
@@ -339,9 +355,15 @@ def _kind_of(fact: Fact) -> str:
     name = fact.subject
     if set(key_of(name).split()) & _ORGANISATIONS:
         return Kind.ORGANISATION
-    if fact.kind in _NOT_FACTS or not name[:1].isupper():
+    if fact.kind in _NOT_FACTS or not name[:1].isupper() or _is_thing(name, fact.text):
         return Kind.PROJECT if fact.category == Fact.Category.PROJECT else Kind.THING
     return Kind.PERSON
+
+
+def _is_thing(name: str, said: str) -> bool:
+    called = re.escape(name)
+    told = rf"^\W*{called},? {_DOES}|\b{_PARTS} (?:of|de) {called}\b"
+    return bool(re.search(told, said.strip(" ."), re.IGNORECASE))
 
 
 def _change(entity: Entity, *, now: datetime | None = None, **values: Any) -> None:

@@ -398,8 +398,12 @@ def reject_all(
 
 
 def _as_shown(waiting: QuerySet[Proposal], shown: set[str]) -> list[Proposal]:
-    """Leave out what came, or was changed, after the page was fetched."""
-    return [proposal for proposal in waiting.order_by("pk") if proposal.seen_as in shown]
+    """Leave out what came, or was changed, after the page was fetched.
+
+    A contradiction takes a ruling of its own.
+    """
+    some = waiting.exclude(kind=Proposal.Kind.SUPERSEDE).order_by("pk")
+    return [proposal for proposal in some if proposal.seen_as in shown]
 
 
 def announce(night: Night) -> Notice | None:

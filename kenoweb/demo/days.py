@@ -12,6 +12,7 @@ import pgtrigger
 from django.apps import apps
 from django.db import connection, models, transaction
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from memory import patterns, rulings
 from memory.chats import service as chats
@@ -258,7 +259,12 @@ def _decide_one(proposal: Proposal, member: Member) -> None:
     words = proposal.title.casefold()
     why = next((why for said, why in DECLINED.items() if said.casefold() in words), "")
     try:
-        if why:
+        if proposal.kind == Proposal.Kind.SUPERSEDE:
+            day = parse_datetime(proposal.evidence[1]["at"])
+            proposals.rule(
+                proposal, ruling=proposals.BOTH, day=day, reason="things change", **given
+            )
+        elif why:
             proposals.reject(proposal, reason=why, **given)
         else:
             proposals.approve(proposal, reason="we said so", **given)

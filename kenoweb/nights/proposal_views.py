@@ -86,6 +86,9 @@ def reject(request, space, pk):
         "reason": request.POST.get("reason", "")[:300],
         "never": "never" in request.POST,
     }
+    if proposal.kind == Proposal.Kind.SUPERSEDE:  # there is always one of three rulings
+        given.pop("never")
+        return _rule(request, space, proposal, proposals.THIS, given)
     said = _("Rejected “%(title)s”.")
     return _decided(request, space, proposal, said, lambda: proposals.reject(proposal, **given))
 

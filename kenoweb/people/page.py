@@ -1,8 +1,10 @@
 """What the pages of people and things show: the list, and all that is known of one of them."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import combinations
 
 from django.db.models import Count, F, Func, Max, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
@@ -24,6 +26,8 @@ from sleep.models import Proposal
 
 COLOURS = 6
 MAX_FACTS, MAX_SAID, MAX_NEAR, MAX_OTHERS = 300, 8, 7, 300
+# The graph of a space: so many of whom most is known, by the newest facts.
+MAX_NODES, MAX_LINES, NEWEST = 12, 40, 2000
 GROUPS = {
     "who": gettext_lazy("Who they are"),
     "people": gettext_lazy("People and pets"),
@@ -65,6 +69,33 @@ class Edge:
     @property
     def path(self) -> str:
         return f"M20 32V{self.y - 6}q0 6 6 6H150" if self.y > 20 else "M40 20H150"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the graph of a space, between two of its rows."""
+
+    names: str
+    is_kin: bool
+    top: int
+    bottom: int
+
+    @property
+    def path(self) -> str:
+        x = 148 - min(130, 24 + self.bottom - self.top)
+        return f"M138 {self.top}C{x} {self.top} {x} {self.bottom} 138 {self.bottom}"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Of whom most is known, below each other, and how they are tied."""
+
+    nodes: list[Entity]
+    lines: list[Line]
+
+    @property
+    def height(self) -> int:
+        return 30 * len(self.nodes) + 8
 
 
 @dataclass(frozen=True)
@@ -255,6 +286,49 @@ def _edges(entity: Entity, ids: list[int]) -> list[Edge]:
     for row, _word in shown:
         row.colour = colour(row)
     return [Edge(row, word, 20 + 40 * n) for n, (row, word) in enumerate(shown)]
+
+
+def graph(space: Space) -> Graph | None:
+    """Those of whom most is known, with who is whose and who is named with whom."""
+    newest = rows_in(space, Fact).live().newest()[:NEWEST].values("pk")
+    linked = Mention.objects.filter(fact__in=newest, entity__isnull=False).exclude(role="speaker")
+    by_fact: dict[int, set[int]] = {}
+    for fact, pk in linked.values_list("fact", Coalesce("entity__merged_into", "entity")):
+        by_fact.setdefault(fact, set()).add(pk)
+    most = Counter(pk for some in by_fact.values() for pk in some).most_common(MAX_NODES)
+    found = rows_in(space, Entity).select_related("owner").in_bulk([pk for pk, _n in most])
+    rows = {pk: found[pk] for pk, _n in most if pk in found}
+    together = (combinations(sorted(some & rows.keys()), 2) for some in by_fact.values())
+    ties = Counter(pair for pairs in together for pair in pairs)
+    return _drawn(rows, ties, _kin(rows)) if len(rows) > 1 else None
+
+
+def _kin(rows: dict[int, Entity]) -> dict[tuple[int, int], str]:
+    owned = [row for row in rows.values() if row.owner and row.relation]
+    pairs = {row: (row.pk, row.owner.merged_into_id or row.owner_id) for row in owned}
+    return {(min(pair), max(pair)): row.relation for row, pair in pairs.items() if pair[1] in rows}
+
+
+def _near_each_other(pks: list[int], ties: Counter) -> list[int]:
+    """Whoever is tied most to the last one comes next, so that lines stay short."""
+    left, order = list(pks[1:]), pks[:1]
+    while left:
+        tied = [ties[min(pk, order[-1]), max(pk, order[-1])] for pk in left]
+        order.append(left.pop(tied.index(max(tied))))
+    return order
+
+
+def _drawn(rows: dict[int, Entity], ties: Counter, kin: dict[tuple[int, int], str]) -> Graph:
+    language, lines = get_language() or "en", []
+    nodes = [rows[pk] for pk in _near_each_other(list(rows), ties + Counter(list(kin)))]
+    for place, row in enumerate(nodes):
+        row.colour, row.y, row.name_y = colour(row), 18 + 30 * place, 23 + 30 * place
+    for pair in [*kin, *(pair for pair, _n in ties.most_common() if pair not in kin)][:MAX_LINES]:
+        one, other = sorted((rows[pk] for pk in pair), key=lambda row: row.y)
+        word = relation_word(kin[pair], language) if pair in kin else _("named together")
+        names = f"{one.name} – {other.name}: {word}"
+        lines.append(Line(names, pair in kin, one.y, other.y))
+    return Graph(nodes, lines)
 
 
 def _chats(facts: QuerySet[Fact]) -> list[dict]:

@@ -148,39 +148,22 @@ def run(asked: Erasure, *, now: datetime | None = None) -> Erasure:
         asked.refresh_from_db(fields=["status"])
         if asked.status == Status.DONE:
             return asked
-        if row is not None:
-            _list_for_backups(asked)
-            DO.get(asked.kind, _erase_rows)(asked, row, tell)
+        space = asked.space.pk
         asked.status, asked.done_at = Status.DONE, now or timezone.now()
+        if row is not None:
+            DO.get(asked.kind, _erase_rows)(asked, row, tell)
+            _list_for_backups(asked, space)
         asked.save(update_fields=["space", "status", "done_at", "counts", "digests"])
         _record(asked)
     return asked
 
 
-def _list_for_backups(asked: Erasure) -> None:
-    """Write beside the backups what they must lose when one of them is restored."""
+def _list_for_backups(asked: Erasure, space: int) -> None:
+    """Write the receipt beside the backups: what one of them must lose when it is restored."""
     folder = Path(settings.KENO_BACKUPS)
     folder.mkdir(parents=True, exist_ok=True)
-    names = ("space_id", "kind", "object_id", "by")
-    line = {name: getattr(asked, name) for name in names} | {"at": timezone.now().isoformat()}
     with (folder / ERASURES).open("a") as file:
-        file.write(json.dumps(line) + "\n")
-
-
-def run_listed(file: Path, *, since: str) -> int:
-    """Erase again what the list beside the backups says was erased after that moment."""
-    listed = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    done = 0
-    for line in listed:
-        space = Space.objects.filter(pk=line["space_id"]).first()
-        if line["at"] < since or not space:
-            continue
-        if find(space, line["kind"], line["object_id"]) is not None:
-            given = {"kind": line["kind"], "object_id": line["object_id"], "by": line["by"]}
-            salt, now = secrets.token_hex(16), timezone.now()
-            run(Erasure.objects.create(space=space, salt=salt, asked_at=now, **given))
-            done += 1
-    return done
+        file.write(json.dumps(receipt(asked) | {"space": space}) + "\n")
 
 
 def asked_by(by: str, pk: int) -> Erasure | None:
@@ -208,31 +191,68 @@ def receipt(asked: Erasure) -> dict[str, Any]:
     }
 
 
-def replay(
-    space: Space, *, by: str, lists: Iterable[tuple[str, list[str]]] | None = None, **only: Any
-) -> dict[str, int]:
-    """Erase again whatever rows of the space stand in the lists of earlier erasures.
+def replay_listed(file: Path, *, since: str) -> int:
+    """Erase again what the receipts beside the backups say was erased after that moment."""
+    told = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    done = 0
+    for one in told:
+        space = Space.objects.filter(pk=one["space"]).first()
+        if space and one["done_at"] >= since:
+            done += bool(replay(space, by=one["by"], receipts=[one]))
+    return done
 
-    For what a backup or an archive brought back. `only` filters messages and facts, such as by
-    the ids that came just now.
+
+@transaction.atomic
+def replay(
+    space: Space, *, by: str, receipts: Iterable[dict[str, Any]] | None = None, **only: Any
+) -> dict[str, int]:
+    """Erase again what stands in the receipts; without any, in those of the space itself.
+
+    For what a backup or an archive brought back. `only` are the rows that came just now: the
+    numbers of an archive are other ones, so there only the digests tell what was erased.
     """
-    known = Erasure.objects.filter(space=space).values_list("salt", "digests")
-    wanted = [(salt, set(digests)) for salt, digests in (known if lists is None else lists)]
-    wanted = [one for one in wanted if one[1]]
-    given: Named = {"own": True}
-    for name, model in LISTED.items():
-        rows = model._default_manager.filter(space=space)
-        rows = rows.filter(pk__in=only[name]) if name in only else rows
-        rows = rows.select_related("chat") if name != "chats" else rows
-        found = {row.pk for row in rows.iterator() if _is_listed(row, wanted)} if wanted else set()
-        given[name] = found
-    if not any(given[name] for name in LISTED):
+    mine = Erasure.objects.filter(space=space, status=Status.DONE)
+    found = [receipt(one) for one in mine] if receipts is None else receipts
+    told = [one | {"digests": set(one["digests"])} for one in found]
+    if not only and _is_listed(space, told):
+        counts = _counts_of_space(space)
+        spaces.erase(space, typed=space.name, by=by)
+        return counts
+    given = _listed_rows(space, told, only) if told else {}
+    if not any(given.get(name) for name in ("rows", *LISTED)):
         return {}
-    given["accounts"] = _accounts(Entity.objects.filter(pk__in=given["people"]))
-    given["messages"] |= _ids(Message.objects.filter(chat__in=given["chats"]))
-    counts = erasure.erase(space, by=by, **given)
+    counts = erasure.erase(space, by=by, own=True, **given)
+    for one in told:
+        _keep_receipt(space, one)
     audit.record("erasure.replayed", actor=by, space=space, **dict[str, Any](counts))
     return counts
+
+
+def _listed_rows(space: Space, told: list[dict[str, Any]], only: Named) -> Named:
+    """The rows of the receipts that are here again, with all that goes with them."""
+    given: Named = {"rows": [], "episodes": set(), "accounts": set()}
+    for name, model in LISTED.items():
+        rows = model._default_manager.filter(space=space)
+        rows = rows.exclude(text=erasure.ERASED) if name == "messages" else rows
+        rows = rows.filter(pk__in=only[name]) if name in only else rows
+        rows = rows.select_related("chat") if name != "chats" else rows
+        given[name] = {row.pk for row in rows.iterator() if _is_listed(row, told)}
+    for one in () if only else told:
+        row = find(space, one["kind"], one["number"])
+        if row is not None and _is_listed(row, [one]):
+            for name, value in NAMES[one["kind"]](space, row).items():
+                given[name] = [*given[name], *value] if name == "rows" else given[name] | value
+    given["accounts"] |= _accounts(Entity.objects.filter(pk__in=given["people"]))
+    given["messages"] |= _ids(Message.objects.filter(chat__in=given["chats"]))
+    return given
+
+
+def _keep_receipt(space: Space, told: dict[str, Any]) -> None:
+    """A database that was put back has lost the receipts that are younger than it."""
+    given = {"kind": told["kind"], "object_id": told["number"], "by": told["by"]}
+    given |= {"counts": told["rows"], "digests": sorted(told["digests"]), "status": Status.DONE}
+    given |= {"asked_at": told["asked_at"], "done_at": told["done_at"]}
+    Erasure.objects.get_or_create(space=space, salt=told["salt"], defaults=given)
 
 
 def named(space: Space, kind: str, row: Any) -> Named:
@@ -366,7 +386,8 @@ def _erase_rows(asked: Erasure, row: Any, tell: erasure.Progress) -> None:
     assert asked.space
 
     def note(one: Sweep) -> None:
-        asked.digests = sorted(_digest(asked.salt, place) for place in _places(one))
+        places = {*_places(one), _place(row)}
+        asked.digests = sorted(_digest(asked.salt, place) for place in places)
 
     given = named(asked.space, asked.kind, row)
     asked.counts = erasure.erase(asked.space, by=asked.by, note=note, tell=tell, **given)
@@ -375,7 +396,7 @@ def _erase_rows(asked: Erasure, row: Any, tell: erasure.Progress) -> None:
 def _erase_space(asked: Erasure, row: Space, tell: erasure.Progress) -> None:
     asked.counts = _counts_of_space(row)
     tell(1, 2)
-    asked.digests = [_digest(asked.salt, f"space {row.slug}")]
+    asked.digests = [_digest(asked.salt, _place(row))]
     spaces.erase(row, typed=row.name, by=asked.by)
     asked.space = None
 
@@ -413,6 +434,9 @@ def _place(row: Any) -> str:
         return f"message {row.chat.channel} {row.chat.external_id} {row.external_id}"
     if isinstance(row, Chat):
         return f"chat {row.channel} {row.external_id}"
+    if isinstance(row, Space | Member | AuditEntry):
+        named = {Space: "slug", Member: "user_id", AuditEntry: "at"}[type(row)]
+        return f"{row._meta.model_name} {getattr(row, named)}"
     where = row.chat.key if row.chat else ""
     if isinstance(row, Fact):
         return f"fact {where} {row.subject.casefold()} {row.said_key}"
@@ -423,9 +447,9 @@ def _digest(salt: str, place: str) -> str:
     return hmac.new(salt.encode(), place.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def _is_listed(row: Any, lists: list[tuple[str, set[str]]]) -> bool:
+def _is_listed(row: Any, told: Iterable[dict[str, Any]]) -> bool:
     place = _place(row)
-    return any(_digest(salt, place) in digests for salt, digests in lists)
+    return any(_digest(one["salt"], place) in one["digests"] for one in told)
 
 
 def _ids(rows: QuerySet) -> set[int]:

@@ -8,6 +8,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb import demo, tasks
 from kenoweb.demo import days as acts
+from kenoweb.nights.review_queue import precedents
 from memory.chats import service as chats
 from memory.facts import service as facts
 from memory.history import changes as history
@@ -78,6 +79,10 @@ def test_the_whole_story_gives_every_page_something_to_show():
     assert 4 <= waiting.count() <= 16
     asked = {"add", "add_pattern", "promote", "preference"}
     assert asked <= set(kinds(waiting, "kind"))
+    docket = decided.filter(kind="supersede")
+    assert 1 <= docket.filter(status="pending").count() <= 3
+    assert "both in their time" in docket.filter(status="approved").latest("pk").flags
+    assert precedents(docket.get(status="pending", title__contains="Querétaro"))
     assert WorkingNote.objects.filter(**mine).count() == 2
     assert {"keep", "never_remember"} == set(kinds(Ruling.objects.filter(**mine), "kind"))
     assert Message.objects.filter(sent_at__gt=NOW - timedelta(hours=4), **mine).exists()

@@ -10,12 +10,13 @@ from django.utils import timezone
 from kenoweb.operations import overview
 from kenoweb.ui import charts
 from memory.facts import service as facts
-from memory.models import Fact, Heartbeat, LlmCall
+from memory.models import Entity, Fact, Heartbeat, LlmCall, Mention
 from sleep import apply, proposals
 from sleep.models import Night, PhaseRun, Proposal
 from tests.factories import (
     make_chat,
     make_client,
+    make_entity,
     make_fact,
     make_member,
     make_message,
@@ -233,3 +234,29 @@ def test_days_are_counted_in_whole_numbers():
     make_fact()
     counts = charts.per_day(Fact.objects.all(), "created_at", end=timezone.localdate(), days=3)
     assert [(value, type(value)) for value in counts.values()] == [(1, int)]
+
+
+def test_a_graph_shows_who_is_whose_and_who_is_named_with_whom():
+    member = make_member()
+    ana, rex = make_entity(member.space, name="Ana"), make_entity(member.space, name="Rex")
+    tom = make_entity(member.space, name="<Tom>")
+    Entity.objects.filter(pk=rex.pk).update(owner=ana, relation="dog", kind="pet")
+    for number, some in enumerate([(ana, rex), (ana, tom), (ana,)]):
+        fact = make_fact(member.space, f"Something {number}")
+        for row in some:
+            Mention.objects.create(fact=fact, entity=row, role="about" if row == ana else "named")
+    html = page(member).content.decode()
+    drawn = html[html.index('id="people-graph"') :].partition("</section>")[0]
+    assert "Ana – Rex: dog" in drawn
+    assert "Ana – &lt;Tom&gt;: named together" in drawn
+    assert drawn.count('class="edge kin"') == 1
+    for row in (ana, rex, tom):
+        assert reverse("people:detail", args=[member.space.slug, row.pk]) in drawn
+
+
+def test_nobody_alone_makes_a_graph():
+    member = make_member()
+    make_fact(member.space, "Ana runs").mentions.create(
+        entity=make_entity(member.space, name="Ana"), role="about"
+    )
+    assert "people-graph" not in page(member).content.decode()

@@ -240,6 +240,31 @@ def test_this_forgets_the_rival_and_undo_brings_it_back(client, space):
     assert (rival.status, asked.status) == ("active", "pending")
 
 
+def test_a_contradiction_is_ruled_on_and_never_only_rejected(client, space):
+    _old, rival, asked = contradiction(space)
+    page = client.get(at("detail", space, asked.pk)).content.decode()
+    assert [page.count(f'value="{ruling}"') for ruling in proposals.RULINGS] == [1, 1, 1]
+    assert at("reject", space, asked.pk) not in page
+    assert "Reject" not in page
+    client.post(at("reject_all", space), {"shown": [asked.seen_as]})
+    asked.refresh_from_db()
+    assert asked.status == "pending"
+    client.post(at("reject", space, asked.pk), {"digest": asked.digest})
+    rival.refresh_from_db()
+    assert rival.status == "archived"
+
+
+def test_a_suspicious_contradiction_asks_for_the_reason_beside_the_rulings(client, space):
+    _old, _rival, asked = contradiction(space)
+    Proposal.objects.filter(pk=asked.pk).update(flags=[proposals.SUSPICIOUS])
+    page = client.get(at("detail", space, asked.pk)).content.decode()
+    assert f'name="reason" maxlength="300" form="approve-{asked.pk}"' in " ".join(page.split())
+    assert "say why you approve" in rule(client, space, asked, "that").content.decode()
+    rule(client, space, asked, "that", reason="we checked")
+    asked.refresh_from_db()
+    assert asked.status == "approved"
+
+
 def test_that_rules_the_old_one_out_for_every_day(client, space):
     old, rival, asked = contradiction(space)
     rule(client, space, asked, "that")

@@ -337,9 +337,32 @@ def test_a_receipt_replays_on_a_database_that_was_put_back():
     asked = erase(group.space, "message", group.said)
     Message.objects.filter(pk=group.said.pk).update(text=f"My boat is registered as {ROSA}")
     told = json.load(io.StringIO(json.dumps(erasing.receipt(asked))))
-    erasing.replay(group.space, by=OWNER, lists=[(told["salt"], told["digests"])])
+    Erasure.objects.all().delete()  # younger than the backup
+    erasing.replay(group.space, by=OWNER, receipts=[told])
     group.said.refresh_from_db()
     assert group.said.text == "[erased]"
+    assert erasing.receipt(Erasure.objects.get())["digests"] == told["digests"]
+
+
+def test_a_database_that_was_put_back_loses_the_member_again(settings, tmp_path):
+    settings.KENO_BACKUPS = tmp_path
+    group, left = Group(), make_member()
+    member = make_member(space=group.space, user=left.user, role="viewer")
+    erase(group.space, "member", member)
+    listed = tmp_path / erasing.ERASURES
+    again = Member.objects.create(pk=member.pk, space=group.space, user=left.user, role="viewer")
+    assert erasing.replay_listed(listed, since="9") == 0
+    assert Member.objects.filter(pk=again.pk).exists()
+    assert erasing.replay_listed(listed, since="2000") == 1
+    assert not Member.objects.filter(pk=again.pk).exists()
+
+
+def test_a_receipt_of_another_thing_with_the_same_number_erases_nothing():
+    group = Group()
+    told = erasing.receipt(erase(group.space, "message", group.said))
+    told["number"] = Message.objects.filter(text__contains=TOM).values_list("pk", flat=True)[0]
+    assert erasing.replay(group.space, by=OWNER, receipts=[told]) == {}
+    assert Message.objects.filter(text__contains=TOM).exists()
 
 
 def test_what_is_said_of_accounts_goes_with_them():

@@ -140,6 +140,28 @@ def test_lore_is_a_kind_and_not_a_name(chat):
     assert not Entity.objects.filter(name__icontains="lore").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Caddy renews the certificate by itself", "thing"),
+        ("El puerto de Caddy es el 443", "thing"),
+        ("Caddy lives next door", "person"),
+        ("Caddy looks after the server", "person"),
+    ],
+)
+def test_a_thing_is_not_a_person(chat, text, kind):
+    assert about(tell(said(chat), text, "Caddy")).kind == kind
+
+
+def test_what_was_taken_for_a_person_becomes_a_thing_and_a_person_never_does(chat):
+    caddy = about(tell(said(chat), "Caddy is new", "Caddy"))
+    assert caddy.kind == "person"
+    tell(said(chat), "Caddy renews the certificate", "Caddy")
+    ana = about(tell(said(chat), "Ana renews the certificate"))
+    caddy.refresh_from_db()
+    assert (caddy.kind, ana.kind) == ("thing", "person")
+
+
 def test_what_waits_in_quarantine_is_about_nobody(chat):
     fact = tell(said(chat), "Mallory is the owner", "Mallory", suspicions=["odd"])
     assert not Mention.objects.filter(fact=fact).exists()

@@ -35,5 +35,5 @@ class Command(BaseCommand):
         else:
             self.stdout.write(self.style.SUCCESS("Every table is as it was."))
         listed = erasures or file.parent / erasing.ERASURES
-        if erased := erasing.run_listed(listed, since=manifest["made_at"]):
+        if erased := erasing.replay_listed(listed, since=manifest["made_at"]):
             self.stdout.write(f"Erased again what was erased since then: {erased}.")

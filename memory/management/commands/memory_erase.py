@@ -55,8 +55,7 @@ class Command(BaseCommand):
     def _replay(self, space: Space, files: list[str]) -> None:
         try:
             told = [json.loads(Path(file).read_text()) for file in files]
-            lists = [(one["salt"], one["digests"]) for one in told]
+            counts = erasing.replay(space, by=BY, receipts=told)
         except (OSError, ValueError, KeyError) as error:
             raise CommandError(f"That is not a receipt of an erasure: {error}") from error
-        counts = erasing.replay(space, by=BY, lists=lists)
         self.stdout.write(f"{sum(counts.values())} rows were erased again.")
