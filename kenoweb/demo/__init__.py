@@ -18,8 +18,8 @@ from memory.vectors import store as embeddings
 SLUG = "demo"
 # Says that a space was made here and may be made anew or removed.
 MARK = {"demo": True}
-# A night deletes older receipts, so none are made.
-SETTINGS = MARK | {"receipt_days": 21}
+# A night deletes older receipts, so none are made; three months must leave something to check.
+SETTINGS = MARK | {"receipt_days": 21, "check_home_days": 60}
 TASK = "kenoweb.demo"
 CHATS = {
     "dev": ("telegram", "-4990985512", "Studio", "Type: work group\nTone: short and technical"),

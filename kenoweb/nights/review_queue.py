@@ -60,7 +60,7 @@ EDITABLE = {
 NOTES = {
     "contradiction": gettext_lazy("Only one can be true. You decide."),
     "leaves its chat": gettext_lazy(
-        "It was said in private chats; approving tells the whole space."
+        "It was said in another chat; approving tells it beyond that chat."
     ),
     "loss fuse": gettext_lazy("More than a night may archive on its own."),
     proposals.SUSPICIOUS: gettext_lazy(
