@@ -28,7 +28,7 @@ def _gap(words: str) -> re.Pattern:
 _OF_PART = re.compile(r"[\s-]*(?:(?:of|de|del|in|en|the|el|la|this)\s+)*")
 _OF = _gap("of|de|del|in|en|the|el|la|on|this|in the")
 _MONTH_OF = re.compile(
-    r"\s+(?:of|de)\s+(?:the\s+|el\s+)?|,?\s+(?:(?:from|del)\s+)?(?:the\s+|el\s+)?"
+    r"\s+(?:of|de)\s+(?:the\s+|el\s+)?|,?\s+(?:(?:from|on|del)\s+)?(?:the\s+|el\s+)?"
 )
 _CLOCK = _gap("at|around|about|like|como|tipo|sobre|from|de|del|the|el|on|a|eso")
 _TO = re.compile(

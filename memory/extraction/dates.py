@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, tzinfo
 
 from memory.calendar.resolve import When, resolve
+from memory.calendar.words import FORMS
 
 __all__ = ["Timing", "When", "happens_until", "resolve", "times_of", "when_of"]
 
@@ -91,7 +92,16 @@ def when_of(text: str, *, said_at: datetime, language: str, kind: str) -> Timing
         found = _happening(times, reader, kind)
     else:
         found = _ended(times, reader) if kind == ENDED else _holding(times, reader)
+        if not any(found.values()) and kind != ENDED and _looks_ahead(text, language):
+            ahead = [when for when in times if when.tense == "future"]
+            found = _happening(ahead, reader, "plan")
     return Timing(**found, **_how(reader.used, text)) if reader.used else Timing()
+
+
+def _looks_ahead(text: str, language: str) -> bool:
+    """Whether a verb says that it is still to come: "she is moving in"."""
+    forms = FORMS.get(language) or FORMS["en"] + FORMS["es"]
+    return any(tense == "future" and form.search(text.lower()) for tense, form in forms)
 
 
 def _happening(times: list[When], reader: _Reader, kind: str) -> dict:

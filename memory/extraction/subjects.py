@@ -32,6 +32,37 @@ _BEFORE_KIN = frozenset(
 )
 # "my twin sister": the second word says who it is.
 _WITH_KIN = frozenset("twin baby kid gemela gemelo melliza mellizo".split())
+# What stands behind a word of kin and is not a name: "my friend group", "mi hermana mayor".
+_BESIDE_KIN = frozenset(
+    """
+    group circle company house home side name names age birthday food care team office school room
+    tree history business show shower party car job phone bed vet doctor law mayor menor grande
+    soltera soltero nueva nuevo favorita favorito ni no not who which that que
+    """.split()
+)
+_NOUN_ENDINGS = (
+    "er",
+    "or",
+    "ing",
+    "ion",
+    "ness",
+    "ship",
+    "s",
+    "ed",
+    "ly",
+    "ña",
+    "ño",
+    "iva",
+    "ica",
+)
+_NAMES_LIKE_NOUNS = frozenset(
+    """
+    peter oliver roger jennifer heather tyler xavier walter amber victor connor trevor eleanor james
+    thomas chris nicholas lucas agnes frances jess tess carlos luis marcos andrés andres inés ines
+    jesús jesus mercedes dolores nicolás nicolas tomás tomas iris alexis dennis lewis
+    verónica veronica mónica monica jessica angélica angelica ximena begoña
+    """.split()
+)
 _PREPOSITIONS = frozenset(
     "que como con a de para por with to of for on than from at in and y like".split()
 )
@@ -140,6 +171,7 @@ def _with_name(sentence: Sentence, place: int, owner: str) -> Subject | None:
         noun = noun[:-1]
     is_owner = sentence.words[place].endswith("'s")
     name = "" if is_owner else _name_at(sentence, place + 1) or name_told(sentence, place + 1)
+    name = name or ("" if is_owner else _small_name(sentence, place + 1))
     return Subject(name=name, relation=relative.relation, owner=owner, noun=noun)
 
 
@@ -151,6 +183,25 @@ def _name_at(sentence: Sentence, place: int) -> str:
         return ""
     end = name_end(sentence, place + 1)
     return " ".join(bare_written(sentence, n) for n in range(place, end))
+
+
+def _small_name(sentence: Sentence, place: int) -> str:
+    """A name in a text without capitals, where only one can stand: "my mate dave lives in york"."""
+    words = sentence.words
+    if place + 1 >= len(words) or sentence.text != sentence.text.lower():
+        return ""
+    word, verb = words[place], words[place + 1]
+    is_word = (
+        is_grammatical(word)
+        or word in NOT_NAMES | ARTICLES | english.BASES | _BEFORE_KIN | _BESIDE_KIN
+        or (word.endswith(_NOUN_ENDINGS) and word not in _NAMES_LIKE_NOUNS)
+        or english.is_finite(word)
+        or spanish_verbs.is_third(word)
+        or bool(kin(word))
+        or not word.isalpha()
+    )
+    told = english.is_finite(verb) or spanish_verbs.is_third(verb)
+    return "" if is_word or not told else word.capitalize()
 
 
 def name_told(sentence: Sentence, place: int) -> str:

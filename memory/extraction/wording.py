@@ -161,8 +161,8 @@ def _with_speaker(own: str, language: str) -> str:
     """ "Got a new job!", "starting on Monday": people leave out that they speak of themselves."""
     if language != "en" or len(own.split()) < 3:
         return own
-    first = own.split()[0].lower()
-    said = own[:1].lower() + own[1:]
+    verb = own.split()[english.skip_adverbs(Sentence(own).words[:2], 0)]
+    first, said = verb.lower(), own[:1].lower() + own[1:]
     return f"I {said}" if first in _DID else f"I'm {said}" if first in _DOING else own
 
 

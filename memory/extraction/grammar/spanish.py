@@ -350,11 +350,17 @@ _ENCLITIC_SE = re.compile(r"(\w+(?:[aeiáéí]r|ndo))se(l[oa]s?)?")
 _BACK = {"su": "tu", "sus": "tus", "consigo": "contigo"}
 
 
+# "Prefiero que me hables sin emojis": the verb is ours, not theirs.
+_TOLD_TO_US = re.compile(r"\b(?:que|no)\s+me\s+\w+[ae]s\b", re.IGNORECASE)
+
+
 def address(clause: str) -> str:
     """First-person words said back: "vivo con mi madre" -> "Vives con tu madre"."""
     sentence = Sentence(re.sub(r"^a mi(?=,? (?:\w+ ){0,4}me )", "a mí", clause, flags=re.I))
     words = sentence.words
     if not words or (YOU | WE | MINE) & set(words) or any(map(is_we, words)):
+        return ""
+    if _TOLD_TO_US.search(clause):
         return ""
     if MARKS.search(clause) or not all(_addressed(sentence, n) for n in range(len(words))):
         return ""

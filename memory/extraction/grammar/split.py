@@ -172,7 +172,10 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
         return f"I {right}" if is_shared else ""
     if found := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
         is_same = _is_only_person(left, subject, {"he": "m", "she": "f"}[found[1].lower()])
-        return f"{subject}{found[2] or ''}{right[found.end() :]}" if is_same else ""
+        # "She's moved" has, "she's a midwife" is.
+        unclear = words[1:2] and words[1] in english.participles()
+        told = found[2] if unclear and found[2] else " is" if found[2] else ""
+        return f"{subject}{told}{right[found.end() :]}" if is_same else ""
     shares = words[verb] in _SHARED_VERBS if is_joined else words[0] in _TOLD_ON
     return f"{subject} {right}" if shares else ""
 

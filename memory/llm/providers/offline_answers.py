@@ -3,7 +3,8 @@
 A recall brings whatever may help a model. Somebody who asks wants the one sentence they asked for,
 or to hear that it is not known. Each sentence gets the probability that it answers: by the judge,
 by meaning without names, by the words that the two share, and by what kind of answer is asked for.
-The weights were fitted on the first half of the questions of `bench.answers`.
+The weights were fitted on the first half of the questions of `bench.answers` and on talks and
+judged lines that taught the judge nothing.
 """
 
 import math
@@ -23,12 +24,16 @@ from memory.text import normalise as words
 from memory.text.summaries import sentences as split_sentences
 from memory.vectors import likeness as meaning
 
+# The judge and the likeness mean another thing for a short fact than for what somebody said.
 WEIGHTS = {
-    "bias": -4.7, "judge": 1.9, "like": 6.8, "cover": 2.5, "foreign": -0.7, "part": -1.0,
-    "type": 1.3, "rank": 1.5,
+    "fact": {"bias": -3.02, "judge": 2.32, "like": 3.4, "cover": 0.5, "foreign": 0.0,
+             "part": -1.83, "type": 0.95},
+    "talk": {"bias": -2.32, "judge": 2.19, "like": 5.79, "cover": -1.52, "foreign": -1.15,
+             "part": -2.24, "type": 0.64},
 }  # fmt: skip
 # From where on a sentence is the answer, and from where on it is near enough to be shown as such.
-CERTAIN, NEAR = 0.92, 0.75
+CERTAIN = {"fact": 0.39, "talk": 0.6}
+NEAR = {"fact": 0.25, "talk": 0.3}
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
 MOST, MOST_READ, MOST_LEADS = 3, 24, 3
@@ -285,14 +290,15 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     if not asked.topics and not asked.names and not asked.is_mine:
         return Found([one for one in fitting if one.kind == "fact"][:MOST])
     ranked = sorted(zip(probabilities(asked, fitting), fitting, strict=True), key=lambda p: -p[0])
-    best = ranked[0][0] if ranked else 0.0
     if ranked and ranked[0][1].via:
         # It is told together with what led to it.
         ranked = [(sure, one) for sure, one in ranked if one.via or one.text != ranked[0][1].via]
-    if best >= CERTAIN:
-        near = [one for sure, one in ranked if sure >= max(CERTAIN, best - BESIDE)]
+    certain = [(sure, one) for sure, one in ranked if sure >= CERTAIN[_source(one)]]
+    if certain:
+        best = certain[0][0]
+        near = [one for sure, one in certain if sure >= best - BESIDE]
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
-    near = [one for sure, one in ranked if sure >= NEAR] or _naming(spoken, asked)
+    near = [one for sure, one in ranked if sure >= NEAR[_source(one)]] or _naming(spoken, asked)
     return Found(_newest(_apart(near), asked, fitting)[:MOST], exact=False)
 
 
@@ -374,9 +380,14 @@ def asked_of(briefing: Briefing, question: str, spoken: Sequence[Recalled] | Non
     return Asked(question, briefing.person, _known(briefing, told))
 
 
+def _source(one: Recalled) -> str:
+    return "fact" if one.kind == "fact" else "talk"
+
+
 def probabilities(asked: Asked, spoken: Sequence[Recalled]) -> list[float]:
-    rows = features(asked, spoken)
-    sums = [sum(WEIGHTS[name] * value for name, value in row.items()) for row in rows]
+    weights = [WEIGHTS[_source(one)] for one in spoken]
+    rows = zip(weights, features(asked, spoken), strict=True)
+    sums = [sum(own[name] * value for name, value in row.items()) for own, row in rows]
     return [1 / (1 + math.exp(-total)) for total in sums]
 
 
@@ -400,7 +411,7 @@ def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]
             "cover": 0.5 if foreign and not covered else covered, "foreign": float(foreign),
             # Words of the question that it does not have; between languages that says little.
             "part": 0.0 if covered == 1 else 0.2 if foreign else 1.0,
-            "type": asked.fits_type(one.text), "rank": 1 / (1 + place),
+            "type": asked.fits_type(one.text),
         })  # fmt: skip
     return rows
 

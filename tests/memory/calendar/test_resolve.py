@@ -240,6 +240,7 @@ hasta junio | hasta junio | until | 2026-06-01 | 2026-06-30 | | month
 hasta el 30 de noviembre | hasta el 30 de noviembre | until | 2026-11-30
 tocaba ahí hasta el año pasado | hasta el año pasado | until | 2025-01-01 | 2025-12-31 | | year
 el 20 al 28 de diciembre | el 20 al 28 de diciembre | during | 2026-12-20 | 2026-12-28
+en diciembre, el 20 | en diciembre, el 20 | on | 2026-12-20
 en diciembre, del 20 al 28 | en diciembre, del 20 al 28 | during | 2026-12-20 | 2026-12-28
 acordamos ir en enero | en enero | on | 2027-01-01 | 2027-01-31 | | month
 decidimos mudarnos en febrero | en febrero | on | 2027-02-01 | 2027-02-28 | | month

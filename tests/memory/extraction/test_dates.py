@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.extraction.dates import Timing, when_of
+from memory.extraction.dates import Timing, times_of, when_of
 
 MADRID = ZoneInfo("Europe/Madrid")
 MEXICO = ZoneInfo("America/Mexico_City")
@@ -152,3 +152,17 @@ def test_no_text_breaks_it(text, kind, language):
     found = when_of(text, said_at=SAID_AT, language=language, kind=kind)
     times = [found.valid_from, found.valid_to, found.occurs_at]
     assert all(moment is None or moment.tzinfo for moment in times)
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "day"),
+    [
+        ("Jess is moving in with me in january", "en", datetime(2027, 1, 1, tzinfo=UTC)),
+        ("mi hermana se casará en mayo", "es", datetime(2027, 5, 1, tzinfo=UTC)),
+        ("My birthday is on March 14", "en", None),
+    ],
+)
+def test_what_is_still_to_come_has_its_day_whatever_it_is_filed_as(words, language, day):
+    said = datetime(2026, 11, 16, 10, tzinfo=UTC)
+    told = times_of(words, said_at=said, zone=UTC, language=language, kind="people")
+    assert told["occurs_at"] == day

@@ -62,6 +62,7 @@ STATED = [
 SUBJECT = {
     "my sister is called Marta": "Marta",
     "my wife works at a hospital": "Adrian's wife",
+    "my mate dave lives in york": "Dave",
     "we decided to use Postgres": "__lore__",
     "My doctor is Dr. Salas. Nice man.": "Adrian's doctor",
     "mi hermana se llama Marta": "Marta",

@@ -43,6 +43,7 @@ OWN_WORDS = {
     "we got engaged in May": "“we got engaged in May”",
     "I was sold and was raised": "“I was sold and was raised”",
     "nos mudamos en marzo": "“nos mudamos en marzo”",
+    "prefiero que me hables sin emojis": "“prefiero que me hables sin emojis”",
 }
 
 

@@ -13,7 +13,7 @@ SEVERAL = {
     "I live in Goa and work at a bank": ["Ana lives in Goa", "Ana works at a bank"],
     "My sister is a pilot and lives in Goa": [
         "Ana's sister is a pilot", "Ana's sister lives in Goa"],
-    "my dog Rex is 4 and he's deaf": ["Ana's dog Rex is 4", "Ana's dog Rex's deaf"],
+    "my dog Rex is 4 and he's deaf": ["Ana's dog Rex is 4", "Ana's dog Rex is deaf"],
     "My son Kalin is home, he left Berlin and his start-up, he says he is tired": [
         "Ana's son Kalin is home",
         "Ana's son Kalin left Berlin and his start-up, he says he is tired"],
