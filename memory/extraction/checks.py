@@ -18,6 +18,7 @@ SHORT_ANSWER = 3
 KINDS = {
     "reported": ("profile", "preference"),
     "taste_of_today": ("profile", "preference"),
+    "cheer": ("lore",),
     "addressee": ("profile", "preference", "event"),
     POINTING: ("preference",),
 }
@@ -34,6 +35,7 @@ def problem(message: str, start: int, end: int, *, kind: str, previous: str = ""
         "before": message[max(start - LOOK_BACK, _sentence_start(message, start)) : start],
         "inside": message[start:end],
         "after": message[end:],
+        "from": message[start:],
     }
     for reason, where, pattern in _rules():
         if reason == "answer":

@@ -242,6 +242,14 @@ def test_a_move_for_work_is_not_where_somebody_works():
     clinic = replace(DOG, text="Ana works at a clinic", quote="", subject="Ana", score=0.5)
     assert say("Where do I work?", moved, clinic) == "You work at a clinic."
     assert say("Where do I work?", moved).startswith("I do not remember")
+    quit_it = replace(clinic, text="Ana quit the clinic last week", said_at=NOW)
+    clinic = replace(clinic, said_at=NOW - timedelta(days=30))
+    assert "quit the clinic" in say("Where do I work?", clinic, quit_it)
+
+
+def test_somebody_who_is_still_somewhere_lives_there():
+    jess = replace(DOG, text="Ana's girlfriend Jess is still in Swansea", quote="", subject="Jess")
+    assert "Swansea" in say("where does Jess live?", jess)
 
 
 @pytest.mark.parametrize(

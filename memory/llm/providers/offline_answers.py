@@ -101,6 +101,7 @@ _FRAMES = (
                 r"\b(?:work(?:s|ing)?|trabaj(?:o|a|as|an|amos|ando)|job|for a living)\b"),
      {"employer", "job"}),
 )  # fmt: skip
+_WHERE = {"home", "employer", "job"}
 _WH = re.compile(r"\b(?:where|what|which|who|whose|donde|que|cual|cuales|quien|quienes)\b")
 _NOT = re.compile(r"\b(?:not?|never|n't|nunca|jamas|sin|without|hate|dislike|odi\w+)\b|n't\b")
 _ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
@@ -244,7 +245,7 @@ class Asked:
         if self._wants_what_is and edges.is_over(said):
             return -2.0
         told = {frame.key for frame in frames_of(said)} if self.frames else set()
-        if told:
+        if told & _WHERE:
             return 1.0 if told & self.frames else -2.0
         for asks, answers in _TYPES:
             if asks.search(self.folded):
@@ -332,9 +333,9 @@ def _last_told(one: Recalled, keys: set[str], fitting: Sequence[Recalled]) -> Re
 
 
 def _told(one: Recalled) -> dict[str, frozenset[str]]:
-    """The frames that hold, with whose they are."""
+    """What it says of somebody's life, also that it is over, with whose life that is."""
     read = frames_of(one.text, subject=one.subject or one.said_by)
-    return {frame.key: frame.holder for frame in read if frame.polarity > 0 and not frame.ended}
+    return {frame.key: frame.holder for frame in read if frame.polarity > 0}
 
 
 def _said_at(one: Recalled) -> float:

@@ -65,7 +65,8 @@ def test_now_alone_does_not_make_a_value(message):
         "translate this: \"soy alérgica al látex y trabajo en un hospital\"", "I love the art",
         "I like going there", "I'm a millionaire, just kidding", "ay no puedo más con este calor",
         "brb gotta feed the cat", "avísame cuando llegues", "We decided?", "/help",
-        "my phone died again", "I lose them", "la vendí", "only my nan does that", "ok", "",
+        "my phone died again", "I lose them", "la vendí", "only my nan does that",
+        "The parser reads its first invoice!", "ok", "",
     ],
 )  # fmt: skip
 def test_what_passes_is_left_alone(message):
