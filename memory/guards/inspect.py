@@ -34,6 +34,11 @@ LIMIT = 32768
 LEARNED = 0.5  # of chat that was not trained on, 3 lines in 1,000 score higher
 # People ask for a role or a saying in play too: such a rule counts when the model half agrees.
 PLAYFUL, AGREES = frozenset({"persona", "puppet"}), 0.3
+# Where somebody works or lives, and nothing else, orders nobody to do anything.
+_PLAIN = re.compile(
+    r"(?:now |ahora )?(?:i |yo )?(?:work|live|trabajo|vivo) (?:at|for|in|en|para) "
+    r"[\w&'-]+(?: [\w&'-]+){0,2}(?: now| ahora)?[.!]?"
+)
 VIEW = 4096
 # Only with one of these in it is a text worth reading backwards.
 TELLING = (
@@ -150,7 +155,7 @@ def inspect(text: str) -> Verdict:
         flags = [_flag("disguised", 0, len(text))]
     if any(flag.kind not in PLAYFUL for flag in flags):
         return Verdict(tuple(flags), 1.0)
-    learned = score(seen)
+    learned = 0.0 if _PLAIN.fullmatch(seen.strip()) else score(seen)
     if flags and learned >= AGREES:
         return Verdict(tuple(flags), 1.0)
     return Verdict((_flag("learned", 0, len(text)),) if learned >= LEARNED else (), learned)
