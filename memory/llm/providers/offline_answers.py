@@ -290,17 +290,37 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     fitting = [one for one in spoken if is_about(one, asked, briefing)][:MOST_READ]
     if not asked.topics and not asked.names and not asked.is_mine:
         return Found([one for one in fitting if one.kind == "fact"][:MOST])
-    ranked = sorted(zip(probabilities(asked, fitting), fitting, strict=True), key=lambda p: -p[0])
-    if ranked and ranked[0][1].via:
-        # It is told together with what led to it.
-        ranked = [(sure, one) for sure, one in ranked if one.via or one.text != ranked[0][1].via]
-    certain = [(sure, one) for sure, one in ranked if sure >= CERTAIN[_source(one)]]
+    found = zip(probabilities(asked, fitting), fitting, strict=True)
+    # How far each is above what is certain for its kind: so that facts and talk can be compared.
+    above = [(sure - CERTAIN[_source(one)], one) for sure, one in found]
+    ranked = _without_leads(sorted(above, key=lambda pair: -pair[0]), asked)
+    certain = [(sure, one) for sure, one in ranked if sure >= 0]
     if certain:
-        best = certain[0][0]
-        near = [one for sure, one in certain if sure >= best - BESIDE]
+        near = [one for sure, one in certain if sure >= certain[0][0] - BESIDE]
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
-    near = [one for sure, one in ranked if sure >= NEAR[_source(one)]] or _naming(spoken, asked)
+    near = [one for sure, one in ranked if sure + CERTAIN[_source(one)] >= NEAR[_source(one)]]
+    near = near or _naming(spoken, asked)
     return Found(_newest(_apart(near), asked, fitting)[:MOST], exact=False)
+
+
+def _without_leads(
+    ranked: list[tuple[float, Recalled]], asked: Asked
+) -> list[tuple[float, Recalled]]:
+    """Without what only led to an answer, which is told together with it.
+
+    "My sister's husband is Dave" is no answer to what he does once "Dave is a plumber" is known.
+    """
+    led = [
+        one
+        for place, (_, one) in enumerate(ranked)
+        if one.via and (not place or asked.fits_type(one.text) > asked.fits_type(one.via))
+    ]
+    leads = [replace(one, text=one.via, quote="") for one in led]
+    return [
+        (sure, one)
+        for sure, one in ranked
+        if one.via or not any(_say_the_same(one, lead) for lead in leads)
+    ]
 
 
 def _newest(near: list[Recalled], asked: Asked, fitting: Sequence[Recalled]) -> list[Recalled]:
@@ -350,7 +370,7 @@ def _followed(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> 
             named = set(more.names)
             return [
                 replace(one, via=lead.text)
-                if not one.via and one.text != lead.text and named & _said(one.text)
+                if not one.via and named & _said(one.text) and not _say_the_same(one, lead)
                 else one
                 for one in spoken
             ]
