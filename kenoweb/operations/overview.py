@@ -18,7 +18,6 @@ from kenoweb.auth.access import in_space, rows_in
 from kenoweb.nights import page as night_progress
 from kenoweb.nights.page import PHASES
 from kenoweb.nights.review_queue import ICONS
-from kenoweb.people import page as people
 from kenoweb.ui import charts
 from kenoweb.ui.formatting import money, number, since
 from kenoweb.ui.responses import space_url
@@ -84,7 +83,6 @@ def build(space: Space, *, now: dt.datetime) -> dict:
         "waiting": waiting(space),
         "learned": learned(space, now=now),
         "night": last_night(space),
-        "graph": people.graph(space),
         "growth": charts.memory_growth(space, today=today),
         "activity": charts.activity(space, today=today),
         # Asked only where it is shown: on the page of a space that has nothing yet.

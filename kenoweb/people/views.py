@@ -33,7 +33,9 @@ class NameForm(forms.Form):
 @require_safe
 def index(request, space):
     asked = {name: request.GET.get(name, "")[:200] for name in ("q", "kind", "after")}
-    return render(request, "people/index.html", {"list": pages.people_list(space, **asked)})
+    graph = None if any(asked.values()) else pages.graph(space)
+    shown = {"list": pages.people_list(space, **asked), "graph": graph}
+    return render(request, "people/index.html", shown)
 
 
 @in_space(role="viewer")

@@ -236,6 +236,10 @@ def test_days_are_counted_in_whole_numbers():
     assert [(value, type(value)) for value in counts.values()] == [(1, int)]
 
 
+def people_of(member):
+    return make_client(member.user).get(f"/s/{member.space.slug}/people/").content.decode()
+
+
 def test_a_graph_shows_who_is_whose_and_who_is_named_with_whom():
     member = make_member()
     ana, rex = make_entity(member.space, name="Ana"), make_entity(member.space, name="Rex")
@@ -245,7 +249,7 @@ def test_a_graph_shows_who_is_whose_and_who_is_named_with_whom():
         fact = make_fact(member.space, f"Something {number}")
         for row in some:
             Mention.objects.create(fact=fact, entity=row, role="about" if row == ana else "named")
-    html = page(member).content.decode()
+    html = people_of(member)
     drawn = html[html.index('id="people-graph"') :].partition("</section>")[0]
     assert "Ana – Rex: dog" in drawn
     assert "Ana – &lt;Tom&gt;: named together" in drawn
@@ -259,4 +263,4 @@ def test_nobody_alone_makes_a_graph():
     make_fact(member.space, "Ana runs").mentions.create(
         entity=make_entity(member.space, name="Ana"), role="about"
     )
-    assert "people-graph" not in page(member).content.decode()
+    assert "people-graph" not in people_of(member)
