@@ -225,6 +225,7 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
     reply = _send_reply(chat, group, said, learned=learned, not_recalled=own, now=now)
     changes = [change for line in ingest.learned_from(group) for change in line["changes"]]
     changes += [one.done.change_id for one in learned if one.done]
+    changes += still_true.take_more_than_yes(group, now=now)
     chats.record_changes(reply, changes)
     check = replies.keep_receipt(thought, reply, now=now)
     if chat.incognito_since:

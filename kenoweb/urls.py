@@ -112,6 +112,7 @@ in_space = [
         "people/",
         "people",
         path("", people.index, name="index"),
+        path("graph/", people.graph, name="graph"),
         path("<int:pk>/", people.detail, name="detail"),
         path("<int:pk>/export/", people.export, name="export"),
         path("<int:pk>/revise/", people.revise, name="revise"),

@@ -24,7 +24,7 @@ from memory.models.entity import key_of
 from memory.models.fact import FactQuerySet
 from memory.spaces.chat_links import speaker_of
 from memory.text import normalise as text
-from memory.text.kinship import ONLY_ONE, PETS, Relative, relatives_in
+from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in
 
 Kind, Role = Entity.Kind, Mention.Role
 # Whose name may be somebody else's in another chat.
@@ -284,9 +284,12 @@ def _about(fact: Fact, scope: _Scope, said: Entity | None) -> Entity | None:
         return None
     if said and key_of(fact.subject) in said.keys:
         return said
+    told = relatives_in(fact.text)
+    if fact.subject.lower() in NOBODY:
+        return _relative(told[0], scope, said) if len(told) == 1 else said
     if label := next((one for one in relatives_in(fact.subject) if not one.name), None):
-        return _relative(label, scope, said)
-    for one in relatives_in(fact.text):
+        return _relative(_with_name(label, told), scope, said)
+    for one in told:
         if key_of(one.name) == key_of(fact.subject):
             return _relative(one, scope, said)
     kind = _kind_of(fact)
@@ -296,6 +299,12 @@ def _about(fact: Fact, scope: _Scope, said: Entity | None) -> Entity | None:
     if found and guessed and kind == Kind.THING and not found.sticky:
         _change(found, kind=kind)
     return found
+
+
+def _with_name(label: Relative, told: list[Relative]) -> Relative:
+    """ "Ana's boss" by the name that the words give: "Ana's boss is Irene"."""
+    same = (one for one in told if one.name and key_of(one.owner) == key_of(label.owner))
+    return next((one for one in same if one.noun.startswith(label.noun)), label)
 
 
 def _relative(one: Relative, scope: _Scope, said: Entity | None) -> Entity | None:

@@ -1,8 +1,10 @@
 """Is it still true? Asked below a reply where somebody talks to Keno alone, and answered there."""
 
 import re
-from datetime import datetime, time
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -13,6 +15,7 @@ from memory.extraction import dates
 from memory.extraction.wording import told_to
 from memory.facts import lasting
 from memory.facts import service as facts
+from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Message
 from memory.spaces.chat_links import said_by_same
 from memory.text.normalise import fold
@@ -20,12 +23,15 @@ from memory.text.normalise import fold
 ASKED = "asked"
 _YES = re.compile(
     r"(?:yes|yep|yeah|still|of course|sure|correct|si|claro|sigue igual|todavia|asi es|exacto|igual"
-    r"|correcto|it is|i do|he does|she does|they do)(?: (?:still|claro|todavia|so|i do|it is))*"
+    r"|correcto|it is|i do|he does|she does|they do)"
+    r"(?: (?:still|claro|todavia|so|i do|it is|i still do|still do|sigue igual|asi es))*"
 )
 _NO = re.compile(
     r"(?:no|nope|not any ?more|no longer|ya no|no,? ya no|no,? not any ?more|no,? no longer|nah)"
 )
 _WORD = re.compile(r"[\s.,!¡¿?…]+")
+# "No, now I work at Acme": the answer stands before the first comma.
+_FIRST = re.compile(r"[^,.;:!—–]+(?=[,.;:!—–])")
 
 
 @command(
@@ -75,14 +81,20 @@ def ask_now(call: CommandCall) -> Answer:
 
 
 def question_below(chat: Chat, message: Message, *, now: datetime) -> Fact | None:
-    """What to ask below this reply: once a day, where it is allowed and one person talks here."""
-    if not chat.space.options.check_in_chat or not _talks_alone(chat):
+    """What to ask below this reply: once a day, where it is allowed and one person talks here.
+
+    All chats of the space together are asked no more often than the page asks.
+    """
+    space = chat.space
+    if not space.options.check_in_chat or chat.incognito_since or not _talks_alone(chat):
         return None
-    midnight = datetime.combine(chat.space.local_date(now), time.min, chat.space.zone)
-    replies = Message.objects.filter(chat=chat, role=Message.Role.ASSISTANT, sent_at__gte=midnight)
-    if replies.filter(journal__contains=[{"outcome": ASKED}]).exists():
-        return None
-    return _due_here(message, now=now)
+    today = {"sent_at__gte": lasting.midnight_of(space, now=now), "role": Message.Role.ASSISTANT}
+    replies = Message.objects.filter(space=space, journal__contains=[{"outcome": ASKED}], **today)
+    asked = list(replies.values_list("chat", flat=True))
+    is_enough = chat.pk in asked or len(asked) >= space.options.checks_a_day
+    return (
+        None if is_enough or not lasting.left_today(space, now=now) else _due_here(message, now=now)
+    )
 
 
 def words_of(fact: Fact, message: Message) -> str:
@@ -97,8 +109,17 @@ def note_question(reply: Message, fact: int) -> None:
 
 def asked_before(message: Message) -> Fact | None:
     """The fact that this plain yes or no is about: the reply right before it asked."""
-    said = " ".join(_WORD.sub(" ", fold(message.text)).split())
-    if message.role != Message.Role.USER or not (_YES.fullmatch(said) or _NO.fullmatch(said)):
+    return _asked(message) if _verdict(message.text) else None
+
+
+def _verdict(said: str) -> str:
+    said = " ".join(_WORD.sub(" ", fold(said)).split())
+    return "yes" if _YES.fullmatch(said) else "no" if _NO.fullmatch(said) else ""
+
+
+def _asked(message: Message) -> Fact | None:
+    """The fact that the reply right before the message asks about, when it is theirs."""
+    if message.role != Message.Role.USER:
         return None
     before = Message.objects.filter(chat=message.chat_id, pk__lt=message.pk).order_by("-pk").first()
     lines = before.journal if before and before.role == Message.Role.ASSISTANT else []
@@ -109,13 +130,28 @@ def asked_before(message: Message) -> Fact | None:
 
 def take_answer(message: Message, fact: Fact, *, now: datetime) -> Answer:
     """Note the yes or no; `/undo` takes it back."""
-    said = " ".join(_WORD.sub(" ", fold(message.text)).split())
-    by, is_no = "command", bool(_NO.fullmatch(said))
-    done = (facts.deprecate if is_no else facts.confirm)(fact, by=by, now=now)
-    lasting.note_answer(done, answer="no" if is_no else "yes", by=by)
+    verdict = _verdict(message.text)
+    done = _note(fact, verdict, now=now)
     kept = _("Noted, it is still so: %(text)s") % {"text": fact.text}
     gone = _("No longer: %(text)s\n/undo takes it back.") % {"text": fact.text}
-    return sentence_for(done, gone if is_no else kept)
+    return sentence_for(done, gone if verdict == "no" else kept)
+
+
+def take_more_than_yes(group: Sequence[Message], *, now: datetime) -> list[UUID | None]:
+    """Note what a longer answer begins with: "No, now I work at Acme". Return the changes.
+
+    Call it when the message was read: what it corrected by itself is no longer asked about.
+    """
+    first = _FIRST.match(group[0].text.strip())
+    verdict = _verdict(first[0]) if first else ""
+    fact = _asked(group[0]) if verdict else None
+    return [_note(fact, verdict, now=now).change_id] if fact else []
+
+
+def _note(fact: Fact, verdict: str, *, now: datetime) -> ChangeResult:
+    done = (facts.deprecate if verdict == "no" else facts.confirm)(fact, by="command", now=now)
+    lasting.note_answer(done, answer=verdict, by="command")
+    return done
 
 
 def _due_here(message: Message, *, now: datetime) -> Fact | None:
@@ -130,5 +166,8 @@ def _question(fact: Fact, message: Message) -> str:
 
 
 def _talks_alone(chat: Chat) -> bool:
+    if chat.external_id.startswith("-"):
+        # So a group of Telegram is numbered, also one where only one person has spoken yet.
+        return False
     people = Message.objects.filter(chat=chat, role=Message.Role.USER)
     return people.order_by().values("author_id", "author").distinct()[:2].count() == 1

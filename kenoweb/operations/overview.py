@@ -18,6 +18,7 @@ from kenoweb.auth.access import in_space, rows_in
 from kenoweb.nights import page as night_progress
 from kenoweb.nights.page import PHASES
 from kenoweb.nights.review_queue import ICONS
+from kenoweb.people import page as people
 from kenoweb.ui import charts
 from kenoweb.ui.formatting import money, number, since
 from kenoweb.ui.responses import space_url
@@ -83,6 +84,8 @@ def build(space: Space, *, now: dt.datetime) -> dict:
         "waiting": waiting(space),
         "learned": learned(space, now=now),
         "night": last_night(space),
+        # The graph comes later by itself; its room is kept.
+        "graph_room": people.graph_height(measured["people"]),
         "growth": charts.memory_growth(space, today=today),
         "activity": charts.activity(space, today=today),
         # Asked only where it is shown: on the page of a space that has nothing yet.
@@ -105,6 +108,7 @@ def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
         learned_at_night=("count", fresh.filter(source=Fact.Source.NIGHT).values("pk")),
         calls=("count", calls.values("pk")),
         cost=("sum", calls.values("cost")),
+        people=("count", people.in_graph(space)),
         notices=("count", loud.values("pk")),
         last_message=("max", rows_in(space, Message).values("sent_at")),
     )

@@ -92,10 +92,7 @@ class Graph:
 
     nodes: list[Entity]
     lines: list[Line]
-
-    @property
-    def height(self) -> int:
-        return 30 * len(self.nodes) + 8
+    height: int
 
 
 @dataclass(frozen=True)
@@ -214,7 +211,7 @@ def person_page(entity: Entity, *, now: datetime, may: bool) -> PersonPage:
         merged=merged,
         groups=_grouped(facts, now=now),
         turns=_turns(facts),
-        named=list(named.select_related("chat", "message").newest()[:MAX_SAID]),
+        named=_once(named.select_related("chat", "message").newest()[:MAX_SAID]),
         said=list(spoken.select_related("chat").order_by("-sent_at", "-pk")[:MAX_SAID]),
         counts=counts,
         edges=_edges(entity, ids),
@@ -244,7 +241,17 @@ def _grouped(facts: list[Fact], *, now: datetime) -> list[tuple[str, str, list[F
     found: dict[str, list[Fact]] = {key: [] for key in GROUPS}
     for fact in facts:
         found[group_of(fact, now=now)].append(fact)
-    return [(key, str(GROUPS[key]), rows) for key, rows in found.items() if rows]
+    return [(key, str(GROUPS[key]), _once(rows)) for key, rows in found.items() if rows]
+
+
+def _once(facts: Iterable[Fact]) -> list[Fact]:
+    """What several chats say in the same words stands once; `others` are the further rows of it."""
+    found: dict[str, Fact] = {}
+    for fact in facts:
+        fact.others = []
+        if (first := found.setdefault(fact.said_key, fact)) is not fact:
+            first.others.append(fact)
+    return list(found.values())
 
 
 def _turns(facts: list[Fact]) -> list[Turn]:
@@ -288,12 +295,26 @@ def _edges(entity: Entity, ids: list[int]) -> list[Edge]:
     return [Edge(row, word, 20 + 40 * n) for n, (row, word) in enumerate(shown)]
 
 
-def graph(space: Space) -> Graph | None:
-    """Those of whom most is known, with who is whose and who is named with whom."""
+def in_graph(space: Space) -> QuerySet:
+    """Everybody who may stand in the graph of the space, without drawing it."""
+    return _linked(space).values("top").distinct()
+
+
+def graph_height(nodes: int) -> int:
+    """Return the room that the graph of so many takes; nobody alone makes one."""
+    return 30 * min(nodes, MAX_NODES) + 8 if nodes > 1 else 0
+
+
+def _linked(space: Space) -> QuerySet[Mention]:
     newest = rows_in(space, Fact).live().newest()[:NEWEST].values("pk")
     linked = Mention.objects.filter(fact__in=newest, entity__isnull=False).exclude(role="speaker")
+    return linked.annotate(top=Coalesce("entity__merged_into", "entity"))
+
+
+def graph(space: Space) -> Graph | None:
+    """Those of whom most is known, with who is whose and who is named with whom."""
     by_fact: dict[int, set[int]] = {}
-    for fact, pk in linked.values_list("fact", Coalesce("entity__merged_into", "entity")):
+    for fact, pk in _linked(space).values_list("fact", "top"):
         by_fact.setdefault(fact, set()).add(pk)
     most = Counter(pk for some in by_fact.values() for pk in some).most_common(MAX_NODES)
     found = rows_in(space, Entity).select_related("owner").in_bulk([pk for pk, _n in most])
@@ -328,7 +349,7 @@ def _drawn(rows: dict[int, Entity], ties: Counter, kin: dict[tuple[int, int], st
         word = relation_word(kin[pair], language) if pair in kin else _("named together")
         names = f"{one.name} – {other.name}: {word}"
         lines.append(Line(names, pair in kin, one.y, other.y))
-    return Graph(nodes, lines)
+    return Graph(nodes, lines, graph_height(len(nodes)))
 
 
 def _chats(facts: QuerySet[Fact]) -> list[dict]:

@@ -40,6 +40,16 @@ def index(request, space):
 
 @in_space(role="viewer")
 @require_safe
+def graph(request, space):
+    """The graph alone, for the overview; without script the list has it."""
+    if not request.htmx:
+        return redirect("people:index", space.slug)
+    drawn = pages.graph(space)
+    return render(request, "overview/_people.html", {"graph": drawn}) if drawn else HttpResponse()
+
+
+@in_space(role="viewer")
+@require_safe
 def detail(request, space, pk):
     entity = _entity(space, pk)
     if entity.merged_into_id:

@@ -104,8 +104,7 @@ def due(space: Space, *, now: datetime) -> QuerySet:
             before = now - timedelta(days=days)
             ripe |= Q(lasts=kind, last_seen_at__lt=before) & _never_or_before(before)
     if days := space.options.check_plan_days:
-        midnight = datetime.combine(space.local_date(now), time.min, space.zone)
-        over = midnight - timedelta(days=days - 1)
+        over = midnight_of(space, now=now) - timedelta(days=days - 1)
         ripe |= Q(lasts=Lasts.PLAN, over__lt=over, last_seen_at__lte=F("over")) & _never_or_before(
             F("over")
         )
@@ -127,11 +126,19 @@ def answered(space: Space, *, since: datetime) -> list[AuditEntry]:
     return [e for e in entries if e.action == CHECKED and e.details.get("change") not in undone]
 
 
+def left_today(space: Space, *, now: datetime) -> int:
+    """How many more may be asked about today."""
+    done = answered(space, since=midnight_of(space, now=now))
+    return max(0, space.options.checks_a_day - len(done))
+
+
+def midnight_of(space: Space, *, now: datetime) -> datetime:
+    return datetime.combine(space.local_date(now), time.min, space.zone)
+
+
 def asked_today(space: Space, *, now: datetime) -> tuple[list[Fact], int]:
     """Those that are still asked about today, and how many wait for another day."""
-    midnight = datetime.combine(space.local_date(now), time.min, space.zone)
-    left = max(0, space.options.checks_a_day - len(answered(space, since=midnight)))
-    waiting = due(space, now=now)
+    left, waiting = left_today(space, now=now), due(space, now=now)
     return list(waiting.select_related("chat", "message__chat")[:left]), waiting.count() - left
 
 

@@ -9,7 +9,9 @@ from memory.text.normalise import fold
 
 PETS = frozenset("dog cat pet horse bird rabbit hamster turtle fish".split())
 # Of these somebody has one: "my mother" is the same each time.
-ONLY_ONE = frozenset("mother father wife husband boyfriend girlfriend partner boss".split())
+ONLY_ONE = frozenset(
+    "mother father wife husband boyfriend girlfriend partner boss dentist landlord".split()
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def _words(line: str) -> dict[str, Kin]:
     relation, gender, *listed = line.split()
     found: dict[str, Kin] = {}
     for entry in listed:
-        word, _, own = entry.partition(":")
+        word, _, own = entry.replace("_", " ").partition(":")
         one = Kin(relation, (own or gender).replace("-", ""), is_plural=word in _PLURALS)
         found |= {word: one, fold(word): one}
     return {word: one for word, one in found.items() if word != "/"}
@@ -65,14 +67,44 @@ def _plural(word: str) -> str:
 _WORD = r"[^\W\d_a-zß-öø-ÿ][\w-]*(?:['’](?!s\b)\w+)?"
 _NAME = rf"{_WORD}(?: {_WORD})*"
 _CALLED = r"(?:is|was) (?:called|named)|se llama(?:ba)?|llamad[oa]"
+# Words that open a sentence with a capital and never name anybody, also with "'s".
+NOBODY = frozenset(
+    """
+    here there this that these those where what who whose which when why how now then today tomorrow
+    yesterday everything something nothing anything it everyone everybody someone somebody nobody
+    aquí aqui acá ahí ahi allí alli allá esto eso aquello este esta ese esa estos estas esos esas
+    dónde donde qué que quién quien cuándo cuando cómo como cuál hoy ayer mañana ahora luego todo
+    todos nada nadie alguien algo
+    """.split()
+)
+# What English writes with a capital behind "is" and says what somebody is, not who.
+_NOT_CALLED = "|".join(
+    """
+    \\w+ish \\w+ese French Welsh Dutch Swiss Greek Thai Czech Arab Saudi Catholic Hindu Buddhist
+    Muslim European Korean Chilean American Mexican German Italian Canadian Australian Austrian
+    Brazilian Colombian Cuban Egyptian Indian Jamaican Kenyan Moroccan Nigerian Norwegian Peruvian
+    Syrian Venezuelan Catalan African Asian Russian Ukrainian Hungarian Romanian Bulgarian Croatian
+    Serbian Belgian Bolivian Argentinian Ecuadorian Iranian Iraqi Israeli [A-ZÀ-Ý][A-ZÀ-Ý]+
+    """.split()
+)
+# "Irene is Ana's boss": the name may stand before; the body begins behind it.
 _ENGLISH = (
-    rf"\b(?P<owner>{_NAME})['’]s (?:[\w-]+ ){{{{0,2}}}}?(?P<noun>{{nouns}})(?![\w-])"
-    rf"(?:(?P<of_theirs>['’]s)(?! name is))?(?:['’]s name is|,? (?:{_CALLED})|,)?"
+    rf"(?:\b(?P<before>{_NAME}) (?:is|was) )?\b(?P<body>)(?P<owner>{_NAME})['’]s "
+    rf"(?:[\w-]+ ){{{{0,2}}}}?(?P<noun>{{nouns}})(?![\w-])"
+    rf"(?:(?P<of_theirs>['’]s)(?! name is))?(?:['’]s name is|,? (?:{_CALLED})|,"
+    rf"| (?:is|was)(?! (?:{_NOT_CALLED})\b)(?= {_NAME}(?:[.,;!]|$| and | who | from )))?"
     rf"(?: (?P<name>{_NAME}))?"
 )
 _SPANISH = (
-    rf"\b[EeLl](?:l|a|os|as) (?P<noun>{{nouns}})(?: \w+)? de (?P<owner>{_NAME})"
-    rf"(?P<of_theirs>)(?:(?:,| (?:{_CALLED}))? (?P<name>{_NAME}))?"
+    rf"(?:\b(?P<before>{_NAME}) (?:es|era) )?\b(?P<body>)[EeLl](?:l|a|os|as) (?P<noun>{{nouns}})"
+    rf"(?:(?: de)? [^\W\dA-Z]+)? de (?P<owner>{_NAME})(?P<of_theirs>)"
+    rf"(?:(?:,| (?:{_CALLED}|(?:es|era)(?: (?:el|la) (?:doctora?|señora?|profesora?))?))?"
+    rf" (?P<name>{_NAME}))?"
+)
+# "Pablo es mi dentista", kept as it was said: the speaker's.
+_MINE = (
+    rf"\b(?P<before>{_NAME}) (?:is|was|es|era) (?P<body>)(?:my|mi) (?:[\w-]+ )?(?P<noun>{{nouns}})"
+    r"(?![\w-])(?P<owner>)(?P<of_theirs>)(?P<name>)"
 )
 # "Ana has two cats, Pixel and Nube": each of them by name; without an owner they are the speaker's.
 _HAS = (
@@ -100,10 +132,11 @@ def relatives_in(text: str) -> list[Relative]:
     found = []
     for match in (one for pattern in _patterns()[:-1] for one in pattern.finditer(text)):
         one = kin(match["noun"])
-        if one and not one.is_plural and not match["of_theirs"]:
-            label = text[match.start() : max(match.end("noun"), match.end("owner"))]
-            owner, noun, name = match["owner"], match["noun"].lower(), match["name"] or ""
-            found.append(Relative(owner, noun, one.relation, name, label))
+        owner, name = match["owner"], match["name"] or match["before"] or ""
+        if one and not one.is_plural and not match["of_theirs"] and owner.lower() not in NOBODY:
+            label = text[match.start("body") : max(match.end("noun"), match.end("owner"))]
+            name = "" if name.lower() in NOBODY else name
+            found.append(Relative(owner, match["noun"].lower(), one.relation, name, label))
     return found + [
         Relative(match["owner"] or "", match["noun"], one.relation, name)
         for match in _patterns()[-1].finditer(text)
@@ -115,7 +148,8 @@ def relatives_in(text: str) -> list[Relative]:
 @cache
 def _patterns() -> list[re.Pattern]:
     nouns = "|".join(map(re.escape, sorted(_table(), key=len, reverse=True)))
-    return [re.compile(pattern.format(nouns=nouns)) for pattern in (_ENGLISH, _SPANISH, _HAS)]
+    patterns = (_ENGLISH, _SPANISH, _MINE, _HAS)
+    return [re.compile(pattern.format(nouns=nouns)) for pattern in patterns]
 
 
 @cache
@@ -127,7 +161,7 @@ def _spanish() -> dict[str, str]:
     for before, _, after in halves:
         words = after.split()
         word = next((one for one in words if one.endswith(":m")), words[0])
-        found[before.split()[0]] = word.partition(":")[0]
+        found[before.split()[0]] = word.replace("_", " ").partition(":")[0]
     return found
 
 

@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 
 from bot.commands import still_true
+from memory.extraction import ingest
 from memory.models import Fact, Message
 from tests.bot.conftest import NOON
 from tests.bot.test_commands import send, talk
-from tests.factories import make_message, make_old_fact
+from tests.factories import make_chat, make_message, make_old_fact
 
 
 @pytest.fixture
@@ -54,6 +55,64 @@ def test_nothing_is_asked_unless_the_space_allows_it_nor_among_several(chat, llm
     space.save()
     make_message(chat, "me too", author="Luis", author_id="8")
     assert "still" not in talk(chat, "good evening to you", 40)
+
+
+@pytest.mark.parametrize(
+    ("told", "language", "answer", "new"),
+    [
+        ("Ana works at Clínica Sol", "en", "No, I work at Acme now.", "Acme"),
+        ("Ana trabaja en la Clínica Sol", "es", "No, ahora trabajo en Acme.", "Acme"),
+        ("Ana loves green tea", "en", "Not any more, it keeps me awake at night.", ""),
+        ("A Ana le encanta el té verde", "es", "Ya no, me quita el sueño.", ""),
+    ],
+)
+def test_something_else_ends_it_and_what_is_said_instead_is_learned(
+    chat, llm, allowed, told, language, answer, new
+):
+    fact = old_fact(chat, told, language)
+    llm.script = ["Hello.", "Fine."]
+    assert "?" in talk(chat, "good morning to you" if language == "en" else "buenos días a todos")
+    talk(chat, answer, 20)
+    ingest.ingest_waiting(chat.space, now=NOON + timedelta(minutes=5))
+    fact.refresh_from_db()
+    assert fact.status in ("archived", "superseded")
+    assert not new or Fact.objects.live().filter(text__contains=new).exists()
+
+
+def test_a_longer_yes_confirms_it_too(chat, llm, allowed):
+    fact = old_fact(chat)
+    llm.script = ["Hello.", "Good."]
+    talk(chat, "good morning to you")
+    talk(chat, "Yes, but only in the mornings", 20)
+    fact.refresh_from_db()
+    assert fact.confirmed_at
+
+
+def test_all_chats_together_are_asked_no_more_often_than_the_page_asks(chat, llm, allowed):
+    allowed.settings = allowed.settings | {"checks_a_day": 1}
+    allowed.save()
+    other = make_chat(allowed, channel=chat.channel)
+    for one in (chat, other):
+        old_fact(one)
+    llm.script = ["Hello.", "Hello."]
+    assert "still" in talk(chat, "good morning to you")
+    other.refresh_from_db()
+    assert "still" not in talk(other, "good morning to you", 60)
+
+
+def test_a_group_is_never_asked_also_when_only_one_has_spoken_there(space, llm, allowed):
+    group = make_chat(allowed, external_id="-1001")
+    old_fact(group)
+    llm.script = ["Hello."]
+    assert "still" not in talk(group, "good morning to you")
+
+
+def test_nothing_is_asked_incognito(chat, llm, allowed):
+    old_fact(chat)
+    chat.incognito_since = NOON
+    chat.save()
+    llm.script = ["Hello."]
+    assert "still" not in talk(chat, "good morning to you")
 
 
 def test_a_yes_that_nobody_asked_for_is_not_an_answer(chat):

@@ -42,7 +42,8 @@ def home():
     member = make_member(space=make_space("home", name="Home"), user=make_user("ana"))
     space, now = member.space, timezone.now()
     for n in range(60):
-        facts.remember(space, text=f"Ana planted tree {n}", by="tag", subject="Ana")
+        who = "Luis" if n % 2 else "Ana"
+        facts.remember(space, text=f"{who} planted tree {n}", by="tag", subject=who)
     chat, night = make_chat(space, title="Garden"), make_night(space)
     episode = make_episode(space, chat=chat, title="The apple tree", body="It **grows**.")
     for n in range(30):
@@ -75,6 +76,27 @@ def test_no_page_jumps_while_it_loads(window, home, width):
     assert jumped == {}
     page.evaluate("document.querySelector('#main').style.paddingTop = '300px'")
     assert moved(page) >= STILL, "the watch sees nothing"
+
+
+@pytest.mark.parametrize("width", [1360, 390])
+def test_the_graph_of_people_comes_into_the_room_that_was_kept_for_it(window, home, width):
+    page = window(viewport={"width": width, "height": 844}).sign_in(home.user)
+    page.add_init_script(WATCH)
+    page.goto("/s/home/")
+    graph = page.locator("#people-graph")
+    room = graph.bounding_box()["height"]
+    graph.scroll_into_view_if_needed()
+    expect(graph.get_by_role("link", name="Luis")).to_be_visible()
+    assert moved(page) < STILL
+    assert graph.bounding_box()["height"] == pytest.approx(room, abs=1)
+
+
+def test_without_script_the_overview_leads_to_the_graph(window, home):
+    page = window(java_script_enabled=False).sign_in(home.user)
+    page.goto("/s/home/")
+    expect(page.locator("#people-graph svg")).to_be_hidden()
+    page.get_by_role("link", name="All people and things").click()
+    expect(page.locator("#people-graph").get_by_role("link", name="Luis")).to_be_visible()
 
 
 def test_opening_and_scrolling_move_nothing_else(window, home):

@@ -133,6 +133,19 @@ def test_what_came_of_a_message_is_shown_discarded_and_undone():
     assert house.fact.status == "active"
 
 
+def test_what_came_of_a_fact_a_chat_a_person_and_a_member_is_shown():
+    house = House()
+    own = make_message(house.chat, "My kite is red", author_id=str(house.user.pk))
+    Chat.objects.filter(pk=house.chat.pk).update(channel="web")
+    kite = make_fact(house.space, "Her kite is red", message=own, chat=house.chat)
+    for kind, pk in (("fact", kite.pk), ("chat", house.chat.pk), ("member", house.member.pk)):
+        assert "Her kite is red" in house.get("lineage:detail", kind, pk), kind
+    house.post("lineage:discard", "member", house.member.pk)
+    kite.refresh_from_db()
+    house.fact.refresh_from_db()
+    assert (kite.status, house.fact.status) == ("trashed", "active")
+
+
 def test_something_of_another_space_has_no_lineage_here():
     house = House()
     other = make_message(make_chat(make_space()), "elsewhere")

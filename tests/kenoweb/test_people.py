@@ -58,6 +58,20 @@ def test_nobody_without_a_word_about_them_is_listed(client, member):
     assert "Ghost" not in client.get(url).content.decode()
 
 
+def test_what_two_chats_say_in_the_same_words_stands_once_and_names_both(client, member):
+    space = member.space
+    entity = make_entity(space)
+    for title, text in (("Familia", "Ana lives in Lugo"), ("Cocina", "Ana lives in Lugo.")):
+        fact = make_fact(space, text, chat=make_chat(space, title=title))
+        entity.mentions.create(fact=fact, role="about")
+    entity.mentions.create(fact=make_fact(space, "Ana lives alone"), role="about")
+    (known,) = [rows for _key, _title, rows in shown(entity).groups]
+    assert sorted(len(fact.others) for fact in known) == [0, 1]
+    html = page(client, space, entity)
+    assert html.count('<span class="words"') == 2
+    assert "Familia, Cocina" in html or "Cocina, Familia" in html
+
+
 def test_what_is_known_stands_in_groups_with_its_quote(client, member):
     space, now = member.space, timezone.now()
     entity = make_entity(space)

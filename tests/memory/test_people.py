@@ -102,6 +102,51 @@ def test_kin_are_known_by_whose_they_are_in_both_languages(chat):
     assert list(people.alike(chat.space)) == [(first, named)]
 
 
+@pytest.mark.parametrize(
+    ("text", "subject", "name", "relation"),
+    [
+        ("Ana's boss is Irene", "Ana's boss", "Irene", "boss"),
+        ("Irene is Ana's boss", "Irene", "Irene", "boss"),
+        ("La jefa de Ana es Nerea", "la jefa de Ana", "Nerea", "boss"),
+        ("Nerea es la jefa de Ana", "Nerea", "Nerea", "boss"),
+        ("Ana's dentist is Paul Vega", "Ana's dentist", "Paul Vega", "dentist"),
+        ("Pablo es mi dentista", "Pablo", "Pablo", "dentist"),
+        ("Ana's best friend is Lola", "Ana's friend", "Lola", "friend"),
+        ("El vecino de Ana se llama Julián", "Julián", "Julián", "neighbour"),
+        ("El médico de Ana es el doctor Ruiz", "el médico de Ana", "Ruiz", "doctor"),
+        ("La profesora de inglés de Ana es Kate", "la profesora de Ana", "Kate", "teacher"),
+        ("La compañera de trabajo de Ana, Eva, canta", "la compañera de Ana", "Eva", "colleague"),
+        ("Ana's boss is Irish", "Ana's boss", "Ana's boss", "boss"),
+        ("La jefa de Ana es de Soria", "la jefa de Ana", "la jefa de Ana", "boss"),
+    ],
+)
+def test_who_is_named_by_what_they_are_to_somebody(chat, text, subject, name, relation):
+    found = about(tell(said(chat), text, subject))
+    assert (found.name, found.relation, found.owner.name) == (name, relation, "Ana")
+
+
+def test_a_boss_without_a_name_gets_it_when_it_is_told(chat):
+    message = said(chat)
+    boss = about(tell(message, "Ana's boss lives in Lugo", "Ana's boss"))
+    assert about(tell(message, "Ana's boss is Irene", "Ana's boss")) == boss
+    boss.refresh_from_db()
+    assert boss.name == "Irene"
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "name"),
+    [
+        ("Here's Ana's new address", "Here", "Ana"),
+        ("There's a dog in the garden", "There", "Ana"),
+        ("Aquí vive la hermana de Ana, Rosa", "Aquí", "Rosa"),
+        ("Eso es de Ana", "Eso", "Ana"),
+    ],
+)
+def test_a_word_that_only_points_is_never_a_person(chat, text, subject, name):
+    assert about(tell(said(chat), text, subject)).name == name
+    assert not Entity.objects.filter(name__in=[subject, "There", "Here"]).exists()
+
+
 def test_an_only_one_of_a_kind_gets_its_name(chat):
     message = said(chat)
     dog = about(tell(message, "El perro de Ana odia los cohetes", "el perro de Ana"))
