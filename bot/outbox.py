@@ -1,6 +1,8 @@
 """What leaves: written with the reply, delivered at least once, never forgotten."""
 
+import json
 from datetime import datetime, timedelta
+from functools import partial
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -13,6 +15,7 @@ from bot import channels
 from bot.channels import Outgoing, SendFailed
 from memory import jobs
 from memory.models import Chat, ChatLink, Member, Message, Notice, OutboxItem, Space
+from memory.operations import webhooks
 from memory.text import normalise as text
 
 DELIVER = "bot.deliver"
@@ -57,6 +60,7 @@ def send_later(item: OutboxItem) -> None:
         DELIVER,
         lock=f"out-{item.chat_id}",
         priority=PRIORITY,
+        queue=channels.queue(item.chat.channel),
         item_id=item.pk,
         space_id=item.space_id,
     )
@@ -68,7 +72,9 @@ async def deliver(item_id: int) -> None:
         return
     channel = channels.get(item.chat.channel)
     if channel is None:
-        raise SendFailed(f"The channel {item.chat.channel} does not run here.")
+        # An old job, or one that a person had tried again: to the process that has the channel.
+        await sync_to_async(send_later)(item)
+        return
     try:
         external_id = await channel.send(_outgoing(item))
     except SendFailed as error:
@@ -111,6 +117,24 @@ def _not_delivered(item: OutboxItem, error: SendFailed) -> None:
         error=text.clean(str(error))[:300],
         failed_at=timezone.now() if error.permanent else None,
     )
+
+
+async def call_webhook(delivery_id: int) -> None:
+    """Tell a program what has happened, under its webhook's signature."""
+    from bot.channels import http
+
+    delivery = await sync_to_async(webhooks.waiting)(delivery_id)
+    if delivery is None:
+        return
+    body = json.dumps(webhooks.body(delivery)).encode()
+    secret = webhooks.secret_of(delivery.webhook)
+    try:
+        status = await http.call(delivery.webhook.url, body=body, secret=secret)
+    except SendFailed as error:
+        failed = partial(webhooks.record, error=str(error), permanent=error.permanent)
+        await sync_to_async(failed)(delivery)
+        raise
+    await sync_to_async(webhooks.record)(delivery, status=status)
 
 
 def page(name: str, *args: object) -> str:

@@ -6,6 +6,7 @@ from procrastinate.contrib.django import app
 from bot import outbox, turn
 from memory.chats import inbox
 from memory.jobs import AFTER_OUTAGE, Backoff
+from memory.operations import webhooks
 
 
 # About a day of trying: a provider may be down for a night.
@@ -17,6 +18,12 @@ def answer(message_id: int, space_id: int) -> None:
 @app.task(name=outbox.DELIVER, retry=Backoff(first=2, longest=600, attempts=30))
 async def deliver(item_id: int, space_id: int) -> None:
     await outbox.deliver(item_id)
+
+
+# About a day of trying, too: then it is a dead letter, which a person may have tried again.
+@app.task(name=webhooks.CALL, retry=Backoff(first=5, longest=7200, attempts=20))
+async def call_webhook(delivery_id: int, space_id: int) -> None:
+    await outbox.call_webhook(delivery_id)
 
 
 @app.periodic(cron="*/5 * * * *")

@@ -19,10 +19,12 @@ from procrastinate.contrib.django.utils import connector_params
 from procrastinate.job_context import JobContext
 from procrastinate.worker import Worker
 
-from bot.channels import Channel, SendFailed
+from bot.channels import Channel, SendFailed, open_channels, queue
 from memory import jobs
 from memory.llm.request import ProviderError
 from memory.models import Heartbeat, Space
+from memory.operations import webhooks
+from memory.spaces.connections import value as connection_value
 
 # These say it all; anything else is a bug and shows where.
 EXPECTED = (ProviderError, SendFailed, *jobs.OUTAGE_ERRORS)
@@ -33,6 +35,7 @@ GRACE_SECONDS = 8
 POLL_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 15
 POOL_SECONDS = 10
+TOKEN = "TELEGRAM_BOT_TOKEN"
 
 
 def sync_job(call_next, context: JobContext, worker):
@@ -107,15 +110,28 @@ class Running:
     # Jobs that the database says we do and we do not; doubted twice they are handed on.
     doubted: set[int] = field(default_factory=set)
     lock: WorkerLock = field(default_factory=WorkerLock)
+    # The bot's token that this process began with; None when nobody would start it again.
+    token: str | None = None
     # The database does not answer: said once when it goes and once when it is back.
     is_cut_off: bool = False
 
 
 async def run(
-    space: Space | None, *, channels: Sequence[Channel], concurrency: int, once: bool = False
+    space: Space | None,
+    *,
+    channels: Sequence[Channel],
+    concurrency: int,
+    once: bool = False,
+    watched: bool = False,
 ) -> None:
-    """Work until SIGTERM (or until the queue is empty, with `once`); then leave nothing behind."""
+    """Work until SIGTERM (or until the queue is empty, with `once`); then leave nothing behind.
+
+    A `watched` worker is started again by whoever watches it: it ends when the bot's token was
+    changed in the dashboard, and begins with the new one.
+    """
     running = Running()
+    if watched:
+        running.token = await sync_to_async(connection_value)(TOKEN)
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, running.stop.set)
     beside = [asyncio.create_task(_beat(running), name="heartbeat")]
@@ -155,9 +171,9 @@ async def _keep_working(running: Running, *, concurrency: int) -> None:
 
 
 async def _work(running: Running, *, concurrency: int, once: bool = False) -> None:
-    queue = _queue()
-    async with queue.open_async():
-        running.worker = _worker(queue, concurrency=concurrency, once=once)
+    tasks = _tasks()
+    async with tasks.open_async():
+        running.worker = _worker(tasks, concurrency=concurrency, once=once)
         work = _drain(running.worker) if once else running.worker.run()
         working = asyncio.create_task(work, name="worker")
         await _first(working, running.stop.wait())
@@ -168,22 +184,23 @@ async def _work(running: Running, *, concurrency: int, once: bool = False) -> No
         working.result()
 
 
-def _queue() -> DjangoApp:
+def _tasks() -> DjangoApp:
     """The same tasks over a pool of its own; the tasks themselves enqueue by Django's connection,
     so that a job and the rows it speaks of are one transaction."""
-    queue = DjangoApp(
+    tasks = DjangoApp(
         # A pool asks less and less often for a database that is gone; ours is then made anew.
         connector=PsycopgConnector(kwargs=connector_params(), timeout=POOL_SECONDS),
         worker_defaults={"task_middleware": [sync_job, async_job]},
     )
     app.perform_import_paths()
-    queue.tasks, queue.periodic_registry = app.tasks, app.periodic_registry
-    return queue
+    tasks.tasks, tasks.periodic_registry = app.tasks, app.periodic_registry
+    return tasks
 
 
-def _worker(queue: DjangoApp, *, concurrency: int, once: bool) -> Worker:
-    return queue._worker(
+def _worker(tasks: DjangoApp, *, concurrency: int, once: bool) -> Worker:
+    return tasks._worker(
         concurrency=concurrency,
+        queues=_queues(),
         wait=not once,
         install_signal_handlers=False,
         fetch_job_polling_interval=POLL_SECONDS,
@@ -193,11 +210,15 @@ def _worker(queue: DjangoApp, *, concurrency: int, once: bool) -> Worker:
     )
 
 
+def _queues() -> list[str]:
+    return [jobs.ANYBODY, *(queue(channel.name) for channel in open_channels())]
+
+
 async def _drain(worker: Worker) -> None:
     """Work until nothing is due; what the last jobs enqueued is due too."""
     while True:
         await worker.run()
-        if not (await sync_to_async(jobs.counts)())["waiting"]:
+        if not await sync_to_async(jobs.due)(_queues()):
             return
 
 
@@ -227,6 +248,9 @@ async def _beat(running: Running) -> None:
             if running.is_cut_off:
                 log.warning("the database is back")
             running.is_cut_off = False
+            if running.token not in (None, await sync_to_async(connection_value)(TOKEN)):
+                log.warning("the bot has another token: starting anew")
+                running.stop.set()
         except (DatabaseError, psycopg.Error) as error:
             if not running.is_cut_off:
                 why = str(error).partition("\n")[0]
@@ -246,6 +270,7 @@ def _beat_once(running: Running) -> None:
     worker = running.worker
     if worker and worker.worker_id:
         running.lock.acquire(worker.worker_id)
+    webhooks.collect(now=now)
     rescued = jobs.rescue()
     if worker and worker.worker_id:
         # A job whose end could not be written stays "doing" for ever, and its chat with it.

@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-OURS = ("secret_key", "postgres", "gate.lock", "users.lock", "lost+found")
+OURS = (".env", "secret_key", "postgres", "gate.lock", "users.lock", "lost+found")
 
 
 class NotReady(Exception):

@@ -7,6 +7,20 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 
+def read_file(path: Path) -> None:
+    """Set what the lines NAME=value of the file say; what is set already wins."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        name, is_one, value = line.strip().removeprefix("export ").partition("=")
+        if is_one and re.fullmatch(r"[A-Z][A-Z0-9_]*", name.strip()):
+            words = value.strip()
+            quoted = len(words) > 1 and words[0] == words[-1] and words[0] in "\"'"
+            os.environ.setdefault(name.strip(), words[1:-1] if quoted else words)
+
+
 def envstr(name: str, default: str = "") -> str:
     return os.environ.get(name, default).strip()
 

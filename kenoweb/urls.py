@@ -2,10 +2,11 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from kenoweb.api import gateway, mem0, rest
+from kenoweb.api import events, gateway, mem0, oauth, rest
 from kenoweb.api import server as mcp
 from kenoweb.chats import views as chats
 from kenoweb.chats import views as chats_link_views
+from kenoweb.connect import views as connect
 from kenoweb.curation import erasing, quarantine, rulings, trash, working_notes
 from kenoweb.episodes import views as episodes
 from kenoweb.facts import views as facts
@@ -35,6 +36,11 @@ in_space = [
         "",
         "overview",
         path("", overview.index, name="index"),
+    ),
+    room(
+        "events/",
+        "events",
+        path("", events.for_pages, name="index"),
     ),
     room(
         "search/",
@@ -246,6 +252,18 @@ in_space = [
         path("<int:pk>/gate/", membership.set_gate, name="gate"),
     ),
     room(
+        "connect/",
+        "connect",
+        path("", connect.index, name="index"),
+        path("model/", connect.model, name="model"),
+        path("model/test/", connect.test_model, name="test_model"),
+        path("telegram/", connect.telegram, name="telegram"),
+        path("webhooks/new/", connect.new_webhook, name="new_webhook"),
+        path("webhooks/<int:pk>/test/", connect.test_webhook, name="test_webhook"),
+        path("webhooks/<int:pk>/delete/", connect.delete_webhook, name="delete_webhook"),
+        path("webhooks/<int:pk>/replay/<int:delivery>/", connect.replay, name="replay"),
+    ),
+    room(
         "proposals/",
         "proposals",
         path("", proposals.index, name="index"),
@@ -363,6 +381,7 @@ urlpatterns = [
         path("account/chats/<int:pk>/unlink/", chats_link_views.unlink, name="unlink"),
     ),
     path("s/<slug:space>/", include(in_space)),
+    path("api/v1/events", events.for_programs, name="events"),
     path("api/v1/", include((rest.urls(), "api"))),
     room(
         "",
@@ -376,4 +395,5 @@ urlpatterns = [
         path("v1/chat/completions", gateway.chat_completions, name="chat_completions"),
     ),
     path("", include((mem0.urls(), "mem0"))),
+    path("", include((oauth.urls(), "oauth2_provider"))),
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Min, QuerySet
+from django.db.models import Min, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from procrastinate import jobs as procrastinate_jobs
@@ -61,6 +61,8 @@ WHERE j.status = 'doing' AND (
 )
 ORDER BY j.id
 """
+# The queue that every worker serves.
+ANYBODY = "default"
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
@@ -114,15 +116,17 @@ def enqueue(
     once: str | None = None,
     at: datetime | None = None,
     priority: int = 0,
+    queue: str = ANYBODY,
     **args: Any,
 ) -> int | None:
     """Add a job by its task's name, inside the caller's transaction.
 
     Jobs of one `lock` run one after the other. `once` names a job that need not wait twice:
-    None is returned when one with that name is already waiting.
+    None is returned when one with that name is already waiting. A job of a `queue` of its own
+    waits for a worker that serves it.
     """
     task = app.configure_task(
-        name, lock=lock, queueing_lock=once, schedule_at=at, priority=priority
+        name, lock=lock, queueing_lock=once, schedule_at=at, priority=priority, queue=queue
     )
     if once is None:
         return task.defer(**args)
@@ -286,6 +290,12 @@ def counts() -> dict[str, int]:
     return {"waiting": todo - later, "later": later, "running": running, "dead": dead}
 
 
+def due(queues: Iterable[str]) -> bool:
+    """Tell whether a job of these queues could run now."""
+    waiting = ProcrastinateJob.objects.filter(status="todo", queue_name__in=list(queues))
+    return waiting.filter(Q(scheduled_at=None) | Q(scheduled_at__lte=timezone.now())).exists()
+
+
 def oldest_waiting(*, now: datetime) -> timedelta:
     """Return how long the oldest job that could run has been waiting."""
     since = waiting_since(now=now).aggregate(oldest=Min("since"))["oldest"]
@@ -296,6 +306,8 @@ def waiting_since(*, now: datetime) -> QuerySet:
     """Return since when each job that could run has been waiting."""
     since = Coalesce("job__scheduled_at", "at")
     waiting = ProcrastinateEvent.objects.filter(type="deferred", job__status="todo")
+    # A queue of its own waits for whoever serves it, which may be a terminal that is closed.
+    waiting = waiting.filter(job__queue_name=ANYBODY)
     return waiting.annotate(since=since).filter(since__lte=now).values("since")
 
 

@@ -12,7 +12,7 @@ from memory.extraction import ingest as extraction
 from memory.jobs import AFTER_OUTAGE, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker
 from memory.models import Erasure, Fact, Message, Space
-from memory.operations import backup, erasing, health
+from memory.operations import backup, erasing, health, webhooks
 from memory.spaces import api_tokens
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
@@ -82,6 +82,13 @@ def watch(timestamp: int) -> None:
     api_tokens.expire_calls(now=now)
     for space in Space.objects.all():
         health.watch(space, now=now)
+
+
+@app.periodic(cron="11 3 * * *")
+@app.task(name="memory.sweep_clients", queueing_lock="memory.sweep_clients", retry=AFTER_OUTAGE)
+def sweep_clients(timestamp: int) -> None:
+    api_tokens.expire_clients(now=timezone.now())
+    webhooks.sweep(now=timezone.now())
 
 
 @app.periodic(cron="41 2 * * *")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -66,7 +67,8 @@ def state(space: Space, entry: AuditEntry) -> Learning:
 def start(space: Space, entry: AuditEntry, *, by: str, speaker: str = "") -> None:
     """Ask for it and enqueue the job. `speaker` is who wrote what has no author."""
     audit.record(ASKED, actor=by, space=space, change=_change(entry))
-    given = {"entry_id": entry.pk, "speaker": speaker, "language": translation.get_language()}
+    language = translation.get_language()
+    given: dict[str, Any] = {"entry_id": entry.pk, "speaker": speaker, "language": language}
     once = f"learn-{entry.pk}"
     jobs.enqueue("sleep.learn_import", lock=once, once=once, space_id=space.pk, **given)
 

@@ -5,12 +5,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from functools import partial
 from typing import Any, cast
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
@@ -125,6 +126,31 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) ->
         return None
     made.title, made.rationale = shown(made.title), shown(made.rationale)
     return made
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What people made of what one source proposed."""
+
+    waiting: int = 0
+    approved: int = 0
+    rejected: int = 0
+
+    @property
+    def trust(self) -> float:
+        """From 0 to 1; a half while nobody has decided anything."""
+        return (self.approved + 1) / (self.approved + self.rejected + 2)
+
+
+def standings(space: Space, prefix: str = "api:") -> dict[str, Standing]:
+    """How each source whose name begins so stands with the people of the space."""
+    rows = Proposal.objects.filter(space=space, mode__startswith=prefix).order_by()
+    counted = rows.values_list("mode", "status").annotate(Count("pk"))
+    found: dict[str, dict[str, int]] = {}
+    for mode, status, n in counted:
+        found.setdefault(mode, {})[status] = n
+    told = ("pending", "approved", "rejected")
+    return {mode: Standing(*(n.get(one, 0) for one in told)) for mode, n in found.items()}
 
 
 def ask_about_change(

@@ -37,6 +37,7 @@ from memory.models import (
     Space,
     WorkingNote,
 )
+from memory.operations import webhooks
 from memory.spaces import api_tokens, chat_links
 from memory.text import normalise as words
 from sleep import proposals
@@ -211,6 +212,8 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "members:undo": {"pk": entry.pk},
         "members:withdraw": {"pk": space.invitations.get().pk},
         "tokens": {"pk": token.pk},
+        "connect": _a_webhook(space, mark),
+        "oauth2_provider": {"resource_path": "mcp", "client_id": "nobody"},
         "chat_links": {"pk": make_chat_link(guest).pk},
         "links": {"token": "not-a-link"},
         "api": {"id": fact.pk, "change": change},
@@ -220,6 +223,12 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         # Last: what is written after a ruling may fall under it.
         "rulings": {"pk": rulings.forbid(space, text=f"{mark} ruled", by="person:ana").row.pk},
     }
+
+
+def _a_webhook(space: Space, mark: str) -> dict[str, int]:
+    given = {"url": f"https://example.org/{mark}", "events": ["fact"], "by": "person:ana"}
+    webhook, _secret = webhooks.subscribe(space, **given)
+    return {"pk": webhook.pk, "delivery": webhooks.send_test(webhook).pk}
 
 
 def _erased(space: Space, message: Message, *, by: User) -> Erasure:

@@ -41,7 +41,7 @@ FLOORS = {
         {"launcher", "ui"},
         {"settings", "templatetags"},
         {"facts", "episodes", "patterns", "identity", "people", "recall", "transfer", "membership"},
-        {"chats", "curation", "nights", "api"},
+        {"chats", "curation", "nights", "api", "connect"},
         {"operations"},
         {"tasks", "apps"},
         {"urls", "management", "wsgi"},

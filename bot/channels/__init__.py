@@ -3,8 +3,18 @@
 from django.conf import settings
 
 from bot.channels.base import ApiChannel, Channel, Outgoing, SendFailed, WebChannel
+from memory.spaces import connections
 
-__all__ = ["Channel", "Outgoing", "SendFailed", "configured", "get", "open_channels", "use"]
+__all__ = [
+    "Channel",
+    "Outgoing",
+    "SendFailed",
+    "configured",
+    "get",
+    "open_channels",
+    "queue",
+    "use",
+]
 
 _open: dict[str, Channel] = {"web": WebChannel(), "api": ApiChannel()}
 
@@ -17,6 +27,11 @@ def get(name: str) -> Channel | None:
     return _open.get(name)
 
 
+def queue(name: str) -> str:
+    """The jobs of processes that have the channel open: what is said there goes out there."""
+    return f"out.{name}"
+
+
 def use(*channels: Channel) -> None:
     """Make these channels known to this process, besides the web."""
     _open.update({channel.name: channel for channel in channels})
@@ -26,7 +41,7 @@ def configured() -> list[Channel]:
     """The channels that the settings ask for."""
     # Imported when asked for: who does not use Telegram does not load it.
     found = []
-    if settings.TELEGRAM_BOT_TOKEN:
+    if connections.value("TELEGRAM_BOT_TOKEN"):
         from bot.channels.telegram import TelegramChannel
 
         found.append(TelegramChannel())

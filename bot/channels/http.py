@@ -90,17 +90,23 @@ class HttpChannel(Channel):
             },
             ensure_ascii=False,
         ).encode()
-        headers = http_server.sign(self.secret, body=body, at=time.time())
-        private = settings.HTTP_CALLBACK_PRIVATE
-        try:
-            status = await http_server.post(url, body=body, headers=headers, private=private)
-        except http_server.CallbackRefused as error:
-            raise SendFailed(str(error), permanent=True) from error
-        except httpx.HTTPError as error:
-            raise SendFailed(f"The callback does not answer ({type(error).__name__}).") from error
-        if status >= 300:
-            gone = status in (401, 403, 404, 410) or 300 <= status < 400
-            raise SendFailed(f"The callback answered {status}.", permanent=gone)
+        await call(url, body=body, secret=self.secret)
+
+
+async def call(url: str, *, body: bytes, secret: str) -> int:
+    """Send it, signed, to an address of others; the status, or SendFailed with a sentence."""
+    headers = http_server.sign(secret, body=body, at=time.time())
+    private = settings.HTTP_CALLBACK_PRIVATE
+    try:
+        status = await http_server.post(url, body=body, headers=headers, private=private)
+    except http_server.CallbackRefused as error:
+        raise SendFailed(str(error), permanent=True) from error
+    except httpx.HTTPError as error:
+        raise SendFailed(f"The callback does not answer ({type(error).__name__}).") from error
+    if status >= 300:
+        gone = status in (401, 403, 404, 410) or 300 <= status < 400
+        raise SendFailed(f"The callback answered {status}.", permanent=gone)
+    return status
 
 
 def _callbacks(outgoing: Outgoing) -> list[str]:

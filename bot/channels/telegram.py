@@ -33,6 +33,7 @@ from memory.chats import inbox
 from memory.chats import service as chats
 from memory.jobs import RateLimit
 from memory.models import Chat, Space
+from memory.spaces import chat_links, connections
 
 MAX_MESSAGE_LENGTH = 4000
 NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
@@ -195,15 +196,14 @@ class TelegramChannel(Channel):
         # Durations as timedelta, as the library's next version will have them.
         os.environ.setdefault("PTB_TIMEDELTA", "1")
         self.bot = telegram.Bot(
-            token or settings.TELEGRAM_BOT_TOKEN,
+            token or connections.value("TELEGRAM_BOT_TOKEN"),
             base_url=f"{base}/bot",
             base_file_url=f"{base}/file/bot",
             request=HTTPXRequest(connection_pool_size=8, read_timeout=20),
             get_updates_request=HTTPXRequest(read_timeout=POLL_SECONDS + 10),
         )
-        self.allow = allow or AllowList.of(
-            settings.TELEGRAM_ALLOWED_USERS, settings.TELEGRAM_ALLOWED_CHAT_IDS
-        )
+        people = connections.value("TELEGRAM_ALLOWED_USERS").split(",")
+        self.allow = allow or AllowList.of(filter(None, people), settings.TELEGRAM_ALLOWED_CHAT_IDS)
         self.limits = RateLimit(settings.LIMIT_PER_MINUTE, settings.LIMIT_PER_HOUR)
         self.me: telegram.User | None = None
         # How many parts of a long message got through before one did not.
@@ -244,7 +244,8 @@ class TelegramChannel(Channel):
         incoming = parse_update(update, bot=self.me.username or "", bot_id=self.me.id)
         if incoming is None:
             return
-        if not self.allow.lets_in(person=incoming.person, chat=incoming.raw_chat):
+        known = self.allow.lets_in(person=incoming.person, chat=incoming.raw_chat)
+        if not known and not await sync_to_async(self._is_invited)(space, incoming):
             log.warning(
                 "not on the list", extra={"person": incoming.person, "where": incoming.chat}
             )
@@ -258,6 +259,14 @@ class TelegramChannel(Channel):
         message = await sync_to_async(_receive)(space, incoming)
         if message is not None:
             self._show_typing(message.chat)
+
+    def _is_invited(self, space: Space, incoming: IncomingMessage) -> bool:
+        """Whether a member brought them in: by a code that is open now, or by one before."""
+        code = incoming.text.removeprefix("/link").strip()
+        if not self.limits.allow(incoming.person, now=timezone.now()):
+            return False
+        linked = chat_links.is_linked(space, channel=self.name, author_id=incoming.person)
+        return linked or chat_links.is_open(space, code=code)
 
     async def _poll(self, space: Space, stop: asyncio.Event) -> None:
         await self.bot.delete_webhook()

@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import httpx2
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -32,6 +31,7 @@ from memory.llm.request import Answer, BudgetSpent, ProviderError
 from memory.models import ApiToken, Chat, LlmCall
 from memory.prompt import builder
 from memory.retrieval.recall import Recalled, recall
+from memory.spaces import connections
 
 MODEL, RECEIPT = "keno", "X-Keno-Receipt"
 BUDGET = 1500
@@ -172,9 +172,10 @@ class Turn:
         return JsonResponse(whole)
 
     def _send(self, client: httpx2.Client, body: dict) -> httpx2.Response:
-        base = (settings.OPENAI_BASE_URL or OPENAI).rstrip("/")
-        key = {"Authorization": f"Bearer {settings.OPENAI_API_KEY or 'none'}"}
-        request = client.build_request("POST", f"{base}/chat/completions", json=body, headers=key)
+        key, base = connections.values("OPENAI_API_KEY", "OPENAI_BASE_URL")
+        where = f"{(base or OPENAI).rstrip('/')}/chat/completions"
+        headers = {"Authorization": f"Bearer {key or 'none'}"}
+        request = client.build_request("POST", where, json=body, headers=headers)
         try:
             answer = client.send(request, stream=True)
             if answer.status_code == 200:

@@ -44,6 +44,7 @@ from mcp_types import Tool as ToolOffer
 from pydantic import BaseModel, ValidationError
 
 from kenoweb.api.calls import Refused, rights
+from kenoweb.api.oauth import challenge
 from kenoweb.api.operations import DATA, OPERATIONS, Operation, perform
 from kenoweb.api.rest import explain, key_of
 from kenoweb.auth.access import with_token
@@ -245,7 +246,10 @@ def over_http(request: HttpRequest) -> HttpResponse:
         if not rights(key):
             raise Refused(_("Send “Authorization: Bearer …” with an API token."), 401)
     except Exception as error:
-        return explain(error)
+        response = explain(error)
+        if response.status_code == 401:
+            response["WWW-Authenticate"] = challenge(request)
+        return response
     if request.method != "POST":
         return HttpResponse(status=405, headers={"Allow": "POST"})
     server = make(key, every=request.GET.get("tools") == "all")

@@ -49,9 +49,12 @@ LIVE = (Fact.Status.ACTIVE, Fact.Status.ARCHIVED)
 
 def hold(token: ApiToken, kind: str, what: str, *, after: dict, row: Any = None) -> shapes.Done:
     """Put what the program wants before a person, in the same queue as the nights' proposals."""
+    source = name_of(token)[:64]
+    standing = proposals.standings(token.space, source).get(source, proposals.Standing())
     made = proposals.propose(
         token.space,
         kind,
+        confidence=standing.trust,
         key=proposals.key("api", kind, row.pk if row else "", sorted(after.items())),
         title=what,
         after=after,
@@ -60,7 +63,7 @@ def hold(token: ApiToken, kind: str, what: str, *, after: dict, row: Any = None)
         rationale=sentence(N_("“%(token)s” asks for this."), {"token": token.name}),
         evidence=[{"quote": what, "by": token.name, "at": timezone.now().isoformat()}],
         flags=[proposals.HELD],
-        mode=name_of(token)[:64],
+        mode=source,
     )
     outcome = "proposed" if made else "unchanged"
     note(token, kind, action="memory.written", outcome=outcome, proposal=made and made.pk)

@@ -1,6 +1,6 @@
 """Permissions: the only place where a view learns who asks, and for which space.
 
-Every view wears exactly one of `public`, `signed_in`, `with_token` or `in_space(role=…)`;
+Every view wears one of `public`, `signed_in`, `with_token`, `protocol` or `in_space(role=…)`;
 tests/kenoweb/test_every_url.py walks all addresses and fails on a view that wears none.
 What belongs to another space is not found (404); what needs more rights is refused (403).
 """
@@ -41,6 +41,12 @@ def signed_in(view: Callable) -> Callable:
 def with_token(view: Callable) -> Callable:
     """For programs: the view itself asks for a token and answers 401 without one."""
     view.keno_role = "token"
+    return login_not_required(view)
+
+
+def protocol(view: Callable) -> Callable:
+    """For programs that ask to be let in: the protocol of OAuth itself says who may do what."""
+    view.keno_role = "protocol"
     return login_not_required(view)
 
 

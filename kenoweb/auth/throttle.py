@@ -11,6 +11,7 @@ from django.utils.crypto import salted_hmac
 
 PER_ACCOUNT = 20
 PER_ADDRESS = 100
+PROGRAMS_PER_ADDRESS = 20
 HOUR = timedelta(hours=1).total_seconds()
 # One statement fills the bucket up for the time that has passed and takes one token out,
 # so that a hundred tries at once cannot share the last token.
@@ -75,6 +76,12 @@ def spend(name: str, ip: str | None, *, now: datetime | None = None) -> int:
     by_address = _take(_address_key(ip), PER_ADDRESS, now)
     by_account = _take(_account_key(name), PER_ACCOUNT, now)
     return min(by_address, by_account)
+
+
+def spend_registration(ip: str | None, *, now: datetime | None = None) -> int:
+    """Take one of the programs that this address may register in an hour; how many are left."""
+    seed = salted_hmac("keno.throttle.register", neighbourhood(ip), algorithm="sha256")
+    return _take(seed.hexdigest(), PROGRAMS_PER_ADDRESS, now or timezone.now())
 
 
 def refund(name: str, ip: str | None) -> None:

@@ -49,6 +49,7 @@ from memory.history.actors import person
 from memory.models import ApiToken, AuditEntry, Member
 from memory.spaces import api_tokens, chat_links, service
 from memory.spaces import service as spaces
+from sleep import proposals
 
 # From here on the page says how many tries are left.
 RECENT_ENTRIES = 5
@@ -431,6 +432,10 @@ def _may_create(request):
 @require_safe
 def token_list(request, space):
     rows = rows_in(space, ApiToken).select_related("user").order_by(LIVE_FIRST, "-created_at")
+    standings = proposals.standings(space)
+    for token in rows:
+        token.source = f"api:{token.name}"[:64]
+        token.standing = standings.get(token.source)
     told = {"tokens": rows, "now": timezone.now(), "gates": ApiToken.Gate.choices}
     return render(request, "tokens/index.html", told)
 

@@ -85,6 +85,7 @@ class ProposalFilter:
     kind: str = ""
     flag: str = ""
     about: str = ""
+    source: str = ""
 
     @classmethod
     def from_query(cls, query) -> "ProposalFilter":
@@ -93,6 +94,7 @@ class ProposalFilter:
             kind=kind if kind in Proposal.Kind.values else "",
             flag=flag if flag in NOTES else "",
             about=query.get("about", "")[:120],
+            source=query.get("source", "")[:64],
         )
 
     def apply(self, found: QuerySet[Proposal]) -> QuerySet[Proposal]:
@@ -100,11 +102,13 @@ class ProposalFilter:
             found = found.filter(kind=self.kind)
         if self.about:
             found = found.filter(after__subject=self.about)
+        if self.source:
+            found = found.filter(mode=self.source)
         return found.filter(flags__contains=[self.flag]) if self.flag else found
 
     @property
     def query(self) -> str:
-        parts = {"kind": self.kind, "flag": self.flag, "about": self.about}
+        parts = {name: getattr(self, name) for name in ("kind", "flag", "about", "source")}
         chosen = {name: value for name, value in parts.items() if value}
         return "?" + urlencode(chosen) if chosen else ""
 

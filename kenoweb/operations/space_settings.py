@@ -1,11 +1,9 @@
 """The settings of a space as a page: each with its words, range, default and history."""
 
-import shutil
 from dataclasses import Field, dataclass, fields
 from datetime import datetime
 
 from django import forms
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -23,6 +21,7 @@ from memory.history import changes as history
 from memory.history.actors import person
 from memory.llm import choose as breaker
 from memory.llm.choose import choose
+from memory.llm.providers import PROVIDERS
 from memory.models import Space
 from memory.options import Options, read
 from memory.spaces import service as spaces
@@ -124,6 +123,19 @@ class SettingsForm(forms.Form):
             made.is_usual = getattr(now, one.name) == getattr(usual, one.name)
             made.range = _range(one)
             self.fields[one.name] = made
+
+    def clean(self) -> dict:
+        """A provider that cannot work cannot be chosen."""
+        given = super().clean()
+        for name in ("chat_provider", "fast_provider", "sleep_provider"):
+            chosen = given.get(name)
+            if (
+                chosen != self.initial[name]
+                and chosen in PROVIDERS
+                and not breaker.is_ready(chosen)
+            ):
+                self.add_error(name, _("It has no key yet. Give it one on the page Connect."))
+        return given
 
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
         known = {name for names in GROUPS.values() for name in names}
@@ -232,24 +244,18 @@ def who_answers(space: Space, *, now: datetime) -> Answers:
             for name, words in purposes.items()
         ],
         providers=[
-            _provider("anthropic", bool(settings.ANTHROPIC_API_KEY), "ANTHROPIC_API_KEY", now),
-            _provider(
-                "openai",
-                bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL),
-                "OPENAI_API_KEY, OPENAI_BASE_URL",
-                now,
-            ),
-            _provider(
-                "claude-cli", bool(shutil.which(settings.CLAUDE_COMMAND)), "CLAUDE_COMMAND", now
-            ),
+            _provider("anthropic", _("a key"), now),
+            _provider("openai", _("a key or an address"), now),
+            _provider("claude-cli", _("the command claude"), now),
             Provider("offline", True, _("built in, always there"), "closed"),
         ],
         embedder=embed.current().name if embed.enabled() else _("off"),
     )
 
 
-def _provider(name: str, ready: bool, variable: str, now: datetime) -> Provider:
-    note = _("is set up") if ready else _("set %(name)s to use it") % {"name": variable}
+def _provider(name: str, needs: str, now: datetime) -> Provider:
+    ready = breaker.is_ready(name)
+    note = _("is set up") if ready else _("needs %(what)s: see Connect") % {"what": needs}
     return Provider(name, ready, note, breaker.state(name, now=now))
 
 

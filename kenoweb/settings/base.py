@@ -20,6 +20,7 @@ ALLOWED_HOSTS = [*envlist("KENO_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = envlist("KENO_TRUSTED_ORIGINS")
 KENO_PROXIES = envint("KENO_PROXIES", 0, low=0, high=9)
 KENO_PLAIN_HTTP = envbool("KENO_PLAIN_HTTP")
+KENO_WEB_THREADS = envint("KENO_WEB_THREADS", 4, low=1, high=64)
 
 # Where backups go, how many days the daily ones are kept (0: none are made), and their seal.
 KENO_BACKUPS = envstr("KENO_BACKUPS") or str(KENO_HOME / "backups")
@@ -50,6 +51,7 @@ INSTALLED_APPS = [
     "pgtrigger",
     "pghistory",
     "procrastinate.contrib.django",
+    "oauth2_provider",
     "django_htmx",
     "memory",
     "sleep",
@@ -109,6 +111,36 @@ LOGIN_URL = "account:sign_in"
 LOGIN_REDIRECT_URL = "home"
 SESSION_ENGINE = "kenoweb.auth.session_store"
 SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
+
+# Programs that ask to be let in (kenoweb/api/oauth.py): codes with PKCE alone, keys by digest.
+_RFC9700 = "COMPLIANT_BCP_RFC9700_"
+OAUTH2_PROVIDER = {
+    "SCOPES": {name: name for name in ("read", "write", "chat", "private")},
+    "DEFAULT_SCOPES": ["read"],
+    "ACCESS_TOKEN_EXPIRE_SECONDS": 60 * 60,
+    "REFRESH_TOKEN_EXPIRE_SECONDS": 90 * 24 * 60 * 60,
+    # Two windows of one program refresh at the same time.
+    "REFRESH_TOKEN_GRACE_PERIOD_SECONDS": 60,
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,
+    "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http", "cursor", "vscode", "claude"],
+    "ALLOW_LOCALHOST_LOOPBACK": True,
+    "DCR_ENABLED": True,
+    "DCR_REGISTRATION_PERMISSION_CLASSES": ("kenoweb.api.oauth.MayRegister",),
+    "OAUTH2_RESPONSE_TYPES_SUPPORTED": ["code"],
+    "OAUTH2_GRANT_TYPES_SUPPORTED": ["authorization_code", "refresh_token"],
+    "OAUTH2_TOKEN_ENDPOINT_AUTH_METHODS_SUPPORTED": [
+        "none",
+        "client_secret_basic",
+        "client_secret_post",
+    ],
+    "OAUTH2_PROTECTED_RESOURCE_NAME": "Keno",
+} | {
+    f"{_RFC9700}{gate}": True
+    for gate in (
+        *("IMPLICIT_GRANT", "PASSWORD_GRANT", "PKCE_METHOD", "ACCESS_TOKEN_TRANSPORT"),
+        *("AUTHZ_RESPONSE_ISS", "TOKEN_STORAGE", "REFRESH_TOKEN", "PKCE_REQUIRED"),
+    )
+}
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("es", _("Spanish"))]

@@ -125,11 +125,6 @@ if TELEGRAM_BOT_TOKEN:
         raise ImproperlyConfigured(
             "TELEGRAM_BOT_TOKEN does not look like a token. @BotFather gives one: 123456789:ABC…"
         )
-    if not (TELEGRAM_ALLOWED_USERS or TELEGRAM_ALLOWED_CHAT_IDS):
-        raise ImproperlyConfigured(
-            "Nobody may talk to the Telegram bot yet. Set TELEGRAM_ALLOWED_USERS (your number;"
-            " @userinfobot tells it) or TELEGRAM_ALLOWED_CHAT_IDS."
-        )
     if TELEGRAM_WEBHOOK_URL and not _SECRET.fullmatch(TELEGRAM_WEBHOOK_SECRET):
         raise ImproperlyConfigured(
             "TELEGRAM_WEBHOOK_URL needs TELEGRAM_WEBHOOK_SECRET, 16 to 256 letters, digits, _ or"

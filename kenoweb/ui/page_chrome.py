@@ -126,6 +126,7 @@ NAVIGATION = [
             Place("costs:index", _("Costs"), "cost", "m"),
             Place("health:index", _("Health"), "health", "d"),
             Place("transfer:index", _("Import and export"), "transfer", "x", role="owner"),
+            Place("connect:index", _("Connect"), "plug", "1", role="owner"),
         ],
     ),
 ]
@@ -150,6 +151,7 @@ class Link:
     count: str = ""
     due: bool = False
     current: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ class PageChrome:
     menu: list[Link] = field(default_factory=list)
     tabs: list[Link] = field(default_factory=list)
     search: str = ""
+    events: str = ""
 
 
 def page_chrome(request: HttpRequest) -> dict:
@@ -211,6 +214,7 @@ def build(request: HttpRequest) -> PageChrome:
         menu=menu,
         tabs=[by_name[name] for name in TABS],
         search=space_url("search:index", here.space),
+        events=space_url("events:index", here.space),
     )
 
 
@@ -238,6 +242,7 @@ def link(place: Place, space: Space, view: str, counts: dict[str, int]) -> Link:
         count=_short(count),
         due=place.due,
         current=is_current(place.name, view),
+        name=place.name,
     )
 
 
@@ -270,6 +275,12 @@ def count_all(space: Space) -> dict[str, int]:
         CACHE_SECONDS,
     )
     return counts
+
+
+def counts_for(space: Space) -> dict[str, str]:
+    """The numbers of the navigation as they are written there, by the name of the page."""
+    counts = count_all(space)
+    return {name: _short(counts.get(name, 0)) for name in sorted(NAMED)}
 
 
 def _querysets(place: Place, space: Space) -> list[QuerySet]:

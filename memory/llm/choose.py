@@ -1,5 +1,6 @@
 """Which provider and model serves a purpose in a space, and which is left alone for a while."""
 
+import shutil
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -10,6 +11,7 @@ from django.db.models.functions import Coalesce
 from memory.llm.providers import PROVIDERS
 from memory.llm.request import BudgetSpent, Purpose, Resting
 from memory.models import Breaker, Space
+from memory.spaces import connections
 
 TIERS: dict[Purpose, str] = {
     "chat": "chat",
@@ -24,6 +26,12 @@ MAX_TOKENS: dict[Purpose, int] = {
     "expand": 256,
     "extract": 1024,
     "summarise": 1024,
+}
+
+# One of them is enough.
+NEEDS = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
 }
 
 
@@ -89,11 +97,14 @@ def _resolve(provider: str, model: str, timeout: float, *, fast: bool = False) -
 
 
 def _automatic() -> str:
-    if settings.ANTHROPIC_API_KEY:
-        return "anthropic"
-    if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
-        return "openai"
-    return "offline"
+    return next((name for name in ("anthropic", "openai") if is_ready(name)), "offline")
+
+
+def is_ready(provider: str) -> bool:
+    """Tell whether the provider has what it needs to be asked."""
+    if provider in NEEDS:
+        return any(connections.values(*NEEDS[provider]))
+    return provider != "claude-cli" or bool(shutil.which(settings.CLAUDE_COMMAND))
 
 
 def _cheap(provider: str, space: Space) -> str:

@@ -18,6 +18,7 @@ from memory import notices
 from memory.llm.choose import choose
 from memory.llm.request import Answer
 from memory.models import LlmCall, Notice, Recall, Space
+from memory.spaces import connections
 from memory.text import normalise as text
 
 TABLE = Path(__file__).with_name("prices.json")
@@ -80,7 +81,11 @@ def cost(answer: Answer, *, provider: str) -> Decimal | None:
 
 def _is_at_home() -> bool:
     """Tell whether the compatible server runs on this machine, so that a call costs nothing."""
-    return urlsplit(settings.OPENAI_BASE_URL).hostname in {"localhost", "127.0.0.1", "::1"}
+    return urlsplit(connections.value("OPENAI_BASE_URL")).hostname in {
+        "localhost",
+        "127.0.0.1",
+        "::1",
+    }
 
 
 def _price(**row: str) -> Price:

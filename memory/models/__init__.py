@@ -9,6 +9,7 @@ from memory.models.space import ApiCall, ApiToken, AuditEntry, ChatLink, Member,
 from memory.models.unit import Embedding, EmbeddingModel, Unit
 from memory.models.work import (
     Breaker,
+    Connection,
     DeadLetter,
     Erasure,
     Heartbeat,
@@ -18,6 +19,9 @@ from memory.models.work import (
     Parcel,
     ParcelLine,
     ParcelPiece,
+    Webhook,
+    WebhookDelivery,
+    WebhookEvent,
 )
 
 __all__ = [
@@ -27,6 +31,7 @@ __all__ = [
     "Breaker",
     "Chat",
     "ChatLink",
+    "Connection",
     "DeadLetter",
     "Draft",
     "Embedding",
@@ -57,5 +62,8 @@ __all__ = [
     "SilencedMessage",
     "Space",
     "Unit",
+    "Webhook",
+    "WebhookDelivery",
+    "WebhookEvent",
     "WorkingNote",
 ]

@@ -107,10 +107,21 @@ class ApiToken(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     scopes = ArrayField(models.CharField(max_length=32), default=list)
     gate = models.CharField(max_length=9, choices=Gate.choices, default=Gate.HOLD)
+    # The id of the program that its person let in by OAuth; its keys are the program's own.
+    client = models.CharField(max_length=255, blank=True)
     created_at = models.DateTimeField(default=now)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "client"],
+                condition=models.Q(revoked_at=None) & ~models.Q(client=""),
+                name="a_client_is_connected_once",
+            )
+        ]
 
     def __str__(self):
         return f"{self.name} ({self.prefix}…)"

@@ -1,3 +1,4 @@
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import get_language
@@ -239,6 +240,73 @@ class Erasure(models.Model):
 
     def __str__(self):
         return f"{self.kind} {self.object_id}"
+
+
+class Connection(models.Model):
+    """A key or address that the home uses, set in the dashboard: memory/spaces/connections.py."""
+
+    name = models.CharField(max_length=40, primary_key=True)
+    sealed = models.TextField()
+    by = models.CharField(max_length=160)
+    changed_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self):
+        return self.name
+
+
+class Webhook(models.Model):
+    """A program that is told what happens in the space: that it did, never a word of it."""
+
+    class Event(models.TextChoices):
+        FACT = "fact", _("Facts")
+        PROPOSAL = "proposal", _("Proposals")
+        NIGHT = "night", _("Nights")
+        QUARANTINE = "quarantine", _("Quarantine")
+        ERASURE = "erasure", _("Erasures")
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    events = ArrayField(models.CharField(max_length=10, choices=Event.choices), default=list)
+    # What signs the calls, under the key of the home.
+    secret = models.TextField()
+    by = models.CharField(max_length=160)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self):
+        return self.url
+
+
+class WebhookEvent(models.Model):
+    """Something that happened and is not told yet; written by a trigger, with the change itself."""
+
+    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="waiting")
+    event = models.CharField(max_length=10)
+    action = models.CharField(max_length=8)
+    object_id = models.BigIntegerField()
+    at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self):
+        return f"{self.event} {self.object_id} {self.action}"
+
+
+class WebhookDelivery(models.Model):
+    """One call of a webhook: what was told, and what came back."""
+
+    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
+    # [{"event": "fact", "action": "created", "id": 7, "at": "…"}, …]
+    told = models.JSONField(default=list)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    status = models.PositiveSmallIntegerField(default=0)
+    error = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    delivered_at = models.DateTimeField(null=True, blank=True)
+    failed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["webhook", "-created_at"], name="webhook_recent")]
+
+    def __str__(self):
+        return f"{len(self.told)} to {self.webhook}"
 
 
 class LlmCall(models.Model):

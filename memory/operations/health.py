@@ -120,6 +120,9 @@ def memory(space: Space, now: datetime, measured: dict) -> list[Finding]:
 
 def provider(space: Space, now: datetime, measured: dict) -> Finding:
     name = choose("chat", space=space).provider
+    if not breaker.is_ready(name):
+        text = _("The provider %(name)s has no key: nothing can answer.")
+        return Finding("provider", ERROR, text % {"name": name})
     breaker_state = breaker.state_of(measured["breaker_opened_at"], now=now)
     if breaker_state == "open":
         text = _("The provider %(name)s fails and is left alone for a while.")
@@ -237,12 +240,11 @@ CHECKS: list[Callable[[Space, datetime], Finding]] = [costs, size]
 
 def settings_problems() -> list[str]:
     """Return sentences about settings that cannot work, for `manage.py doctor`."""
-    problems = []
-    if settings.PROVIDER == "anthropic" and not settings.ANTHROPIC_API_KEY:
-        problems.append(_("PROVIDER is anthropic but ANTHROPIC_API_KEY is not set."))
-    if settings.PROVIDER == "openai" and not (settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL):
-        problems.append(_("PROVIDER is openai but OPENAI_API_KEY is not set."))
-    return problems
+    needs = breaker.NEEDS.get(settings.PROVIDER)
+    if not needs or breaker.is_ready(settings.PROVIDER):
+        return []
+    told = {"provider": settings.PROVIDER, "name": needs[0]}
+    return [_("PROVIDER is %(provider)s but %(name)s is not set.") % told]
 
 
 @dataclass(frozen=True)

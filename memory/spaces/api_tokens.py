@@ -7,9 +7,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from oauth2_provider.models import AccessToken, Application, Grant, RefreshToken, clear_expired
 
 from memory.history import audit
 from memory.history.actors import person, require_person
@@ -31,7 +32,8 @@ ROLE_FOR_SCOPE = {
     "private": Member.Role.VIEWER,
 }
 USED_EVERY = timedelta(minutes=1)
-KEEP_CALLS = timedelta(days=1)
+KEEP_CALLS = KEEP_STRANGERS = timedelta(days=1)
+OAUTH = "oauth"
 
 
 @transaction.atomic
@@ -63,10 +65,36 @@ def create(
 
 
 @transaction.atomic
+def connect(
+    space: Space,
+    *,
+    user: User,
+    client: Application,
+    scopes: list[str],
+    gate: str = ApiToken.Gate.HOLD,
+    ip: str | None = None,
+) -> ApiToken:
+    """Let a program in that asked by OAuth: one space at a time, what it had before is revoked.
+
+    The row says what it may do; the keys, which change every hour, are those of OAuth.
+    """
+    for before in ApiToken.objects.filter(user=user, client=client.client_id, revoked_at=None):
+        revoke(before, by=person(user), ip=ip)
+    name = (client.name or client.client_id)[:80]
+    token, _unused = create(space, user=user, name=name, scopes=scopes, gate=gate, ip=ip)
+    token.client, token.prefix = client.client_id, OAUTH
+    token.save(update_fields=["client", "prefix"])
+    return token
+
+
+@transaction.atomic
 def revoke(token: ApiToken, *, by: str, ip: str | None = None) -> None:
-    """Revoke the key at once and for good."""
+    """Revoke the key at once and for good; of a program let in by OAuth, every key it has."""
     won = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
     token.refresh_from_db()
+    if token.client:
+        for kind in (RefreshToken, AccessToken, Grant):
+            kind.objects.filter(user=token.user, application__client_id=token.client).delete()
     if won:
         audit.record("token.revoked", actor=by, space=token.space, obj=token, ip=ip)
 
@@ -85,12 +113,9 @@ def find(key: str, *, scope: str, now: datetime | None = None) -> ApiToken | Non
     """Return the live token of this key, if its owner may still do what the scope allows."""
     now = now or timezone.now()
     # Looked up by digest: there is no secret in the database to compare byte by byte.
-    live = ApiToken.objects.filter(digest=digest(key), revoked_at=None, user__is_active=True)
-    token = (
-        live.filter(Q(expires_at=None) | Q(expires_at__gt=now))
-        .select_related("space", "user")
-        .first()
-    )
+    live = ApiToken.objects.filter(revoked_at=None, user__is_active=True)
+    live = live.filter(Q(expires_at=None) | Q(expires_at__gt=now)).select_related("space", "user")
+    token = live.filter(digest=digest(key)).first() or _connected(live, key, now)
     if token is None or scope not in token.scopes:
         return None
     token.member = Member.objects.filter(space=token.space_id, user=token.user_id).first()
@@ -98,6 +123,24 @@ def find(key: str, *, scope: str, now: datetime | None = None) -> ApiToken | Non
         return None
     _touch(token, now)
     return token
+
+
+def _connected(live: QuerySet[ApiToken], key: str, now: datetime) -> ApiToken | None:
+    """The token of the program that holds this key of OAuth, with the scopes the key has."""
+    keys = AccessToken.objects.filter(token_checksum=digest(key), expires__gt=now)
+    held = keys.exclude(user=None).select_related("application").first()
+    token = held and live.filter(user=held.user_id, client=held.application.client_id).first()
+    if token:
+        token.scopes = [scope for scope in token.scopes if scope in held.scope.split()]
+    return token
+
+
+def expire_clients(*, now: datetime) -> int:
+    """Drop the keys that ran out, and programs that registered and were never let in."""
+    clear_expired()
+    connected = ApiToken.objects.filter(revoked_at=None).exclude(client="").values("client")
+    old = Application.objects.filter(created__lt=now - KEEP_STRANGERS)
+    return old.exclude(client_id__in=connected).delete()[0]
 
 
 def expire_calls(*, now: datetime) -> int:

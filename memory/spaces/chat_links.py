@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory.history import audit
 from memory.history.actors import person
-from memory.models import Chat, ChatLink, Member, Message
+from memory.models import Chat, ChatLink, Member, Message, Space
 from memory.text import normalise as text
 
 CODE_MINUTES = 10
@@ -38,6 +38,19 @@ def offer(member: Member, *, now: datetime | None = None) -> str:
         expires_at=now + timedelta(minutes=CODE_MINUTES),
     )
     return code
+
+
+def is_open(space: Space, *, code: str, now: datetime | None = None) -> bool:
+    """Whether a member of the space waits for somebody with this code."""
+    waiting = ChatLink.objects.filter(space=space, linked_at=None)
+    open_now = waiting.filter(expires_at__gt=now or timezone.now())
+    return open_now.filter(digest=_digest(code)).exists()
+
+
+def is_linked(space: Space, *, channel: str, author_id: str) -> bool:
+    """Whether the author is a member of the space, and may still sign in."""
+    links = ChatLink.objects.filter(space=space, channel=channel, author_id=author_id)
+    return links.filter(linked_at__isnull=False, member__user__is_active=True).exists()
 
 
 @transaction.atomic

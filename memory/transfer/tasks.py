@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from typing import Any
 
 from django.core.files import File
 from django.db import transaction
@@ -54,7 +55,7 @@ def start_step(
 def _enqueue(parcel: Parcel, *, by: str, now: bool) -> None:
     # A step that runs here has a job too, in case this process is killed.
     at = timezone.now() + RETRY_AFTER if now else None
-    asked = {"parcel_id": parcel.pk, "space_id": parcel.space_id, "by": by}
+    asked: dict[str, Any] = {"parcel_id": parcel.pk, "space_id": parcel.space_id, "by": by}
     # One after the other: two imports into one space would wait for each other anyway. A job that
     # is only for the case of a crash has a lock of its own, else all others would wait for it.
     lock = f"transfer-again-{parcel.pk}" if now else f"transfer-{parcel.space_id}"

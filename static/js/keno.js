@@ -175,9 +175,10 @@ document.addEventListener("htmx:afterSettle", () => {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   const field = button?.parentElement.querySelector("input");
-  if (!field) return;
-  field.select();
-  try { await navigator.clipboard.writeText(field.value); button.textContent = button.dataset.copy; } catch { /* selected */ }
+  const text = field?.value ?? button?.closest("figure")?.querySelector("code").textContent;
+  if (!text) return;
+  field?.select();
+  try { await navigator.clipboard.writeText(text); button.textContent = button.dataset.copy; } catch { /* selected */ }
 });
 
 // Copy the text that a link leads to; where the browser forbids it, follow the link.
@@ -223,6 +224,28 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.xhr?.getResponseHeader("HX-Location")) event.target.closest?.(".toast")?.remove();
 });
+
+// While the page is visible: the numbers of the navigation, and parts that show what is new.
+let stream, streamed;
+function listen() {
+  const url = document.querySelector("[data-events]")?.dataset.events;
+  if (document.hidden || url !== streamed) { stream?.close(); stream = streamed = undefined; }
+  if (document.hidden || stream || !url) return;
+  streamed = url;
+  stream = new EventSource(url);
+  stream.onmessage = ({ data }) => {
+    const { counts, events } = JSON.parse(data);
+    for (const one of $$("[data-count]")) {
+      one.textContent = counts[one.dataset.count] ?? "";
+      one.hidden = !one.textContent;
+    }
+    if (events.length) htmx.trigger(document.body, "memory-told");
+  };
+}
+document.addEventListener("visibilitychange", listen);
+document.addEventListener("htmx:afterSettle", listen);
+addEventListener("pagehide", () => stream?.close());
+listen();
 
 // Poll only while the page is visible.
 document.addEventListener("htmx:beforeRequest", (event) => {

@@ -12,10 +12,12 @@ from django.db import connection
 from bot.channels import Outgoing
 from bot.channels.console import ConsoleChannel
 from kenoweb.launcher import database
-from memory.models import Fact
+from memory.models import Fact, Heartbeat, OutboxItem
 from tests.factories import make_space
+from tests.kenoweb.running import until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+ENVIRONMENT = os.environ | {"DJANGO_SETTINGS_MODULE": "kenoweb.settings", "PROVIDER": "offline"}
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -27,12 +29,7 @@ def chat(*lines):
         capture_output=True,
         text=True,
         timeout=120,
-        env=os.environ
-        | {
-            "DJANGO_SETTINGS_MODULE": "kenoweb.settings",
-            "DATABASE_URL": database.url_of(connection.settings_dict),
-            "PROVIDER": "offline",
-        },
+        env=ENVIRONMENT | {"DATABASE_URL": database.url_of(connection.settings_dict)},
     )
     return made.stdout + made.stderr
 
@@ -46,6 +43,24 @@ def test_a_talk_in_the_terminal():
     assert "Forgotten — Ana's dog is called Rex" in said
     assert "\x1b[" not in said
     assert not Fact.objects.live().exists()
+
+
+def test_mission_C_beside_a_running_keno_the_answer_comes_here_and_at_once():
+    """The other worker has no terminal: what it thinks of must not wait for its next try."""
+    make_space("home")
+    connection.close()
+    env = ENVIRONMENT | {"DATABASE_URL": database.url_of(connection.settings_dict)}
+    other = subprocess.Popen([sys.executable, "manage.py", "runbot"], cwd=ROOT, env=env)
+    try:
+        assert until(lambda: Heartbeat.objects.exists())
+        for _ in range(2):
+            said = chat("What is my dog called?", "/salir")
+            assert "Keno ›" in said
+        assert not OutboxItem.objects.filter(delivered_at=None).exists()
+        assert {*OutboxItem.objects.values_list("attempts", flat=True)} == {1}
+    finally:
+        other.terminate()
+        other.wait(60)
 
 
 def test_without_a_space_it_says_how_to_begin():

@@ -1,6 +1,8 @@
 import pytest
 from django.urls import reverse
 
+from kenoweb.api import operations as calls
+from kenoweb.api import shapes
 from memory.facts import service as facts
 from memory.models import Fact, Ruling
 from sleep import apply, proposals
@@ -13,6 +15,7 @@ from tests.factories import (
     make_night,
     make_proposal,
     make_receipt,
+    make_token,
     make_user,
 )
 
@@ -314,3 +317,32 @@ def test_what_depends_on_a_side_is_shown(client, space):
     page = client.get(at("detail", space, asked.pk)).content.decode()
     assert "Ana takes the tram of Lima" in page
     assert "1 reply that it reached" in page
+
+
+def test_what_one_program_asks_for_is_seen_and_decided_together(client, space, member):
+    """The list is the preview: what came after it was shown, or from elsewhere, stays."""
+    own = make_token(space, user=member.user, name="editor", scopes=["write"], gate="hold")[1]
+    other = make_token(space, user=member.user, name="other", scopes=["write"], gate="hold")[1]
+
+    def remember(key, text):
+        calls.perform(calls.OPERATIONS["remember"], key, shapes.Saying(text=text))
+
+    remember(own, "Ana keeps bees")
+    remember(own, "Bo plays the oboe")
+    remember(other, "Eva sails")
+    chosen = {"source": "api:editor"}
+    rows = client.get(at("index", space), chosen).context["rows"]
+    assert sorted(one.title for one in rows) == ["Ana keeps bees", "Bo plays the oboe"]
+    shown = [one.seen_as for one in rows]
+    remember(own, "Ivo sings")
+    client.post(at("approve_all", space), chosen | {"shown": shown})
+    assert {*Fact.objects.values_list("text", flat=True)} == {"Ana keeps bees", "Bo plays the oboe"}
+    standing = proposals.standings(space)["api:editor"]
+    assert (standing.waiting, standing.approved, standing.trust) == (1, 2, 0.75)
+    remember(own, "Ona paints")
+    assert Proposal.objects.latest("pk").confidence == 0.75
+    member.role = "owner"
+    member.save()
+    page = client.get(reverse("tokens:index", args=[space.slug])).content.decode()
+    assert "2 approved, 0 rejected: trust 0.75" in page
+    assert "?source=api%3Aeditor" in page

@@ -36,4 +36,5 @@ class Command(BaseCommand):
         if only:
             opened = [channel for channel in opened if channel.name == "console"]
         gc.freeze()  # what is loaded stays: no use in looking through it for garbage
-        asyncio.run(worker.run(chosen, channels=opened, concurrency=jobs, once=once))
+        given = {"channels": opened, "concurrency": jobs, "once": once}
+        asyncio.run(worker.run(chosen, **given, watched=not (once or console)))

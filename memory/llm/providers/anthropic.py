@@ -3,25 +3,26 @@
 import re
 
 import anthropic
-from django.conf import settings
 
 from memory.llm import transport
 from memory.llm.request import ROOM_TO_THINK, Answer, ProviderError, Request
+from memory.spaces import connections
 
 # These think without being asked; for talk and short lists a little of it is enough.
 _THINKS = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(?:[5-9]|\d\d)\b")
 
 
 def ask(request: Request) -> Answer:
-    if not settings.ANTHROPIC_API_KEY:
+    key, base = connections.values("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+    if not key:
         raise ProviderError("ANTHROPIC_API_KEY is not set.", permanent=True)
     with (
         transport.client(timeout=request.timeout) as http,
         transport.provider_errors(anthropic, "Anthropic"),
     ):
         client = anthropic.Anthropic(
-            api_key=settings.ANTHROPIC_API_KEY,
-            base_url=settings.ANTHROPIC_BASE_URL or None,
+            api_key=key,
+            base_url=base or None,
             http_client=http,
             max_retries=0,
         )

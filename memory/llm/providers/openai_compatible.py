@@ -3,17 +3,18 @@
 import re
 
 import openai
-from django.conf import settings
 
 from memory.llm import transport
 from memory.llm.request import ROOM_TO_THINK, Answer, ProviderError, Request
+from memory.spaces import connections
 
 # OpenAI's own that think before they answer; for talk a little of it is enough.
 _THINKS = re.compile(r"(?:gpt-[5-9]|o\d)(?!.*\bchat\b)")
 
 
 def ask(request: Request) -> Answer:
-    if not settings.OPENAI_API_KEY and not settings.OPENAI_BASE_URL:
+    key, base = connections.values("OPENAI_API_KEY", "OPENAI_BASE_URL")
+    if not key and not base:
         raise ProviderError("Neither OPENAI_API_KEY nor OPENAI_BASE_URL is set.", permanent=True)
     with (
         transport.client(timeout=request.timeout) as http,
@@ -21,25 +22,26 @@ def ask(request: Request) -> Answer:
     ):
         client = openai.OpenAI(
             # Local servers want some key, any key.
-            api_key=settings.OPENAI_API_KEY or "none",
-            base_url=settings.OPENAI_BASE_URL or None,
+            api_key=key or "none",
+            base_url=base or None,
             http_client=http,
             max_retries=0,
         )
-        return _streamed(client, request) if request.stream else _whole(client, request)
+        payload = _payload(request, own=not base)
+        return _streamed(client, request, payload) if request.stream else _whole(client, payload)
 
 
-def _whole(client: openai.OpenAI, request: Request) -> Answer:
-    done = client.chat.completions.create(**_payload(request))
+def _whole(client: openai.OpenAI, payload: dict) -> Answer:
+    done = client.chat.completions.create(**payload)
     choice = done.choices[0]
     if not choice.finish_reason:
         raise ProviderError("The server sent an answer without an end.", again=True)
     return _answer(choice.message.content or "", model=done.model, usage=done.usage)
 
 
-def _streamed(client: openai.OpenAI, request: Request) -> Answer:
+def _streamed(client: openai.OpenAI, request: Request, payload: dict) -> Answer:
     text, model, usage, ended = "", request.model, None, False
-    payload = _payload(request) | {"stream": True, "stream_options": {"include_usage": True}}
+    payload |= {"stream": True, "stream_options": {"include_usage": True}}
     with client.chat.completions.create(**payload) as stream:
         for chunk in stream:
             model, usage = chunk.model or model, chunk.usage or usage
@@ -53,11 +55,11 @@ def _streamed(client: openai.OpenAI, request: Request) -> Answer:
     return _answer(text, model=model, usage=usage)
 
 
-def _payload(request: Request) -> dict:
+def _payload(request: Request, *, own: bool) -> dict:
     system = "\n\n".join(part for part in request.system if part)
     # OpenAI's own newer models refuse max_tokens, the compatible servers know nothing else.
-    limit = "max_tokens" if settings.OPENAI_BASE_URL else "max_completion_tokens"
-    thinks = not settings.OPENAI_BASE_URL and _THINKS.match(request.model)
+    limit = "max_completion_tokens" if own else "max_tokens"
+    thinks = own and _THINKS.match(request.model)
     return {
         "model": request.model,
         "messages": [

@@ -1,0 +1,140 @@
+"""What happens in a space, as it happens: server-sent events for programs and for open pages."""
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import psycopg
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
+from procrastinate.contrib.django.utils import connector_params
+
+from kenoweb.api.calls import Refused
+from kenoweb.api.operations import admitted
+from kenoweb.api.rest import explain, key_of
+from kenoweb.auth.access import in_space, with_token
+from kenoweb.ui.page_chrome import counts_for
+from memory.models import Space
+
+CHANNEL = "keno"
+# A stream keeps a thread of the pages: few at a time, and each begins anew after a while.
+MOST = max(1, settings.KENO_WEB_THREADS // 2)
+STREAM_SECONDS, SILENCE_SECONDS, TOGETHER_SECONDS = 300, 15, 0.2
+
+
+class Ear:
+    """One connection of this process that listens; every stream has a queue of its own."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.streams: dict[queue.Queue, int] = {}
+        self.thread: threading.Thread | None = None
+        self.ready = threading.Event()
+
+    def open(self, space: Space) -> queue.Queue:
+        with self.lock:
+            if len(self.streams) >= MOST:
+                raise Refused(
+                    _("Too many programs listen already. Try again later."), 503, after=30
+                )
+            heard: queue.Queue = queue.Queue()
+            self.streams[heard] = space.pk
+            return heard
+
+    def listen(self) -> None:
+        """From here on nothing is missed."""
+        with self.lock:
+            if self.thread is None:
+                self.thread = threading.Thread(target=self._listen, daemon=True)
+                self.thread.start()
+        self.ready.wait(SILENCE_SECONDS)
+
+    def close(self, heard: queue.Queue) -> None:
+        with self.lock:
+            self.streams.pop(heard, None)
+
+    def _listen(self) -> None:
+        try:
+            with psycopg.connect(**connector_params(), autocommit=True) as connection:
+                connection.execute(f"LISTEN {CHANNEL}")
+                self.ready.set()
+                while self._wanted():
+                    for note in connection.notifies(timeout=1):
+                        self._pass_on(*note.payload.split())
+        except psycopg.Error:
+            # The streams end; whoever listens asks again, and the thread is made anew.
+            self._pass_on("", "")
+            with self.lock:
+                self.thread = None
+                self.ready.clear()
+
+    def _wanted(self) -> bool:
+        with self.lock:
+            if not self.streams:
+                self.thread = None
+                self.ready.clear()
+            return bool(self.streams)
+
+    def _pass_on(self, space: str, event: str) -> None:
+        with self.lock:
+            for heard, wanted in self.streams.items():
+                if not space or int(space) == wanted:
+                    heard.put(event)
+
+
+EAR = Ear()
+
+
+def _stream(heard: queue.Queue, told: Callable[[list[str]], dict]) -> Iterator[str]:
+    EAR.listen()
+    yield f"retry: 3000\ndata: {json.dumps(told([]))}\n\n"
+    until = time.monotonic() + STREAM_SECONDS
+    while time.monotonic() < until:
+        try:
+            events = [heard.get(timeout=SILENCE_SECONDS)]
+        except queue.Empty:
+            yield ": still here\n\n"
+            continue
+        time.sleep(TOGETHER_SECONDS)
+        while not heard.empty():
+            events.append(heard.get())
+        if "" in events:
+            return
+        yield f"data: {json.dumps(told(sorted(set(events))))}\n\n"
+
+
+def _answer(space: Space, told: Callable[[list[str]], dict]) -> StreamingHttpResponse:
+    heard = EAR.open(space)
+    response = StreamingHttpResponse(_stream(heard, told), content_type="text/event-stream")
+    response["X-Accel-Buffering"] = "no"
+    # Also when nobody reads a line of it.
+    response._resource_closers.append(lambda: EAR.close(heard))
+    return response
+
+
+@csrf_exempt
+@with_token
+def for_programs(request: HttpRequest) -> HttpResponse:
+    """Which kinds of thing changed; what they are is asked for with the operations."""
+    try:
+        token = admitted(key_of(request), "read")
+        if request.method != "GET":
+            raise Refused(_("Send a %(method)s.") % {"method": "GET"}, 405)
+        return _answer(token.space, lambda events: {"events": events, "space": token.space.slug})
+    except Exception as error:
+        return explain(error)
+
+
+@in_space(role="viewer")
+@require_safe
+def for_pages(request: HttpRequest, space: Space) -> HttpResponse:
+    """The same with the numbers of the navigation."""
+    try:
+        return _answer(space, lambda events: {"events": events, "counts": counts_for(space)})
+    except Refused as full:
+        return HttpResponse(str(full), status=full.status)

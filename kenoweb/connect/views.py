@@ -1,0 +1,319 @@
+"""Connect: the language model, Telegram, agents, programs and webhooks, set up on one page."""
+
+import base64
+import json
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import httpx
+from django import forms
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.core.validators import URLValidator
+from django.db.models import Sum
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from kenoweb.auth import sessions
+from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
+from kenoweb.auth.throttle import client_ip
+from kenoweb.ui.responses import toast, toast_error
+from memory.history.actors import person
+from memory.llm.choose import NEEDS, choose, is_ready
+from memory.llm.complete import complete
+from memory.llm.providers import PROVIDERS
+from memory.llm.request import ProviderError
+from memory.models import ApiToken, ChatLink, Heartbeat, LlmCall, Webhook, WebhookDelivery
+from memory.operations import webhooks
+from memory.spaces import connections
+from memory.spaces import service as spaces
+
+PURPOSES = {
+    "chat": gettext_lazy("Replies"),
+    "extract": gettext_lazy("Facts and search"),
+    "sleep": gettext_lazy("Nights"),
+}
+MODELS = {"chat": "chat_model", "extract": "fast_model", "sleep": "sleep_model"}
+PROVIDER_NAMES = {
+    "auto": gettext_lazy("Whichever has a key"),
+    "anthropic": "Anthropic",
+    "openai": gettext_lazy("OpenAI, or a server of its protocol (Ollama, vLLM)"),
+    "claude-cli": gettext_lazy("The command claude of this machine"),
+    "offline": gettext_lazy("Built in, no model"),
+}
+MONTH, LOG = timedelta(days=30), 12
+TOKEN = r"\d{5,20}:[A-Za-z0-9_-]{30,64}"
+
+
+class ModelForm(forms.Form):
+    provider = forms.ChoiceField(
+        label=gettext_lazy("Provider"), choices=list(PROVIDER_NAMES.items())
+    )
+    key = forms.CharField(
+        label=gettext_lazy("Key"),
+        required=False,
+        max_length=400,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text=gettext_lazy("Kept encrypted. Left empty, the one that is there stays."),
+    )
+    base = forms.URLField(
+        label=gettext_lazy("Address"),
+        required=False,
+        max_length=300,
+        assume_scheme="http",
+        validators=[URLValidator(["http", "https"])],
+        help_text=gettext_lazy("Only for a server of your own, such as http://127.0.0.1:11434/v1"),
+    )
+    chat = forms.RegexField(r"^\S*$", label=PURPOSES["chat"], required=False, max_length=120)
+    extract = forms.RegexField(r"^\S*$", label=PURPOSES["extract"], required=False, max_length=120)
+    sleep = forms.RegexField(r"^\S*$", label=PURPOSES["sleep"], required=False, max_length=120)
+
+    def __init__(self, *args, space, may_change, **kwargs):
+        options = space.options
+        asked = {purpose: getattr(options, name) for purpose, name in MODELS.items()}
+        provider = options.chat_provider
+        base = connections.value(f"{provider.upper()}_BASE_URL") if provider in NEEDS else ""
+        super().__init__(*args, initial=asked | {"provider": provider, "base": base}, **kwargs)
+        for purpose in PURPOSES:
+            usual = choose(purpose, space=space).model
+            self.fields[purpose].widget.attrs["placeholder"] = usual
+        if not may_change:
+            del self.fields["key"], self.fields["base"]
+
+    def clean(self) -> dict:
+        given = super().clean()
+        name = given.get("provider")
+        brings = given.get("key") or (name == "openai" and given.get("base"))
+        if name in PROVIDERS and not brings and not is_ready(name):
+            where = "key" if "key" in self.fields else "provider"
+            self.add_error(where, _("It cannot work without: give it its key."))
+        return given
+
+    def kept(self) -> dict[str, str]:
+        """What goes to the home; what the environment says stays there."""
+        name, given = self.cleaned_data["provider"].upper(), self.cleaned_data
+        if name.lower() not in NEEDS or "key" not in self.fields:
+            return {}
+        asked = {f"{name}_BASE_URL": given["base"].rstrip("/")}
+        asked |= {f"{name}_API_KEY": given["key"].strip()} if given["key"] else {}
+        return {one: words for one, words in asked.items() if not connections.from_environment(one)}
+
+
+class TelegramForm(forms.Form):
+    token = forms.RegexField(
+        rf"^({TOKEN})?$",
+        label=gettext_lazy("Token"),
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off", "class": "mono"}),
+        error_messages={
+            "invalid": gettext_lazy("That is not a token. @BotFather gives one: 123456789:ABC…")
+        },
+    )
+    off = forms.BooleanField(label=gettext_lazy("Take the token away"), required=False)
+
+
+class WebhookForm(forms.Form):
+    url = forms.URLField(
+        label=gettext_lazy("Address"),
+        max_length=500,
+        assume_scheme="https",
+        validators=[URLValidator(["http", "https"])],
+    )
+    events = forms.MultipleChoiceField(
+        label=gettext_lazy("What it is told"),
+        choices=Webhook.Event.choices,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """Who serves a purpose, what it cost lately, and what a test just said."""
+
+    words: str
+    model: str
+    cost: Any
+    tested: str = ""
+    ok: bool = False
+
+
+def page(request, space, *, status: int = 200, tests: dict | None = None, **given):
+    may_change = connections.may_change(request.user)
+    home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
+    live = rows_in(space, ApiToken).filter(revoked_at=None).select_related("user")
+    beat = Heartbeat.objects.order_by("-beat_at").first()
+    context = {
+        "model_form": ModelForm(space=space, may_change=may_change),
+        "telegram_form": TelegramForm(),
+        "webhook_form": WebhookForm(initial={"events": ["fact", "proposal"]}),
+        "may_change": may_change,
+        "purposes": purposes(space, tests or {}),
+        "hints": {name: connections.hint(name) for name in sorted(connections.SECRETS)},
+        "environment": [name for name in connections.NAMES if connections.from_environment(name)],
+        "telegram": (beat.channels.get("telegram", "") if beat else ""),
+        "people": ChatLink.objects.filter(space=space, channel="telegram", linked_at__isnull=False),
+        "clients": live.exclude(client=""),
+        "tokens": live.filter(client="").count(),
+        "webhooks": rows_in(space, Webhook).order_by("pk"),
+        "deliveries": WebhookDelivery.objects.filter(webhook__space=space)
+        .select_related("webhook")
+        .order_by("-pk")[:LOG],
+        **install_links(home),
+    }
+    return render(request, "connect/index.html", context | given, status=status)
+
+
+def install_links(home: str) -> dict[str, str]:
+    """Lines to copy, and links that other programs open by themselves."""
+    server = {"url": f"{home}/mcp"}
+    packed = base64.b64encode(json.dumps(server).encode()).decode()
+    code = json.dumps({"name": "keno", "type": "http", **server})
+    return {
+        "home": home,
+        "mcp_json": json.dumps({"mcpServers": {"keno": {"type": "http", **server}}}, indent=2),
+        "cursor": "cursor://anysphere.cursor-deeplink/mcp/install?"
+        + urlencode({"name": "keno", "config": packed}),
+        "vscode": "vscode:mcp/install?" + urlencode({"": code})[1:],
+    }
+
+
+def purposes(space, tests: dict) -> list[Purpose]:
+    since = timezone.now() - MONTH
+    calls = LlmCall.objects.filter(space=space, at__gte=since).order_by()
+    spent = dict(calls.values_list("purpose").annotate(Sum("cost")))
+    found = []
+    for name, words in PURPOSES.items():
+        who = choose(name, space=space)
+        model = _("built in") if who.provider == "offline" else f"{who.provider} {who.model}"
+        tested, ok = tests.get(name, ("", False))
+        found.append(Purpose(str(words), model, spent.get(name), tested, ok))
+    return found
+
+
+@in_space(role="owner")
+@require_safe
+def index(request, space):
+    return page(request, space)
+
+
+@in_space(role="owner")
+@sessions.sudo
+@sensitive_post_parameters("key")
+@require_POST
+def model(request, space):
+    may_change = connections.may_change(request.user)
+    form = ModelForm(request.POST, space=space, may_change=may_change)
+    if not form.is_valid():
+        return page(request, space, status=422, model_form=form)
+    known = {"ip": client_ip(request)}
+    connections.save(form.kept(), user=request.user, space=space, **known)
+    chosen = {name: form.cleaned_data[purpose] for purpose, name in MODELS.items()}
+    chosen["chat_provider"] = form.cleaned_data["provider"]
+    spaces.configure(space, values=chosen, by=person(request.user), **known)
+    toast(request, _("Saved. Test it to be sure."))
+    return redirect("connect:index", space.slug)
+
+
+@in_space(role="owner")
+@require_POST
+def test_model(request, space):
+    """Ask each model one short question, now."""
+    return page(request, space, tests={name: _asked(space, name) for name in PURPOSES})
+
+
+def _asked(space, purpose) -> tuple[str, bool]:
+    if choose(purpose, space=space).provider == "offline":
+        return _("always there"), True
+    began = time.monotonic()
+    asked = [{"role": "user", "content": "Say ok."}]
+    try:
+        complete(
+            purpose, space=space, system="Answer with one word.", messages=asked, max_tokens=16
+        )
+    except ProviderError as error:
+        return str(error), False
+    return f"ok, {round((time.monotonic() - began) * 1000)} ms", True
+
+
+@in_space(role="owner")
+@sessions.sudo
+@sensitive_post_parameters("token")
+@require_POST
+def telegram(request, space):
+    """Keep the bot's token once Telegram has said whose it is; the worker begins with it."""
+    if not connections.may_change(request.user):
+        raise PermissionDenied
+    form = TelegramForm(request.POST)
+    if not form.is_valid():
+        return page(request, space, status=422, telegram_form=form)
+    token = form.cleaned_data["token"]
+    if form.cleaned_data["off"]:
+        token = ""
+    elif name := _bot_name(token or connections.value("TELEGRAM_BOT_TOKEN")):
+        toast(request, _("Telegram knows the bot: @%(name)s.") % {"name": name})
+    else:
+        form.add_error("token", _("Telegram does not know this token, or does not answer."))
+        return page(request, space, status=422, telegram_form=form)
+    if token or form.cleaned_data["off"]:
+        given = {"user": request.user, "space": space, "ip": client_ip(request)}
+        connections.save({"TELEGRAM_BOT_TOKEN": token}, **given)
+    return redirect("connect:index", space.slug)
+
+
+def _bot_name(token: str) -> str:
+    try:
+        answer = httpx.post(f"{settings.TELEGRAM_BASE_URL}/bot{token}/getMe", timeout=10)
+        return answer.json()["result"]["username"]
+    except (httpx.HTTPError, ValueError, LookupError, TypeError):
+        return ""
+
+
+@in_space(role="owner")
+@sessions.sudo
+@require_POST
+def new_webhook(request, space):
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return page(request, space, status=422, webhook_form=form)
+    given = {"by": person(request.user), "ip": client_ip(request)}
+    made, secret = webhooks.subscribe(space, **form.cleaned_data, **given)
+    # No redirect: the secret exists in this one answer and nowhere else.
+    return page(request, space, made=made, secret=secret)
+
+
+@in_space(role="owner")
+@require_POST
+def test_webhook(request, space, pk):
+    webhooks.send_test(get_in_space_or_404(space, Webhook, pk))
+    toast(request, _("A test is on its way. Its answer stands in the list in a moment."))
+    return redirect("connect:index", space.slug)
+
+
+@in_space(role="owner")
+@sessions.sudo
+@require_POST
+def delete_webhook(request, space, pk):
+    row = get_in_space_or_404(space, Webhook, pk)
+    webhooks.unsubscribe(row, by=person(request.user), ip=client_ip(request))
+    toast(request, _("Removed. It is called no more."))
+    return redirect("connect:index", space.slug)
+
+
+@in_space(role="owner")
+@require_POST
+def replay(request, space, pk, delivery):
+    row = get_in_space_or_404(space, Webhook, pk)
+    found = row.deliveries.filter(pk=delivery).first()
+    if found is None:
+        toast_error(request, _("That call is no longer kept."))
+    else:
+        webhooks.replay(found)
+        toast(request, _("Sent again."))
+    return redirect("connect:index", space.slug)
