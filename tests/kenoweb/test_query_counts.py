@@ -116,8 +116,9 @@ def pages(space: Space, things: dict) -> list[str]:
     """Everything that answers a GET, and the lists in some of their guises."""
     found = []
     for one in every_address():
-        # A preview of erasing looks through every table once and writes in batches.
-        if one.in_space and not one.name.endswith((":purge", "erase:preview")):
+        # A preview of erasing looks through every table once and writes in batches; a stream of
+        # events asks when something happens.
+        if one.in_space and not one.name.endswith((":purge", "erase:preview", "events:index")):
             found.append(one.path(space.slug, things))
             found += [f"{found[-1]}?{query}" for query in ALSO.get(one.name, [])]
     return found
