@@ -51,6 +51,8 @@ in_space = [
         "costs/",
         "costs",
         path("", costs.index, name="index"),
+        path("calls/", costs.calls, name="calls"),
+        path("calls/<int:pk>/", costs.call, name="call"),
     ),
     room(
         "health/",

@@ -105,7 +105,7 @@ PLACES = [
     Place("memory.Notice", ("text", "words", "link", "key")),
     Place("memory.Parcel", ("name", "problem", "guild")),
     Place("memory.ParcelLine", ("place", "text", "why"), space="parcel__space"),
-    Place("memory.LlmCall", ("error",)),
+    Place("memory.LlmCall", ("error", "prompt", "answer")),
     Place("memory.AuditEntry", ("details",)),
     Place("memory.ApiCall", ("body",), space="token__space", delete=True),
     Place("sleep.Night", ("error",)),

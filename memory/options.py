@@ -57,6 +57,9 @@ class Options:
     log_days: int = _number(
         400, 7, 3650, _("Days that calls of models, seen notices and sent messages are kept.")
     )
+    call_days: int = _number(
+        0, 0, 14, _("Days that the words of model calls can be read, without secrets; 0: never.")
+    )
     expand_search: bool = _switch(False, _("Let the small model add words to search by."))
     memory_days: int = _number(3, 0, 30, _("Days of notes a reply sees when recall is off."))
     chat_provider: str = _choice("auto", PROVIDERS, _("The provider that answers in chats."))

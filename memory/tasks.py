@@ -10,7 +10,7 @@ from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
 from memory.jobs import AFTER_OUTAGE, OUTAGE_ERRORS, Backoff
-from memory.llm.complete import asker
+from memory.llm.complete import asker, forget_words
 from memory.models import Erasure, Fact, Message, Space
 from memory.operations import backup, erasing, health, webhooks
 from memory.spaces import api_tokens
@@ -89,6 +89,7 @@ def watch(timestamp: int) -> None:
 def sweep_clients(timestamp: int) -> None:
     api_tokens.expire_clients(now=timezone.now())
     webhooks.sweep(now=timezone.now())
+    forget_words(now=timezone.now())
 
 
 @app.periodic(cron="41 2 * * *")

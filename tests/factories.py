@@ -23,6 +23,7 @@ from memory.models import (
     Episode,
     Erasure,
     Fact,
+    LlmCall,
     Member,
     Mention,
     Message,
@@ -213,6 +214,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "members:withdraw": {"pk": space.invitations.get().pk},
         "tokens": {"pk": token.pk},
         "connect": _a_webhook(space, mark),
+        "costs": {"pk": _a_call(space, mark).pk},
         "oauth2_provider": {"resource_path": "mcp", "client_id": "nobody"},
         "chat_links": {"pk": make_chat_link(guest).pk},
         "links": {"token": "not-a-link"},
@@ -223,6 +225,11 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         # Last: what is written after a ruling may fall under it.
         "rulings": {"pk": rulings.forbid(space, text=f"{mark} ruled", by="person:ana").row.pk},
     }
+
+
+def _a_call(space: Space, mark: str) -> LlmCall:
+    given = {"purpose": "chat", "provider": mark, "prompt": mark, "answer": mark}
+    return LlmCall.objects.create(space=space, **given)
 
 
 def _a_webhook(space: Space, mark: str) -> dict[str, int]:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from kenoweb.auth.access import in_space, rows_in
+from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui.charts import Columns, columns, day_start
 from kenoweb.ui.formatting import dated, money
 from kenoweb.ui.responses import space_url
@@ -42,6 +42,7 @@ AFTER = {
 }
 NIGHTS = 8
 LOOK_BACK = 14
+CALLS = 60
 
 
 class Median(Aggregate):
@@ -302,3 +303,18 @@ def _share(chat: list[Row]) -> float:
 def index(request, space):
     page = cost_page(space, period=request.GET.get("period", ""), now=timezone.now())
     return render(request, "costs/index.html", {"page": page})
+
+
+@in_space(role="owner")
+@require_safe
+def calls(request, space):
+    """The last calls of models, each with its words where the space keeps them."""
+    rows = rows_in(space, LlmCall).order_by("-at", "-pk")[:CALLS]
+    return render(request, "costs/calls.html", {"calls": rows, "days": space.options.call_days})
+
+
+@in_space(role="owner")
+@require_safe
+def call(request, space, pk):
+    row = get_in_space_or_404(space, LlmCall, pk)
+    return render(request, "costs/call.html", {"call": row, "days": space.options.call_days})

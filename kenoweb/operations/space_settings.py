@@ -48,7 +48,7 @@ GROUPS = {
     gettext_lazy("Nights"): ["sleep_hour", "sleep_minute", "episodes_per_night", "night_questions"],
     gettext_lazy("Keeping"): [
         "facts_per_subject", "lore_cap", "working_stale_days", "retention_days", "trash_days",
-        "receipt_days", "log_days",
+        "receipt_days", "log_days", "call_days",
     ],
 }  # fmt: skip
 OTHER = gettext_lazy("Other")
@@ -71,6 +71,7 @@ LABELS = {
     "judge_ms": gettext_lazy("Judge (ms)"),
     "receipt_days": gettext_lazy("Receipts"),
     "log_days": gettext_lazy("Logs"),
+    "call_days": gettext_lazy("Words of model calls"),
     "expand_search": gettext_lazy("More search words"),
     "memory_days": gettext_lazy("Days of notes"),
     "chat_provider": gettext_lazy("Provider of replies"),

@@ -8,11 +8,12 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 
+from memory.guards.screening import redacted
 from memory.llm import choose as breaker
 from memory.llm import pricing, providers
 from memory.llm.choose import Choice, afford, choose
@@ -123,6 +124,7 @@ def _record(call: LlmCall, request: Request, *, now: datetime, pause) -> Complet
     try:
         answer = _ask(call, request, pause=pause)
     except ProviderError as error:
+        _keep_words(call, request)
         call.ok, call.error = False, str(error)[:300]
         call.ms = _ms(started)
         call.save()
@@ -133,7 +135,27 @@ def _record(call: LlmCall, request: Request, *, now: datetime, pause) -> Complet
     call.ms = _ms(started)
     if remote:
         breaker.succeeded(call.provider, asked)
+    _keep_words(call, request, answer.text)
     return _keep(call, answer)
+
+
+def _keep_words(call: LlmCall, request: Request, answer: str = "") -> None:
+    """Note what was said, where the space wants to read it for some days."""
+    if call.space.options.call_days:
+        turns = [f"[{turn['role']}]\n{turn['content']}" for turn in request.messages]
+        parts = [f"[system]\n{part}" for part in request.system if part]
+        call.prompt, call.answer = redacted("\n\n".join([*parts, *turns])), redacted(answer)
+
+
+def forget_words(*, now: datetime) -> int:
+    """Take the words out of calls that are older than their space keeps them."""
+    with_words = LlmCall.objects.exclude(prompt="", answer="")
+    return sum(
+        with_words.filter(space=space, at__lt=now - timedelta(days=space.options.call_days)).update(
+            prompt="", answer=""
+        )
+        for space in Space.objects.all()
+    )
 
 
 def _ask(call: LlmCall, request: Request, *, pause: Callable[[float], None]) -> Answer:

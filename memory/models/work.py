@@ -339,6 +339,9 @@ class LlmCall(models.Model):
     ok = models.BooleanField(default=True)
     error = models.CharField(max_length=300, blank=True)
     trace = models.CharField(max_length=32, blank=True)
+    # What was asked and answered, without secrets; empty unless the space keeps it for some days.
+    prompt = models.TextField(blank=True)
+    answer = models.TextField(blank=True)
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -12,10 +12,13 @@ from django.utils import timezone
 
 from kenoweb.operations import costs as cost_pages
 from kenoweb.ui.charts import columns
+from memory.llm.complete import complete, forget_words
+from memory.llm.request import ProviderError
 from memory.models import LlmCall
 from memory.spaces import service as spaces
 from sleep.models import Night
 from tests.factories import make_client, make_member, make_space, make_user
+from tests.llm import servers
 
 NOON = dt.datetime(2026, 2, 14, 12, tzinfo=dt.UTC)
 db = pytest.mark.django_db
@@ -169,3 +172,58 @@ def test_columns_of_nothing_are_empty():
 def test_the_scale_is_round_and_begins_at_nothing():
     drawn = columns([("a", [("d1", 0.47, "")])], say=lambda value: f"{value:g}")
     assert [mark.text for mark in drawn.grid] == ["0", "0.2", "0.4"]
+
+
+@db
+class TestWords:
+    """What was asked and answered can be read, where the owner wants it, for some days."""
+
+    def ask(self, space, words="Hello"):
+        asked = [{"role": "user", "content": words}]
+        return complete("chat", space=space, system="Be kind.", messages=asked)
+
+    @pytest.fixture(autouse=True)
+    def model(self, settings):
+        with servers.running() as server:
+            settings.PROVIDER, settings.OPENAI_BASE_URL = "openai", f"{server.url}/v1"
+            yield server
+
+    def test_nothing_is_kept_unless_the_space_says_so(self, client, space):
+        self.ask(space)
+        row = LlmCall.objects.get()
+        assert (row.prompt, row.answer) == ("", "")
+        page = client.get(reverse("costs:call", args=["casa", row.pk])).content.decode()
+        assert "no words are kept" in page
+
+    def test_the_words_are_kept_without_secrets_and_forgotten_after_their_days(
+        self, client, space, model
+    ):
+        spaces.configure(space, values={"call_days": 3}, by="person:ana")
+        space.refresh_from_db()
+        secret = "sk-" + "ant-" + "api03-" + "Zx9" * 12
+        self.ask(space, f"My key is {secret}")
+        row = LlmCall.objects.get()
+        page = client.get(reverse("costs:call", args=["casa", row.pk])).content.decode()
+        assert "Be kind." in page
+        assert model.reply in page
+        assert secret not in row.prompt + page
+        assert "[redacted" in row.prompt
+        assert "Hello" not in client.get(reverse("costs:calls", args=["casa"])).content.decode()
+        assert forget_words(now=row.at + dt.timedelta(days=2)) == 0
+        assert forget_words(now=row.at + dt.timedelta(days=4)) == 1
+        row.refresh_from_db()
+        assert (row.prompt, row.answer) == ("", "")
+
+    def test_a_call_that_failed_can_be_read_too(self, space, model):
+        spaces.configure(space, values={"call_days": 3}, by="person:ana")
+        space.refresh_from_db()
+        model.script = ["malformed"] * 5
+        with pytest.raises(ProviderError):
+            complete(
+                "chat",
+                space=space,
+                system="",
+                messages=[{"role": "user", "content": "Hello"}],
+                pause=lambda seconds: None,
+            )
+        assert "Hello" in LlmCall.objects.get().prompt
