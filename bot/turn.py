@@ -42,13 +42,15 @@ def send_outage_reply(
     """Once per outage and chat. The messages are marked until they are answered."""
     choice = choose("chat", space=chat.space)
     outage = _outage_key(choice, group, error, now=now)
-    outbox.put(
-        chat,
-        text=_sentence(error),
-        key=f"sorry-{outage}",
-        kind=OutboxItem.Kind.NOTICE,
-        now=now,
-    )
+    # Whoever waits has been told, whatever name the outage has meanwhile.
+    if not inbox.unanswered(chat.pk).filter(flags__contains=[UNANSWERED]).exists():
+        outbox.put(
+            chat,
+            text=_sentence(error),
+            key=f"sorry-{outage}",
+            kind=OutboxItem.Kind.NOTICE,
+            now=now,
+        )
     for message in Message.objects.select_for_update().filter(pk__in=[m.pk for m in group]):
         if UNANSWERED not in message.flags:
             message.flags = [*message.flags, UNANSWERED]

@@ -17,6 +17,10 @@ class Account(models.Model):
     theme = models.CharField(max_length=8, blank=True)
     # A session that began under another epoch is over: raising it signs out everywhere.
     epoch = models.PositiveIntegerField(default=0)
+    # The second factor: sealed secret (empty: none), last step that was used, digests of codes.
+    totp_secret = models.CharField(max_length=120, blank=True)
+    totp_step = models.BigIntegerField(default=0)
+    recovery = models.JSONField(default=list, blank=True)
 
     def __str__(self):
         return str(self.user)

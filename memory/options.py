@@ -50,6 +50,9 @@ class Options:
         ("everybody", "members"),
         _("Who hears what the whole space knows: everybody allowed in a chat, or linked members."),
     )
+    private_chats: bool = _switch(
+        False, _("New chats in the browser are private to whoever begins them.")
+    )
     judge_ms: int = _number(
         80, 0, 2000, _("Milliseconds in which the judge may read the best memories; 0: never.")
     )
@@ -135,6 +138,8 @@ def validation_error(name: str, value: object) -> str:
     options = _options_by_name()
     if name not in options:
         return f"There is no setting called {name}."
+    if name.endswith("_provider") and not _on_the_list(value):
+        return f"{name} must be one that this installation allows (KENO_MODELS)."
     if _fits(options[name], {name: value}):
         return ""
     meta = options[name].metadata
@@ -145,6 +150,11 @@ def validation_error(name: str, value: object) -> str:
     if isinstance(options[name].default, bool):
         return f"{name} must be on or off."
     return f"{name} must be a number from {meta['low']} to {meta['high']}."
+
+
+def _on_the_list(provider: object) -> bool:
+    listed = {one.partition("/")[0] for one in settings.KENO_MODELS}
+    return not listed or provider in {"auto", "offline", *listed}
 
 
 def _fits(option: Field, stored: dict) -> bool:

@@ -1,5 +1,6 @@
 """Memory's jobs."""
 
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 from procrastinate import builtin_tasks
@@ -9,6 +10,7 @@ from memory import people
 from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
+from memory.history import audit
 from memory.jobs import AFTER_OUTAGE, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker, forget_words
 from memory.models import Erasure, Fact, Message, Space
@@ -90,6 +92,19 @@ def sweep_clients(timestamp: int) -> None:
     api_tokens.expire_clients(now=timezone.now())
     webhooks.sweep(now=timezone.now())
     forget_words(now=timezone.now())
+
+
+@app.periodic(cron="* * * * *")
+@app.task(name="memory.seal_audit", queueing_lock="memory.seal_audit", retry=AFTER_OUTAGE)
+def seal_audit(timestamp: int) -> None:
+    audit.seal()
+
+
+@app.periodic(cron="37 2 * * *")
+@app.task(name="memory.anchor_audit", queueing_lock="memory.anchor_audit", retry=AFTER_OUTAGE)
+def anchor_audit(timestamp: int) -> None:
+    """Keep the head of the audit outside the database, so that a chain cut short is found."""
+    audit.anchor(settings.KENO_HOME / "audit-heads", now=timezone.now())
 
 
 @app.periodic(cron="41 2 * * *")

@@ -30,7 +30,6 @@ from memory.models import (
     Notice,
     Parcel,
     ParcelLine,
-    ParcelPiece,
     Pattern,
     Preference,
     Recall,
@@ -41,6 +40,7 @@ from memory.models import (
 from memory.operations import webhooks
 from memory.spaces import api_tokens, chat_links
 from memory.text import normalise as words
+from memory.transfer import staged_files
 from sleep import proposals
 from sleep.models import Night, NightChange, Proposal
 
@@ -159,7 +159,7 @@ def make_parcel(space: Space | None = None, data: bytes = b"{}", **given) -> Par
     values = {"name": "memories.json", "status": "ready", "format": "mem0", "by": "person:ana"}
     values |= {"counts": {"fact": {"taken": 1}}, "size": len(data)} | given
     parcel = Parcel.objects.create(space=space or make_space(), **values)
-    ParcelPiece.objects.create(parcel=parcel, number=0, data=data)
+    staged_files._write_pieces(parcel, [data])
     ParcelLine.objects.create(
         parcel=parcel, number=0, place="1", kind="fact", verdict="taken", text=parcel.name
     )

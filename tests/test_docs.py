@@ -145,3 +145,14 @@ def test_every_dependency_has_a_decision():
     names = [re.match(r"[A-Za-z0-9_-]+", one).group() for one in wanted]
     notes = "\n".join(page.read_text().lower() for page in (ROOT / "docs/decisions").glob("*.md"))
     assert [name for name in names if name.lower() not in notes] == []
+
+
+def test_every_finding_of_the_attack_names_tests_that_exist():
+    table = (ROOT / "docs/security.md").read_text().partition("## What an attack")[2]
+    found = re.findall(r"^\| ([CHML]\d+(?:, [CHML]\d+)*) .*$", table, re.M)
+    numbers = {"C": 1, "H": 4, "M": 12, "L": 11}
+    every = {f"{kind}{n + 1}" for kind, most in numbers.items() for n in range(most)}
+    assert {one for row in found for one in row.split(", ")} == every
+    tests = "".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
+    named = re.findall(r"`(test_\w+)`", table)
+    assert [name for name in named if f"def {name}(" not in tests] == []

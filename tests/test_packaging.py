@@ -39,6 +39,15 @@ def test_every_pin_is_exact_has_hashes_and_names_no_index():
         assert not re.search(r"https?:|file:|--index|--find-links", lock), name
 
 
+def test_l9_the_password_of_the_database_is_in_no_environment_of_ours():
+    for name in ("web", "worker", "migrate"):
+        given = COMPOSE["services"][name]["environment"]
+        assert given["POSTGRES_PASSWORD"] == ""
+        assert given["DATABASE_PASSWORD_FILE"].startswith("/run/secrets/")
+    assert "--require-hashes" in DOCKERFILE
+    assert "pip-audit" in (ROOT / ".github/workflows/ci.yml").read_text()
+
+
 def test_every_dependency_is_locked():
     pinned = {name: {plain(pin) for pin, _ in PIN.findall(lock)} for name, lock in LOCKS.items()}
     wanted = {plain(name) for name in PROJECT["dependencies"]}

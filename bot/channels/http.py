@@ -51,6 +51,9 @@ class HttpChannel(Channel):
                 self.secret, headers=request.headers, body=request.body, now=now
             )
             said = http_server.parse_message(request)
+            if said["callback"]:
+                private = settings.HTTP_CALLBACK_PRIVATE
+                await http_server.check_callback(said["callback"], private=private)
         except http_server.BadSignature as bad:
             return Response(401, {"error": str(bad)})
         except http_server.BadRequest as bad:
@@ -90,12 +93,12 @@ class HttpChannel(Channel):
             },
             ensure_ascii=False,
         ).encode()
-        await call(url, body=body, secret=self.secret)
+        await call(url, body=body, secret=self.secret, label=http_server.REPLY)
 
 
-async def call(url: str, *, body: bytes, secret: str) -> int:
+async def call(url: str, *, body: bytes, secret: str, label: bytes = b"") -> int:
     """Send it, signed, to an address of others; the status, or SendFailed with a sentence."""
-    headers = http_server.sign(secret, body=body, at=time.time())
+    headers = http_server.sign(secret, body=body, at=time.time(), label=label)
     private = settings.HTTP_CALLBACK_PRIVATE
     try:
         status = await http_server.post(url, body=body, headers=headers, private=private)

@@ -14,6 +14,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import httpx
@@ -23,6 +24,7 @@ from django.db import DatabaseError
 from starlette import requests as asgi
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memory.chats import inbox
 from memory.chats import service as chats
@@ -33,15 +35,21 @@ HEAD_BYTES = 16 * 1024
 BODY_BYTES = 1024 * 1024
 READ_SECONDS = 10
 CONNECTIONS = 100
+# Requests of one address whose head has not arrived yet.
+HALF_OPEN = 32
 AWAY_SECONDS = 5
 TIMESTAMP, SIGNATURE = "x-keno-timestamp", "x-keno-signature"
 WINDOW_SECONDS = 300
 PREFIX = "sha256="
+# What stands before a signed answer, so that nobody can send it back to us as a question.
+REPLY = b"keno-reply."
 TIMEOUT_SECONDS = 10
 # Addresses that lead to an IPv4 address inside them.
 TUNNEL_NETWORKS = [
-    ipaddress.ip_network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")
+    ipaddress.ip_network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96")
 ]
+# Site-local and documentation: no public host is there, whatever an older Python thinks.
+NOWHERE = [ipaddress.ip_network(net) for net in ("fec0::/10", "3fff::/20")]
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 POLL_SECONDS = 0.1
 TRACES = ("text", "voice")
@@ -82,6 +90,25 @@ class Refused(Exception):
 Handle = Callable[[Request], Awaitable[Response]]
 
 
+class _Impatient(H11Protocol):
+    """A connection that hangs up on whoever does not say what it wants."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if sum(self._waits_like(other) for other in self.connections) > HALF_OPEN:
+            transport.close()
+        self.loop.call_later(READ_SECONDS, self._hang_up)
+
+    def _waits_like(self, other: Any) -> bool:
+        if not (self.client and other.client):
+            return False
+        return self.client[0] == other.client[0] and other.cycle is None
+
+    def _hang_up(self) -> None:
+        if self.cycle is None:
+            self.transport.close()
+
+
 class _Server(uvicorn.Server):
     """The worker has its own handlers for signals."""
 
@@ -101,7 +128,7 @@ async def serve(handle: Handle, *, host: str, port: int) -> AsyncIterator[int]:
     with socket.create_server((host, port)) as listening:
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=_Impatient,
             lifespan="off",
             log_config=None,
             access_log=False,
@@ -149,7 +176,8 @@ async def _body(asked: asgi.Request) -> bytes:
             # Nobody can say which one counts.
             raise Refused(400, "The headers cannot be read.")
     too_large = Refused(413, f"The body may have {BODY_BYTES} bytes.")
-    if int(asked.headers.get("content-length", "0")) > BODY_BYTES:
+    announced = asked.headers.get("content-length", "0")
+    if len(announced) > 12 or int(announced) > BODY_BYTES:
         raise too_large
     body = b""
     async for chunk in asked.stream():
@@ -163,13 +191,15 @@ class BadSignature(Exception):
     """A request that is not proved to come from who knows the secret, with what to do."""
 
 
-def sign(secret: str, *, body: bytes, at: float) -> dict[str, str]:
-    """The headers of a signed request."""
+def sign(secret: str, *, body: bytes, at: float, label: bytes = b"") -> dict[str, str]:
+    """The headers of a signed request; an answer of ours is signed with the label REPLY."""
     stamp = str(int(at))
-    return {TIMESTAMP: stamp, SIGNATURE: PREFIX + _digest(secret, stamp, body)}
+    return {TIMESTAMP: stamp, SIGNATURE: PREFIX + _digest(secret, stamp, body, label=label)}
 
 
-def check(secret: str, *, headers: dict[str, str], body: bytes, now: float) -> str:
+def check(
+    secret: str, *, headers: dict[str, str], body: bytes, now: float, label: bytes = b""
+) -> str:
     """The signature, when it is good. It is the same for the same request alone."""
     stamp, given = headers.get(TIMESTAMP, ""), headers.get(SIGNATURE, "")
     if not secret:
@@ -178,7 +208,7 @@ def check(secret: str, *, headers: dict[str, str], body: bytes, now: float) -> s
         raise BadSignature("Sign the request: X-Keno-Timestamp and X-Keno-Signature are needed.")
     if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12):
         raise BadSignature("X-Keno-Timestamp must be the time in whole seconds.")
-    wanted = PREFIX + _digest(secret, stamp, body)
+    wanted = PREFIX + _digest(secret, stamp, body, label=label)
     if not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
         raise BadSignature("The signature does not fit the timestamp and the body.")
     # Only who knows the secret learns that the clock is wrong.
@@ -187,8 +217,9 @@ def check(secret: str, *, headers: dict[str, str], body: bytes, now: float) -> s
     return given.removeprefix(PREFIX)
 
 
-def _digest(secret: str, stamp: str, body: bytes) -> str:
-    return hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+def _digest(secret: str, stamp: str, body: bytes, *, label: bytes = b"") -> str:
+    signed = label + stamp.encode() + b"." + body
+    return hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
 class CallbackRefused(Exception):
@@ -212,7 +243,7 @@ def parse(url: str) -> SplitResult:
 def is_public(address: str) -> bool:
     ip = ipaddress.ip_address(address.partition("%")[0])
     ip = getattr(ip, "ipv4_mapped", None) or ip
-    tunnelled = ip.version == 6 and any(ip in net for net in TUNNEL_NETWORKS)
+    tunnelled = ip.version == 6 and any(ip in net for net in (*TUNNEL_NETWORKS, *NOWHERE))
     return ip.is_global and not ip.is_multicast and not tunnelled
 
 
@@ -233,13 +264,7 @@ async def post(
     """Send it; the status that came back. NotAllowed before anything is connected."""
     parts = parse(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        addresses = await resolve(parts.hostname, port)
-    except (OSError, UnicodeError) as error:
-        raise httpx.ConnectError(f"{parts.hostname} is not found.") from error
-    if not addresses or not (private or all(map(is_public, addresses))):
-        raise CallbackRefused("The callback leads into a private network.")
-    ip = addresses[0].partition("%")[0]
+    ip = await _reachable(parts, port, private=private, resolve=resolve)
     there = httpx.URL(url).copy_with(host=ip, port=port)
     # trust_env: a proxy of the environment would look the name up again.
     async with httpx.AsyncClient(
@@ -255,6 +280,28 @@ async def post(
         answer = await http.send(request, stream=True)
         await answer.aclose()
         return answer.status_code
+
+
+async def _reachable(parts: SplitResult, port: int, *, private: bool, resolve: Resolve) -> str:
+    """The address to connect to; CallbackRefused when one of them is private."""
+    try:
+        addresses = await resolve(parts.hostname or "", port)
+    except (OSError, UnicodeError) as error:
+        raise httpx.ConnectError(f"{parts.hostname} is not found.") from error
+    if not addresses or not (private or all(map(is_public, addresses))):
+        raise CallbackRefused("The callback leads into a private network.")
+    return addresses[0].partition("%")[0]
+
+
+async def check_callback(url: str, *, private: bool) -> None:
+    """BadRequest when the callback leads into a private network; a name may come up later."""
+    parts = parse(url)
+    try:
+        await _reachable(parts, parts.port or 80, private=private, resolve=resolve)
+    except CallbackRefused as error:
+        raise BadRequest(str(error)) from error
+    except httpx.ConnectError:
+        return
 
 
 class BadRequest(Exception):

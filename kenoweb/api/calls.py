@@ -9,7 +9,7 @@ from kenoweb.ui.list_page import Order, is_place, part
 from kenoweb.ui.responses import space_url
 from memory.history import audit
 from memory.history.changes import events_of
-from memory.models import ApiToken, Fact, Ruling, Space
+from memory.models import ApiToken, Chat, Fact, Ruling, Space
 from memory.spaces import api_tokens
 
 
@@ -44,6 +44,8 @@ def admit(key: str, *, scope: str, role: str = Role.VIEWER) -> ApiToken:
     if not token.member.may(role):
         raise Refused(_("The person of this token may not do this."), 403)
     token.space.hides_forgotten = not token.member.may(Role.CURATOR)
+    closed = Chat.objects.filter(space=token.space, is_private=True).exclude(owner=token.member)
+    token.space.hidden_chats = list(closed.values_list("pk", flat=True))
     return token
 
 

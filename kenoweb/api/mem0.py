@@ -80,7 +80,8 @@ def _plain(value: Any) -> str:
 
 
 def _conversation(token: ApiToken, who: str, *, make: bool = False) -> Chat | None:
-    name = hashlib.sha256((who or "main").encode()).hexdigest()[:24]
+    # Of one person's programs: nobody else's token reads what was told to them.
+    name = hashlib.sha256(f"{token.user_id} {who or 'main'}".encode()).hexdigest()[:24]
     if make:
         return chats.find_or_open(token.space, channel=CHANNEL, external_id=name, title=who)
     rows = rows_in(token.space, Chat).filter(channel=CHANNEL, external_id=name)

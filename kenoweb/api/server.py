@@ -60,6 +60,7 @@ what looks like an attack is held back; only people decide what waits.
 log = logging.getLogger(__name__)
 # No call needs a longer line; what is longer is answered as no protocol.
 MAX_LINE = 2**20
+PARSE_ERROR = -32700
 # A file is not an answer for a model.
 TOOLS = {name: one for name, one in OPERATIONS.items() if one.gives}
 PROMPTS = {
@@ -310,7 +311,7 @@ async def _serve(server: Server, wire: TextIO) -> None:
     try:
         async with anyio.create_task_group() as both:
             both.start_soon(_stop_when_told, both.cancel_scope)
-            given = {"stdin": await the_input(), "stdout": anyio.wrap_file(wire)}
+            given = {"stdin": await the_input(wire), "stdout": anyio.wrap_file(wire)}
             async with stdio_server(**given) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
             both.cancel_scope.cancel()
@@ -326,7 +327,7 @@ async def _stop_when_told(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
-async def the_input() -> AsyncIterator[str] | None:
+async def the_input(wire: TextIO) -> AsyncIterator[str] | None:
     """The lines of standard input; None where the SDK must read it, for it is a file.
 
     The SDK operations in a thread, which nothing can interrupt, and lines of any length.
@@ -339,19 +340,33 @@ async def the_input() -> AsyncIterator[str] | None:
     except ValueError:
         pipe.close()
         return None
-    return _lines(reader)
+    return _lines(reader, wire)
 
 
-async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
+async def _lines(reader: asyncio.StreamReader, wire: TextIO) -> AsyncIterator[str]:
+    """The lines that can be read; the SDK would leave the others without an answer."""
     while True:
         try:
             line = await reader.readline()
-        except ValueError:
-            yield "too long"
+            readable = not line or _is_readable(line)
+        except ValueError:  # longer than the limit
+            readable = False
+        if not readable:
+            error = {"code": PARSE_ERROR, "message": "This line is too long or not JSON in UTF-8."}
+            print(json.dumps({"jsonrpc": "2.0", "id": None, "error": error}), file=wire, flush=True)
             continue
         if not line:
             return
-        yield line.decode("utf-8", "replace")
+        yield line.decode()
+
+
+def _is_readable(line: bytes) -> bool:
+    """Whether the line is JSON, and has no half of a character that UTF-8 cannot write."""
+    try:
+        json.dumps(json.loads(line), ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return not line.strip()
+    return True
 
 
 @contextmanager

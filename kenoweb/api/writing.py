@@ -290,7 +290,7 @@ def export_file(token: ApiToken, asked: shapes.Nothing) -> tuple[Any, str, str]:
 
 def ask(token: ApiToken, asked: shapes.Query) -> shapes.Answer:
     """Let the chosen language model answer from memory. Nothing of it is kept but the receipt."""
-    chat = conversation(token, f"ask-{token.pk}")
+    chat = conversation(token, "ask")
     built = builder.build(chat, asked.query, person=token.user.username)
     done = complete_or_refuse(token, chat, built)
     note(token, "ask", receipt=receipt_of(built))
@@ -305,7 +305,10 @@ def ask(token: ApiToken, asked: shapes.Query) -> shapes.Answer:
 
 
 def conversation(token: ApiToken, name: str) -> Chat:
-    return chats.find_or_open(token.space, channel=CHANNEL, external_id=name)
+    """A chat of this token alone: no program joins the talk of another."""
+    return chats.find_or_open(
+        token.space, channel=CHANNEL, external_id=f"token-{token.pk}-{name}"[:128], title=name
+    )
 
 
 def receipt_of(built: builder.Context) -> int | None:

@@ -5,14 +5,16 @@ tests/kenoweb/test_every_url.py walks all addresses and fails on a view that wea
 What belongs to another space is not found (404); what needs more rights is refused (403).
 """
 
+import time
 from collections.abc import Callable
 from functools import wraps
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
+from django.db.models import Model, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -23,6 +25,8 @@ from memory.models import Chat, Episode, Fact, Member, Message, Pattern, Space
 
 Role = Member.Role
 LAST_SPACE = "keno_space"
+# Which private chats of others somebody has opened, and until when: see chats.views.open_private.
+OPENED, OPENED_SECONDS = "opened_chats", 30 * 60
 GONE = {Fact: {"forgotten": True}, Episode: {"status": Episode.Status.DISCARDED}}
 
 
@@ -75,7 +79,10 @@ def memberships(request: HttpRequest) -> list[Member]:
     if not request.user.is_authenticated:
         return []
     if not hasattr(request, "_memberships"):
+        closed = Chat.objects.filter(space=OuterRef("space"), is_private=True)
+        closed = closed.exclude(owner=OuterRef("pk")).values("pk")
         mine = Member.objects.filter(user=request.user).select_related("space")
+        mine = mine.annotate(hidden_chats=ArraySubquery(closed))
         request._memberships = list(mine.order_by("space__name", "space__pk"))
     return request._memberships
 
@@ -88,6 +95,10 @@ def space_for(request: HttpRequest, slug: str, *, role: str = Role.VIEWER) -> Sp
             if not member.may(role):
                 raise PermissionDenied
             member.space.hides_forgotten = not member.may(Role.CURATOR)
+            opened = request.session.get(OPENED, {}) if member.hidden_chats else {}
+            member.space.hidden_chats = [
+                pk for pk in member.hidden_chats if opened.get(str(pk), 0) < time.time()
+            ]
             return member.space
     raise Http404
 
@@ -95,12 +106,21 @@ def space_for(request: HttpRequest, slug: str, *, role: str = Role.VIEWER) -> Sp
 def rows_in(space: Space, model: type[Model]) -> QuerySet:
     """Return all rows of a model that belong to the space.
 
-    A viewer does not see what somebody had forgotten or discarded.
+    A viewer does not see what somebody had forgotten or discarded, nobody the private chats of
+    others and what was learned for those chats alone.
     """
-    rows = model._default_manager.filter(space=space)
+    rows = without_private(model._default_manager.filter(space=space), space)
     if model in GONE and getattr(space, "hides_forgotten", False):
         return rows.exclude(**GONE[model])
     return rows
+
+
+def without_private(rows: QuerySet, space: Space) -> QuerySet:
+    """The rows without those of private chats that whoever asks does not see."""
+    hidden = getattr(space, "hidden_chats", ())
+    has_chat = any(field.name == "chat" for field in rows.model._meta.fields)
+    field = "pk" if rows.model is Chat else "chat" if has_chat else ""
+    return rows.exclude(**{f"{field}__in": hidden}) if hidden and field else rows
 
 
 def get_in_space_or_404(space: Space, model: type[Model], pk: int, **also) -> Model:

@@ -158,13 +158,14 @@ class AlreadySetUp(Exception):
 def check(request: HttpRequest, *, name: str, password: str) -> User:
     """The person with this name and password. Costs a try, given back when it was right."""
     ip = client_ip(request)
-    left = throttle.spend(name, ip)
+    counted = throttle.counted_name(request, name)
+    left = throttle.spend(counted, ip)
     # Unknown names are hashed too: the answer takes as long and says the same.
     user = authenticate(request, username=name, password=password)
     if user is None:
         audit.record("account.refused", actor="anonymous", ip=ip, account=_known(name))
         raise WrongPassword(left)
-    throttle.refund(name, ip)
+    throttle.refund(counted, ip)
     return user
 
 

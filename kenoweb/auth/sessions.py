@@ -21,12 +21,15 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django_htmx.http import HttpResponseClientRedirect
 
+from kenoweb.auth import two_factor
 from kenoweb.models import Account
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 IDLE = 12 * HOUR
 ABSOLUTE = 14 * DAY
 SUDO = 30 * MINUTE
+# What works without a second factor where everybody needs one, beside the account itself.
+FREE = {"/theme/", "/language/"}
 # Looking at a page writes the session at most this often.
 SEEN_EVERY = 5 * MINUTE
 
@@ -123,7 +126,15 @@ class CurrentUser(AuthenticationMiddleware):
 
 
 class SignInRequired(LoginRequiredMiddleware):
-    """Everything needs an account unless the view says otherwise."""
+    """Everything needs an account unless the view says otherwise, and a second factor if asked."""
+
+    def process_view(self, request, view_func, view_args, view_kwargs):
+        if not getattr(view_func, "login_required", True):
+            return None
+        free = request.resolver_match.namespace == "account" or request.path in FREE
+        if not free and request.user.is_authenticated and two_factor.is_missing(request.user):
+            return go(request, reverse("account:two_factor"))
+        return super().process_view(request, view_func, view_args, view_kwargs)
 
     def handle_no_permission(self, request, view_func):
         # What was posted, or fetched as a fragment, is no page to come back to.

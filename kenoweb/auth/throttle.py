@@ -1,17 +1,19 @@
 """How often somebody may try a password: token buckets in the database, by client address."""
 
 import ipaddress
+import secrets
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 PER_ACCOUNT = 20
 PER_ADDRESS = 100
 PROGRAMS_PER_ADDRESS = 20
+DEVICE, DEVICE_DAYS = "keno_device", 180
 HOUR = timedelta(hours=1).total_seconds()
 # One statement fills the bucket up for the time that has passed and takes one token out,
 # so that a hundred tries at once cannot share the last token.
@@ -66,6 +68,29 @@ class TooManyTries(Exception):
     def __init__(self, minutes: int):
         self.minutes = minutes
         super().__init__(f"Too many tries. Wait {minutes} minutes.")
+
+
+def know_device(response: HttpResponse, name: str) -> None:
+    """Let this browser, which has just signed in, have tries of its own next time.
+
+    So nobody keeps a person out of the browser they use by guessing at their account.
+    """
+    response.set_signed_cookie(
+        DEVICE,
+        f"{_account_key(name)}:{secrets.token_hex(8)}",
+        salt=DEVICE,
+        max_age=DEVICE_DAYS * 24 * 60 * 60,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+
+
+def counted_name(request: HttpRequest, name: str) -> str:
+    """The name to count tries by: of the account, or of a browser that has signed in to it."""
+    age = DEVICE_DAYS * 24 * 60 * 60
+    device = request.get_signed_cookie(DEVICE, default="", salt=DEVICE, max_age=age) or ""
+    return device if device.partition(":")[0] == _account_key(name) else name
 
 
 def spend(name: str, ip: str | None, *, now: datetime | None = None) -> int:

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kenoweb.auth.access import rows_in
+from kenoweb.auth.access import chat_for, rows_in
 from kenoweb.chats import transcript
 from kenoweb.chats.receipt_panel import Panel, receipt_panel
 from kenoweb.chats.transcript import Tail, beginning, tail
@@ -56,6 +56,8 @@ class ChatList:
     count: str
     more: str
     nothing_yet: bool
+    # Private chats of others, for an owner: whose they are and not a word of them.
+    closed: list[Chat] = field(default_factory=list)
 
 
 def chat_list(space: Space, *, q: str = "", after: str = "") -> ChatList:
@@ -72,6 +74,17 @@ def chat_list(space: Space, *, q: str = "", after: str = "") -> ChatList:
         more=more,
         nothing_yet=not found.rows and not q,
     )
+
+
+def closed_chats(space: Space) -> QuerySet[Chat]:
+    """The private chats that whoever asks does not see."""
+    hidden = getattr(space, "hidden_chats", ())
+    return Chat.objects.filter(pk__in=hidden).select_related("owner__user").order_by("pk")
+
+
+def closed_chat(space: Space, pk: int) -> Chat:
+    found = closed_chats(space).filter(pk=pk).first()
+    return found or chat_for(space, pk)
 
 
 def _described(rows: QuerySet) -> QuerySet:

@@ -20,6 +20,7 @@ from memory.chats import service as chats
 from memory.extraction import ingest
 from memory.facts import service as facts
 from memory.history import changes as history
+from memory.history.actors import person
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Draft, Fact, LlmCall, Message, OutboxItem, Recall, Space
 from memory.operations import health
@@ -318,6 +319,9 @@ def begin(space: Space, *, user: User, text: str, key: str, incognito: bool = Fa
     if incognito:
         chats.begin_incognito(chat)
     say(chat, user=user, text=text, key="first")
+    if space.options.private_chats:
+        member = space.members.get(user=user)
+        chats.set_private(chat, owner=member, private=True, by=person(user))
     return chat
 
 

@@ -1,6 +1,7 @@
 """Chats: who talked where, one transcript with its receipts, and a place to talk."""
 
 import re
+import time
 from uuid import uuid4
 
 from django import forms
@@ -13,8 +14,18 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from kenoweb.auth.access import chat_for, get_in_space_or_404, in_space, memberships, signed_in
+from kenoweb.auth import sessions
+from kenoweb.auth.access import (
+    OPENED,
+    OPENED_SECONDS,
+    chat_for,
+    get_in_space_or_404,
+    in_space,
+    memberships,
+    signed_in,
+)
 from kenoweb.auth.sessions import go
+from kenoweb.auth.throttle import client_ip
 from kenoweb.chats import listing, transcript
 from kenoweb.chats import listing as chat_about
 from kenoweb.chats.transcript import tail
@@ -22,6 +33,7 @@ from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import fragment_or_redirect, run_and_toast, show_form, toast, toast_error
 from memory.chats import service as chats
 from memory.extraction import changes_of_mind, ingest
+from memory.history import audit
 from memory.history.actors import person
 from memory.models import Fact, Message
 from memory.operations import erasing
@@ -68,6 +80,8 @@ class ContextForm(forms.Form):
 def index(request, space):
     asked = _asked(request)
     found = listing.chat_list(space, q=asked.get("q", ""), after=asked.get("after", ""))
+    if request.member.may("owner") and not asked:
+        found.closed[:] = listing.closed_chats(space)
     return render(request, "chats/index.html", {"list": found, **_composer(space)})
 
 
@@ -123,6 +137,34 @@ def incognito(request, space, pk):
     erasing.end_incognito(chat)
     toast(request, _("Incognito is over. What was said meanwhile is deleted."))
     return redirect("chats:index", space.slug)
+
+
+@in_space(role="curator")
+@require_POST
+def private(request, space, pk):
+    """Close a chat of one's own to everybody else, or open it to the space again."""
+    chat, wanted = chat_for(space, pk), "private" in request.POST
+    by = person(request.user)
+    if not chats.set_private(chat, owner=request.member, private=wanted, by=by):
+        toast_error(request, _("Only who alone talks in a chat can make it private or share it."))
+    elif wanted:
+        toast(request, _("Private: nobody else sees this chat or what was learned for it alone."))
+    else:
+        toast(request, _("Shared: everybody in this space sees this chat."))
+    return redirect("chats:about", space.slug, pk)
+
+
+@in_space(role="owner")
+@require_POST
+@sessions.sudo
+def open_private(request, space, pk):
+    """Let an owner read somebody's private chat for half an hour, after an entry in the audit."""
+    chat = listing.closed_chat(space, pk)
+    given = {"actor": person(request.user), "space": space, "obj": chat, "ip": client_ip(request)}
+    audit.record("chat.read", whose=chat.owner.user.username if chat.owner else "", **given)
+    until = time.time() + OPENED_SECONDS
+    request.session[OPENED] = request.session.get(OPENED, {}) | {str(chat.pk): until}
+    return redirect(_url(space, chat))
 
 
 @in_space(role="viewer")

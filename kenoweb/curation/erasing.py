@@ -155,7 +155,8 @@ def _counts(found: lineage.Descent) -> list[tuple[str, int, int]]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def preview(request, space, kind, pk):
     row = erasing.find(space, kind, pk) if kind in Kind.values else None
-    if row is None:
+    chat = row.pk if row and kind == Kind.CHAT else getattr(row, "chat_id", None)
+    if row is None or chat in space.hidden_chats:
         raise Http404
     if request.method == "POST":
         return _start(request, space, kind, row)

@@ -287,7 +287,7 @@ def _evidence(fact: Fact, *, space: Space) -> list[Source]:
     """What else it rests on; only messages of this space are looked up."""
     said = [item for item in fact.evidence if isinstance(item, dict)][:10]
     pks = {item["message"] for item in said if isinstance(item.get("message"), int)}
-    found = Message.objects.filter(space=space, pk__in=pks).select_related("chat")
+    found = rows_in(space, Message).filter(pk__in=pks).select_related("chat")
     messages = {message.pk: message for message in found}
     sources = []
     for item in said:

@@ -12,9 +12,21 @@ from psycopg.conninfo import conninfo_to_dict
 
 from kenoweb import data_dir
 from kenoweb.data_dir import NotReady
-from kenoweb.environment import envsecret
+from kenoweb.environment import envsecret, envstr
 
 OLDEST = 15
+# Who web and worker are in the embedded database: no owner of tables, so that nothing that reaches
+# their connection can switch a trigger off, change a table or rewrite the audit.
+APP_ROLE = "keno_app"
+GRANTS = """
+GRANT USAGE ON SCHEMA public TO keno_app;
+GRANT SELECT, INSERT, UPDATE, DELETE{maintain} ON ALL TABLES IN SCHEMA public TO keno_app;
+GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO keno_app;
+REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM keno_app;
+REVOKE UPDATE, DELETE ON memory_auditentry, memory_auditseal FROM keno_app;
+GRANT UPDATE (details) ON memory_auditentry TO keno_app;
+GRANT UPDATE (salt) ON memory_auditseal TO keno_app;
+"""
 
 
 def address() -> str:
@@ -31,6 +43,8 @@ def settings_for(url: str, folder: Path) -> dict:
         from kenoweb.launcher import embedded_postgres
 
         url = embedded_postgres.url(folder)
+        role = {"USER": name} if (name := envstr("KENO_DATABASE_ROLE")) else {}
+        return parse(url) | role | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
     return parse(url) | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 
 
@@ -116,6 +130,16 @@ def _check_vector(connection: psycopg.Connection) -> None:
             f"pgvector is not switched on in the database {connection.info.dbname}: let an "
             "administrator run CREATE EXTENSION vector; there, then start Keno again."
         )
+
+
+def grant_app_role(connection: BaseDatabaseWrapper) -> None:
+    """Make the role of web and worker, and give it what they need of the tables that are there."""
+    maintain = ", MAINTAIN" if connection.pg_version >= 170000 else ""  # type: ignore[attr-defined]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [APP_ROLE])
+        if not cursor.fetchone():
+            cursor.execute(f"CREATE ROLE {APP_ROLE} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE")
+        cursor.execute(GRANTS.format(maintain=maintain))
 
 
 def _first_line(error: Exception) -> str:

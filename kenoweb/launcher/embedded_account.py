@@ -187,6 +187,16 @@ def _account() -> int:
     )
 
 
+def warning(place: Place) -> str:
+    """What to say about an account that other programs use too; empty when it is Postgres's own."""
+    if pwd.getpwuid(place.uid).pw_name != ACCOUNTS[-1]:
+        return ""
+    return (
+        "the database runs as “nobody”, as other programs may: `useradd --system postgres` "
+        "before the first start gives it an account of its own"
+    )
+
+
 def _digest(home: Path) -> str:
     return hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
 

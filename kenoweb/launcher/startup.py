@@ -7,8 +7,10 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polib
 from django.conf import settings
@@ -19,6 +21,9 @@ from django.core.management.base import CommandError
 from kenoweb import __version__, data_dir
 from kenoweb.data_dir import NotReady
 from kenoweb.launcher import database, supervisor
+
+if TYPE_CHECKING:
+    from django.db.migrations.loader import MigrationLoader
 
 CHECKOUT, PACKAGE = Path(__file__).resolve().parents[2], Path(__file__).resolve().parents[1]
 LOCALE = next(
@@ -81,19 +86,53 @@ def manage(argv: list[str]) -> int:
     return 0
 
 
-def migrate() -> int:
-    """Bring the tables up to date; how many migrations that took."""
+def migrate(say: Callable[[str], None] = lambda text: None) -> int:
+    """Bring the tables up to date; how many migrations that took.
+
+    What is there already is backed up first. Tables of a newer Keno are left alone.
+    """
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor
 
     executor = MigrationExecutor(connection)
+    _refuse_newer(executor.loader)
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if waiting:
+        if executor.loader.applied_migrations:
+            say(str(_back_up_first()))
         try:
             call_command("migrate", interactive=False, verbosity=0)
         except CommandError as error:
             raise NotReady(f"The tables cannot be brought up to date: {error}") from error
     return len(waiting)
+
+
+def _refuse_newer(loader: "MigrationLoader") -> None:
+    replaced = {old for one in loader.disk_migrations.values() for old in one.replaces}
+    known = {*loader.disk_migrations, *replaced}
+    ours = {"memory", "sleep", "bot", "kenoweb"}
+    newer = sorted(key for key in loader.applied_migrations if key[0] in ours and key not in known)
+    if newer:
+        raise NotReady(
+            f"This database was written by a newer Keno than {__version__} "
+            f"({'.'.join(newer[-1])}): start that one, or restore a backup of this version "
+            "into an empty KENO_HOME with manage.py keno_restore."
+        )
+
+
+def _back_up_first() -> Path:
+    from django.db import Error
+    from django.utils import timezone
+
+    from memory.operations import backup
+
+    try:
+        return backup.before_upgrade(now=timezone.now())
+    except (OSError, Error) as error:
+        raise NotReady(
+            f"No backup could be written before the upgrade ({error}): make room or set "
+            "KENO_BACKUPS. Nothing was changed."
+        ) from error
 
 
 def collect_static() -> int:

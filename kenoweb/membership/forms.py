@@ -69,6 +69,14 @@ class SudoForm(forms.Form):
     password = _password(_("Password"), autocomplete="current-password")
 
 
+class CodeForm(forms.Form):
+    code = forms.CharField(
+        label=_("Code"),
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "text"}),
+    )
+
+
 class NewPassword(forms.Form):
     """Two fields that must agree, checked against the rules for passwords."""
 

@@ -1,5 +1,6 @@
 """Pages of accounts: signing in, invitations, members, spaces and tokens."""
 
+import time
 from functools import wraps
 
 from django.conf import settings
@@ -17,7 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb import demo
-from kenoweb.auth import accounts, sessions
+from kenoweb.auth import accounts, sessions, throttle, two_factor
 from kenoweb.auth.access import (
     get_in_space_or_404,
     in_space,
@@ -27,9 +28,10 @@ from kenoweb.auth.access import (
     signed_in,
 )
 from kenoweb.auth.sessions import go
-from kenoweb.auth.throttle import TooManyTries, client_ip
+from kenoweb.auth.throttle import TooManyTries, client_ip, know_device
 from kenoweb.membership import forms
 from kenoweb.membership.forms import (
+    CodeForm,
     InviteForm,
     NewAccountForm,
     OwnerForm,
@@ -53,6 +55,8 @@ from sleep import proposals
 
 # From here on the page says how many tries are left.
 RECENT_ENTRIES = 5
+# Between the password and the code.
+HALF, HALF_SECONDS = "half_signed_in", 5 * 60
 Kind = OneTimeLink.Kind
 ROLES = Member.Role.choices
 LIVE_FIRST = F("revoked_at").asc(nulls_first=True)
@@ -70,10 +74,83 @@ def sign_in(request):
     if form.is_valid():
         name, password = form.cleaned_data["name"], form.cleaned_data["password"]
         if user := _checked(request, form, name=name, password=password):
-            sessions.begin(request, user, keep=form.cleaned_data["keep"], sudo=True)
-            audit.record("account.signed_in", actor=person(user), obj=user, ip=client_ip(request))
-            return greet(redirect(there), user)
+            keep = form.cleaned_data["keep"]
+            if not two_factor.is_on(user):
+                return _signed_in(request, user, there, keep=keep)
+            half = {"user": user.pk, "at": time.time(), "keep": keep, "next": there}
+            request.session[HALF] = half
+            return redirect("account:second")
     return show_form(request, "account/sign_in.html", form)
+
+
+@public
+@never_cache
+@sensitive_post_parameters("code")
+@require_http_methods(["GET", "HEAD", "POST"])
+def second(request):
+    """The code after the password. Whoever takes longer than five minutes begins again."""
+    half = request.session.get(HALF, {})
+    if time.time() - half.get("at", 0) > HALF_SECONDS:
+        return redirect("account:sign_in")
+    user, form = auth.get_user_model().objects.get(pk=half["user"]), CodeForm(request.POST or None)
+    if form.is_valid() and _code_is_good(request, form, user):
+        del request.session[HALF]
+        return _signed_in(request, user, half["next"], keep=half["keep"])
+    return show_form(request, "account/second.html", form)
+
+
+def _code_is_good(request, form, user):
+    name, ip = f"second factor {user.pk}", client_ip(request)
+    try:
+        throttle.spend(name, ip)
+    except TooManyTries as pause:
+        form.add_error("code", _pause(pause.minutes))
+        return False
+    if two_factor.check(user, form.cleaned_data["code"], now=timezone.now()):
+        throttle.refund(name, ip)
+        return True
+    audit.record("account.refused", actor="anonymous", ip=ip, account=user.username)
+    form.add_error("code", _("This code is not good, or it was used already."))
+    return False
+
+
+def _signed_in(request, user, there, *, keep):
+    sessions.begin(request, user, keep=keep, sudo=True)
+    audit.record("account.signed_in", actor=person(user), obj=user, ip=client_ip(request))
+    response = greet(redirect(there), user)
+    know_device(response, user.username)
+    return response
+
+
+@signed_in
+@sessions.sudo
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def set_second(request):
+    """Switch the second factor on or off, or make new recovery codes."""
+    user, ip, wanted = request.user, client_ip(request), request.POST.get("do", "")
+    if two_factor.is_on(user):
+        if wanted == "off":
+            two_factor.switch_off(user, ip=ip)
+            toast(request, _("The second factor is off."))
+            return redirect("account:index")
+        codes = two_factor.renew_recovery(user, ip=ip) if wanted == "renew" else []
+        return render(request, "account/two_factor.html", {"codes": codes, "is_on": True})
+    token = request.POST.get("offer", "") or two_factor.offer(user)
+    secret = two_factor.offered(user, token) or two_factor.offered(user, two_factor.offer(user))
+    form = CodeForm(request.POST if wanted == "on" else None)
+    if form.is_valid():
+        step = two_factor.matching_step(secret, form.cleaned_data["code"], now=timezone.now())
+        if step:
+            codes = two_factor.switch_on(user, secret, step=step, ip=ip)
+            return render(request, "account/two_factor.html", {"codes": codes, "is_on": True})
+        form.add_error("code", _("This is not the code that the app shows now."))
+    context = {
+        "offer": token,
+        "secret": " ".join(secret[n : n + 4] for n in range(0, len(secret), 4)),
+        "address": two_factor.address(user, secret),
+    }
+    return show_form(request, "account/two_factor.html", form, **context)
 
 
 @signed_in
@@ -227,6 +304,11 @@ def join(request, link):
     if request.user.is_authenticated:
         return _join_as_me(request, link)
     form = NewAccountForm(request.POST or None)
+    try:
+        if form.is_bound:  # whoever holds one invitation does not learn who else is here
+            throttle.spend(f"join {link.pk}", client_ip(request))
+    except TooManyTries as pause:
+        form.add_error(None, _pause(pause.minutes))
     if form.is_valid() and (user := _account(request, form, accounts.create_member, link)):
         sessions.begin(request, user, sudo=True)
         return greet(redirect("overview:index", link.space.slug), user)

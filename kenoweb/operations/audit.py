@@ -33,12 +33,16 @@ KINDS = {
     "night": _("Nights"),
     "erasure": _("Erasures"),
     "invitation": _("Invitations"),
+    "chat": _("Chats"),
 }
 ACTIONS = {
     "account.created": _("created an account"),
     "account.signed_in": _("signed in"),
     "account.signed_out": _("signed out"),
     "account.signed_out_everywhere": _("signed out everywhere"),
+    "account.two_factor_on": _("switched the second factor on"),
+    "account.two_factor_off": _("switched the second factor off"),
+    "account.recovery_renewed": _("made new recovery codes"),
     "account.password_changed": _("changed the password"),
     "account.refused": _("was refused"),
     "export": _("exported memory"),
@@ -71,6 +75,9 @@ ACTIONS = {
     "token.created": _("created an API token"),
     "token.revoked": _("revoked an API token"),
     "token.gate": _("set the gate of an API token"),
+    "chat.closed": _("made a chat private"),
+    "chat.shared": _("shared a private chat"),
+    "chat.read": _("opened a private chat"),
     "memory.read": _("read memory"),
     "memory.written": _("changed memory"),
 }
@@ -97,6 +104,10 @@ class Entry:
     did: str
     details: list[tuple[str, str]]
 
+    @property
+    def is_sealed(self) -> bool:
+        return hasattr(self.row, "seal")
+
 
 @dataclass(frozen=True)
 class AuditList:
@@ -111,7 +122,7 @@ class AuditList:
 
 def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
     wanted = AuditFilter.read(asked)
-    rows = rows_in(space, AuditEntry).filter(_condition(wanted, now=now))
+    rows = rows_in(space, AuditEntry).filter(_condition(wanted, now=now)).select_related("seal")
     found = part(rows, order=Order("at"), after=wanted.after)
     url = space_url("audit:index", space)
     return AuditList(

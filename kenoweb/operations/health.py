@@ -32,6 +32,7 @@ from memory import jobs
 from memory.history.actors import person
 from memory.llm.choose import choose
 from memory.models import Breaker, DeadLetter, Heartbeat, Space
+from memory.operations import backup
 from memory.operations import health as health_checks
 from memory.operations.metrics import prometheus_text
 from memory.vectors import embed
@@ -58,6 +59,7 @@ NAMES = {
     "database": gettext_lazy("Database"),
     "migrations": gettext_lazy("Tables"),
     "disk": gettext_lazy("Disk"),
+    "backup": gettext_lazy("Last backup"),
 }
 TO_DO = {
     "worker": gettext_lazy("Start manage.py runbot, or make run, and leave it running."),
@@ -74,6 +76,7 @@ TO_DO = {
     ),
     "size": gettext_lazy("Start it again; should it grow again, please report it."),
     "migrations": gettext_lazy("Run manage.py migrate."),
+    "backup": gettext_lazy("Run manage.py keno_backup, and look at the log of the worker."),
     "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
 }
 PAGES = {
@@ -299,6 +302,7 @@ def _values(
     last = rows_in(space, Night).order_by("-local_date").first()
     chosen = choose("chat", space=space)
     usage = shutil.disk_usage(next(p for p in (settings.KENO_HOME, "/") if _exists(p)))
+    kept = backup.age(now=now)
     waiting = {"n": number(counts["waiting"]), "m": number(counts["running"])}
     return {
         "worker": _("seen %(age)s") % {"age": since(beat.beat_at, now=now, long=True)}
@@ -308,6 +312,7 @@ def _values(
         "provider": f"{chosen.provider} {chosen.model}".strip(),
         "night": date_format(last.local_date, _("j F")) if last else _("none yet"),
         "embeddings": embed.current().name if embed.enabled() else _("off"),
+        "backup": since(now - kept, now=now, long=True) if kept else _("none yet"),
         "size": f"{number(health_checks.resident_mb())} MB",
         "disk": _("%(share)s %% free") % {"share": number(100 * usage.free / usage.total)},
     }

@@ -30,7 +30,7 @@ from memory.vectors import embed
 GROUPS = {
     gettext_lazy("What a reply sees"): [
         "token_budget", "history_messages", "history_minutes", "use_retrieval", "recall_profile",
-        "recall_strict", "shared_with", "judge_ms", "expand_search", "memory_days",
+        "recall_strict", "shared_with", "private_chats", "judge_ms", "expand_search", "memory_days",
     ],
     gettext_lazy("Answering"): [
         "batch_silence", "batch_size", "batch_wait", "first_conversation",
@@ -68,6 +68,7 @@ LABELS = {
     "recall_profile": gettext_lazy("Recall profile"),
     "recall_strict": gettext_lazy("Strict recall"),
     "shared_with": gettext_lazy("Who hears the whole space"),
+    "private_chats": gettext_lazy("Private chats"),
     "judge_ms": gettext_lazy("Judge (ms)"),
     "receipt_days": gettext_lazy("Receipts"),
     "log_days": gettext_lazy("Logs"),

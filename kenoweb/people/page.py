@@ -13,7 +13,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
-from kenoweb.auth.access import rows_in
+from kenoweb.auth.access import rows_in, without_private
 from kenoweb.ui.list_page import Order, Part, View, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
@@ -196,11 +196,12 @@ def _number_of_facts() -> Coalesce:
     return Coalesce(Subquery(number.values("n")), Value(0))
 
 
-def person_page(entity: Entity, *, now: datetime, may: bool) -> PersonPage:
-    space, ids = entity.space, people.group(entity)
+def person_page(entity: Entity, *, space: Space, now: datetime, may: bool) -> PersonPage:
+    ids = people.group(entity)
     merged = list(rows_in(space, Entity).filter(merged_into=entity).select_related("chat"))
     about = people.facts_of(ids).filter(status__in=people.LINKED)
     named, spoken = people.facts_of(ids, "named").live(), _spoken([entity, *merged])
+    about, named, spoken = (without_private(rows, space) for rows in (about, named, spoken))
     names = ("facts", "named", "said")
     counts = dict(zip(names, counted(about.live(), named, spoken), strict=True))
     rows = about.select_related("chat", "message", "superseded_by")

@@ -63,7 +63,7 @@ def detail(request, space, pk):
 def export(request, space, pk):
     """All that is known of somebody, as a file."""
     entity = people.root(_entity(space, pk))
-    shown = pages.person_page(entity, now=timezone.now(), may=False)
+    shown = pages.person_page(entity, space=space, now=timezone.now(), may=False)
     answer = HttpResponse(pages.as_markdown(shown), content_type="text/markdown; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="person-{entity.pk}.md"'
     return answer
@@ -123,7 +123,7 @@ def _back(space, entity):
 
 def _page(request, space, entity, *, form=None, status=200):
     may = request.member.may("curator")
-    shown = pages.person_page(entity, now=timezone.now(), may=may)
+    shown = pages.person_page(entity, space=space, now=timezone.now(), may=may)
     initial = {"name": entity.name, "aliases": ", ".join(entity.aliases), "kind": entity.kind}
     context = {
         "page": shown,

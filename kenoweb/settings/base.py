@@ -22,6 +22,9 @@ KENO_PROXIES = envint("KENO_PROXIES", 0, low=0, high=9)
 KENO_PLAIN_HTTP = envbool("KENO_PLAIN_HTTP")
 KENO_WEB_THREADS = envint("KENO_WEB_THREADS", 4, low=1, high=64)
 
+# Whether everybody needs a second factor.
+KENO_TWO_FACTOR = envbool("KENO_TWO_FACTOR")
+
 # Where backups go, how many days the daily ones are kept (0: none are made), and their seal.
 KENO_BACKUPS = envstr("KENO_BACKUPS") or str(KENO_HOME / "backups")
 KENO_BACKUP_DAYS = envint("KENO_BACKUP_DAYS", 0, low=0, high=3650)

@@ -78,6 +78,9 @@ CLAUDE_COMMAND = envstr("CLAUDE_COMMAND", "claude") or "claude"
 
 PROVIDER = _provider("PROVIDER")
 MODEL = envstr("MODEL")
+# What owners of spaces may choose among, and what all spaces together may spend.
+KENO_MODELS = envlist("KENO_MODELS")
+KENO_BUDGET_MONTH = envnumber("KENO_BUDGET_MONTH", 0, low=0, high=1000000)
 LLM_TIMEOUT = envint("LLM_TIMEOUT", 60000, low=1000, high=600000) / 1000
 CONSCIOUSNESS_ENABLED = envbool("CONSCIOUSNESS_ENABLED", True)
 CONSCIOUSNESS_PROVIDER = _provider("CONSCIOUSNESS_PROVIDER")

@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 
 from memory import notices
 from memory.guards.screening import Screened, redacted, screen, screen_message
-from memory.history import actors
+from memory.history import actors, audit
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models import Chat, Episode, Message, SilencedMessage, Space
+from memory.models import Chat, Episode, Member, Message, SilencedMessage, Space
 from memory.text import normalise as text
 
 KEY = re.compile(r"[A-Za-z0-9_-]{1,161}\Z")
@@ -64,6 +64,29 @@ def find_or_open(space: Space, *, channel: str, external_id: object, **defaults:
         external_id=str(external_id),
         defaults={"key": key} | defaults,
     )[0]
+
+
+@transaction.atomic
+def set_private(chat: Chat, *, owner: Member, private: bool, by: str) -> bool:
+    """Close the chat to everybody but its owner, or open it to the space again.
+
+    Only who alone talks in a chat may close it, and only its owner may open it.
+    """
+    if private == chat.is_private or not (_talks_alone(chat, owner) or chat.owner == owner):
+        return False
+    chat.is_private, chat.owner = private, owner if private else None
+    chat.save(update_fields=["is_private", "owner"])
+    audit.record(f"chat.{'closed' if private else 'shared'}", actor=by, space=chat.space, obj=chat)
+    return True
+
+
+def _talks_alone(chat: Chat, member: Member) -> bool:
+    links = member.chat_links.filter(channel=chat.channel, linked_at__isnull=False)
+    mine = {str(member.user_id)} if chat.channel == "web" else set()
+    mine |= set(links.values_list("author_id", flat=True))
+    said = Message.objects.filter(chat=chat, role=Message.Role.USER).order_by()
+    authors = set(said.values_list("author_id", flat=True).distinct())
+    return bool(authors) and authors <= mine
 
 
 def by_key(space: Space, key: str) -> Chat | None:

@@ -27,6 +27,12 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _TURN = re.compile(r"^- [^:\n]{1,60}: ", re.MULTILINE)
+# Said of oneself or to a guest, not to the assistant, though a rule would take it for an order.
+_ORDINARY = re.compile(
+    r"\b(?:i|we|(?:my|our) \w+s?) (?:always|first) (?:recommend|suggest)s?\b"
+    r"|\bsay (?:hello|hi|goodbye|thanks) to (?:your|my|his|her|our|the) \w+"
+    r"|\byou are now (?:entering|leaving|boarding|in)\b"
+)
 FEW = 12  # too few signs to read like anything
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _POWERS = np.array([pow(1000003, k, 2**64) for k in range(5)], dtype=np.uint64)
@@ -149,6 +155,7 @@ def inspect(text: str) -> Verdict:
     """Every kind of attack found, with its place in the text, and how sure the guard is (0..1)."""
     text = text[:LIMIT]
     seen = limits.without_limits(disguise.plain(text))
+    seen = _ORDINARY.sub(lambda found: " " * len(found.group()), seen)
     flags = [_flag("hidden", *span) for _trick, *span in disguise.tricks(text)[:1]]
     flags += [_flag(kind, *disguise.origin(text, *span)) for kind, span in _matches(seen)]
     if not flags and _disguised(text, seen):

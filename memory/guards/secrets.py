@@ -39,6 +39,16 @@ nothing something practice patience love trust communication consistency balance
 happiness time music
 """
 _SAID_OF = frozenset(_SAID_OF_WORDS.split())
+_SENTENCE_WORDS = frozenset(
+    """the and are was were for with you this that have from but not has had his her she they will
+    can all out its our your who how when what them then than into que los las con una del por para
+    como pero más muy sus este esta hay son fue ser está nos les mis tus""".split()
+)
+_DEVICE = re.compile(r"\b(?:imei|serial|iccid|serie)\b[^.\n]{0,20}$", re.I)
+# The name of a program that keeps passwords is not one.
+_MANAGER = re.compile(
+    r"\b(?:password (?:manager|app|vault)|gestor de (?:contraseñas|claves))\b[^.\n]{0,20}$", re.I
+)
 FILE = Path(__file__).with_name("secrets.txt")
 _MARKER = re.compile(rb"\[redacted:[a-z_]+\]")
 _AFTER = ".!?)]}:”’»"
@@ -79,6 +89,8 @@ def _word(value: str, before: str) -> bool:
 def _phrase(value: str, before: str) -> bool:
     """After "the key is": a word with digits or signs inside, or a long one that is no word."""
     bare = value.strip("\"'“”‘’`()").lower()
+    if _MANAGER.search(before):
+        return False
     if len(bare) < 4 or bare in _SAID_OF or _PLACEHOLDER.search(value):
         return False
     long = len(bare) >= 16 and "/" not in bare and _entropy(bare) > 3.2
@@ -132,7 +144,21 @@ def _words(value: str, before: str) -> bool:
     return not little & set(re.split(r"[ ,]+", value.lower()))
 
 
+def _bare(value: str, before: str) -> bool:
+    """A seed phrase without a word about it: it has one of five lengths and is not a sentence."""
+    words = value.split()
+    return len(words) in {12, 15, 18, 21, 24} and not _SENTENCE_WORDS & set(words)
+
+
+def _login(value: str, before: str) -> bool:
+    """What stands behind a mail address: a password has letters and something else in it."""
+    inner = value.strip("().!?-_")
+    return any(c.isalpha() for c in inner) and any(not c.isalpha() for c in inner)
+
+
 def _luhn(value: str, before: str) -> bool:
+    if _DEVICE.search(before):
+        return False
     digits = [int(c) for c in value if c.isdigit()]
     doubled = [d * 2 - 9 * (d > 4) for d in digits[-2::-2]]
     return 13 <= len(digits) <= 19 and (sum(doubled) + sum(digits[-1::-2])) % 10 == 0
@@ -141,6 +167,20 @@ def _luhn(value: str, before: str) -> bool:
 def _iban(value: str, before: str) -> bool:
     bare = value.replace(" ", "")
     return len(bare) >= 15 and int("".join(str(int(c, 36)) for c in bare[4:] + bare[:4])) % 97 == 1
+
+
+def _curp(value: str, before: str) -> bool:
+    """The last digit of a Mexican CURP is made from the other 17 signs."""
+    signs = "0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ"
+    total = sum(signs.index(c) * (18 - n) for n, c in enumerate(value[:17].upper()))
+    return (10 - total % 10) % 10 == int(value[17])
+
+
+def _dni(value: str, before: str) -> bool:
+    """The letter of a Spanish DNI or NIE is the rest of its number by 23."""
+    bare = value.upper().replace(" ", "").replace("-", "")
+    first = {"X": "0", "Y": "1", "Z": "2"}.get(bare[0], bare[0])
+    return bare[-1] == "TRWAGMYFPDXBNJZSQVHLCKE"[int(first + bare[1:-1]) % 23]
 
 
 def _entropy(value: str) -> float:
@@ -159,6 +199,10 @@ CHECKS = {
     "word": _word,
     "sentence": lambda value, before: True,
     "words": _words,
+    "bare": _bare,
+    "login": _login,
+    "curp": _curp,
+    "dni": _dni,
     "digits": _digits,
     "luhn": _luhn,
     "iban": _iban,

@@ -3,12 +3,19 @@
 import hashlib
 import hmac
 import json
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models, transaction
 
-from memory.models import AuditEntry, Space
+from memory.models import AuditEntry, AuditSeal, Space
+
+BATCH = 1000
+BEGIN = "0" * 64
 
 
 def record(
@@ -48,3 +55,87 @@ def digest(value: dict | str | None, *, key: str) -> str:
         value = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
     words = value.encode("utf-8", "surrogatepass")
     return hmac.new(key.encode(), words, hashlib.sha256).hexdigest()
+
+
+@transaction.atomic
+def seal(*, most: int = 100_000) -> int:
+    """Put the entries that have no seal yet at the end of the chain; return how many."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.audit.seal'))")
+    last = AuditSeal.objects.order_by("-pk").first()
+    before, made = last.digest if last else BEGIN, 0
+    seals = []
+    for entry in AuditEntry.objects.filter(seal=None).order_by("pk")[:most].iterator(BATCH):
+        salt = secrets.token_hex(16)
+        details = _details_digest(entry, salt)
+        before = _chained(before, entry, details)
+        seals.append(AuditSeal(entry=entry, salt=salt, details_digest=details, digest=before))
+        made += 1
+    AuditSeal.objects.bulk_create(seals, batch_size=BATCH)
+    return made
+
+
+def verify(anchors: Path | None = None) -> list[str]:
+    """Say where the chain is broken: entries changed or gone, seals changed, cut off or gone."""
+    found, before, heads = [], BEGIN, {}
+    for number, (one, entry) in enumerate(_chain(), 1):
+        if entry is None:
+            found.append(f"Entry {one.entry_id} is gone.")
+        else:
+            if _chained(before, entry, one.details_digest) != one.digest:
+                found.append(f"Entry {entry.pk} or its seal was changed, or one before is gone.")
+            elif one.salt and _details_digest(entry, one.salt) != one.details_digest:
+                found.append(f"The details of entry {entry.pk} were changed.")
+        before = heads[number] = one.digest
+    for number, head, at in _anchored(anchors):
+        if heads.get(number) != head:
+            found.append(f"The chain is not the one whose head number {number} was kept {at}.")
+    return found
+
+
+def head() -> tuple[int, str]:
+    """How many entries are sealed, and the digest that stands for all of them."""
+    last = AuditSeal.objects.order_by("-pk").values_list("digest", flat=True).first()
+    return AuditSeal.objects.count(), last or BEGIN
+
+
+def erased_details() -> int:
+    """How many entries lost words to an erasure: their details cannot be checked any more."""
+    return AuditSeal.objects.filter(salt="").count()
+
+
+def anchor(path: Path, *, now: datetime) -> str:
+    """Add the head to a file outside the database, unless it stands there; return the line."""
+    number, digest = head()
+    line = f"{number} {digest} {now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    if not any((n, d) == (number, digest) for n, d, _at in _anchored(path)):
+        with path.open("a") as file:
+            file.write(line + "\n")
+    return line
+
+
+def _anchored(path: Path | None) -> list[tuple[int, str, str]]:
+    lines = path.read_text().splitlines() if path and path.exists() else []
+    parts = [line.split() for line in lines if line.strip()]
+    return [(int(number), digest, at) for number, digest, at in parts]
+
+
+def _chain() -> Iterator[tuple[AuditSeal, AuditEntry | None]]:
+    """The seals in order, each with its entry, or None where that is gone."""
+    last = 0
+    while seals := list(AuditSeal.objects.filter(pk__gt=last).order_by("pk")[:BATCH]):
+        entries = AuditEntry.objects.in_bulk([one.entry_id for one in seals])
+        yield from ((one, entries.get(one.entry_id)) for one in seals)
+        last = seals[-1].pk
+
+
+def _details_digest(entry: AuditEntry, salt: str) -> str:
+    return digest(entry.details, key=salt)
+
+
+def _chained(before: str, entry: AuditEntry, details: str) -> str:
+    told = [entry.pk, entry.space_id, entry.at.astimezone(UTC).isoformat(), entry.actor]
+    told += [entry.action, entry.object_type, entry.object_id, entry.before_digest]
+    told += [entry.after_digest, entry.ip, details]
+    words = json.dumps([before, *told], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(words).hexdigest()

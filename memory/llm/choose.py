@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
 
 from django.conf import settings
 from django.db.models import F, Q, Value
@@ -44,16 +45,30 @@ class Choice:
 
 
 def choose(purpose: Purpose, *, space: Space) -> Choice:
-    """Return the provider and model that the settings choose."""
-    return replace(_by_tier(TIERS[purpose], space), max_tokens=MAX_TOKENS[purpose])
+    """Return the provider and model that the settings choose, among those of the installation."""
+    choice = _by_tier(TIERS[purpose], space)
+    if not is_allowed(choice.provider, choice.model):
+        usual = _by_tier(TIERS[purpose], Space())
+        offline = _resolve("offline", "", usual.timeout)
+        choice = usual if is_allowed(usual.provider, usual.model) else offline
+    return replace(choice, max_tokens=MAX_TOKENS[purpose])
+
+
+def is_allowed(provider: str, model: str) -> bool:
+    """Tell whether the list of the installation has the model; without a list it has every one."""
+    name, wanted = f"{provider}/{model}", settings.KENO_MODELS
+    known = provider in {"auto", "offline"} or not wanted
+    return known or any(fnmatchcase(name, one) or one == provider for one in wanted)
 
 
 def afford(choice: Choice, *, space: Space, action: str) -> Choice:
     """Return the choice that the budget still allows; see budget.action."""
+    if action == "cap":
+        raise BudgetSpent("The budget of this installation is spent.", retry_after=3600)
     if action == "pause":
         raise BudgetSpent("The budget is spent and the space is set to pause.", retry_after=3600)
-    if action == "cheap":
-        return replace(choice, model=_cheap(choice.provider, space))
+    if action == "cheap" and is_allowed(choice.provider, small := _cheap(choice.provider, space)):
+        return replace(choice, model=small)
     return choice
 
 

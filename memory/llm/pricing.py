@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -173,10 +173,22 @@ def _spent(space: Space, *, day: datetime, month: datetime) -> dict[str, Decimal
 
 
 def action(space: Space, *, now: datetime) -> str:
-    """Return what a spent budget demands of the next call: "", warn, cheap or pause."""
+    """Return what a spent budget demands of the next call: "", warn, cheap, pause or cap."""
+    if is_capped(now=now):
+        return "cap"
     if any(budget.is_spent for budget in budgets(space, now=now)):
         return space.options.budget_action
     return ""
+
+
+def is_capped(*, now: datetime) -> bool:
+    """Tell whether all spaces together have spent the month of the installation (UTC)."""
+    cap = Decimal(str(settings.KENO_BUDGET_MONTH))
+    if not cap:
+        return False
+    month = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    spent = LlmCall.objects.filter(at__gte=month).aggregate(n=Sum("cost", default=Decimal(0)))
+    return spent["n"] >= cap
 
 
 def warn(space: Space, *, now: datetime) -> None:

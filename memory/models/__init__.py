@@ -5,7 +5,7 @@ from memory.models.fact import Fact, SilencedMessage
 from memory.models.identity import Identity, Preference, Rule, Ruling
 from memory.models.pattern import Pattern
 from memory.models.recall import Recall, RecallItem, RecallProfile, SelfCheck
-from memory.models.space import ApiCall, ApiToken, AuditEntry, ChatLink, Member, Space
+from memory.models.space import ApiCall, ApiToken, AuditEntry, AuditSeal, ChatLink, Member, Space
 from memory.models.unit import Embedding, EmbeddingModel, Unit
 from memory.models.work import (
     Breaker,
@@ -28,6 +28,7 @@ __all__ = [
     "ApiCall",
     "ApiToken",
     "AuditEntry",
+    "AuditSeal",
     "Breaker",
     "Chat",
     "ChatLink",

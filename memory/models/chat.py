@@ -5,7 +5,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory.models.episode import Episode
-from memory.models.space import Space
+from memory.models.space import Member, Space
 
 
 # Only what a person or a reply says about the chat; its creation is not a change of memory.
@@ -27,6 +27,12 @@ class Chat(models.Model):
     last_message_at = models.DateTimeField(null=True, blank=True)
     # Since when nothing said here is kept; null for a chat like any other.
     incognito_since = models.DateTimeField(null=True, blank=True)
+    # Only its owner sees it; owners of the space after an entry in the audit. Whoever leaves the
+    # space leaves it private.
+    is_private = models.BooleanField(default=False)
+    owner = models.ForeignKey(
+        Member, models.SET_NULL, null=True, blank=True, related_name="private_chats"
+    )
 
     class Meta:
         constraints = [
@@ -38,7 +44,12 @@ class Chat(models.Model):
                 condition=models.Q(key__regex=r"^[A-Za-z0-9_-]+$"), name="chat_key_characters"
             ),
         ]
-        indexes = [models.Index(fields=["space", "-last_message_at"], name="chat_recent")]
+        indexes = [
+            models.Index(fields=["space", "-last_message_at"], name="chat_recent"),
+            models.Index(
+                fields=["space"], name="chat_private", condition=models.Q(is_private=True)
+            ),
+        ]
 
     def __str__(self):
         return self.title or self.key

@@ -13,6 +13,14 @@ from django.utils.translation import gettext_lazy as _
 
 from memory import options
 
+NO_TRUNCATE = pgtrigger.Trigger(
+    name="no_truncate",
+    level=pgtrigger.Statement,
+    when=pgtrigger.Before,
+    operation=pgtrigger.Truncate,
+    func="RAISE EXCEPTION 'no_truncate: the audit is never emptied';",
+)
+
 
 def _key() -> str:
     return secrets.token_hex(16)
@@ -173,11 +181,37 @@ class AuditEntry(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete)
+            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
+            NO_TRUNCATE,
         ]
 
     def __str__(self):
         return f"{self.actor} {self.action} {self.object_type} {self.object_id}"
+
+
+class AuditSeal(models.Model):
+    """An entry of the audit in its chain: a digest of it and of the seal before.
+
+    Entries are sealed after they are committed, so that nobody waits for anybody to write one.
+    """
+
+    entry = models.OneToOneField(
+        AuditEntry, models.DO_NOTHING, related_name="seal", db_constraint=False
+    )
+    # Of the details alone, under the salt: whoever erases words from them erases the salt, and
+    # nobody finds the words by guessing.
+    salt = models.CharField(max_length=32, blank=True)
+    details_digest = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        triggers = [
+            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
+            NO_TRUNCATE,
+        ]
+
+    def __str__(self):
+        return f"{self.pk} {self.digest[:12]}"
 
 
 class ChatLink(models.Model):

@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import IO, Any
@@ -107,6 +107,20 @@ def backups(folder: Path) -> list[Path]:
     """Return the backups in the folder, the newest first."""
     found = [*folder.glob(f"keno-*{SUFFIX}"), *folder.glob(f"keno-*{SEALED_SUFFIX}")]
     return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def age(*, now: datetime) -> timedelta | None:
+    """How old the newest backup is; None when there is none. Only a whole one has its name."""
+    newest = next(iter(backups(Path(settings.KENO_BACKUPS))), None)
+    return now - datetime.fromtimestamp(newest.stat().st_mtime, UTC) if newest else None
+
+
+def before_upgrade(*, now: datetime) -> Path:
+    """Back up a database whose tables are about to change; it goes back with keno_restore."""
+    passphrase = settings.KENO_BACKUP_PASSPHRASE
+    path = Path(settings.KENO_BACKUPS) / file_name(now, sealed=bool(passphrase))
+    write(path, now=now, passphrase=passphrase)
+    return path
 
 
 def file_name(now: datetime, *, sealed: bool = False) -> str:

@@ -25,11 +25,13 @@ from memory.llm import choose as breaker
 from memory.llm import pricing
 from memory.llm.choose import choose
 from memory.models import Breaker, Fact, Heartbeat, LlmCall, Message, Notice, OutboxItem, Space
+from memory.operations import backup
 
 OK, WARNING, ERROR = "ok", "warning", "error"
 MAX_WAITING_SECONDS = 120
 WORKER_SILENT_AFTER = timedelta(seconds=30)
 HOUR = timedelta(hours=1)
+BACKUP_LATE = timedelta(hours=49)
 WARN_MB, ERROR_MB = 1000, 2000
 MAX_STALE_NOTES = 10
 MAX_LONG_TERM_KB = 1024
@@ -215,6 +217,14 @@ def size(space: Space, now: datetime) -> Finding:
     return Finding("size", level, text % {"used": used})
 
 
+def last_backup(space: Space, now: datetime) -> Finding:
+    """Check that the daily backup was made; without one somebody should know that there is none."""
+    age = backup.age(now=now)
+    if settings.KENO_BACKUP_DAYS and (age is None or age > BACKUP_LATE):
+        return Finding("backup", WARNING, _("There is no backup of the last two days."))
+    return Finding("backup")
+
+
 def resident_mb() -> int:
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -235,7 +245,7 @@ JUDGES: list[Callable[[Space, datetime, dict], Finding]] = [
     deliveries,
 ]
 # Checks that make their own queries; other apps append theirs.
-CHECKS: list[Callable[[Space, datetime], Finding]] = [costs, size]
+CHECKS: list[Callable[[Space, datetime], Finding]] = [costs, size, last_backup]
 
 
 def settings_problems() -> list[str]:

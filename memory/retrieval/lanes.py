@@ -349,8 +349,11 @@ class Scope:
     def whole(cls, space: Space) -> "Scope":
         """Every chat of the space: for people who look through it, never for a reply."""
         chats = Chat.objects.filter(space=space).order_by("-last_message_at")
+        # Private chats of others, where somebody looks who may not see them.
+        hidden = getattr(space, "hidden_chats", ())
+        chats = chats.exclude(pk__in=hidden)
         here = (shared(space.pk), *chats.values_list("pk", flat=True))
-        return cls(space.pk, here, (anywhere(space.pk),))
+        return cls(space.pk, here, here if hidden else (anywhere(space.pk),))
 
 
 def collect(

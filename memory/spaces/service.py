@@ -1,5 +1,6 @@
 """Spaces, the walls between memories, and their members."""
 
+import secrets
 from datetime import datetime
 from typing import Any
 
@@ -29,7 +30,7 @@ def create(
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.space.slug'))")
     space = Space.objects.create(
-        name=name, slug=_free_slug(name), language=language, timezone=timezone
+        name=name, slug=_free_slug(name, owner), language=language, timezone=timezone
     )
     member = Member.objects.create(space=space, user=owner, role=Member.Role.OWNER)
     audit.record("space.created", actor=person(owner), space=space, obj=member, ip=ip)
@@ -126,10 +127,15 @@ def _stem(name: str) -> str:
     return slugify(name)[:SLUG_LENGTH].strip("-") or "space"
 
 
-def _free_slug(name: str) -> str:
+def _free_slug(name: str, owner: User) -> str:
+    """A free address; beside spaces of others it ends at random and tells nothing of them."""
     stem = _stem(name)
     taken = set(Space.objects.filter(slug__startswith=stem[:30]).values_list("slug", flat=True))
-    candidates = (f"{stem[: SLUG_LENGTH - 6]}-{number}" for number in range(2, 10_000))
+    short = stem[: SLUG_LENGTH - 6]
+    if Space.objects.exclude(members__user=owner).exists():
+        ends = (f"{short}-{secrets.token_hex(2)}" for _try in range(1000))
+        return next(slug for slug in ends if slug not in taken)
+    candidates = (f"{short}-{number}" for number in range(2, 10_000))
     return stem if stem not in taken else next(slug for slug in candidates if slug not in taken)
 
 

@@ -1,6 +1,9 @@
 """Uploaded files and exports, stored in the database until they are imported or downloaded."""
 
+import hashlib
+import hmac
 import logging
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -10,6 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
@@ -137,7 +143,26 @@ def delete_expired(*, now: datetime) -> int:
 def chunks(parcel: Parcel) -> Iterator[bytes]:
     """Yield the file in pieces, with never more than one in memory."""
     for number in range(parcel.pieces.count()):
-        yield bytes(parcel.pieces.values_list("data", flat=True).get(number=number))
+        kept = parcel.pieces.values_list("data", flat=True).get(number=number)
+        yield _unsealed(parcel, number, bytes(kept))
+
+
+def _cipher(parcel: Parcel) -> AESGCM:
+    """A key of this file alone, made from one that is not in the database."""
+    about = f"keno.parcel.{parcel.pk}.{parcel.created_at.isoformat()}"
+    return AESGCM(hmac.digest(settings.SECRET_KEY.encode(), about.encode(), hashlib.sha256))
+
+
+def _sealed(parcel: Parcel, number: int, data: bytes) -> bytes:
+    nonce = os.urandom(12)
+    return nonce + _cipher(parcel).encrypt(nonce, data, str(number).encode())
+
+
+def _unsealed(parcel: Parcel, number: int, data: bytes) -> bytes:
+    try:
+        return _cipher(parcel).decrypt(data[:12], data[12:], str(number).encode())
+    except InvalidTag:
+        raise Refused("key", _("This file was kept under another key: send it again.")) from None
 
 
 @contextmanager
@@ -168,7 +193,8 @@ def _import_options(parcel: Parcel) -> dict:
 def _write_pieces(parcel: Parcel, chunks: Iterable[bytes]) -> int:
     size = 0
     for number, data in enumerate(_even_pieces(chunks)):
-        ParcelPiece.objects.create(parcel=parcel, number=number, data=data)
+        sealed = _sealed(parcel, number, data)
+        ParcelPiece.objects.create(parcel=parcel, number=number, data=sealed)
         size += len(data)
     return size
 

@@ -185,6 +185,7 @@ class TestTheDoor:
             b"\r\n\r\n",
             b"GET\r\n\r\n",
             b"POST /webhook HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+            b"POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
             b"POST /webhook HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
             b"POST /webhook HTTP/1.1\r\n" + b"x: " + b"y" * 20000 + b"\r\n\r\n",
         ],
@@ -203,7 +204,33 @@ class TestTheDoor:
             await running
             return first
 
-        assert async_to_sync(run)().split()[1] in (b"400", b"411", b"431")
+        assert async_to_sync(run)().split()[1] in (b"400", b"411", b"413", b"431")
+
+    def test_l1_hundreds_of_half_requests_keep_nobody_waiting(self, http, space, monkeypatch):
+        monkeypatch.setattr(http_server, "READ_SECONDS", 0.5)
+
+        async def run():
+            stop = asyncio.Event()
+            running = asyncio.create_task(http.run(space, stop))
+            while not http.port:
+                await asyncio.sleep(0.01)
+            half = [await asyncio.open_connection("127.0.0.1", http.port) for _ in range(300)]
+            for _reader, writer in half:
+                writer.write(b"POST /webhook HTTP/1.1\r\nX: ")
+            async with httpx.AsyncClient(timeout=5) as client:
+                there = await client.get(f"http://127.0.0.1:{http.port}/health")
+            # Nobody of them is kept: each is hung up on at once or when its time is over.
+            ends = await asyncio.wait_for(
+                asyncio.gather(
+                    *[reader.read() for reader, _writer in half], return_exceptions=True
+                ),
+                5,
+            )
+            stop.set()
+            await running
+            return there.status_code, len(ends)
+
+        assert async_to_sync(run)() == (200, 300)
 
 
 class Listener(HTTPServer):
@@ -258,14 +285,27 @@ class TestTheCallback:
         item = self.accept(http, space, f"http://127.0.0.1:{listener.server_port}/done")
         async_to_sync(outbox.deliver)(item.pk)
         headers, content = listener.heard[0]
-        assert http_server.check(SECRET, headers=headers, body=content, now=time.time())
+        told = {"headers": headers, "body": content, "now": time.time()}
+        assert http_server.check(SECRET, **told, label=http_server.REPLY)
         assert json.loads(content)["response"] == "All right."
+        # An answer of ours is no question that somebody could send back to us.
+        with pytest.raises(http_server.BadSignature):
+            http_server.check(SECRET, **told)
 
     @pytest.mark.parametrize(
         "host", ["127.0.0.1", "localhost", "0x7f000001", "2130706433", "[::ffff:7f00:1]", "0.0.0.0"]
     )
-    def test_a_private_address_is_never_connected(self, http, space, llm, listener, host):
-        item = self.accept(http, space, f"http://{host}:{listener.server_port}/")
+    def test_l8_a_private_address_is_refused_at_once_and_never_connected(
+        self, http, space, llm, listener, host, settings
+    ):
+        url = f"http://{host}:{listener.server_port}/"
+        refused = call(http, space, signed(body(callback=url)))[0]
+        assert (refused.status_code, Message.objects.count()) == (400, 0)
+        assert "private network" in refused.json()["error"]
+        # Taken while it was allowed, it is not called when it no longer is.
+        settings.HTTP_CALLBACK_PRIVATE = True
+        item = self.accept(http, space, url)
+        settings.HTTP_CALLBACK_PRIVATE = False
         with pytest.raises(SendFailed):
             async_to_sync(outbox.deliver)(item.pk)
         assert listener.connects == 0
@@ -287,6 +327,9 @@ class TestTheCallback:
             "64:ff9b::7f00:1",
             "2002:7f00:1::",
             "224.0.0.1",
+            "fec0::1",
+            "3fff::1",
+            "::7f00:1",
         ],
     )
     def test_what_is_private(self, address):

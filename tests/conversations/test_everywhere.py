@@ -13,7 +13,7 @@ from bot.channels.base import AllowList
 from bot.channels.telegram import TelegramChannel
 from memory import tasks
 from memory.llm.request import ProviderError
-from memory.models import Fact, Message, Notice, OutboxItem
+from memory.models import Breaker, Fact, Message, Notice, OutboxItem
 from tests.bot import bot_api
 from tests.bot.bot_api import TOKEN, update
 from tests.llm.conftest import provider, server  # noqa: F401
@@ -120,6 +120,10 @@ def test_r06_an_outage_is_said_once_and_the_answer_comes_later(
     message = Message.objects.get(role="user")
     server.script = [fault] * 3
     assert say.again(message, later=30) == []
+    # L10: whatever the outage is called meanwhile, whoever waits was told.
+    Breaker.objects.update(failing_since=None)
+    server.script = [fault] * 3
+    assert say.again(message, later=60) == []
     settings.LLM_TIMEOUT, server.script = 5, []
     server.reply = "Nice. <memory>Ana Ruiz's dog is called Rex</memory>"
     (late,) = say.again(message, later=120)

@@ -353,6 +353,27 @@ class TestTheGate:
         assert not Fact.objects.filter(space=space).exists()
         assert Proposal.objects.get(space=space).status == "pending"
 
+    def test_m12_a_token_sees_neither_private_chats_of_others_nor_the_talk_of_another_token(
+        self, space, ana
+    ):
+        from kenoweb.api import writing
+
+        bo = make_member(space=space, user=make_user("bo"))
+        chat = make_chat(space, title=PRIVATE, is_private=True, owner=bo)
+        fact = make_fact(space, text=f"{PRIVATE} is her therapist", chat=chat)
+        make_message(chat, text=f"My therapist is {PRIVATE}")
+        make_episode(space, title=PRIVATE, body=PRIVATE, chat=chat)
+        make_receipt(space, PRIVATE, chat=chat, fact=fact)
+        (one, key), (other, _key) = (make_token(space, user=ana, scopes=ALL) for _ in range(2))
+        mine = make_token(space, user=bo.user, scopes=ALL)[1]
+        asked = {name: {} for name in ("chats", "messages", "facts", "episodes", "receipts")}
+        asked |= {"recall": {"query": "therapist"}, "search": {"words": PRIVATE}}
+        asked |= {"fact": {"id": fact.pk}, "chat": {"id": chat.pk}}
+        for name, given in asked.items():
+            assert PRIVATE not in rest(key, name, given).content.decode(), name
+        assert PRIVATE in rest(mine, "chats", {}).content.decode()
+        assert writing.conversation(one, "lab") != writing.conversation(other, "lab")
+
     def test_a_held_token_cannot_command_and_no_token_becomes_a_person(self, space, ana):
         held = key_for(space, ana, "hold")
         for words in ("/remember Bo sings", "/forget bees", "Forget that I keep bees"):

@@ -5,9 +5,16 @@ import socket
 import psycopg
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import Error, connection, transaction
 
 from kenoweb.data_dir import NotReady
 from kenoweb.launcher import database, embedded_postgres
+from memory import erasure, jobs
+from memory.facts import service as facts
+from memory.history import audit
+from memory.models import AuditEntry, Fact
+from memory.retrieval.recall import recall
+from tests.factories import make_space
 from tests.kenoweb.servers import QUICK, Homes, reachable_wheel
 
 
@@ -168,3 +175,48 @@ def test_pgvector_that_only_an_administrator_may_switch_on_gets_a_sentence(postg
     with psycopg.connect(admin) as connection:
         connection.execute("CREATE EXTENSION vector")
     database.check(url)
+
+
+class TestTheRoleOfWebAndWorker:
+    """The second wall: what reaches their connection owns no table."""
+
+    @pytest.fixture
+    def as_app(self, db):
+        database.grant_app_role(connection)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL ROLE {database.APP_ROLE}")
+            yield cursor
+            cursor.execute("RESET ROLE")
+
+    @pytest.mark.parametrize(
+        "harm",
+        [
+            "DELETE FROM memory_auditentry",
+            "UPDATE memory_auditentry SET actor = 'nobody'",
+            "TRUNCATE memory_auditentry CASCADE",
+            "DELETE FROM memory_auditseal",
+            "UPDATE memory_auditseal SET digest = ''",
+            "ALTER TABLE memory_auditentry DISABLE TRIGGER USER",
+            "SET LOCAL session_replication_role = replica",
+            "DROP TABLE memory_fact",
+            "CREATE FUNCTION keno_fold(text) RETURNS text LANGUAGE sql AS 'SELECT $1'",
+            "DELETE FROM django_migrations",
+            "COPY memory_fact TO PROGRAM 'cat'",
+            "CREATE ROLE another SUPERUSER",
+        ],
+    )
+    def test_m11_it_can_neither_rewrite_the_audit_nor_change_a_table(self, as_app, harm):
+        audit.record("x", actor="y")
+        with pytest.raises(Error), transaction.atomic():
+            as_app.execute(harm)
+        assert AuditEntry.objects.count() == 1
+
+    def test_it_does_all_that_pages_and_worker_do(self, as_app):
+        space = make_space()
+        fact = facts.remember(space, text="Ana keeps bees in Soria", by="person:ana").row
+        assert recall(space, "who keeps bees?").items
+        audit.record("memory.read", actor="y", space=space, query="Ana keeps bees in Soria")
+        audit.seal()
+        erasure.purge(facts.discard(fact, by="person:ana").row, by="person:ana")
+        assert (audit.verify(), Fact.objects.count()) == ([], 0)
+        jobs.counts()

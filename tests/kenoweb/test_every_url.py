@@ -13,8 +13,21 @@ from django.db import connection, transaction
 from django.urls import reverse
 
 from kenoweb.api import events
-from memory.models import Member
-from tests.factories import make_client, make_member, make_space, make_user, one_of_everything
+from memory.models import AuditEntry, Member
+from tests.factories import (
+    make_chat,
+    make_client,
+    make_entity,
+    make_episode,
+    make_fact,
+    make_member,
+    make_message,
+    make_receipt,
+    make_space,
+    make_user,
+    make_working_note,
+    one_of_everything,
+)
 from tests.kenoweb.addresses import every_address
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +43,7 @@ GIVES_AWAY = re.compile(
     r"|tokens:new|identity:(edit|revise)"
 )
 LOOKUP = re.compile(r"\.(?:objects|_default_manager|_base_manager)\b|get_object_or_404")
-CANARY, STRANGER = "canaryhere", "canarythere"
+CANARY, STRANGER, SECRET = "canaryhere", "canarythere", "canaryprivate"
 
 OF_OBJECTS = [found for found in IN_SPACE if found.has_object]
 
@@ -45,7 +58,8 @@ class House:
         for role, user in self.people.items():
             make_member(space=self.space, user=user, role=role)
         # A second owner, so that no act is refused for being the last owner's.
-        make_member(space=self.space, user=make_user("second"), role="owner")
+        self.second = make_user("second")
+        make_member(space=self.space, user=self.second, role="owner")
         self.people["stranger"] = make_user("stranger")
         make_member(space=self.other, user=self.people["stranger"])
         self.things = one_of_everything(self.space, owner=self.people["owner"], mark=CANARY)
@@ -159,6 +173,52 @@ def test_T09_no_page_of_mine_shows_what_belongs_to_another_space(house):
             assert answer.status_code < 500, address.name
             if not answer.streaming:
                 assert CANARY not in answer.content.decode(), address.name
+
+
+@pytest.mark.parametrize("who", LADDER)
+def test_m12_no_page_shows_the_private_chat_of_another(who, house):
+    with transaction.atomic():
+        ours = _a_private_chat(house, "second")
+        client = house.client(who)
+        for address in IN_SPACE:
+            things = house.things | {k: v for k, v in ours.items() if k in address.name}
+            for answer in answers(client, address.path(house.space.slug, things)):
+                said = "" if answer.streaming else answer.content.decode()
+                assert SECRET not in said, address.name
+        # An owner reads it after an entry in the audit, for half an hour, and nobody else does.
+        there = reverse("chats:open", args=["here", ours["chats"]["pk"]])
+        opened = client.post(there)
+        shown = client.get(reverse("chats:detail", args=["here", ours["chats"]["pk"]]))
+        read = AuditEntry.objects.filter(action="chat.read", details__whose="second")
+        may = who == "owner"
+        assert (opened.status_code == 302, SECRET in shown.content.decode(), read.exists()) == (
+            (may, may, may)
+        )
+        mine = make_client(house.second, sudo=True).get(there.replace("open/", ""))
+        assert SECRET in mine.content.decode()
+        transaction.set_rollback(True)
+
+
+def _a_private_chat(house, owner):
+    member = house.space.members.get(user=house.second)
+    chat = make_chat(house.space, title=SECRET, is_private=True, owner=member)
+    message = make_message(chat, text=f"My therapist is called {SECRET}", author="second")
+    fact = make_fact(house.space, text=f"{SECRET} is a therapist", chat=chat, message=message)
+    episode = make_episode(house.space, title=SECRET, body=SECRET, chat=chat)
+    entity = make_entity(house.space, name=SECRET, fact=fact, chat=chat)
+    receipt = make_receipt(house.space, SECRET, chat=chat, fact=fact)
+    note = make_working_note(chat, task=SECRET, notes=SECRET)
+    make_message(chat, text=SECRET, author="second")
+    return {
+        "chats": {"pk": chat.pk, "fact": fact.pk, "message": message.pk, "place": 0},
+        "facts": {"pk": fact.pk},
+        "episodes": {"pk": episode.pk},
+        "people": {"pk": entity.pk},
+        "recall": {"pk": receipt.pk},
+        "working": {"pk": note.pk},
+        "lineage": {"pk": message.pk, "kind": "message"},
+        "erase:preview": {"pk": message.pk, "kind": "message"},
+    }
 
 
 def test_T07_what_is_sent_without_a_csrf_token_is_refused(house):

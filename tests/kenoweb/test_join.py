@@ -82,6 +82,14 @@ def test_a_taken_name_is_refused_and_nothing_used_up(client, owner, name):
     assert client.post(there, FORM).status_code == 302
 
 
+def test_l4_one_invitation_does_not_list_the_names_that_are_taken(client, owner):
+    there = invite(owner)
+    tries = [client.post(there, FORM | {"name": "ana"}).content.decode() for _ in range(22)]
+    assert ["Too many tries" in page for page in tries] == [False] * 20 + [True] * 2
+    # Nor does it say it beside the sentence that asks to wait: a free name waits as well.
+    assert client.post(there, FORM | {"name": "free"}).status_code == 422
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_race_for_one_invitation_one_joins():
     owner = make_member(user=make_user("ana"))

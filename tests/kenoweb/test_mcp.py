@@ -328,15 +328,19 @@ class TestKeys:
         assert "not valid" in said[1][1]
         assert KEY[:-1] not in said[1][1]
 
-    def test_nothing_but_the_protocol_is_written_and_what_is_none_is_survived(self, house):
+    def test_l3_nothing_but_the_protocol_is_written_and_what_is_none_is_answered(self, house):
         process = start(KENO_TOKEN=KEY, LOG_LEVEL="debug")
         ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
         lines = [json.dumps(one) for one in (HELLO, ready, ask)]
-        process.stdin.write("\n".join([*lines, "this is no protocol", "x" * 2**21, lines[2], ""]))
+        half = '{"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": "\\ud800"}'
+        odd = ["this is no protocol", "x" * 2**21, half]
+        process.stdin.write("\n".join([*lines, *odd, lines[2], ""]))
         process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in range(3)]
-        assert [one.get("id") for one in answers] == [1, 2, 2]
+        answers = [json.loads(process.stdout.readline()) for _ in range(6)]
+        # L3: whoever sends what cannot be read is told so instead of waiting for ever.
+        assert sorted(one["id"] for one in answers if one["id"]) == [1, 2, 2]
+        assert [one["error"]["code"] for one in answers if not one["id"]] == [-32700] * 3
         # Stopped by hand while it waits for the next line, it ends in order.
         process.terminate()
         rest, _log = process.communicate(timeout=60)

@@ -8,7 +8,7 @@ import stat
 import psutil
 import pytest
 
-from kenoweb.launcher import embedded_postgres
+from kenoweb.launcher import embedded_account, embedded_postgres
 from kenoweb.launcher.embedded_account import ACCOUNTS, EmbeddedError, open_folder, place, programs
 from tests.kenoweb.servers import QUICK, ROOT, Homes, add_row, only_root, rows, server_pid, spawn
 
@@ -171,3 +171,9 @@ def test_without_any_account_to_run_it_the_person_is_told(homes, monkeypatch):
         nobody_here.setattr("kenoweb.launcher.embedded_account.ACCOUNTS", ("no-such-account",))
         with pytest.raises(EmbeddedError, match="useradd --system postgres"):
             embedded_postgres.start(homes.new())
+
+
+def test_l11_an_account_that_is_not_postgres_s_own_is_named(tmp_path):
+    shared, own = (pwd.getpwnam(name).pw_uid for name in ("nobody", "root"))
+    assert "useradd" in embedded_account.warning(embedded_account.Place(tmp_path, tmp_path, shared))
+    assert embedded_account.warning(embedded_account.Place(tmp_path, tmp_path, own)) == ""

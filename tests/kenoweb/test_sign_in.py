@@ -1,5 +1,6 @@
 import pytest
 from django.conf import settings as loaded
+from django.test import Client
 from django.urls import reverse
 
 from kenoweb.auth import accounts, throttle
@@ -80,6 +81,23 @@ def test_a_few_tries_are_left_and_then_there_is_a_pause(client, ana):
         give(client, password="no")
     assert "Too many tries. Wait 3 minutes" in said(give(client))
     assert "_auth_user_id" not in client.session
+
+
+def test_l5_guessing_elsewhere_does_not_keep_a_person_out_of_their_own_browser(client, ana):
+    give(client)
+    client.post("/sign-out/")
+    stranger = Client()
+    for _ in range(throttle.PER_ACCOUNT):
+        give(stranger, password="no")
+    assert "Too many tries" in said(give(stranger))
+    assert give(client).status_code == 302
+    # A cookie somebody made up, or of another account, counts for nothing.
+    stranger.cookies[throttle.DEVICE] = client.cookies[throttle.DEVICE].value[:-3] + "abc"
+    assert "Too many tries" in said(give(stranger))
+    # And a known browser has no more tries than anybody.
+    for _ in range(throttle.PER_ACCOUNT):
+        give(client, password="no")
+    assert "Too many tries" in said(give(client))
 
 
 def test_the_pause_is_the_same_for_a_name_that_does_not_exist(client):

@@ -1,9 +1,12 @@
 import pytest
+from django.utils import timezone
 
+from memory.llm import pricing
 from memory.llm.choose import choose
 from memory.llm.complete import asker, available, complete
-from memory.llm.request import NotAvailable
+from memory.llm.request import BudgetSpent, NotAvailable
 from memory.models import LlmCall
+from tests.factories import make_space
 
 
 def test_without_a_key_keno_is_offline(space):
@@ -32,6 +35,28 @@ def test_the_space_has_the_last_word(space, settings):
     space.settings = {"chat_provider": "openai", "chat_model": "llama3.3:70b"}
     choice = choose("chat", space=space)
     assert (choice.provider, choice.model) == ("openai", "llama3.3:70b")
+
+
+def test_m10_what_is_not_on_the_list_of_the_installation_is_never_asked(space, settings):
+    settings.PROVIDER, settings.MODEL = "anthropic", "claude-haiku-5-5"
+    settings.KENO_MODELS = ["anthropic/claude-haiku-*"]
+    for wanted in ({"chat_provider": "claude-cli"}, {"chat_model": "claude-opus-5-5"}):
+        space.settings = wanted
+        choice = choose("chat", space=space)
+        assert (choice.provider, choice.model) == ("anthropic", "claude-haiku-5-5")
+    settings.KENO_MODELS = ["openai"]
+    assert choose("chat", space=space).provider == "offline"
+
+
+def test_m10_all_spaces_together_spend_no_more_than_the_cap(space, settings):
+    settings.PROVIDER, settings.KENO_BUDGET_MONTH = "anthropic", 2
+    space.settings = {"budget_day": 100000, "budget_month": 100000, "budget_action": "warn"}
+    other, now = make_space(), timezone.now()
+    LlmCall.objects.create(space=other, purpose="chat", provider="anthropic", cost="1.99", at=now)
+    assert pricing.action(space, now=now) == ""
+    LlmCall.objects.create(space=space, purpose="chat", provider="anthropic", cost="0.01", at=now)
+    with pytest.raises(BudgetSpent):
+        complete("chat", space=space, system="", messages=[], now=now)
 
 
 def test_small_jobs_go_to_the_small_model(space, settings):

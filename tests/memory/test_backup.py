@@ -5,9 +5,14 @@ import zipfile
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
 
+from kenoweb.data_dir import NotReady
+from kenoweb.launcher import startup
 from memory.facts import service as facts
-from memory.operations import backup
+from memory.operations import backup, health
 from tests.factories import make_space
 from tests.kenoweb.running import manage
 from tests.kenoweb.servers import Homes
@@ -141,3 +146,42 @@ def test_daily_backups_are_kept_for_their_days(tmp_path, settings):
     os.utime(old, (past, past))
     made = backup.run_scheduled(now=now)
     assert backup.backups(tmp_path) == [made]
+
+
+def test_the_health_of_a_space_tells_how_old_the_last_backup_is(db, tmp_path, settings):
+    settings.KENO_BACKUPS, settings.KENO_BACKUP_DAYS = str(tmp_path), 7
+    space, now = make_space(), timezone.now()
+    assert health.last_backup(space, now).level == health.WARNING
+    backup.run_scheduled(now=now)
+    assert health.last_backup(space, timezone.now()).level == health.OK
+    assert health.last_backup(space, now + timedelta(days=3)).level == health.WARNING
+    settings.KENO_BACKUP_DAYS = 0
+    assert health.last_backup(space, now + timedelta(days=3)).level == health.OK
+
+
+def test_a_newer_program_backs_up_before_it_changes_a_table(db, tmp_path, settings, monkeypatch):
+    settings.KENO_BACKUPS = str(tmp_path / "kept")
+    done, told = [], []
+
+    def migrate(*_args, **_given):
+        done.append([len(backup.backups(tmp_path / "kept")), *told])
+
+    monkeypatch.setattr(startup, "call_command", migrate)
+    assert (startup.migrate(told.append), done, told) == (0, [], [])
+    app, last = sorted(MigrationRecorder(connection).applied_migrations())[-1]
+    MigrationRecorder(connection).record_unapplied(app, last)
+    assert startup.migrate(told.append) == 1
+    # Written whole, and said where, before the tables are touched.
+    assert done == [[1, *told]]
+    assert told[0].startswith(str(tmp_path / "kept"))
+    settings.KENO_BACKUPS = str(tmp_path / "kept" / "file")
+    (tmp_path / "kept" / "file").write_text("in the way")
+    with pytest.raises(NotReady, match="Nothing was changed"):
+        startup.migrate(told.append)
+    assert len(done) == 1
+
+
+def test_an_older_program_refuses_the_database_of_a_newer_one(db):
+    MigrationRecorder(connection).record_applied("memory", "9999_from_next_year")
+    with pytest.raises(NotReady, match=r"by a newer Keno .*memory\.9999_from"):
+        startup.migrate()

@@ -14,6 +14,12 @@ def test_odd_stored_values_never_break_anything(settings):
     assert (found.history_messages, found.chat_model, found.use_retrieval) == (35, "", True)
 
 
+def test_m10_an_owner_chooses_among_the_models_of_the_installation(settings):
+    settings.KENO_MODELS = ["anthropic/claude-haiku-*"]
+    assert "KENO_MODELS" in options.validation_error("chat_provider", "claude-cli")
+    assert options.validation_error("chat_provider", "anthropic") == ""
+
+
 def test_what_cannot_be_stored_is_said():
     assert options.validation_error("chat_model", "llama3.3:70b") == ""
     assert "name of a model" in options.validation_error("chat_model", "a b")

@@ -26,6 +26,14 @@ def test_the_same_name_gets_another_address():
 
 
 @pytest.mark.django_db
+def test_l4_an_address_says_nothing_about_the_spaces_of_others():
+    spaces.create("Alpha", owner=make_user())
+    bo = make_user()
+    taken, free = (spaces.create(name, owner=bo).slug for name in ("Alpha", "Beta"))
+    assert [len(slug.rpartition("-")[2]) for slug in (taken, free)] == [4, 4]
+
+
+@pytest.mark.django_db
 def test_revising_is_kept_and_can_be_undone():
     space = make_space(name="Old")
     done = spaces.revise(space, by="person:ana", name="New", language="es", timezone="UTC")

@@ -31,8 +31,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser):
         parser.add_argument("--bind", default=envstr("KENO_BIND"), help="address, address:port")
         parser.add_argument("--port", type=int, help="this port, or none")
+        parser.add_argument(
+            "--second-wall", action="store_true", help="web and worker own no table (embedded)"
+        )
 
-    def handle(self, *, bind, port, **options):
+    def handle(self, *, bind, port, second_wall, **options):
+        self.second_wall = second_wall
         self.stopping = threading.Event()
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             signal.signal(getattr(signal, name), self._stop)
@@ -69,6 +73,7 @@ class Command(BaseCommand):
         # Children of a run that was killed hold this until they have noticed.
         with self._quiet_children() as held, database.session():
             self.line("database", f"ready in {time.monotonic() - began:.1f} s")
+            self._warn_of_account()
             self._prepare()
             supervisor = Supervisor(self._children(sock, held))
             supervisor.start()
@@ -86,9 +91,19 @@ class Command(BaseCommand):
             raise NotReady("Processes of an earlier run do not end: stop them, then start again.")
         return held
 
+    def _warn_of_account(self):
+        if not database.address():
+            from kenoweb.launcher import embedded_account
+
+            if said := embedded_account.warning(embedded_account.place(settings.KENO_HOME)):
+                self.line("note", said)
+
     def _prepare(self):
-        if count := startup.migrate():
+        if count := startup.migrate(lambda path: self.line("backup", path)):
             self.line("tables", f"{count} migrations applied")
+        if self.second_wall and not database.address():
+            database.grant_app_role(connections["default"])
+            os.environ["KENO_DATABASE_ROLE"] = database.APP_ROLE
         if not settings.DEBUG and (count := startup.collect_static()):
             self.line("static", f"{count} files collected")
 

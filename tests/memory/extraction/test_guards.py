@@ -3,6 +3,7 @@
 import base64
 import codecs
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from bench import own_phrases
 from memory.guards import inspect as guards
 from tests import own_lines
+
+HARD = Path(__file__).parents[2] / "data" / "hard_benign.tsv"
 
 ANY = st.text(st.characters(codec=None), max_size=400)
 
@@ -129,6 +132,18 @@ def test_t01_the_unseen_half_of_our_lines_meets_the_promise():
     assert share([r for r in attacks if r.lang == "es"]) >= 0.8
     assert share([r for r in benign if r.kind in {"benign_chat", "benign_fact"}]) <= 0.01
     assert share([r for r in benign if r.kind == "benign_hard_fact"]) <= 0.05
+
+
+def test_of_200_hard_ordinary_lines_at_most_one_in_twenty_waits():
+    rows = [line.split("\t") for line in HARD.read_text().splitlines()]
+    assert len(rows) == 200
+    for wanted in ("en", "es"):
+        said = [text for lang, text in rows if lang == wanted]
+        held = [text for text in said if guards.is_suspicious(text)]
+        assert len(held) <= 0.06 * len(said), held
+    assert sum(guards.is_suspicious(text) for _lang, text in rows) <= 10
+    assert [text for _lang, text in rows if guards.redact(text)[1]] == []
+    assert not guards.is_suspicious("fact number 5 is about bees")
 
 
 def share(rows):

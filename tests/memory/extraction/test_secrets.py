@@ -46,6 +46,15 @@ KEY_BLOCK = (
         (KEY_BLOCK, "private_key", "my key:\n{}\nthanks"),
         ("a8F3kd93KdLs02mZq7", "key", "the thing uses {} somewhere"),
         (SEED, "seed_phrase", "recovery phrase: {}"),
+        (SEED, "seed_phrase", "{}"),
+        ("GOMC850312HDFN" + "RL0" + "0", "national_id", "Mi CURP es {}"),
+        ("1234" + "5678Z", "national_id", "El DNI de Ana es {}."),
+        ("1234" + "5678-z", "national_id", "dni {}"),
+        ("X123" + "4567L", "national_id", "NIE: {}"),
+        ("9174#", "pin", "The gate opens with code {}"),
+        ("2580", "pin", "El portal se abre con el código {}"),
+        ("4471#", "pin", "la puerta del garaje se abre con el {}"),
+        ("Casa" + "2020x", "password", "Netflix: ana@mail.example / {}"),
     ],
 )  # fmt: skip
 def test_t10_a_secret_is_replaced_by_its_kind(secret, kind, text):
@@ -77,6 +86,12 @@ def test_t10_a_secret_is_replaced_by_its_kind(secret, kind, text):
         "el código postal es 28013",
         "Her user name is ana_maria_lopez",
         "api_key = ${KENO_API_KEY}",
+        "El DNI 12345678A no existe: la letra está mal",
+        "My phone's IMEI is 356938035643809",
+        "Her password manager is KeePass and she likes it",
+        "the door opens with a squeak since 2019",
+        "rice beans corn squash pepper onion garlic tomato lemon basil thyme",
+        "write to ana@mail.example / call 600 111 222",
     ],
 )
 def test_what_is_said_about_a_secret_stays(text):

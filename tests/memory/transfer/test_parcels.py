@@ -45,6 +45,21 @@ def press(parcel, status="applying", after=("ready",), now=True):
     return tasks.start_step(parcel, status=status, after=after, asker=BY, now=now)
 
 
+def test_m8_what_a_file_holds_is_not_in_the_database_in_clear(space, settings):
+    word = "Zeta" + "9lemon"
+    data = json.dumps([{"memory": f"the wifi password is {word}"}]).encode()
+    parcel = kept(space, data=data, name="m.json")
+    sealed = bytes(ParcelPiece.objects.get(parcel=parcel).data)
+    assert word.encode() not in sealed
+    assert [line.text for line in parcel.lines.all() if word in line.text] == []
+    assert b"".join(staged_files.chunks(parcel)) == data
+    # A piece of another place, or under another key, is refused with a sentence.
+    settings.SECRET_KEY = "another " * 8
+    press(parcel)
+    parcel.refresh_from_db()
+    assert (parcel.status, "send it again" in parcel.problem) == ("refused", True)
+
+
 def test_a_file_is_kept_in_pieces_and_given_back_the_same(space, monkeypatch):
     monkeypatch.setattr(staged_files, "PIECE_BYTES", 100)
     data = bytes(range(256)) * 4

@@ -1,0 +1,148 @@
+"""The second factor: codes of an authenticator app (TOTP, RFC 6238) and recovery codes."""
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+import struct
+from datetime import datetime
+from urllib.parse import quote, urlencode
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core import signing
+from django.db import transaction
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from kenoweb.models import Account
+from memory.history import audit
+from memory.history.actors import person
+
+SECONDS, DIGITS, DRIFT = 30, 6, 1
+OFFERED_FOR = 60 * 60
+RECOVERY_CODES = 10
+SALT = "keno.two_factor"
+
+
+def is_on(user: User) -> bool:
+    account = getattr(user, "account", None)
+    return bool(account and account.totp_secret)
+
+
+def is_missing(user: User) -> bool:
+    """Whether this installation asks for a second factor that the person does not have yet."""
+    return settings.KENO_TWO_FACTOR and not is_on(user)
+
+
+def offer(user: User) -> str:
+    """A new secret in a form that only this person can send back, within an hour."""
+    secret = base64.b32encode(os.urandom(20)).decode()
+    return signing.dumps([user.pk, secret], salt=SALT)
+
+
+def offered(user: User, token: str) -> str:
+    """The secret of an offer; empty when it is another's, or too old."""
+    try:
+        owner, secret = signing.loads(token, salt=SALT, max_age=OFFERED_FOR)
+    except (signing.BadSignature, ValueError):
+        return ""
+    return secret if owner == user.pk else ""
+
+
+def address(user: User, secret: str) -> str:
+    """What an authenticator app opens."""
+    name = quote(f"Keno:{user.get_username()}")
+    return f"otpauth://totp/{name}?{urlencode({'secret': secret, 'issuer': 'Keno'})}"
+
+
+def code_at(secret: str, step: int) -> str:
+    key = base64.b32decode(secret)
+    digest = hmac.digest(key, struct.pack(">Q", step), hashlib.sha1)
+    start = digest[-1] & 15
+    number = struct.unpack(">I", digest[start : start + 4])[0] & 0x7FFFFFFF
+    return f"{number % 10**DIGITS:0{DIGITS}d}"
+
+
+def matching_step(secret: str, code: str, *, now: datetime) -> int:
+    """The step whose code this is, a step early or late included; 0 when it is none."""
+    step = int(now.timestamp()) // SECONDS
+    near = range(step - DRIFT, step + DRIFT + 1)
+    return next((one for one in near if constant_time_compare(code_at(secret, one), code)), 0)
+
+
+@transaction.atomic
+def switch_on(user: User, secret: str, *, step: int, ip: str | None) -> list[str]:
+    """Ask this person for codes from now on; return the recovery codes, which are shown once."""
+    account, _new = Account.objects.get_or_create(user=user)
+    account.totp_secret, account.totp_step = _sealed(user, secret), step
+    codes = _renew(account)
+    audit.record("account.two_factor_on", actor=person(user), obj=user, ip=ip)
+    user.account = account
+    return codes
+
+
+@transaction.atomic
+def renew_recovery(user: User, *, ip: str | None) -> list[str]:
+    codes = _renew(user.account)
+    audit.record("account.recovery_renewed", actor=person(user), obj=user, ip=ip)
+    return codes
+
+
+@transaction.atomic
+def switch_off(user: User, *, ip: str | None) -> None:
+    account = user.account
+    account.totp_secret, account.recovery = "", []
+    account.save(update_fields=["totp_secret", "recovery"])
+    audit.record("account.two_factor_off", actor=person(user), obj=user, ip=ip)
+
+
+@transaction.atomic
+def check(user: User, code: str, *, now: datetime) -> bool:
+    """Whether the code is good. Each works once, also when two browsers send it together."""
+    account = Account.objects.select_for_update().get(user=user)
+    bare = code.replace(" ", "").replace("-", "").lower()
+    if len(bare) == DIGITS and bare.isdigit():
+        step = matching_step(_unsealed(user, account.totp_secret), bare, now=now)
+        if step <= account.totp_step:
+            return False
+        account.totp_step = step
+        account.save(update_fields=["totp_step"])
+        return True
+    digest = _digest(user, bare)
+    if digest not in account.recovery:
+        return False
+    account.recovery = [one for one in account.recovery if one != digest]
+    account.save(update_fields=["recovery"])
+    return True
+
+
+def _renew(account: Account) -> list[str]:
+    codes = [secrets.token_hex(5) for _ in range(RECOVERY_CODES)]
+    account.recovery = [_digest(account.user, code) for code in codes]
+    account.save()
+    return [f"{code[:5]}-{code[5:]}" for code in codes]
+
+
+def _digest(user: User, code: str) -> str:
+    return salted_hmac(f"{SALT}.{user.pk}", code, algorithm="sha256").hexdigest()
+
+
+def _cipher(user: User) -> AESGCM:
+    """A key that is not in the database: a copy of that gives no codes away."""
+    return AESGCM(salted_hmac(f"{SALT}.seal", str(user.pk), algorithm="sha256").digest())
+
+
+def _sealed(user: User, secret: str) -> str:
+    nonce = os.urandom(12)
+    return base64.b64encode(nonce + _cipher(user).encrypt(nonce, secret.encode(), b"")).decode()
+
+
+def _unsealed(user: User, kept: str) -> str:
+    raw = base64.b64decode(kept)
+    try:
+        return _cipher(user).decrypt(raw[:12], raw[12:], b"").decode()
+    except InvalidTag:
+        return ""  # kept under another key: recovery codes and the printed link still get in
