@@ -18,7 +18,7 @@ class Account(models.Model):
     # A session that began under another epoch is over: raising it signs out everywhere.
     epoch = models.PositiveIntegerField(default=0)
     # The second factor: sealed secret (empty: none), last step that was used, digests of codes.
-    totp_secret = models.CharField(max_length=120, blank=True)
+    totp_secret = models.CharField(max_length=255, blank=True)
     totp_step = models.BigIntegerField(default=0)
     recovery = models.JSONField(default=list, blank=True)
 

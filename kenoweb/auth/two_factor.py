@@ -1,16 +1,12 @@
 """The second factor: codes of an authenticator app (TOTP, RFC 6238) and recovery codes."""
 
 import base64
-import hashlib
-import hmac
 import os
 import secrets
-import struct
 from datetime import datetime
-from urllib.parse import quote, urlencode
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
@@ -20,6 +16,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from kenoweb.models import Account
 from memory.history import audit
 from memory.history.actors import person
+from memory.spaces.connections import seal, unseal
 
 SECONDS, DIGITS, DRIFT = 30, 6, 1
 OFFERED_FOR = 60 * 60
@@ -54,22 +51,21 @@ def offered(user: User, token: str) -> str:
 
 def address(user: User, secret: str) -> str:
     """What an authenticator app opens."""
-    name = quote(f"Keno:{user.get_username()}")
-    return f"otpauth://totp/{name}?{urlencode({'secret': secret, 'issuer': 'Keno'})}"
+    return _app(secret).get_provisioning_uri(user.get_username(), "Keno")
 
 
 def code_at(secret: str, step: int) -> str:
-    key = base64.b32decode(secret)
-    digest = hmac.digest(key, struct.pack(">Q", step), hashlib.sha1)
-    start = digest[-1] & 15
-    number = struct.unpack(">I", digest[start : start + 4])[0] & 0x7FFFFFFF
-    return f"{number % 10**DIGITS:0{DIGITS}d}"
+    return _app(secret).generate(step * SECONDS).decode()
+
+
+def _app(secret: str) -> TOTP:
+    return TOTP(base64.b32decode(secret), DIGITS, SHA1(), SECONDS)
 
 
 def matching_step(secret: str, code: str, *, now: datetime) -> int:
     """The step whose code this is, a step early or late included; 0 when it is none."""
     step = int(now.timestamp()) // SECONDS
-    near = range(step - DRIFT, step + DRIFT + 1)
+    near = range(step - DRIFT, step + DRIFT + 1) if secret else ()
     return next((one for one in near if constant_time_compare(code_at(secret, one), code)), 0)
 
 
@@ -130,19 +126,12 @@ def _digest(user: User, code: str) -> str:
     return salted_hmac(f"{SALT}.{user.pk}", code, algorithm="sha256").hexdigest()
 
 
-def _cipher(user: User) -> AESGCM:
-    """A key that is not in the database: a copy of that gives no codes away."""
-    return AESGCM(salted_hmac(f"{SALT}.seal", str(user.pk), algorithm="sha256").digest())
-
-
 def _sealed(user: User, secret: str) -> str:
-    nonce = os.urandom(12)
-    return base64.b64encode(nonce + _cipher(user).encrypt(nonce, secret.encode(), b"")).decode()
+    """Under a key that is not in the database, for this person alone."""
+    return seal(f"{user.pk}:{secret}")
 
 
 def _unsealed(user: User, kept: str) -> str:
-    raw = base64.b64decode(kept)
-    try:
-        return _cipher(user).decrypt(raw[:12], raw[12:], b"").decode()
-    except InvalidTag:
-        return ""  # kept under another key: recovery codes and the printed link still get in
+    """Empty when it was kept under another key: recovery codes and the printed link still do."""
+    owner, _, secret = unseal(kept).partition(":")
+    return secret if owner == str(user.pk) else ""

@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='account',
             name='totp_secret',
-            field=models.CharField(blank=True, max_length=120),
+            field=models.CharField(blank=True, max_length=255),
         ),
         migrations.AddField(
             model_name='account',
