@@ -11,6 +11,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.db import connections
+from django.db.backends.postgresql.operations import DatabaseOperations
 from django.db.models.signals import post_migrate
 
 from kenoweb.launcher import database, embedded_postgres, startup
@@ -18,6 +19,7 @@ from tests import kept
 
 # Tests may lose their data in a power cut.
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup", "postgres", "live_server"}
+AUDIT_TABLES = {"memory_auditentry", "memory_auditseal"}
 CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -35,16 +37,6 @@ def postgres() -> str:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(postgres, django_db_modify_db_settings_parallel_suffix):
     """Only a test that asks for the database pays for its start."""
-
-
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup, django_db_blocker):
-    """Between tests that commit Django empties every table: here alone the audit allows it."""
-    with django_db_blocker.unblock(), connections["default"].cursor() as cursor:
-        for table in ("memory_auditentry", "memory_auditseal"):
-            cursor.execute("SELECT tgname FROM pg_trigger WHERE tgrelid = %s::regclass", [table])
-            for name in [name for (name,) in cursor.fetchall() if "no_truncate" in name]:
-                cursor.execute(f'ALTER TABLE {table} DISABLE TRIGGER "{name}"')
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -72,6 +64,7 @@ def nothing_known_of_an_earlier_test():
 def pytest_sessionstart(session):
     # The queue's tables are not Django's: a test that commits would leave its jobs to the next.
     post_migrate.connect(_empty_queue, sender=apps.get_app_config("procrastinate"))
+    DatabaseOperations.sql_flush = _empty_the_audit_too(DatabaseOperations.sql_flush)
     if not hasattr(session.config, "workerinput"):
         _sweep_what_killed_runs_left()
         startup.compile_all()
@@ -80,6 +73,20 @@ def pytest_sessionstart(session):
 def _empty_queue(*, using: str, **_given) -> None:
     with connections[using].cursor() as cursor:
         cursor.execute("TRUNCATE procrastinate_jobs, procrastinate_workers CASCADE")
+
+
+def _empty_the_audit_too(sql_flush):
+    """Between tests that commit Django empties every table: then alone the audit allows it."""
+
+    def emptying(self, style, tables, **given):
+        audit = [name for name in tables if name in AUDIT_TABLES]
+        return [
+            *(f"ALTER TABLE {name} DISABLE TRIGGER USER" for name in audit),
+            *sql_flush(self, style, tables, **given),
+            *(f"ALTER TABLE {name} ENABLE TRIGGER USER" for name in audit),
+        ]
+
+    return emptying
 
 
 def pytest_sessionfinish(session):

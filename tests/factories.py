@@ -228,7 +228,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
 
 
 def _a_call(space: Space, mark: str) -> LlmCall:
-    given = {"purpose": "chat", "provider": mark, "prompt": mark, "answer": mark}
+    given = {"purpose": "chat", "provider": "anthropic", "prompt": mark, "answer": mark}
     return LlmCall.objects.create(space=space, **given)
 
 

@@ -5,9 +5,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import psycopg
 from django.conf import settings
+from django.db import connection as database
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
@@ -25,6 +27,13 @@ CHANNEL = "keno"
 # A stream keeps a thread of the pages: few at a time, and each begins anew after a while.
 MOST = max(1, settings.KENO_WEB_THREADS // 2)
 STREAM_SECONDS, SILENCE_SECONDS, TOGETHER_SECONDS = 300, 15, 0.2
+# Whoever had to make room asks again after this many milliseconds, all others after fewer.
+RETRY, RETRY_AFTER_MAKING_ROOM = 3000, 60_000
+
+
+class Listener(NamedTuple):
+    space_pk: int
+    is_page: bool
 
 
 class Ear:
@@ -32,19 +41,33 @@ class Ear:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.streams: dict[queue.Queue, int] = {}
+        self.streams: dict[queue.Queue, Listener] = {}
         self.thread: threading.Thread | None = None
         self.ready = threading.Event()
 
-    def open(self, space: Space) -> queue.Queue:
+    def open(self, space: Space, *, is_page: bool) -> queue.Queue:
+        """Add a stream; the page that has listened longest makes room, a program never does."""
         with self.lock:
             if len(self.streams) >= MOST:
-                raise Refused(
-                    _("Too many programs listen already. Try again later."), 503, after=30
-                )
+                pages = (heard for heard, listener in self.streams.items() if listener.is_page)
+                if (oldest := next(pages, None)) is None:
+                    raise Refused(
+                        _("Too many programs listen already. Try again later."), 503, after=30
+                    )
+                del self.streams[oldest]
+                oldest.put("")
             heard: queue.Queue = queue.Queue()
-            self.streams[heard] = space.pk
+            self.streams[heard] = Listener(space.pk, is_page)
             return heard
+
+    def stop(self) -> None:
+        """End every stream and the connection, and wait for it."""
+        self._pass_on("", "")
+        with self.lock:
+            self.streams.clear()
+            thread = self.thread
+        if thread:
+            thread.join()
 
     def listen(self) -> None:
         """From here on nothing is missed."""
@@ -82,8 +105,8 @@ class Ear:
 
     def _pass_on(self, space: str, event: str) -> None:
         with self.lock:
-            for heard, wanted in self.streams.items():
-                if not space or int(space) == wanted:
+            for heard, listener in self.streams.items():
+                if not space or int(space) == listener.space_pk:
                     heard.put(event)
 
 
@@ -92,7 +115,7 @@ EAR = Ear()
 
 def _stream(heard: queue.Queue, told: Callable[[list[str]], dict]) -> Iterator[str]:
     EAR.listen()
-    yield f"retry: 3000\ndata: {json.dumps(told([]))}\n\n"
+    yield f"retry: {RETRY}\ndata: {_tell(told, [])}\n\n"
     until = time.monotonic() + STREAM_SECONDS
     while time.monotonic() < until:
         try:
@@ -104,12 +127,23 @@ def _stream(heard: queue.Queue, told: Callable[[list[str]], dict]) -> Iterator[s
         while not heard.empty():
             events.append(heard.get())
         if "" in events:
+            yield f"retry: {RETRY_AFTER_MAKING_ROOM}\n\n"
             return
-        yield f"data: {json.dumps(told(sorted(set(events))))}\n\n"
+        yield f"data: {_tell(told, sorted(set(events)))}\n\n"
 
 
-def _answer(space: Space, told: Callable[[list[str]], dict]) -> StreamingHttpResponse:
-    heard = EAR.open(space)
+def _tell(told: Callable[[list[str]], dict], events: list[str]) -> str:
+    """Read what is told, and keep no connection for the minutes in which nothing happens."""
+    text = json.dumps(told(events))
+    if not database.in_atomic_block:
+        database.close()
+    return text
+
+
+def _answer(
+    space: Space, told: Callable[[list[str]], dict], *, is_page: bool = False
+) -> StreamingHttpResponse:
+    heard = EAR.open(space, is_page=is_page)
     response = StreamingHttpResponse(_stream(heard, told), content_type="text/event-stream")
     response["X-Accel-Buffering"] = "no"
     # Also when nobody reads a line of it.
@@ -135,6 +169,8 @@ def for_programs(request: HttpRequest) -> HttpResponse:
 def for_pages(request: HttpRequest, space: Space) -> HttpResponse:
     """The same with the numbers of the navigation."""
     try:
-        return _answer(space, lambda events: {"events": events, "counts": counts_for(space)})
-    except Refused as full:
-        return HttpResponse(str(full), status=full.status)
+        return _answer(
+            space, lambda events: {"events": events, "counts": counts_for(space)}, is_page=True
+        )
+    except Refused:  # the page is as good without it and does not ask again
+        return HttpResponse(status=204)

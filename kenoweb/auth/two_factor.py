@@ -24,6 +24,11 @@ RECOVERY_CODES = 10
 SALT = "keno.two_factor"
 
 
+def whose(pk: int) -> User | None:
+    """The account that gave its password and has still to give a code, if it is still there."""
+    return User.objects.filter(pk=pk, is_active=True).first()
+
+
 def is_on(user: User) -> bool:
     account = getattr(user, "account", None)
     return bool(account and account.totp_secret)

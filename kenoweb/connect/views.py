@@ -69,7 +69,7 @@ class ModelForm(forms.Form):
         max_length=300,
         assume_scheme="http",
         validators=[URLValidator(["http", "https"])],
-        help_text=gettext_lazy("Only for a server of your own, such as http://127.0.0.1:11434/v1"),
+        help_text=gettext_lazy("For a model on your own machine: http://127.0.0.1:11434/v1"),
     )
     chat = forms.RegexField(r"^\S*$", label=PURPOSES["chat"], required=False, max_length=120)
     extract = forms.RegexField(r"^\S*$", label=PURPOSES["extract"], required=False, max_length=120)

@@ -92,7 +92,9 @@ def second(request):
     half = request.session.get(HALF, {})
     if time.time() - half.get("at", 0) > HALF_SECONDS:
         return redirect("account:sign_in")
-    user, form = auth.get_user_model().objects.get(pk=half["user"]), CodeForm(request.POST or None)
+    user, form = two_factor.whose(half["user"]), CodeForm(request.POST or None)
+    if user is None:
+        return redirect("account:sign_in")
     if form.is_valid() and _code_is_good(request, form, user):
         del request.session[HALF]
         return _signed_in(request, user, half["next"], keep=half["keep"])

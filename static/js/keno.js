@@ -226,11 +226,15 @@ document.addEventListener("htmx:afterRequest", (event) => {
 });
 
 // While the page is visible: the numbers of the navigation, and parts that show what is new.
-let stream, streamed;
+// A page that is left within two seconds takes no thread of the server.
+let stream, streamed, soon;
 function listen() {
   const url = document.querySelector("[data-events]")?.dataset.events;
+  clearTimeout(soon);
   if (document.hidden || url !== streamed) { stream?.close(); stream = streamed = undefined; }
-  if (document.hidden || stream || !url) return;
+  if (!document.hidden && !stream && url) soon = setTimeout(open_stream, 2000, url);
+}
+function open_stream(url) {
   streamed = url;
   stream = new EventSource(url);
   stream.onmessage = ({ data }) => {

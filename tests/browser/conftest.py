@@ -9,6 +9,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from kenoweb.api import events
 from tests.factories import make_client
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,6 +139,7 @@ def window(chromium, live_server, request):
             PICTURES.mkdir(exist_ok=True)
             one.page.screenshot(path=PICTURES / f"{request.node.name}-{number}.png")
         one.context.close()
+    events.EAR.stop()
     if not failed:
         for one in opened:
             one.check()

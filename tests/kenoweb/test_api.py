@@ -315,7 +315,7 @@ class TestWriting:
         first, again = rest(key, "say", given), rest(key, "say", given)
         assert (first.status_code, first.json()) == (202, again.json())
         said = Message.objects.get(space=space)
-        assert (said.chat.key, said.author) == ("api-main", "ana")
+        assert (said.chat.key, said.author) == (f"api-{said.author_id}-main", "ana")
         assert said.author_id.startswith("token-")
 
 

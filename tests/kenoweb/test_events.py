@@ -23,9 +23,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(events, "EAR", events.Ear())
     monkeypatch.setattr(events, "TOGETHER_SECONDS", 0)
     yield
-    events.EAR.streams.clear()
-    if thread := events.EAR.thread:
-        thread.join(10)
+    events.EAR.stop()
 
 
 def heard(lines) -> dict:
@@ -60,16 +58,32 @@ def test_a_page_hears_the_numbers_of_its_navigation():
     answer.close()
 
 
-def test_only_a_few_listen_at_a_time_so_that_pages_are_still_served(monkeypatch):
+def test_the_page_that_listened_longest_makes_room_for_another(monkeypatch):
     monkeypatch.setattr(events, "MOST", 1)
     member = make_member(space=make_space("home"))
     browser = make_client(member.user)
     first = browser.get("/s/home/events/")
-    assert browser.get("/s/home/events/").status_code == 503
-    first.close()
+    lines = iter(first.streaming_content)
+    heard(lines)
     second = browser.get("/s/home/events/")
-    assert second.status_code == 200
+    assert list(lines) == [b"retry: 60000\n\n"]
+    assert heard(second.streaming_content)["events"] == []
+    first.close()
     second.close()
+
+
+def test_programs_make_no_room_and_a_page_is_as_good_without(monkeypatch):
+    monkeypatch.setattr(events, "MOST", 1)
+    member = make_member(space=make_space("home"))
+    _token, key = make_token(member.space, user=member.user)
+    program = Client(headers={"Authorization": f"Bearer {key}"})
+    first = program.get("/api/v1/events")
+    assert program.get("/api/v1/events").status_code == 503
+    assert make_client(member.user).get("/s/home/events/").status_code == 204
+    first.close()
+    again = program.get("/api/v1/events")
+    assert again.status_code == 200
+    again.close()
 
 
 def test_without_a_token_nothing_is_heard():

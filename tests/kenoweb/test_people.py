@@ -100,7 +100,7 @@ def test_what_is_known_stands_in_groups_with_its_quote(client, member):
 def shown(entity):
     from kenoweb.people.page import person_page
 
-    return person_page(entity, now=timezone.now(), may=True)
+    return person_page(entity, space=entity.space, now=timezone.now(), may=True)
 
 
 def test_a_change_of_belief_shows_both_sides(client, member):

@@ -152,7 +152,6 @@ def test_a_claude_that_thinks_gets_room_for_it_and_is_asked_for_little(
         ("gpt-5.2", "http://localhost:11434/v1", {"max_tokens": 256}),
     ],
 )
-def test_so_does_one_of_openai_s_own_and_no_other_server_is_bothered(settings, model, base, sent):
-    settings.OPENAI_BASE_URL = base
-    made = openai_compatible._payload(Request(model, ["Be."], [], max_tokens=256))
+def test_so_does_one_of_openai_s_own_and_no_other_server_is_bothered(model, base, sent):
+    made = openai_compatible._payload(Request(model, ["Be."], [], max_tokens=256), own=not base)
     assert {name: made[name] for name in made if name not in {"model", "messages"}} == sent

@@ -58,7 +58,7 @@ def test_no_worker_is_an_error_that_says_what_to_do(space):
 
 
 def test_an_open_breaker_is_an_error_and_a_half_open_one_a_warning(space, settings):
-    settings.PROVIDER = "anthropic"
+    settings.PROVIDER, settings.ANTHROPIC_API_KEY = "anthropic", "a key"
     for _ in range(5):
         choose.failed("anthropic", choose.choose("chat", space=space).model, error="x", now=NOW)
     assert level(space, "provider") == "error"

@@ -78,6 +78,7 @@ LEFT_OUT = {
     "memory.Member": _("People belong to an installation, not to a memory."),
     "memory.ChatLink": _("Who somebody in a chat is was proved to this installation."),
     "memory.ApiToken": _("A key is shown once and never copied."),
+    "memory.Webhook": _("Who is told of what happens is agreed with this installation."),
     "memory.AuditEntry": _("The audit tells what happened on this installation."),
     "memory.Notice": _("A notice is told once, where it arose."),
     "memory.Embedding": _("Vectors are computed anew from the words."),

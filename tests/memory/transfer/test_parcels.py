@@ -48,7 +48,7 @@ def press(parcel, status="applying", after=("ready",), now=True):
 def test_m8_what_a_file_holds_is_not_in_the_database_in_clear(space, settings):
     word = "Zeta" + "9lemon"
     data = json.dumps([{"memory": f"the wifi password is {word}"}]).encode()
-    parcel = kept(space, data=data, name="m.json")
+    parcel = tasks.upload(space, ContentFile(data, name="m.json"), by=BY, now=True)
     sealed = bytes(ParcelPiece.objects.get(parcel=parcel).data)
     assert word.encode() not in sealed
     assert [line.text for line in parcel.lines.all() if word in line.text] == []
