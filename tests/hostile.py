@@ -45,7 +45,8 @@ OWN = [
     "<!-- <plaintext> --!><xmp>",
 ]
 URLS = ("href", "src", "action", "formaction", "hx-get", "hx-post")
-SCHEMES = {"", *markdown.SCHEMES}
+# Besides what people may write: links of our own that open a program on this machine.
+SCHEMES = {"", "otpauth", "cursor", "vscode", *markdown.SCHEMES}
 ACTS = re.compile(r"on.*|style|srcdoc|.*[^A-Za-z0-9:-].*")
 
 

@@ -330,7 +330,7 @@ async def _stop_when_told(scope: anyio.CancelScope) -> None:
 async def the_input(wire: TextIO) -> AsyncIterator[str] | None:
     """The lines of standard input; None where the SDK must read it, for it is a file.
 
-    The SDK operations in a thread, which nothing can interrupt, and lines of any length.
+    The SDK reads in a thread, which nothing can interrupt, and takes lines of any length.
     """
     reader = asyncio.StreamReader(limit=MAX_LINE)
     pipe = os.fdopen(os.dup(0), "rb", buffering=0)
@@ -346,18 +346,29 @@ async def the_input(wire: TextIO) -> AsyncIterator[str] | None:
 async def _lines(reader: asyncio.StreamReader, wire: TextIO) -> AsyncIterator[str]:
     """The lines that can be read; the SDK would leave the others without an answer."""
     while True:
-        try:
-            line = await reader.readline()
-            readable = not line or _is_readable(line)
-        except ValueError:  # longer than the limit
-            readable = False
-        if not readable:
+        line = await _line(reader)
+        if line is None or (line and not _is_readable(line)):
             error = {"code": PARSE_ERROR, "message": "This line is too long or not JSON in UTF-8."}
             print(json.dumps({"jsonrpc": "2.0", "id": None, "error": error}), file=wire, flush=True)
             continue
         if not line:
             return
         yield line.decode()
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes | None:
+    """The next line, nothing at the end, and None for one that is longer than the limit."""
+    is_too_long = False
+    while True:
+        try:
+            line = await reader.readuntil(b"\n")
+        except asyncio.IncompleteReadError as end:
+            line = end.partial
+        except asyncio.LimitOverrunError as piece:
+            await reader.readexactly(piece.consumed)
+            is_too_long = True
+            continue
+        return None if is_too_long else line
 
 
 def _is_readable(line: bytes) -> bool:

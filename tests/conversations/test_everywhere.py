@@ -120,6 +120,7 @@ def test_r06_an_outage_is_said_once_and_the_answer_comes_later(
     message = Message.objects.get(role="user")
     server.script = [fault] * 3
     assert say.again(message, later=30) == []
+    assert Notice.objects.filter(kind="provider").count() == 1
     # L10: whatever the outage is called meanwhile, whoever waits was told.
     Breaker.objects.update(failing_since=None)
     server.script = [fault] * 3
@@ -129,4 +130,3 @@ def test_r06_an_outage_is_said_once_and_the_answer_comes_later(
     (late,) = say.again(message, later=120)
     assert late.startswith("Nice.")
     assert Fact.objects.get().text == "Ana Ruiz's dog is called Rex"
-    assert Notice.objects.filter(kind="provider").count() == 1

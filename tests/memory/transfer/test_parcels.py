@@ -45,7 +45,7 @@ def press(parcel, status="applying", after=("ready",), now=True):
     return tasks.start_step(parcel, status=status, after=after, asker=BY, now=now)
 
 
-def test_m8_what_a_file_holds_is_not_in_the_database_in_clear(space, settings):
+def test_m8_what_a_file_holds_is_not_in_the_database_in_clear(space, settings, real_guard):
     word = "Zeta" + "9lemon"
     data = json.dumps([{"memory": f"the wifi password is {word}"}]).encode()
     parcel = tasks.upload(space, ContentFile(data, name="m.json"), by=BY, now=True)
