@@ -253,8 +253,14 @@ WORDS = (
 # that are erased: the index is written again by its triggers, vectors and files are deleted.
 WORDLESS = {
     "memory.Space": {"name", "slug", "settings", "audit_key"},
-    "memory.ApiToken": {"name", "gate"},
+    "memory.ApiToken": {"name", "gate", "client"},
+    # Numbers of what happened, no word of it.
+    "memory.Webhook": {"url", "events", "secret", "by"},
+    "memory.Connection": {"name", "sealed", "by"},
+    "memory.WebhookEvent": {"event", "action"},
+    "memory.WebhookDelivery": {"told", "error"},
     "memory.AuditEntry": {"actor", "action", "object_type", "object_id"},
+    "memory.AuditSeal": {"salt", "details_digest", "digest"},
     "memory.Member": set(),
     "memory.Message": {"author", "external_id", "flags"},
     "memory.Chat": {"external_id", "thread"},
@@ -283,7 +289,7 @@ WORDLESS = {
     "sleep.Claim": {"said_by", "speaker"},
     "sleep.Proposal": {"targets", "flags", "decided_name"},
     "sleep.Reflection": {"numbers"},
-    "kenoweb.Account": {"theme"},
+    "kenoweb.Account": {"theme", "totp_secret", "recovery"},
     "kenoweb.OneTimeLink": {"label"},
 }
 WORDLESS_NAMES = {
