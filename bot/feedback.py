@@ -3,19 +3,21 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from memory.extraction import ingest, tags
-from memory.extraction.apply import Applied
+from memory.extraction.apply import PLAN, Applied
 from memory.extraction.wording import told_to
+from memory.facts import plans
 from memory.models import Fact, Message
 from memory.text import normalise as text
 from memory.text import normalise as words
 
 # Outcomes after which something is believed that was not believed before.
 LEARNED_OUTCOMES = {"new", "restored", "done", "superseded"}
-SHOWN_TAGS = {tags.FACT, tags.CHAT, "lore"}
+SHOWN_TAGS = {tags.FACT, tags.CHAT, "lore", PLAN}
 MAX_LINES = 4
 SHORT = 10
 LONG_QUESTION = 100
@@ -38,7 +40,7 @@ def facts_of(group: Sequence[Message]) -> list[Fact]:
     """The facts that were just learned from these messages, in their order."""
     lines = ingest.learned_from(group)
     pks = [line["fact"] for line in lines if line["outcome"] in LEARNED_OUTCOMES]
-    found = Fact.objects.in_bulk(pks) if pks else {}
+    found = Fact.objects.select_related("reminder").in_bulk(pks) if pks else {}
     return [found[pk] for pk in dict.fromkeys(pks) if pk in found]
 
 
@@ -79,8 +81,10 @@ def _is_in(said: str, one: str, row: object) -> bool:
     return any(text.normalise(words) in said for words in told)
 
 
-def _words(row: object) -> str:
-    return text.short(getattr(row, "text", "") or getattr(row, "body", ""), 200)
+def _words(row: Any) -> str:
+    words = text.short(getattr(row, "text", "") or getattr(row, "body", ""), 200)
+    reminder = getattr(row, "reminder", None)
+    return f"{words} ({plans.when_words(row)})" if reminder and reminder.next_at else words
 
 
 @dataclass(frozen=True)

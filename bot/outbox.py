@@ -1,23 +1,30 @@
 """What leaves: written with the reply, delivered at least once, never forgotten."""
 
 import json
+import logging
 from datetime import datetime, timedelta
 from functools import partial
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import transaction
 from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from bot import channels
 from bot.channels import Outgoing, SendFailed
 from memory import jobs
-from memory.models import Chat, ChatLink, Member, Message, Notice, OutboxItem, Space
+from memory.chats import service as chats
+from memory.facts import plans
+from memory.models import Chat, ChatLink, Member, Message, Notice, OutboxItem, Reminder, Space
 from memory.operations import webhooks
 from memory.text import normalise as text
 
+log = logging.getLogger(__name__)
 DELIVER = "bot.deliver"
 # What is ready to be sent goes before what is still to be thought about.
 PRIORITY = 20
@@ -142,6 +149,44 @@ def page(name: str, *args: object) -> str:
     return settings.KENO_URL + reverse(name, args=args)
 
 
+def say_reminders(*, now: datetime) -> int:
+    """Say every plan whose time has come in the chat where it was made; return how many."""
+    said = 0
+    for reminder in plans.due(now=now):
+        try:
+            said += _remind(reminder, now=now)
+        except (ValueError, LookupError):
+            # One that cannot be said must not keep the others.
+            log.exception("reminder %s could not be said", reminder.pk)
+    return said
+
+
+@transaction.atomic
+def _remind(reminder: Reminder, *, now: datetime) -> bool:
+    at = plans.take(reminder, now=now)
+    if at is None:
+        return False
+    chat, fact = reminder.chat, reminder.fact
+    with override(fact.language or chat.language or chat.space.language):
+        said = _("Reminder: %(text)s") % {"text": plans.bare(fact)}
+        if now - at > plans.LATE:
+            today = at.date() == chat.space.local_date(now)
+            clock = date_format(at, "H:i" if today else "D j M, H:i")
+            said = f"{said} {_('(this was for %(time)s)') % {'time': clock}}"
+    key = f"reminder-{reminder.pk}-{at:%Y%m%dT%H%M}"
+    received = chats.receive(
+        chat,
+        text=said,
+        role=Message.Role.ASSISTANT,
+        author="Keno",
+        external_id=key,
+        not_recalled=Message.NotRecalled.OWN_WORDS,
+        now=now,
+    )
+    put(chat, text=said, key=key, message=received.message, now=now)
+    return True
+
+
 def deliver_notices(*, now: datetime) -> int:
     """Hand what is new to the outbox; how many messages that makes."""
     fresh = Notice.objects.filter(
@@ -172,8 +217,8 @@ def notice_text(notice: Notice) -> str:
 
 
 def _deliver(notice: Notice, *, now: datetime) -> int:
-    chats = list(owners_chats(notice.space))
-    for chat in chats:
+    found = list(owners_chats(notice.space))
+    for chat in found:
         put(
             chat,
             text=notice_text(notice),
@@ -181,6 +226,6 @@ def _deliver(notice: Notice, *, now: datetime) -> int:
             kind=OutboxItem.Kind.NOTICE,
             now=now,
         )
-    if chats:
+    if found:
         Notice.objects.filter(pk=notice.pk).update(delivered_at=now)
-    return len(chats)
+    return len(found)

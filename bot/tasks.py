@@ -26,6 +26,12 @@ async def call_webhook(delivery_id: int, space_id: int) -> None:
     await outbox.call_webhook(delivery_id)
 
 
+@app.periodic(cron="* * * * *")
+@app.task(name="bot.reminders", queueing_lock="bot.reminders", retry=AFTER_OUTAGE)
+def reminders(timestamp: int) -> None:
+    outbox.say_reminders(now=timezone.now())
+
+
 @app.periodic(cron="*/5 * * * *")
 @app.task(name="bot.notices", queueing_lock="bot.notices", retry=AFTER_OUTAGE)
 def notices(timestamp: int) -> None:

@@ -7,6 +7,7 @@ from bot.commands.asked import Answer, CommandCall, command, need_link, plain
 from memory import working
 from memory.chats import service as chats
 from memory.episodes import service as episodes
+from memory.facts import plans
 from memory.identity import bootstrap
 from memory.identity import bootstrap as bootstrap_words
 from memory.models import Episode
@@ -79,6 +80,21 @@ def _ask(count: int) -> str:
         count,
     )
     return asks % {"n": count}
+
+
+@command(
+    "plans",
+    es="planes recordatorios",
+    help=gettext_lazy("what is still to come here, and when I will say it"),
+)
+def list_plans(call: CommandCall) -> str:
+    ahead = plans.upcoming(call.chat, now=call.now)
+    if not chat_links.hears_the_space(call.chat):
+        ahead = [plan for plan in ahead if plan.chat_id == call.chat.pk]
+    if not ahead:
+        return _("There are no plans here. Try: remind me on Friday at 9 to call Marta")
+    lines = [f"#{plan.pk} {plans.when_words(plan)}: {plans.bare(plan)}" for plan in ahead]
+    return "\n".join([*lines, _("/forget and its number takes one of them back.")])
 
 
 def forget_episode(call: CommandCall) -> Answer:

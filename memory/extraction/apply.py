@@ -5,8 +5,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from django.db import OperationalError, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memory import notices, working
@@ -15,13 +17,15 @@ from memory.episodes import service as episodes
 from memory.extraction import evidence, ingest, propose, tags
 from memory.extraction.propose import lore_line
 from memory.extraction.tags import Split
+from memory.facts.plans import Plan, schedule
+from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Message
 from memory.text import normalise as text
 
 log = logging.getLogger(__name__)
 
-UNGROUNDED = "ungrounded"
+UNGROUNDED, PLAN = "ungrounded", "plan"
 LORE_CONFIDENCE, TAG_CONFIDENCE = 0.72, 0.8
 ABOUT_SPEAKER = ("user ", "the user ", "usuario ", "el usuario ", "la usuaria ")
 
@@ -61,14 +65,17 @@ def apply(
     chat: Chat,
     messages: Sequence[Message],
     mode: str = "",
+    plans: Sequence[Plan] = (),
     now: datetime | None = None,
 ) -> list[Applied]:
     """Give every tag to its memory, in the order facts, events, note, context, preferences, lore.
 
+    `plans` are those that the model noted by a tool.
     `messages` are those being answered, oldest first. What only repeats a tag that somebody typed,
     and what nobody here said, is not believed: it waits in quarantine (T-02, T-04).
     """
     work = list(_work(split))
+    work += [(PLAN, plan.text, partial(_plan, plan=plan)) for plan in plans]
     # Most replies hold no tag; what was heard before is only read to check one.
     before = chats.short_term(chat, now=now, before=messages[0]) if work else []
     heard = [m for m in [*before, *messages] if m.role == Message.Role.USER]
@@ -117,6 +124,17 @@ def _lore(said: str, turn: Turn) -> ChangeResult:
     return _learn(turn, lore_line(said), subject=Fact.LORE, kind=Fact.Kind.LORE)
 
 
+def _plan(said: str, turn: Turn, *, plan: Plan) -> ChangeResult:
+    """Keep the plan as a fact and have it said in this chat at its time."""
+    now = turn.now or timezone.now()
+    with history.change(by="tag", why="note a plan"):
+        done = _learn(turn, said, subject=turn.message.author)
+        known = {"known", "again", "agreed"}
+        if done.row and (done.changed or done.outcome in known):
+            schedule(done.row, plan, chat=turn.chat, by="tag", now=now)
+    return done
+
+
 def _learn(turn: Turn, said: str, *, subject: str, kind: str = "fact") -> ChangeResult:
     """Bring it to the door of ingest with the words it rests on; without any it is not believed."""
     found = evidence.find(said, turn.heard)
@@ -134,7 +152,10 @@ def _learn(turn: Turn, said: str, *, subject: str, kind: str = "fact") -> Change
         ingest.offer(message, one)
     if taken.line["outcome"] == "error":
         raise NotTaken(taken.line["reason"])
-    return taken.done or ChangeResult(None, outcome=taken.line["outcome"])
+    if taken.done:
+        return taken.done
+    row = Fact.objects.filter(pk=taken.line.get("fact") or 0).first()
+    return ChangeResult(row, outcome=taken.line["outcome"])
 
 
 def _event(said: str, turn: Turn) -> ChangeResult:

@@ -22,6 +22,7 @@ from memory import people
 from memory.episodes import service as episodes
 from memory.extraction import changes_of_mind, dates, evidence, intents, propose, wording
 from memory.extraction.propose import Candidate
+from memory.facts import plans
 from memory.facts import service as facts
 from memory.guards import limits
 from memory.guards.screening import ORDERS, screen
@@ -226,6 +227,8 @@ def save_offer(
             names = [field.name for field in fields(Candidate) if field.name in line]
             one = Candidate(**{"subject": ""} | {name: line[name] for name in names})
             done = remember(message, one, by="extraction", suspicions=[], now=now)
+            if one.remind and done.row:
+                _remind(message, one, done.row, now=now)
     if done.row is not None:
         kept = {done.row._meta.model_name: done.row.pk}
         _rewrite(message, place, line | kept | {"outcome": "saved", "by": by})
@@ -296,7 +299,11 @@ def _proposed(
     # "No, she lives in Lima" states nothing alone: it mends what was noted a moment ago.
     found = [one for one in found if not limits.is_limit(one.quote)]
     whole = [one for one in found if intents.read(one.text).name != "correct"]
-    found = [*(whole or _reminder(message) or _mended(message, now=now)), *_wishes(message, found)]
+    reminders = _reminders(message)
+    # What is to be said on Friday is one plan, however else it may be heard.
+    apart = [one for one in whole if not _is_quoted(one.quote, reminders)]
+    known = [*reminders, *apart] or _mended(message, now=now)
+    found = [*known, *_wishes(message, found)]
     if found:
         return found, []
     reason = NOT_ASKED if complete else "no fact in it"
@@ -361,15 +368,22 @@ def _told_otherwise(message: Message, rest: str) -> list[Candidate]:
     return []
 
 
-def _reminder(message: Message) -> list[Candidate]:
-    """ "Remind me to call the dentist on Tuesday" is a plan, whoever cannot remind of it."""
-    plan = text.one_line(intents.reminder(message.text))
-    if len(plan.split()) < 2:
+def _reminders(message: Message) -> list[Candidate]:
+    """ "Remind me to call the dentist on Tuesday at 9" is a plan that is said at its time."""
+    return [one for line in intents.sentences(message.text) for one in _reminder(message, line)]
+
+
+def _reminder(message: Message, line: str) -> list[Candidate]:
+    words = text.one_line(intents.reminder(line))
+    said_at = message.sent_at.astimezone(message.space.zone)
+    plan = plans.read(words, said_at=said_at, language=message.language)
+    told = plan.text if plan else words[:1].upper() + words[1:]
+    if len(told.split()) < 2:
         return []
     return [
         Candidate(
-            plan[:1].upper() + plan[1:],
-            message.text,
+            told,
+            line.strip(),
             subject=evidence.speaker(message),
             kind=Fact.Kind.FACT,
             category=Fact.Category.OTHER,
@@ -377,6 +391,7 @@ def _reminder(message: Message) -> list[Candidate]:
             language=message.language,
             mode=propose.HEURISTICS,
             heard_as="plan",
+            remind=plan is not None,
         )
     ]
 
@@ -440,6 +455,8 @@ def _believe(
     """Remember it and let what it makes untrue give way: one change, taken back by one undo."""
     with history.change(by=by, why="remember"):
         done = remember(message, one, by=by, now=now)
+        if done.changed and one.remind:
+            _remind(message, one, done.row, now=now)
         if not done.changed or done.row.status != Fact.Status.ACTIVE:
             return done, []
         gone = changes_of_mind.settle(done.row, message=message, by=by, now=now)
@@ -447,6 +464,11 @@ def _believe(
             replaced = facts.supersede(old, by=by, new=done.row, now=now)
             gone += [old] if replaced.changed else []
         return done, gone
+
+
+def _remind(message: Message, one: Candidate, fact: Fact, *, now: datetime | None) -> None:
+    words = intents.reminder(one.quote)
+    plans.of_message(fact, message, words, now=now or timezone.now())
 
 
 def remember(
@@ -486,6 +508,9 @@ def _known(message: Message, one: Candidate) -> Fact | None:
     """What this chat may know that says the same, in these words or others."""
     known = Fact.objects.in_scope(message.chat).live().select_related("message__chat")
     same = known.filter(said_key=text.said_key(one.text)).order_by("chat_id").first()
+    if not same and one.remind:
+        # The model noted it by a tool before it was read here.
+        same = known.filter(message=message, reminder__isnull=False).first()
     if same:
         return same
     near = known.filter(message=message) | known.filter(subject=one.subject, chat=message.chat)
@@ -510,6 +535,8 @@ def _again(
         return Taken({"outcome": "agreed", "fact": known.pk}, done)
     said = replace(one, text=known.text, subject=known.subject)
     done = remember(message, said, by=by, now=now)
+    if one.remind:
+        _remind(message, one, known, now=now)
     return Taken({"outcome": done.outcome, "fact": known.pk}, done)
 
 

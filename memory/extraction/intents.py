@@ -145,15 +145,30 @@ ORDERS = {
     "correct": (_NO, begins(CORRECTIONS)),
 }
 # What takes more than a memory: the first are said to Keno, the others when an object follows.
-REMINDERS = """remind me to, remind me that, remind me about, remind us to, set a reminder,
-recuérdame que, recuérdame, recuerdame, recuérdanos, avísame, avisame, hazme acordar, ponme un
-recordatorio"""
+_REMINDERS = re.compile(
+    r"[\W_]*(?P<polite>(?:(?:please|por favor|can you|could you|would you|puedes|podr[ií]as)\W+)*)"
+    r"(?:(?P<english>remind (?:me|us))|set (?:me )?a reminder|recu[eé]rda(?:me|nos)|recordarme"
+    r"|av[ií]sa(?:me|nos)|avisarme|hazme acordar|p[oó]n(?:me)? un recordatorio)\b(?P<rest>.*)",
+    re.I | re.S,
+)
+# "Remind me what she said" and "remind me of her name" ask.
+_ASKED_BACK = re.compile(
+    r"\W*(?:(?:of|de|about|sobre)\s+)?(?:what|who|whose|when|where|which|how|why|if|whether|qué"
+    r"|qui[eé]n|cu[aá]ndo|d[oó]nde|c[oó]mo|cu[aá]l|por qué)\b",
+    re.I,
+)
+_TOLD = re.compile(
+    r"\W*(?:to|that|about|on|at|in|by|for|before|every|each|tomorrow|tonight|next|this|today|daily"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.I,
+)
+_REMIND_LINK = re.compile(r"^\W*(?:to|that|about|for|que|de|para)\s+", re.I)
 REQUESTS = """make me, give me, tell me a, help me, write me, translate, summarise, summarize,
 calculate, look up, escríbeme, redacta, explícame, traduce, calcula, hazme, dame, cuéntame un,
 cuéntame una, ayúdame, envíame, mándame"""
 OBJECTS = """write, compose, explain, search, draw, send, book, order, buy, resume, escribe,
 explica, busca, dibuja, envía, manda, reserva, compra"""
-_REQUESTS, _REMINDERS = begins(REQUESTS), begins(REMINDERS)
+_REQUESTS = begins(REQUESTS)
 _OBJECTS = begins(OBJECTS)
 # "Send the mail" is said to Keno, "Book club is on Tuesday" is not.
 _OBJECT = re.compile(
@@ -307,14 +322,26 @@ def is_request(said: str) -> bool:
 
 def is_question(said: str) -> bool:
     line = said.strip()
-    asks = bool(_ASKS.match(line)) and not _REMINDERS.match(line)
-    return line.endswith("?") or "¿" in line or asks
+    if reminder(line):
+        return False
+    asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])
+    return line.endswith("?") or "¿" in line or bool(asked_back or _ASKS.match(line))
 
 
 def reminder(said: str) -> str:
-    """Return what somebody wants to be reminded of, in their words."""
-    found = _REMINDERS.match(said.strip())
-    return found["rest"].strip(" \t\n,:;.-—¡!") if found and not is_question(said) else ""
+    """Return what somebody wants to be reminded of, in their words; the time may come first."""
+    line = said.strip()
+    found = _REMINDERS.match(line)
+    if not found or _ASKED_BACK.match(found["rest"]):
+        return ""
+    asks = line.endswith("?") and not found["polite"]
+    if asks or (found["english"] and not _TOLD.match(found["rest"])):
+        return ""
+    return _REMIND_LINK.sub("", found["rest"]).strip(" \t\n,:;.-—¡!?¿")
+
+
+def sentences(said: str) -> list[str]:
+    return [one for one in _SENTENCE.split(said.strip()) if one.strip()]
 
 
 def not_memory(said: str, *, to_keno: bool = True) -> str:
@@ -327,8 +354,7 @@ def not_memory(said: str, *, to_keno: bool = True) -> str:
         return "command"
     if intent.name == "help" or intent.name in {*CHATTER, "smile"}:
         return "small_talk"
-    sentences = [one for one in _SENTENCE.split(said.strip()) if one.strip()]
-    asks = bool(listed(said)[0]) or is_request(said) or all(map(is_question, sentences))
+    asks = bool(listed(said)[0]) or is_request(said) or all(map(is_question, sentences(said)))
     return "question" if to_keno and asks and not told_in_passing(said) else ""
 
 

@@ -75,6 +75,8 @@ class Candidate:
     believed: bool = True
     # The fact of which this is a correction, by its number.
     replaces: int = 0
+    # Asked to be said in the chat at its time.
+    remind: bool = False
 
 
 def propose(text: str, **given: Any) -> list[Candidate]:

@@ -313,6 +313,8 @@ def _trimmable(space: Space, now: datetime) -> FactQuerySet:
         .live()
         .filter(pinned=False, sticky=False)
         .exclude(pk__in=rulings.kept_facts(space))
+        # What was promised to be said is said.
+        .exclude(reminder__next_at__isnull=False)
         .annotate(strength=F("confidence") * Power(0.5, days / HALF_LIFE_DAYS))
         .order_by("-strength", "-last_seen_at", "-pk")
     )

@@ -1,7 +1,7 @@
 from memory.models.chat import Chat, Draft, Message, WorkingNote
 from memory.models.entity import Entity, Mention
 from memory.models.episode import Episode
-from memory.models.fact import Fact, SilencedMessage
+from memory.models.fact import Fact, Reminder, SilencedMessage
 from memory.models.identity import Identity, Preference, Rule, Ruling
 from memory.models.pattern import Pattern
 from memory.models.recall import Recall, RecallItem, RecallProfile, SelfCheck
@@ -57,6 +57,7 @@ __all__ = [
     "Recall",
     "RecallItem",
     "RecallProfile",
+    "Reminder",
     "Rule",
     "Ruling",
     "SelfCheck",

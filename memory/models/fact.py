@@ -227,6 +227,23 @@ class Fact(models.Model):
         return max(at for at in known if at)
 
 
+class Reminder(models.Model):
+    """When a plan is said in the chat where it was made. Its words are those of the fact."""
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="reminders")
+    fact = models.OneToOneField(Fact, models.CASCADE, related_name="reminder")
+    chat = models.ForeignKey(Chat, models.CASCADE, related_name="reminders")
+    # Null when it was said and does not come again.
+    next_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    # The weekdays on which it comes again ("04": Mondays and Fridays), or the day of each month
+    # ("m5"); empty: once.
+    every = models.CharField(max_length=8, blank=True)
+    said_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self):
+        return f"fact {self.fact_id} at {self.next_at}"
+
+
 class SilencedMessage(models.Model):
     """A message that a forgotten fact rests on, or that repeated it: recall does not see it.
 

@@ -11,6 +11,7 @@ from datetime import date
 from memory.calendar.resolve import resolve
 from memory.extraction import intents
 from memory.extraction.wording import told_to
+from memory.facts import plans
 from memory.llm.providers import offline_answers, offline_phrases
 from memory.llm.providers.offline_phrases import say
 from memory.llm.request import Answer, Briefing, ProviderError, Recalled, Request
@@ -77,8 +78,11 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
         _chat(briefing, grief, language) if grief else "",
         _learned(briefing, intent, language),
     ]
-    if intents.reminder(briefing.text):
-        parts.append(say(language, "reminder"))
+    if wanted := intents.reminder(briefing.text):
+        plan = plans.read(wanted, said_at=briefing.now, language=language)
+        # Only what was noted is said: not what is incognito, or waits in quarantine.
+        is_set = plan is not None and bool(briefing.learned)
+        parts.append(say(language, "reminder" if is_set else "no_reminder"))
     elif intent.questions:
         parts.append(_answer(briefing, intent.questions, language))
     elif not any(parts) and not briefing.script:

@@ -95,9 +95,10 @@ PHRASES = {
         "noted": "Noted: {facts}",
         "wish": "Whoever keeps this space decides how I talk. I have passed your wish on.",
         "planned": "I keep in mind what you are working on.",
-        "reminder": (
-            "I cannot remind you: I only write when somebody writes to me. Ask me “what do I have "
-            "on…?” and I tell you."
+        "reminder": "I will say it here at its time. /plans shows what is to come.",
+        "no_reminder": (
+            "I will not say that by myself: I need a day and an hour, as in “remind me on Friday "
+            "at 9 to call Marta”. /plans shows what is to come."
         ),
         "opposed": "I was told two things, and nobody has decided which holds:\n{lines}",
         "answer_many": "This is what I remember:\n{lines}",
@@ -154,9 +155,10 @@ PHRASES = {
         "noted": "Anotado: {facts}",
         "wish": "Cómo hablo lo decide quien cuida este espacio: le presento tu deseo.",
         "planned": "Tengo presente en qué estás trabajando.",
-        "reminder": (
-            "No puedo avisarte: solo escribo cuando alguien me escribe. Pregúntame «¿qué tengo "
-            "el…?» y te lo digo."
+        "reminder": "Lo diré aquí a su hora. /planes muestra lo que viene.",
+        "no_reminder": (
+            "No lo diré por mi cuenta: necesito un día y una hora, como en «recuérdame el viernes "
+            "a las 9 llamar a Marta». /planes muestra lo que viene."
         ),
         "opposed": "Me contaron dos cosas y nadie ha decidido cuál vale:\n{lines}",
         "answer_many": "Esto es lo que recuerdo:\n{lines}",

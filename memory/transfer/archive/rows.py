@@ -55,6 +55,7 @@ KINDS = [
     Kind("episodes", "Episode", id_lists={"summary_of": "episodes"}),
     Kind("messages", "Message"),
     Kind("facts", "Fact", derived=("said_key",), evidence=("evidence",)),
+    Kind("reminders", "Reminder"),
     Kind("entities", "Entity", derived=("keys",)),
     Kind("patterns", "Pattern", evidence=("evidence",)),
     Kind("working_notes", "WorkingNote"),

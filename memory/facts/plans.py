@@ -1,0 +1,262 @@
+"""Plans that are said in the chat at their time: once, or again and again.
+
+A plan is a fact like any other; its Reminder only says when and where. Whatever takes the fact
+back (undo, forget, quarantine) silences it, and whatever brings it back lets it speak again.
+"""
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from functools import partial
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils.formats import date_format
+from django.utils.timezone import is_naive
+
+from memory.calendar.resolve import When, resolve
+from memory.calendar.words import NUMBERS
+from memory.facts import rows
+from memory.history import changes as history
+from memory.models import Chat, Fact, Message, Reminder
+from memory.text.normalise import fold
+
+# A day without an hour; what is said so much later says so; what is older is not said any more.
+MORNING, AFTERNOON, EVENING = time(9), time(16), time(20)
+LATE, TOO_LATE = timedelta(minutes=5), timedelta(days=7)
+MOST_LISTED, FARTHEST_DAYS = 20, 366
+WEEK = {
+    name: day
+    for day, names in enumerate(
+        ("monday lunes", "tuesday martes", "wednesday miercoles", "thursday jueves",
+         "friday viernes", "saturday sabado", "sunday domingo")
+    )
+    for name in names.split()
+}  # fmt: skip
+DAILY, WORKDAYS, MONTHLY = "0123456", "01234", "m"
+_DAY = rf"(?:{'|'.join(WEEK)})s?"
+_AGAIN = r"(?:every|each|cada|todos\s+los|todas\s+las)"
+_EACH = re.compile(
+    rf"\b(?:{_AGAIN}|on|los)\s+(?P<days>{_DAY}(?:(?:\s*,\s*|\s+and\s+|\s+y\s+)(?:los\s+)?{_DAY})*)"
+    rf"|\b(?:{_AGAIN}\s+)(?P<work>weekdays?|workdays?|dias?\s+laborables?)\b"
+    rf"|\b(?:{_AGAIN}\s+)(?P<part>mornings?|evenings?|nights?|mananas?|tardes?|noches?)\b"
+    rf"|\b(?:{_AGAIN}\s+(?:days?|dias?)\b|daily\b|a\s+diario\b)"
+    rf"|\b{_AGAIN}\s+(?P<month>months?|mes(?:es)?)\b"
+    r"(?:,?\s+(?:on\s+the|el(?:\s+dia)?)\s+(?P<number>\d{1,2})(?:st|nd|rd|th)?)?"
+)
+_NUMBER = rf"\d{{1,3}}|an?|un|una|{'|'.join(NUMBERS)}"
+_SOON = re.compile(
+    rf"\b(?:in|en|dentro\s+de)\s+(?:(?P<half>half\s+an\s+hour|media\s+hora)"
+    rf"|(?P<n>{_NUMBER})\s+(?P<unit>minutes?|minutos?|mins?|hours?|horas?)"
+    r"(?P<more>\s+(?:and\s+a\s+half|y\s+media))?)\b"
+)
+_HOUR = re.compile(
+    r"\b(?:at|a\s+las?)\s+\d{1,2}(?:[:.h]\d\d)?\s*(?:[ap]\.?m\b\.?)?"
+    r"(?:\s+(?:de|por)\s+la\s+(?:manana|tarde|noche)|\s+in\s+the\s+(?:morning|afternoon|evening))?"
+)
+_LEFTOVER = re.compile(r"^\W*(?:(?:to|that|about|que|de|del|para)\s+)?", re.I)
+
+_FOR = re.compile(r"^(?:for|para)\s+", re.I)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be said, when first, and how it comes again (see Reminder.every)."""
+
+    text: str
+    at: datetime
+    every: str = ""
+
+
+def read(words: str, *, said_at: datetime, language: str) -> Plan | None:
+    """Read what is to be said and when; None when no time to come is named.
+
+    `said_at` carries the zone of the space.
+    """
+    # "At 18:00: dinner" names an hour.
+    text = re.sub(r"(?<=\d):(?=\s)", " ", words.strip())
+    plain = fold(text)
+    same_length = len(plain) == len(text)
+    for pattern, time_of in ((_SOON, _soon), (_EACH, _again)):
+        if (
+            (hit := pattern.search(plain))
+            and same_length
+            and (found := time_of(hit, plain, said_at))
+        ):
+            at, every, spans = found
+            return Plan(_reworded(text, spans), at, every)
+    for when in resolve(text, said_at=said_at, language=language, lean="future"):
+        if at := _moment(when, text, said_at):
+            return Plan(_reworded(text, [(when.start, when.end)]), at)
+    if hour := _HOUR.search(plain) if same_length else None:
+        for when in _today(hour[0], said_at):
+            if at := _moment(replace(when, dated=False), text, said_at):
+                return Plan(_reworded(text, [hour.span()]), at)
+    return None
+
+
+def _today(hour: str, said_at: datetime) -> list[When]:
+    """An hour that stands alone ("at 9") is read as one of today."""
+    return [one for one in resolve(f"today {hour}", said_at=said_at, language="") if one.time]
+
+
+def _soon(hit: re.Match, plain: str, said_at: datetime) -> tuple | None:
+    number = 0.5 if hit["half"] else _number(hit["n"]) + (0.5 if hit["more"] else 0)
+    minutes = number * (1 if (hit["unit"] or "").startswith("min") else 60)
+    return said_at + timedelta(minutes=minutes), "", [hit.span()]
+
+
+def _number(said: str) -> float:
+    return int(said) if said.isdigit() else NUMBERS.get(said, 1)
+
+
+def _again(hit: re.Match, plain: str, said_at: datetime) -> tuple | None:
+    if hit["days"] and hit[0].startswith("on ") and not hit[0].endswith("s"):
+        return None  # "on Monday" is one day
+    if hit["month"]:
+        every = f"{MONTHLY}{min(int(hit['number'] or said_at.day), 31) or 1}"
+    elif hit["days"]:
+        named = {day for name, day in WEEK.items() if re.search(rf"\b{name}", hit["days"])}
+        every = "".join(map(str, sorted(named)))
+    else:
+        every = WORKDAYS if hit["work"] else DAILY
+    hour = _HOUR.search(plain)
+    told = [one.time for one in _today(hour[0], said_at) if one.time] if hour else []
+    at = told[0] if told else _usual(hit["part"] or "")
+    spans = [hit.span(), *([hour.span()] if hour else [])]
+    return after(said_at, every=every, at=at), every, spans
+
+
+def _usual(words: str) -> time:
+    """The hour of a day, or of the part of it that is named, without one."""
+    if re.search(r"\b(?:evening|night|tonight|noche)", fold(words)):
+        return EVENING
+    return AFTERNOON if re.search(r"\b(?:afternoon|tarde)", fold(words)) else MORNING
+
+
+def _moment(when: When, text: str, said_at: datetime) -> datetime | None:
+    """The moment that is named, if it is still to come."""
+    if when.kind == "every" or when.first is None or when.precision not in ("day", "week"):
+        return None
+    hour = when.time or _usual(text[when.start : when.end])
+    at = datetime.combine(when.first, hour, said_at.tzinfo)
+    if at <= said_at and when.first == said_at.date():
+        # "At 9", said at noon, is tonight; "at 14:00", said at 15:00, is tomorrow; "today" is soon.
+        later = [at + timedelta(hours=12)] if when.time and when.time.hour < 12 else []
+        later += [] if when.dated else [at + timedelta(days=1)]
+        at = next((one for one in later if one > said_at), at)
+        if when.dated and when.time is None:
+            at = said_at + timedelta(hours=1)
+    return at if at > said_at else None
+
+
+def _reworded(text: str, spans: list[tuple[int, int]]) -> str:
+    """The words with a leading time put behind them: "on Friday at 9 to call Marta"."""
+    spans = sorted(spans)
+    start, end = spans[0][0], spans[-1][1]
+    if _LEFTOVER.sub("", text[:start]).strip(" ,") or not text[end:].strip(" .,!"):
+        return _capital(_LEFTOVER.sub("", text))
+    rest = _LEFTOVER.sub("", text[end:]).strip(" .,!")
+    return _capital(f"{rest} {_FOR.sub('', text[start:end]).strip(' ,')}")
+
+
+def _capital(said: str) -> str:
+    return said[:1].upper() + said[1:]
+
+
+def after(moment: datetime, *, every: str, at: time) -> datetime:
+    """The first time after the moment at which it comes again, by the clock of its zone."""
+    day = moment.date()
+    for shift in range(FARTHEST_DAYS):
+        one = day + timedelta(days=shift)
+        found = datetime.combine(one, at, moment.tzinfo)
+        if found > moment and _falls_on(one, every):
+            return found
+    return moment + timedelta(days=FARTHEST_DAYS)
+
+
+def _falls_on(day: date, every: str) -> bool:
+    if every.startswith(MONTHLY):
+        # The 31st is the last day of a shorter month.
+        return day.day == min(int(every[1:]), monthrange(day.year, day.month)[1])
+    return str(day.weekday()) in every
+
+
+@transaction.atomic
+def schedule(fact: Fact, plan: Plan, *, chat: Chat, by: str, now: datetime) -> Reminder | None:
+    """Have the plan said in the chat; a message that named it twice is heard once."""
+    zone = fact.space.zone
+    at = plan.at.replace(tzinfo=zone) if is_naive(plan.at) else plan.at.astimezone(zone)
+    twins = Reminder.objects.filter(fact__message=fact.message_id, next_at=at)
+    if fact.message_id and twins.filter(fact__status="active").exclude(fact=fact).exists():
+        return None
+    if not plan.every and fact.occurs_at != at and fact.status == Fact.Status.ACTIVE:
+        with history.change(by=by, why="note a plan"):
+            rows.save(fact, now=now, occurs_at=at, occurs_until=None)
+    told = {"space": fact.space, "chat": chat, "next_at": at, "every": plan.every}
+    return Reminder.objects.update_or_create(fact=fact, defaults=told | {"said_at": None})[0]
+
+
+def due(*, now: datetime) -> QuerySet[Reminder]:
+    """What is to be said now, oldest first."""
+    waiting = Reminder.objects.filter(next_at__lte=now, fact__status=Fact.Status.ACTIVE)
+    return waiting.select_related("fact", "chat__space").order_by("next_at", "pk")
+
+
+@transaction.atomic
+def take(reminder: Reminder, *, now: datetime) -> datetime | None:
+    """Claim it: return the time it was for and set the next; None when there is nothing to say."""
+    row = Reminder.objects.select_for_update(of=("self",)).filter(pk=reminder.pk).first()
+    if row is None or row.next_at is None or row.next_at > now:
+        return None
+    zone = reminder.space.zone
+    was, row.next_at, row.said_at = row.next_at.astimezone(zone), None, now
+    if row.every:
+        # By the clock of the space, also when that is put forward or back.
+        again = partial(after, every=row.every, at=was.time())
+        row.next_at = again(now.astimezone(zone))
+        # Of several that were missed the last one is told.
+        while (then := again(was)) <= now:
+            was = then
+    row.save(update_fields=["next_at", "said_at"])
+    return was if now - was <= TOO_LATE else None
+
+
+def upcoming(chat: Chat, *, now: datetime) -> list[Fact]:
+    """The plans that this chat may know and that are still to come, the next one first."""
+    ahead = Q(occurs_at__gte=now, reminder=None) | Q(reminder__next_at__gte=now)
+    plans = Fact.objects.in_scope(chat).live().filter(ahead).select_related("reminder", "space")
+    return sorted(plans[:200], key=_when)[:MOST_LISTED]
+
+
+def _when(fact: Fact) -> datetime:
+    reminder = getattr(fact, "reminder", None)
+    at = (reminder and reminder.next_at) or fact.occurs_at
+    assert at
+    return at
+
+
+def when_words(fact: Fact) -> str:
+    """Its next time by the clock of the space, in the language that is spoken."""
+    return date_format(_when(fact).astimezone(fact.space.zone), "D j M, H:i")
+
+
+def bare(fact: Fact) -> str:
+    """Its words without the time, which is now: "Call Marta"."""
+    said_at = fact.created_at.astimezone(fact.space.zone)
+    text, plain = fact.text, fold(fact.text)
+    spans = [(when.start, when.end) for when in resolve(text, said_at=said_at, language="")]
+    if len(plain) == len(text):
+        spans += [hit.span() for one in (_SOON, _EACH) for hit in one.finditer(plain)]
+    for start, end in sorted(spans, reverse=True):
+        text = text[:start] + text[end:]
+    left = " ".join(text.split()).strip(" ,.;")
+    return left if len(left.split()) > 1 else fact.text
+
+
+def of_message(fact: Fact, message: Message, words: str, *, now: datetime) -> Reminder | None:
+    """Schedule what the words of a message ask for, if they name a time."""
+    said_at = message.sent_at.astimezone(message.space.zone)
+    plan = read(words, said_at=said_at, language=message.language)
+    return schedule(fact, plan, chat=message.chat, by="extraction", now=now) if plan else None
