@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from bot import channels, feedback
+from bot import channels, feedback, tools
 from bot.outbox import page
 from memory import logs
 from memory.calendar.resolve import resolve
@@ -144,6 +145,7 @@ class Thought:
     completion: Completion
     split: tags.Split
     step: Step | None = None
+    box: tools.Toolbox | None = None
 
 
 def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
@@ -160,8 +162,9 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         expand=expander(chat),
         first_talk=found is not None,
     )
-    completion = complete(
-        "chat",
+    # A first conversation reads no memory and has its own course.
+    box = tools.Toolbox(chat, group, now) if found is None else None
+    completion = (partial(tools.answer, box) if box else partial(complete, "chat"))(
         space=chat.space,
         system=built.system,
         messages=built.messages,
@@ -173,7 +176,9 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         trace=logs.current_trace(),
         now=now,
     )
-    return Thought(question, built, completion, tags.split(completion.text), found)
+    built.looked_up = box.found if box else []
+    split = tools.with_tools(tags.split(completion.text), box)
+    return Thought(question, built, completion, split, found, box)
 
 
 def _spoken_lately(chat: Chat) -> str:
@@ -187,7 +192,8 @@ def learn(
 ) -> list[Applied]:
     """Each tag to its memory, each on its own: one that fails takes nothing else with it."""
     mode = f"{thought.completion.provider}:{thought.completion.model}"
-    learned = apply(thought.split, chat=chat, messages=group, mode=mode, now=now)
+    planned = thought.box.plans if thought.box else ()
+    learned = apply(thought.split, chat=chat, messages=group, mode=mode, plans=planned, now=now)
     tagged = thought.split.bootstrap_complete
     return learned + save_progress(chat, thought.step, message=group[-1], tagged=tagged, now=now)
 
@@ -220,7 +226,8 @@ def without_strange_links(text: str, *, given: str) -> str:
 
 def _given(thought: Thought) -> str:
     turns = [turn["content"] for turn in thought.context.messages]
-    return "\n".join([*thought.context.system, *turns])
+    looked_up = thought.box.results if thought.box else ()
+    return "\n".join([*thought.context.system, *turns, *looked_up])
 
 
 def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfCheck:

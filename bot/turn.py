@@ -26,7 +26,7 @@ from memory.extraction.apply import Applied
 from memory.llm import choose as breaker
 from memory.llm.choose import Choice, choose
 from memory.llm.request import BudgetSpent, ProviderError
-from memory.models import Chat, Message, Notice, OutboxItem
+from memory.models import Chat, Fact, Message, Notice, OutboxItem
 
 UNANSWERED = "unanswered"
 log = logging.getLogger(__name__)
@@ -142,7 +142,7 @@ def answer(message_id: int, *, now: datetime) -> None:
     asked_by_command = inbox.is_command(message.text)
     for group in _groups(message, now=now):
         with logs.trace(f"m{group[-1].pk}"), translation.override(language(message.chat, group)):
-            for one in (orders := [one for one in group if _is_order(one)]):
+            for one in (orders := [one for one in group if _is_order(one, now=now)]):
                 _run_command(message.chat, one, now=now)
             rest = [one for one in group if one not in orders]
             try:
@@ -154,9 +154,9 @@ def answer(message_id: int, *, now: datetime) -> None:
                     raise
 
 
-def _is_order(message: Message) -> bool:
+def _is_order(message: Message, *, now: datetime) -> bool:
     """A command, or the yes or no to a question of Keno's."""
-    return commands.is_command(message.text) or still_true.asked_before(message) is not None
+    return commands.is_command(message.text) or bool(still_true.asked_before(message, now=now))
 
 
 def language(chat: Chat, group: Sequence[Message]) -> str:
@@ -187,8 +187,8 @@ def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
     with translation.override(commands.language(message)):
         said = commands.run(message, now=now)
     own = Message.NotRecalled.COMMAND
-    given = {"kind": OutboxItem.Kind.COMMAND, "not_recalled": own}
-    reply = _send_reply(chat, [message], said.text, now=now, **given)
+    kind = OutboxItem.Kind.COMMAND
+    reply = _send_reply(chat, [message], said.text, kind=kind, not_recalled=own, now=now)
     chats.record_changes(reply, said.changes)
     if said.asks:
         still_true.note_question(reply, said.asks)
@@ -224,7 +224,10 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
     said = replies.visible_text(thought, group, learned)
     built_in = thought.completion.provider == "offline"
     own = ingest.not_recalled_reply(said, to=group[-1], built_in=built_in)
-    reply = _send_reply(chat, group, said, learned=learned, not_recalled=own, now=now)
+    forget = thought.box.asks if thought.box and not chat.incognito_since else None
+    reply = _send_reply(
+        chat, group, said, learned=learned, not_recalled=own, forget=forget, now=now
+    )
     changes = [change for line in ingest.learned_from(group) for change in line["changes"]]
     changes += [one.done.change_id for one in learned if one.done]
     changes += still_true.take_more_than_yes(group, now=now)
@@ -273,15 +276,20 @@ def _send_reply(
     kind: str = OutboxItem.Kind.REPLY,
     learned: Sequence[Applied] = (),
     not_recalled: str = "",
+    forget: Fact | None = None,
     now: datetime,
 ) -> Message:
     last = group[-1]
-    is_reply = kind == OutboxItem.Kind.REPLY
-    asks = still_true.question_below(chat, last, now=now) if is_reply else None
+    # One question a reply: a yes answers the one that was asked.
+    may_ask = kind == OutboxItem.Kind.REPLY and forget is None
+    asks = still_true.question_below(chat, last, now=now) if may_ask else None
     text = f"{text}\n\n{still_true.words_of(asks, last)}" if asks else text
+    text = f"{text}\n\n{still_true.forget_words(forget)}" if forget else text
     reply = chats.reply(chat, text=text, to=last, not_recalled=not_recalled, now=now)
     if asks:
         still_true.note_question(reply, asks.pk)
+    if forget:
+        still_true.note_question(reply, forget.pk, kind=still_true.FORGET)
     noted = (
         feedback.lines_below(reply.text, group, learned)
         if chat.space.options.learning_feedback

@@ -23,8 +23,8 @@ KEEPING = {"remember", "learn", "update-fact"}
 
 def run(message: Message, *, now: datetime) -> Answer:
     """Do what the message commands; the answer is what the person is told."""
-    if fact := still_true.asked_before(message):
-        return still_true.take_answer(message, fact, now=now)
+    if asked := still_true.asked_before(message, now=now):
+        return still_true.take_answer(message, asked, now=now)
     name, rest = _read(message.text)
     command = COMMANDS.get(plain(name))
     if message.role != Message.Role.USER or command is None:

@@ -1,7 +1,8 @@
-"""Is it still true? Asked below a reply where somebody talks to Keno alone, and answered there."""
+"""Questions below a reply, answered by a yes or no: is it still true, and shall it be forgotten?"""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from bot.commands.asked import Answer, CommandCall, command, sentence_for
-from bot.commands.knowledge import not_found, numbered
+from bot.commands.knowledge import facts_in_reach, not_found, numbered
 from memory.extraction import dates
 from memory.extraction.wording import told_to
 from memory.facts import lasting
@@ -20,7 +21,7 @@ from memory.models import Chat, Fact, Message
 from memory.spaces.chat_links import said_by_same
 from memory.text.normalise import fold
 
-ASKED = "asked"
+ASKED, FORGET = "asked", "forget"
 _YES = re.compile(
     r"(?:yes|yep|yeah|still|of course|sure|correct|si|claro|sigue igual|todavia|asi es|exacto|igual"
     r"|correcto|it is|i do|he does|she does|they do)"
@@ -28,6 +29,11 @@ _YES = re.compile(
 )
 _NO = re.compile(
     r"(?:no|nope|not any ?more|no longer|ya no|no,? ya no|no,? not any ?more|no,? no longer|nah)"
+)
+_DO = re.compile(
+    r"(?:yes|yep|yeah|sure|of course|ok|okay|please|please do|do it|go ahead|forget it|si|claro"
+    r"|vale|por favor|adelante|hazlo|olvidalo)"
+    r"(?: (?:please|forget it|por favor|olvidalo|do it|hazlo))*"
 )
 _WORD = re.compile(r"[\s.,!¡¿?…]+")
 # "No, now I work at Acme": the answer stands before the first comma.
@@ -101,40 +107,61 @@ def words_of(fact: Fact, message: Message) -> str:
     return _("By the way: %(question)s") % {"question": _question(fact, message)}
 
 
-def note_question(reply: Message, fact: int) -> None:
+def forget_words(fact: Fact) -> str:
+    """The question whether a memory that a model wants gone shall be forgotten."""
+    return _("Shall I forget this: “%(text)s”? (yes or no)") % {"text": fact.text}
+
+
+def note_question(reply: Message, fact: int, *, kind: str = "") -> None:
     """Write on the reply what it asks, so that a yes or no is understood."""
-    reply.journal = [*reply.journal, {"outcome": ASKED, "fact": fact}]
+    line = {"outcome": ASKED, "fact": fact} | ({"kind": kind} if kind else {})
+    reply.journal = [*reply.journal, line]
     reply.save(update_fields=["journal"])
 
 
-def asked_before(message: Message) -> Fact | None:
-    """The fact that this plain yes or no is about: the reply right before it asked."""
-    return _asked(message) if _verdict(message.text) else None
+@dataclass(frozen=True)
+class Asked:
+    """What the reply before a yes or no asked, and which of the two was said."""
+
+    fact: Fact
+    forget: bool
+    yes: bool
 
 
-def _verdict(said: str) -> str:
+def asked_before(message: Message, *, now: datetime) -> Asked | None:
+    """What this plain yes or no answers: the reply right before it asked."""
+    return _asked(message, message.text, now=now)
+
+
+def _asked(message: Message, said: str, *, now: datetime) -> Asked | None:
+    """What the reply right before the message asks, where `said` is a yes or no to it."""
     said = " ".join(_WORD.sub(" ", fold(said)).split())
-    return "yes" if _YES.fullmatch(said) else "no" if _NO.fullmatch(said) else ""
-
-
-def _asked(message: Message) -> Fact | None:
-    """The fact that the reply right before the message asks about, when it is theirs."""
-    if message.role != Message.Role.USER:
+    still, no, do = (bool(one.fullmatch(said)) for one in (_YES, _NO, _DO))
+    if message.role != Message.Role.USER or not (still or no or do):
         return None
     before = Message.objects.filter(chat=message.chat_id, pk__lt=message.pk).order_by("-pk").first()
     lines = before.journal if before and before.role == Message.Role.ASSISTANT else []
-    asked = next((one["fact"] for one in lines if one.get("outcome") == ASKED), 0)
-    own = said_by_same(message, prefix="message__")
-    return Fact.objects.in_scope(message.chat).live().filter(own, pk=asked).first()
+    asked: dict[str, Any] = next((one for one in lines if one.get("outcome") == ASKED), {})
+    forget = asked.get("kind") == FORGET
+    if not (no or (do if forget else still)):
+        return None
+    if forget:
+        reach = facts_in_reach(CommandCall(message, "", now))
+    else:
+        own = said_by_same(message, prefix="message__")
+        reach = Fact.objects.in_scope(message.chat).live().filter(own)
+    fact = reach.filter(pk=asked.get("fact", 0)).first()
+    return Asked(fact, forget, yes=not no) if fact else None
 
 
-def take_answer(message: Message, fact: Fact, *, now: datetime) -> Answer:
+def take_answer(message: Message, asked: Asked, *, now: datetime) -> Answer:
     """Note the yes or no; `/undo` takes it back."""
-    verdict = _verdict(message.text)
-    done = _note(fact, verdict, now=now)
+    if asked.forget:
+        return _forget(message, asked, now=now)
+    fact, done = asked.fact, _note(asked, now=now)
     kept = _("Noted, it is still so: %(text)s") % {"text": fact.text}
     gone = _("No longer: %(text)s\n/undo takes it back.") % {"text": fact.text}
-    return sentence_for(done, gone if verdict == "no" else kept)
+    return sentence_for(done, kept if asked.yes else gone)
 
 
 def take_more_than_yes(group: Sequence[Message], *, now: datetime) -> list[UUID | None]:
@@ -143,15 +170,23 @@ def take_more_than_yes(group: Sequence[Message], *, now: datetime) -> list[UUID 
     Call it when the message was read: what it corrected by itself is no longer asked about.
     """
     first = _FIRST.match(group[0].text.strip())
-    verdict = _verdict(first[0]) if first else ""
-    fact = _asked(group[0]) if verdict else None
-    return [_note(fact, verdict, now=now).change_id] if fact else []
+    asked = _asked(group[0], first[0], now=now) if first else None
+    return [_note(asked, now=now).change_id] if asked and not asked.forget else []
 
 
-def _note(fact: Fact, verdict: str, *, now: datetime) -> ChangeResult:
-    done = (facts.deprecate if verdict == "no" else facts.confirm)(fact, by="command", now=now)
-    lasting.note_answer(done, answer=verdict, by="command")
+def _note(asked: Asked, *, now: datetime) -> ChangeResult:
+    done = (facts.confirm if asked.yes else facts.deprecate)(asked.fact, by="command", now=now)
+    lasting.note_answer(done, answer="yes" if asked.yes else "no", by="command")
     return done
+
+
+def _forget(message: Message, asked: Asked, *, now: datetime) -> Answer:
+    if not asked.yes:
+        return Answer(_("It stays: %(text)s") % {"text": asked.fact.text})
+    by = CommandCall(message, "", now).by
+    done = facts.forget(asked.fact, by=by, why="asked by a tool", now=now)
+    gone = _("Forgotten — %(text)s\n/undo brings it back.") % {"text": asked.fact.text}
+    return sentence_for(done, gone)
 
 
 def _due_here(message: Message, *, now: datetime) -> Fact | None:

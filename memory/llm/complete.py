@@ -26,7 +26,9 @@ from memory.llm.request import (
     ProviderError,
     Purpose,
     Request,
+    Round,
     Stream,
+    Tool,
     Turn,
     retry_wait,
 )
@@ -49,6 +51,9 @@ def complete(
     max_tokens: int | None = None,
     stream: Stream | None = None,
     briefing: object | None = None,
+    tools: Sequence[Tool] = (),
+    rounds: Sequence[Round] = (),
+    must_answer: bool = False,
     chat: Chat | None = None,
     message: Message | None = None,
     night_id: int | None = None,
@@ -56,7 +61,11 @@ def complete(
     now: datetime | None = None,
     pause: Callable[[float], None] = time.sleep,
 ) -> Completion:
-    """Return the model's answer; a ProviderError says whether trying later may help."""
+    """Return the model's answer; a ProviderError says whether trying later may help.
+
+    With `tools` the answer may be that it wants some used (`calls`): the caller asks again with the
+    results as a further one of the `rounds`.
+    """
     now = now or timezone.now()
     choice = choose(purpose, space=space)
     if choice.provider != "offline":
@@ -71,6 +80,9 @@ def complete(
         timeout=choice.timeout,
         stream=stream,
         briefing=briefing,
+        tools=tools,
+        rounds=rounds,
+        must_answer=must_answer,
     )
     call = LlmCall(
         space=space,
@@ -135,7 +147,8 @@ def _record(call: LlmCall, request: Request, *, now: datetime, pause) -> Complet
     call.ms = _ms(started)
     if remote:
         breaker.succeeded(call.provider, asked)
-    _keep_words(call, request, answer.text)
+    wanted = [f"[{one.name}] {one.arguments}" for one in answer.calls]
+    _keep_words(call, request, "\n".join([answer.text, *wanted]).strip())
     return _keep(call, answer)
 
 
@@ -144,7 +157,13 @@ def _keep_words(call: LlmCall, request: Request, answer: str = "") -> None:
     if call.space.options.call_days:
         turns = [f"[{turn['role']}]\n{turn['content']}" for turn in request.messages]
         parts = [f"[system]\n{part}" for part in request.system if part]
-        call.prompt, call.answer = redacted("\n\n".join([*parts, *turns])), redacted(answer)
+        used = [
+            f"[{call.name}] {call.arguments}\n{result}"
+            for round in request.rounds
+            for call, result in zip(round.calls, round.results, strict=True)
+        ]
+        prompt = "\n\n".join([*parts, *turns, *used])
+        call.prompt, call.answer = redacted(prompt), redacted(answer)
 
 
 def forget_words(*, now: datetime) -> int:
@@ -176,12 +195,13 @@ def _ask(call: LlmCall, request: Request, *, pause: Callable[[float], None]) -> 
 
 def _checked(answer: Answer, request: Request) -> Answer:
     text = answer.text.replace("\x00", "").strip()
-    if not text:
+    # After tools there may be nothing more to say.
+    if not text and not answer.calls and not request.rounds:
         raise ProviderError("The model sent an empty answer.", again=True)
     if not answer.tokens_in:
-        sent = sum(len(turn["content"]) for turn in request.messages) + sum(
-            map(len, request.system)
-        )
+        given = [*request.system, *(turn["content"] for turn in request.messages)]
+        given += [result for round in request.rounds for result in round.results]
+        sent = sum(map(len, given))
         answer = replace(answer, tokens_in=sent // 4, tokens_out=len(text) // 4)
     return replace(answer, text=text)
 
@@ -203,6 +223,8 @@ def _keep(call: LlmCall, answer: Answer) -> Completion:
         tokens_cached=call.tokens_cached,
         cost=call.cost,
         ms=call.ms,
+        calls=answer.calls,
+        turn=answer.turn,
         call_id=call.pk,
     )
 

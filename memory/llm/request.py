@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 # What a model thinks before it answers counts against its tokens; a short limit would leave nothing
 # for the answer.
@@ -21,6 +21,33 @@ class Turn(TypedDict):
 
 
 @dataclass(frozen=True)
+class Tool:
+    """Something that a model may ask Keno to do, with the JSON schema of what it must say."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """What a model asks for; `arguments` are JSON or already read, and nobody has checked them."""
+
+    id: str
+    name: str
+    arguments: Any
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round with tools: the model's turn as its provider wants it back, and the results."""
+
+    turn: dict[str, Any]
+    calls: Sequence[ToolCall]
+    results: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Request:
     """One question to one provider. `system` is stable first: its first part may be cached."""
 
@@ -30,6 +57,10 @@ class Request:
     max_tokens: int = 1024
     timeout: float = 60.0
     stream: Stream | None = None
+    tools: Sequence[Tool] = ()
+    rounds: Sequence[Round] = ()
+    # Whether tools may not be used any more: it must answer now.
+    must_answer: bool = False
     # What the built-in provider reads instead of the prose of the prompt.
     briefing: object | None = None
 
@@ -46,6 +77,9 @@ class Answer:
     tokens_written: int = 0
     # Only when the provider itself names a price.
     cost: Decimal | None = None
+    # What it wants done before it answers, and its turn in the provider's own form.
+    calls: Sequence[ToolCall] = ()
+    turn: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,6 +94,8 @@ class Completion:
     tokens_cached: int = 0
     cost: Decimal | None = None
     ms: int = 0
+    calls: Sequence[ToolCall] = ()
+    turn: dict[str, Any] = field(default_factory=dict)
     call_id: int | None = field(default=None, compare=False)
 
 

@@ -58,6 +58,8 @@ class Context:
     habits: list[Match] = field(default_factory=list)
     history: list[Message] = field(default_factory=list)
     memory: str = ""
+    # What the model looked up by itself before it answered.
+    looked_up: list[Scored] = field(default_factory=list)
     briefing: Briefing | None = None
     error: str = ""
 
@@ -118,7 +120,9 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
             marks=made,
             habits=[(match.pattern.pk, match.score) for match in context.habits],
         )
-    used = [item.unit.owner_id for item in _items(context) if item.unit.kind == "fact"]
+        receipts.add(context.recall.receipt, context.looked_up, reply=reply.text)
+    items = [*_items(context), *context.looked_up]
+    used = {item.unit.owner_id for item in items if item.unit.kind == "fact"}
     # A count is not worth waiting for: replies that use the same facts would block each other.
     free = Fact.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=used)
     if pks := list(free.order_by("pk").values_list("pk", flat=True)):
@@ -188,10 +192,9 @@ class _Draft:
 
     def printed(self) -> str:
         """Return the sections in the order in which a model reads them."""
-        order = ("relevance", "facts", "notes", "preferences", "context", "chat_facts", "turns")
-        return sections.joined(
-            [self.printed_parts.get(name, "") for name in (*order, "working", "patterns")]
-        )
+        first = ("relevance", "facts", "notes", "preferences", "context")
+        last = ("chat_facts", "turns", "working", "patterns")
+        return sections.joined([self.printed_parts.get(name, "") for name in (*first, *last)])
 
     def _working_note(self) -> None:
         self.note = working.current(self.chat, now=self.now)

@@ -94,6 +94,26 @@ def attach(
         receipt.items.create(rank=rank, injected=True, **fired)
 
 
+def add(receipt: Recall, items: Sequence[Scored], *, reply: str) -> None:
+    """Put what the model looked up by itself on the receipt, each memory once."""
+    if not items:
+        return
+    kept = {(row.kind, row.fact_id or row.episode_id or row.message_id): row
+            for row in receipt.items.all()}  # fmt: skip
+    for rank, item in enumerate(items, start=len(kept) + 1):
+        used = is_used(item.unit.text, reply=reply, question=receipt.query)
+        mark = RecallItem.Mark.USED if used else ""
+        if row := kept.get(item.key):
+            row.injected, row.cut, row.mark = True, "", row.mark or mark
+            row.save(update_fields=["injected", "cut", "mark"])
+            continue
+        receipt.items.create(
+            kind=item.unit.kind, rank=rank, score=item.score, confidence=item.confidence,
+            parts=[list(part) for part in item.parts], lanes=item.unit.lanes, injected=True,
+            tokens=item.tokens, mark=mark, **{f"{item.unit.kind}_id": item.unit.owner_id},
+        )  # fmt: skip
+
+
 def is_used(memory: str, *, reply: str, question: str) -> bool:
     """Tell whether the reply says what the memory does, and not only what was asked.
 

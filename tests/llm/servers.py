@@ -58,7 +58,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.headers_seen.append(dict(self.headers))
         behaviour = self.server.script.pop(0) if self.server.script else "ok"
         dialect = Anthropic if self.path.endswith("/messages") else OpenAI
-        getattr(self, f"do_{behaviour.replace('-', '_')}", self.do_status)(body, dialect, behaviour)
+        name = behaviour.partition(":")[0].replace("-", "_")
+        getattr(self, f"do_{name}", self.do_status)(body, dialect, behaviour)
 
     def do_ok(self, body, dialect, _behaviour):
         text = self.server.reply
@@ -66,6 +67,14 @@ class Handler(BaseHTTPRequestHandler):
             self._stream(dialect.events(text, body))
         else:
             self._json(dialect.whole(text, body))
+
+    def do_tool(self, body, dialect, behaviour):
+        """ "tool:recall:{…}": the model wants a tool used, and says so before."""
+        _, name, arguments = behaviour.split(":", 2)
+        if body.get("stream"):
+            self._stream(dialect.call_events(name, arguments, body))
+        else:
+            self._json(dialect.call(name, arguments, body))
 
     def do_status(self, _body, _dialect, behaviour):
         status, _, retry_after = behaviour.partition(":")
@@ -177,6 +186,29 @@ class Anthropic:
             cls.event({"type": "message_stop"}),
         ]
 
+    @classmethod
+    def call(cls, name, arguments, body):
+        said = {"type": "text", "text": "Let me see."}
+        used = {"type": "tool_use", "id": "toolu_1", "name": name, "input": json.loads(arguments)}
+        return cls.whole("", body) | {"content": [said, used], "stop_reason": "tool_use"}
+
+    @classmethod
+    def call_events(cls, name, arguments, body):
+        begun = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}
+        delta = {"type": "content_block_delta", "index": 1}
+        *text, end, stop = cls.events("Let me see.", body)
+        return [
+            *text,
+            cls.event({"type": "content_block_start", "index": 1, "content_block": begun}),
+            *(
+                cls.event(delta | {"delta": {"type": "input_json_delta", "partial_json": part}})
+                for part in _parts(arguments)
+            ),
+            cls.event({"type": "content_block_stop", "index": 1}),
+            end.replace("end_turn", "tool_use"),
+            stop,
+        ]
+
     @staticmethod
     def event(data):
         return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n"
@@ -212,6 +244,25 @@ class OpenAI:
             cls.chunk(body, None, usage=cls.USAGE),
             "data: [DONE]\n\n",
         ]
+
+    @classmethod
+    def call(cls, name, arguments, body):
+        whole = cls.whole("Let me see.", body)
+        function = {"name": name, "arguments": arguments}
+        choice = whole["choices"][0]
+        choice["message"]["tool_calls"] = [
+            {"id": "call_1", "type": "function", "function": function}
+        ]
+        choice["finish_reason"] = "tool_calls"
+        return whole
+
+    @classmethod
+    def call_events(cls, name, arguments, body):
+        *text, end, usage, done = cls.events("Let me see.", body)
+        begun = {"index": 0, "id": "call_1", "type": "function", "function": {"name": name}}
+        parts = [{"index": 0, "function": {"arguments": part}} for part in _parts(arguments)]
+        chunks = [cls.chunk(body, {"delta": {"tool_calls": [one]}}) for one in (begun, *parts)]
+        return [*text, *chunks, end.replace('"stop"', '"tool_calls"'), usage, done]
 
     @staticmethod
     def chunk(body, choice, **more):

@@ -16,6 +16,8 @@ class Provider:
     model: str
     fast_model: str
     aliases: dict[str, str] = field(default_factory=dict)
+    # Whether its protocol lets a model ask for tools.
+    tools: bool = False
 
 
 CLAUDE = {
@@ -24,8 +26,8 @@ CLAUDE = {
     "opus": "claude-opus-5-5",
 }
 PROVIDERS = {
-    "anthropic": Provider("anthropic", CLAUDE["sonnet"], CLAUDE["haiku"], CLAUDE),
-    "openai": Provider("openai_compatible", "gpt-5.2", "gpt-5-mini"),
+    "anthropic": Provider("anthropic", CLAUDE["sonnet"], CLAUDE["haiku"], CLAUDE, tools=True),
+    "openai": Provider("openai_compatible", "gpt-5.2", "gpt-5-mini", tools=True),
     "claude-cli": Provider("claude_cli", "sonnet", "haiku"),
     "offline": Provider("offline", "built-in", "built-in"),
 }

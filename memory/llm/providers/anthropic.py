@@ -5,7 +5,7 @@ import re
 import anthropic
 
 from memory.llm import transport
-from memory.llm.request import ROOM_TO_THINK, Answer, ProviderError, Request
+from memory.llm.request import ROOM_TO_THINK, Answer, ProviderError, Request, Round, ToolCall
 from memory.spaces import connections
 
 # These think without being asked; for talk and short lists a little of it is enough.
@@ -54,12 +54,31 @@ def _payload(request: Request) -> dict:
         "model": request.model,
         "max_tokens": request.max_tokens,
         "system": [_part(text, first=n == 0) for n, text in enumerate(request.system) if text],
-        "messages": list(request.messages),
+        "messages": [
+            *request.messages,
+            *(turn for round in request.rounds for turn in (round.turn, _results(round))),
+        ],
     }
+    if request.tools:
+        payload["tools"] = [
+            {"name": one.name, "description": one.description, "input_schema": one.parameters}
+            for one in request.tools
+        ]
+        payload["tool_choice"] = {"type": "none" if request.must_answer else "auto"}
     if _THINKS.match(request.model):
         payload["max_tokens"] += ROOM_TO_THINK
         payload["extra_body"] = {"output_config": {"effort": "low"}}
     return payload
+
+
+def _results(round: Round) -> dict:
+    return {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": call.id, "content": result}
+            for call, result in zip(round.calls, round.results, strict=True)
+        ],
+    }
 
 
 def _part(text: str, *, first: bool) -> dict:
@@ -69,12 +88,24 @@ def _part(text: str, *, first: bool) -> dict:
     )
 
 
+def _back(block: anthropic.types.ContentBlock) -> dict:
+    """Return a block as the API wants it back; also what the model thought, or it refuses."""
+    if block.type == "text":
+        return {"type": "text", "text": block.text} if block.text else {}
+    if block.type == "tool_use":
+        return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
+    return block.to_dict(mode="json")
+
+
 def _answer(message: anthropic.types.Message) -> Answer:
     usage = message.usage
     cached = usage.cache_read_input_tokens or 0
     written = usage.cache_creation_input_tokens or 0
+    blocks = message.content
     return Answer(
-        text="".join(block.text for block in message.content if block.type == "text"),
+        text="".join(block.text for block in blocks if block.type == "text"),
+        calls=[ToolCall(one.id, one.name, one.input) for one in blocks if one.type == "tool_use"],
+        turn={"role": "assistant", "content": [back for one in blocks if (back := _back(one))]},
         model=message.model,
         tokens_in=usage.input_tokens + cached + written,
         tokens_out=usage.output_tokens,

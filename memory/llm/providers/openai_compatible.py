@@ -1,11 +1,13 @@
 """OpenAI and every server that speaks its protocol: Ollama, vLLM, Gemini's compatible endpoint."""
 
 import re
+from collections.abc import Sequence
 
 import openai
+from openai.types.chat.chat_completion_chunk import ChoiceDeltaToolCall
 
 from memory.llm import transport
-from memory.llm.request import ROOM_TO_THINK, Answer, ProviderError, Request
+from memory.llm.request import ROOM_TO_THINK, Answer, ProviderError, Request, Round, ToolCall
 from memory.spaces import connections
 
 # OpenAI's own that think before they answer; for talk a little of it is enough.
@@ -36,11 +38,15 @@ def _whole(client: openai.OpenAI, payload: dict) -> Answer:
     choice = done.choices[0]
     if not choice.finish_reason:
         raise ProviderError("The server sent an answer without an end.", again=True)
-    return _answer(choice.message.content or "", model=done.model, usage=done.usage)
+    asked = [one for one in choice.message.tool_calls or () if one.type == "function"]
+    calls = [ToolCall(one.id, one.function.name, one.function.arguments) for one in asked]
+    text = choice.message.content or ""
+    return _answer(text, model=done.model, usage=done.usage, calls=calls)
 
 
 def _streamed(client: openai.OpenAI, request: Request, payload: dict) -> Answer:
     text, model, usage, ended = "", request.model, None, False
+    calls: dict[int, ToolCall] = {}
     payload |= {"stream": True, "stream_options": {"include_usage": True}}
     with client.chat.completions.create(**payload) as stream:
         for chunk in stream:
@@ -49,10 +55,22 @@ def _streamed(client: openai.OpenAI, request: Request, payload: dict) -> Answer:
                 if choice.delta.content:
                     text += choice.delta.content
                     request.stream(text)
+                for part in choice.delta.tool_calls or ():
+                    calls[part.index] = _longer(calls.get(part.index), part)
                 ended = ended or bool(choice.finish_reason)
     if not ended:
         raise ProviderError("The server's answer broke off.", again=True)
-    return _answer(text, model=model, usage=usage)
+    return _answer(text, model=model, usage=usage, calls=[calls[n] for n in sorted(calls)])
+
+
+def _longer(call: ToolCall | None, part: ChoiceDeltaToolCall) -> ToolCall:
+    """Add a piece of a streamed call: the first one names it, the others go on."""
+    call, said = call or ToolCall("", "", ""), part.function
+    return ToolCall(
+        call.id or part.id or "",
+        call.name or (said and said.name) or "",
+        call.arguments + ((said and said.arguments) or ""),
+    )
 
 
 def _payload(request: Request, *, own: bool) -> dict:
@@ -65,15 +83,52 @@ def _payload(request: Request, *, own: bool) -> dict:
         "messages": [
             *([{"role": "system", "content": system}] if system else []),
             *request.messages,
+            *(turn for round in request.rounds for turn in (round.turn, *_results(round))),
         ],
         limit: request.max_tokens + (ROOM_TO_THINK if thinks else 0),
-    } | ({"reasoning_effort": "low"} if thinks else {})
+        **({"reasoning_effort": "low"} if thinks else {}),
+        **(_tools(request) if request.tools else {}),
+    }
 
 
-def _answer(text: str, *, model: str, usage: openai.types.CompletionUsage | None) -> Answer:
+def _tools(request: Request) -> dict:
+    functions = [
+        {"name": one.name, "description": one.description, "parameters": one.parameters}
+        for one in request.tools
+    ]
+    return {
+        "tools": [{"type": "function", "function": one} for one in functions],
+        "tool_choice": "none" if request.must_answer else "auto",
+    }
+
+
+def _results(round: Round) -> list[dict]:
+    return [
+        {"role": "tool", "tool_call_id": call.id, "content": result}
+        for call, result in zip(round.calls, round.results, strict=True)
+    ]
+
+
+def _answer(
+    text: str,
+    *,
+    model: str,
+    usage: openai.types.CompletionUsage | None,
+    calls: Sequence[ToolCall] = (),
+) -> Answer:
+    asked = [
+        {
+            "id": one.id,
+            "type": "function",
+            "function": {"name": one.name, "arguments": one.arguments or "{}"},
+        }
+        for one in calls
+    ]
     details = usage.prompt_tokens_details if usage else None
     return Answer(
         text=text,
+        calls=calls,
+        turn={"role": "assistant", "content": text or None, "tool_calls": asked} if calls else {},
         model=model,
         tokens_in=usage.prompt_tokens if usage else 0,
         tokens_out=usage.completion_tokens if usage else 0,
