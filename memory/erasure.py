@@ -30,6 +30,7 @@ from memory.models import (
     AuditSeal,
     Chat,
     ChatLink,
+    ChatSummary,
     Embedding,
     Entity,
     Episode,
@@ -87,6 +88,7 @@ PLACES = [
     Place("memory.Message", ("text", "journal"), messages=("pk",)),
     Place("memory.Chat", ("title", "context")),
     Place("memory.Draft", ("text",), space="chat__space", delete=True),
+    Place("memory.ChatSummary", ("text",), delete=True),
     Place("memory.WorkingNote", ("task", "context", "pending", "notes")),
     Place("memory.Episode", ("title", "body", "tags", "discard_reason", "salience_reasons")),
     Place("memory.Fact", ("quote", "evidence", "flags", "tags")),
@@ -229,6 +231,8 @@ def erase(
             _redact_place(one, place)
             tell(number, total)
         _describe_again(one)
+        # A model said it in other words: no search would find them. It is made anew.
+        ChatSummary.objects.filter(chat__messages__in=one.messages).delete()
         _forget_people(one)
         _delete(one)
         tell(len(PLACES) + 1, total)

@@ -8,6 +8,7 @@ from procrastinate.contrib.django import app
 
 from memory import people
 from memory.chats import service as chats
+from memory.chats import summary
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
 from memory.history import audit
@@ -36,12 +37,24 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     episodes.follow(reply, likeness=likeness.topic)
     lines = extraction.learned_from(Message.objects.filter(pk__in=message_ids).order_by("pk"))
     chats.record_changes(reply, [change for line in lines for change in line["changes"]])
+    summarise = asker("summarise", space=reply.space, chat=reply.chat, system=summary.SYSTEM)
+    summary.compact(reply.chat, complete=summarise)
     learned = Fact.objects.filter(message__in=message_ids).values("pk")
     new = Q(kind="message", owner_id__in=ids) | Q(kind="fact", owner_id__in=learned)
     # A recall may have been faster and embedded some of it already.
     if embedder := embeddings.active():
         bare = embeddings.missing(embedder.name).filter(new)
         embeddings.put(list(bare.values_list("pk", flat=True)), by=embedder)
+
+
+@app.periodic(cron="*/10 * * * *")
+@app.task(name="memory.summaries", queueing_lock="memory.summaries", retry=AFTER_OUTAGE)
+def summaries(timestamp: int) -> None:
+    """Make the summaries anew that rest on something that was forgotten or discarded since."""
+    for row in summary.unfit():
+        chat = row.chat
+        ask = asker("summarise", space=chat.space, chat=chat, system=summary.SYSTEM)
+        summary.compact(chat, complete=ask)
 
 
 @app.periodic(cron="*/5 * * * *")

@@ -10,6 +10,7 @@ from kenoweb.recall import score_rows
 from kenoweb.ui import charts
 from kenoweb.ui.responses import space_url
 from memory.chats import service as chats
+from memory.chats import summary
 from memory.models import LlmCall, Message, Recall, RecallItem, SelfCheck, Space
 from memory.retrieval import receipts
 from memory.retrieval.ranking import Part
@@ -63,6 +64,8 @@ class Panel:
     rest: list[tuple[int, str]] = field(default_factory=list)
     # What was said just before, and so in the prompt without being recalled.
     window: list[Message] = field(default_factory=list)
+    # What was said before that, in short, as it stood in the prompt.
+    summary: str = ""
     sections: list[tuple[str, int]] = field(default_factory=list)
     tokens: int = 0
     budget: int = 0
@@ -90,6 +93,7 @@ def receipt_panel(reply: Message, receipt: Recall | None, *, space: Space) -> Pa
         # What the reply says first; the order of the recall stands on the full receipt.
         injected=sorted((item for item in items if not item.cut), key=lambda one: not one.mark),
         window=_window(receipt),
+        summary=_summary(receipt),
         cut=cut[:SHOWN_CUT],
         rest=_rest(receipt, items, cut[SHOWN_CUT:]),
         sections=sections,
@@ -106,6 +110,13 @@ def _window(receipt: Recall) -> list[Message]:
     if not (receipt.message and receipt.chat and receipt.sections.get("history")):
         return []
     return chats.short_term(receipt.chat, now=receipt.at, before=receipt.message)
+
+
+def _summary(receipt: Recall) -> str:
+    if not (receipt.chat and receipt.sections.get("summary")):
+        return ""
+    row = summary.current(receipt.chat)
+    return row.text if row and row.made_at <= receipt.at else _("It was made anew since.")
 
 
 def _item(row: RecallItem, *, space: Space, gate: score_rows.Gate) -> Item:

@@ -45,7 +45,7 @@ CUT = {
     RecallItem.Cut.SEEN: gettext_lazy("already in the prompt"),
 }
 SECTIONS = [
-    (gettext_lazy("talk"), ("history",)),
+    (gettext_lazy("talk"), ("history", "summary")),
     (gettext_lazy("facts"), ("facts", "chat_facts")),
     (gettext_lazy("episodes and turns"), ("notes", "turns")),
     (gettext_lazy("note and context"), ("working", "context")),

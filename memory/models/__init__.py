@@ -1,4 +1,4 @@
-from memory.models.chat import Chat, Draft, Message, WorkingNote
+from memory.models.chat import Chat, ChatSummary, Draft, Message, WorkingNote
 from memory.models.entity import Entity, Mention
 from memory.models.episode import Episode
 from memory.models.fact import Fact, Reminder, SilencedMessage
@@ -32,6 +32,7 @@ __all__ = [
     "Breaker",
     "Chat",
     "ChatLink",
+    "ChatSummary",
     "Connection",
     "DeadLetter",
     "Draft",

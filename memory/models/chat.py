@@ -141,6 +141,25 @@ class Draft(models.Model):
         return self.text[:60]
 
 
+class ChatSummary(models.Model):
+    """What was said in a chat before its short-term window, in short; made anew, never edited."""
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="chat_summaries")
+    chat = models.OneToOneField(Chat, models.CASCADE, related_name="summary")
+    text = models.TextField()
+    # The newest message that it rests on; how many they are, and the sum of their ids: when these
+    # do not fit any more it is not shown.
+    until = models.BigIntegerField()
+    messages = models.PositiveIntegerField()
+    checksum = models.BigIntegerField()
+    # The model that wrote it, or "titles".
+    mode = models.CharField(max_length=64)
+    made_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self):
+        return self.text[:60]
+
+
 @pghistory.track()
 class WorkingNote(models.Model):
     """What Keno is in the middle of, in one chat. Replaced whole, never appended to."""

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from memory import identity, patterns, working
 from memory.chats import service as chats
+from memory.chats import summary
 from memory.extraction import intents
 from memory.extraction.frames.compare import compare
 from memory.facts import lasting
@@ -183,6 +184,7 @@ class _Draft:
         self._working_note()
         self._unworded_preferences()
         self._chat_context()
+        self._summary()
         self._history()
         self._patterns()
         if self.space.options.use_retrieval:
@@ -192,7 +194,7 @@ class _Draft:
 
     def printed(self) -> str:
         """Return the sections in the order in which a model reads them."""
-        first = ("relevance", "facts", "notes", "preferences", "context")
+        first = ("relevance", "facts", "notes", "preferences", "context", "summary")
         last = ("chat_facts", "turns", "working", "patterns")
         return sections.joined([self.printed_parts.get(name, "") for name in (*first, *last)])
 
@@ -213,6 +215,12 @@ class _Draft:
     def _chat_context(self) -> None:
         lines = [sections.line(row) for row in self.chat.context.splitlines()]
         self._put("context", sections.section("Chat context", lines))
+
+    def _summary(self) -> None:
+        """What was said before the short-term window, in short."""
+        row = summary.current(self.chat)
+        lines = [sections.line(said) for said in row.text.splitlines()] if row else []
+        self._put("summary", sections.section("Earlier in this chat, in short", lines))
 
     def _history(self) -> None:
         before = self.group[0] if self.group else None

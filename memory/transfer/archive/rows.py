@@ -82,6 +82,7 @@ LEFT_OUT = {
     "memory.Webhook": _("Who is told of what happens is agreed with this installation."),
     "memory.AuditEntry": _("The audit tells what happened on this installation."),
     "memory.Notice": _("A notice is told once, where it arose."),
+    "memory.ChatSummary": _("The summary of a chat is made anew from its messages."),
     "memory.Embedding": _("Vectors are computed anew from the words."),
     "memory.Mention": _("Whom a fact speaks of is found anew from its words."),
     "memory.Unit": _("The search index is made anew from the words."),
