@@ -243,6 +243,7 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
         reply_id=reply.pk,
         space_id=chat.space_id,
     )
+    jobs.call_hooks("reply-made", object_id=reply.pk, space_id=chat.space_id)
     _report(thought, group, learned, quality=check.quality)
 
 

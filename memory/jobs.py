@@ -6,9 +6,11 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Min, Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -63,6 +65,9 @@ ORDER BY j.id
 """
 # The queue that every worker serves.
 ANYBODY = "default"
+# What the owner's executables may be called for; see memory/operations/hooks.py.
+HOOK, HOOK_PRIORITY = "memory.hook", -10
+HOOK_EVENTS = ("message-received", "reply-made", "night-done")
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
@@ -136,6 +141,12 @@ def enqueue(
             return task.defer(**args)
     except AlreadyEnqueued:
         return None
+
+
+def call_hooks(event: str, *, object_id: int, space_id: int) -> None:
+    """Have the owner's hooks of the event called, where there is a folder of them."""
+    if (Path(settings.KENO_HOME) / "hooks").is_dir():
+        enqueue(HOOK, priority=HOOK_PRIORITY, event=event, object_id=object_id, space_id=space_id)
 
 
 def rescue() -> int:

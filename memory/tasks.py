@@ -12,10 +12,10 @@ from memory.chats import summary
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
 from memory.history import audit
-from memory.jobs import AFTER_OUTAGE, OUTAGE_ERRORS, Backoff
+from memory.jobs import AFTER_OUTAGE, HOOK, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker, forget_words
 from memory.models import Erasure, Fact, Message, Space
-from memory.operations import backup, erasing, health, webhooks
+from memory.operations import backup, erasing, health, hooks, webhooks
 from memory.spaces import api_tokens
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
@@ -45,6 +45,18 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     if embedder := embeddings.active():
         bare = embeddings.missing(embedder.name).filter(new)
         embeddings.put(list(bare.values_list("pk", flat=True)), by=embedder)
+
+
+@app.task(name=HOOK, retry=AFTER_OUTAGE)
+def hook(event: str, object_id: int, space_id: int) -> None:
+    """Call the owner's hooks; the words are read now, so that nothing erased is passed on."""
+    space, details = Space.objects.get(pk=space_id), dict[str, object](id=object_id)
+    if event != "night-done":
+        message = Message.objects.select_related("chat").filter(pk=object_id).first()
+        if message is None or message.chat.incognito_since:
+            return
+        details = hooks.message_details(message)
+    hooks.call(event, space=space, now=timezone.now(), **details)
 
 
 @app.periodic(cron="*/10 * * * *")

@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
-from memory import notices
+from memory import jobs, notices
 from memory.models import Space
 from sleep import budgeted_model, proposals
 from sleep.models import Night, PhaseRun, sentence
@@ -269,6 +269,7 @@ def _succeed(night: Night) -> None:
     night.cost = budgeted_model.night_spending(night)[0]
     night.save(update_fields=["status", "phase", "ended_at", "cost"])
     proposals.announce(night)
+    jobs.call_hooks("night-done", object_id=night.pk, space_id=night.space_id)
 
 
 MIN_BETWEEN_NIGHTS = timedelta(hours=20)

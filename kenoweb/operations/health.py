@@ -60,6 +60,7 @@ NAMES = {
     "migrations": gettext_lazy("Tables"),
     "disk": gettext_lazy("Disk"),
     "backup": gettext_lazy("Last backup"),
+    "hooks": gettext_lazy("Hooks"),
 }
 TO_DO = {
     "worker": gettext_lazy("Start manage.py runbot, or make run, and leave it running."),
@@ -77,6 +78,7 @@ TO_DO = {
     "size": gettext_lazy("Start it again; should it grow again, please report it."),
     "migrations": gettext_lazy("Run manage.py migrate."),
     "backup": gettext_lazy("Run manage.py keno_backup, and look at the log of the worker."),
+    "hooks": gettext_lazy("Look at the executable in the folder hooks of the home, or remove it."),
     "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
 }
 PAGES = {

@@ -68,6 +68,8 @@ def receive(
             Message.objects.filter(pk=message.pk).update(handled_at=now)
             return message
         answer_later(message, silence=silence, now=now)
+        if not chat.incognito_since:
+            jobs.call_hooks("message-received", object_id=message.pk, space_id=chat.space_id)
     return message
 
 

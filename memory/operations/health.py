@@ -25,7 +25,7 @@ from memory.llm import choose as breaker
 from memory.llm import pricing
 from memory.llm.choose import choose
 from memory.models import Breaker, Fact, Heartbeat, LlmCall, Message, Notice, OutboxItem, Space
-from memory.operations import backup
+from memory.operations import backup, hooks
 
 OK, WARNING, ERROR = "ok", "warning", "error"
 MAX_WAITING_SECONDS = 120
@@ -225,6 +225,11 @@ def last_backup(space: Space, now: datetime) -> Finding:
     return Finding("backup")
 
 
+def failed_hooks(space: Space, now: datetime) -> Finding:
+    failed = hooks.failures(space, now=now)
+    return Finding("hooks", WARNING, "\n".join(failed)) if failed else Finding("hooks")
+
+
 def resident_mb() -> int:
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -245,7 +250,7 @@ JUDGES: list[Callable[[Space, datetime, dict], Finding]] = [
     deliveries,
 ]
 # Checks that make their own queries; other apps append theirs.
-CHECKS: list[Callable[[Space, datetime], Finding]] = [costs, size, last_backup]
+CHECKS: list[Callable[[Space, datetime], Finding]] = [costs, size, last_backup, failed_hooks]
 
 
 def settings_problems() -> list[str]:

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from memory import rulings, transfer
 from memory.facts import service as facts
 from memory.identity import core, preferences, rules
-from memory.models import Chat, Episode, Fact, Message, Pattern, Ruling, Space, WorkingNote
+from memory.models import (
+    Chat,
+    Episode,
+    Fact,
+    Message,
+    Pattern,
+    Reminder,
+    Ruling,
+    Space,
+    WorkingNote,
+)
 from memory.text import normalise as words
 from memory.transfer.archive import rows as schema
 from memory.transfer.archive import rows as shape
@@ -99,6 +109,7 @@ def lived_in(space):
         last_used_at=THEN,
     )
     Fact.objects.filter(pk=old.pk).update(superseded_by=new)
+    Reminder.objects.create(space=space, chat=chat, fact=new, next_at=THEN, every="04")
     make_fact(space, text="buy my coin", status="quarantined", flags=["advertising"])
     make_fact(space, text="forgotten", status="archived")
     make_fact(space, text="thrown", status="trashed", trashed_at=THEN)
