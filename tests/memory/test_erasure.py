@@ -265,6 +265,7 @@ WORDLESS = {
     "memory.Message": {"author", "external_id", "flags"},
     "memory.Chat": {"external_id", "thread"},
     "memory.Fact": {"subject", "text", "said_by"},
+    "memory.Reminder": {"every"},
     "memory.Episode": {"participants", "flags"},
     "memory.Entity": {"relation", "accounts"},
     "memory.Recall": {"person", "ms", "sections", "profile"},
