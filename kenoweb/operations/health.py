@@ -30,7 +30,7 @@ from kenoweb.ui.formatting import number, since
 from kenoweb.ui.responses import refreshed, space_url, toast, toast_error
 from memory import jobs
 from memory.history.actors import person
-from memory.llm.choose import choose
+from memory.llm.choose import Choice, choose
 from memory.models import Breaker, DeadLetter, Heartbeat, Space
 from memory.operations import backup
 from memory.operations import health as health_checks
@@ -124,9 +124,12 @@ def disk() -> str:
 
 def queue() -> str:
     try:
-        waited = jobs.oldest_waiting(now=timezone.now())
+        return _late(jobs.oldest_waiting(now=timezone.now()))
     except Error:
         return "The database does not answer."
+
+
+def _late(waited: dt.timedelta) -> str:
     return "A job has waited for over two minutes: is the worker running?" if waited > LATE else ""
 
 
@@ -216,14 +219,18 @@ class HealthPage:
 def health_page(space: Space, *, now: dt.datetime) -> HealthPage:
     counts = jobs.counts()
     beats = list(Heartbeat.objects.order_by("-beat_at")[:12])
-    found = [*health_checks.check(space, now=now), vectors(space), *house()]
+    chosen, waited = choose("chat", space=space), jobs.oldest_waiting(now=now)
+    found = [
+        *health_checks.check(space, now=now, chosen=chosen), vectors(space), *house(waited)
+    ]  # fmt: skip
+    values = _values(space, now=now, counts=counts, beats=beats, chosen=chosen)
     return HealthPage(
         state=health_checks.overall_state(found),
-        checks=_checks(found, _values(space, now=now, counts=counts, beats=beats), space),
+        checks=_checks(found, values, space),
         workers=workers(beats, now=now),
         breakers=list(Breaker.objects.order_by("provider", "model")),
         counts=counts,
-        oldest=since(now - jobs.oldest_waiting(now=now), now=now),
+        oldest=since(now - waited, now=now),
         version=settings.VERSION,
         at=now,
     )
@@ -260,13 +267,14 @@ def vectors(space: Space) -> health_checks.Finding:
     return health_checks.Finding("embeddings", health_checks.WARNING, text % {"n": number(missing)})
 
 
-def house() -> list[health_checks.Finding]:
-    """The checks of /readyz."""
+def house(waited: dt.timedelta) -> list[health_checks.Finding]:
+    """The checks of /readyz; how long a job has waited is known already."""
+    ready = {name: _late(waited) if name == "queue" else run() for name, run in CHECKS.items()}
     return [
         health_checks.Finding(
             name, health_checks.ERROR if said else health_checks.OK, _(said) if said else ""
         )
-        for name, said in ready().items()
+        for name, said in ready.items()
     ]
 
 
@@ -297,12 +305,16 @@ def _checks(
 
 
 def _values(
-    space: Space, *, now: dt.datetime, counts: dict[str, int], beats: list[Heartbeat]
+    space: Space,
+    *,
+    now: dt.datetime,
+    counts: dict[str, int],
+    beats: list[Heartbeat],
+    chosen: Choice,
 ) -> dict[str, str]:
     """What a check measures, in a few words, also when all is well."""
     beat = beats[0] if beats else None
     last = rows_in(space, Night).order_by("-local_date").first()
-    chosen = choose("chat", space=space)
     usage = shutil.disk_usage(next(p for p in (settings.KENO_HOME, "/") if _exists(p)))
     kept = backup.age(now=now)
     waiting = {"n": number(counts["waiting"]), "m": number(counts["running"])}

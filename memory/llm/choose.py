@@ -112,7 +112,10 @@ def _resolve(provider: str, model: str, timeout: float, *, fast: bool = False) -
 
 
 def _automatic() -> str:
-    return next((name for name in ("anthropic", "openai") if is_ready(name)), "offline")
+    names = [name for needed in NEEDS.values() for name in needed]
+    known = dict(zip(names, connections.values(*names), strict=True))
+    ready = (one for one in ("anthropic", "openai") if any(known[name] for name in NEEDS[one]))
+    return next(ready, "offline")
 
 
 def is_ready(provider: str) -> bool:

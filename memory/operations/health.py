@@ -23,7 +23,7 @@ from memory import jobs, notices, working
 from memory.identity import rules
 from memory.llm import choose as breaker
 from memory.llm import pricing
-from memory.llm.choose import choose
+from memory.llm.choose import Choice, choose
 from memory.models import Breaker, Fact, Heartbeat, LlmCall, Message, Notice, OutboxItem, Space
 from memory.operations import backup, hooks
 
@@ -53,9 +53,11 @@ class Finding:
     text: str = ""
 
 
-def check(space: Space, *, now: datetime) -> list[Finding]:
-    """Run every check of the space."""
-    measured = totals(**memory_figures(space, now=now), **figures(space, now=now))
+def check(space: Space, *, now: datetime, chosen: Choice | None = None) -> list[Finding]:
+    """Run every check of the space; `chosen` is the model of the chat, where it is known."""
+    chosen = chosen or choose("chat", space=space)
+    measured = totals(**memory_figures(space, now=now), **figures(space, chosen, now=now))
+    measured["provider"] = chosen.provider
     return [
         *memory(space, now, measured),
         *(judge(space, now, measured) for judge in JUDGES),
@@ -63,9 +65,8 @@ def check(space: Space, *, now: datetime) -> list[Finding]:
     ]
 
 
-def figures(space: Space, *, now: datetime) -> dict:
+def figures(space: Space, chat: Choice, *, now: datetime) -> dict:
     """Return the queries whose results JUDGES need, for totals()."""
-    chat = choose("chat", space=space)
     failing = Breaker.objects.filter(provider=chat.provider, model=chat.model)
     calls = LlmCall.objects.filter(space=space, at__gt=now - HOUR).exclude(purpose="chat")
     return {
@@ -121,7 +122,7 @@ def memory(space: Space, now: datetime, measured: dict) -> list[Finding]:
 
 
 def provider(space: Space, now: datetime, measured: dict) -> Finding:
-    name = choose("chat", space=space).provider
+    name = measured["provider"]
     if not breaker.is_ready(name):
         text = _("The provider %(name)s has no key: nothing can answer.")
         return Finding("provider", ERROR, text % {"name": name})
