@@ -199,9 +199,9 @@ def test_bad_arguments_come_back_as_a_sentence(chat, server, provider, call, why
     assert not Fact.objects.exists()
 
 
+# Anthropic's own client reads the JSON before Keno sees it.
+@pytest.mark.parametrize("provider", ["openai"], indirect=True)
 def test_arguments_that_are_not_json_come_back_as_a_sentence(chat, server, provider):
-    if provider == "anthropic":
-        pytest.skip("its own client reads the JSON")
     server.script = ['tool:recall:{"query": "Mo']
     assert say(chat, "hello") == "Hello from the wire."
     assert "not JSON" in told(server)[0]
