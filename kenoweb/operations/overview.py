@@ -1,12 +1,14 @@
 """The first page answers: is it well, what waits, what did it learn, what did it cost."""
 
 import datetime as dt
+import json
 from dataclasses import dataclass, field
 from statistics import median
 
 from django.apps import apps
 from django.core.cache import cache
-from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum, TextField
+from django.db.models.functions import Cast
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import get_language, gettext_lazy, ngettext
@@ -101,7 +103,11 @@ def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
     loud = rows_in(space, Notice).filter(
         seen_at=None, level__in=[Notice.Level.WARNING, Notice.Level.ERROR]
     )
+    newest = Heartbeat.objects.order_by("-beat_at").values("pk")[:1]
+    beat = Heartbeat.objects.filter(pk=Subquery(newest))
     return totals(
+        beat_at=("max", beat.values("beat_at")),
+        channels=("max", beat.values_list(Cast("channels", TextField()))),
         pending=("count", pending.values("pk")),
         oldest_pending=("min", pending.values("created_at")),
         learned=("count", fresh.values("pk")),
@@ -247,7 +253,7 @@ def health(space: Space, *, now: dt.datetime, measured: dict) -> tuple[str, list
     unwell = [Sign("", one.text, level=one.level) for one in found if one.text]
     seen = [
         _notices(measured["notices"]),
-        *_workers(now=now),
+        *_workers(measured["beat_at"], measured["channels"], now=now),
         _last_message(measured["last_message"], now=now),
     ]
     return health_checks.overall_state(found), [*unwell, *(sign for sign in seen if sign)]
@@ -257,16 +263,13 @@ def _notices(count: int) -> Sign | None:
     return Sign(_("Notices"), number(count), level=health_checks.WARNING) if count else None
 
 
-def _workers(*, now: dt.datetime) -> list[Sign]:
-    beat = Heartbeat.objects.order_by("-beat_at").first()
-    if beat is None:
+def _workers(beat_at: dt.datetime | None, channels: str, *, now: dt.datetime) -> list[Sign]:
+    if beat_at is None:
         return []
-    signs = [
-        Sign(_("Worker"), _("seen %(age)s") % {"age": since(beat.beat_at, now=now, long=True)})
-    ]
+    signs = [Sign(_("Worker"), _("seen %(age)s") % {"age": since(beat_at, now=now, long=True)})]
     return signs + [
         Sign(CHANNELS.get(name, name.title()), STATES.get(state, state))
-        for name, state in beat.channels.items()
+        for name, state in json.loads(channels).items()
     ]
 
 
