@@ -14,7 +14,7 @@ from memory.extraction import ingest as extraction
 from memory.history import audit
 from memory.jobs import AFTER_OUTAGE, HOOK, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker, forget_words
-from memory.models import Erasure, Fact, Message, Space
+from memory.models import Chat, Erasure, Fact, Message, Space
 from memory.operations import backup, erasing, health, hooks, webhooks
 from memory.spaces import api_tokens
 from memory.vectors import likeness
@@ -37,8 +37,7 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     episodes.follow(reply, likeness=likeness.topic)
     lines = extraction.learned_from(Message.objects.filter(pk__in=message_ids).order_by("pk"))
     chats.record_changes(reply, [change for line in lines for change in line["changes"]])
-    summarise = asker("summarise", space=reply.space, chat=reply.chat, system=summary.SYSTEM)
-    summary.compact(reply.chat, complete=summarise)
+    _summarise(reply.chat)
     learned = Fact.objects.filter(message__in=message_ids).values("pk")
     new = Q(kind="message", owner_id__in=ids) | Q(kind="fact", owner_id__in=learned)
     # A recall may have been faster and embedded some of it already.
@@ -64,9 +63,12 @@ def hook(event: str, object_id: int, space_id: int) -> None:
 def summaries(timestamp: int) -> None:
     """Make the summaries anew that rest on something that was forgotten or discarded since."""
     for row in summary.unfit():
-        chat = row.chat
-        ask = asker("summarise", space=chat.space, chat=chat, system=summary.SYSTEM)
-        summary.compact(chat, complete=ask)
+        _summarise(row.chat)
+
+
+def _summarise(chat: Chat) -> None:
+    ask = asker("summarise", space=chat.space, chat=chat, system=summary.SYSTEM)
+    summary.compact(chat, complete=ask)
 
 
 @app.periodic(cron="*/5 * * * *")

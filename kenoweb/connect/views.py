@@ -155,7 +155,7 @@ def page(request, space, *, status: int = 200, tests: dict | None = None, **give
         "webhook_form": WebhookForm(initial={"events": ["fact", "proposal"]}),
         "may_change": may_change,
         "purposes": purposes(space, tests or {}),
-        "hints": {name: connections.hint(name) for name in sorted(connections.SECRETS)},
+        "hints": connections.hints(),
         "environment": [name for name in connections.NAMES if connections.from_environment(name)],
         "telegram": (beat.channels.get("telegram", "") if beat else ""),
         "people": ChatLink.objects.filter(space=space, channel="telegram", linked_at__isnull=False),

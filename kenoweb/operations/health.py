@@ -220,9 +220,8 @@ def health_page(space: Space, *, now: dt.datetime) -> HealthPage:
     counts = jobs.counts()
     beats = list(Heartbeat.objects.order_by("-beat_at")[:12])
     chosen, waited = choose("chat", space=space), jobs.oldest_waiting(now=now)
-    found = [
-        *health_checks.check(space, now=now, chosen=chosen), vectors(space), *house(waited)
-    ]  # fmt: skip
+    found = health_checks.check(space, now=now, chosen=chosen)
+    found += [vectors(space), *house(waited)]
     values = _values(space, now=now, counts=counts, beats=beats, chosen=chosen)
     return HealthPage(
         state=health_checks.overall_state(found),

@@ -68,10 +68,14 @@ def stored(names: Iterable[str]) -> dict[str, str]:
     return {row.name: unseal(row.sealed) for row in rows}
 
 
-def hint(name: str) -> str:
-    """A secret as it may be shown: its beginning and end."""
-    words = value(name)
-    return f"{words[:6]}…{words[-4:]}" if len(words) > 20 else "…" * bool(words)
+def hints() -> dict[str, str]:
+    """The secrets as they may be shown: their beginning and end."""
+    names = sorted(SECRETS)
+    found = zip(names, values(*names), strict=True)
+    return {
+        name: f"{words[:6]}…{words[-4:]}" if len(words) > 20 else "…" * bool(words)
+        for name, words in found
+    }
 
 
 @transaction.atomic

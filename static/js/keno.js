@@ -232,9 +232,9 @@ function listen() {
   const url = document.querySelector("[data-events]")?.dataset.events;
   clearTimeout(soon);
   if (document.hidden || url !== streamed) { stream?.close(); stream = streamed = undefined; }
-  if (!document.hidden && !stream && url) soon = setTimeout(open_stream, 2000, url);
+  if (!document.hidden && !stream && url) soon = setTimeout(openStream, 2000, url);
 }
-function open_stream(url) {
+function openStream(url) {
   streamed = url;
   stream = new EventSource(url);
   stream.onmessage = ({ data }) => {
