@@ -18,6 +18,7 @@ from kenoweb.nights import views as nights
 from kenoweb.operations import audit, costs, health, notices, overview, palette, space_settings
 from kenoweb.patterns import views as patterns
 from kenoweb.people import views as people
+from kenoweb.recall import golden
 from kenoweb.recall import map as memory_map
 from kenoweb.recall import views as recall
 from kenoweb.transfer import views as transfer
@@ -275,6 +276,7 @@ in_space = [
         path("reject-all/", proposals.reject_all, name="reject_all"),
         path("docket/", proposals.docket, name="docket"),
         path("<int:pk>/", proposals.detail, name="detail"),
+        path("<int:pk>/impact/", proposals.impact, name="impact"),
         path("<int:pk>/approve/", proposals.approve, name="approve"),
         path("<int:pk>/reject/", proposals.reject, name="reject"),
         path("<int:pk>/edit/", proposals.edit, name="edit"),
@@ -310,6 +312,18 @@ in_space = [
         path("recall/choose/", recall.choose, name="choose"),
         path("receipts/", recall.receipts, name="receipts"),
         path("receipts/<int:pk>/", recall.receipt, name="receipt"),
+    ),
+    room(
+        "golden/",
+        "golden",
+        path("", golden.index, name="index"),
+        path("new/", golden.new, name="new"),
+        path("run/", golden.run, name="run"),
+        path("trend/", golden.trend, name="trend"),
+        path("<int:pk>/", golden.detail, name="detail"),
+        path("<int:pk>/retire/", golden.retire, name="retire"),
+        path("<int:pk>/accept/", golden.accept, name="accept"),
+        path("<int:pk>/undo/<uuid:change>/", golden.undo, name="undo"),
     ),
     room(
         "map/",

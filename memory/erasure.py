@@ -103,6 +103,7 @@ PLACES = [
         ("query", "keywords", "expansion", "names", "cue", "error"),
         messages=("message", "reply"),
     ),
+    Place("memory.GoldenQuestion", ("question", "found", "unfound", "unsaid", "broke")),
     Place("memory.SelfCheck", ("forbidden",), messages=("reply",)),
     Place("memory.OutboxItem", ("text", "error"), messages=("message",)),
     Place("memory.DeadLetter", ("args", "error")),

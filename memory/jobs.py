@@ -21,7 +21,7 @@ from procrastinate.contrib.django.models import ProcrastinateEvent, Procrastinat
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.retry import BaseRetryStrategy, RetryDecision
 
-from memory.models import DeadLetter, Space
+from memory.models import DeadLetter, GoldenQuestion, Space
 
 # A worker that is silent for longer is dead: its jobs go to another.
 SILENT_SECONDS = 5
@@ -67,6 +67,7 @@ ORDER BY j.id
 ANYBODY = "default"
 # What the owner's executables may be called for; see memory/operations/hooks.py.
 HOOK, HOOK_PRIORITY = "memory.hook", -10
+GOLDEN = "memory.golden"
 HOOK_EVENTS = ("message-received", "reply-made", "night-done")
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
@@ -147,6 +148,13 @@ def call_hooks(event: str, *, object_id: int, space_id: int) -> None:
     """Have the owner's hooks of the event called, where there is a folder of them."""
     if (Path(settings.KENO_HOME) / "hooks").is_dir():
         enqueue(HOOK, priority=HOOK_PRIORITY, event=event, object_id=object_id, space_id=space_id)
+
+
+def ask_golden(space_id: int, why: str) -> None:
+    """Have the golden questions of the space asked again, where there are any."""
+    asked = GoldenQuestion.objects.filter(space=space_id, status=GoldenQuestion.Status.ACTIVE)
+    if asked.exists():
+        enqueue(GOLDEN, once=f"golden-{space_id}", space_id=space_id, why=why)
 
 
 def rescue() -> int:

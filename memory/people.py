@@ -16,6 +16,7 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from memory import jobs
 from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
@@ -193,6 +194,7 @@ def merge(entity: Entity, *, into: Entity, by: str, now: datetime | None = None)
     with history.change(by=by, why="merge people") as context:
         for row in [entity, *Entity.objects.filter(merged_into=entity)]:
             _change(row, now=now, merged_into=into)
+    jobs.ask_golden(into.space_id, "merge")
     return ChangeResult(into, context.id, outcome="merged")
 
 

@@ -12,11 +12,12 @@ from memory.chats import summary
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
 from memory.history import audit
-from memory.jobs import AFTER_OUTAGE, HOOK, OUTAGE_ERRORS, Backoff
+from memory.jobs import AFTER_OUTAGE, GOLDEN, HOOK, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker, forget_words
 from memory.models import Chat, Erasure, Fact, Message, Space
 from memory.operations import backup, erasing, health, hooks, webhooks
 from memory.spaces import api_tokens
+from memory.trust import golden
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
 
@@ -56,6 +57,12 @@ def hook(event: str, object_id: int, space_id: int) -> None:
             return
         details = hooks.message_details(message)
     hooks.call(event, space=space, now=timezone.now(), **details)
+
+
+@app.task(name=GOLDEN, retry=AFTER_OUTAGE)
+def ask_golden(space_id: int, why: str) -> None:
+    """Ask the golden questions of the space after something that may have made answers worse."""
+    golden.run(Space.objects.get(pk=space_id), why=why)
 
 
 @app.periodic(cron="*/10 * * * *")

@@ -301,6 +301,10 @@ def _believe(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
         return _propose(
             context, verdict, outcome, why=sentence(N_("A night believed this and it was undone."))
         )
+    if context.night.held:
+        return _propose(
+            context, verdict, outcome, why=sentence(N_("A golden question is broken: this waits."))
+        )
     why = "curated" if best.curated else "agreement"
     with context.record_change(why, best.text, evidence=_evidence(verdict.said), mode=best.mode):
         done = facts.remember(
@@ -393,7 +397,7 @@ def _contested(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> Non
 
 def _reinforce(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
     fact = Fact.objects.get(pk=verdict.fact.fact)
-    if nights.was_undone(context.space, fact.text):
+    if context.night.held or nights.was_undone(context.space, fact.text):
         return _known_already(context, verdict, outcome)
     with context.record_change("agreement", fact.text, evidence=_evidence(verdict.said)):
         facts.remember(

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_noop as N_
 
 from memory import jobs, notices
 from memory.models import Space
+from memory.trust import golden
 from sleep import budgeted_model, proposals
 from sleep.models import Night, PhaseRun, sentence
 from sleep.phase import Phase, PhaseContext
@@ -140,6 +141,7 @@ def is_asleep(space: Space) -> bool:
 
 @transaction.atomic
 def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
+    held = golden.red(space)
     unfinished = Night.objects.filter(space=space).exclude(status=Night.Status.SUCCESS)
     night = unfinished.order_by("local_date").first()
     if night:
@@ -148,7 +150,7 @@ def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
         night, made = Night.objects.get_or_create(
             space=space,
             local_date=space.local_date(now),
-            defaults={"started_at": now, "mode": mode, "asked_by": asked_by},
+            defaults={"started_at": now, "mode": mode, "asked_by": asked_by, "held": held},
         )
         if made:
             return night
@@ -156,7 +158,7 @@ def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
         night.started_at, night.undone_at = now, None
         night.asked_by = asked_by
     night.status, night.error, night.ended_at = Night.Status.RUNNING, "", None
-    night.mode = mode
+    night.mode, night.held = mode, held
     night.save()
     return night
 
@@ -269,6 +271,7 @@ def _succeed(night: Night) -> None:
     night.cost = budgeted_model.night_spending(night)[0]
     night.save(update_fields=["status", "phase", "ended_at", "cost"])
     proposals.announce(night)
+    jobs.ask_golden(night.space_id, "night")
     jobs.call_hooks("night-done", object_id=night.pk, space_id=night.space_id)
 
 

@@ -58,6 +58,8 @@ class Night(models.Model):
     mode = models.CharField(max_length=64, default="heuristics")
     error = models.TextField(blank=True)
     attempts = models.PositiveSmallIntegerField(default=1)
+    # A golden question is broken: this night changes nothing on its own, it only proposes.
+    held = models.BooleanField(default=False)
     cost = models.DecimalField(max_digits=12, decimal_places=6, default=0)
     cost_estimate = models.DecimalField(max_digits=12, decimal_places=6, default=0)
     started_at = models.DateTimeField(default=timezone.now)

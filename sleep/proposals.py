@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 from django.utils.translation import ngettext
 
-from memory import notices, people, rulings
+from memory import jobs, notices, people, rulings
 from memory.chats import service as chats
 from memory.extraction import ingest
 from memory.facts import service as facts
@@ -26,6 +26,7 @@ from memory.history import actors, audit
 from memory.history import changes as history
 from memory.models import Entity, Fact, Member, Message, Notice, Space
 from memory.text.normalise import short
+from memory.trust import replay
 from sleep.apply import (
     APPLY,
     TargetChanged,
@@ -293,8 +294,20 @@ def approve(
         (action or APPLY[locked.kind])(locked, by=by)
     locked.applied_as = context.id
     locked.save(update_fields=["applied_as"])
+    jobs.ask_golden(locked.space_id, "decision")
     _audit(locked, "approve", by)
     return locked
+
+
+def impact(proposal: Proposal, *, now: datetime | None = None) -> replay.Impact:
+    """Which of the last answers would change if it was approved; nothing is kept of the trial."""
+
+    def apply() -> None:
+        Proposal.objects.filter(pk=proposal.pk).update(status=Proposal.Status.APPROVED)
+        check_targets(proposal)
+        APPLY[proposal.kind](proposal, by="person:preview")
+
+    return replay.impact(proposal.space, apply, now=now or timezone.now())
 
 
 @transaction.atomic

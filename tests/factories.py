@@ -23,6 +23,7 @@ from memory.models import (
     Episode,
     Erasure,
     Fact,
+    GoldenQuestion,
     LlmCall,
     Member,
     Mention,
@@ -220,6 +221,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "links": {"token": "not-a-link"},
         "api": {"id": fact.pk, "change": change},
         "mem0": {"pk": fact.pk, "name": mark.replace("/", "")},
+        "golden": {"pk": make_golden(space, mark).pk, "change": change},
         "recall": {"pk": make_receipt(space, mark, chat=chat, fact=fact).pk},
         **_a_night(space, mark=mark),
         # Last: what is written after a ruling may fall under it.
@@ -241,6 +243,11 @@ def _a_webhook(space: Space, mark: str) -> dict[str, int]:
 def _erased(space: Space, message: Message, *, by: User) -> Erasure:
     given = {"space": space, "by": person(by), "status": "done", "done_at": timezone.now()}
     return Erasure.objects.create(kind="message", object_id=message.pk, **given)
+
+
+def make_golden(space: Space, question: str = "who?", **given) -> GoldenQuestion:
+    values = {"question": question, "found": [{"quote": question}], "by": "person:ana"}
+    return GoldenQuestion.objects.create(space=space, **values | given)
 
 
 def make_old_fact(space: Space, *, days: int = 800, **given) -> Fact:

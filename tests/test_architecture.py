@@ -32,6 +32,7 @@ FLOORS = {
         {"erasure"},
         {"llm"},
         {"prompt", "operations"},
+        {"trust"},
         {"tasks", "transfer"},
         {"management"},
     ],

@@ -11,8 +11,9 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb.demo.days import STORY, ZONE, Calendar, Life, read
 from memory.chats import service as chats
-from memory.models import Chat, Fact, Member, Message, Notice, Space
+from memory.models import Chat, Fact, GoldenRun, Member, Message, Notice, Space
 from memory.spaces import service as spaces
+from memory.trust import golden
 from memory.vectors import store as embeddings
 
 SLUG = "demo"
@@ -86,6 +87,7 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
                 life.decide(day, now=now)
         progress(first - day + 1, first + 1)
     embeddings.backfill(space=space)
+    golden.run(space, why=GoldenRun.Why.HAND)
     life.calendar.settle()
     Notice.objects.filter(space=space, created_at__lt=now - NEWS).update(seen_at=now)
     return space

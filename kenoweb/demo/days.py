@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pgtrigger
 from django.apps import apps
 from django.db import connection, models, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -24,6 +25,7 @@ from memory.history import actors
 from memory.identity import preferences
 from memory.models import AuditEntry, Chat, Episode, Fact, Member, Message, Space
 from memory.prompt import builder as context
+from memory.trust import golden
 from memory.vectors import store as embeddings
 from sleep import cycle, nights, proposals
 from sleep.apply import TargetChanged
@@ -338,6 +340,16 @@ def _undo_night(space: Space, _words: str, _more: str, *, by: str, at: datetime,
     nights.undo(nights.latest(space), by=by, now=at)
 
 
+def _golden(space: Space, words: str, tells: str, *, by: str, at: datetime, **_) -> None:
+    """Keep a question of a chat with the fact that must be found; without one, with its words."""
+    title, _colon, question = (part.strip() for part in words.partition(":"))
+    chat = Chat.objects.get(space=space, title=title)
+    own = Q(chat=chat) | Q(chat=None)
+    known = Fact.objects.live().filter(own, space=space, text__icontains=tells).first()
+    found = [{"fact": known.pk, "quote": known.text} if known else {"quote": tells}]
+    golden.keep(space, question=question, found=found, chat=chat, by=by, now=at)
+
+
 ACTS: dict[str, Callable[..., None]] = {
     "discard": _discard,
     "rate": _rate,
@@ -349,6 +361,7 @@ ACTS: dict[str, Callable[..., None]] = {
     "know": _know,
     "teach": _teach,
     "prefer": _prefer,
+    "golden": _golden,
     "undo": _undo,
     "undo_night": _undo_night,
 }

@@ -48,6 +48,20 @@ def detail(request, space, pk):
 
 
 @in_space(role="curator")
+@require_safe
+def impact(request, space, pk):
+    """Which of the last answers would change: asked for beside the diff, or as a page."""
+    proposal = get_in_space_or_404(space, Proposal, pk)
+    proposal.space = space
+    context = {"space": space, "proposal": proposal}
+    try:
+        context["impact"] = proposals.impact(proposal)
+    except REFUSALS as refusal:
+        context["refusal"] = str(refusal)
+    return render(request, "proposals/impact.html", context)
+
+
+@in_space(role="curator")
 @require_POST
 def approve(request, space, pk):
     proposal = get_in_space_or_404(space, Proposal, pk)

@@ -24,7 +24,7 @@ from kenoweb.people import page as people
 from kenoweb.ui import charts
 from kenoweb.ui.formatting import money, number, since
 from kenoweb.ui.responses import space_url
-from memory.models import Fact, Heartbeat, LlmCall, Message, Notice, Space
+from memory.models import Fact, GoldenQuestion, Heartbeat, LlmCall, Message, Notice, Space
 from memory.operations import health as health_checks
 from memory.operations.health import totals
 from sleep.models import Night, Proposal
@@ -88,6 +88,7 @@ def build(space: Space, *, now: dt.datetime) -> dict:
         "night": last_night(space),
         # The graph comes later by itself; its room is kept.
         "graph_room": people.graph_height(measured["people"]),
+        "golden": measured["golden"],
         "growth": charts.memory_growth(space, today=today),
         "activity": charts.activity(space, today=today),
         # Asked only where it is shown: on the page of a space that has nothing yet.
@@ -115,6 +116,7 @@ def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
         calls=("count", calls.values("pk")),
         cost=("sum", calls.values("cost")),
         people=("count", people.in_graph(space)),
+        golden=("count", rows_in(space, GoldenQuestion).filter(status="active").values("pk")),
         notices=("count", loud.values("pk")),
         last_message=("max", rows_in(space, Message).values("sent_at")),
     )

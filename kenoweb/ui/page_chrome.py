@@ -113,6 +113,7 @@ NAVIGATION = [
         [
             Place("recall:lab", _("Recall lab"), "recall", "l"),
             Place("recall:receipts", _("Receipts"), "receipt", "k"),
+            Place("golden:index", _("Golden questions"), "check", "2"),
             Place(
                 "quarantine:index",
                 _("Quarantine"),

@@ -30,6 +30,7 @@ ERASED = {
     gettext_lazy("Patterns"): ["memory.Pattern"],
     gettext_lazy("People"): ["memory.Entity"],
     gettext_lazy("Receipts"): ["memory.Recall", "memory.SelfCheck"],
+    gettext_lazy("Golden questions"): ["memory.GoldenQuestion"],
     gettext_lazy("Replies on their way"): ["memory.OutboxItem", "memory.Draft"],
     gettext_lazy("Chats"): ["memory.Chat", "memory.WorkingNote"],
     gettext_lazy("Proposals"): ["sleep.Proposal"],

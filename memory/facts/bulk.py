@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from memory import jobs
 from memory.facts import service as facts
 from memory.facts.rows import DuplicateFact
 from memory.history import actors
@@ -166,6 +167,7 @@ def merge(
         for fact in others:
             facts.supersede(fact, by=by, new=kept, now=now)
         facts.revise(kept, by=by, now=now, **merged_values(kept, others))
+    jobs.ask_golden(space.pk, "merge")
     return BulkResult(len(chosen), change_id=context.id)
 
 

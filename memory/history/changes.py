@@ -34,6 +34,7 @@ TRACKED = (
     "Rule",
     "Preference",
     "Entity",
+    "GoldenQuestion",
 )
 
 

@@ -4,7 +4,14 @@ from memory.models.episode import Episode
 from memory.models.fact import Fact, Reminder, SilencedMessage
 from memory.models.identity import Identity, Preference, Rule, Ruling
 from memory.models.pattern import Pattern
-from memory.models.recall import Recall, RecallItem, RecallProfile, SelfCheck
+from memory.models.recall import (
+    GoldenQuestion,
+    GoldenRun,
+    Recall,
+    RecallItem,
+    RecallProfile,
+    SelfCheck,
+)
 from memory.models.space import ApiCall, ApiToken, AuditEntry, AuditSeal, ChatLink, Member, Space
 from memory.models.unit import Embedding, EmbeddingModel, Unit
 from memory.models.work import (
@@ -42,6 +49,8 @@ __all__ = [
     "Episode",
     "Erasure",
     "Fact",
+    "GoldenQuestion",
+    "GoldenRun",
     "Heartbeat",
     "Identity",
     "LlmCall",

@@ -1,3 +1,4 @@
+import pghistory
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
@@ -166,3 +167,74 @@ class SelfCheck(models.Model):
 
     def __str__(self):
         return f"{self.quality} ({self.score})"
+
+
+@pghistory.track(exclude=["state", "broke", "checked_at", "green_at"])
+class GoldenQuestion(models.Model):
+    """A question whose answer must not get worse: what must be found, what must not be said."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("Asked")
+        RETIRED = "retired", _("Retired")
+
+    class State(models.TextChoices):
+        NEW = "", _("Not asked yet")
+        GREEN = "green", _("As it should be")
+        RED = "red", _("Broken")
+
+    UNDO_CREATE = {"status": Status.RETIRED}
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="golden_questions")
+    # Null: asked outside every chat, of what the whole space knows.
+    chat = models.ForeignKey(
+        Chat, models.CASCADE, null=True, blank=True, related_name="golden_questions"
+    )
+    question = models.TextField()
+    person = models.CharField(max_length=120, blank=True)
+    # [{"fact": 3, "quote": "…"}, {"message": 8, "quote": "…"}, {"quote": "words by hand"}, …]
+    found = models.JSONField(default=list)
+    unfound = models.JSONField(default=list)
+    # Words that the answer must not have.
+    unsaid = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    by = models.CharField(max_length=160)
+    status = models.CharField(max_length=7, choices=Status.choices, default=Status.ACTIVE)
+    # When it was first asked: "yesterday" stays the day before that.
+    asked_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now)
+    state = models.CharField(max_length=5, choices=State.choices, blank=True)
+    # {"missing": ["…"], "found": ["…"], "said": ["…"]}: what was wrong the last time.
+    broke = models.JSONField(default=dict, blank=True)
+    checked_at = models.DateTimeField(null=True, blank=True)
+    green_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["space", "status", "-created_at"], name="golden_recent")]
+
+    def __str__(self):
+        return self.question[:80]
+
+
+class GoldenRun(models.Model):
+    """The golden questions of a space, asked once: a row of the trend."""
+
+    class Why(models.TextChoices):
+        NIGHT = "night", _("after a night")
+        IMPORT = "import", _("after an import")
+        MERGE = "merge", _("after a merge")
+        DECISION = "decision", _("after a decision")
+        ERASURE = "erasure", _("after an erasure")
+        MODEL = "model", _("after a change of model or weights")
+        UNDO = "undo", _("after an undo")
+        HAND = "hand", _("by hand")
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="golden_runs", db_index=False)
+    why = models.CharField(max_length=8, choices=Why.choices)
+    green = models.PositiveIntegerField(default=0)
+    red = models.PositiveIntegerField(default=0)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["space", "-at"], name="golden_run_recent")]
+
+    def __str__(self):
+        return f"{self.green} of {self.green + self.red}"

@@ -153,6 +153,8 @@ def run(asked: Erasure, *, now: datetime | None = None) -> Erasure:
         if row is not None:
             DO.get(asked.kind, _erase_rows)(asked, row, tell)
             _list_for_backups(asked, space)
+            if asked.kind != Erasure.Kind.SPACE:
+                jobs.ask_golden(space, "erasure")
         asked.save(update_fields=["space", "status", "done_at", "counts", "digests"])
         _record(asked)
     return asked

@@ -348,8 +348,8 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
         now=draft.now.astimezone(draft.zone),
         language=language,
         person=draft.person,
-        recalled=_briefed(_items(context), draft.group[-1] if draft.group else None),
-        heard=_briefed(_seen(context), draft.group[-1] if draft.group else None),
+        recalled=briefed(_items(context), draft.group[-1] if draft.group else None),
+        heard=briefed(_seen(context), draft.group[-1] if draft.group else None),
         level=draft.recalled.level if draft.recalled else "none",
         working=working.as_text(note) if note else "",
     )
@@ -380,7 +380,8 @@ def _turn(message: Message) -> Turn:
     return {"role": "assistant" if assistant else "user", "content": message.text}
 
 
-def _briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
+def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
+    """Return what was recalled as the built-in provider reads it; `asked_in` is who asks."""
     own = _own(items, asked_in) if asked_in and items else set()
     return [
         Briefed(

@@ -20,6 +20,9 @@ MAX_JUDGED, BATCH = 24, 8
 LOWEST, HIGHEST = -12.0, 4.0
 # A longer memory is cut to the part that has most of the question's words.
 LONG = 400
+# What was thought without haste, by question and memory: a trial asks the same again and again.
+MAX_KEPT = 20_000
+_kept: dict[tuple[str, str], float] = {}
 _SENTENCE = re.compile(r"(?<=[.!?…\n])\s+")
 
 
@@ -41,6 +44,17 @@ def opinions(
         found = dict(graphs.run("judge", batch))
         values += [_scaled(float(found[place][0].item())) for place in range(len(batch))]
     return values
+
+
+def settled(question: str, memories: Sequence[str]) -> list[float]:
+    """Return the same without a limit of time, each pair read once: the same however often."""
+    unread = [one for one in dict.fromkeys(memories) if (question, one) not in _kept]
+    if len(_kept) + len(unread) > MAX_KEPT:
+        _kept.clear()
+        unread = list(dict.fromkeys(memories))
+    found = opinions(question, unread) if unread else []
+    _kept.update(zip(((question, one) for one in unread), found, strict=True))
+    return [_kept[question, one] for one in memories]
 
 
 def as_read(unit: Candidate, question: str) -> str:

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
+from memory import jobs
 from memory.models import RecallProfile, Space
 from memory.retrieval.features import NAMES
 
@@ -79,6 +80,7 @@ def save(
     Space.objects.select_for_update().get(pk=space.pk)  # two savers get two versions
     base = base or built_in("keno")
     last = RecallProfile.objects.filter(space=space, name=name).aggregate(n=Max("version"))["n"]
+    jobs.ask_golden(space.pk, "model")
     return RecallProfile.objects.create(
         space=space,
         name=name,

@@ -1,6 +1,7 @@
 """Find what matters for a message, fast, and say why."""
 
 import logging
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -110,6 +111,8 @@ class RecallRequest:
     # Whether anything may be written, and the day that is asked about instead of today.
     save: bool = True
     then: Past | None = None
+    # For trials: the judge takes its time, so that the same question is answered the same.
+    settled: bool = False
 
 
 def recall(
@@ -200,6 +203,7 @@ def _rank(
     request: RecallRequest, question: Question, candidates: Candidates
 ) -> tuple[list[Scored], list[Scored]]:
     """Return everything in its order, and what passes the gate."""
+    judge_ms = request.space.options.judge_ms
     ranked, passes = scoring.score(
         request.profile,
         question,
@@ -207,7 +211,7 @@ def _rank(
         now=request.now,
         chat_id=request.chat.pk if request.chat else None,
         strict=request.strict,
-        judge_ms=request.space.options.judge_ms,
+        judge_ms=math.inf if request.settled and judge_ms else judge_ms,
     )
     return ranked, gate.apply(ranked, passes, strict=request.strict)
 

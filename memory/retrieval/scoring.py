@@ -1,5 +1,6 @@
 """Apply a profile to the candidates: scores with their parts, and its gate."""
 
+import math
 from collections.abc import Callable
 from datetime import datetime
 
@@ -27,7 +28,8 @@ def score(
 ) -> tuple[list[Scored], Passes]:
     """Return every candidate, best first, and a test whether one passes the gate.
 
-    `judge_ms` is the time the judge may take to read the best of them; 0 leaves it out.
+    `judge_ms` is the time the judge may take to read the best of them; 0 leaves it out, and
+    without end it thinks the same every time.
     """
     values = features.compute(question, candidates, now=now, chat_id=chat_id)
     passes = None
@@ -91,7 +93,10 @@ def _keno(
     if weights.get("answers") and judge_ms and len(units) > 1:
         best = table.order()[: judge.MAX_JUDGED]
         memories = [judge.as_read(units[place], question.text) for place in best]
-        opinions = judge.opinions(question.text, memories, budget_ms=judge_ms)
+        if judge_ms == math.inf:
+            opinions = judge.settled(question.text, memories)
+        else:
+            opinions = judge.opinions(question.text, memories, budget_ms=judge_ms)
         _fill(table, values, "answers", dict(zip(best, opinions, strict=False)))
     if weights.get("crowd"):
         _fill(table, values, "crowd", ranking.crowding(units, table.order()))

@@ -10,7 +10,7 @@ from django.utils import timezone as clock
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
-from memory import options
+from memory import jobs, options
 from memory.history import audit
 from memory.history import changes as history
 from memory.history.actors import person
@@ -93,6 +93,7 @@ def set_option(
     audit.record(
         "space.option", actor=by, space=space, obj=space, name=name, was=before, now=value, ip=ip
     )
+    jobs.ask_golden(space.pk, "model")
     return ChangeResult(space, change_id=context.id)
 
 
@@ -120,6 +121,7 @@ def configure(
     audit.record(
         "space.configured", actor=by, space=space, obj=space, before=before, after=after, ip=ip
     )
+    jobs.ask_golden(space.pk, "model")
     return ChangeResult(space, context.id)
 
 

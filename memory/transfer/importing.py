@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from memory import jobs
 from memory.guards.screening import redacted
 from memory.history import audit
 from memory.history import changes as history
@@ -94,6 +95,7 @@ def _import(space, path: Path, format: str, *, by, progress, dry: bool, options)
             else:
                 report.change = str(context.id)
                 _record(session)
+                jobs.ask_golden(space.pk, "import")
         return report
 
 
@@ -210,6 +212,7 @@ def undo(space: Space, change: UUID | str, *, by: str) -> AuditEntry:
     with history.change(by=by, why="undo", undoes_context=str(change)):
         history.undo_context(change, by=by)
         messages, chats = _remove(space, entry.details)
+    jobs.ask_golden(space.pk, "import")
     told = {"change": str(change), "messages": messages, "chats": chats}
     return audit.record("import.undone", actor=by, space=space, **told)
 

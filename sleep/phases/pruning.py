@@ -27,6 +27,8 @@ SAME_EPISODE, NEAR_DAYS, MIN_GIST, MAX_COMPARED = 0.9, timedelta(days=7), 5, 200
 
 
 def plan(night: Night, now: datetime) -> list:
+    if night.held:
+        return [{"duplicates_since": _last_night(night)}, {"records": True}]
     spared = nights.kept_contexts(night.space, now=now)
     notes = nights.exclude_changed_by(_stale_notes(night, now), spared["stale note"])
     weak = nights.exclude_changed_by(_weak_patterns(night), spared["weak pattern"])

@@ -24,6 +24,7 @@ from memory.models import (
     Episode,
     Erasure,
     Fact,
+    GoldenQuestion,
     Identity,
     Message,
     Pattern,
@@ -309,6 +310,7 @@ _LOOKUP: dict[str, tuple[type[models.Model], str]] = {
     "rules": (Rule, "slug"),
     "preferences": (Preference, "key"),
     "rulings": (Ruling, "said_key"),
+    "golden_questions": (GoldenQuestion, "question"),
     "erasures": (Erasure, "salt"),
 }
 _KEYS: dict[str, Key] = {
@@ -328,6 +330,7 @@ _KEYS: dict[str, Key] = {
     "rules": lambda row: row.slug,
     "preferences": lambda row: (row.section, row.key, row.value),
     "rulings": lambda row: (row.kind, row.said_key, row.fact_id),
+    "golden_questions": lambda row: (row.chat_id, row.question),
     "erasures": lambda row: row.salt,
 }
 
@@ -346,6 +349,7 @@ _WORDS = {
     "rules": {"instruction": False},
     "preferences": {"value": False},
     "rulings": {"text": True, "reason": False},
+    "golden_questions": {"question": True},
     "erasures": {},
 }
 # Lists of text that prompts contain as well.

@@ -63,6 +63,13 @@ KINDS = [
     Kind("rules", "Rule"),
     Kind("preferences", "Preference"),
     Kind("rulings", "Ruling", derived=("said_key",)),
+    Kind(
+        "golden_questions",
+        "GoldenQuestion",
+        # How it went is asked anew.
+        derived=("state", "broke", "checked_at", "green_at"),
+        evidence=("found", "unfound"),
+    ),
     # What was erased here, for whoever restores it beside an older backup: no words.
     Kind("erasures", "Erasure"),
 ]
@@ -87,6 +94,7 @@ LEFT_OUT = {
     "memory.Mention": _("Whom a fact speaks of is found anew from its words."),
     "memory.Unit": _("The search index is made anew from the words."),
     "memory.RecallProfile": _("How recall ranks is set for an installation."),
+    "memory.GoldenRun": _("Golden questions are asked anew where they arrive."),
     "memory.SelfCheck": _("A check of a reply belongs to the reply's receipt."),
     "memory.DeadLetter": _("A job that was given up belongs where it ran."),
     "memory.Recall": _("A receipt tells of a reply of this installation."),

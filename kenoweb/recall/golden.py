@@ -1,0 +1,201 @@
+"""Golden questions as the pages show them: the list with its trend, one in detail, a new one."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
+from kenoweb.ui import list_page
+from kenoweb.ui.formatting import OneLine, dated, truncatechars
+from kenoweb.ui.list_page import Order, View, counted, part
+from kenoweb.ui.responses import run_and_toast, show_form, space_url, toast, toast_error
+from memory.history.actors import person
+from memory.history.changes import Conflict
+from memory.models import Chat, GoldenQuestion, GoldenRun, Recall, Space
+from memory.trust import golden
+
+VIEWS = {
+    "": (gettext_lazy("Asked"), Q(status="active")),
+    "broken": (gettext_lazy("Broken"), Q(status="active", state="red")),
+    "retired": (gettext_lazy("Retired"), Q(status="retired")),
+}
+NEWEST = Order("created_at")
+RUNS = 30
+
+
+class GoldenForm(forms.Form):
+    question = OneLine(label=gettext_lazy("What is asked"), max_length=500)
+    chat = forms.ChoiceField(label=gettext_lazy("Asked in"), required=False)
+    found = forms.MultipleChoiceField(
+        label=gettext_lazy("Must be found"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    tells = forms.CharField(
+        label=gettext_lazy("Words that must be found"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=gettext_lazy("One line each: a memory with all words of the line must be found."),
+    )
+    unsaid = forms.CharField(
+        label=gettext_lazy("Must not be said"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=gettext_lazy("One line each: the answer must not have these words."),
+    )
+
+    def __init__(self, *args: Any, space: Space, receipt: Recall | None, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.offered = golden.from_receipt(receipt) if receipt else []
+        rooms = rows_in(space, Chat).order_by("-last_message_at", "-pk")[:100]
+        self.chats = {str(chat.pk): chat for chat in rooms}
+        if receipt and receipt.chat:
+            self.chats = {str(receipt.chat_id): receipt.chat}
+        named = [(key, truncatechars(chat, 40)) for key, chat in self.chats.items()]
+        everywhere = [] if receipt and receipt.chat else [("", _("the whole space"))]
+        self.fields["chat"].choices = everywhere + named
+        choices = [
+            (str(n), truncatechars(one["quote"], 200))
+            for n, (one, _used) in enumerate(self.offered)
+        ]
+        self.fields["found"].choices = choices
+        self.initial.setdefault(
+            "found", [str(n) for n, (_one, used) in enumerate(self.offered) if used]
+        )
+        if not choices:
+            del self.fields["found"]
+
+    def kept(self) -> dict[str, Any]:
+        """What golden.keep() takes."""
+        given = self.cleaned_data
+        found = [self.offered[int(n)][0] for n in given.get("found", [])]
+        return {
+            "question": given["question"],
+            "chat": self.chats.get(given["chat"]),
+            "found": [*found, *({"quote": line} for line in _lines(given["tells"]))],
+            "unsaid": _lines(given["unsaid"]),
+        }
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+@in_space(role="viewer")
+@require_safe
+def index(request, space):
+    show = request.GET.get("show", "")
+    show = show if show in VIEWS else ""
+    url, rows = space_url("golden:index", space), rows_in(space, GoldenQuestion)
+    found = rows.filter(VIEWS[show][1])
+    page = part(found.select_related("chat"), order=NEWEST, after=request.GET.get("after", "")[:80])
+    numbers = counted(*(rows.filter(where) for _label, where in VIEWS.values()))
+    views = [
+        View(label, f"{url}?show={key}" if key else url, list_page.capped_number(n), key == show)
+        for (key, (label, _where)), n in zip(VIEWS.items(), numbers, strict=True)
+    ]
+    more = f"{url}?show={show}&after={page.after}" if page.after else ""
+    shown = {"rows": page.rows, "views": views, "more": more, "nothing_yet": not sum(numbers)}
+    context = {"space": space, "url": url, "red": numbers[1], **shown, **_trend(space)}
+    return render(request, "golden/index.html", context)
+
+
+def _trend(space: Space) -> dict[str, Any]:
+    runs = list(GoldenRun.objects.filter(space=space).order_by("-at", "-pk")[:RUNS])[::-1]
+    points = [
+        (dated(timezone.localtime(run.at), "j M H:i"), run.green / max(1, run.green + run.red))
+        for run in runs
+    ]
+    return {"last_run": runs[-1] if runs else None, "points": points}
+
+
+@in_space(role="viewer")
+@require_safe
+def trend(request, space):
+    """The part of the overview, which fetches it when it comes into sight."""
+    return render(request, "golden/_trend.html", {"space": space, "fetched": True, **_trend(space)})
+
+
+@in_space(role="viewer")
+@require_safe
+def detail(request, space, pk):
+    row = get_in_space_or_404(space, GoldenQuestion, pk)
+    is_red = row.state == GoldenQuestion.State.RED and row.status == GoldenQuestion.Status.ACTIVE
+    context = {"space": space, "row": row, "is_red": is_red}
+    context["steps"] = golden.between(row) if is_red else []
+    return render(request, "golden/detail.html", context)
+
+
+@in_space(role="curator")
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request, space):
+    number = request.GET.get("receipt", "")
+    receipt = None
+    if number.isdecimal():
+        receipt = get_object_or_404(rows_in(space, Recall).select_related("chat"), pk=number)
+    first = {"question": receipt.query, "chat": str(receipt.chat_id or "")} if receipt else {}
+    sent = request.POST if request.method == "POST" else None
+    form = GoldenForm(sent, initial=first, space=space, receipt=receipt)
+    if sent is not None and form.is_valid():
+        given = form.kept() | {"by": person(request.user)}
+        given |= {"person": receipt.person, "now": receipt.at} if receipt else {}
+        said = _("Kept as a golden question.")
+        done = run_and_toast(request, said, lambda: golden.keep(space, **given))
+        if done:
+            golden.check(done.row, now=timezone.now())
+            return redirect("golden:detail", space.slug, done.row.pk)
+    return show_form(request, "golden/new.html", form, space=space, receipt=receipt)
+
+
+@in_space(role="curator")
+@require_POST
+def run(request, space):
+    made = golden.run(space, why=GoldenRun.Why.HAND)
+    if made is None:
+        toast_error(request, _("There is no golden question to ask."))
+    else:
+        numbers = {"green": made.green, "all": made.green + made.red}
+        toast(request, _("%(green)s of %(all)s are as they should be.") % numbers)
+    return redirect("golden:index", space.slug)
+
+
+@in_space(role="curator")
+@require_POST
+def retire(request, space, pk):
+    row, by = get_in_space_or_404(space, GoldenQuestion, pk), person(request.user)
+    run_and_toast(request, _("Retired “%(text)s”."), lambda: golden.retire(row, by=by))
+    return redirect("golden:index", space.slug)
+
+
+@in_space(role="curator")
+@require_POST
+def accept(request, space, pk):
+    row, by = get_in_space_or_404(space, GoldenQuestion, pk), person(request.user)
+    said = _("What is found now is what must be found.")
+    run_and_toast(request, said, lambda: golden.accept(row, by=by))
+    return redirect("golden:detail", space.slug, pk)
+
+
+@in_space(role="owner")
+@require_POST
+def undo(request, space, pk, change):
+    """Take back one of the changes that came between, and ask everything again."""
+    row = get_in_space_or_404(space, GoldenQuestion, pk)
+    if change not in {step.change for step in golden.between(row)}:
+        toast_error(request, _("This change did not come between."))
+        return redirect("golden:detail", space.slug, pk)
+    try:
+        is_green = golden.undo(row, change, by=person(request.user))
+        fine, still = _("Undone. The answer is right again."), _("Undone. It is still broken.")
+        toast(request, fine if is_green else still)
+    except Conflict as conflict:
+        toast_error(request, str(conflict))
+    return redirect("golden:detail", space.slug, pk)
