@@ -94,7 +94,11 @@ def keep(
     actors.require_person(by)
     question = redacted(question, single_line=True)
     said = list(dict.fromkeys(redacted(one, single_line=True)[:200] for one in unsaid))
-    expected = {"found": _quoted(found), "unfound": _quoted(unfound), "unsaid": said}
+    expected: dict[str, list] = {
+        "found": _quoted(found),
+        "unfound": _quoted(unfound),
+        "unsaid": said,
+    }
     if not question or not any(expected.values()):
         raise Invalid(_("Say what is asked, and what must be found or must not be said."))
     if any(len(some) > MAX_EXPECTED for some in expected.values()):
@@ -158,7 +162,8 @@ def from_receipt(receipt: Recall) -> list[tuple[dict, bool]]:
     found = []
     for item in rows.select_related("fact", "message", "episode")[:MAX_EXPECTED]:
         owner = item.fact or item.message or item.episode
-        if said := getattr(owner, "text", "") or getattr(owner, "body", ""):
+        said = getattr(owner, "text", "") or getattr(owner, "body", "")
+        if owner and said:
             expected = {item.kind: owner.pk, "quote": said[:500]}
             found.append((expected, item.mark == RecallItem.Mark.USED))
     if found and not any(used for _one, used in found):
@@ -299,13 +304,20 @@ def between(row: GoldenQuestion) -> list[Step]:
         mine = "pgh_obj_id" if name == "space" else "space_id"
         table = history.events_of(model).model._meta.db_table
         events.append(EVENTS.format(hit=hit, table=table, mine=mine))
-    given = {"space": row.space_id, "since": since, "until": row.checked_at, "facts": facts}
+    given: dict[str, Any] = {
+        "space": row.space_id,
+        "since": since,
+        "until": row.checked_at,
+        "facts": facts,
+    }
     with connection.cursor() as cursor:
         cursor.execute(
             BETWEEN.format(events=" UNION ALL ".join(events)), given | {"most": MAX_STEPS}
         )
         found = cursor.fetchall()
-    return [Step(*some, by or "", why or "") for *some, by, why in found]
+    return [
+        Step(change, at, rows, hit, by or "", why or "") for change, at, rows, hit, by, why in found
+    ]
 
 
 def undo(row: GoldenQuestion, step: UUID | str, *, by: str, now: datetime | None = None) -> bool:

@@ -1,0 +1,201 @@
+"""Golden questions and replay on the demo: planted regressions, false alarms, predictions.
+
+`python -m bench.golden --json OUT` makes the demo in a new database, plants ten regressions one
+after the other (each must turn a golden question red and its undo green again), sleeps quiet nights
+(none may turn one red), and holds what a replay says against what approving does.
+"""
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from bench.fresh_database import fresh_database
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", default="")
+    parser.add_argument("--nights", type=int, default=30)
+    parser.add_argument("--proposals", type=int, default=50)
+    given = parser.parse_args()
+    with fresh_database("golden"):
+        os.environ["DJANGO_SETTINGS_MODULE"] = "kenoweb.settings"
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        measured = measure(nights=given.nights, most=given.proposals)
+    print(json.dumps(measured, indent=1, ensure_ascii=False))
+    if given.json:
+        with open(given.json, "w") as file:
+            json.dump(measured, file, indent=1, ensure_ascii=False)
+
+
+def measure(*, nights: int, most: int) -> dict:
+    from django.contrib.auth.models import User
+    from django.utils import timezone
+
+    from kenoweb import demo
+    from memory.models import GoldenRun
+
+    ana = User.objects.create_user("ana")
+    space = demo.make(owners=[ana], now=timezone.now())
+    first = GoldenRun.objects.filter(space=space).latest("pk")
+    measured = {"questions": first.green + first.red, "green_at_first": first.green}
+    measured["regressions"] = regressions(space)
+    measured["false_alarms"] = quiet_nights(space, nights)
+    measured["replay"] = predictions(space, member=space.members.get(user=ana), most=most)
+    return measured
+
+
+def regressions(space) -> dict:
+    """Plant each, ask, undo what is listed first, ask again: [caught, undone]."""
+    from memory.models import GoldenQuestion
+    from memory.trust import golden
+
+    told = {}
+    for name, plant in planted(space).items():
+        golden.run(space, why="hand")
+        plant()
+        space.refresh_from_db()
+        golden.run(space, why="hand")
+        red = list(GoldenQuestion.objects.filter(space=space, status="active", state="red"))
+        undone = False
+        for row in red:
+            row.refresh_from_db()
+            steps = golden.between(row) if row.state == "red" else []
+            undone = any(golden.undo(row, step.change, by="person:ana") for step in steps)
+            space.refresh_from_db()
+        still = GoldenQuestion.objects.filter(space=space, status="active", state="red").count()
+        told[name] = {"caught": len(red), "undone": bool(red) and undone and not still}
+    return told
+
+
+def planted(space) -> dict[str, Callable[[], object]]:
+    """Ten ways to make memory worse, each through the service that a mistake would use."""
+    from memory import rulings
+    from memory.facts import bulk
+    from memory.facts import service as facts
+    from memory.history import changes as history
+    from memory.retrieval import profiles
+    from memory.spaces import service as spaces
+
+    by = "person:ana"
+
+    def fact(words: str):
+        return space.facts.filter(status="active", text__contains=words).first()
+
+    def poison() -> None:
+        """An import that says otherwise about what is asked, often and loudly."""
+        with history.change(by="import", why="import mem0"):
+            facts.supersede(fact("Logs are kept"), by="import", text="Logs are kept for nine years")
+            for n in range(3):
+                facts.remember(space, text=f"Logs are kept for {n + 5} years, says page {n}", by=by)
+
+    def broken_weights() -> None:
+        zero = dict.fromkeys(profiles.built_in("keno").weights, 0.0)
+        profiles.save(space, name="broken", weights=zero | {"recency": 50.0}, by=by)
+        spaces.set_option(space, by=by, name="recall_profile", value="broken")
+
+    merged = [fact("Tepache").pk, fact("queue runs on Valkey").pk]
+    return {
+        "bad merge": lambda: bulk.merge(space, merged, keep=merged[0], by=by),
+        "poisoned import": poison,
+        "broken weights": broken_weights,
+        "wrong supersede": lambda: facts.supersede(
+            fact("9 de mayo"), by="night", text="el cumpleaños de Lucía es el 9 de marzo"
+        ),
+        "bad wording": lambda: facts.revise(
+            fact("paid on the 15th"), by=by, text="Priya is paid on the 25th, by cheque"
+        ),
+        "forgotten by mistake": lambda: facts.forget(fact("vive en Mérida"), by=by),
+        "in the trash": lambda: facts.discard(fact("Framework 13"), by=by),
+        "moved to another chat": lambda: bulk.move(
+            space, [fact("cierra los lunes").pk], chat=space.chats.get(title="Marta"), by=by
+        ),
+        "wrong ruling": lambda: rulings.dont_mention(fact("lives in Cuetzalan"), by=by),
+        "budget too small": lambda: spaces.configure(space, values={"token_budget": 200}, by=by),
+    }
+
+
+def quiet_nights(space, count: int) -> dict:
+    """Nights in which nobody says anything: none may turn a question red."""
+    from django.utils import timezone
+
+    from memory.trust import golden
+    from sleep import cycle
+
+    alarms = 0
+    for day in range(1, count + 1):
+        now = timezone.now() + timedelta(days=day)
+        cycle.sleep(space, now=now)
+        run = golden.run(space, why="night", now=now)
+        alarms += bool(run and run.red)
+    return {"nights": count, "alarms": alarms}
+
+
+def predictions(space, *, member, most: int) -> dict:
+    """What a replay says, against what is recalled after approving; each decision is undone."""
+    from django.utils import timezone
+
+    from memory.trust import replay
+    from memory.vectors import store as embeddings
+    from sleep import proposals
+
+    right = changed = 0
+    seconds = []
+    receipts = replay.past(space)
+    asked = _proposed(space, most)
+    for proposal in asked:
+        now = timezone.now()
+        was = replay.answers(space, receipts, now=now)
+        began = time.perf_counter()
+        found = proposals.impact(proposal, now=now)
+        seconds.append(time.perf_counter() - began)
+        given = {"member": member, "digest": proposal.digest, "reason": "to see"}
+        decided = proposals.approve(proposal, **given)
+        embeddings.backfill(space=space)
+        became = replay.answers(space, receipts, now=now)
+        real = {pk: became[pk] for pk in was if was[pk] != became[pk]}
+        right += {one.receipt.pk: one.after for one in found.changed} == real
+        changed += len(real)
+        proposals.undo(decided, member=member)
+    middle = sorted(seconds)[len(seconds) // 2] if seconds else None
+    told = {"proposals": len(asked), "right": right, "answers_changed": changed}
+    return told | {"recalls": len(receipts), "seconds_median": middle, "seconds_max": max(seconds)}
+
+
+def _proposed(space, most: int) -> list:
+    """One proposal a fact: to retire it, to word it otherwise, or to add one beside it."""
+    from sleep import proposals
+    from sleep.apply import image, target_of
+
+    made = []
+    for number, fact in enumerate(space.facts.filter(status="active").order_by("pk")[:most]):
+        kinds: list[tuple[str, list, dict]] = [
+            ("retire", [fact], {}),
+            ("revise", [fact], {"text": f"{fact.text}, they say"}),
+            ("add", [], {"text": f"{fact.text} as well", "chat": fact.chat_id}),
+        ]
+        kind, rows, after = kinds[number % 3]
+        made.append(
+            proposals.propose(
+                space,
+                kind,
+                key=proposals.key("bench", number),
+                title=fact.text,
+                targets=[target_of(row) for row in rows],
+                before=image(*rows),
+                after=after,
+            )
+        )
+    return [one for one in made if one]
+
+
+if __name__ == "__main__":
+    main()
