@@ -31,6 +31,7 @@ from memory.retrieval.understand import Cue, says_when
 from memory.spaces import chat_links
 from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
 from memory.text import normalise as text
+from memory.trust import canaries
 
 NAME, CONSOLE = "bootstrap", "console"
 # Faster than people read, slow enough for the database and for Telegram's limits.
@@ -206,7 +207,11 @@ def visible_text(thought: Thought, group: Sequence[Message], learned: Sequence[A
     # The built-in provider says the script itself.
     said = said if script in said else f"{said}\n\n{script}".strip()
     corrected = feedback.corrected(group, learned, person=group[-1].author)
-    return "\n\n".join(part for part in (said or _("Noted."), corrected) if part)
+    whole = "\n\n".join(part for part in (said or _("Noted."), corrected) if part)
+    chat = group[-1].chat
+    if canaries.watch(chat.space, whole, place="reply", chat=chat):
+        return whole
+    return _("This reply is held: it tells something that must not leave its chat.")
 
 
 def without_strange_links(text: str, *, given: str) -> str:

@@ -17,7 +17,7 @@ from memory.llm.complete import asker, forget_words
 from memory.models import Chat, Erasure, Fact, Message, Space
 from memory.operations import backup, erasing, health, hooks, webhooks
 from memory.spaces import api_tokens
-from memory.trust import golden
+from memory.trust import canaries, golden
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
 
@@ -63,6 +63,13 @@ def hook(event: str, object_id: int, space_id: int) -> None:
 def ask_golden(space_id: int, why: str) -> None:
     """Ask the golden questions of the space after something that may have made answers worse."""
     golden.run(Space.objects.get(pk=space_id), why=why)
+
+
+@app.periodic(cron="53 4 * * *")
+@app.task(name="memory.try_walls", queueing_lock="memory.try_walls", retry=AFTER_OUTAGE)
+def try_walls(timestamp: int) -> None:
+    for space in Space.objects.filter(archived_at=None).order_by("pk"):
+        canaries.try_walls(space)
 
 
 @app.periodic(cron="*/10 * * * *")

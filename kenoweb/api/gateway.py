@@ -32,6 +32,7 @@ from memory.models import ApiToken, Chat, LlmCall
 from memory.prompt import builder
 from memory.retrieval.recall import Recalled, recall
 from memory.spaces import connections
+from memory.trust import canaries
 
 MODEL, RECEIPT = "keno", "X-Keno-Receipt"
 BUDGET = 1500
@@ -224,6 +225,8 @@ class Turn:
         )
         usage = {"prompt_tokens": done.tokens_in, "completion_tokens": done.tokens_out}
         usage["total_tokens"] = sum(usage.values())
+        if not canaries.watch(self.token.space, done.text, place="gateway", chat=self.chat):
+            raise Refused(_("Held: it tells something that must not leave its chat."), 403)
         self.remember(done.text)
         if self.body.get("stream"):
             return StreamingHttpResponse(_events(done.text), content_type="text/event-stream")

@@ -61,6 +61,7 @@ NAMES = {
     "disk": gettext_lazy("Disk"),
     "backup": gettext_lazy("Last backup"),
     "hooks": gettext_lazy("Hooks"),
+    "walls": gettext_lazy("Walls between chats"),
 }
 TO_DO = {
     "worker": gettext_lazy("Start manage.py runbot, or make run, and leave it running."),
@@ -78,6 +79,9 @@ TO_DO = {
     "size": gettext_lazy("Start it again; should it grow again, please report it."),
     "migrations": gettext_lazy("Run manage.py migrate."),
     "backup": gettext_lazy("Run manage.py keno_backup, and look at the log of the worker."),
+    "walls": gettext_lazy(
+        "See the notices: they name the place. Mark them as seen when it is mended."
+    ),
     "hooks": gettext_lazy("Look at the executable in the folder hooks of the home, or remove it."),
     "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
 }

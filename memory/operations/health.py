@@ -68,6 +68,7 @@ def check(space: Space, *, now: datetime, chosen: Choice | None = None) -> list[
 def figures(space: Space, chat: Choice, *, now: datetime) -> dict:
     """Return the queries whose results JUDGES need, for totals()."""
     failing = Breaker.objects.filter(provider=chat.provider, model=chat.model)
+    heard = Notice.objects.filter(space=space, kind__in=["canary", "walls"], seen_at=None)
     calls = LlmCall.objects.filter(space=space, at__gt=now - HOUR).exclude(purpose="chat")
     return {
         "breaker_opened_at": ("max", failing.values("opened_at")),
@@ -77,6 +78,7 @@ def figures(space: Space, chat: Choice, *, now: datetime) -> dict:
         "oldest_job": ("min", jobs.waiting_since(now=now)),
         "unanswered": ("count", _unanswered(space, now).values("pk")),
         "undelivered": ("count", _undelivered(space, now).values("pk")),
+        "canaries_heard": ("count", heard.values("pk")),
         "dead_letters": ("count", jobs.dead_letters(space).values("pk")),
     }
 
@@ -231,6 +233,13 @@ def failed_hooks(space: Space, now: datetime) -> Finding:
     return Finding("hooks", WARNING, "\n".join(failed)) if failed else Finding("hooks")
 
 
+def walls(space: Space, now: datetime, measured: dict) -> Finding:
+    """Check that no canary was heard outside its chat, nor by the nightly test of the walls."""
+    if not measured["canaries_heard"]:
+        return Finding("walls")
+    return Finding("walls", ERROR, _("A canary was heard outside its chat. See the notices."))
+
+
 def resident_mb() -> int:
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -249,6 +258,7 @@ JUDGES: list[Callable[[Space, datetime, dict], Finding]] = [
     queue,
     unanswered,
     deliveries,
+    walls,
 ]
 # Checks that make their own queries; other apps append theirs.
 CHECKS: list[Callable[[Space, datetime], Finding]] = [costs, size, last_backup, failed_hooks]

@@ -27,6 +27,7 @@ from memory.transfer.readers import formats
 from memory.transfer.reports import Report, Verdict
 from memory.transfer.session import Progress, Session, ranges
 from memory.transfer.writers import Outcome
+from memory.trust import canaries
 
 AUTO = "auto"
 BATCH = 200
@@ -282,6 +283,8 @@ def export(
         raise Refused("format", sentence % {"name": format, "known": ", ".join(EXPORTS)})
     with archive.steady():
         counts = EXPORTS[format].write(space, file, progress=progress)
+    for text in canaries.planted(space).values_list("text", flat=True)[:1]:
+        canaries.watch(space, text, place="export")
     audit.record("export", actor=by, space=space, ip=ip, format=format, counts=counts)
     return Exported(format, counts)
 

@@ -265,7 +265,7 @@ def _tell(space: Space, made: GoldenRun, broken: list[GoldenQuestion]) -> None:
 
 def _told(n: int, first: str, made: GoldenRun) -> str:
     return ngettext(
-        "A golden question broke %(why)s: “%(first)s”. The next night only proposes.",
+        "%(n)s golden question broke %(why)s: “%(first)s”. The next night only proposes.",
         "%(n)s golden questions broke %(why)s, “%(first)s” first. The next night only proposes.",
         n,
     ) % {"n": n, "first": first, "why": made.get_why_display()}
