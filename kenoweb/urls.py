@@ -312,6 +312,7 @@ in_space = [
         path("recall/choose/", recall.choose, name="choose"),
         path("receipts/", recall.receipts, name="receipts"),
         path("receipts/<int:pk>/", recall.receipt, name="receipt"),
+        path("receipts/<int:pk>/weigh/", golden.weigh, name="weigh"),
     ),
     room(
         "golden/",

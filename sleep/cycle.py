@@ -270,6 +270,10 @@ def _succeed(night: Night) -> None:
     night.status, night.phase, night.ended_at = Night.Status.SUCCESS, "", timezone.now()
     night.cost = budgeted_model.night_spending(night)[0]
     night.save(update_fields=["status", "phase", "ended_at", "cost"])
+    thought = night.proposals.exclude(mode=budgeted_model.HEURISTICS)
+    if night.cost and (count := thought.count()):
+        # What asking cost is borne by what a model proposed.
+        thought.update(cost=night.cost / count)
     proposals.announce(night)
     jobs.ask_golden(night.space_id, "night")
     jobs.call_hooks("night-done", object_id=night.pk, space_id=night.space_id)

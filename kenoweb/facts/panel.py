@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import Count, Q, Sum
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,13 +15,12 @@ from django.utils.translation import gettext as _
 from kenoweb.auth.access import rows_in
 from kenoweb.ui import charts, history_thread, list_page
 from kenoweb.ui.history_thread import Step
-from kenoweb.ui.list_page import counted
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import near_row
 from memory import rulings
 from memory.facts import lasting
 from memory.history import changes as history
-from memory.models import Fact, Message, Ruling, Space
+from memory.models import Fact, LlmCall, Message, Ruling, Space
 from memory.text.normalise import jaccard, stems
 from sleep.clusters import contradict
 
@@ -167,9 +167,16 @@ class Use:
 
 @dataclass(frozen=True)
 class Reached:
+    """Where it went, and what it cost and paid back: its price."""
+
     count: str
     uses: list[Use]
     bars: list[tuple[str, float]]
+    # In how many replies its words are, and how many tokens of prompts it took for that.
+    used: int = 0
+    tokens: int = 0
+    # Dollars of the call that heard it; None when no model did.
+    learned_for: float | None = None
 
 
 @dataclass(frozen=True)
@@ -308,11 +315,23 @@ def reached(fact: Fact, *, space: Space, now: datetime) -> Reached:
     days: dict = {}
     if latest and latest[0].recall.at >= since:
         days = charts.per_day(items, "recall__at", end=today, days=DAYS)
+    price = {"n": Count("pk"), "tokens": Sum("tokens"), "used": Count("pk", filter=Q(mark="used"))}
+    paid = items.aggregate(**price) if latest else {}
     return Reached(
-        count=list_page.capped_number(counted(items)[0]) if latest else "",
+        count=list_page.capped_number(paid["n"]) if latest else "",
+        used=paid.get("used") or 0,
+        tokens=paid.get("tokens") or 0,
+        learned_for=_cost_of_hearing(fact),
         uses=[_use(item, space) for item in latest],
         bars=charts.series(days, end=today, days=DAYS) if days else [],
     )
+
+
+def _cost_of_hearing(fact: Fact) -> float | None:
+    if ":" not in fact.mode or not fact.message_id:
+        return None
+    calls = LlmCall.objects.filter(message=fact.message_id, purpose=LlmCall.Purpose.EXTRACT)
+    return calls.aggregate(cost=Sum("cost"))["cost"]
 
 
 def _use(item: object, space: Space) -> Use:

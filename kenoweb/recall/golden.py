@@ -134,6 +134,16 @@ def detail(request, space, pk):
     return render(request, "golden/detail.html", context)
 
 
+@in_space(role="viewer")
+@require_safe
+def weigh(request, space, pk):
+    """Which memories of a receipt decide its answer: each is left out once."""
+    receipt = get_in_space_or_404(space, Recall, pk)
+    answer, weights = golden.weigh(receipt, now=timezone.now())
+    shown = {"space": space, "receipt": receipt, "answer": answer, "weights": weights}
+    return render(request, "golden/weigh.html", shown)
+
+
 @in_space(role="curator")
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request, space):

@@ -26,6 +26,7 @@ from memory.llm.providers import offline
 from memory.llm.request import Briefing
 from memory.models import Chat, GoldenQuestion, GoldenRun, Notice, Recall, RecallItem, Space
 from memory.prompt.builder import briefed
+from memory.retrieval import receipts
 from memory.retrieval.recall import Recalled, Scored, recall
 from memory.text import normalise as words
 
@@ -184,15 +185,55 @@ def ask(row: GoldenQuestion, *, now: datetime) -> Asked:
     if result.question.cues:
         now = row.asked_at
         result = recall(row.space, row.question, now=now, **given)
-    briefing = Briefing(
-        text=row.question,
-        now=now.astimezone(row.space.zone),
-        language=row.space.language,
-        person=row.person,
-        recalled=briefed(result.items, None),
-        level=result.level,
+    return Asked(result, _answer(row.space, result, result.items, person=row.person, now=now))
+
+
+def _answer(
+    space: Space, result: Recalled, items: list[Scored], *, person: str, now: datetime
+) -> str:
+    """What the built-in answerer says to the question with these memories."""
+    return offline.reply(
+        Briefing(
+            text=result.question.text,
+            now=now.astimezone(space.zone),
+            language=space.language,
+            person=person,
+            recalled=briefed(items, None),
+            level=result.level if items else "none",
+        )
     )
-    return Asked(result, offline.reply(briefing))
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A memory that a question is given, and what it is to the answer."""
+
+    text: str
+    fact: int | None
+    # decisive: without it the answer is another; helpful: the answer tells it; else idle.
+    is_decisive: bool
+    is_helpful: bool
+    without: str
+
+
+def weigh(receipt: Recall, *, now: datetime) -> tuple[str, list[Weight]]:
+    """Answer the question of a receipt again, each time without one of its memories.
+
+    Returns the whole answer and every memory with what the answer is without it.
+    """
+    space, when = receipt.space, receipt.at if receipt.cue else now
+    given: dict[str, Any] = {"chat": receipt.chat, "person": receipt.person, "save": False}
+    result = recall(
+        space, receipt.query, now=when, budget=receipt.budget or None, settled=True, **given
+    )
+    say = partial(_answer, space, result, person=receipt.person, now=when)
+    whole, weights = say(result.items), []
+    for one in result.items:
+        without = say([item for item in result.items if item is not one])
+        told = receipts.is_used(one.unit.text, reply=whole, question=receipt.query)
+        fact = one.unit.owner_id if one.unit.kind == "fact" else None
+        weights.append(Weight(one.unit.text, fact, without != whole, told, without))
+    return whole, weights
 
 
 def judge(row: GoldenQuestion, asked: Asked) -> dict[str, list[str]]:

@@ -24,8 +24,8 @@ def chat():
     return chat
 
 
-def watch(chat, said, **given):
-    return canaries.watch(chat.space, said, place="reply", **given)
+def watch(home, said, *, chat):
+    return canaries.watch(home.space, said, place="reply", chat=chat)
 
 
 @pytest.mark.parametrize(

@@ -271,3 +271,11 @@ def test_a_proposal_that_cannot_be_applied_says_why_and_changes_nothing(space):
     with pytest.raises(TargetChanged):
         proposals.impact(proposal)
     assert fact(space, "Lola").status == "active"
+
+
+def test_a_memory_without_which_the_answer_is_another_is_decisive_and_the_others_are_not(space):
+    recall(space, "What is Marta allergic to?")
+    answer, weights = golden.weigh(space.recalls.get(), now=timezone.now())
+    assert "peanuts" in answer
+    assert [one.text for one in weights if one.is_decisive] == ["Marta is allergic to peanuts"]
+    assert all("peanuts" not in one.without for one in weights if one.is_decisive)
