@@ -8,6 +8,7 @@ after the other (each must turn a golden question red and its undo green again),
 import argparse
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -73,6 +74,7 @@ def regressions(space) -> dict:
             space.refresh_from_db()
         still = GoldenQuestion.objects.filter(space=space, status="active", state="red").count()
         told[name] = {"caught": len(red), "undone": bool(red) and undone and not still}
+        print(name, told[name], file=sys.stderr, flush=True)
     return told
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import Q
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -109,7 +109,7 @@ def index(request, space):
 
 
 def _trend(space: Space) -> dict[str, Any]:
-    runs = list(GoldenRun.objects.filter(space=space).order_by("-at", "-pk")[:RUNS])[::-1]
+    runs = list(rows_in(space, GoldenRun).order_by("-at", "-pk")[:RUNS])[::-1]
     points = [
         (dated(timezone.localtime(run.at), "j M H:i"), run.green / max(1, run.green + run.red))
         for run in runs
@@ -149,8 +149,8 @@ def weigh(request, space, pk):
 def new(request, space):
     number = request.GET.get("receipt", "")
     receipt = None
-    if number.isdecimal():
-        receipt = get_object_or_404(rows_in(space, Recall).select_related("chat"), pk=number)
+    if number.isdecimal() and len(number) < 19:
+        receipt = get_in_space_or_404(space, Recall, int(number))
     first = {"question": receipt.query, "chat": str(receipt.chat_id or "")} if receipt else {}
     sent = request.POST if request.method == "POST" else None
     form = GoldenForm(sent, initial=first, space=space, receipt=receipt)

@@ -33,6 +33,7 @@ from tests.factories import (
     make_entity,
     make_episode,
     make_fact,
+    make_golden,
     make_message,
     make_space,
 )
@@ -122,6 +123,7 @@ def lived_in(space):
     preferences.put(space, key="Length", value="short", by=BY)
     rulings.forbid(space, text="my old address", by=BY)
     rulings.keep(new, by=BY)
+    make_golden(space, chat=chat, found=[{"fact": new.pk, "quote": "tea"}], unsaid=["coffee"])
     return space
 
 
