@@ -213,16 +213,18 @@ def _bare(sentence: str, hidden: Collection[str]) -> str:
         before = bare
         bare = _LEAD.sub("", bare)
         first = _RAW_WORD.match(bare)
-        if (
-            first
-            and text.stem(text.fold(first[0]), "en") in hidden
-            and bare[first.end() :][:1] in ",!."
-        ):
+        is_name = first and _name_stems([first[0]]) <= set(hidden)
+        if first and is_name and bare[first.end() :][:1] in ",!.":
             bare = bare[first.end() :].lstrip(" ,!.")
     tail = re.search(r",\s*([^\W\d_]+)\s*([.!?]*)$", bare)
     if tail and _name_stems([tail[1]]) <= set(hidden):
         bare = bare[: tail.start()] + tail[2]
     return bare[:1].upper() + bare[1:]
+
+
+def without_address(sentence: str, names: Collection[str]) -> str:
+    """Return the sentence without the names it only calls: "Hey Gina, I sold my car"."""
+    return _bare(sentence, _name_stems(names))
 
 
 def _topic_stem(word: str) -> str:

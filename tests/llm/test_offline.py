@@ -78,6 +78,18 @@ def test_of_an_episode_only_the_line_that_answers_is_told():
     assert said == "Ana said today: “the green bicycle stands in the cellar”"
 
 
+def test_who_is_only_called_by_name_is_not_whom_it_is_about():
+    bo = Recalled("Hey Gina, I had to close my bank account", kind="message", said_by="Bo")
+    told = Recalled("I sell clothes", kind="message", said_by="Gina")
+    assert "account" not in say("Why did Gina close her bank account?", bo, told)
+    assert "account" in say("What did Bo have to close?", bo, told)
+
+
+def test_a_picture_without_words_tells_nothing_and_breaks_nothing():
+    photo = Recalled("[shares a photo of a beach]", kind="message", said_by="Bo", said_at=NOW)
+    assert say("What is my dog called?", photo, DOG) == "Your dog is called Rex."
+
+
 @pytest.mark.parametrize(
     "said", ["What is my favourite colour?", "¿Cuál es la capital de Francia?"]
 )

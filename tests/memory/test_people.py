@@ -111,6 +111,7 @@ def test_kin_are_known_by_whose_they_are_in_both_languages(chat):
         ("Nerea es la jefa de Ana", "Nerea", "Nerea", "boss"),
         ("Ana's dentist is Paul Vega", "Ana's dentist", "Paul Vega", "dentist"),
         ("Pablo es mi dentista", "Pablo", "Pablo", "dentist"),
+        ("Pablo es dentista de Ana", "Pablo", "Pablo", "dentist"),
         ("Ana's best friend is Lola", "Ana's friend", "Lola", "friend"),
         ("El vecino de Ana se llama Julián", "Julián", "Julián", "neighbour"),
         ("El médico de Ana es el doctor Ruiz", "el médico de Ana", "Ruiz", "doctor"),

@@ -34,6 +34,8 @@ _ONE_AT_A_TIME = frozenset({"boss", "manager"})
 BEINGS = frozenset({"kin", "couple", "person", "pet"})
 _CHILDREN = frozenset({"son", "daughter", "child", "baby", "twin"})
 _NEWNESS = frozenset({"new", "nuevo", "nueva", "old", "current", "actual"})
+# "My boss is Irish" does not say what the boss is called.
+_NOT_NAMES = ("language", "nationality")
 MAX_AGE = 120
 
 
@@ -303,6 +305,8 @@ def _attribute(match: Match) -> Iterator[Slot]:
     if not beings:
         yield from _valued(match, what, whose=NOBODY if one_noun else match["s"])
     elif begins("capital", value) and len(value.split()) <= 3 and len(what) == 1:
+        if are_all(terms(value), *_NOT_NAMES):
+            return
         yield _related(match, beings[0], name=value, whose=match["s"])
 
 

@@ -272,9 +272,14 @@ def _put_article(sentence: Sentence, place: int, author: str) -> bool:
     if noun is None:
         return False
     the = article(words[noun], many=words[place] == "mis")
-    if not the or not author or sentence.is_capitalised(noun):  # "mi Toño"
+    # "Pablo es mi dentista" tells whose dentist he is without a gender: "es dentista de Ana".
+    is_bare = not the and place > 0 and words[place - 1] in ("es", "era", "fue")
+    if not (the or is_bare) or not author or sentence.is_capitalised(noun):  # "mi Toño"
         return False
-    sentence.put(place, the)
+    if the:
+        sentence.put(place, the)
+    else:
+        sentence.drop(place)
     if the == "el" and place and words[place - 1] in ("de", "a"):
         sentence.put(place - 1, {"de": "del", "a": "al"}[words[place - 1]])
         sentence.drop(place)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 
 from memory.extraction import edges, intents, statements
 from memory.extraction.frames.reading import frames_of
@@ -22,6 +23,7 @@ from memory.retrieval import judge
 from memory.retrieval.understand import Question, asks_when, follow, says_when, without_names
 from memory.text import normalise as words
 from memory.text.summaries import sentences as split_sentences
+from memory.text.summaries import without_address
 from memory.vectors import likeness as meaning
 
 # The judge and the likeness mean another thing for a short fact than for what somebody said.
@@ -31,9 +33,13 @@ WEIGHTS = {
     "talk": {"bias": -2.32, "judge": 2.19, "like": 5.79, "cover": -1.52, "foreign": -1.15,
              "part": -2.24, "type": 0.64},
 }  # fmt: skip
-# From where on a sentence is the answer, and from where on it is near enough to be shown as such.
+# From where on a sentence is the answer, and from where on it is near enough to be shown as such:
+# when it has all words of the question, and when it lacks some. The last two were chosen on three
+# LoCoMo conversations that `bench.answers` does not ask.
 CERTAIN = {"fact": 0.39, "talk": 0.6}
 NEAR = {"fact": 0.25, "talk": 0.3}
+CERTAIN_IN_PART = {"fact": 0.65, "talk": 0.85}
+NEAR_IN_PART = {"fact": 0.36, "talk": 0.5}
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
 MOST, MOST_READ, MOST_LEADS = 3, 24, 3
@@ -290,15 +296,21 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     fitting = [one for one in spoken if is_about(one, asked, briefing)][:MOST_READ]
     if not asked.topics and not asked.names and not asked.is_mine:
         return Found([one for one in fitting if one.kind == "fact"][:MOST])
-    found = zip(probabilities(asked, fitting), fitting, strict=True)
+    rows = features(asked, fitting)
+    weighed = zip(fitting, rows, probabilities(fitting, rows), strict=True)
     # How far each is above what is certain for its kind: so that facts and talk can be compared.
-    above = [(sure - CERTAIN[_source(one)], one) for sure, one in found]
+    above: list[tuple[float, Recalled]] = []
+    nearby: list[Recalled] = []
+    for one, row, sure in weighed:
+        certain_from, near_from = _bars(one, row)
+        above.append((sure - certain_from, one))
+        nearby += [one] if sure >= near_from else []
     ranked = _without_leads(sorted(above, key=lambda pair: -pair[0]), asked)
-    certain = [(sure, one) for sure, one in ranked if sure >= 0]
-    if certain:
-        near = [one for sure, one in certain if sure >= certain[0][0] - BESIDE]
+    best = [(sure, one) for sure, one in ranked if sure >= 0]
+    if best:
+        near = [one for sure, one in best if sure >= best[0][0] - BESIDE]
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
-    near = [one for sure, one in ranked if sure + CERTAIN[_source(one)] >= NEAR[_source(one)]]
+    near = [one for _sure, one in ranked if one in nearby]
     near = near or _naming(spoken, asked)
     return Found(_newest(_apart(near), asked, fitting)[:MOST], exact=False)
 
@@ -405,10 +417,18 @@ def _source(one: Recalled) -> str:
     return "fact" if one.kind == "fact" else "talk"
 
 
-def probabilities(asked: Asked, spoken: Sequence[Recalled]) -> list[float]:
+def _bars(one: Recalled, row: dict[str, float]) -> tuple[float, float]:
+    """From which probability on it is certain, and from which it is near."""
+    source = _source(one)
+    if row["part"] == 1:
+        return CERTAIN_IN_PART[source], NEAR_IN_PART[source]
+    return CERTAIN[source], NEAR[source]
+
+
+def probabilities(spoken: Sequence[Recalled], rows: Sequence[dict[str, float]]) -> list[float]:
     weights = [WEIGHTS[_source(one)] for one in spoken]
-    rows = zip(weights, features(asked, spoken), strict=True)
-    sums = [sum(own[name] * value for name, value in row.items()) for own, row in rows]
+    pairs = zip(weights, rows, strict=True)
+    sums = [sum(own[name] * value for name, value in row.items()) for own, row in pairs]
     return [1 / (1 + math.exp(-total)) for total in sums]
 
 
@@ -450,7 +470,8 @@ def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
     concepts = statements.Statement.of(f"{one.via} {one.text} {one.quote}").concepts
     if asked.kin and not asked.kin & concepts:
         return False
-    said = _said(f"{one.via} {one.text}")
+    told = one.text if one.kind == "fact" else without_address(one.text, asked.known)
+    said = _said(f"{one.via} {told}")
     who = {*words.words(words.fold(one.said_by))[:1], *words.words(words.fold(one.subject)), *said}
     if asked.names:
         return asked.names <= who or (len(asked.names) > 1 and bool(asked.names & who))
@@ -493,7 +514,8 @@ def _sentences(one: Recalled) -> list[Recalled]:
         parts = split_sentences(said)
         made += [
             replace(whole, text=one, after=after)
-            for one, after in zip(parts, [*parts[1:], ""], strict=True)
+            # Of a line that was only a photo nothing is left.
+            for one, after in zip_longest(parts, parts[1:], fillvalue="")
         ]
     return made  # fmt: skip
 

@@ -206,6 +206,11 @@ def test_a_frame_knows_whose_it_is(text, holder):
     assert frame.holder == holder
 
 
+def test_where_somebody_is_from_is_not_what_they_are_called():
+    assert [one.value for one in frames_of("My boss is Irene")] == ["Irene"]
+    assert not frames_of("My boss is Irish")
+
+
 def test_a_name_after_another_clause_is_not_the_speaker_s():
     assert [one.key for one in frames_of("tengo un amigo en Lima y trabaja en Acme")] == [
         "employer"

@@ -60,6 +60,7 @@ RETOLD = {
     "pues no como cerdo": "Ana no come cerdo",
     "trabajo de noche y tengo mucho trabajo": "Ana trabaja de noche y tiene mucho trabajo",
     "me mude a Lima en 2019": "Ana se mudó a Lima en 2019",
+    "Pablo es mi dentista": "Pablo es dentista de Ana",
 }  # fmt: skip
 
 OWN = [
