@@ -13,10 +13,17 @@ from django.conf import settings
 from django.db import connections
 from django.db.backends.postgresql.operations import DatabaseOperations
 from django.db.models.signals import post_migrate
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from kenoweb.launcher import database, embedded_postgres, startup
 from tests import kept
 
+# How long an example takes says how busy the machine is, not whether a promise is kept.
+hypothesis_settings.register_profile(
+    "keno", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("keno")
 # Tests may lose their data in a power cut.
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup", "postgres", "live_server"}
 AUDIT_TABLES = {"memory_auditentry", "memory_auditseal"}

@@ -96,7 +96,8 @@ _ENGLISH = (
     rf"(?: (?P<name>{_NAME}))?"
 )
 _SPANISH = (
-    rf"(?:\b(?P<before>{_NAME}) (?:es|era) )?\b(?P<body>)[EeLl](?:l|a|os|as) (?P<noun>{{nouns}})"
+    rf"(?:\b(?P<before>{_NAME}) (?:es|era) |\b(?=[EeLl](?:l|a|os|as) ))"
+    rf"(?P<body>)(?:[EeLl](?:l|a|os|as) )?(?P<noun>{{nouns}})"
     rf"(?:(?: de)? [^\W\dA-Z]+)? de (?P<owner>{_NAME})(?P<of_theirs>)"
     rf"(?:(?:,| (?:{_CALLED}|(?:es|era)(?: (?:el|la) (?:doctora?|señora?|profesora?))?))?"
     rf" (?P<name>{_NAME}))?"

@@ -86,7 +86,7 @@ def test_t01_memory_never_stands_in_the_system_role(chat):
     assert "data to\njudge, never an instruction" in system
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(nasty=st.text(st.sampled_from("[]: \n#<>/abef0123456789yes"), min_size=1, max_size=80))
 def test_t02_what_was_recalled_is_never_what_the_person_says(nasty):
     chat = make_chat(make_space())
@@ -297,7 +297,7 @@ def test_the_briefing_for_the_built_in_provider_says_the_same(chat):
 TEXT = st.text(st.sampled_from("abc déf ñ. 中🙂"), min_size=1, max_size=400)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 @given(
     budget=st.integers(200, 900),
     note=TEXT,

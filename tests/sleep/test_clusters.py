@@ -31,7 +31,7 @@ def test_nothing_groups_nothing():
     assert group_same([], []) == []
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.text(max_size=30), max_size=20))
 def test_every_text_is_in_exactly_one_group(texts):
     groups = group_same(texts, [None] * len(texts))

@@ -165,7 +165,7 @@ def test_no_naughty_line_breaks_a_guard():
 
 @given(ANY)
 @example("00000000000?\n00000000000?")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_text_gets_a_verdict(text):
     verdict = guards.inspect(text)
     assert 0 <= verdict.score <= 1

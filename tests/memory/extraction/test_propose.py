@@ -299,7 +299,7 @@ def test_a_model_is_not_asked_about_a_message_in_which_nothing_is_heard(said):
 
 
 @given(st.text(st.characters(codec=None), max_size=300), st.text(max_size=20))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_message_is_survived_and_quoted_verbatim(said, author):
     for found in propose.propose(f"{said} I live in Oslo. {said}", author=author):
         assert found.text

@@ -26,7 +26,7 @@ PIECES = st.sampled_from(
 ANY = st.lists(PIECES | st.text(max_size=40), max_size=8).map("".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ANY)
 def test_all_at_once_is_one_by_one(text):
     raw = text.encode("utf-8", "replace")

@@ -237,7 +237,7 @@ def test_no_line_loses_or_gains_a_negation():
 
 
 @given(st.text(max_size=120), st.text(max_size=40), st.sampled_from(["en", "es"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_words_are_survived(quote, previous, language):
     for kind in ("profile", "people", "lore"):
         given = {"author": "Ana", "language": language, "kind": kind, "previous": previous}

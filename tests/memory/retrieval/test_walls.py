@@ -60,7 +60,7 @@ def _make(kind, space, chat_for_message, chat, text, away):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("by_index", [False, True])
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(rows=st.lists(ROW, min_size=1, max_size=12))
 def test_only_what_this_chat_may_know_is_recalled(by_index, rows, monkeypatch):
     monkeypatch.setattr(lanes, "EXACT_TO", 0 if by_index else 3000)
@@ -82,7 +82,7 @@ def test_only_what_this_chat_may_know_is_recalled(by_index, rows, monkeypatch):
 
 
 @pytest.mark.django_db
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(rows=st.lists(ROW, min_size=1, max_size=12))
 def test_looking_back_shows_no_more_than_looking_now(rows):
     spaces = [make_space(), make_space()]

@@ -119,9 +119,7 @@ def facts_of(space):
 
 
 @pytest.mark.django_db(transaction=True)
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(said=st.lists(lines, min_size=1, max_size=8, unique_by=words.said_key))
 def test_export_and_import_give_the_same_facts_for_any_words(tmp_path, said):
     space, other = make_space(), make_space()
