@@ -12,6 +12,7 @@ from memory.extraction.apply import PLAN, Applied
 from memory.extraction.wording import told_to
 from memory.facts import plans
 from memory.models import Fact, Message
+from memory.models.space import once
 from memory.text import normalise as text
 from memory.text import normalise as words
 
@@ -40,7 +41,8 @@ def facts_of(group: Sequence[Message]) -> list[Fact]:
     """The facts that were just learned from these messages, in their order."""
     lines = ingest.learned_from(group)
     pks = [line["fact"] for line in lines if line["outcome"] in LEARNED_OUTCOMES]
-    found = Fact.objects.select_related("reminder").in_bulk(pks) if pks else {}
+    rows = Fact.objects.select_related("reminder")
+    found = once(("learned", *pks), lambda: rows.in_bulk(pks)) if pks else {}
     return [found[pk] for pk in dict.fromkeys(pks) if pk in found]
 
 

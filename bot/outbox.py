@@ -20,6 +20,7 @@ from bot.channels import Outgoing, SendFailed
 from memory import jobs
 from memory.chats import service as chats
 from memory.facts import plans
+from memory.history import rows
 from memory.models import Chat, ChatLink, Member, Message, Notice, OutboxItem, Reminder, Space
 from memory.operations import webhooks
 from memory.text import normalise as text
@@ -44,19 +45,19 @@ def put(
     """Have the text sent to the chat. The same key again sends nothing more."""
     channel = channels.get(chat.channel)
     stays = channel is not None and not channel.delivers
-    item, is_new = OutboxItem.objects.get_or_create(
+    item = OutboxItem(
         chat=chat,
         key=key,
-        defaults={
-            "space": chat.space,
-            "message": message,
-            "kind": kind,
-            "text": text,
-            "created_at": now,
-            "delivered_at": now if stays else None,
-        },
+        space=chat.space,
+        message=message,
+        kind=kind,
+        text=text,
+        created_at=now,
+        delivered_at=now if stays else None,
     )
-    if is_new and not stays:
+    if not rows.insert_once(item):
+        return OutboxItem.objects.get(chat=chat, key=key)
+    if not stays:
         send_later(item)
     return item
 

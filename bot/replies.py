@@ -273,10 +273,13 @@ def read_now(chat: Chat, group: Sequence[Message], *, now: datetime) -> None:
         return
     # A terminal shows nothing later: there the reply waits until it is read.
     patience = TERMINAL_SECONDS if chat.channel == "console" else settings.READ_SECONDS
-    ingest.ingest_waiting(chat.space, chat=chat, until=group[-1].pk, within=patience, now=now)
-    fresh = Message.objects.in_bulk([message.pk for message in group])
-    for message in group:
-        message.journal = fresh[message.pk].journal
+    known = {message.pk: message for message in group}
+    waiting = list(ingest.waiting(chat.space, chat=chat).filter(pk__lte=group[-1].pk))
+    for message in waiting:
+        message.chat, message.space = chat, chat.space
+    for message in ingest.read(waiting, within=patience, now=now):
+        if asked := known.get(message.pk):
+            asked.journal, asked.episode_id = message.journal, message.episode_id
 
 
 def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Briefing:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
+from typing import Any
+from uuid import UUID
 
 from django.db import OperationalError, transaction
 from django.utils import translation
@@ -21,12 +23,14 @@ from bot.commands import still_true
 from memory import jobs, logs, notices
 from memory.chats import inbox
 from memory.chats import service as chats
+from memory.episodes import service as episodes
 from memory.extraction import ingest
 from memory.extraction.apply import Applied
 from memory.llm import choose as breaker
 from memory.llm.choose import Choice, choose
 from memory.llm.request import BudgetSpent, ProviderError
 from memory.models import Chat, Fact, Message, Notice, OutboxItem
+from memory.models.space import ask_again, one_turn, tell
 
 UNANSWERED = "unanswered"
 log = logging.getLogger(__name__)
@@ -136,11 +140,15 @@ def _split(messages: Sequence[Waiting], *, size: int) -> list[list[Waiting]]:
 
 def answer(message_id: int, *, now: datetime) -> None:
     """Answer the message, with whatever else waits in its chat; or leave it to a later job."""
-    message = Message.objects.select_related("chat__space").filter(pk=message_id).first()
-    if message is None or message.handled_at:
+    here = Message.objects.filter(pk=message_id).values("chat")
+    found = Message.objects.filter(chat__in=here, role=Message.Role.USER, handled_at=None)
+    beside = ("chat__space", "chat__working_note", "chat__summary")
+    waiting = list(found.select_related(*beside).order_by("pk"))
+    message = next((one for one in waiting if one.pk == message_id), None)
+    if message is None:
         return
     asked_by_command = inbox.is_command(message.text)
-    for group in _groups(message, now=now):
+    for group in _groups(message, waiting, now=now):
         with logs.trace(f"m{group[-1].pk}"), translation.override(language(message.chat, group)):
             for one in (orders := [one for one in group if _is_order(one, now=now)]):
                 _run_command(message.chat, one, now=now)
@@ -165,14 +173,15 @@ def language(chat: Chat, group: Sequence[Message]) -> str:
     return (spoken and spoken[-1]) or chat.language or chat.space.language
 
 
-def _groups(message: Message, *, now: datetime) -> list[list[Message]]:
-    waiting = {found.pk: found for found in inbox.unanswered(message.chat_id)}
-    for found in waiting.values():
+def _groups(
+    message: Message, unanswered: Sequence[Message], *, now: datetime
+) -> list[list[Message]]:
+    waiting = {found.pk: found for found in unanswered}
+    for found in unanswered:
         found.chat, found.space = message.chat, message.chat.space
     options = message.chat.space.options
     rows = [
-        Waiting(found.pk, found.received_at, inbox.is_urgent(found.text))
-        for found in waiting.values()
+        Waiting(found.pk, found.received_at, inbox.is_urgent(found.text)) for found in unanswered
     ]
     found = groups(
         rows, asked=message.pk, size=options.batch_size, longest=options.batch_wait, now=now
@@ -182,21 +191,25 @@ def _groups(message: Message, *, now: datetime) -> list[list[Message]]:
 
 @transaction.atomic
 def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
-    if not _claim([message]):
+    if not _claim([message], now=now):
         return
     with translation.override(commands.language(message)):
         said = commands.run(message, now=now)
     own = Message.NotRecalled.COMMAND
     kind = OutboxItem.Kind.COMMAND
-    reply = _send_reply(chat, [message], said.text, kind=kind, not_recalled=own, now=now)
-    chats.record_changes(reply, said.changes)
+    reply = _send_reply(
+        chat, [message], said.text, kind=kind, not_recalled=own, changes=said.changes, now=now
+    )
     if said.asks:
         still_true.note_question(reply, said.asks)
     # A command is obeyed, not learned from: "/forget that I live in Rome" says nothing new.
     Message.objects.filter(pk=message.pk).update(ingested_at=now, not_recalled=own)
 
 
+@one_turn()
 def _reply(chat: Chat, group: list[Message], *, now: datetime) -> None:
+    for name, row in (("note", "working_note"), ("summary", "summary")):
+        tell((name, chat.pk), getattr(chat, row, None))
     try:
         replies.read_now(chat, group, now=now)
         thought = replies.think(chat, group, now=now)
@@ -211,12 +224,13 @@ def _reply(chat: Chat, group: list[Message], *, now: datetime) -> None:
             if attempt == MAX_COMMIT_ATTEMPTS or not isinstance(error.__cause__, DeadlockDetected):
                 raise
             log.warning("crossed with another reply")
+            ask_again()
 
 
 @transaction.atomic
 def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: datetime) -> None:
     """Write everything that follows from the answer, or nothing."""
-    if not _claim(group):
+    if not _claim(group, now=now):
         log.info("answered by another worker")
         return
     # Incognito nothing is learned, by tag or by reading.
@@ -225,13 +239,13 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
     built_in = thought.completion.provider == "offline"
     own = ingest.not_recalled_reply(said, to=group[-1], built_in=built_in)
     forget = thought.box.asks if thought.box and not chat.incognito_since else None
-    reply = _send_reply(
-        chat, group, said, learned=learned, not_recalled=own, forget=forget, now=now
-    )
     changes = [change for line in ingest.learned_from(group) for change in line["changes"]]
     changes += [one.done.change_id for one in learned if one.done]
     changes += still_true.take_more_than_yes(group, now=now)
-    chats.record_changes(reply, changes)
+    reply = _send_reply(
+        chat, group, said, learned=learned, not_recalled=own, forget=forget, now=now,
+        changes=changes, episode_id=_episode_of(group[-1], now=now),
+    )  # fmt: skip
     check = replies.keep_receipt(thought, reply, now=now)
     if chat.incognito_since:
         return
@@ -245,6 +259,12 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
     )
     jobs.call_hooks("reply-made", object_id=reply.pk, space_id=chat.space_id)
     _report(thought, group, learned, quality=check.quality)
+
+
+def _episode_of(message: Message, *, now: datetime) -> int | None:
+    """The episode that the answer goes on with, where the message was read before it."""
+    goes_on = message.episode_id and episodes.go_on_with_reply(message.episode_id, at=now)
+    return message.episode_id if goes_on else None
 
 
 def _report(thought: replies.Thought, group: list[Message], learned: list, *, quality: str) -> None:
@@ -262,11 +282,12 @@ def _report(thought: replies.Thought, group: list[Message], learned: list, *, qu
     )
 
 
-def _claim(group: Sequence[Message]) -> bool:
-    """Lock the messages; return whether all of them are still unanswered."""
-    pks = [message.pk for message in group]
-    free = Message.objects.select_for_update().filter(pk__in=pks, handled_at=None)
-    return len(free.order_by("pk").values_list("pk", flat=True)) == len(pks)
+def _claim(group: Sequence[Message], *, now: datetime) -> bool:
+    """Mark the messages as answered; False, and nothing is changed, when one of them was before."""
+    free = Message.objects.filter(pk__in=[message.pk for message in group], handled_at=None)
+    is_free = free.update(handled_at=now) == len(group)
+    transaction.set_rollback(not is_free)
+    return is_free
 
 
 def _send_reply(
@@ -276,9 +297,10 @@ def _send_reply(
     *,
     kind: str = OutboxItem.Kind.REPLY,
     learned: Sequence[Applied] = (),
-    not_recalled: str = "",
     forget: Fact | None = None,
+    changes: Sequence[UUID | str | None] = (),
     now: datetime,
+    **fields: Any,
 ) -> Message:
     last = group[-1]
     # One question a reply: a yes answers the one that was asked.
@@ -286,7 +308,7 @@ def _send_reply(
     asks = still_true.question_below(chat, last, now=now) if may_ask else None
     text = f"{text}\n\n{still_true.words_of(asks, last)}" if asks else text
     text = f"{text}\n\n{still_true.forget_words(forget)}" if forget else text
-    reply = chats.reply(chat, text=text, to=last, not_recalled=not_recalled, now=now)
+    reply = chats.reply(chat, text=text, to=last, now=now, changes=changes, **fields)
     if asks:
         still_true.note_question(reply, asks.pk)
     if forget:
@@ -298,7 +320,6 @@ def _send_reply(
     )
     sent = f"{reply.text}\n\n{noted}".strip()
     outbox.put(chat, text=sent, key=f"reply-{last.pk}", kind=kind, message=reply, now=now)
-    Message.objects.filter(pk__in=[message.pk for message in group]).update(handled_at=now)
     for message in group:
         if UNANSWERED in message.flags:
             message.flags = [flag for flag in message.flags if flag != UNANSWERED]

@@ -27,6 +27,7 @@ from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Pattern, Space
+from memory.models.space import in_turn, kept
 from memory.text import normalise as text
 
 SEPARATORS = re.compile(r"[\s+,]+")
@@ -102,10 +103,12 @@ def match(
     Without `shared` only those of the chat.
     """
     folded = f" {' '.join(_words(text))} "
-    if not folded.strip():
+    live = Pattern.objects.live()
+    has_none = in_turn() and not kept(space, "patterns", live.filter(space=space).exists)
+    if not folded.strip() or has_none:
         return []
     matches = []
-    for pattern in Pattern.objects.live().in_scope(space, chat, shared=shared).order_by("pk"):
+    for pattern in live.in_scope(space, chat, shared=shared).order_by("pk"):
         hits, of = coverage(pattern.trigger, folded)
         score = len(hits) / of * pattern.confidence if of else 0.0
         if score > 0 and score >= at_least:

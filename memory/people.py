@@ -23,6 +23,7 @@ from memory.history.changes import ChangeResult
 from memory.models import Chat, Entity, Fact, Mention, Message, Space
 from memory.models.entity import key_of
 from memory.models.fact import FactQuerySet
+from memory.models.space import once
 from memory.spaces.chat_links import speaker_of
 from memory.text import normalise as text
 from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in
@@ -120,6 +121,10 @@ def speaker(message: Message) -> Entity | None:
     """Return who wrote the message, made when new; without an account, within this chat only."""
     if message.role != Message.Role.USER or not message.author:
         return None
+    return once(("speaker", message.pk), lambda: _speaker(message))
+
+
+def _speaker(message: Message) -> Entity | None:
     if not message.author_id:
         return _Scope(message.space, message.chat).find_or_make(message.author)
     accounts = sorted(f"{channel}:{number}" for channel, number in speaker_of(message).pairs)
@@ -136,7 +141,7 @@ def speaker(message: Message) -> Entity | None:
     return known
 
 
-def link(fact: Fact) -> None:
+def link(fact: Fact, *, is_new: bool = False) -> None:
     """Point the fact to who said it, whom it is about and who else is named."""
     scope = _Scope(fact.space, fact.chat)
     said = _speaker_of_fact(fact)
@@ -144,7 +149,8 @@ def link(fact: Fact) -> None:
     named = [row for row in _named(fact, scope, said) if about is None or root(row) != root(about)]
     found = [(Role.ABOUT, about), *((Role.NAMED, row) for row in named)]
     found += [(Role.SPEAKER, said)] if said else []
-    Mention.objects.filter(fact=fact).delete()
+    if not is_new:
+        Mention.objects.filter(fact=fact).delete()
     rows = {(role, row and row.pk) for role, row in found}
     Mention.objects.bulk_create(
         [Mention(fact=fact, role=role, entity_id=pk) for role, pk in sorted(rows, key=str)],

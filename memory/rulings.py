@@ -11,6 +11,7 @@ from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Fact, Ruling, Space
+from memory.models.space import in_turn, kept
 from memory.text import normalise as text
 from memory.vectors import likeness
 
@@ -129,7 +130,11 @@ def count_obeyed(ruling: Ruling, *, now: datetime | None = None) -> None:
 
 
 def _in_force(space: Space, kind: str) -> models.QuerySet:
-    return Ruling.objects.filter(space=space, kind=kind, status=Ruling.Status.ACTIVE).order_by("pk")
+    rows = Ruling.objects.filter(space=space, status=Ruling.Status.ACTIVE)
+    own = rows.filter(kind=kind).order_by("pk")
+    # Most spaces have none.
+    has_none = in_turn() and not kept(space, f"rulings {kind}", own.exists)
+    return rows.none() if has_none else own
 
 
 def _rule(space, kind, statement, *, by: str, reason: str, fact: Fact | None) -> ChangeResult:

@@ -1,7 +1,6 @@
 """Memory's jobs."""
 
 from django.conf import settings
-from django.db.models import Q
 from django.utils import timezone
 from procrastinate import builtin_tasks
 from procrastinate.contrib.django import app
@@ -14,7 +13,7 @@ from memory.extraction import ingest as extraction
 from memory.history import audit
 from memory.jobs import AFTER_OUTAGE, GOLDEN, HOOK, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker, forget_words
-from memory.models import Chat, Erasure, Fact, Message, Space
+from memory.models import Chat, Erasure, Message, Space
 from memory.operations import backup, erasing, health, hooks, webhooks
 from memory.spaces import api_tokens
 from memory.trust import canaries, golden
@@ -27,24 +26,26 @@ MONTH_HOURS = 30 * 24
 @app.task(name="memory.ingest", retry=Backoff(first=5, longest=600, attempts=8))
 def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     """Find the facts in what was said, put the reply beside it, and embed what is new."""
-    ids = [*message_ids, reply_id]
     reply = Message.objects.select_related("chat__space", "reply_to").filter(pk=reply_id).first()
     if reply is None:
         return
-    complete = asker("extract", space=reply.space, chat=reply.chat)
+    chat = reply.chat
+    reply.space = space = chat.space
+    complete = asker("extract", space=space, chat=chat)
     # All that waits in the chat, so that order is kept whichever job comes first.
     until = max(message_ids, default=None)
-    extraction.ingest_waiting(reply.space, chat=reply.chat, complete=complete, until=until)
-    episodes.follow(reply, likeness=likeness.topic)
-    lines = extraction.learned_from(Message.objects.filter(pk__in=message_ids).order_by("pk"))
-    chats.record_changes(reply, [change for line in lines for change in line["changes"]])
-    _summarise(reply.chat)
-    learned = Fact.objects.filter(message__in=message_ids).values("pk")
-    new = Q(kind="message", owner_id__in=ids) | Q(kind="fact", owner_id__in=learned)
-    # A recall may have been faster and embedded some of it already.
-    if embedder := embeddings.active():
-        bare = embeddings.missing(embedder.name).filter(new)
-        embeddings.put(list(bare.values_list("pk", flat=True)), by=embedder)
+    extraction.ingest_waiting(space, chat=chat, complete=complete, until=until)
+    last = reply.reply_to
+    # What was read before the reply stands on it already.
+    if last is None or not last.ingested_at or last.ingested_at > reply.sent_at:
+        lines = extraction.learned_from(Message.objects.filter(pk__in=message_ids).order_by("pk"))
+        chats.record_changes(reply, [change for line in lines for change in line["changes"]])
+    if not reply.episode_id:
+        if last and not last.episode_id:
+            last.refresh_from_db(fields=["episode"])
+        episodes.follow(reply, likeness=likeness.topic)
+    _summarise(chat)
+    embeddings.put_new([*message_ids, reply_id])
 
 
 @app.task(name=HOOK, retry=AFTER_OUTAGE)

@@ -13,6 +13,7 @@ from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Space, WorkingNote
+from memory.models.space import once
 
 EMPTY = {"task": "", "context": [], "pending": [], "notes": ""}
 LIST_LENGTH = 50
@@ -60,7 +61,7 @@ def clear(chat: Chat, *, by: str, now: datetime | None = None) -> ChangeResult:
 
 def current(chat: Chat, *, now: datetime | None = None) -> WorkingNote | None:
     """Return the note, unless it is missing, empty or stale."""
-    note = WorkingNote.objects.filter(chat=chat).first()
+    note = once(("note", chat.pk), WorkingNote.objects.filter(chat=chat).first)
     if note is None or is_empty(note) or is_stale(note, now=now):
         return None
     return note

@@ -82,9 +82,8 @@ def receipt_panel(reply: Message, receipt: Recall | None, *, space: Space) -> Pa
     known = {"call": _call(reply), "check": check, "signals": _signals(check)}
     if receipt is None:
         return Panel(reply, None, **known)
-    rows = receipt.items.select_related(*receipts.OWNERS, "pattern").order_by("rank")
     gate = score_rows.gate_of(receipt, space)
-    items = [_item(row, space=space, gate=gate) for row in rows]
+    items = [_item(row, space=space, gate=gate) for row in receipts.items_of(receipt)]
     cut = [item for item in items if item.cut]
     sections = _sections(receipt)
     return Panel(

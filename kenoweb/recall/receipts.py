@@ -20,7 +20,7 @@ from kenoweb.ui.list_page import Chip, Order, Select, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
 from memory.models import Fact, Recall, RecallItem, Space
-from memory.retrieval.receipts import OWNERS
+from memory.retrieval.receipts import items_of
 
 NEWEST = Order("at")
 LABELS = {
@@ -119,7 +119,7 @@ def find(space: Space, wanted: ReceiptFilter) -> QuerySet:
 
 def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
     """One receipt with exactly its numbers."""
-    items = receipt.items.select_related(*OWNERS, "pattern").order_by("rank")
+    items = items_of(receipt)
     rows = [score_rows.of_item(item, space=space) for item in items]
     gate = score_rows.gate_of(receipt, space)
     for row, item in zip(rows, items, strict=True):

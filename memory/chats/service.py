@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from memory import notices
 from memory.guards.screening import Screened, redacted, screen, screen_message
-from memory.history import actors, audit
+from memory.history import actors, audit, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Member, Message, SilencedMessage, Space
@@ -148,9 +148,14 @@ def reply(
     text: str,
     to: Message | None = None,
     now: datetime | None = None,
-    not_recalled: str | None = None,
+    changes: Sequence[UUID | str | None] = (),
+    **fields: Any,
 ) -> Message:
-    """Store Keno's reply, without its tags; once per message, however often it is saved."""
+    """Store Keno's reply, without its tags; once per message, however often it is saved.
+
+    `changes` are those of memory that came with it, for /undo; `fields` are others of the message:
+    not_recalled, episode_id.
+    """
     external_id = f"reply-{to.pk}" if to else ""
     received = receive(
         chat,
@@ -160,19 +165,31 @@ def reply(
         author="Keno",
         reply_to=to,
         now=now,
-        not_recalled=not_recalled,
+        journal=_changed_line(changes),
+        **{"not_recalled": None} | fields,
     )
+    if not received.is_new:
+        record_changes(received.message, changes)
     return received.message
 
 
-@transaction.atomic
+def _changed_line(changes: Sequence[UUID | str | None]) -> list[dict]:
+    ids = list(dict.fromkeys(str(one) for one in changes if one))
+    return [{"outcome": "changed", "changes": ids}] if ids else []
+
+
 def record_changes(reply: Message, changes: Sequence[UUID | str | None]) -> None:
     """Write the changes of memory that came with a reply into its journal, for /undo."""
+    if any(changes):
+        _record_changes(reply, changes)
+
+
+@transaction.atomic(savepoint=False)
+def _record_changes(reply: Message, changes: Sequence[UUID | str | None]) -> None:
     fresh = Message.objects.select_for_update().only("journal").get(pk=reply.pk)
     had = {one for entry in fresh.journal for one in entry.get("changes", ())}
-    ids = [one for one in dict.fromkeys(str(one) for one in changes if one) if one not in had]
-    if ids:
-        reply.journal = [*fresh.journal, {"outcome": "changed", "changes": ids}]
+    if lines := _changed_line([one for one in changes if str(one) not in had]):
+        reply.journal = [*fresh.journal, *lines]
         reply.save(update_fields=["journal"])
 
 
@@ -267,8 +284,10 @@ def _get_or_create_message(chat: Chat, external_id: str, values: dict) -> Receiv
         # Nothing to look for: it is a new one.
         message = Message.objects.create(chat=chat, external_id=uuid4().hex, **values)
         return Received(message, True)
-    named = {"chat": chat, "external_id": external_id}
-    return Received(*Message.objects.get_or_create(**named, defaults=values))
+    message = Message(chat=chat, external_id=external_id, **values)
+    if rows.insert_once(message):
+        return Received(message, True)
+    return Received(Message.objects.get(chat=chat, external_id=external_id), False)
 
 
 def _external_id(value: object) -> str:

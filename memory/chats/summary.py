@@ -16,6 +16,7 @@ from django.utils import timezone
 from memory.chats.service import short_term
 from memory.guards.screening import screen
 from memory.models import Chat, ChatSummary, Episode, Message, Unit
+from memory.models.space import once
 from memory.text.normalise import one_line, short
 
 Complete = Callable[[str], str]
@@ -39,7 +40,7 @@ def heard(chat: Chat | OuterRef) -> QuerySet[Message]:
 
 def current(chat: Chat) -> ChatSummary | None:
     """Return the summary, if everything that it rests on may still be heard."""
-    row = ChatSummary.objects.filter(chat=chat).first()
+    row = once(("summary", chat.pk), ChatSummary.objects.filter(chat=chat).first)
     return row if row and _weight(chat, row.until) == (row.messages, row.checksum) else None
 
 
@@ -55,11 +56,11 @@ def compact(
     # Most chats are short: then one look is enough.
     if not stored and not heard(chat).order_by("-pk")[STEP : STEP + 1].exists():
         return None
-    row, window = current(chat), short_term(chat, now=now)
+    row, window = current(chat) if stored else None, short_term(chat, now=now)
     older = heard(chat).filter(pk__lt=window[0].pk) if window else heard(chat)
     fresh = older.filter(pk__gt=row.until) if row else older
     waiting = fresh.count()
-    if row and waiting < STEP:
+    if waiting < STEP and (row or not stored):
         return row
     until = older.order_by("-pk").values_list("pk", flat=True).first()
     text, mode = "", ""

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -36,7 +37,7 @@ as_markdown, from_markdown = grouping.as_markdown, grouping.from_markdown
 summarise, merge, split = grouping.summarise, grouping.merge, grouping.split
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def follow(
     message: Message,
     *,
@@ -48,15 +49,33 @@ def follow(
     # An answer belongs to what it answers and never begins something new.
     if answered and extend(answered, message=message, by=by).outcome != "refused":
         return answered
-    # Locked, so that two messages of one chat cannot begin two episodes.
-    chat = Chat.objects.select_for_update().select_related("space").get(pk=message.chat_id)
-    if message.episode_id:
-        return message.episode
-    episode = current(chat)
-    ends = episode and _boundary_reason(episode, message, zone=chat.space.zone, likeness=likeness)
-    if not episode or ends or extend(episode, message=message, by=by).outcome == "refused":
-        episode = _begin(chat, episode, by=by, at=message.sent_at, first=message).row
-    return episode
+    if not message.episode_id:
+        find(message, by=by, likeness=likeness)
+        message.save(update_fields=["episode"])
+    return message.episode
+
+
+def find(
+    message: Message, *, by: str, likeness: Callable[[str, str], float | None] = similarity
+) -> None:
+    """Set the message's episode, which goes on or begins with it; the caller saves the message."""
+    is_open = Episode.objects.select_for_update().filter(chat=message.chat_id, status=Status.OPEN)
+    episode = is_open.first()
+    if episode is None or _is_over(episode, message, likeness=likeness):
+        # Locked, so that two messages of one chat cannot begin two episodes.
+        chat = Chat.objects.select_for_update().select_related("space").get(pk=message.chat_id)
+        before, episode = episode, is_open.first()
+        if episode == before or (episode and _is_over(episode, message, likeness=likeness)):
+            message.episode = _begin(chat, episode, by=by, at=message.sent_at, first=message).row
+            return
+    _go_on(episode, message, by=by)
+
+
+def go_on_with_reply(episode_id: int, *, at: datetime, by: str = "bot") -> bool:
+    """Let the episode last until this answer; False when it is over, or gone."""
+    with history.change(by=by, why="an episode goes on"):
+        is_open = Episode.objects.filter(pk=episode_id, status=Status.OPEN)
+        return bool(is_open.update(ended_at=Greatest("ended_at", at), updated_at=at))
 
 
 @transaction.atomic(savepoint=False)
@@ -77,9 +96,6 @@ def _begin(
             chat=chat, space=chat.space, started_at=at, ended_at=at, language=language,
             participants=names,
         )  # fmt: skip
-    if first:
-        first.episode = episode
-        first.save(update_fields=["episode"])
     return ChangeResult(episode, context.id, outcome="new")
 
 
@@ -89,8 +105,14 @@ def extend(episode: Episode, *, message: Message, by: str) -> ChangeResult:
     rows.lock(episode)
     if episode.status != Status.OPEN:
         return ChangeResult(episode, outcome="refused", reason=_("The episode is over."))
-    message.episode = episode
+    done = _go_on(episode, message, by=by)
     message.save(update_fields=["episode"])
+    return done
+
+
+def _go_on(episode: Episode, message: Message, *, by: str) -> ChangeResult:
+    """Make the message, which the caller saves, part of a locked episode."""
+    message.episode = episode
     return rows.change(
         episode,
         by=by,
@@ -308,15 +330,18 @@ def _answered(message: Message) -> Episode | None:
     return message.reply_to.episode
 
 
-def _boundary_reason(episode: Episode, message: Message, *, zone, likeness) -> str:
-    recent = [m.text for m in grouping.messages_of(episode).reverse()[:RECENT_MESSAGES]]
-    return boundary(
+def _is_over(episode: Episode, message: Message, *, likeness) -> bool:
+    """Whether the message begins something else than what this episode is about."""
+    said = grouping.messages_of(episode).reverse().values_list("text", flat=True)
+    recent = list(said[:RECENT_MESSAGES])
+    reason = boundary(
         message.text,
         at=message.sent_at,
         last_at=episode.ended_at,
-        zone=zone,
+        zone=message.chat.space.zone,
         similarity=likeness(message.text, "\n".join(recent)),
     )
+    return bool(reason)
 
 
 def _before_discard(episode: Episode) -> str:

@@ -38,7 +38,7 @@ class Superseded(NamedTuple):
     verdict: Verdict
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def settle(new: Fact, *, message: Message, by: str, now: datetime | None = None) -> list[Fact]:
     """Let what the new fact makes untrue give way; return the facts that did, newest first.
 

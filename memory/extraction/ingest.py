@@ -31,6 +31,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.identity import preferences, rules
 from memory.models import Chat, Entity, Fact, Message, Space
+from memory.models.space import ask_again
 from memory.spaces.chat_links import said_by_same, whom
 from memory.text import normalise as text
 from memory.vectors import likeness
@@ -93,19 +94,25 @@ def ingest_waiting(
     `until` is the newest message to look at: a later one is first answered. What cannot be read
     `within` that many seconds is left for later, with all that comes after it.
     """
-    done, rows = 0, waiting(space, chat=chat)
+    rows = waiting(space, chat=chat)
     rows = rows.filter(pk__lte=until) if until else rows
-    for message in rows.select_related("space", "chat", "episode")[:limit]:
+    rows = rows.select_related("space", "chat__space")[:limit]
+    return len(read(rows, complete=complete, now=now, within=within))
+
+
+def read(rows: Iterable[Message], *, within: float | None = None, **how: Any) -> list[Message]:
+    """Look through these messages, in order; return those that were finished."""
+    done = []
+    for message in rows:
         try:
-            if not message.episode_id:
-                episodes.follow(message, likeness=likeness.topic)
-            ingest(message, complete=complete, now=now, within=within)
-            done += 1
+            ingest(message, within=within, place=True, **how)
+            done.append(message)
         except TimeoutError:
             break
         except Exception as error:
             log.exception("message %s could not be ingested", message.pk)
-            _note_failure(message, error, now=now)
+            ask_again()
+            _note_failure(message, error, now=how.get("now"))
     return done
 
 
@@ -115,25 +122,32 @@ def ingest(
     complete: Complete | None = None,
     now: datetime | None = None,
     within: float | None = None,
+    place: bool = False,
 ) -> list[dict]:
-    """Remember what the message says. The journal tells what was taken, what not, and why."""
+    """Remember what the message says. The journal tells what was taken, what not, and why.
+
+    To `place` it is to put it into its episode, too.
+    """
     if message.ingested_at:
         return message.journal
     # Before the lock: a model takes its time.
     found, journal = _proposed(message, complete, within=within, now=now)
     with transaction.atomic():
-        rows = Message.objects.select_for_update().only("journal", "ingested_at")
+        rows = Message.objects.select_for_update().only("journal", "ingested_at", "episode_id")
         fresh = rows.get(pk=message.pk)
+        message.episode_id = fresh.episode_id
         if fresh.ingested_at:  # another worker was faster
             message.journal, message.ingested_at = fresh.journal, fresh.ingested_at
             return fresh.journal
+        if place and not message.episode_id:
+            episodes.find(message, by="bot", likeness=likeness.topic)
         people.speaker(message)
         journal += [take(message, one, now=now).line for one in found]
         message.journal = [*fresh.journal, *journal]
         message.ingested_at = now or timezone.now()
         # What is heard as a statement is memory, also inside of a question.
         message.not_recalled = "" if found else intents.not_memory(message.text)
-        message.save(update_fields=["journal", "ingested_at", "not_recalled"])
+        message.save(update_fields=["journal", "ingested_at", "not_recalled", "episode"])
     return message.journal
 
 
@@ -314,9 +328,9 @@ def _known_names(message: Message) -> list[str]:
     """Return whom the message names of those whom facts that this chat may use speak of."""
     said = [word.removesuffix("'s") for word in text.words(text.fold(message.text))]
     about = Fact.objects.in_scope(message.chat).live().exclude(subject="")
-    names = set(about.order_by().values_list("subject", flat=True).distinct()[:MAX_NAMES])
-    known = Entity.objects.filter(space=message.space_id).in_scope(message.chat)
-    names |= set(known.named(*said).order_by().values_list("name", flat=True)[:MAX_NAMES])
+    subjects = about.order_by().values_list("subject", flat=True).distinct()[:MAX_NAMES]
+    known = Entity.objects.filter(space=message.space_id).in_scope(message.chat).named(*said)
+    names = set(subjects.union(known.order_by().values_list("name", flat=True)[:MAX_NAMES]))
     return [name for name in sorted(names) if set(said).issuperset(text.words(text.fold(name)))]
 
 
@@ -460,7 +474,8 @@ def _believe(
         if not done.changed or done.row.status != Fact.Status.ACTIVE:
             return done, []
         gone = changes_of_mind.settle(done.row, message=message, by=by, now=now)
-        for old in Fact.objects.live().filter(pk=one.replaces).exclude(pk=done.row.pk):
+        replaced_by_it = Fact.objects.live().filter(pk=one.replaces).exclude(pk=done.row.pk)
+        for old in replaced_by_it if one.replaces else ():
             replaced = facts.supersede(old, by=by, new=done.row, now=now)
             gone += [old] if replaced.changed else []
         return done, gone
@@ -548,11 +563,14 @@ def _is_of(message: Message, fact: Fact) -> bool:
 
 def _note_failure(message: Message, error: Exception, *, now: datetime | None) -> None:
     with transaction.atomic():
-        fresh = Message.objects.select_for_update().get(pk=message.pk)
+        fresh = Message.objects.select_for_update(of=("self",)).select_related("chat__space")
+        fresh = fresh.get(pk=message.pk)
+        if not fresh.episode_id:
+            episodes.find(fresh, by="bot")
         line = {"outcome": "error", "reason": type(error).__name__}
         fresh.journal = [*fresh.journal, line]
         failures = sum(one.get("outcome") == "error" for one in fresh.journal)
         if failures >= ATTEMPTS:
             fresh.journal.append({"outcome": "skipped", "reason": "given up"})
             fresh.ingested_at = now or timezone.now()
-        fresh.save(update_fields=["journal", "ingested_at"])
+        fresh.save(update_fields=["journal", "ingested_at", "episode"])

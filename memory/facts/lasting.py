@@ -5,7 +5,7 @@ from datetime import datetime, time, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import override
@@ -163,15 +163,15 @@ def uphold(chat_id: int) -> None:
 
     Call it when the reader has said something that corrects nothing, before the next reply.
     """
-    receipts = Recall.objects.filter(chat=chat_id, reply__isnull=False)
-    last = receipts.order_by("-at", "-pk").values_list("pk", "at").first()
-    if last is None:
-        return
-    used = RecallItem.objects.filter(recall=last[0], mark=RecallItem.Mark.USED)
+    receipts = Recall.objects.filter(chat=chat_id, reply__isnull=False).order_by("-at", "-pk")
+    used = RecallItem.objects.filter(
+        recall__in=receipts.values("pk")[:1], mark=RecallItem.Mark.USED
+    )
     told = Fact.objects.live().filter(pk__in=used.exclude(fact=None).values("fact"))
+    # What another reply holds is left: waiting for it is not worth it.
     free = told.exclude(lasts="").select_for_update(skip_locked=True, no_key=True).order_by("pk")
-    if pks := list(free.values_list("pk", flat=True)):
-        Fact.objects.filter(pk__in=pks).update(upheld_at=last[1])
+    rows = Fact.objects.filter(pk__in=free.values("pk"))
+    rows.update(upheld_at=Subquery(receipts.values("at")[:1]))
 
 
 _SUBJECT = r"(?P<who>[A-ZÀ-Ý][\w’'.-]*(?: (?:de |del )?[A-ZÀ-Ý][\w’'.-]*)*)"

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from memory import people, rulings
 from memory.facts import lasting
 from memory.guards.screening import Screened, describe_reasons, screen
-from memory.history import actors
+from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Fact, Ruling, Space
@@ -134,14 +134,8 @@ def insert_or_strengthen(fact: Fact, *, by: str, change_id: UUID) -> ChangeResul
     while True:
         if existing := _find_existing(fact):
             return _strengthen_existing(existing, fact, by=by, change_id=change_id)
-        try:
-            with transaction.atomic():
-                fact.save(force_insert=True)
-        except IntegrityError as error:
-            # Another writer saved it between our query and our insert: query again.
-            if _constraint(error) != "fact_said_once":
-                raise
-            continue
+        if not rows.insert_once(fact):
+            continue  # another writer saved it between our query and our insert: query again
         if fact.status == Status.QUARANTINED:
             return ChangeResult(fact, change_id, "quarantined", describe_reasons(fact.flags))
         return ChangeResult(fact, change_id, outcome="new")

@@ -45,7 +45,6 @@ class Invalid(ValueError):
     """A value that a fact cannot have."""
 
 
-@transaction.atomic
 def remember(
     space: Space,
     *,
@@ -78,10 +77,10 @@ def remember(
     fact = rows.draft(space, text=text, by=by, chat=chat, suspicions=suspicions, **fields)
     if isinstance(fact, ChangeResult):
         return fact
-    with history.change(by=by, why=why) as context:
+    with transaction.atomic(savepoint=False), history.change(by=by, why=why) as context:
         done = rows.insert_or_strengthen(fact, by=by, change_id=context.id)
         if done.outcome in ("new", "restored") and done.row.status == Status.ACTIVE:
-            people.link(done.row)
+            people.link(done.row, is_new=done.outcome == "new")
         return done
 
 

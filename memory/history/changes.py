@@ -15,13 +15,15 @@ from django.apps import apps
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
-from pghistory.runtime import _tracker
+from pghistory.runtime import _execute_wrapper, _tracker
 from psycopg.pq import TransactionStatus
 
 # Bookkeeping that later, unrelated changes also touch: never a reason to refuse an undo.
 BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
 # Shown in a history, and yet no reason either.
 NEVER_IN_THE_WAY = BOOKKEEPING | {"confirmed_at"}
+NO_CONTEXT = "SELECT set_config('pghistory.context_id', '', true)"
+NO_WRITES = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK")
 TRACKED = (
     "Space",
     "Fact",
@@ -181,13 +183,25 @@ def change(*, by: str, why: str, **metadata: Any) -> Iterator[Any]:
 def _forget_context() -> None:
     """End the context, so that later writes of the same transaction do not belong to it.
 
-    The triggers read it from a setting that lives until the transaction ends.
+    The triggers read it from a setting that lives until the transaction ends; the next write takes
+    it away, as that is a statement less where there is none.
     """
-    if not connection.in_atomic_block or connection.needs_rollback:
-        return
-    if connection.connection.info.transaction_status != TransactionStatus.INERROR:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('pghistory.context_id', '', true)")
+    wrappers = connection.execute_wrappers
+    if connection.in_atomic_block and _write_without_context not in wrappers:
+        wrappers.insert(0, _write_without_context)
+
+
+def _write_without_context(execute: Any, sql: Any, params: Any, many: bool, context: dict) -> Any:
+    """Run a statement; before the first write that belongs to no change, the context ends."""
+    if hasattr(_tracker, "value") or str(sql).lstrip().upper().startswith(NO_WRITES):
+        return execute(sql, params, many, context)
+    connection.execute_wrappers.remove(_write_without_context)
+    if connection.connection.info.transaction_status != TransactionStatus.INTRANS:
+        return execute(sql, params, many, context)
+    if many or not isinstance(sql, str):
+        connection.connection.execute(NO_CONTEXT)
+        return execute(sql, params, many, context)
+    return _execute_wrapper(execute(f"{NO_CONTEXT}; {sql}", params, many, context))
 
 
 def history(row: models.Model, *, limit: int | None = None) -> list[Change]:

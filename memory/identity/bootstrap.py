@@ -7,6 +7,7 @@ comes next changes nothing; `advance` writes, in the transaction of the reply.""
 import json
 import re
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
@@ -17,6 +18,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.identity import preferences
 from memory.models import Identity, Space
+from memory.models.space import kept
 from memory.text import normalise as words
 
 CHOICES = {
@@ -289,7 +291,8 @@ def _answer_unless(answer: str, empty: set[str]) -> str:
 
 
 def _state(space: Space) -> dict | None:
-    stored = Identity.objects.filter(space=space).values_list("bootstrap", flat=True).first()
+    rows = Identity.objects.filter(space=space).values_list("bootstrap", flat=True)
+    stored = deepcopy(kept(space, "bootstrap", rows.first))
     return stored if isinstance(stored, dict) else None
 
 

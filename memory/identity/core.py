@@ -12,13 +12,15 @@ from memory.history import actors, audit
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Identity, Space
+from memory.models.space import kept
 
 SHIPPED = Path(__file__).parent / "shipped"
 
 
 def read(space: Space) -> str:
     """Return the core of the space, or the shipped one in its language."""
-    stored = Identity.objects.filter(space=space).values_list("core", flat=True).first()
+    rows = Identity.objects.filter(space=space).values_list("core", flat=True)
+    stored = kept(space, "core", rows.first)
     return (stored or "").strip() or shipped(space.language)
 
 

@@ -15,6 +15,7 @@ from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Preference, Space
+from memory.models.space import kept
 from memory.text import normalise as text
 
 HEADING = "# User Preferences"
@@ -29,7 +30,8 @@ PLACEHOLDER = re.compile(
 
 def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Preference]:
     """Return those in force: of everybody, or for whoever has these (channel, author id) pairs."""
-    found = Preference.objects.filter(space=space, status=Preference.Status.ACTIVE)
+    rows = Preference.objects.filter(space=space, status=Preference.Status.ACTIVE)
+    found = kept(space, "preferences", lambda: list(rows))
     return [one for one in found if pairs is None or one.holds_for(pairs)]
 
 

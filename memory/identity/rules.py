@@ -20,6 +20,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.identity.core import SHIPPED
 from memory.models import Rule, Space
+from memory.models.space import kept
 from memory.text import normalise as text
 
 MAX_RULES = 200
@@ -115,13 +116,14 @@ def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) ->
 
     Of everybody, or those for whoever has these (channel, author id) pairs.
     """
-    own = list(Rule.objects.filter(space=space, status=Rule.Status.ACTIVE))
+    rows = Rule.objects.filter(space=space, status=Rule.Status.ACTIVE)
+    own = kept(space, "rules", lambda: list(rows))
     own = [rule for rule in own if pairs is None or rule.holds_for(pairs)]
     names = {rule.slug for rule in own}
     shipped_rules = [Rule(space=space, **rule) for rule in shipped(space.language)]
-    kept = [rule for rule in shipped_rules if rule.slug not in names]
+    still = [rule for rule in shipped_rules if rule.slug not in names]
     # A blank row of a shipped rule's name is how that rule is retired.
-    return kept + [rule for rule in own if rule.instruction or rule.forbidden]
+    return still + [rule for rule in own if rule.instruction or rule.forbidden]
 
 
 @transaction.atomic

@@ -85,6 +85,8 @@ class Recall(models.Model):
     # What else went into the prompt: {"working": 40, "history": 300, …} in tokens.
     sections = models.JSONField(default=dict, blank=True)
     error = models.TextField(blank=True)
+    # What the gate and the limits cut, as one value: see memory/retrieval/receipts.py.
+    left_out = models.JSONField(default=dict, blank=True)
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

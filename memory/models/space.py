@@ -1,5 +1,9 @@
 import secrets
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import date, datetime
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pghistory
@@ -26,7 +30,64 @@ def _key() -> str:
     return secrets.token_hex(16)
 
 
-@pghistory.track(exclude=["slug", "created_at", "audit_key"])
+Answer = TypeVar("Answer")
+_asked: ContextVar[dict | None] = ContextVar("asked", default=None)
+_kept: dict[tuple[int, str], tuple[int, Any]] = {}
+MOST_KEPT = 2000
+
+
+@contextmanager
+def one_turn() -> Iterator[None]:
+    """Ask the database only once, while a message is answered, for what `once` is given."""
+    token = _asked.set({})
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def in_turn() -> bool:
+    return _asked.get() is not None
+
+
+def ask_again() -> None:
+    """Take nothing for known any more: a transaction in which it was asked did not come about."""
+    if asked := _asked.get():
+        asked.clear()
+
+
+def once(name: Hashable, load: Callable[[], Answer]) -> Answer:
+    """Return what `load` does, and the same again until the turn ends; anew outside of one."""
+    asked = _asked.get()
+    if asked is None:
+        return load()
+    if name not in asked:
+        asked[name] = load()
+    return asked[name]
+
+
+def tell(name: Hashable, answer: object) -> None:
+    """Note what was read along with something else, so that the turn does not ask for it."""
+    if (asked := _asked.get()) is not None:
+        asked[name] = answer
+
+
+def kept(space: "Space", name: str, load: Callable[[], Answer]) -> Answer:
+    """Return what `load` does, in turns kept over messages until the version of the space changes.
+
+    Triggers count the version up with every change of its rules, preferences, identity, rulings
+    and patterns, so that the next message sees it. Only for what nobody changes in place.
+    """
+    if not in_turn():
+        return load()
+    if (space.pk, name) not in _kept or _kept[space.pk, name][0] != space.version:
+        if len(_kept) >= MOST_KEPT:
+            _kept.clear()
+        _kept[space.pk, name] = (space.version, load())
+    return _kept[space.pk, name][1]
+
+
+@pghistory.track(exclude=["slug", "created_at", "audit_key", "version"])
 class Space(models.Model):
     """A hard wall: nothing remembered in one space is ever seen in another."""
 
@@ -44,6 +105,8 @@ class Space(models.Model):
     created_at = models.DateTimeField(default=now)
     # Set aside: it does not sleep and is not among the spaces to switch to.
     archived_at = models.DateTimeField(null=True, blank=True)
+    # Counted up by triggers with every change of what `kept` keeps.
+    version = models.BigIntegerField(default=0, editable=False)
 
     def __str__(self):
         return self.name

@@ -126,8 +126,9 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
     used = {item.unit.owner_id for item in items if item.unit.kind == "fact"}
     # A count is not worth waiting for: replies that use the same facts would block each other.
     free = Fact.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=used)
-    if pks := list(free.order_by("pk").values_list("pk", flat=True)):
-        Fact.objects.filter(pk__in=pks).update(use_count=F("use_count") + 1, last_used_at=now)
+    rows = Fact.objects.filter(pk__in=free.order_by("pk").values("pk"))
+    if used:
+        rows.update(use_count=F("use_count") + 1, last_used_at=now)
     patterns.reinforce([match.pattern for match in context.habits], now=now)
     return made
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import psycopg
 from django.db import connection
 
 from memory.models import Chat, Space
@@ -24,7 +25,7 @@ PREPARE = """
 SELECT set_config('jit', 'off', true),
        set_config('hnsw.iterative_scan', 'relaxed_order', true),
        set_config('hnsw.ef_search', '120', true),
-       set_config('hnsw.max_scan_tuples', '20000', true);
+       set_config('hnsw.max_scan_tuples', '20000', true)
 """
 # The rarest words first, until enough rows were looked at; the rarest one always.
 WORDS = """
@@ -253,7 +254,7 @@ def statement(*, model: str = "", dims: int = 0) -> str:
         pattern=", ".join(OF_PATTERN.get(name, "NULL") for name in columns),
     )
     meaning = MEANING if model else NO_MEANING
-    whole = f"{PREPARE}WITH{','.join((WORDS, meaning, BY_RECORD, BESIDE_SQL, CANDIDATES))}{select}"
+    whole = f"WITH{','.join((WORDS, meaning, BY_RECORD, BESIDE_SQL, CANDIDATES))}{select}"
     return whole.replace("{dims}", str(int(dims))).replace("{model}", _literal(model))
 
 
@@ -397,10 +398,14 @@ def collect(
         meaning = {"model": embedder.name, "dims": embedder.dims}
         values |= {"bare": as_text(vectors[0]), "asked": as_text(vectors[1])}
     sql = statement(**meaning)
-    if then:
-        sql = past.within(sql, vectors=True)
-        values |= then.values | past.vectors(then, here=list(scope.here), embedder=embedder)
-    return _parse_rows(_run(sql, values))
+    if then is None:
+        return _parse_rows(_run(sql, values))
+    sql = past.within(sql, vectors=True)
+    values |= then.values | past.vectors(then, here=list(scope.here), embedder=embedder)
+    with connection.cursor() as cursor:
+        cursor.execute(f"{PREPARE};{sql}", values)
+        cursor.nextset()  # past the settings
+        return _parse_rows(cursor.fetchall())
 
 
 def _limits() -> dict[str, int]:
@@ -417,10 +422,18 @@ def _limits() -> dict[str, int]:
 
 
 def _run(sql: str, values: dict) -> list[tuple]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        cursor.nextset()  # past the settings
-        return cursor.fetchall()
+    """Run a prepared statement: reading and planning this one takes longer than the search.
+
+    Both go in one round trip, and the settings end with it.
+    """
+    connection.ensure_connection()
+    plain = connection.connection
+    # Django itself never prepares; behind a pooler that would be in the way here, too.
+    plain.prepare_threshold = 0
+    prepared = not connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
+    with connection.wrap_database_errors, plain.pipeline():
+        psycopg.Cursor(plain).execute(PREPARE)
+        return psycopg.Cursor(plain).execute(sql, values, prepare=prepared).fetchall()
 
 
 def _parse_rows(rows: list[tuple]) -> Candidates:

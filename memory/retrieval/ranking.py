@@ -25,6 +25,16 @@ class Part(NamedTuple):
     points: float
 
 
+def parts(
+    names: Sequence, values: Sequence, weights: Sequence, points: Sequence | None = None
+) -> list[Part]:
+    """Return the parts that count, the heaviest first; points are value times weight."""
+    if points is None:
+        points = np.round(np.array(values) * np.array(weights), DIGITS).tolist()
+    rows = [Part._make(part) for part in zip(names, values, weights, points, strict=True)]
+    return sorted((part for part in rows if part.points), key=lambda part: -abs(part.points))
+
+
 @dataclass
 class Scored:
     """A candidate with its reasons."""
@@ -49,8 +59,7 @@ class Scored:
     @cached_property
     def parts(self) -> list[Part]:
         """The parts of the score, the heaviest first."""
-        rows = [Part._make(part) for part in zip(*self.columns, strict=True) if part[3]]
-        return sorted(rows, key=lambda part: -abs(part.points))
+        return parts(*self.columns)
 
     @cached_property
     def score(self) -> float:

@@ -6,16 +6,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+import numpy as np
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from memory import rulings
 from memory.models import Chat, Message, Recall, Space
+from memory.models.space import in_turn
 from memory.retrieval import gate, lanes, profiles, receipts, scoring
 from memory.retrieval.keywords import Expand
 from memory.retrieval.lanes import KINDS, Candidate, Candidates, Habit, Scope
@@ -26,7 +28,7 @@ from memory.retrieval.understand import Cue, Question, follow, understand
 from memory.text import normalise as text
 from memory.vectors import embed
 from memory.vectors import store as embeddings
-from memory.vectors.embed import EmbeddingFailed
+from memory.vectors.embed import Embedder, EmbeddingFailed
 
 log = logging.getLogger(__name__)
 
@@ -186,8 +188,8 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
     with clock("lanes"):
         candidates = _collect(request, question, vectors)
     with clock("backfill"):
-        if request.save and _backfill(candidates):
-            candidates = _collect(request, question, vectors)
+        if request.save and vectors:
+            _backfill(candidates, *vectors)
     with clock("rank"):
         ranked, kept = _rank(request, question, candidates)
         kept = _with_opposites(request, _ask_on(request, kept, result), ranked)
@@ -320,17 +322,28 @@ def _in_time(unit: lanes.Candidate, cues: list[Cue]) -> bool:
     return unit.kind != "episode" or any(cue.distance(unit.at, unit.until) == 0 for cue in cues)
 
 
-def _backfill(candidates: Candidates) -> int:
-    """Embed a few candidates that have no vector yet; return how many."""
-    bare = [unit.id for unit in candidates.units if unit.bare is None][:MAX_BACKFILL]
-    if not bare or embeddings.active() is None:
-        return 0
+def _backfill(
+    candidates: Candidates, embedder: Embedder, asked: np.ndarray, whole: np.ndarray
+) -> None:
+    """Compare, and store, the vectors of a few candidates that have none yet."""
+    bare = [unit for unit in candidates.units if unit.bare is None][:MAX_BACKFILL]
+    if not bare:
+        return
     try:
-        with transaction.atomic():
-            return embeddings.put(bare)
-    except DatabaseError:
+        # In a turn the job behind the reply stores them, but for those who are paid for each text.
+        if not in_turn() or embedder.provider != "embedded":
+            with transaction.atomic():
+                embeddings.put([unit.id for unit in bare], by=embedder)
+        rows = embed.embed([unit.text for unit in bare], by=embedder)
+    except (DatabaseError, EmbeddingFailed):
         log.warning("backfilling vectors failed", exc_info=True)
-        return 0
+        return
+    lane = [unit.bare or 0.0 for unit in candidates.units if "meaning" in unit.lanes]
+    furthest = min(lane) if len(lane) >= lanes.DEPTH else -1.0
+    for unit, values in zip(bare, rows, strict=True):
+        if (vector := embed.good_vector(values, dims=embedder.dims)) is not None:
+            unit.bare, unit.asked = float(vector @ asked), float(vector @ whole)
+            unit.lanes = [*unit.lanes, *(["meaning"] if unit.bare > furthest else [])]
 
 
 def _choose(request: RecallRequest, kept: list[Scored], result: Recalled) -> None:
@@ -432,8 +445,10 @@ def _diverse(profile: Profile, kept: list[Scored]) -> list[Scored]:
 
 
 def _write_receipt(result: Recalled, **fields: Any) -> Recall | None:
+    # One statement: a transaction of its own only inside of another.
+    guard = transaction.atomic if connection.in_atomic_block else nullcontext
     try:
-        with transaction.atomic():
+        with guard():
             return receipts.write(result, **fields)
     except Exception:
         # A receipt that cannot be written must not cost the answer.

@@ -6,24 +6,30 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models.sql import InsertQuery
 
 from memory.guards.screening import redacted
-from memory.models import Chat, Message, Recall, RecallItem, Space
-from memory.retrieval.ranking import Scored
+from memory.models import Chat, Episode, Fact, Message, Recall, RecallItem, Space
+from memory.retrieval.ranking import Scored, parts
 from memory.text import normalise as text
 
 # Beside what was injected, the best of what was cut is kept too.
 KEPT_CUT = 20
 OWNERS = ("fact", "episode", "message")
 # Forty rows through the ORM cost as much as the whole recall; as one value they cost nothing.
-ITEMS = """
-INSERT INTO memory_recallitem (recall_id, kind, fact_id, episode_id, message_id,
+WRITE = """
+WITH receipt AS ({receipt}),
+item AS (
+  INSERT INTO memory_recallitem (recall_id, kind, fact_id, episode_id, message_id,
     rank, score, confidence, parts, lanes, injected, cut, tokens, mark)
-SELECT %s, kind, CASE kind WHEN 'fact' THEN owner END, CASE kind WHEN 'episode' THEN owner END,
-    CASE kind WHEN 'message' THEN owner END, rank, score, confidence, parts,
-    ARRAY(SELECT jsonb_array_elements_text(lanes)), injected, cut, tokens, ''
-FROM jsonb_to_recordset(%s::jsonb) AS item (kind text, owner bigint, rank int, score float8,
-    confidence float8, parts jsonb, lanes jsonb, injected bool, cut text, tokens int)
+  SELECT receipt.id, kind, CASE kind WHEN 'fact' THEN owner END,
+    CASE kind WHEN 'episode' THEN owner END, CASE kind WHEN 'message' THEN owner END,
+    rank, score, confidence, parts, ARRAY(SELECT jsonb_array_elements_text(lanes)),
+    injected, cut, tokens, ''
+  FROM receipt, jsonb_to_recordset(%s::jsonb) AS item (kind text, owner bigint, rank int,
+    score float8, confidence float8, parts jsonb, lanes jsonb, injected bool, cut text, tokens int)
+)
+SELECT id FROM receipt
 """
 
 
@@ -36,9 +42,9 @@ def write(
     now: datetime,
     message: Message | None = None,
 ) -> Recall:
-    """Store a recall with its items, in two statements."""
+    """Store a recall with its items, in one statement."""
     question = result.question
-    receipt = Recall.objects.create(
+    receipt = Recall(
         space=space,
         chat=chat,
         message=message,
@@ -62,11 +68,24 @@ def write(
         error=result.error,
         at=now,
     )
-    kept = [*result.items, *result.cut[:KEPT_CUT]]
-    items = [_item(item, rank) for rank, item in enumerate(kept, start=1)]
+    receipt.left_out = _left_out(result.cut[:KEPT_CUT], first=len(result.items) + 1)
+    items = [_item(item, rank) for rank, item in enumerate(result.items, start=1)]
+    statement, given = _insert(receipt)
     with connection.cursor() as cursor:
-        cursor.execute(ITEMS, [receipt.pk, json.dumps(items)])
+        cursor.execute(WRITE.format(receipt=statement), [*given, json.dumps(items)])
+        receipt.pk = cursor.fetchone()[0]
+    receipt._state.adding, receipt._state.db = False, connection.alias
     return receipt
+
+
+def _insert(receipt: Recall) -> tuple[str, Sequence]:
+    """The statement that stores the row, and its values; it returns the id."""
+    key = Recall._meta.pk
+    query = InsertQuery(Recall)
+    query.insert_values([one for one in Recall._meta.concrete_fields if one != key], [receipt])
+    compiler = query.get_compiler(connection=connection)
+    compiler.returning_fields = [key]
+    return compiler.as_sql()[0]
 
 
 def attach(
@@ -88,7 +107,7 @@ def attach(
     for mark in set(marks.values()):
         ranks = [rank for rank, one in marks.items() if one == mark]
         receipt.items.filter(rank__in=ranks).update(mark=mark)
-    last = receipt.items.count() if habits else 0
+    last = receipt.items.count() + len(_rows(receipt)) if habits else 0
     for rank, (pk, score) in enumerate(habits, start=last + 1):
         fired = {"kind": "pattern", "pattern_id": pk, "score": score, "confidence": score}
         receipt.items.create(rank=rank, injected=True, **fired)
@@ -98,14 +117,21 @@ def add(receipt: Recall, items: Sequence[Scored], *, reply: str) -> None:
     """Put what the model looked up by itself on the receipt, each memory once."""
     if not items:
         return
-    kept = {(row.kind, row.fact_id or row.episode_id or row.message_id): row
-            for row in receipt.items.all()}  # fmt: skip
-    for rank, item in enumerate(items, start=len(kept) + 1):
+    # What was cut is a row again when the model finds it after all.
+    found = {item.key for item in items}
+    back = [row for row in _rows(receipt) if tuple(row[:2]) in found]
+    rows = [*receipt.items.all(), *(_unsaved(receipt, row) for row in back)]
+    kept = {(row.kind, row.fact_id or row.episode_id or row.message_id): row for row in rows}
+    if back:
+        rest = [row for row in _rows(receipt) if row not in back]
+        receipt.left_out = receipt.left_out | {"rows": rest}
+        receipt.save(update_fields=["left_out"])
+    for rank, item in enumerate(items, start=len(kept) + len(_rows(receipt)) + 1):
         used = is_used(item.unit.text, reply=reply, question=receipt.query)
         mark = RecallItem.Mark.USED if used else ""
         if row := kept.get(item.key):
             row.injected, row.cut, row.mark = True, "", row.mark or mark
-            row.save(update_fields=["injected", "cut", "mark"])
+            row.save()
             continue
         receipt.items.create(
             kind=item.unit.kind, rank=rank, score=item.score, confidence=item.confidence,
@@ -127,15 +153,9 @@ def is_used(memory: str, *, reply: str, question: str) -> bool:
     return len(shared) >= min(3, (len(told) + 1) // 2)
 
 
-def drop(receipt: Recall, cut: dict[int, str]) -> None:
-    """Mark items that the prompt had no room for after all: {rank: why}."""
-    for rank, why in cut.items():
-        receipt.items.filter(rank=rank).update(injected=False, cut=why)
-
-
 def explain(receipt: Recall) -> dict:
     """Return everything about a recall as plain data, for `/why` and the page."""
-    items = list(receipt.items.select_related(*OWNERS, "pattern").order_by("rank"))
+    items = items_of(receipt)
     return {
         "query": receipt.query,
         "keywords": receipt.keywords,
@@ -153,6 +173,53 @@ def explain(receipt: Recall) -> dict:
         "injected": [_explained(item) for item in items if item.injected],
         "cut": [_explained(item) for item in items if not item.injected],
     }
+
+
+def items_of(receipt: Recall) -> list[RecallItem]:
+    """Return everything that the recall weighed and kept, with its memories, in its order.
+
+    What was cut is made from one value of the receipt; older receipts have a row for each.
+    """
+    saved = list(receipt.items.select_related(*OWNERS, "pattern"))
+    cut = [_unsaved(receipt, row) for row in _rows(receipt)]
+    for kind, model in (("fact", Fact), ("episode", Episode), ("message", Message)):
+        some = [item for item in cut if item.kind == kind]
+        rows = model.objects.in_bulk([getattr(item, f"{kind}_id") for item in some]) if some else {}
+        for item in some:
+            setattr(item, kind, rows.get(getattr(item, f"{kind}_id")))
+    # Of what was purged since nothing is left.
+    there = [item for item in cut if getattr(item, item.kind)]
+    return sorted([*saved, *there], key=lambda item: item.rank)
+
+
+def _rows(receipt: Recall) -> list[list]:
+    return receipt.left_out.get("rows", [])
+
+
+def _left_out(cut: Sequence[Scored], *, first: int) -> dict:
+    """What was cut as one value: the names and weights once, then a short row for each."""
+    if not cut:
+        return {}
+    names, _values, weights, _points = min((item.columns for item in cut), key=lambda c: len(c[0]))
+    rows = []
+    for rank, item in enumerate(cut, start=first):
+        # One that fell behind a newer value has one part more, which is its own weight.
+        values = [*item.columns[1][: len(names)], *item.columns[2][len(names) :]]
+        told = [item.unit.kind, item.unit.owner_id, rank, item.score, item.confidence]
+        rows.append([*told, item.cut, item.tokens, item.unit.lanes, values])
+    return {"names": list(names), "weights": list(weights), "rows": rows}
+
+
+def _unsaved(receipt: Recall, row: list) -> RecallItem:
+    kind, owner, rank, score, confidence, cut, tokens, lanes, values = row
+    names, weights = receipt.left_out["names"], receipt.left_out["weights"]
+    more = values[len(names) :]
+    known = [*values[: len(names)], *(1.0 for _ in more)]
+    told = parts([*names, *("older" for _ in more)], known, [*weights, *more])
+    return RecallItem(
+        recall=receipt, kind=kind, rank=rank, score=score, confidence=confidence, cut=cut,
+        tokens=tokens, lanes=lanes, parts=[list(part) for part in told], **{f"{kind}_id": owner},
+    )  # fmt: skip
 
 
 def of_reply(reply: Message) -> Recall | None:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from memory.history import audit
 from memory.history.actors import person
 from memory.models import Chat, ChatLink, Member, Message, Space
+from memory.models.space import once
 from memory.text import normalise as text
 
 CODE_MINUTES = 10
@@ -102,8 +103,15 @@ class Speaker:
 
 def speaker_of(message: Message) -> Speaker:
     """Return who wrote the message, with everything that is linked to the same account."""
+    who = ("who", message.chat.space_id, message.chat.channel, message.author_id)
+    return once(who, lambda: _speaker_of(message))
+
+
+def _speaker_of(message: Message) -> Speaker:
     channel, author_id = message.chat.channel, message.author_id
-    own = {(channel, author_id)} if author_id else set()
+    if not author_id:
+        return Speaker(frozenset())
+    own = {(channel, author_id)}
     links = ChatLink.objects.filter(
         space=message.chat.space_id, linked_at__isnull=False, member__user__is_active=True
     )
@@ -113,7 +121,7 @@ def speaker_of(message: Message) -> Speaker:
         users = [member.user] if member else []
     else:
         mine = links.filter(channel=channel, author_id=author_id).values("member")
-        links, users = links.filter(member__in=mine if author_id else []), []
+        links, users = links.filter(member__in=mine), []
     for link in links.select_related("member__user"):
         own.add((link.channel, link.author_id))
         users.append(link.member.user)

@@ -26,8 +26,16 @@ FROM memory_unit u
 LEFT JOIN memory_fact f ON u.kind = 'fact' AND f.id = u.owner_id
 LEFT JOIN memory_message m ON u.kind = 'message' AND m.id = u.owner_id
 LEFT JOIN memory_episode e ON u.kind = 'episode' AND e.id = u.owner_id
-WHERE u.id = ANY(%s) AND u.live
+WHERE u.live AND u.id = ANY(%s)
 """
+# Messages and the facts that rest on them, but for those that a recall was faster to embed.
+READ_NEW = READ.replace(
+    "u.id = ANY(%s)",
+    """NOT EXISTS (SELECT FROM memory_embedding v WHERE v.unit_id = u.id AND v.model = %s)
+  AND (u.kind, u.owner_id) IN (
+    SELECT 'message', unnest(%s::bigint[])
+    UNION ALL SELECT 'fact', id FROM memory_fact WHERE message_id = ANY(%s))""",
+)
 # Joined by the hash: a text that changed while it was embedded does not get the old vector.
 # In order: two workers that embed the same units would otherwise wait for each other.
 PUT = """
@@ -66,11 +74,21 @@ def missing(model: str, *, space: Space | None = None) -> QuerySet:
 def put(unit_ids: list[int], *, by: Embedder | None = None) -> int:
     """Embed these units; return how many got a vector. A failure is logged, to be tried later."""
     embedder = by or active()
-    if embedder is None or not unit_ids:
-        return 0
+    return _put(embedder, READ, [unit_ids]) if embedder and unit_ids else 0
+
+
+def put_new(messages: list[int]) -> int:
+    """Embed these messages and the facts that rest on them; return how many got a vector."""
+    embedder = active()
+    return _put(embedder, READ_NEW, [embedder.name, messages, messages]) if embedder else 0
+
+
+def _put(embedder: Embedder, read: str, given: list) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(READ, [unit_ids])
+        cursor.execute(read, given)
         rows = cursor.fetchall()
+    if not rows:
+        return 0
     try:
         vectors = embed.embed([text for _, _, text in rows], by=embedder)
     except EmbeddingFailed as error:
@@ -169,7 +187,7 @@ def _store(embedder: Embedder, good: list[tuple[int, str, str]]) -> int:
     if not good:
         return 0
     ids, hashes, vectors = zip(*good, strict=True)
-    with transaction.atomic(), connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(PUT, [embedder.name, embedder.dims, list(ids), list(hashes), list(vectors)])
         stored = cursor.rowcount
     if _active_row() is None:

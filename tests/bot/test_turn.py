@@ -7,6 +7,8 @@ from psycopg.errors import DeadlockDetected
 from bot import turn
 from memory import tasks
 from memory.chats import inbox
+from memory.history import actors
+from memory.identity import preferences, rules
 from memory.llm.request import ProviderError
 from memory.models import LlmCall, Message, Notice, OutboxItem
 from tests.bot.conftest import NOON, after
@@ -69,6 +71,25 @@ def test_a_turn_asks_the_database_no_more_than_it_must(space, settings):
     # Without a model a message is read before it is answered; the job behind it has little to do.
     assert len(answering) <= 66
     assert len(learning) <= 21
+
+
+def test_a_changed_rule_or_preference_is_seen_by_the_next_message(chat, llm):
+    """Workers keep them from message to message, until the version of the space changes."""
+    person = actors.person("ana")
+
+    def prompt(second):
+        turn.answer(say(chat, "Hello", second).pk, now=after(second + 1))
+        return "\n".join(llm.asked[-1].system)
+
+    assert "whisper" not in prompt(0)
+    rule = rules.put(chat.space, instruction="Only whisper.", by=person).row
+    assert "Only whisper." in prompt(10)
+    assert "Only whisper." in prompt(20)
+    rules.retire(chat.space, slug=rule.slug, by=person)
+    preferences.put(chat.space, key="Tone", value="dry", by=person)
+    after_that = prompt(30)
+    assert "Only whisper." not in after_that
+    assert "Tone: dry" in after_that
 
 
 def test_a_worker_that_was_too_slow_changes_nothing(chat, llm, monkeypatch):

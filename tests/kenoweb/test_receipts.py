@@ -109,7 +109,7 @@ def test_a_receipt_shows_exactly_its_numbers(client, space):
     html = page.content.decode()
     assert "Green tea." in html
     rows = page.context["injected"] + page.context["cut"]
-    for item, row in zip(receipt.items.order_by("rank"), rows, strict=True):
+    for item, row in zip(receipts.items_of(receipt), rows, strict=True):
         assert (row.score, row.relevance, row.tokens) == (item.score, item.confidence, item.tokens)
         assert round(sum(part.points for part in row.parts), 6) == item.score
         assert round(sum(points for _name, points in row.groups), 6) == item.score

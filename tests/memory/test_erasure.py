@@ -268,7 +268,7 @@ WORDLESS = {
     "memory.Reminder": {"every"},
     "memory.Episode": {"participants", "flags"},
     "memory.Entity": {"relation", "accounts"},
-    "memory.Recall": {"person", "ms", "sections", "profile"},
+    "memory.Recall": {"person", "ms", "sections", "profile", "left_out"},
     "memory.RecallItem": {"parts", "lanes"},
     "memory.RecallProfile": {"name", "formula", "weights", "settings", "note", "made_by"},
     "memory.SelfCheck": {"signals"},

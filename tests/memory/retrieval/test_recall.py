@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from memory.facts import service as facts
-from memory.models import Embedding, Episode, Fact, Recall, RecallItem, Unit
+from memory.models import Embedding, Episode, Fact, Recall, Unit
 from memory.retrieval import features, lanes, ranking, receipts
 from memory.retrieval.recall import recall
 from memory.vectors import embed
@@ -206,11 +206,36 @@ def test_the_parts_add_up_to_the_score_exactly(space):
         make_message(chat, text=f"I baked {i} loaves of bread?", author="Ana", sent_at=NOW)
     for profile in ("keno", "classic"):
         recall(space, "How many cats does Ana have?", chat=chat, profile=profile, now=NOW)
-    assert RecallItem.objects.count() > 10
-    for item in RecallItem.objects.all():
+    items = [item for receipt in Recall.objects.all() for item in receipts.items_of(receipt)]
+    assert len(items) > 10
+    for item in items:
         assert sum(Decimal(str(part[3])) for part in item.parts) == Decimal(str(item.score))
         for _name, value, weight, points in item.parts:
             assert points == pytest.approx(value * weight, abs=1e-6)
+
+
+def test_what_was_cut_is_one_value_and_older_receipts_have_a_row_for_each(space):
+    facts = [make_fact(space, text=f"Ana bakes bread number {n}") for n in range(5)]
+    receipt = recall(space, "what bread does Ana bake", limit=2, now=NOW).receipt
+    assert receipt.items.count() == 2
+    receipt.refresh_from_db()
+    kept = receipts.items_of(receipt)
+    assert [item.rank for item in kept] == [1, 2, 3, 4, 5]
+    assert {item.fact for item in kept} == set(facts)
+    assert [item.cut for item in kept] == ["", "", "limit", "limit", "limit"]
+    kept[2].save()
+    receipt.left_out = {}
+    assert [item.fact for item in receipts.items_of(receipt)] == [item.fact for item in kept[:3]]
+
+
+def test_of_what_was_purged_no_receipt_tells(space):
+    for n in range(3):
+        make_fact(space, text=f"Ana bakes bread number {n}")
+    receipt = recall(space, "what bread does Ana bake", limit=1, now=NOW).receipt
+    cut = receipts.items_of(receipt)[-1].fact
+    cut.delete()
+    assert cut.text not in [item["text"] for item in receipts.explain(receipt)["cut"]]
+    assert len(receipts.items_of(receipt)) == 2
 
 
 def test_the_receipt_says_what_was_injected_what_was_cut_and_why(space):
