@@ -106,12 +106,15 @@ def _talk(given: argparse.Namespace, rooms: list, pids: list[int]) -> dict:
     from memory import jobs
     from memory.models import Message
 
-    replies = Message.objects.filter(role="assistant")
+    # By its index: counting all replies again and again would be work for Postgres.
+    unanswered = Message.objects.filter(role="user", handled_at=None)
+    server = _postmaster()
     spoken, saying = 0, 0.0
     for target in (WARM, given.messages):
-        began, used, before = time.monotonic(), sum(map(_processor, pids)), replies.count()
+        began, before = time.monotonic(), spoken - unanswered.count()
+        used, asked = sum(map(_processor, pids)), _family(server)
         saying = 0.0
-        while (answered := replies.count()) < target:
+        while (answered := spoken - unanswered.count()) < target:
             if spoken < target and spoken - answered < len(rooms):
                 at = time.monotonic()
                 _say(rooms, spoken)
@@ -128,6 +131,7 @@ def _talk(given: argparse.Namespace, rooms: list, pids: list[int]) -> dict:
         "answered_per_second": round(timed / took, 1),
         "answered_and_learned_per_second": round(timed / learned, 1),
         "worker_cpu_ms_per_message": round((sum(map(_processor, pids)) - used) * 1000 / timed, 1),
+        "postgres_cpu_ms_per_message": round((_family(server) - asked) * 1000 / timed, 1),
     }
 
 
@@ -140,9 +144,34 @@ def _until(is_done) -> None:
 
 
 def _processor(pid: int) -> float:
+    try:
+        fields = _stat(pid)
+    except FileNotFoundError:
+        return 0.0  # it has just ended
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _stat(pid: int) -> list[str]:
     with open(f"/proc/{pid}/stat") as stat:
-        after_name = stat.read().rpartition(")")[2].split()
-    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+        return stat.read().rpartition(")")[2].split()
+
+
+def _postmaster() -> int:
+    """The process of the database server, which must be on this machine."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        own = cursor.fetchone()[0]
+    return int(_stat(own)[1])
+
+
+def _family(pid: int) -> float:
+    """Processor seconds of a process, of its children, and of those that have ended."""
+    fields = _stat(pid)
+    ended = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+    with open(f"/proc/{pid}/task/{pid}/children") as children:
+        return _processor(pid) + ended + sum(map(_processor, map(int, children.read().split())))
 
 
 def _recalls() -> dict:

@@ -177,12 +177,10 @@ def _groups(
     message: Message, unanswered: Sequence[Message], *, now: datetime
 ) -> list[list[Message]]:
     waiting = {found.pk: found for found in unanswered}
-    for found in unanswered:
-        found.chat, found.space = message.chat, message.chat.space
+    for one in unanswered:
+        one.chat, one.space = message.chat, message.chat.space
     options = message.chat.space.options
-    rows = [
-        Waiting(found.pk, found.received_at, inbox.is_urgent(found.text)) for found in unanswered
-    ]
+    rows = [Waiting(one.pk, one.received_at, inbox.is_urgent(one.text)) for one in unanswered]
     found = groups(
         rows, asked=message.pk, size=options.batch_size, longest=options.batch_wait, now=now
     )

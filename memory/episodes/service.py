@@ -49,15 +49,16 @@ def follow(
     # An answer belongs to what it answers and never begins something new.
     if answered and extend(answered, message=message, by=by).outcome != "refused":
         return answered
-    if not message.episode_id:
-        find(message, by=by, likeness=likeness)
-        message.save(update_fields=["episode"])
-    return message.episode
+    if message.episode:
+        return message.episode
+    episode = find(message, by=by, likeness=likeness)
+    message.save(update_fields=["episode"])
+    return episode
 
 
 def find(
     message: Message, *, by: str, likeness: Callable[[str, str], float | None] = similarity
-) -> None:
+) -> Episode:
     """Set the message's episode, which goes on or begins with it; the caller saves the message."""
     is_open = Episode.objects.select_for_update().filter(chat=message.chat_id, status=Status.OPEN)
     episode = is_open.first()
@@ -65,10 +66,13 @@ def find(
         # Locked, so that two messages of one chat cannot begin two episodes.
         chat = Chat.objects.select_for_update().select_related("space").get(pk=message.chat_id)
         before, episode = episode, is_open.first()
-        if episode == before or (episode and _is_over(episode, message, likeness=likeness)):
-            message.episode = _begin(chat, episode, by=by, at=message.sent_at, first=message).row
-            return
+        is_same = episode == before
+        if episode is None or is_same or _is_over(episode, message, likeness=likeness):
+            begun: Episode = _begin(chat, episode, by=by, at=message.sent_at, first=message).row
+            message.episode = begun
+            return begun
     _go_on(episode, message, by=by)
+    return episode
 
 
 def go_on_with_reply(episode_id: int, *, at: datetime, by: str = "bot") -> bool:
@@ -330,7 +334,9 @@ def _answered(message: Message) -> Episode | None:
     return message.reply_to.episode
 
 
-def _is_over(episode: Episode, message: Message, *, likeness) -> bool:
+def _is_over(
+    episode: Episode, message: Message, *, likeness: Callable[[str, str], float | None]
+) -> bool:
     """Whether the message begins something else than what this episode is about."""
     said = grouping.messages_of(episode).reverse().values_list("text", flat=True)
     recent = list(said[:RECENT_MESSAGES])

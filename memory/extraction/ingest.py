@@ -563,8 +563,8 @@ def _is_of(message: Message, fact: Fact) -> bool:
 
 def _note_failure(message: Message, error: Exception, *, now: datetime | None) -> None:
     with transaction.atomic():
-        fresh = Message.objects.select_for_update(of=("self",)).select_related("chat__space")
-        fresh = fresh.get(pk=message.pk)
+        rows = Message.objects.select_for_update(of=("self",)).select_related("chat__space")
+        fresh = rows.get(pk=message.pk)
         if not fresh.episode_id:
             episodes.find(fresh, by="bot")
         line = {"outcome": "error", "reason": type(error).__name__}
