@@ -95,9 +95,10 @@ def planted(space) -> dict[str, Callable[[], object]]:
     def poison() -> None:
         """An import that says otherwise about what is asked, often and loudly."""
         with history.change(by="import", why="import mem0"):
-            facts.supersede(fact("Logs are kept"), by="import", text="Logs are kept for nine years")
-            for n in range(3):
-                facts.remember(space, text=f"Logs are kept for {n + 5} years, says page {n}", by=by)
+            old, when = fact("frozen from the 18th"), "Deploys are frozen from the"
+            facts.supersede(old, by="import", text=f"{when} 28th of January")
+            for day in (3, 4, 5):
+                facts.remember(space, text=f"{when} {day}th of March", by=by, chat=old.chat)
 
     def broken_weights() -> None:
         zero = dict.fromkeys(profiles.built_in("keno").weights, 0.0)

@@ -255,6 +255,9 @@ def _is_told(expected: dict, items: list[Scored]) -> bool:
         have = words.stems(unit.text)
         share = len(wanted & have) / len(wanted) if wanted else 1.0
         is_own = bool(named) and item.key == (named, expected[named])
+        # What was said is there for good; whether a fact is believed only facts can tell.
+        if named == "fact" and unit.kind != "fact":
+            continue
         enough = OWN_SHARE if is_own else OTHER_SHARE if named else 1.0
         if share >= enough and numbers <= have and (is_own or not _denies(unit, expected)):
             return True
