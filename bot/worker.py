@@ -24,7 +24,7 @@ from memory import jobs
 from memory.llm.request import ProviderError
 from memory.models import Heartbeat, Space
 from memory.operations import webhooks
-from memory.spaces.connections import value as connection_value
+from memory.spaces.connections import values as connection_values
 
 # These say it all; anything else is a bug and shows where.
 EXPECTED = (ProviderError, SendFailed, *jobs.OUTAGE_ERRORS)
@@ -35,7 +35,7 @@ GRACE_SECONDS = 8
 POLL_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 15
 POOL_SECONDS = 10
-TOKEN = "TELEGRAM_BOT_TOKEN"
+TOKENS = ("TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN")
 
 
 def sync_job(call_next, context: JobContext, worker):
@@ -110,8 +110,8 @@ class Running:
     # Jobs that the database says we do and we do not; doubted twice they are handed on.
     doubted: set[int] = field(default_factory=set)
     lock: WorkerLock = field(default_factory=WorkerLock)
-    # The bot's token that this process began with; None when nobody would start it again.
-    token: str | None = None
+    # The tokens of bots this process began with; None when nobody would start it again.
+    tokens: list[str] | None = None
     # The database does not answer: said once when it goes and once when it is back.
     is_cut_off: bool = False
 
@@ -131,7 +131,7 @@ async def run(
     """
     running = Running()
     if watched:
-        running.token = await sync_to_async(connection_value)(TOKEN)
+        running.tokens = await sync_to_async(connection_values)(*TOKENS)
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, running.stop.set)
     beside = [asyncio.create_task(_beat(running), name="heartbeat")]
@@ -248,8 +248,8 @@ async def _beat(running: Running) -> None:
             if running.is_cut_off:
                 log.warning("the database is back")
             running.is_cut_off = False
-            if running.token not in (None, await sync_to_async(connection_value)(TOKEN)):
-                log.warning("the bot has another token: starting anew")
+            if running.tokens not in (None, await sync_to_async(connection_values)(*TOKENS)):
+                log.warning("a bot has another token: starting anew")
                 running.stop.set()
         except (DatabaseError, psycopg.Error) as error:
             if not running.is_cut_off:

@@ -20,6 +20,10 @@ def _choice(default, choices, help_text):
     return field(default=default, metadata={"choices": choices, "help": help_text})
 
 
+def _gate(help_text):
+    return _choice("believe", ("believe", "hold", "read_only"), help_text)
+
+
 def _text(default, help_text):
     return field(default=default, metadata={"pattern": r"[\w.:/@+-]{0,120}", "help": help_text})
 
@@ -27,6 +31,7 @@ def _text(default, help_text):
 # Stored by older versions under another word.
 RENAMED_VALUES = {"recall_profile": {"seed004": "classic"}}
 PROVIDERS = ("auto", "anthropic", "openai", "claude-cli", "offline")
+BELIEVE, HOLD, READ_ONLY = GATES = ("believe", "hold", "read_only")
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,12 @@ class Options:
     offer_from: float = _number(
         0.5, 0, 1, _("How sure it must be to offer what it does not believe; below: nothing.")
     )
+    gate_telegram: str = _gate(_("What becomes of what people say in Telegram."))
+    gate_discord: str = _gate(_("What becomes of what people say in Discord."))
+    gate_http: str = _gate(_("What becomes of what comes by the HTTP channel."))
+    gate_web: str = _gate(_("What becomes of what people say in the chats of the dashboard."))
+    gate_tags: str = _gate(_("What becomes of what a model notes in the tags of its replies."))
+    gate_imports: str = _gate(_("What becomes of facts that a file brings."))
     check_home_days: int = _number(
         365, 0, 3650, _("Days until home and work are asked about again; 0: never.")
     )
@@ -113,6 +124,12 @@ class Options:
     check_in_chat: bool = _switch(
         False, _("Ask in the chat, too, where a person talks to Keno alone; once a day.")
     )
+
+
+def gate(options: Options, *paths: str) -> str:
+    """Return the strictest gate of these ways into memory; one that has none is believed."""
+    found = [getattr(options, f"gate_{path}", BELIEVE) for path in paths]
+    return max(found, key=GATES.index)
 
 
 def read(stored: dict) -> Options:

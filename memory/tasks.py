@@ -5,7 +5,7 @@ from django.utils import timezone
 from procrastinate import builtin_tasks
 from procrastinate.contrib.django import app
 
-from memory import people
+from memory import jobs, people
 from memory.chats import service as chats
 from memory.chats import summary
 from memory.episodes import service as episodes
@@ -15,6 +15,7 @@ from memory.jobs import AFTER_OUTAGE, GOLDEN, HOOK, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker, forget_words
 from memory.models import Chat, Erasure, Message, Space
 from memory.operations import backup, erasing, health, hooks, webhooks
+from memory.options import HOLD, gate
 from memory.spaces import api_tokens
 from memory.trust import canaries, golden
 from memory.vectors import likeness
@@ -44,6 +45,8 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
         if last and not last.episode_id:
             last.refresh_from_db(fields=["episode"])
         episodes.follow(reply, likeness=likeness.topic)
+    if HOLD in (gate(space.options, chat.channel), gate(space.options, "tags")):
+        jobs.enqueue("sleep.propose_held", space_id=space_id, message_ids=message_ids)
     _summarise(chat)
     embeddings.put_new([*message_ids, reply_id])
 

@@ -46,6 +46,8 @@ from sleep.models import SENTENCE, Night, Proposal, sentence, shown
 
 # HELD: a program asked for it, and its token holds what it writes.
 SUSPICIOUS, HELD = "suspicious", "held"
+# GATED: what comes by this channel, or by tags, is held for a person.
+GATED, GATE_SOURCE = "gated", "gate:"
 # How a contradiction is decided: the old one is right, the new one is, or each in its time.
 THIS, THAT, BOTH = "this", "that", "both in their time"
 RULINGS = (THIS, THAT, BOTH)
@@ -601,7 +603,8 @@ def propose_offers(space: Space, *, now: datetime, night: Night | None = None) -
     """
     begin = datetime.combine(space.local_date(now), time.min, space.zone)
     today = Proposal.objects.filter(space=space, created_at__gte=begin, created_at__lte=now)
-    room = MAX_OFFERS - today.filter(flags__contains=[OFFER]).count()
+    asked = today.filter(flags__contains=[OFFER]).exclude(flags__contains=[GATED])
+    room = MAX_OFFERS - asked.count()
     waiting = Message.objects.filter(
         space=space, sent_at__gt=now - OFFERS_SINCE, journal__contains=[{"outcome": ingest.OFFERED}]
     )
@@ -613,16 +616,28 @@ def propose_offers(space: Space, *, now: datetime, night: Night | None = None) -
     ]
     made = 0
     for message, place, line in sorted(found, key=lambda one: -one[2].get("confidence", 0)):
-        if made >= room:
-            break
+        if made >= room and not line.get("held"):
+            continue
         made += propose_offer(message, place, line, night=night, now=now) is not None
     return made
+
+
+def propose_held(messages: Iterable[Message], *, now: datetime) -> int:
+    """Put before people at once what these messages said and a gate holds; how many."""
+    found = [
+        propose_offer(message, place, line, now=now)
+        for message in messages
+        for place, line in ingest.offers_of(message)
+        if line["outcome"] == ingest.OFFERED and line.get("held")
+    ]
+    return sum(made is not None for made in found)
 
 
 def propose_offer(
     message: Message, place: int, line: dict, *, now: datetime, night: Night | None = None
 ) -> Proposal | None:
-    is_wish = line["kind"] == ingest.WISH
+    is_wish, held = line["kind"] == ingest.WISH, line.get("held", "")
+    unsure = N_("Heard in a chat, but not surely enough to be believed.")
     named = {name: line[name] for name in OFFER_FIELDS if name in line and not is_wish}
     return propose(
         message.space,
@@ -630,10 +645,11 @@ def propose_offer(
         key=offer_key(message, place),
         after={"text": line["text"], "offer": [message.pk, place]} | named,
         title=line["text"],
-        rationale=sentence(N_("Heard in a chat, but not surely enough to be believed.")),
+        rationale=sentence(N_("What comes this way is held for you.") if held else unsure),
         evidence=[{"message": message.pk, "quote": line.get("quote", "")}],
         confidence=line.get("confidence", 0.5),
-        flags=[OFFER],
+        flags=[OFFER, *([GATED] if held else [])],
+        mode=f"{GATE_SOURCE}{held}" if held else "",
         night=night,
         created_at=now,
     )

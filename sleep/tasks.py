@@ -5,7 +5,7 @@ from procrastinate.contrib.django import app
 
 from memory import jobs
 from memory.jobs import AFTER_OUTAGE
-from memory.models import AuditEntry, Space
+from memory.models import AuditEntry, Message, Space
 from sleep import advice, budgeted_model, cycle, imports, proposals
 
 
@@ -37,6 +37,13 @@ def night(space_id: int, asked_by: str = "") -> None:
         cycle.sleep(space, now=timezone.now(), **given)
     except (cycle.AlreadyAsleep, cycle.NotDue):
         return
+
+
+@app.task(name="sleep.propose_held", retry=AFTER_OUTAGE)
+def propose_held(space_id: int, message_ids: list[int]) -> None:
+    """Put what a gate holds of these messages before people."""
+    heard = Message.objects.filter(space=space_id, pk__in=message_ids)
+    proposals.propose_held(heard.select_related("space", "chat"), now=timezone.now())
 
 
 @app.task(name="sleep.rescan", retry=AFTER_OUTAGE)

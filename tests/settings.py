@@ -33,6 +33,7 @@ for name in (
     "PROVIDER",
     "MODEL",
     "TELEGRAM_BOT_TOKEN",
+    "DISCORD_BOT_TOKEN",
     "HTTP_ENABLED",
 ):
     os.environ.pop(name, None)

@@ -20,7 +20,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 
 def plain(name: str) -> str:
-    return re.split(r"[\[<>=~;! ]", name)[0].lower().replace("_", "-")
+    return re.sub(r"[_.]", "-", re.split(r"[\[<>=~;! ]", name)[0].lower())
 
 
 def planned(target: str, folder: Path) -> str:

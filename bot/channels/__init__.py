@@ -1,5 +1,8 @@
 """The channels of this process, by name."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.conf import settings
 
 from bot.channels.base import ApiChannel, Channel, Outgoing, SendFailed, WebChannel
@@ -32,19 +35,25 @@ def queue(name: str) -> str:
     return f"out.{name}"
 
 
-def use(*channels: Channel) -> None:
-    """Make these channels known to this process, besides the web."""
-    _open.update({channel.name: channel for channel in channels})
+def use(*channels: Channel, commands: Sequence[Any] = ()) -> None:
+    """Make these channels known to this process, besides the web, and the commands to them."""
+    for channel in channels:
+        channel.commands = commands
+        _open[channel.name] = channel
 
 
 def configured() -> list[Channel]:
     """The channels that the settings ask for."""
-    # Imported when asked for: who does not use Telegram does not load it.
-    found = []
+    # Imported when asked for: who does not use a channel does not load it.
+    found: list[Channel] = []
     if connections.value("TELEGRAM_BOT_TOKEN"):
         from bot.channels.telegram import TelegramChannel
 
         found.append(TelegramChannel())
+    if connections.value("DISCORD_BOT_TOKEN"):
+        from bot.channels.discord import DiscordChannel
+
+        found.append(DiscordChannel())
     if settings.HTTP_ENABLED:
         from bot.channels.http import HttpChannel
 

@@ -1,13 +1,32 @@
-"""What a channel is. To add one, copy the smallest neighbour and name it in channels/__init__."""
+"""What a channel is. To add one, copy discord.py and name it in channels/__init__."""
 
 import asyncio
-from collections.abc import Iterable
+import logging
+import zlib
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
+import psycopg
 from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import connection
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from memory.models import Chat, Draft, Space
+from memory.chats import inbox
+from memory.chats import service as chats
+from memory.jobs import RateLimit
+from memory.models import Chat, Draft, Message, Space
+from memory.spaces import chat_links
+
+log = logging.getLogger(__name__)
+TYPING_SECONDS, MAX_TYPING_REPEATS = 4.5, 20
+# Says "a channel" among advisory locks; the second number is its name.
+LOCK_CLASS = 0x4348
+LOCK_POLL_SECONDS = 5
 
 
 class SendFailed(Exception):
@@ -30,6 +49,47 @@ class Outgoing:
     kind: str = "reply"
 
 
+@dataclass(frozen=True)
+class IncomingMessage:
+    """One thing that somebody said to Keno, as every channel tells it."""
+
+    chat: str
+    person: str
+    author: str
+    text: str
+    external_id: str
+    sent_at: datetime
+    trace: str = "text"
+    title: str = ""
+    thread: str = ""
+    edited: bool = False
+    # Who wrote it, when it was only passed on: "" when that is hidden, None when it is their own.
+    origin: str | None = None
+    # Something came that we cannot read, such as a voice message without words.
+    unreadable: bool = False
+    # What the list of allowed chats names: the chat, without its topic.
+    place: str = ""
+
+    @property
+    def code(self) -> str:
+        """The one-time code they may have sent: /link ABCD2345."""
+        return self.text.removeprefix("/link").strip()
+
+
+def chunks(text: str, *, longest: int) -> list[str]:
+    """The text in parts that a channel takes: cut at the end of a line, else of a word."""
+    parts, rest = [], text.strip()
+    while len(rest) > longest:
+        head = rest[: longest + 1]
+        at = max(head.rfind("\n\n"), head.rfind("\n"))
+        if at < longest // 2:
+            at = max(at, head.rfind(" ")) if head.rfind(" ") > longest // 2 else longest
+        at = at if at > 0 else longest
+        parts.append(rest[:at].rstrip())
+        rest = rest[at:].lstrip()
+    return [*parts, rest] if rest else parts
+
+
 class Channel:
     """A way in and out. The defaults suit a channel that only sends."""
 
@@ -38,6 +98,8 @@ class Channel:
     delivers = True
     # True when `draft` shows something.
     streams = False
+    # What people may type after a slash: for a channel that offers it in a menu.
+    commands: Sequence[Any] = ()
 
     async def run(self, space: Space, stop: asyncio.Event) -> None:
         """Receive until told to stop. Hand each message to `memory.chats.inbox.receive`."""
@@ -80,6 +142,90 @@ class AllowList:
         return str(person) in self.people or str(chat) in self.chats
 
 
+class ListeningChannel(Channel):
+    """A channel that hears people: who may speak, how often, and that somebody is writing.
+
+    A channel of its own parses what comes into an IncomingMessage and gives it to `hear`; it says
+    how to `send`, to `tell` and to show `typing`. Nobody is let in unless a list, or a code that a
+    member made on the dashboard, says so.
+    """
+
+    # Seconds of silence before an answer; None: as the space has it.
+    silence: float | None = None
+
+    def __init__(self, allow: AllowList):
+        self.allow = allow
+        self.limits = RateLimit(settings.LIMIT_PER_MINUTE, settings.LIMIT_PER_HOUR)
+        self._typing: dict[int, asyncio.Task] = {}
+
+    async def hear(self, space: Space | None, incoming: IncomingMessage) -> Message | None:
+        """Let somebody in, or not; what they said becomes a message that is answered."""
+        if not self.limits.allow(incoming.person, now=timezone.now()):
+            log.warning("over the limit", extra={"person": incoming.person})
+            return None
+        found = await sync_to_async(self.admit)(space, incoming)
+        if found is None:
+            who = {"person": incoming.person, "where": incoming.chat}
+            log.warning("not on the list", extra=who)
+            return None
+        if incoming.unreadable:
+            await self.tell(incoming, _("I can read only text. Please write it, or add a caption."))
+            return None
+        message = await sync_to_async(self._receive)(found, incoming)
+        if message is not None:
+            self._show_typing(message.chat)
+        return message
+
+    def admit(self, space: Space | None, incoming: IncomingMessage) -> Space | None:
+        """The space they may speak in: by a list, or because a member brought them in by a code."""
+        if space is None:
+            return None
+        known = self.allow.lets_in(person=incoming.person, chat=incoming.place)
+        given = {"channel": self.name, "author_id": incoming.person}
+        if known or chat_links.is_linked(space, **given):
+            return space
+        return space if chat_links.is_open(space, code=incoming.code) else None
+
+    async def tell(self, incoming: IncomingMessage, text: str) -> None:
+        """Say something at once where it was said, without keeping it."""
+
+    def stop_typing(self) -> None:
+        for task in self._typing.values():
+            task.cancel()
+
+    def _receive(self, space: Space, incoming: IncomingMessage) -> Message | None:
+        given = {"title": incoming.title, "thread": incoming.thread}
+        chat = chats.find_or_open(space, channel=self.name, external_id=incoming.chat, **given)
+        act = inbox.edit if incoming.edited else inbox.receive
+        return act(
+            chat,
+            text=incoming.text,
+            external_id=incoming.external_id,
+            author=incoming.author,
+            author_id=incoming.person,
+            trace=incoming.trace,
+            origin=incoming.origin,
+            sent_at=incoming.sent_at,
+            silence=self.silence,
+        )
+
+    def _show_typing(self, chat: Chat) -> None:
+        if chat.pk not in self._typing or self._typing[chat.pk].done():
+            self._typing[chat.pk] = asyncio.create_task(self._keep_typing(chat))
+
+    async def _keep_typing(self, chat: Chat) -> None:
+        for _time in range(MAX_TYPING_REPEATS):
+            if not await sync_to_async(inbox.unanswered(chat.pk).exists)():
+                return
+            try:
+                await self.typing(chat)
+            except Exception as error:
+                # It is only a nicety, and each library has errors of its own.
+                log.info("cannot show typing", extra={"why": str(error)})
+                return
+            await asyncio.sleep(TYPING_SECONDS)
+
+
 class ApiChannel(Channel):
     """Programs with a token: who said something reads the answer where it is kept."""
 
@@ -96,3 +242,60 @@ class WebChannel(Channel):
         Draft.objects.update_or_create(
             chat=chat, defaults={"text": text, "updated_at": timezone.now()}
         )
+
+
+class LeadershipLost(Exception):
+    """The connection that held the lock is gone; another process may lead now."""
+
+
+@asynccontextmanager
+async def hold_leadership(name: str, stop: asyncio.Event) -> AsyncIterator[bool]:
+    """Wait until no other process leads; False when told to stop before that.
+
+    When the connection breaks, so does what runs inside: the lock is gone with it.
+    """
+    params = connection.get_connection_params()
+    params.pop("cursor_factory", None)
+    params.pop("context", None)
+    async with await psycopg.AsyncConnection.connect(**params, autocommit=True) as held:
+        while not await _try_lock(held, name):
+            if stop.is_set():
+                yield False
+                return
+            await _sleep(stop)
+        watching = asyncio.create_task(_watch(held, asyncio.current_task()))
+        try:
+            yield True
+        except asyncio.CancelledError as cancelled:
+            if watching.done():
+                raise LeadershipLost from cancelled
+            raise
+        finally:
+            watching.cancel()
+
+
+async def _try_lock(held: psycopg.AsyncConnection, name: str) -> bool:
+    number = zlib.crc32(name.encode()) & 0x7FFFFFFF
+    asked = await held.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_CLASS, number])
+    row = await asked.fetchone()
+    return bool(row and row[0])
+
+
+async def _watch(held: psycopg.AsyncConnection, leader: asyncio.Task | None) -> None:
+    while True:
+        await asyncio.sleep(LOCK_POLL_SECONDS)
+        try:
+            await held.execute("SELECT 1")
+        except psycopg.Error:
+            log.warning("lost the lead: the database went away")
+            if leader:
+                leader.cancel()
+            return
+
+
+async def _sleep(stop: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(LOCK_POLL_SECONDS):
+            await stop.wait()
+    except TimeoutError:
+        return

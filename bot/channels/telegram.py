@@ -6,19 +6,10 @@ import logging
 import os
 import re
 import secrets
-import zlib
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable
 
-import psycopg
 import telegram
-from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import connection
-from django.utils import timezone
-from django.utils.translation import gettext as _
 from telegram import Message, Update
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter
@@ -27,13 +18,19 @@ from telegram.request import HTTPXRequest
 from bot.channels import (
     http_server as serving,
 )
-from bot.channels.base import AllowList, Channel, Outgoing, SendFailed, home
+from bot.channels.base import (
+    AllowList,
+    IncomingMessage,
+    ListeningChannel,
+    Outgoing,
+    SendFailed,
+    chunks,
+    hold_leadership,
+    home,
+)
 from bot.channels.http_server import Request, Response
-from memory.chats import inbox
-from memory.chats import service as chats
-from memory.jobs import RateLimit
 from memory.models import Chat, Space
-from memory.spaces import chat_links, connections
+from memory.spaces import connections
 
 MAX_MESSAGE_LENGTH = 4000
 NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
@@ -47,26 +44,8 @@ _HELD = re.compile("\x00(\\d+)\x00")
 PRIVATE = "private"
 log = logging.getLogger(__name__)
 POLL_SECONDS = 25
-TYPING_SECONDS, MAX_TYPING_REPEATS = 4.5, 20
 ALLOWED_UPDATES = ["message", "edited_message"]
 SECRET_HEADER = "x-telegram-bot-api-secret-token"
-# Says "a channel" among advisory locks; the second number is its name.
-LOCK_CLASS = 0x4348
-LOCK_POLL_SECONDS = 5
-
-
-def chunks(text: str, *, longest: int = MAX_MESSAGE_LENGTH) -> list[str]:
-    """The text in parts that Telegram takes: cut at the end of a line, else of a word."""
-    parts, rest = [], text.strip()
-    while len(rest) > longest:
-        head = rest[: longest + 1]
-        at = max(head.rfind("\n\n"), head.rfind("\n"))
-        if at < longest // 2:
-            at = max(at, head.rfind(" ")) if head.rfind(" ") > longest // 2 else longest
-        at = at if at > 0 else longest
-        parts.append(rest[:at].rstrip())
-        rest = rest[at:].lstrip()
-    return [*parts, rest] if rest else parts
 
 
 def as_html(text: str) -> str:
@@ -105,27 +84,6 @@ def is_for_another_bot(text: str, *, bot: str) -> bool:
     return bool(found) and found[1].lower() != bot.lower()
 
 
-@dataclass(frozen=True)
-class IncomingMessage:
-    """One thing that somebody said to the bot."""
-
-    chat: str
-    person: str
-    author: str
-    text: str
-    external_id: str
-    sent_at: datetime
-    trace: str = "text"
-    title: str = ""
-    thread: str = ""
-    edited: bool = False
-    # Who wrote it, when it was only passed on: "" when that is hidden, None when it is their own.
-    origin: str | None = None
-    # Something came that we cannot read, such as a voice message without words.
-    unreadable: bool = False
-    raw_chat: int = field(default=0)
-
-
 def parse_update(update: Update, *, bot: str, bot_id: int) -> IncomingMessage | None:
     """What was said to the bot; None when it was not meant for it."""
     message = update.message or update.edited_message
@@ -151,7 +109,7 @@ def parse_update(update: Update, *, bot: str, bot_id: int) -> IncomingMessage | 
         thread=str(message.message_thread_id or "") if message.is_topic_message else "",
         edited=update.edited_message is not None,
         unreadable=not words,
-        raw_chat=message.chat.id,
+        place=str(message.chat.id),
     )
 
 
@@ -188,7 +146,7 @@ def _is_for_bot(message: Message, text: str, bot: str, bot_id: int) -> bool:
     return is_answer or mentions(text, bot=bot)
 
 
-class TelegramChannel(Channel):
+class TelegramChannel(ListeningChannel):
     name = "telegram"
 
     def __init__(self, *, token: str = "", allow: AllowList | None = None):
@@ -203,12 +161,13 @@ class TelegramChannel(Channel):
             get_updates_request=HTTPXRequest(read_timeout=POLL_SECONDS + 10),
         )
         people = connections.value("TELEGRAM_ALLOWED_USERS").split(",")
-        self.allow = allow or AllowList.of(filter(None, people), settings.TELEGRAM_ALLOWED_CHAT_IDS)
-        self.limits = RateLimit(settings.LIMIT_PER_MINUTE, settings.LIMIT_PER_HOUR)
+        usual = AllowList.of(filter(None, people), settings.TELEGRAM_ALLOWED_CHAT_IDS)
+        super().__init__(allow or usual)
+        pause = settings.TELEGRAM_DEBOUNCE_MS
+        self.silence = None if pause < 0 else pause / 1000
         self.me: telegram.User | None = None
         # How many parts of a long message got through before one did not.
         self._sent: dict[str, int] = {}
-        self._typing: dict[int, asyncio.Task] = {}
 
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
         space = await home(space, stop)
@@ -221,13 +180,12 @@ class TelegramChannel(Channel):
                 self.me = await self.bot.get_me()
                 await (self._serve if settings.TELEGRAM_WEBHOOK_URL else self._poll)(space, stop)
             finally:
-                for task in self._typing.values():
-                    task.cancel()
+                self.stop_typing()
                 await self.bot.shutdown()
 
     async def send(self, outgoing: Outgoing) -> str:
         chat, topic = split_chat_id(outgoing.chat.external_id)
-        parts = chunks(outgoing.text)
+        parts = chunks(outgoing.text, longest=MAX_MESSAGE_LENGTH)
         key, last = f"{chat}/{outgoing.key}", ""
         for n in range(self._sent.get(key, 0), len(parts)):
             last = await self._send(chat, topic, parts[n], reply_to="" if n else outgoing.reply_to)
@@ -240,33 +198,12 @@ class TelegramChannel(Channel):
         await self.bot.send_chat_action(where, ChatAction.TYPING, message_thread_id=topic)
 
     async def take(self, space: Space, update: telegram.Update) -> None:
-        """Let somebody in, or not; what they said becomes a message that is answered."""
         incoming = parse_update(update, bot=self.me.username or "", bot_id=self.me.id)
-        if incoming is None:
-            return
-        known = self.allow.lets_in(person=incoming.person, chat=incoming.raw_chat)
-        if not known and not await sync_to_async(self._is_invited)(space, incoming):
-            log.warning(
-                "not on the list", extra={"person": incoming.person, "where": incoming.chat}
-            )
-            return
-        if not self.limits.allow(incoming.person, now=timezone.now()):
-            log.warning("over the limit", extra={"person": incoming.person})
-            return
-        if incoming.unreadable:
-            await self._send(incoming.raw_chat, None, _unreadable(), reply_to=incoming.external_id)
-            return
-        message = await sync_to_async(_receive)(space, incoming)
-        if message is not None:
-            self._show_typing(message.chat)
+        if incoming is not None:
+            await self.hear(space, incoming)
 
-    def _is_invited(self, space: Space, incoming: IncomingMessage) -> bool:
-        """Whether a member brought them in: by a code that is open now, or by one before."""
-        code = incoming.text.removeprefix("/link").strip()
-        if not self.limits.allow(incoming.person, now=timezone.now()):
-            return False
-        linked = chat_links.is_linked(space, channel=self.name, author_id=incoming.person)
-        return linked or chat_links.is_open(space, code=code)
+    async def tell(self, incoming: IncomingMessage, text: str) -> None:
+        await self._send(int(incoming.place), None, text, reply_to=incoming.external_id)
 
     async def _poll(self, space: Space, stop: asyncio.Event) -> None:
         await self.bot.delete_webhook()
@@ -333,38 +270,6 @@ class TelegramChannel(Channel):
             sent = await self.bot.send_message(chat, text, **given)
         return str(sent.message_id)
 
-    def _show_typing(self, chat: Chat) -> None:
-        if chat.pk not in self._typing or self._typing[chat.pk].done():
-            self._typing[chat.pk] = asyncio.create_task(self._keep_typing(chat))
-
-    async def _keep_typing(self, chat: Chat) -> None:
-        for _time in range(MAX_TYPING_REPEATS):
-            if not await sync_to_async(inbox.unanswered(chat.pk).exists)():
-                return
-            try:
-                await self.typing(chat)
-            except telegram.error.TelegramError:
-                return  # it is only a nicety
-            await asyncio.sleep(TYPING_SECONDS)
-
-
-def _receive(space: Space, incoming: IncomingMessage):
-    given = {"title": incoming.title, "thread": incoming.thread}
-    chat = chats.find_or_open(space, channel="telegram", external_id=incoming.chat, **given)
-    pause = settings.TELEGRAM_DEBOUNCE_MS
-    act = inbox.edit if incoming.edited else inbox.receive
-    return act(
-        chat,
-        text=incoming.text,
-        external_id=incoming.external_id,
-        author=incoming.author,
-        author_id=incoming.person,
-        trace=incoming.trace,
-        origin=incoming.origin,
-        sent_at=incoming.sent_at,
-        silence=None if pause < 0 else pause / 1000,
-    )
-
 
 async def _or_stop(stop: asyncio.Event, asking: asyncio.Task):
     """The answer; None when we are told to stop first, or when the network fails."""
@@ -381,62 +286,3 @@ async def _or_stop(stop: asyncio.Event, asking: asyncio.Task):
         log.warning("telegram does not answer", extra={"why": str(error)})
         await asyncio.sleep(1)
         return None
-
-
-def _unreadable() -> str:
-    return _("I can read only text. Please write it, or add a caption.")
-
-
-class LeadershipLost(Exception):
-    """The connection that held the lock is gone; another process may lead now."""
-
-
-@asynccontextmanager
-async def hold_leadership(name: str, stop: asyncio.Event) -> AsyncIterator[bool]:
-    """Wait until no other process leads; False when told to stop before that.
-
-    When the connection breaks, so does what runs inside: the lock is gone with it.
-    """
-    params = connection.get_connection_params()
-    params.pop("cursor_factory", None)
-    params.pop("context", None)
-    async with await psycopg.AsyncConnection.connect(**params, autocommit=True) as held:
-        while not await _try_lock(held, name):
-            if stop.is_set():
-                yield False
-                return
-            await _sleep(stop)
-        watching = asyncio.create_task(_watch(held, asyncio.current_task()))
-        try:
-            yield True
-        except asyncio.CancelledError as cancelled:
-            if watching.done():
-                raise LeadershipLost from cancelled
-            raise
-        finally:
-            watching.cancel()
-
-
-async def _try_lock(held: psycopg.AsyncConnection, name: str) -> bool:
-    number = zlib.crc32(name.encode()) & 0x7FFFFFFF
-    row = await held.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_CLASS, number])
-    return (await row.fetchone())[0]
-
-
-async def _watch(held: psycopg.AsyncConnection, leader: asyncio.Task) -> None:
-    while True:
-        await asyncio.sleep(LOCK_POLL_SECONDS)
-        try:
-            await held.execute("SELECT 1")
-        except psycopg.Error:
-            log.warning("lost the lead: the database went away")
-            leader.cancel()
-            return
-
-
-async def _sleep(stop: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(LOCK_POLL_SECONDS):
-            await stop.wait()
-    except TimeoutError:
-        return

@@ -9,10 +9,13 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from bot.commands import explain, knowledge, night, still_true, talk  # noqa: F401
-from bot.commands.asked import COMMAND_PATTERN, REGISTRY, Answer, CommandCall, plain
+from bot.commands.asked import COMMAND_PATTERN, REGISTRY, Answer, CommandCall, need_link, plain
 from memory.chats import inbox
-from memory.extraction import intents
+from memory.extraction import ingest, intents
+from memory.extraction.propose import Candidate
 from memory.models import Message
+from memory.options import BELIEVE, HOLD, READ_ONLY
+from sleep import proposals
 
 __all__ = ["Answer", "is_command", "language", "run"]
 
@@ -32,8 +35,27 @@ def run(message: Message, *, now: datetime) -> Answer:
         return Answer(unknown % {"name": name[:40]})
     if message.chat.incognito_since and command.name in KEEPING:
         return Answer(_("Incognito: nothing is kept, so I do not note that down."))
-    answer = command.act(CommandCall(message, rest, now))
+    call = CommandCall(message, rest, now)
+    found = BELIEVE if call.may_decide else ingest.gate(message)
+    if (found != BELIEVE and command.name in KEEPING) or (
+        found == READ_ONLY and command.name == "forget"
+    ):
+        return _held(call) if (found, command.name) == (HOLD, "remember") else Answer(need_link())
+    answer = command.act(call)
     return answer if isinstance(answer, Answer) else Answer(answer)
+
+
+def _held(call: CommandCall) -> Answer:
+    """Put what somebody wants remembered before a person: what comes by this channel is held."""
+    message, said = call.message, call.words
+    one = Candidate(
+        said, said, subject=message.author, kind="fact", category="other", confidence=0.9,
+        language=message.language, mode="command", believed=False, held=message.chat.channel,
+    )  # fmt: skip
+    ingest.offer(message, one)
+    if not proposals.propose_held([message], now=call.now):
+        return Answer(_("This was proposed before, or is ruled out."))
+    return Answer(_("It waits for a person, who decides in the dashboard."))
 
 
 def language(message: Message) -> str:

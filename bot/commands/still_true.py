@@ -201,8 +201,8 @@ def _question(fact: Fact, message: Message) -> str:
 
 
 def _talks_alone(chat: Chat) -> bool:
-    if chat.external_id.startswith("-"):
-        # So a group of Telegram is numbered, also one where only one person has spoken yet.
+    if chat.external_id.startswith("-") or (chat.channel == "discord" and "_" in chat.external_id):
+        # So a group is numbered, also one where only one person has spoken yet.
         return False
     people = Message.objects.filter(chat=chat, role=Message.Role.USER)
     return people.order_by().values("author_id", "author").distinct()[:2].count() == 1

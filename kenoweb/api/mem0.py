@@ -80,16 +80,20 @@ def _plain(value: Any) -> str:
 
 
 def _conversation(token: ApiToken, who: str, *, make: bool = False) -> Chat | None:
-    # Of one person's programs: nobody else's token reads what was told to them.
-    name = hashlib.sha256(f"{token.user_id} {who or 'main'}".encode()).hexdigest()[:24]
+    name = _mine(token) + hashlib.sha256((who or "main").encode()).hexdigest()[:24]
     if make:
         return chats.find_or_open(token.space, channel=CHANNEL, external_id=name, title=who)
     rows = rows_in(token.space, Chat).filter(channel=CHANNEL, external_id=name)
     return rows.select_related("space").first()
 
 
+def _mine(token: ApiToken) -> str:
+    """How the ids of one person's conversations begin: nobody else's token reads what was told."""
+    return f"{token.user_id}-"
+
+
 def _rows(token: ApiToken, who: str = "") -> QuerySet:
-    """The facts of one conversation of mem0, or of all of them and of the whole space."""
+    """The facts of one conversation of mem0, or of all the person's and of the whole space."""
     rows = (
         mentionable(token, rows_in(token.space, Fact))
         .filter(status=Fact.Status.ACTIVE)
@@ -98,7 +102,8 @@ def _rows(token: ApiToken, who: str = "") -> QuerySet:
     if who:
         chat = _conversation(token, who)
         return rows.filter(chat=chat) if chat else rows.none()
-    return rows.filter(Q(chat=None) | Q(chat__channel=CHANNEL))
+    mine = Q(chat__channel=CHANNEL, chat__external_id__startswith=_mine(token))
+    return rows.filter(Q(chat=None) | mine)
 
 
 def _shape(fact: Fact, **more: Any) -> dict[str, Any]:
@@ -254,7 +259,8 @@ def history(token: ApiToken, given: dict, pk: str) -> list[dict]:
 
 
 def users(token: ApiToken, given: dict) -> dict:
-    rows = rows_in(token.space, Chat).filter(channel=CHANNEL).exclude(title="")
+    own = rows_in(token.space, Chat).filter(external_id__startswith=_mine(token))
+    rows = own.filter(channel=CHANNEL).exclude(title="")
     shown = [
         {
             "id": str(row.pk),

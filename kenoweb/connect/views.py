@@ -1,18 +1,20 @@
-"""Connect: the language model, Telegram, agents, programs and webhooks, set up on one page."""
+"""Connect: the language model, bots of chats, agents, programs and webhooks, on one page."""
 
 import base64
 import json
 import time
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.util import find_spec
 from typing import Any
 
 import httpx
 from django import forms
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.core.validators import URLValidator
+from django.core.validators import RegexValidator, URLValidator
 from django.db.models import Sum
+from django.http import Http404
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -32,7 +34,7 @@ from memory.llm.providers import PROVIDERS
 from memory.llm.request import ProviderError
 from memory.models import ApiToken, ChatLink, Heartbeat, LlmCall, Webhook, WebhookDelivery
 from memory.operations import webhooks
-from memory.spaces import connections
+from memory.spaces import chat_links, connections
 from memory.spaces import service as spaces
 
 PURPOSES = {
@@ -49,7 +51,8 @@ PROVIDER_NAMES = {
     "offline": gettext_lazy("Built in, no model"),
 }
 MONTH, LOG = timedelta(days=30), 12
-TOKEN = r"\d{5,20}:[A-Za-z0-9_-]{30,64}"
+# See channels, send messages there and in threads, read their history: of Discord's rights, these.
+SEND = 1 << 10 | 1 << 11 | 1 << 16 | 1 << 38
 
 
 class ModelForm(forms.Form):
@@ -106,17 +109,67 @@ class ModelForm(forms.Form):
         return {one: words for one, words in asked.items() if not connections.from_environment(one)}
 
 
-class TelegramForm(forms.Form):
-    token = forms.RegexField(
-        rf"^({TOKEN})?$",
+@dataclass(frozen=True)
+class Bot:
+    """A chat program whose bot Keno can be: where its token is kept and who says whose it is."""
+
+    channel: str
+    label: str
+    secret: str
+    pattern: str
+    invalid: Any
+    package: str
+
+    @property
+    def is_installed(self) -> bool:
+        return find_spec(self.package) is not None
+
+    def whose(self, token: str) -> str:
+        """Ask the chat for the bot's name; nothing when it does not know it or does not answer."""
+        try:
+            if self.channel == "telegram":
+                said = httpx.post(f"{settings.TELEGRAM_BASE_URL}/bot{token}/getMe", timeout=10)
+                return said.json()["result"]["username"]
+            url = f"{settings.DISCORD_BASE_URL}/api/v10/users/@me"
+            said = httpx.get(url, headers={"Authorization": f"Bot {token}"}, timeout=10)
+            return said.json()["username"]
+        except (httpx.HTTPError, ValueError, LookupError, TypeError):
+            return ""
+
+
+BOTS = {
+    "telegram": Bot(
+        "telegram",
+        "Telegram",
+        "TELEGRAM_BOT_TOKEN",
+        r"\d{5,20}:[A-Za-z0-9_-]{30,64}",
+        gettext_lazy("That is not a token. @BotFather gives one: 123456789:ABC…"),
+        "telegram",
+    ),
+    "discord": Bot(
+        "discord",
+        "Discord",
+        "DISCORD_BOT_TOKEN",
+        r"[A-Za-z0-9_-]{18,40}=*\.[A-Za-z0-9_-]{5,10}\.[A-Za-z0-9_-]{25,60}",
+        gettext_lazy("That is not a token of a bot. It has three parts with dots between."),
+        "discord",
+    ),
+}
+
+
+class BotForm(forms.Form):
+    token = forms.CharField(
         label=gettext_lazy("Token"),
         required=False,
+        max_length=200,
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "class": "mono"}),
-        error_messages={
-            "invalid": gettext_lazy("That is not a token. @BotFather gives one: 123456789:ABC…")
-        },
     )
     off = forms.BooleanField(label=gettext_lazy("Take the token away"), required=False)
+
+    def __init__(self, *args, bot: Bot, **kwargs):
+        # Two of them stand on one page.
+        super().__init__(*args, auto_id=f"{bot.channel}_%s", **kwargs)
+        self.fields["token"].validators = [RegexValidator(f"^{bot.pattern}$", bot.invalid)]
 
 
 class WebhookForm(forms.Form):
@@ -144,21 +197,27 @@ class Purpose:
     ok: bool = False
 
 
-def page(request, space, *, status: int = 200, tests: dict | None = None, **given):
+def page(
+    request,
+    space,
+    *,
+    status: int = 200,
+    tests: dict | None = None,
+    asked: dict | None = None,
+    **given,
+):
     may_change = connections.may_change(request.user)
     home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
     live = rows_in(space, ApiToken).filter(revoked_at=None).select_related("user")
-    beat = Heartbeat.objects.order_by("-beat_at").first()
+    hints = connections.hints()
     context = {
         "model_form": ModelForm(space=space, may_change=may_change),
-        "telegram_form": TelegramForm(),
         "webhook_form": WebhookForm(initial={"events": ["fact", "proposal"]}),
         "may_change": may_change,
         "purposes": purposes(space, tests or {}),
-        "hints": connections.hints(),
+        "hints": {name: hint for name, hint in hints.items() if name.endswith("_KEY")},
+        "bots": bots(space, hints, asked or {}),
         "environment": [name for name in connections.NAMES if connections.from_environment(name)],
-        "telegram": (beat.channels.get("telegram", "") if beat else ""),
-        "people": ChatLink.objects.filter(space=space, channel="telegram", linked_at__isnull=False),
         "clients": live.exclude(client=""),
         "tokens": live.filter(client="").count(),
         "webhooks": rows_in(space, Webhook).order_by("pk"),
@@ -168,6 +227,33 @@ def page(request, space, *, status: int = 200, tests: dict | None = None, **give
         **install_links(home),
     }
     return render(request, "connect/index.html", context | given, status=status)
+
+
+def bots(space, hints: dict, asked: dict) -> list[dict[str, Any]]:
+    """What the page tells of each chat: state, token, and who was let in."""
+    beat = Heartbeat.objects.order_by("-beat_at").first()
+    linked = ChatLink.objects.filter(space=space, linked_at__isnull=False).order_by("pk")
+    people = list(linked.filter(channel__in=BOTS))
+    state = beat.channels if beat else {}
+    return [
+        {
+            "bot": one,
+            "form": asked.get(name) or BotForm(bot=one),
+            "hint": hints[one.secret],
+            "state": state.get(name, ""),
+            "people": [link for link in people if link.channel == name],
+            "invite": _invite() if name == "discord" and hints[one.secret] else "",
+        }
+        for name, one in BOTS.items()
+    ]
+
+
+def _invite() -> str:
+    """The link that brings the bot to a server. The token begins with the bot's own number."""
+    first = connections.value("DISCORD_BOT_TOKEN").partition(".")[0]
+    number = base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).decode("ascii", "ignore")
+    asked = {"client_id": number, "scope": "bot applications.commands", "permissions": SEND}
+    return f"https://discord.com/oauth2/authorize?{urlencode(asked)}"
 
 
 def install_links(home: str) -> dict[str, str]:
@@ -246,33 +332,40 @@ def _asked(space, purpose) -> tuple[str, bool]:
 @sessions.sudo
 @sensitive_post_parameters("token")
 @require_POST
-def telegram(request, space):
-    """Keep the bot's token once Telegram has said whose it is; the worker begins with it."""
+def bot(request, space, name):
+    """Keep a bot's token once its chat has said whose it is; the worker begins with it."""
+    one = BOTS.get(name)
+    if one is None:
+        raise Http404
     if not connections.may_change(request.user):
         raise PermissionDenied
-    form = TelegramForm(request.POST)
+    form = BotForm(request.POST, bot=one)
+    if form.is_valid() and not form.cleaned_data["off"]:
+        token = form.cleaned_data["token"] or connections.value(one.secret)
+        if known := one.is_installed and one.whose(token):
+            told = _("%(chat)s knows the bot: @%(name)s.")
+            toast(request, told % {"chat": one.label, "name": known})
+        else:
+            refused = _("%(chat)s does not know this token, or does not answer.")
+            form.add_error("token", refused % {"chat": one.label})
     if not form.is_valid():
-        return page(request, space, status=422, telegram_form=form)
-    token = form.cleaned_data["token"]
-    if form.cleaned_data["off"]:
-        token = ""
-    elif name := _bot_name(token or connections.value("TELEGRAM_BOT_TOKEN")):
-        toast(request, _("Telegram knows the bot: @%(name)s.") % {"name": name})
-    else:
-        form.add_error("token", _("Telegram does not know this token, or does not answer."))
-        return page(request, space, status=422, telegram_form=form)
+        return page(request, space, status=422, asked={name: form})
+    token = "" if form.cleaned_data["off"] else form.cleaned_data["token"]
     if token or form.cleaned_data["off"]:
         given = {"user": request.user, "space": space, "ip": client_ip(request)}
-        connections.save({"TELEGRAM_BOT_TOKEN": token}, **given)
+        connections.save({one.secret: token}, **given)
     return redirect("connect:index", space.slug)
 
 
-def _bot_name(token: str) -> str:
-    try:
-        answer = httpx.post(f"{settings.TELEGRAM_BASE_URL}/bot{token}/getMe", timeout=10)
-        return answer.json()["result"]["username"]
-    except (httpx.HTTPError, ValueError, LookupError, TypeError):
-        return ""
+@in_space(role="owner")
+@sessions.sudo
+@require_POST
+def remove_person(request, space, pk):
+    """Take a chat account away from its member, or a server from the space."""
+    link = get_in_space_or_404(space, ChatLink, pk)
+    chat_links.unlink(link, by=person(request.user))
+    toast(request, _("Removed. Keno hears them there no more."))
+    return redirect("connect:index", space.slug)
 
 
 @in_space(role="owner")

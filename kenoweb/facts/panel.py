@@ -18,7 +18,7 @@ from kenoweb.ui.history_thread import Step
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import near_row
 from memory import rulings
-from memory.facts import lasting
+from memory.facts import lasting, plans
 from memory.history import changes as history
 from memory.models import Fact, LlmCall, Message, Ruling, Space
 from memory.text.normalise import jaccard, stems
@@ -207,6 +207,8 @@ class FactPanel:
     kept: Ruling | None
     successor: Fact | None
     episode_url: str
+    # When its plan is said in the chat; "" when it is none, or was said for the last time.
+    reminder: str = ""
 
 
 def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> FactPanel:
@@ -230,7 +232,13 @@ def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> FactPa
         episode_url=space_url("episodes:detail", space, pk=fact.episode_id)
         if fact.episode_id
         else "",
+        reminder=_reminder(fact),
     )
+
+
+def _reminder(fact: Fact) -> str:
+    reminder = getattr(fact, "reminder", None)
+    return plans.when_words(fact) if reminder and reminder.next_at else ""
 
 
 def edges(fact: Fact, *, space: Space, user: User) -> list[Edge]:

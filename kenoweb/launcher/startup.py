@@ -20,7 +20,7 @@ from django.core.management.base import CommandError
 
 from kenoweb import __version__, data_dir
 from kenoweb.data_dir import NotReady
-from kenoweb.launcher import database, supervisor
+from kenoweb.launcher import database, mcp_pipe, supervisor
 
 if TYPE_CHECKING:
     from django.db.migrations.loader import MigrationLoader
@@ -63,6 +63,8 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["version"]):
         print(f"Keno {__version__}")
         return 0
+    if sys.argv[1:2] == ["mcp"] and (there := mcp_pipe.running(sys.argv)):
+        return mcp_pipe.serve(there)
     return manage(sys.argv)
 
 

@@ -67,6 +67,7 @@ NOTES = {
         "It reads like an instruction that somebody planted. Reject it unless you know better."
     ),
     proposals.HELD: gettext_lazy("A program asks for this; what its token writes is held."),
+    proposals.GATED: gettext_lazy("What comes this way is held for you."),
     "edited": gettext_lazy("Someone changed the wording before deciding."),
 }
 

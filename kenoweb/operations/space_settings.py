@@ -36,6 +36,9 @@ GROUPS = {
         "batch_silence", "batch_size", "batch_wait", "first_conversation",
     ],
     gettext_lazy("Learning"): ["believe_from", "offer_from", "learning_feedback"],
+    gettext_lazy("Who may write"): [
+        "gate_telegram", "gate_discord", "gate_http", "gate_web", "gate_tags", "gate_imports",
+    ],
     gettext_lazy("Still true?"): [
         "check_home_days", "check_taste_days", "check_health_days", "check_plan_days",
         "checks_a_day", "check_in_chat",
@@ -92,6 +95,12 @@ LABELS = {
     "learning_feedback": gettext_lazy("Say what was noted"),
     "believe_from": gettext_lazy("Believe from"),
     "offer_from": gettext_lazy("Offer from"),
+    "gate_telegram": "Telegram",
+    "gate_discord": "Discord",
+    "gate_http": "HTTP",
+    "gate_web": gettext_lazy("Web"),
+    "gate_tags": gettext_lazy("Tags of models"),
+    "gate_imports": gettext_lazy("Imports"),
     "first_conversation": gettext_lazy("Get to know each other"),
     "check_home_days": gettext_lazy("Home and work"),
     "check_taste_days": gettext_lazy("Likes"),
@@ -101,6 +110,9 @@ LABELS = {
     "check_in_chat": gettext_lazy("Ask in the chat"),
 }
 CHOICES = {
+    "believe": gettext_lazy("believe: it is memory at once"),
+    "hold": gettext_lazy("hold for me: it becomes a proposal"),
+    "read_only": gettext_lazy("read only: nothing is kept of it"),
     "everybody": gettext_lazy("everybody allowed in the chat"),
     "members": gettext_lazy("linked members"),
     "auto": gettext_lazy("as the installation says"),

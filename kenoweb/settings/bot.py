@@ -134,6 +134,11 @@ if TELEGRAM_BOT_TOKEN:
             " -: without it anybody could pretend to be Telegram. openssl rand -hex 24 makes one."
         )
 
+DISCORD_BOT_TOKEN = envsecret("DISCORD_BOT_TOKEN")
+DISCORD_ALLOWED_USERS = _numbers("DISCORD_ALLOWED_USERS")
+DISCORD_ALLOWED_CHANNELS = _numbers("DISCORD_ALLOWED_CHANNELS")
+DISCORD_BASE_URL = _url("DISCORD_BASE_URL") or "https://discord.com"
+
 HTTP_ENABLED = envbool("HTTP_ENABLED")
 HTTP_HOST = envstr("HTTP_HOST", "127.0.0.1") or "127.0.0.1"
 HTTP_PORT = envint("HTTP_PORT", 3000, low=1, high=65535)

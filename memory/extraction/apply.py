@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -11,7 +11,7 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory import notices, working
+from memory import notices, options, working
 from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.extraction import evidence, ingest, propose, tags
@@ -105,6 +105,9 @@ def _attempt(tag: str, said: str, write: Write, turn: Turn) -> Applied:
     if tags.echoes(said, turn.said):
         reason = _("It only repeats a tag that somebody typed.")
         return Applied(tag, said, ChangeResult(None, outcome="refused", reason=reason))
+    if ingest.gate(turn.message, by="tag") == options.READ_ONLY:
+        reason = _("What models note here is read only.")
+        return Applied(tag, said, ChangeResult(None, outcome="refused", reason=reason))
     try:
         with transaction.atomic():
             return Applied(tag, said, write(said, turn))
@@ -149,7 +152,7 @@ def _learn(turn: Turn, said: str, *, subject: str, kind: str = "fact") -> Change
     one = propose.as_heard(one, message.text)
     taken = ingest.take(message, one, by="tag", now=turn.now)
     if taken.line["outcome"] == ingest.OFFERED:
-        ingest.offer(message, one)
+        ingest.offer(message, replace(one, held=taken.line.get("held", "")))
     if taken.line["outcome"] == "error":
         raise NotTaken(taken.line["reason"])
     if taken.done:
@@ -159,6 +162,9 @@ def _learn(turn: Turn, said: str, *, subject: str, kind: str = "fact") -> Change
 
 
 def _event(said: str, turn: Turn) -> ChangeResult:
+    if ingest.gate(turn.message, by="tag") == options.HOLD:
+        # Nobody decides about an episode by itself: it is offered as what it says.
+        return _learn(turn, said, subject="")
     found = evidence.find(said, turn.heard)
     return episodes.write(
         turn.chat.space,

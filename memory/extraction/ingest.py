@@ -18,7 +18,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory import people
+from memory import options, people
 from memory.episodes import service as episodes
 from memory.extraction import changes_of_mind, dates, evidence, intents, propose, wording
 from memory.extraction.propose import Candidate
@@ -296,14 +296,14 @@ def _proposed(
         return [], [{"outcome": "skipped", "reason": "not said by a person"}]
     if len(said) < SHORTEST or said.startswith("/"):
         return [], [{"outcome": "skipped", "reason": "too short" if said[:1] != "/" else "command"}]
-    options = message.space.options
+    sure = message.space.options
     given: dict[str, Any] = {
         "author": evidence.speaker(message),
         "language": message.language,
         "previous": _previous(message),
         "people": _known_names(message),
-        "believe_at": options.believe_from,
-        "offer_at": options.offer_from,
+        "believe_at": sure.believe_from,
+        "offer_at": sure.offer_from,
         "complete": complete,
     }
     if within is None:
@@ -430,9 +430,20 @@ def _is_quoted(line: str, found: list[Candidate]) -> bool:
     return any(one.quote in line or line in one.quote for one in found)
 
 
+def gate(message: Message, *, by: str = "extraction") -> str:
+    """What the space has set for what comes by this channel and, of a model, by tags."""
+    ways = [message.chat.channel, *(["tags"] if by == "tag" else [])]
+    return options.gate(message.space.options, *ways)
+
+
 def _take(message: Message, one: Candidate, *, by: str, now: datetime | None) -> Taken:
+    found = gate(message, by=by)
+    if found == options.READ_ONLY:
+        return Taken({"outcome": "skipped", "reason": "read only"})
     if evidence.is_forwarded(message):
         one = replace(one, believed=False)
+    if found == options.HOLD:
+        one = replace(one, believed=False, held=message.chat.channel if by != "tag" else "tags")
     known = None if one.replaces or one.kind == WISH else _known(message, one)
     if known:
         return _again(message, one, known, by=by, now=now)

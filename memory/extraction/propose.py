@@ -77,6 +77,8 @@ class Candidate:
     replaces: int = 0
     # Asked to be said in the chat at its time.
     remind: bool = False
+    # The way into memory whose gate holds it for a person.
+    held: str = ""
 
 
 def propose(text: str, **given: Any) -> list[Candidate]:

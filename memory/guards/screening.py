@@ -14,8 +14,11 @@ from memory.guards import inspect as guards
 from memory.models import Episode, Fact, Pattern, Space
 from memory.text import normalise as text
 
+# A gate holds what comes this way, whatever it says.
+HELD = "held"
 REASONS = guards.REASONS | {
     "ungrounded": "Nobody here said it",
+    HELD: "What comes this way is held for you",
 }
 # Beside the kinds in a row's flags: a person looked and found it harmless.
 RELEASED = "released"

@@ -24,6 +24,8 @@ WEB = "web"
 # Whoever sits at the machine's own terminal can read the database, too.
 CONSOLE = "console"
 SPOKE_LATELY = 200
+# Before the number of a server (of Discord) that belongs to a space: not a person.
+SERVER = "server-"
 
 
 def offer(member: Member, *, now: datetime | None = None) -> str:
@@ -52,6 +54,47 @@ def is_linked(space: Space, *, channel: str, author_id: str) -> bool:
     """Whether the author is a member of the space, and may still sign in."""
     links = ChatLink.objects.filter(space=space, channel=channel, author_id=author_id)
     return links.filter(linked_at__isnull=False, member__user__is_active=True).exists()
+
+
+def space_of(
+    *, channel: str, person: str, server: str = "", name: str = "", code: str = ""
+) -> Space | None:
+    """Return the space that somebody speaks to where one bot serves several spaces.
+
+    On a server it is the server's: an owner's open code, said there, makes it theirs. Alone with
+    the bot it is the one they were linked to last, or the one whose code they send.
+    """
+    who = f"{SERVER}{server}" if server else person
+    linked = ChatLink.objects.filter(channel=channel, author_id=who, linked_at__isnull=False)
+    found = linked.select_related("space").order_by("-linked_at").first()
+    if found:
+        return found.space
+    now = timezone.now()
+    offers = ChatLink.objects.filter(linked_at=None, digest=_digest(code), expires_at__gt=now)
+    offers = offers.filter(member__role=Member.Role.OWNER) if server else offers
+    offer = offers.select_related("space", "member__user").first()
+    if offer and server:
+        _take_server(offer, channel=channel, author_id=who, author=name[:120], now=now)
+    return offer.space if offer else None
+
+
+@transaction.atomic
+def _take_server(
+    offer: ChatLink, *, channel: str, author_id: str, author: str, now: datetime
+) -> None:
+    link = ChatLink.objects.create(
+        space=offer.space,
+        member=offer.member,
+        digest=_digest(f"{channel} {author_id}"),
+        expires_at=now,
+        linked_at=now,
+        channel=channel,
+        author_id=author_id,
+        author=author,
+    )
+    by = person(offer.member.user)
+    known = {"channel": channel, "author_id": author_id}
+    audit.record("account.chat_linked", actor=by, space=offer.space, obj=link, **known)
 
 
 @transaction.atomic

@@ -25,6 +25,7 @@ NAMES = (
     "OPENAI_BASE_URL",
     "TELEGRAM_BOT_TOKEN",
     "TELEGRAM_ALLOWED_USERS",
+    "DISCORD_BOT_TOKEN",
 )
 SECRETS = {name for name in NAMES if name.endswith(("_KEY", "_TOKEN"))}
 

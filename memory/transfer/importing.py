@@ -17,6 +17,7 @@ from memory.guards.screening import redacted
 from memory.history import audit
 from memory.history import changes as history
 from memory.models import AuditEntry, Chat, Fact, Message, Space
+from memory.options import READ_ONLY, gate
 from memory.transfer import containers, session, writers
 from memory.transfer.archive import files as archive
 from memory.transfer.archive.restore import Restore
@@ -85,6 +86,9 @@ def _import(space, path: Path, format: str, *, by, progress, dry: bool, options)
         if name == formats.ARCHIVE and archive.is_archive(tree):
             tree = _trusted(tree)
         containers.check_sizes(tree, *formats.FORMATS[name].opens(tree))
+        if name != formats.ARCHIVE and not dry and gate(space.options, "imports") == READ_ONLY:
+            closed = _("Imports are read only here: an owner changes that in the memory settings.")
+            raise Refused("gate", closed)
         report = Report(format=name, source=redacted(path.name), space=space.slug, dry=dry)
         session = Session(space, by, report, progress)
         with transaction.atomic():

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from memory.chats import service as chats
 from memory.models import Chat, Episode, Fact, Pattern, Space
+from memory.options import HOLD, gate
 from memory.text import normalise as text
 from memory.transfer import items
 from memory.transfer.kenobot import escapes
@@ -38,6 +39,11 @@ class Session:
     def writer(self) -> str:
         """Return the author of imported rows: the machine, so guards and rulings apply."""
         return f"import:{self.report.format}"
+
+    @property
+    def is_held(self) -> bool:
+        """Whether its facts wait for a person, as the space has set for imports."""
+        return gate(self.space.options, "imports") == HOLD
 
     def chat(self, key: str) -> Chat | None:
         """Return the chat of this key, created if missing; None for the whole space."""

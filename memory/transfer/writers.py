@@ -14,7 +14,7 @@ from memory import notices, patterns, rulings, working
 from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.facts import rows as fact_rows
-from memory.guards.screening import ORDERS, describe_reasons, redacted, screen, screen_message
+from memory.guards.screening import HELD, ORDERS, describe_reasons, redacted, screen, screen_message
 from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
@@ -238,6 +238,7 @@ def _draft(session: Session, item: FactItem, source: int | None, *, among) -> Fa
         category=item.category,
         said_by=text.one_line(item.said_by),
         message_id=source,
+        suspicions=[HELD] if session.is_held else [],
         **({"status": Fact.Status.ARCHIVED} if item.archived else {}),
     )
     if isinstance(draft, Fact) and item.updated_at:

@@ -54,7 +54,7 @@ def environment(**given: str) -> dict[str, str]:
 def start(**given: str) -> subprocess.Popen:
     """The bare process, for those who speak to it by hand."""
     return subprocess.Popen(
-        [sys.executable, "manage.py", "mcp"],
+        [sys.executable, "manage.py", "mcp", "--alone"],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"]} | environment(**given),
         stdin=subprocess.PIPE,
@@ -65,9 +65,11 @@ def start(**given: str) -> subprocess.Popen:
 
 
 @contextmanager
-def agent(key: str, *, log: Path) -> Iterator[Agent]:
-    given = {"command": sys.executable, "args": ["manage.py", "mcp"], "cwd": ROOT}
-    server = StdioServerParameters(**given, env=environment(KENO_TOKEN=key))
+def agent(key: str, *, log: Path, url: str = "") -> Iterator[Agent]:
+    """Over a pipe; with a `url`, to a Keno that runs there."""
+    given = {"command": sys.executable, "cwd": ROOT}
+    given["args"] = ["manage.py", "mcp", *([] if url else ["--alone"])]
+    server = StdioServerParameters(**given, env=environment(KENO_TOKEN=key, KENO_URL=url or URL))
     with start_blocking_portal() as portal, log.open("w") as said:
         client = Client(stdio_client(server, errlog=said))
         with portal.wrap_async_context_manager(client) as connected:

@@ -1,12 +1,17 @@
-"""Every operation, over REST and MCP, by everybody who may hold a token. No route outside it."""
+"""Every operation, over REST, MCP both ways and in mem0's shape, by everybody who may hold a token.
+
+No route for programs stands outside these tables.
+"""
 
 import json
+import re
 from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
 from django.db import OperationalError, transaction
 from django.test import Client
+from django.urls import get_resolver
 from django.utils import timezone
 
 from kenoweb.api import operations, server
@@ -170,6 +175,83 @@ def over_mcp(key, name, arguments) -> tuple[bool, str]:
     return not answer.is_error, answer.content[0].text
 
 
+def over_mcp_http(key, name, arguments) -> tuple[bool, str]:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    asked["params"] = {"name": name, "arguments": arguments}
+    known = {"Authorization": f"Bearer {key}", "MCP-Protocol-Version": "2025-06-18"}
+    client = Client(headers=known | {"Accept": "application/json, text/event-stream"})
+    with transaction.atomic():
+        answer = client.post("/mcp", asked, content_type="application/json")
+        transaction.set_rollback(True)
+    said = answer.json()["result"]
+    return not said.get("isError"), said["content"][0]["text"]
+
+
+WHO = {"user_id": "alex"}
+SAID = {"messages": [{"role": "user", "content": "I live in Soria."}]} | WHO
+# Every address of mem0's shape: its method, where, what it is given, and the right it needs.
+MEM0 = {
+    "GET v1/ping/": ("get", lambda ids: "v1/ping/", {}, "read"),
+    "GET v1/memories/": ("get", lambda ids: "v1/memories/", {}, "read"),
+    "POST v1/memories/": ("post", lambda ids: "v1/memories/", SAID, "write"),
+    "DELETE v1/memories/": ("delete", lambda ids: "v1/memories/", WHO, "write"),
+    "POST v3/memories/add/": ("post", lambda ids: "v3/memories/add/", SAID, "write"),
+    "GET v1/entities/": ("get", lambda ids: "v1/entities/", {}, "read"),
+    "DELETE v2/entities/user/<name>/": (
+        "delete", lambda ids: "v2/entities/user/alex/", {}, "write",
+    ),
+    "GET v1/memories/{pk}/": ("get", lambda ids: f"v1/memories/{ids.fact}/", {}, "read"),
+    "PUT v1/memories/{pk}/": (
+        "put", lambda ids: f"v1/memories/{ids.fact}/", {"text": "Ana has bees"}, "write",
+    ),
+    "DELETE v1/memories/{pk}/": ("delete", lambda ids: f"v1/memories/{ids.fact}/", {}, "write"),
+    "GET v1/memories/{pk}/history/": (
+        "get", lambda ids: f"v1/memories/{ids.fact}/history/", {}, "read",
+    ),
+} | {
+    f"POST {version}/memories/search/": (
+        "post", lambda ids, v=version: f"{v}/memories/search/", {"query": "who knows?"}, "read",
+    )
+    for version in ("v1", "v2", "v3")
+} | {
+    f"POST {version}/memories/": ("post", lambda ids, v=version: f"{v}/memories/", {}, "read")
+    for version in ("v2", "v3")
+}  # fmt: skip
+# What a held token may ask for, because it becomes a proposal.
+HELD_IN_MEM0 = {
+    ("hold", name)
+    for name, (_method, _path, _given, scope) in MEM0.items()
+    if scope == "write" and name not in ("DELETE v1/memories/", "DELETE v2/entities/user/<name>/")
+}
+ROLES = api_tokens.ROLE_FOR_SCOPE
+
+
+def over_mem0(key, method, path, given) -> tuple[int, str]:
+    client = Client(headers={"Authorization": f"Token {key}"})
+    with transaction.atomic():
+        if method == "get":
+            answer = client.get(f"/{path}", given)
+        else:
+            body = json.dumps(given) if given else ""
+            answer = client.generic(method.upper(), f"/{path}", body, "application/json")
+        transaction.set_rollback(True)
+    return answer.status_code, answer.content.decode()
+
+
+def program_paths() -> set[str]:
+    """Every address that no page of a person's browser has: of REST, MCP, mem0 and OpenAI."""
+    found, waiting = set(), [("", get_resolver())]
+    while waiting:
+        before, one = waiting.pop()
+        for inner in one.url_patterns:
+            path = before + str(inner.pattern)
+            if hasattr(inner, "url_patterns"):
+                waiting.append((path, inner))
+            elif re.match(r"(?:api|v\d|mcp|health/memory)\b", path):
+                found.add(re.sub(r"<(?:\w+:)?(\w+)>", r"<\1>", path))
+    return found
+
+
 def arguments(name, ids) -> dict:
     return ARGUMENTS[name](ids) if name in ARGUMENTS else {}
 
@@ -217,6 +299,43 @@ class TestTheTable:
             assert THERE not in said, name
             if "private" not in TOKENS[who][1]:
                 assert PRIVATE not in said, name
+
+    @pytest.mark.parametrize("who", TOKENS)
+    def test_and_over_streamable_http(self, house, who):
+        for name in server.TOOLS:
+            asked = arguments(name, house.ids)
+            done, said = over_mcp_http(house.keys[who], name, asked)
+            assert done == (may(who, name) and name != "undo"), (name, said[:300])
+            assert THERE not in said, name
+            if "private" not in TOKENS[who][1]:
+                assert PRIVATE not in said, name
+
+    @pytest.mark.parametrize("who", TOKENS)
+    def test_and_in_the_shape_of_mem0(self, house, who):
+        role, scopes, gate = TOKENS[who]
+        for name, (method, path, given, scope) in MEM0.items():
+            status, said = over_mem0(house.keys[who], method, path(house.ids), given)
+            opened = scope == "read" or gate == "believe" or (gate, name) in HELD_IN_MEM0
+            allowed = scope in scopes and LADDER.index(role) >= LADDER.index(ROLES[scope])
+            assert (status == 200) == (allowed and opened), (name, status, said[:300])
+            assert status in (200, 403), (name, status)
+            assert THERE not in said, name
+            assert PRIVATE not in said, name
+            status, said = over_mem0(house.keys[who], method, path(house.theirs), given)
+            assert THERE not in said, name
+            if "{pk}" in name:
+                assert status in (403, 404), (name, status)
+
+    def test_no_address_for_programs_stands_outside_the_tables(self):
+        listed = {one.path for one in OPERATIONS.values()}
+        known = {f"api/v1{path}".replace("{id}", "<id>") for path in listed}
+        known = {path.replace("{change}", "<change>") for path in known}
+        known |= {"api/v1/events", "api/v1/openapi.json", "api/v1/docs", "api/v1/", "mcp"}
+        known |= {"api/memory", "api/memory/search", "api/memory/refresh", "health/memory"}
+        known |= {"v1/models", "v1/chat/completions"}
+        known |= {name.partition(" ")[2].replace("{pk}", "<pk>") for name in MEM0}
+        outside = {path for path in program_paths() if path not in known}
+        assert outside == set()
 
     def test_nothing_of_another_space_is_found(self, house):
         for name in BY_ID:

@@ -169,6 +169,19 @@ class TestMem0:
         hidden = Fact.objects.filter(text__contains=CANARY)
         assert {client.get(f"/v1/memories/{one.pk}/").status_code for one in hidden} == {404}
 
+    def test_what_one_person_s_programs_were_told_no_other_person_s_program_reads(self, ana):
+        told = {"messages": f"The code is {CANARY}", "user_id": "alex", "infer": False}
+        self.post(self.client(key_of(ana)), "/v1/memories/", **told)
+        (fact,) = Fact.objects.all()
+        bo = make_member(space=ana.space, user=make_user("bo"))
+        client = self.client(key_of(bo))
+        seen = [client.get("/v1/memories/").json(), client.get("/v1/entities/").json()]
+        seen += [self.post(client, "/v2/memories/", filters={"user_id": "alex"})]
+        assert CANARY not in json.dumps(seen)
+        assert seen[1]["results"] == []
+        assert client.get(f"/v1/memories/{fact.pk}/").status_code == 404
+        assert client.delete(f"/v1/memories/{fact.pk}/").status_code == 404
+
     def test_held_it_waits_and_closed_it_is_refused(self, ana):
         client = self.client(key_of(ana, "hold"))
         given = {"messages": "Alex likes tea", "user_id": "alex", "infer": False}

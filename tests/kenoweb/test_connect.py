@@ -14,8 +14,8 @@ from memory.llm.complete import complete
 from memory.models import AuditEntry, Connection, LlmCall, Webhook, WebhookDelivery
 from memory.operations import health, webhooks
 from memory.spaces import chat_links, connections
-from tests.bot import bot_api
-from tests.factories import make_client, make_member, make_space, make_user
+from tests.bot import bot_api, discord_api
+from tests.factories import make_chat_link, make_client, make_member, make_space, make_user
 from tests.llm import servers
 
 pytestmark = pytest.mark.django_db
@@ -103,7 +103,10 @@ class TestModel:
         given = {"provider": "openai", "key": KEY, "base": "https://evil.example/v1"}
         stranger.post(reverse("connect:model", args=["other"]), given)
         token = {"token": bot_api.TOKEN}
-        assert stranger.post(reverse("connect:telegram", args=["other"]), token).status_code == 403
+        assert (
+            stranger.post(reverse("connect:bot", args=["other", "telegram"]), token).status_code
+            == 403
+        )
         assert not Connection.objects.exists()
 
     def test_nothing_is_kept_without_the_password(self, ana):
@@ -112,22 +115,43 @@ class TestModel:
         assert not Connection.objects.exists()
 
 
-class TestTelegram:
+class TestBots:
     def test_the_token_is_tried_before_it_is_kept(self, browser, settings):
         with bot_api.running() as server:
             settings.TELEGRAM_BASE_URL = server.url
-            assert browser.post(at("telegram"), {"token": "nonsense"}).status_code == 422
-            assert browser.post(at("telegram"), {"token": bot_api.TOKEN}).status_code == 302
+            assert browser.post(at("bot", "telegram"), {"token": "nonsense"}).status_code == 422
+            assert browser.post(at("bot", "telegram"), {"token": bot_api.TOKEN}).status_code == 302
             assert "@KenoTestBot" in shown(browser.get(at("index")))
         assert connections.value("TELEGRAM_BOT_TOKEN") == bot_api.TOKEN
-        browser.post(at("telegram"), {"off": "on"})
+        browser.post(at("bot", "telegram"), {"off": "on"})
         assert connections.value("TELEGRAM_BOT_TOKEN") == ""
 
     def test_a_token_that_nobody_knows_is_not_kept(self, browser, settings):
         settings.TELEGRAM_BASE_URL = "http://127.0.0.1:9"
-        answer = browser.post(at("telegram"), {"token": bot_api.TOKEN})
+        answer = browser.post(at("bot", "telegram"), {"token": bot_api.TOKEN})
         assert answer.status_code == 422
         assert not Connection.objects.exists()
+
+    def test_discord_is_set_up_the_same_way_and_its_link_invites_the_bot(self, browser, settings):
+        with discord_api.running() as server:
+            settings.DISCORD_BASE_URL = server.url
+            assert browser.post(at("bot", "discord"), {"token": "no.t.one"}).status_code == 422
+            given = {"token": discord_api.TOKEN}
+            assert browser.post(at("bot", "discord"), given).url == at("index")
+            assert "Discord knows the bot: @Keno" in shown(page := browser.get(at("index")))
+        assert connections.value("DISCORD_BOT_TOKEN") == discord_api.TOKEN
+        assert discord_api.TOKEN not in shown(page)
+        assert "client_id=000000000000000099" in shown(page)
+        assert browser.post(at("bot", "carrier-pigeon"), {}).status_code == 404
+
+    def test_an_owner_removes_who_was_let_in(self, browser, ana):
+        link = make_chat_link(ana.memberships.get(), channel="telegram", author_id="7")
+        elsewhere = make_chat_link(make_member(space=make_space("other")), author_id="8")
+        assert at("remove_person", link.pk) in shown(browser.get(at("index")))
+        assert browser.post(at("remove_person", elsewhere.pk)).status_code == 404
+        assert browser.post(at("remove_person", link.pk)).url == at("index")
+        assert not chat_links.is_linked(link.space, channel="telegram", author_id="7")
+        assert AuditEntry.objects.filter(action="account.chat_unlinked").count() == 1
 
     def test_a_code_lets_one_person_in(self, ana):
         member = ana.memberships.get()

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memory import rulings
 from memory.facts import service as facts
-from memory.models import AuditEntry, Fact, Ruling
+from memory.models import AuditEntry, Fact, Reminder, Ruling
 from tests.factories import (
     make_chat,
     make_client,
@@ -184,6 +184,15 @@ def test_the_panel_tells_what_was_believed_when(client, fact):
     shown = page(client, "detail", new.pk).split("What was believed when")[1]
     assert "port 443" in shown
     assert "port 5678" in shown
+
+
+def test_a_plan_says_when_it_is_said_in_the_chat(client, space):
+    plan = make_fact(space, text="Call Marta on Friday at 9")
+    at = datetime(2027, 3, 12, 9, tzinfo=UTC)
+    row = Reminder.objects.create(space=space, fact=plan, chat=make_chat(space), next_at=at)
+    assert "Fri 12 Mar, 09:00" in page(client, "detail", plan.pk)
+    Reminder.objects.filter(pk=row.pk).update(next_at=None)
+    assert "<dt>Reminder</dt>" not in page(client, "detail", plan.pk)
 
 
 def test_the_panel_tells_when_a_plan_happens_in_the_days_of_the_space(client, space):

@@ -1,14 +1,17 @@
 """An agent with a key, over the real wire: what it gets, and what it never gets."""
 
+import io
 import json
 from contextlib import ExitStack
 from functools import cache, partial
 from types import SimpleNamespace
 
 import httpx
+import psutil
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from kenoweb.launcher import mcp_pipe
 from memory import rulings
 from memory.facts import service as facts
 from memory.history import changes as history
@@ -279,6 +282,39 @@ class TestMore:
         answer = httpx.post(f"{live_server.url}/mcp", json=HELLO)
         assert answer.status_code == 401
         assert answer.headers["WWW-Authenticate"].startswith("Bearer resource_metadata=")
+
+
+class TestBesideAKenoThatRuns:
+    """The process of the editor is a pipe to it: small, and the same to the client."""
+
+    def test_it_is_the_same_to_the_client_and_under_120_mb(self, house, live_server, tmp_path):
+        children = set(psutil.Process().children())
+        with agent(KEY, log=tmp_path / "log", url=live_server.url) as editor:
+            assert "recall" in editor.tools()
+            assert "Soria" in json.dumps(editor.call("recall", query="Who keeps bees?"))
+            assert editor.call("remember", text="Bo plays the oboe")["outcome"] == "new"
+            assert "Field required" in editor.refused("recall")
+            (pipe,) = set(psutil.Process().children()) - children
+            assert pipe.memory_info().rss < 120e6
+        assert Fact.objects.filter(text="Bo plays the oboe").exists()
+
+    def test_what_is_no_protocol_is_answered_and_a_keno_that_is_gone_is_said(self):
+        gone = mcp_pipe.Keno("http://127.0.0.1:9", "keno_x")
+        assert not gone.lets_in()
+        given = b"nonsense\n[1]\n" + b"x" * (2**20 + 5) + b'\n{"jsonrpc": "2.0", "id": 7}\n'
+        out = io.StringIO()
+        mcp_pipe.serve(gone, (io.BytesIO(given), out))
+        said = [json.loads(line) for line in out.getvalue().splitlines()]
+        assert [one["error"]["code"] for one in said] == [-32700, -32700, -32700, -32603]
+        assert said[-1]["id"] == 7
+
+    def test_a_key_that_it_does_not_know_is_not_used_there(self, house, live_server, monkeypatch):
+        monkeypatch.setenv("KENO_URL", live_server.url)
+        monkeypatch.setenv("KENO_TOKEN", KEY)
+        assert mcp_pipe.running(["mcp"]) is not None
+        assert mcp_pipe.running(["mcp", "--alone"]) is None
+        monkeypatch.setenv("KENO_TOKEN", "keno_another")
+        assert mcp_pipe.running(["mcp"]) is None
 
 
 class TestHostile:

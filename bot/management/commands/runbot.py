@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from bot import channels, worker
 from bot.channels.console import ConsoleChannel
+from bot.commands import REGISTRY
 from memory.models import Space
 
 
@@ -23,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--jobs", type=int, default=4, help="jobs at the same time")
 
     def handle(self, *, once, console, name, space, jobs, only=False, **_options):
-        channels.use(*channels.configured())
+        channels.use(*channels.configured(), commands=REGISTRY.all)
         if console:
             channels.use(ConsoleChannel(name))
         spaces = Space.objects.order_by("pk")

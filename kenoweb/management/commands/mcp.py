@@ -1,6 +1,8 @@
 """Serve the memory to an agent or editor over its standard input and output (MCP).
 
 The environment variable KENO_TOKEN holds an API token, which says whose memory and which rights.
+A Keno that runs (at KENO_URL, else on port 8000 here) is asked instead, by a process of a few
+megabytes (kenoweb/launcher/mcp_pipe.py); without one it opens the database itself.
 """
 
 import os
@@ -21,6 +23,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser):
+        parser.add_argument("--alone", action="store_true", help="use no Keno that runs already")
         parser.add_argument("--all", action="store_true", help="offer every operation as a tool")
 
     def handle(self, **options):
