@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.db.models import CharField, F, QuerySet, Value
 from django.db.models.functions import Cast, Concat
@@ -63,15 +64,15 @@ def redo_change(change: NightChange, *, by: str) -> NightChange:
 
 
 @transaction.atomic
-def undo(night: Night, *, by: str, now: datetime | None = None) -> Undone:
+def undo(night: Night, *, by: str, now: datetime | None = None, later_too: bool = False) -> Undone:
     """Undo the night: what it applied is taken back, what it asks is withdrawn, and what it read is
-    unread. What was changed since stays, and is named.
+    unread. What was changed since stays, and is named, unless that is taken back too.
 
     What people decided of it stays: each decision has its own undo.
     """
     now = now or timezone.now()
     standing = list(night.changes.select_for_update().filter(undone_at=None).order_by("-pk"))
-    kept = _take_back(standing, by=by)
+    kept = _take_back(standing, by=by, later_too=later_too)
     gone = [change.pk for change in standing if change not in kept]
     night.changes.filter(pk__in=gone).update(undone_at=now, undone_by=by)
     withdrawn, unread = _withdraw(night), _unread(night, by=by)
@@ -84,19 +85,20 @@ def undo(night: Night, *, by: str, now: datetime | None = None) -> Undone:
     return Undone(len(gone), kept)
 
 
-def _take_back(standing: list[NightChange], *, by: str) -> list[NightChange]:
+def _take_back(standing: list[NightChange], *, by: str, later_too: bool) -> list[NightChange]:
     """Undo the lines together, else one by one; return those that were changed since."""
     try:
-        history.undo_contexts([change.context for change in standing], by=by)
+        ids = [change.context for change in standing]
+        history.undo_contexts(ids, by=by, later_too=later_too)
         return []
-    except history.Conflict:
-        return [change for change in standing if not _was_taken_back(change, by=by)]
+    except (history.Conflict, ObjectDoesNotExist):
+        return [one for one in standing if not _was_taken_back(one, by=by, later_too=later_too)]
 
 
-def _was_taken_back(change: NightChange, *, by: str) -> bool:
+def _was_taken_back(change: NightChange, *, by: str, later_too: bool) -> bool:
     try:
-        history.undo_context(change.context, by=by)
-    except history.Conflict:
+        history.undo_context(change.context, by=by, later_too=later_too)
+    except (history.Conflict, ObjectDoesNotExist):  # changed since, or erased
         return False
     return True
 

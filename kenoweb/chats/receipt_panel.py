@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.recall import score_rows
 from kenoweb.ui import charts
+from kenoweb.ui.formatting import share
 from kenoweb.ui.responses import space_url
 from memory.chats import service as chats
 from memory.chats import summary
@@ -124,7 +125,7 @@ def _item(row: RecallItem, *, space: Space, gate: score_rows.Gate) -> Item:
     voices = score_rows.scaled([Part(*part) for part in row.parts], row.confidence)
     return Item(
         icon=ICONS.get(row.kind, "fact"),
-        text=short(said, LENGTH) if owner else _("It was purged since."),
+        text=short(score_rows.one_line(said), LENGTH) if owner else _("It was purged since."),
         lang=getattr(owner, "language", ""),
         url=_page(row, space),
         relevance=row.confidence,
@@ -135,7 +136,7 @@ def _item(row: RecallItem, *, space: Space, gate: score_rows.Gate) -> Item:
         tokens=row.tokens,
         cut="" if row.injected else str(score_rows.CUT.get(row.cut, _("left out"))),
         bar=charts.score(voices, width=MINI),
-        said=", ".join(f"{name} {points:.2f}" for name, points in voices if points),
+        said=", ".join(f"{name} {share(points)}" for name, points in voices if points),
         parts=[dict(zip(("name", "value", "weight", "points"), p, strict=True)) for p in row.parts],
     )
 

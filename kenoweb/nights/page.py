@@ -1,19 +1,26 @@
 """A night as a pull request: its phases, every change as a line, its checks and its cost."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb.auth.access import rows_in
+from kenoweb.ui.formatting import number, share
 from kenoweb.ui.responses import space_url
 from memory.history import changes as history
 from memory.models import Episode, Fact, Identity, LlmCall, Pattern, Space
 from sleep import cycle
 from sleep.models import Night, NightChange, PhaseRun, Proposal, Reflection, shown
+from sleep.nights import BELIEVED_KINDS
 from sleep.phase import Fuse
 
 PHASES = {
@@ -31,8 +38,9 @@ TRENDS = (
     "voice_consistency",
 )
 ADDED, CUT = {"agreement", "curated", "lesson"}, {"stale note", "weak pattern", "old episodes"}
-CHART, LEFT, ROW = 706, 112, 26
 LINES = 1000
+# Lines of a story before it says "and so many more".
+TOLD = 12
 Steps = dict[str, list[history.Change]]
 KINDS = {
     "agreement": gettext_lazy("episodes agree"),
@@ -125,19 +133,6 @@ def _is_queued(space: Space) -> bool:
 
 
 @dataclass(frozen=True)
-class Bar:
-    """One phase on the time line; geometry as text, because Spanish prints 12,4."""
-
-    label: str
-    x: str
-    width: str
-    y: str
-    text_y: str
-    tone: str
-    told: str
-
-
-@dataclass(frozen=True)
 class Check:
     label: str
     ok: bool
@@ -156,6 +151,12 @@ class Line:
     label: str
     before: str
     after: str
+    # Its words before and after, where the night changed them.
+    wording: tuple[str, str] | None = None
+    # The fact it made, as it was made: with the words of the person.
+    made: dict | None = None
+    # Changed since by somebody else: undoing the night leaves it.
+    stays: bool = False
 
 
 def listed(space: Space) -> QuerySet[Night]:
@@ -216,32 +217,16 @@ def told(run: PhaseRun) -> list[str]:
     """What the phase counted, in words and in its own order."""
     named = COUNTS | ({"episodes": _("old episodes archived")} if run.phase == "pruning" else {})
     return [
-        f"{label} {run.counts[name]:g}" for name, label in named.items() if run.counts.get(name)
+        f"{capfirst(label)}: {number(run.counts[name])}"
+        for name, label in named.items()
+        if run.counts.get(name)
     ]
 
 
-def time_line(runs: list[PhaseRun]) -> dict:
-    """Bars on one axis from the first phase's start to the last one's end."""
-    if not runs:
-        return {}
-    began = min(run.started_at for run in runs)
-    total = max((run.started_at - began).total_seconds() + run.seconds for run in runs) or 0.001
-    scale = (CHART - LEFT - 130) / total
-    bars = []
-    for n, run in enumerate(runs):
-        start = (run.started_at - began).total_seconds()
-        bars.append(
-            Bar(
-                label=name_of(run),
-                x=f"{LEFT + start * scale:.1f}",
-                width=f"{max(run.seconds * scale, 2):.1f}",
-                y=str(n * ROW + 7),
-                text_y=str(n * ROW + 17),
-                tone="d1" if n == 0 else "d2",
-                told=f"{run.seconds:.1f} s",
-            )
-        )
-    return {"bars": bars, "height": str(len(runs) * ROW + 4), "total": total}
+def took(runs: list[PhaseRun]) -> float:
+    """Seconds from the first phase's start to the last one's end."""
+    began = min((run.started_at for run in runs), default=None)
+    return max(((run.started_at - began).total_seconds() + run.seconds for run in runs), default=0)
 
 
 def steps_of(changes: list[NightChange]) -> Steps:
@@ -255,7 +240,15 @@ def steps_of(changes: list[NightChange]) -> Steps:
 
 def lines(space: Space, changes: list[NightChange], steps: Steps) -> list[Line]:
     """The changes, each with the row it changed."""
-    return [_line(space, one, steps.get(str(one.context), [])) for one in changes]
+    standing = [str(one.context) for one in changes if not one.undone_at]
+    blocked = history.changed_since([step for key in standing for step in steps.get(key, [])])
+    found = []
+    for one in changes:
+        own = steps.get(str(one.context), [])
+        line = _line(space, one, own)
+        line.stays = any((step.model, step.object_id) in blocked for step in own)
+        found.append(line)
+    return found
 
 
 def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Line:
@@ -270,7 +263,7 @@ def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Lin
     before, after = "", ""
     if first and not first.is_create and "confidence" in first.fields:
         sign, tone = "~", "mod"
-        before, after = (f"{value:.2f}" for value in first.fields["confidence"])
+        before, after = (share(value) for value in first.fields["confidence"])
     name = first.model._meta.model_name if first else ""
     page = {"fact": "facts:detail", "episode": "episodes:detail", "pattern": "patterns:detail"}.get(
         name
@@ -278,7 +271,55 @@ def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Lin
     url = space_url(page, space, pk=first.object_id) if page else ""
     label = f"{first.model._meta.verbose_name.capitalize()} {first.object_id}" if first else ""
     kind = str(KINDS.get(change.kind, change.kind))
-    return Line(change, kind, sign, tone, url, label, before, after)
+    line = Line(change, kind, sign, tone, url, label, before, after)
+    if first and not first.is_create:
+        line.wording = first.fields.get("text")
+    elif first and first.model is Fact:
+        line.made = first.after
+    return line
+
+
+def story(night: Night, runs: list[PhaseRun], found: list[Line], asked: int) -> dict:
+    """The night in one sentence, what it believed, and phase by phase what else it did."""
+    believed = [line for line in found if line.change.kind in BELIEVED_KINDS]
+    others: dict[str, list[Line]] = {}
+    for line in found:
+        if line not in believed:
+            others.setdefault(line.change.phase, []).append(line)
+    return {
+        "lead": _lead(night, runs, len(believed), asked),
+        "believed": believed[:TOLD],
+        "phases": [
+            (run, name_of(run), told(run), others.get(run.phase, [])[:TOLD]) for run in runs
+        ],
+        "put_away": sum(line.tone == "cut" for line in found),
+        "goes": [line for line in found if not (line.stays or line.change.undone_at)],
+        "stays": [line for line in found if line.stays],
+    }
+
+
+def _lead(night: Night, runs: list[PhaseRun], believed: int, asked: int) -> SafeString:
+    read = int(sum(run.counts.get("episodes", 0) for run in runs if run.phase == "consolidation"))
+    heard = ngettext("read %(n)s conversation", "read %(n)s conversations", read)
+    took_in = ngettext("believed %(n)s thing", "believed %(n)s things", believed)
+    question = ngettext("asked you %(n)s thing", "asked you %(n)s things", asked)
+    parts = {
+        "read": _part(read, heard, "?part=episodes") or _("read nothing new"),
+        "believed": _part(believed, took_in, "#believed") or _("believed nothing"),
+        "asked": _part(asked, question, "#asks") or _("asked you nothing"),
+    }
+    is_last = timezone.localdate() - night.local_date <= timedelta(days=1)
+    sentence = (
+        _("Last night I %(read)s, %(believed)s and %(asked)s.")
+        if is_last
+        else _("That night I %(read)s, %(believed)s and %(asked)s.")
+    )
+    return mark_safe(sentence % parts)  # the parts are escaped, the sentence is ours
+
+
+def _part(count: int, words: str, url: str) -> str:
+    said = words % {"n": number(count)}
+    return format_html('<a href="{}">{}</a>', url, said) if count else ""
 
 
 def checks(changes: list[NightChange], by_context: Steps) -> list[Check]:

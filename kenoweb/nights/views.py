@@ -11,11 +11,10 @@ from kenoweb.ui.responses import fragment_or_redirect, toast, toast_error
 from memory import jobs
 from memory.history.actors import person
 from memory.history.changes import Conflict
-from memory.text.normalise import short
 from sleep import cycle, nights
 from sleep.models import Night, NightChange, Proposal
 
-PARTS = ("changes", "proposals", "episodes", "calls", "log")
+PARTS = ("story", "changes", "proposals", "episodes", "calls", "log")
 STOP_POLLING = 286
 
 
@@ -33,7 +32,7 @@ def detail(request, space, pk):
     night = get_in_space_or_404(space, Night, pk)
     part = request.GET.get("part", "")
     return render(
-        request, "nights/detail.html", _context(night, part if part in PARTS else "changes")
+        request, "nights/detail.html", _context(night, part if part in PARTS else "story")
     )
 
 
@@ -72,12 +71,12 @@ def run(request, space):
 def undo(request, space, pk):
     night = get_in_space_or_404(space, Night, pk)
     try:
-        n, kept = nights.undo(night, by=person(request.user))
+        later_too = "later_too" in request.POST
+        n, kept = nights.undo(night, by=person(request.user), later_too=later_too)
         told = ngettext("Took back %(n)s change.", "Took back %(n)s changes.", n) % {"n": n}
+        if kept:  # named on the page
+            told += " " + ngettext("%(n)s stays.", "%(n)s stay.", len(kept)) % {"n": len(kept)}
         toast(request, _("%(told)s The next night reads its episodes again.") % {"told": told})
-        if kept:
-            names = "; ".join(short(change.text, 60) for change in kept[:5])
-            toast_error(request, _("Changed since, and kept: %(names)s") % {"names": names})
     except nights.NothingToUndo as error:
         toast_error(request, str(error))
     return redirect("nights:detail", space.slug, night.pk)
@@ -113,6 +112,7 @@ def _turn(request, space, pk, act, said):
 def _context(night: Night, part: str) -> dict:
     runs, changes = page.phases(night), list(night.changes.order_by("pk"))
     steps = page.steps_of(changes)
+    lines = page.lines(night.space, changes[: page.LINES], steps)
     before, after = page.neighbours(night)
     proposals = list(night.proposals.order_by("-confidence", "pk"))
     shown = {
@@ -120,25 +120,27 @@ def _context(night: Night, part: str) -> dict:
         "night": night,
         "part": part,
         "runs": runs,
-        "chart": page.time_line(runs),
+        "took": page.took(runs),
         "checks": page.checks(changes, steps),
         "fuses": page.fuses(night, runs),
         "calls": page.calls(night),
         "before": before,
         "after": after,
         "applied": len(changes),
-        "standing": sum(not one.undone_at for one in changes),
         "proposals": proposals,
         "pending": sum(one.status == Proposal.Status.PENDING for one in proposals),
         "reflection": getattr(night, "reflection", None),
         "insights": page.insights(night),
+        "story": page.story(night, runs, lines, len(proposals)),
     }
+    if night.status == Night.Status.RUNNING:
+        shown["steps"] = page.steps(runs)
     if part == "changes":
-        grouped = {}
-        for line in page.lines(night.space, changes[: page.LINES], steps):
-            grouped.setdefault(line.change.phase, []).append(line)
+        by_phase = {run.phase: [] for run in runs}
+        for line in lines:
+            by_phase.setdefault(line.change.phase, []).append(line)
         shown["by_phase"] = [
-            (run, grouped.get(run.phase, []), page.told(run), page.name_of(run)) for run in runs
+            (run, by_phase[run.phase], page.told(run), page.name_of(run)) for run in runs
         ]
     if part == "episodes":
         shown["episodes"] = page.read_episodes(night)

@@ -15,7 +15,17 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from kenoweb.ui import charts, history_thread, markdown
-from kenoweb.ui.formatting import HIDDEN, code, dated, money, number, since, truncatechars, word
+from kenoweb.ui.formatting import (
+    HIDDEN,
+    code,
+    dated,
+    money,
+    number,
+    share,
+    since,
+    truncatechars,
+    word,
+)
 from kenoweb.ui.responses import space_url
 
 register = template.Library()
@@ -99,16 +109,21 @@ def post_button(
 @register.simple_tag
 def meter(value: float, number: bool = False) -> SafeString:
     """Confidence as a length, with the number in the title or beside it."""
-    text = charts.meter(value)
-    drawn = _meter(text, get_language())
-    return format_html('<span class="conf">{} {}</span>', drawn, text) if number else drawn
+    value = round(min(1.0, max(0.0, value)), 2)
+    drawn = _meter(value, get_language())
+    return format_html('<span class="conf">{} {}</span>', drawn, share(value)) if number else drawn
 
 
 @lru_cache(maxsize=512)
-def _meter(text: str, _language: str | None) -> SafeString:
-    scale = mark_safe('min="0" max="1" low=".4" high=".7" optimum="1"')
+def _meter(value: float, _language: str | None) -> SafeString:
+    text, scale = share(value), mark_safe('min="0" max="1" low=".4" high=".7" optimum="1"')
     return format_html(
-        '<meter {} value="{}" title="{} {}">{}</meter>', scale, text, _("Confidence"), text, text
+        '<meter {} value="{}" title="{} {}">{}</meter>',
+        scale,
+        f"{value:.2f}",
+        _("Confidence"),
+        text,
+        text,
     )
 
 
@@ -254,6 +269,6 @@ def score(parts, gate: float = 0) -> dict:
     passes."""
     return {
         "parts": charts.score(parts),
-        "label": ", ".join(f"{label} {value:.2f}" for label, value in parts if value),
+        "label": ", ".join(f"{label} {share(value)}" for label, value in parts if value),
         "gate": charts.n(300 * gate) if gate else "",
     }

@@ -10,13 +10,14 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.templatetags.keno import shown
 from kenoweb.ui.charts import Piece
-from kenoweb.ui.formatting import number, word
+from kenoweb.ui.formatting import number, share, word
 from memory.guards.screening import REASONS
 from memory.history import actors
 from memory.models import Fact
 from memory.retrieval.features import FEATURES
 
 register = template.Library()
+register.filter(share)
 WROTE = {
     "tag": gettext_lazy("said"),
     "command": gettext_lazy("said"),
@@ -63,15 +64,6 @@ def origin(fact: Fact) -> str:
     """Where it came from, in one word: what wrote it says more than where it was written."""
     kind = fact.written_by.partition(":")[0]
     return str(WROTE.get(kind) or word(fact, "source"))
-
-
-@register.filter
-def share(value: float | None) -> str:
-    """A number from 0 to 1 as the pages write it: .87 in English, 0,87 in Spanish."""
-    if value is None:
-        return "–"
-    text = number(value, 2)
-    return text.removeprefix("0") if text.startswith("0.") else text
 
 
 @register.filter
@@ -136,3 +128,12 @@ def drawn(pieces: list[Piece]) -> SafeString:
             for one in pieces
         )
     )
+
+
+@register.filter
+def moon(steps: list) -> str:
+    """The lit part of a moon of radius 10 that fills while the night goes on."""
+    done = [1.0 if one.state == "done" else one.done / (one.of or 1) for one in steps]
+    lit = sum(done) / (len(done) or 1)
+    inner = f"{abs(1 - 2 * lit) * 10:.1f} 10 0 0 {int(lit > 0.5)}"
+    return f"M12 2A10 10 0 0 1 12 22A{inner} 12 2Z"

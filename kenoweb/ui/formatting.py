@@ -44,6 +44,12 @@ def _formatted(value: float | str, decimals: int, _language: str | None) -> str:
     return number_format(value, decimals, use_l10n=True, force_grouping=True)
 
 
+def share(value: float | None) -> str:
+    """A number from 0 to 1 as the pages write it: .87 in English, 0,87 in Spanish."""
+    text = number(value, 2)
+    return text.removeprefix("0") if text.startswith("0.") else text
+
+
 def money(value: float | None) -> str:
     """Dollars: two digits, and as many as a small amount needs to be more than nothing."""
     if value is None:

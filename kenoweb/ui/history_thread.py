@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
+from kenoweb.ui.formatting import share
 from memory.history import actors
 from memory.history import changes as history
 from memory.models import Space
@@ -165,7 +166,7 @@ def _joined(value: object) -> str:
 
 def _plain(change: history.Change, name: str, value: object) -> str:
     if isinstance(value, float):
-        return f"{value:.2f}".removeprefix("0")
+        return share(value)
     if isinstance(value, datetime):
         return date_format(localtime(value), "DATE_FORMAT")
     choices = change.model._meta.get_field(name).choices

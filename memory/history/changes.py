@@ -15,6 +15,7 @@ from django.apps import apps
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from pghistory.runtime import _execute_wrapper, _tracker
 from psycopg.pq import TransactionStatus
 
@@ -135,8 +136,7 @@ class Conflict(Exception):
 
     def __init__(self, differs: dict[str, tuple[object, object]]):
         self.differs = differs
-        names = ", ".join(sorted(differs))
-        super().__init__(f"Changed again since ({names}). Look at its history and decide there.")
+        super().__init__(_("It was changed again since. Look at its history and decide there."))
 
 
 @dataclass(frozen=True)
@@ -259,20 +259,41 @@ def undo(step: Change, *, by: str) -> models.Model:
         return _revert(step.model, step.object_id, before=step.before, after=step.after)
 
 
-def undo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
-    """Undo everything one context changed, or nothing at all."""
-    return undo_contexts([context_id], by=by)
+def undo_context(context_id: UUID | str, *, by: str, later_too: bool = False) -> list[models.Model]:
+    """Undo everything one context changed, or nothing at all; `later_too`: what came after, too."""
+    return undo_contexts([context_id], by=by, later_too=later_too)
 
 
-def undo_contexts(context_ids: Iterable[UUID | str], *, by: str) -> list[models.Model]:
+def undo_contexts(
+    context_ids: Iterable[UUID | str], *, by: str, later_too: bool = False
+) -> list[models.Model]:
     """Undo everything these contexts changed together, or nothing at all."""
     ids = [str(item) for item in context_ids]
-    spans: dict[tuple[type[models.Model], int], list[Change]] = {}
-    for step in changes_in(*ids):
-        spans.setdefault((step.model, step.object_id), []).append(step)
+    # Last changed first: what took another row's place leaves before that row returns.
+    spans = sorted(_spans(changes_in(*ids)).items(), key=lambda item: -item[1][-1].event_id)
     with transaction.atomic(), change(by=by, why="undo", undoes_context=" ".join(ids)):
-        # Last changed first: what took another row's place leaves before that row returns.
-        return _revert_all(sorted(spans.items(), key=lambda item: -item[1][-1].event_id))
+        return _revert_all(spans, later_too=later_too)
+
+
+def _spans(steps: Iterable[Change]) -> dict[tuple[type[models.Model], int], list[Change]]:
+    spans: dict[tuple[type[models.Model], int], list[Change]] = {}
+    for step in steps:
+        spans.setdefault((step.model, step.object_id), []).append(step)
+    return spans
+
+
+def changed_since(steps: Iterable[Change]) -> dict[tuple[type[models.Model], int], models.Model]:
+    """Return the rows that stand in the way of undoing these changes, as they are now."""
+    spans, found = _spans(steps), {}
+    for model in {model for model, _pk in spans}:
+        pks = [pk for owner, pk in spans if owner is model]
+        for row in model._default_manager.filter(pk__in=pks):
+            some = spans[model, row.pk]
+            try:
+                _values_to_restore(row, before=some[0].before, after=some[-1].after)
+            except Conflict:
+                found[model, row.pk] = row
+    return found
 
 
 def redo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
@@ -302,13 +323,14 @@ def _revert(
     return _write(row, goal) if goal else row
 
 
-def _revert_all(spans: list[tuple[tuple, list[Change]]]) -> list[models.Model]:
+def _revert_all(spans: list[tuple[tuple, list[Change]]], *, later_too: bool) -> list[models.Model]:
     """Revert the rows of the spans in this order; write nothing when one conflicts."""
     rows = _locked([key for key, _steps in spans])
-    back = [
-        (rows[key], _values_to_restore(rows[key], before=steps[0].before, after=steps[-1].after))
-        for key, steps in spans
-    ]
+    back = []
+    for key, steps in spans:
+        before, after = steps[0].before, steps[-1].after
+        goal = _values_to_restore(rows[key], before=before, after=after, later_too=later_too)
+        back.append((rows[key], goal))
     for _alike, some in groupby((item for item in back if item[1]), key=_shape):
         _write_all(list(some))
     return [row for row, _goal in back]
@@ -331,7 +353,9 @@ def _shape(item: tuple[models.Model, dict]) -> tuple:
     return type(row), sorted(goal)
 
 
-def _values_to_restore(row: models.Model, *, before: dict | None, after: dict) -> dict:
+def _values_to_restore(
+    row: models.Model, *, before: dict | None, after: dict, later_too: bool = False
+) -> dict:
     """Return the values that revert the row; empty when it has them already."""
     now = {name: getattr(row, name) for name in after}
     goal = _goal(type(row), before=before, after=after)
@@ -344,7 +368,7 @@ def _values_to_restore(row: models.Model, *, before: dict | None, after: dict) -
         for name in watched
         if name not in NEVER_IN_THE_WAY and now[name] != after[name]
     }
-    if differs:
+    if differs and not later_too:
         raise Conflict(differs)
     if "updated_at" in goal and now["updated_at"] != after["updated_at"]:
         goal["updated_at"] = timezone.now()

@@ -133,7 +133,7 @@ def _archive_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     for (chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
         titles = "; ".join(short(str(episode), 60) for episode in some[:3])
         more = f" +{len(some) - 3}" if len(some) > 3 else ""
-        with context.record_change("old episodes", f"{month}: {titles}{more}"):
+        with context.record_change("old episodes", f"{titles}{more}" or month):
             _summarise(context, chat, month, some)
         outcome.count("episodes", len(some))
     return outcome

@@ -64,7 +64,7 @@ def test_what_changed_since_is_kept_and_said():
     done = facts.revise(fact, text="Ana lives in Cusco", by="person:ana")
     facts.revise(fact, text="Ana lives in Quito", by="person:bo")
     got = taken_back(member, done.change_id, **{"hx-request": "true"})
-    assert "Changed again since" in got.content.decode()
+    assert "It was changed again since" in got.content.decode()
     fact.refresh_from_db()
     assert fact.text == "Ana lives in Quito"
 

@@ -5,9 +5,12 @@ import pytest
 from django.urls import reverse
 from procrastinate.contrib.django.models import ProcrastinateJob
 
+from kenoweb.nights import page as page_parts
+from kenoweb.templatetags import memories
 from memory.episodes import service as episodes
+from memory.facts import service as facts
 from memory.models import Fact
-from sleep import cycle
+from sleep import cycle, nights
 from sleep.phase import Outcome, Phase
 from tests.factories import make_client, make_member
 
@@ -49,14 +52,18 @@ def test_no_night_yet_says_what_a_night_is(client, member):
     assert "has not slept here yet" in page
 
 
-def test_a_night_reads_like_a_pull_request(client, night):
+def test_a_night_reads_like_a_story(client, night):
     page = client.get(url("detail", night, night.pk)).content.decode()
+    said = " ".join(re.sub("<[^>]+>", "", page).split())
+    assert "That night I read 1 conversation, believed 1 thing and asked you nothing." in said
     assert "The server moved to Hetzner" in page
     assert "Every new fact has a quote" in page
     assert "Undo this night" in page
 
 
-@pytest.mark.parametrize("part", ["changes", "proposals", "episodes", "calls", "log", "junk"])
+@pytest.mark.parametrize(
+    "part", ["story", "changes", "proposals", "episodes", "calls", "log", "junk"]
+)
 def test_every_part_of_a_night_opens(client, night, part):
     assert client.get(url("detail", night, night.pk), {"part": part}).status_code == 200
 
@@ -76,6 +83,26 @@ def test_the_whole_night_is_taken_back(client, night):
     assert not Fact.objects.live().exists()
     page = client.post(url("undo", night, night.pk), follow=True).content.decode()
     assert "undone already" in page
+
+
+def test_what_was_changed_since_is_named_and_stays_unless_that_is_taken_back_too(client, night):
+    fact = Fact.objects.live().get()
+    facts.revise(fact, text="The server moved to Falkenstein", by="person:bo")
+    page = client.get(url("detail", night, night.pk)).content.decode()
+    assert "Stays: it was changed after the night." in page
+    assert reverse("facts:detail", args=[night.space.slug, fact.pk]) in page
+    page = client.post(url("undo", night, night.pk), follow=True).content.decode()
+    assert "Took back 0 changes. 1 stays." in page
+    assert not re.search(r"ended_at|summary_of|confidence,|body,", page)
+    assert Fact.objects.live().get() == fact
+    nights.undo(night, by="person:bo", later_too=True)
+    assert not Fact.objects.live().exists()
+
+
+def test_a_moon_fills_while_the_night_goes_on():
+    steps = [page_parts.Step("a", "done"), page_parts.Step("b", "now", 1, 4)]
+    assert memories.moon(steps[:1]) == "M12 2A10 10 0 0 1 12 22A10.0 10 0 0 1 12 2Z"
+    assert memories.moon(steps) == "M12 2A10 10 0 0 1 12 22A2.5 10 0 0 1 12 2Z"
 
 
 def test_sleep_now_asks_the_worker_once(client, member):
