@@ -280,7 +280,6 @@ in_space = [
         path("<int:pk>/impact/", proposals.impact, name="impact"),
         path("<int:pk>/approve/", proposals.approve, name="approve"),
         path("<int:pk>/reject/", proposals.reject, name="reject"),
-        path("<int:pk>/edit/", proposals.edit, name="edit"),
         path("<int:pk>/rebase/", proposals.rebase, name="rebase"),
         path("<int:pk>/undo/", proposals.undo, name="undo"),
     ),
@@ -313,6 +312,8 @@ in_space = [
         path("recall/choose/", recall.choose, name="choose"),
         path("receipts/", recall.receipts, name="receipts"),
         path("receipts/<int:pk>/", recall.receipt, name="receipt"),
+        path("receipts/<int:pk>/card.svg", recall.receipt_card, name="receipt_card"),
+        path("receipts/<int:pk>/markdown/", recall.receipt_markdown, name="receipt_markdown"),
         path("receipts/<int:pk>/weigh/", golden.weigh, name="weigh"),
     ),
     room(
@@ -352,6 +353,9 @@ in_space = [
 
 urlpatterns = [
     path("", ui.home, name="home"),
+    path("manifest.webmanifest", ui.manifest, name="manifest"),
+    path("sw.js", ui.service_worker, name="service_worker"),
+    path("offline/", ui.offline, name="offline"),
     path("theme/", ui.theme, name="theme"),
     path("language/", ui.language, name="language"),
     path("styleguide/", ui.styleguide, name="styleguide"),

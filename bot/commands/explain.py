@@ -30,7 +30,7 @@ def why(call: CommandCall) -> str:
     lines = [
         _sources(told, has_window=bool(receipt.sections.get("history"))),
         _search(told),
-        f"{_('All of it:')} {page('recall:receipt', call.space.slug, receipt.pk)}",
+        f"{_('Full receipt:')} {page('recall:receipt', call.space.slug, receipt.pk)}",
     ]
     return "\n".join(lines)
 

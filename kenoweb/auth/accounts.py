@@ -179,12 +179,13 @@ def create_owner(
     language: str,
     timezone: str,
     ip: str | None,
+    called: str = "",
 ) -> User:
     """The first person and the first space. Of two who try at once, one becomes the owner."""
     if not lock_first_run():
         raise AlreadySetUp
     redeem(link)
-    user = _create(name, password, language=language)
+    user = _create(name, password, language=language, called=called)
     audit.record("account.created", actor=person(name), obj=user, ip=ip, first=True)
     spaces.create(space, owner=user, language=language, timezone=timezone, ip=ip)
     return user
@@ -192,10 +193,10 @@ def create_owner(
 
 @transaction.atomic
 def create_member(
-    link: OneTimeLink, *, name: str, password: str, language: str, ip: str | None
+    link: OneTimeLink, *, name: str, password: str, language: str, ip: str | None, called: str = ""
 ) -> User:
     """A new account for somebody who followed an invitation."""
-    user = _create(name, password, language=language)
+    user = _create(name, password, language=language, called=called)
     audit.record("account.created", actor=person(name), obj=user, ip=ip)
     accept(link, user=user, ip=ip)
     return user
@@ -261,10 +262,10 @@ def prefer(user: User, **choice: str) -> None:
     account.save(update_fields=list(choice))
 
 
-def _create(name: str, password: str, *, language: str) -> User:
+def _create(name: str, password: str, *, language: str, called: str) -> User:
     try:
         with transaction.atomic():
-            user = User.objects.create_user(name, password=password)
+            user = User.objects.create_user(name, password=password, first_name=called)
     except IntegrityError as error:
         raise NameTaken from error
     Account.objects.create(user=user, language=language)

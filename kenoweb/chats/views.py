@@ -30,7 +30,14 @@ from kenoweb.chats import listing, transcript
 from kenoweb.chats import listing as chat_about
 from kenoweb.chats.transcript import tail
 from kenoweb.ui.formatting import OneLine
-from kenoweb.ui.responses import fragment_or_redirect, run_and_toast, show_form, toast, toast_error
+from kenoweb.ui.responses import (
+    fragment_or_redirect,
+    remember_opened,
+    run_and_toast,
+    show_form,
+    toast,
+    toast_error,
+)
 from memory.chats import service as chats
 from memory.extraction import changes_of_mind, ingest
 from memory.history import audit
@@ -108,7 +115,8 @@ def begin(request, space):
 def detail(request, space, pk):
     chat, now = chat_for(space, pk), timezone.now()
     page = listing.chat_page(chat, space=space, asked=_asked(request), now=now)
-    return render(request, "chats/detail.html", {"page": page, **_composer(space)})
+    response = render(request, "chats/detail.html", {"page": page, **_composer(space)})
+    return remember_opened(response) if request.GET.get("reply") else response
 
 
 @in_space(role="curator")

@@ -3,6 +3,7 @@ the clock: every message is received, answered, ingested and slept on as it woul
 
 import datetime as dt
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from itertools import groupby
 
 from django.contrib.auth.models import User
@@ -11,10 +12,11 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb.demo.days import STORY, ZONE, Calendar, Life, read
 from memory.chats import service as chats
-from memory.models import Chat, Fact, GoldenRun, Member, Message, Notice, Space
+from memory.models import Chat, Fact, GoldenRun, LlmCall, Member, Message, Notice, Space
 from memory.spaces import service as spaces
 from memory.trust import golden
 from memory.vectors import store as embeddings
+from sleep.models import Night
 
 SLUG = "demo"
 # Says that a space was made here and may be made anew or removed.
@@ -89,8 +91,37 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
     embeddings.backfill(space=space)
     golden.run(space, why=GoldenRun.Why.HAND)
     life.calendar.settle()
+    _spend(space)
     Notice.objects.filter(space=space, created_at__lt=now - NEWS).update(seen_at=now)
     return space
+
+
+def _spend(space: Space) -> None:
+    """Calls of a made-up model with made-up costs, so that the page of costs has something to show.
+
+    Nothing in the demo asked it: the replies are those of the story.
+    """
+    replies = Message.objects.filter(space=space, role=Message.Role.ASSISTANT).order_by("pk")
+    calls = [
+        _call(space, LlmCall.Purpose.CHAT, at, words=400 + 37 * (n % 11))
+        for n, at in enumerate(replies.values_list("sent_at", flat=True))
+    ]
+    for n, night in enumerate(Night.objects.filter(space=space).order_by("pk")):
+        words = [900 + 210 * (part + n % 4) for part in range(1 + n % 3)]
+        some = [_call(space, LlmCall.Purpose.SLEEP, night.started_at, words=w) for w in words]
+        for call in some:
+            call.night_id = night.pk
+        night.cost = sum(call.cost for call in some)
+        night.save(update_fields=["cost"])
+        calls += some
+    LlmCall.objects.bulk_create(calls)
+
+
+def _call(space: Space, purpose: str, at: dt.datetime, *, words: int) -> LlmCall:
+    spent = {"tokens_in": words, "tokens_out": words // 6, "ms": 300 + words}
+    cost = Decimal(words * 2 + words // 6 * 8) / 1_000_000
+    named = {"provider": "example", "model": "demo-model", "purpose": purpose}
+    return LlmCall(space=space, at=at, cost=cost, **named, **spent)
 
 
 def remove() -> bool:

@@ -61,6 +61,9 @@ class Belief:
     language: str
     start: datetime
     end: datetime | None = None
+    sure: float = 0.5
+    quote: str = ""
+    said_by: str = ""
 
 
 def timeline(fact: Fact) -> list[Belief]:
@@ -87,10 +90,18 @@ def periods(events: Iterable) -> list[Belief]:
             found.append(replace(open_, end=_end(event, open_)))
             open_ = None
         if event.status == "active" and open_ is None:
-            open_ = Belief(event.pgh_obj_id, event.text, event.language, _start(event, found))
+            start, words = _start(event, found), (event.text, event.language)
+            open_ = Belief(event.pgh_obj_id, *words, start, None, event.confidence)
+            if not any(one.quote == event.quote for one in found):
+                open_ = replace(open_, quote=event.quote, said_by=event.said_by)
     if open_:
         found.append(open_)
     return sorted(found, key=lambda one: one.start, reverse=True)
+
+
+def _river(times: list[Belief], *, now: datetime) -> list[charts.Band]:
+    spans = [(one.start, max(one.start, one.end or now), one.sure) for one in reversed(times)]
+    return charts.river(spans, width=370, height=44)
 
 
 def _start(event: object, found: list[Belief]) -> datetime:
@@ -201,6 +212,7 @@ class FactPanel:
     more_sources: list[Source]
     steps: list[Step]
     beliefs: list[Belief]
+    river: list[charts.Band]
     reached: Reached
     near: list[Neighbour]
     against: list[Neighbour]
@@ -224,6 +236,7 @@ def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> FactPa
         more_sources=_evidence(fact, space=space),
         steps=history_thread.thread(fact, space=space, user=user),
         beliefs=times if len(times) > 1 else [],
+        river=_river(times, now=now) if len(times) > 1 else [],
         reached=reached(fact, space=space, now=now),
         near=near,
         against=against,

@@ -158,6 +158,8 @@ class FactForm(forms.Form):
         initial=0.9,
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
+    # The words that the form was opened with: whoever saves later hears of a change between.
+    was = forms.CharField(required=False, widget=forms.HiddenInput)
     valid_from = Day(label=gettext_lazy("True from"), required=False)
     valid_to = Day(
         label=gettext_lazy("True until"),
@@ -169,12 +171,24 @@ class FactForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["chat"].choices = chats
 
+    def is_current(self, fact: Fact) -> bool:
+        """Whether the fact still reads as when the form was opened; saved again, it is."""
+        was = self.cleaned_data["was"]
+        if not was or was == fact.text or fact.text == self.cleaned_data["text"]:
+            return True
+        said = _("Meanwhile it was changed to “%(text)s”. Save again to put yours in its place.")
+        self.add_error("text", said % {"text": fact.text})
+        self.data = self.data.copy()
+        self.data["was"] = fact.text
+        return False
+
     def clean_tags(self):
         return facts.read_tags(self.cleaned_data["tags"])
 
     def values(self, space: Space, fact: Fact | None = None) -> dict:
         """What the form says, as the service takes it; an unchanged day keeps its hour."""
         given = self.cleaned_data | {"chat": listing.chat_of(space, self.cleaned_data["chat"])}
+        del given["was"]
         for name, moment in (("valid_from", day_start), ("valid_to", day_end)):
             was = getattr(fact, name, None)
             given[name] = was if day_of(was) == given[name] else moment(given[name])
@@ -258,7 +272,7 @@ def remember(request, space):
 def revise(request, space, pk):
     fact, form = fact_for(space, pk), _form(space, request.POST)
     panel = fact_panel(fact, space=space, user=request.user, now=timezone.now())
-    if not form.is_valid():
+    if not (form.is_valid() and form.is_current(fact)):
         return _page(request, space, status=422, form=form, panel=panel)
     values = form.values(space, fact)
     done = run_and_toast(
@@ -378,7 +392,7 @@ def _as_form(fact):
     names = ("text", "subject", "kind", "category", "confidence")
     where = str(fact.chat_id) if fact.chat_id else "space"
     days = {name: day_of(getattr(fact, name)) for name in ("valid_from", "valid_to")}
-    more = {"chat": where, "tags": ", ".join(fact.tags)} | days
+    more = {"chat": where, "tags": ", ".join(fact.tags), "was": fact.text} | days
     return {name: getattr(fact, name) for name in names} | more
 
 

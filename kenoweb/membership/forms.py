@@ -112,14 +112,21 @@ class PasswordForm(NewPassword):
 
 
 class NewAccountForm(NewPassword):
-    name = UsernameField(
+    called = OneLine(
         label=_("Your name"),
+        max_length=80,
+        required=False,
+        help_text=_("What Keno calls you."),
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+    name = UsernameField(
+        label=_("Sign-in name"),
         max_length=150,
         validators=[User.username_validator],
         help_text=_("Letters, digits and . _ - + @, no spaces"),
         widget=forms.TextInput(attrs={"autocomplete": "username"}),
     )
-    field_order = ("name", "new", "again")
+    field_order = ("called", "name", "new", "again")
 
     def clean_name(self):
         name = self.cleaned_data["name"]
@@ -128,7 +135,8 @@ class NewAccountForm(NewPassword):
         return name
 
     def account(self) -> dict:
-        return {"name": self.cleaned_data["name"], "password": self.cleaned_data["new"]}
+        given = self.cleaned_data
+        return {"name": given["name"], "password": given["new"], "called": given["called"]}
 
 
 class SpaceForm(forms.Form):
@@ -153,7 +161,7 @@ class OwnerForm(NewAccountForm):
         widget=forms.Select(attrs={"data-zone": True}),
         help_text=_("The night begins after 04:00 on this clock."),
     )
-    field_order = ("name", "new", "again", "space", "timezone")
+    field_order = ("called", "name", "new", "again", "space", "timezone")
 
     def account(self) -> dict:
         chosen = {name: self.cleaned_data[name] for name in ("space", "timezone")}

@@ -1,6 +1,7 @@
 import json
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -72,8 +73,22 @@ def approve(request, space, pk):
     }
     if ruling := request.POST.get("ruling", ""):
         return _rule(request, space, proposal, ruling, given)
-    said = _("Approved “%(title)s”.")
-    return _decided(request, space, proposal, said, lambda: proposals.approve(proposal, **given))
+
+    def decide():
+        with transaction.atomic():
+            proposals.approve(proposal, **given | _reworded(request, proposal, given["digest"]))
+
+    return _decided(request, space, proposal, _("Approved “%(title)s”."), decide)
+
+
+def _reworded(request, proposal, digest: str) -> dict:
+    """Approve takes the words as they stand in the fields; the digest is then another."""
+    typed = review_queue.edited(proposal, request.POST)
+    changes = {name: value for name, value in typed.items() if value != proposal.after[name]}
+    if not changes:
+        return {}
+    edited = proposals.edit(proposal, member=request.member, digest=digest, changes=changes)
+    return {"digest": edited.digest}
 
 
 def _rule(request, space, proposal, ruling, given):
@@ -85,7 +100,9 @@ def _rule(request, space, proposal, ruling, given):
             day = Day(required=False).clean(request.POST.get("day", ""))
         except ValidationError:
             raise ValueError(_("Give the day as a date, or leave it empty.")) from None
-        proposals.rule(proposal, ruling=ruling, day=day_start(day), **given)
+        with transaction.atomic():
+            words = given | _reworded(request, proposal, given["digest"])
+            proposals.rule(proposal, ruling=ruling, day=day_start(day), **words)
 
     return _decided(request, space, proposal, said, decide)
 
@@ -105,20 +122,6 @@ def reject(request, space, pk):
         return _rule(request, space, proposal, proposals.THIS, given)
     said = _("Rejected “%(title)s”.")
     return _decided(request, space, proposal, said, lambda: proposals.reject(proposal, **given))
-
-
-@in_space(role="curator")
-@require_POST
-def edit(request, space, pk):
-    proposal = get_in_space_or_404(space, Proposal, pk)
-    try:
-        changes = review_queue.edited(proposal, request.POST)
-        digest = request.POST.get("digest", "")
-        proposals.edit(proposal, member=request.member, digest=digest, changes=changes)
-        toast(request, _("Changed the wording. Approve it when it is right."))
-    except REFUSALS as error:
-        toast_error(request, str(error))
-    return _shown(request, space, proposal.pk)
 
 
 @in_space(role="curator")

@@ -23,19 +23,35 @@ from kenoweb.nights.review_queue import ICONS
 from kenoweb.people import page as people
 from kenoweb.ui import charts
 from kenoweb.ui.formatting import money, number, since
-from kenoweb.ui.responses import space_url
-from memory.models import Fact, GoldenQuestion, Heartbeat, LlmCall, Message, Notice, Space
+from kenoweb.ui.responses import OPENED_RECEIPT, space_url
+from memory.models import (
+    Fact,
+    GoldenQuestion,
+    Heartbeat,
+    LlmCall,
+    Message,
+    Notice,
+    RecallItem,
+    Space,
+)
 from memory.operations import health as health_checks
 from memory.operations.health import totals
 from sleep.models import Night, Proposal
 
 DAYS = 14
-CHANNELS = {"http": "HTTP", "web": gettext_lazy("Web"), "console": gettext_lazy("Console")}
+CHANNELS = {
+    "api": "API",
+    "http": "HTTP",
+    "web": gettext_lazy("Web"),
+    "console": gettext_lazy("Console"),
+}
 STATES = {
     "running": gettext_lazy("running"),
     "stopped": gettext_lazy("stopped"),
     "failed": gettext_lazy("failed"),
 }
+# A space this old has found its own way.
+FIRST_STEPS = dt.timedelta(days=30)
 BEGINNINGS = ("chats", "facts", "transfer", "members")
 HOUR = dt.timedelta(hours=1)
 # Seconds: some checks read much; nobody reloads faster than this and expects news.
@@ -67,6 +83,16 @@ class Sign:
 
 
 @dataclass(frozen=True)
+class FirstStep:
+    """One thing to try in a new space, and whether it was done."""
+
+    name: str
+    hint: str
+    url: str
+    done: bool
+
+
+@dataclass(frozen=True)
 class Learned:
     fact: Fact
     change: str = ""
@@ -78,6 +104,7 @@ def build(space: Space, *, now: dt.datetime) -> dict:
     measured = measure(space, now=now, today=today)
     state, signs = health(space, now=now, measured=measured)
     return {
+        "measured": measured,
         "now": now,
         "place": space.timezone.rpartition("/")[2].replace("_", " "),
         "signs": signs,
@@ -119,7 +146,40 @@ def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
         golden=("count", rows_in(space, GoldenQuestion).filter(status="active").values("pk")),
         notices=("count", loud.values("pk")),
         last_message=("max", rows_in(space, Message).values("sent_at")),
+        **_firsts(space, now=now),
     )
+
+
+def _firsts(space: Space, *, now: dt.datetime) -> dict:
+    """Whether the first steps were done; not asked in the demo or an old space."""
+    if now - space.created_at > FIRST_STEPS or demo.is_demo(space):
+        return {}
+    used = RecallItem.objects.filter(recall__space=space, mark=RecallItem.Mark.USED)
+    rows = {
+        "said": rows_in(space, Fact),
+        "recalled": used,
+        "slept": rows_in(space, Night),
+        "asked_model": rows_in(space, LlmCall).exclude(provider="offline"),
+    }
+    return {name: ("max", some.values("pk")) for name, some in rows.items()}
+
+
+def first_steps(space: Space, measured: dict, *, opened: bool) -> list[FirstStep]:
+    """What to try first, until all of it was done."""
+    if "said" not in measured:
+        return []
+    steps = [
+        ("said", _("Say a fact"), _("“I am allergic to peanuts”, for one."), "chats:index"),
+        ("recalled", _("Ask for it"), _("“What am I allergic to?”"), "chats:index"),
+        ("", _("Open the receipt"), _("It says why Keno answered so."), "recall:receipts"),
+        ("slept", _("Let it sleep"), _("It sorts the day and asks you."), "nights:index"),
+        ("asked_model", _("Connect a model"), _("Then it talks, too."), "connect:index"),
+    ]
+    found = [
+        FirstStep(label, hint, space_url(url, space), bool(measured[name]) if name else opened)
+        for name, label, hint, url in steps
+    ]
+    return [] if all(one.done for one in found) else found
 
 
 def figures(space: Space, *, now: dt.datetime, today: dt.date, measured: dict) -> list[Figure]:
@@ -289,5 +349,7 @@ def index(request, space):
     shown = build(space, now=timezone.now())
     last = shown["night"] or {"night": None, "phases": []}
     progress = night_progress.progress_of(last["night"], space, last["phases"])
-    shown |= {"space": space, "progress": progress}
+    opened = OPENED_RECEIPT in request.COOKIES
+    steps = first_steps(space, shown["measured"], opened=opened)
+    shown |= {"space": space, "progress": progress, "first_steps": steps}
     return render(request, "overview/index.html", shown)

@@ -14,6 +14,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import rows_in, without_private
+from kenoweb.ui import charts
 from kenoweb.ui.list_page import Order, Part, View, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
@@ -26,6 +27,7 @@ from sleep.models import Proposal
 
 COLOURS = 6
 MAX_FACTS, MAX_SAID, MAX_NEAR, MAX_OTHERS = 300, 8, 7, 300
+MAX_RIVERS = 4
 # The graph of a space: so many of whom most is known, by the newest facts.
 MAX_NODES, MAX_LINES, NEWEST = 12, 40, 2000
 GROUPS = {
@@ -96,12 +98,11 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """A change of belief: what was believed, and what took its place."""
+class River:
+    """What was believed of one thing over time, the oldest first, and its picture."""
 
-    old: Fact
-    new: Fact | None
-    at: datetime | None
+    facts: list[Fact]
+    bands: list[charts.Band]
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class PersonPage:
     entity: Entity
     merged: list[Entity]
     groups: list[tuple[str, str, list[Fact]]]
-    turns: list[Turn]
+    rivers: list[River]
     named: list[Fact]
     said: list[Message]
     counts: dict[str, int]
@@ -211,7 +212,7 @@ def person_page(entity: Entity, *, space: Space, now: datetime, may: bool) -> Pe
         entity=entity,
         merged=merged,
         groups=_grouped(facts, now=now),
-        turns=_turns(facts),
+        rivers=_rivers(facts, now=now),
         named=_once(named.select_related("chat", "message").newest()[:MAX_SAID]),
         said=list(spoken.select_related("chat").order_by("-sent_at", "-pk")[:MAX_SAID]),
         counts=counts,
@@ -255,10 +256,30 @@ def _once(facts: Iterable[Fact]) -> list[Fact]:
     return list(found.values())
 
 
-def _turns(facts: list[Fact]) -> list[Turn]:
-    gone = [fact for fact in facts if fact.status == Fact.Status.SUPERSEDED]
-    turns = [Turn(old, old.superseded_by, old.valid_to or old.updated_at) for old in gone]
-    return sorted(turns, key=lambda turn: turn.at, reverse=True)[:MAX_SAID]
+def _rivers(facts: list[Fact], *, now: datetime) -> list[River]:
+    """Beliefs that took each other's place, the last changed first."""
+    before: dict[int, Fact] = {}
+    for fact in sorted(facts, key=lambda fact: fact.pk):
+        if fact.status == Fact.Status.SUPERSEDED and fact.superseded_by:
+            before[fact.superseded_by.pk] = fact
+    ends = [fact for fact in facts if fact.pk in before and fact.superseded_by_id is None]
+    rivers = [_river(end, before, now=now) for end in ends]
+    return sorted(rivers, key=lambda river: began(river.facts[-1]), reverse=True)[:MAX_RIVERS]
+
+
+def _river(last: Fact, before: dict[int, Fact], *, now: datetime) -> River:
+    chain = [last]
+    while (earlier := before.get(chain[0].pk)) and earlier not in chain:
+        chain.insert(0, earlier)
+    for fact, after in zip(chain, [*chain[1:], None], strict=True):
+        fact.began = began(fact)
+        fact.ended = (fact.valid_to or began(after)) if after else None
+    spans = [(fact.began, fact.ended or now, fact.confidence) for fact in chain]
+    return River(chain, charts.river(spans, width=740, height=60))
+
+
+def began(fact: Fact) -> datetime:
+    return fact.valid_from or fact.created_at
 
 
 def _spoken(rows: Iterable[Entity]) -> QuerySet[Message]:

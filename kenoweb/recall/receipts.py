@@ -1,5 +1,6 @@
 """Receipts as the pages show them: every real recall, and one with all its numbers."""
 
+import textwrap
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
@@ -14,8 +15,9 @@ from django.utils.translation import gettext_lazy
 from kenoweb.auth.access import rows_in
 from kenoweb.recall import score_rows
 from kenoweb.ui import list_page
-from kenoweb.ui.charts import day_start
+from kenoweb.ui.charts import day_start, n
 from kenoweb.ui.filters import Filter, in_chat
+from kenoweb.ui.formatting import share
 from kenoweb.ui.list_page import Chip, Order, Select, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
@@ -64,6 +66,10 @@ class ReceiptFilter(Filter):
         if name == "fact":
             return value.isascii() and value.isdigit() and len(value) < 16
         return super()._makes_sense(name, value)
+
+
+# The picture of a receipt: rows, letters a line, and pixels from line to line.
+CARD_ROWS, CARD_LETTERS, CARD_LINE = 3, 62, 24
 
 
 @dataclass(frozen=True)
@@ -148,6 +154,47 @@ def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
         "times": score_rows.times(receipt.ms),
         "lab_url": _in_the_lab(receipt, space),
     }
+
+
+def card(receipt: Recall, *, space: Space) -> dict:
+    """The receipt as a picture to show to others: question, the best memories, reply."""
+    used = detail(receipt, space=space)["injected"][:CARD_ROWS]
+    reply = receipt.reply.text if receipt.reply else ""
+    question, y = _lines(receipt.query, 3, top=92)
+    rows = []
+    for row in used:
+        words, end = _lines(row.text, 2, top=y + 34)
+        wide = n(max(2.0, 150 * min(1.0, row.relevance)))
+        rows.append({"words": words, "share": share(row.relevance), "wide": wide, "y": y + 24})
+        y = end
+    heading = y + 34
+    answer, y = _lines(reply, 6, top=heading + 26)
+    return {
+        "question": question,
+        "rows": rows,
+        "heading": heading,
+        "answer": answer,
+        "height": y + 44,
+        "foot": y + 24,
+        "receipt": receipt,
+    }
+
+
+def _lines(text: str, most: int, *, top: int) -> tuple[list[tuple[int, str]], int]:
+    """The text in at most so many lines, each with its place; and the place below the last."""
+    found = textwrap.wrap(text, CARD_LETTERS, max_lines=most, placeholder=" …") or [""]
+    places = [(top + CARD_LINE * place, line) for place, line in enumerate(found)]
+    return places, top + CARD_LINE * len(places)
+
+
+def as_markdown(receipt: Recall, *, space: Space) -> str:
+    """Question, memories with how relevant each was, and reply, to paste somewhere."""
+    used = detail(receipt, space=space)["injected"]
+    lines = [f"> {receipt.query}", ""]
+    lines += [f"- {share(row.relevance)} {row.text} ({row.label})" for row in used]
+    if receipt.reply:
+        lines += ["", f"**Keno:** {receipt.reply.text}"]
+    return "\n".join(lines) + "\n"
 
 
 def _with_numbers(rows: list[Recall]) -> list[Recall]:

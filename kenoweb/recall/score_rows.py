@@ -1,5 +1,6 @@
 """A memory that was weighed, as the lab and the receipts show it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,6 +60,7 @@ STAGES = {
     "rank": gettext_lazy("rank"),
 }
 MAX_TEXT = 300
+_DASH = re.compile(r"(^|\s+)(?:- )+(?=[^\s:][^:\n]{0,40}: )")
 
 
 @dataclass
@@ -136,6 +138,11 @@ def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
     )
 
 
+def one_line(said: str) -> str:
+    """An episode is a list of who said what; in one line its dashes mean nothing."""
+    return _DASH.sub(lambda found: " · " if found[1] else "", said)
+
+
 def of_item(item: RecallItem, *, space: Space) -> Row:
     """A candidate of a receipt, with the receipt's numbers."""
     owner = getattr(item, item.kind, None)
@@ -151,7 +158,7 @@ def of_item(item: RecallItem, *, space: Space) -> Row:
             at=at,
             who=_who(getattr(owner, "author", ""), getattr(owner, "role", "")),
         ),
-        text=said[:MAX_TEXT] if owner else purged,
+        text=one_line(said)[:MAX_TEXT] if owner else purged,
         url=page(space, item.kind, owner.pk, chat=getattr(owner, "chat_id", 0)) if owner else "",
         score=item.score,
         relevance=item.confidence,

@@ -1,6 +1,6 @@
 """Recall: the lab, where nothing is written but a profile, and the receipts of what was real."""
 
-from django.http import QueryDict
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -11,7 +11,7 @@ from kenoweb.auth.access import get_in_space_or_404, in_space
 from kenoweb.auth.sessions import go
 from kenoweb.recall import lab as recall_lab
 from kenoweb.recall import receipts as receipt_pages
-from kenoweb.ui.responses import toast, toast_error, undo_url
+from kenoweb.ui.responses import remember_opened, toast, toast_error, undo_url
 from memory.history.actors import person
 from memory.models import Recall
 from memory.retrieval import profiles
@@ -77,7 +77,24 @@ def receipt(request, space, pk):
     found = get_in_space_or_404(space, Recall, pk)
     apart = request.GET.get("apart", "")
     context = receipt_pages.detail(found, space=space, apart=apart)
-    return render(request, "recall/receipt.html", {"space": space, **context})
+    response = render(request, "recall/receipt.html", {"space": space, **context})
+    return remember_opened(response)
+
+
+@in_space(role="viewer")
+@require_safe
+def receipt_card(request, space, pk):
+    found = get_in_space_or_404(space, Recall, pk)
+    context = receipt_pages.card(found, space=space)
+    return render(request, "recall/card.svg", context, content_type="image/svg+xml")
+
+
+@in_space(role="viewer")
+@require_safe
+def receipt_markdown(request, space, pk):
+    found = get_in_space_or_404(space, Recall, pk)
+    told = receipt_pages.as_markdown(found, space=space)
+    return HttpResponse(told, content_type="text/markdown; charset=utf-8")
 
 
 def _me(request) -> str:

@@ -133,7 +133,10 @@ def growth(
         line(values, width=width, height=height, top=top, air=18) for values in (first, second)
     ]
     scale = (height - 18) / top
-    grid = [Mark(n(width + 40), n(height - scale * tick), f"{tick:g}") for tick in ticks(top)]
+    grid = [
+        Mark(n(width + 40), n(height - scale * tick), number_format(f"{tick:g}", use_l10n=True))
+        for tick in ticks(top)
+    ]
     anchors = zip((0.0, width / 2, width), ("start", "middle", "end"), days, strict=True)
     return Growth(
         first=lines[0],
@@ -291,10 +294,49 @@ def score(
     return laid
 
 
-def meter(value: float) -> str:
-    """A share between 0 and 1 as a page prints it: .96, 1.00, .00."""
-    text = f"{min(1.0, max(0.0, value)):.2f}"
-    return text if text == "1.00" else text[1:]
+@dataclass(frozen=True)
+class Band:
+    """One belief in a river: where it begins, and its shape."""
+
+    path: str
+    x: str
+    tone: str
+
+
+def river(
+    spans: Sequence[tuple[dt.datetime, dt.datetime, float]], *, width: float, height: float
+) -> list[Band]:
+    """A band for each belief, the oldest first: as long as it held, as high as it was sure.
+
+    The ends are drawn out, so that one belief gives way to the next.
+    """
+    if not spans:
+        return []
+    first, last = min(start for start, _end, _sure in spans), max(end for _s, end, _sure in spans)
+    scale = width / max(1.0, (last - first).total_seconds())
+    bands = []
+    for place, (start, end, sure) in enumerate(spans):
+        left = (start - first).total_seconds() * scale
+        right = max(left + 8, (end - first).total_seconds() * scale)
+        shape = _lens(left, right, mid=height / 2, high=max(4.0, height * min(1.0, sure)) / 2)
+        bands.append(Band(shape, n(left), f"d{(len(spans) - 1 - place) % 3 + 1}"))
+    return bands
+
+
+def _lens(left: float, right: float, *, mid: float, high: float) -> str:
+    """A band with drawn-out ends around the line in the middle."""
+    bend = min(24.0, (right - left) / 2)
+    a, b, c, d = n(left), n(left + bend), n(right - bend), n(right)
+    start, stop, top, low, line = (
+        n(left - bend),
+        n(right + bend),
+        n(mid - high),
+        n(mid + high),
+        n(mid),
+    )
+    there = f"C{a} {line} {a} {top} {b} {top}H{c}C{d} {top} {d} {line} {stop} {line}"
+    back = f"C{d} {line} {d} {low} {c} {low}H{b}C{a} {low} {a} {line} {start} {line}Z"
+    return f"M{start} {line}{there}{back}"
 
 
 FOOT, HEAD, RIGHT = 22.0, 12.0, 44.0

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import Model
 from django.forms import Form
@@ -23,6 +24,8 @@ from memory.models import Space
 from memory.text.normalise import short
 
 ERASE = "erase"
+# Says that a receipt was opened in this browser: one of the first steps.
+OPENED_RECEIPT, YEAR = "keno_receipt", 365 * 24 * 3600
 ERASED = {
     gettext_lazy("Facts"): ["memory.Fact"],
     gettext_lazy("Messages"): ["memory.Message"],
@@ -88,6 +91,13 @@ def undo_url(space: Space, done: ChangeResult) -> str:
 
 def toast_error(request: HttpRequest, text: str) -> None:
     messages.error(request, text)
+
+
+def remember_opened(response: HttpResponse) -> HttpResponse:
+    """Keep in the browser that a receipt was opened here."""
+    secure = settings.SESSION_COOKIE_SECURE
+    response.set_cookie(OPENED_RECEIPT, "1", max_age=YEAR, samesite="Lax", secure=secure)
+    return response
 
 
 def next_url(request: HttpRequest) -> str:

@@ -8,9 +8,10 @@ from functools import cache
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import get_template
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -37,6 +38,32 @@ def home(request):
 
 
 YEAR = 365 * 24 * 3600
+
+
+@public
+@require_safe
+def manifest(request):
+    """What a phone needs to keep Keno among its apps."""
+    icon = {"type": "image/png", "purpose": "any maskable"}
+    sizes = ("192", "512")
+    icons = [icon | {"src": static(f"icon-{n}.png"), "sizes": f"{n}x{n}"} for n in sizes]
+    told = {"name": "Keno", "short_name": "Keno", "start_url": reverse("home"), "scope": "/"}
+    colours = {"background_color": "#fdfcfa", "theme_color": "#0b5c6f"}
+    answer = told | colours | {"display": "standalone", "icons": icons}
+    return JsonResponse(answer, content_type="application/manifest+json")
+
+
+@public
+@require_safe
+def service_worker(request):
+    """The script that shows a page of ours when Keno cannot be reached; it keeps no memory."""
+    return render(request, "sw.js", content_type="text/javascript; charset=utf-8")
+
+
+@public
+@require_safe
+def offline(request):
+    return render(request, "offline.html")
 
 
 @public

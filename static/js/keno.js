@@ -75,6 +75,10 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-close]") || event.target.matches("dialog")) event.target.closest("dialog")?.close();
   if (event.target.closest(".toast [data-shut]")) event.target.closest(".toast").remove();
 });
+// What a key opens is typed into at once, so that the next letters are no shortcuts.
+document.addEventListener("toggle", ({ target }) => {
+  if (target.matches("details[open]:has(> summary[data-key])")) target.querySelector("textarea, input:not([type=hidden]), select")?.focus();
+}, true);
 document.addEventListener("close-dialog", () => modal()?.close());
 
 // The choice shows at once; the server keeps it in a cookie.
@@ -192,6 +196,22 @@ document.addEventListener("click", async (event) => {
   } catch { location.assign(link.href); }
 });
 
+// Copy the picture that a link leads to as PNG; where the browser forbids it, follow the link.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("[data-copy-picture]");
+  if (!link) return;
+  event.preventDefault();
+  try {
+    const picture = Object.assign(new Image(), { src: link.href });
+    await picture.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: picture.width * 2, height: picture.height * 2 });
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    const blob = await new Promise((done) => canvas.toBlob(done));
+    await navigator.clipboard.write([new ClipboardItem({ [blob.type]: blob })]);
+    toast("toast-copied-picture");
+  } catch { location.assign(link.href); }
+});
+
 // On a first visit the browser's time zone is a better guess than the server's.
 for (const zones of $$("select[data-zone]")) {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -200,7 +220,7 @@ for (const zones of $$("select[data-zone]")) {
 
 function toast(id) {
   const template = document.getElementById(id);
-  if (template) document.getElementById("toasts")?.append(template.content.cloneNode(true));
+  if (template) document.getElementById("toasts")?.replaceChildren(template.content.cloneNode(true));
 }
 document.addEventListener("htmx:sendError", () => toast("toast-lost"));
 document.addEventListener("htmx:timeout", () => toast("toast-lost"));
@@ -277,3 +297,7 @@ document.addEventListener("change", ({ target }) => {
   target.setCustomValidity(tooLarge ? target.dataset.mostSaid : "");
   target.reportValidity();
 });
+
+// As an app on a phone: one page of ours stands where the browser would show its own.
+const worker = document.querySelector("link[rel=manifest]")?.dataset.worker;
+if (worker && matchMedia("(display-mode: standalone)").matches) navigator.serviceWorker?.register(worker).catch(() => {});

@@ -122,22 +122,44 @@ def test_the_map_says_what_lies_under_the_pointer_and_opens_it(window, owner):
     page.goto("/s/home/map/")
     page.wait_for_selector("[data-map][data-loaded]")
     points = page.evaluate("fetch('/s/home/map/points/').then((got) => got.json())")["points"]
-    x, y, _label, text, url = next(one for one in points if "tea" in one[3])
+    x, y, _label, text, url, *_drawn = next(one for one in points if "tea" in one[3])
     page.locator("[data-zoom='all']").click()
-    box = page.locator(".cloud > svg").bounding_box()
-    side = min(box["width"], box["height"])
-    left = box["x"] + (box["width"] - side) / 2
-    spot = left + x * side / 1000, box["y"] + (box["height"] - side) / 2 + y * side / 1000
+    at = "([x, y]) => { const s = document.querySelector('.stage > svg');"
+    at += " const p = new DOMPoint(x, y).matrixTransform(s.getScreenCTM()); return [p.x, p.y]; }"
+    spot = page.evaluate(at, [x, y])
     page.mouse.move(*spot)
     expect(page.locator("[data-tip]")).to_contain_text(text)
     page.mouse.wheel(0, -400)
-    assert page.locator(".cloud > svg").get_attribute("viewBox") != "0 0 1000 1000"
+    assert page.locator(".stage > svg").get_attribute("viewBox") != "0 0 1200 680"
     page.mouse.click(*spot)
     expect(page).to_have_url(f"{page.url.split('/s/')[0]}{url}")
+
+
+def test_the_map_is_walked_by_keys_and_played(window, owner):
+    opened = window()
+    page = opened.sign_in(owner.user)
+    page.goto("/s/home/map/")
+    page.wait_for_selector("[data-map][data-loaded]")
+    page.locator(".stage > svg").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("[data-tip]")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-tip]")).to_be_hidden()
+    page.keyboard.press("+")
+    assert page.locator(".stage > svg").get_attribute("viewBox") != "0 0 1200 680"
+    page.keyboard.press("0")
+    dots = (
+        "[...document.querySelectorAll('[data-dots] path')].map(p => p.getAttribute('d')).join('')"
+    )
+    everything = page.evaluate(dots)
+    page.locator("[data-play]").click()
+    assert len(page.evaluate(dots)) < len(everything)
+    page.locator("[data-until]").press("End")
+    opened.check()
 
 
 def test_the_map_is_a_picture_and_a_table_without_script(window, owner):
     page = window(java_script_enabled=False).sign_in(owner.user)
     page.goto("/s/home/map/")
-    expect(page.locator(".cloud > svg path").first).to_be_visible()
+    expect(page.locator(".stage > svg path").first).to_be_visible()
     expect(page.locator("#map-rows")).to_contain_text("Ana drinks green tea")

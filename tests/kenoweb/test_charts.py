@@ -1,7 +1,10 @@
 import datetime as dt
 import re
 
+from django.utils import translation
+
 from kenoweb.ui import charts
+from kenoweb.ui.formatting import share
 
 
 def test_the_tallest_bar_leaves_air_and_zero_is_a_hairline():
@@ -136,13 +139,9 @@ def test_a_score_never_leaves_its_bar():
 
 
 def test_a_share_is_printed_like_a_share():
-    assert [charts.meter(value) for value in (0, 0.955, 1, 7, -1)] == [
-        ".00",
-        ".95",
-        "1.00",
-        "1.00",
-        ".00",
-    ]
+    assert [share(value) for value in (0, 0.951, 1, None)] == [".00", ".95", "1.00", "–"]
+    with translation.override("es"):
+        assert share(0.951) == "0,95"
 
 
 def test_every_geometry_attribute_is_plain_ascii_digits():
@@ -150,3 +149,15 @@ def test_every_geometry_attribute_is_plain_ascii_digits():
     for bar in drawn:
         for value in (bar.x, bar.y, bar.width, bar.height):
             assert re.fullmatch(r"\d+(\.\d)?", value)
+
+
+def test_a_river_is_as_long_as_it_held_and_as_high_as_it_was_sure():
+    day = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    month = dt.timedelta(days=30)
+    spans = [(day, day + month, 0.5), (day + month, day + 4 * month, 1.0)]
+    old, new = charts.river(spans, width=400, height=60)
+    assert (old.x, new.x) == ("0", "100")
+    assert (old.tone, new.tone) == ("d2", "d1")
+    assert " 15H" in old.path  # half of the height around the middle
+    assert " 0H" in new.path
+    assert charts.river([], width=400, height=60) == []

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from bot import turn
-from kenoweb.ui import charts
+from kenoweb.ui.formatting import share
 from memory.chats import inbox
 from memory.extraction import ingest
 from memory.facts import service as facts
@@ -227,7 +227,7 @@ def test_the_receipt_of_a_reply_adds_up(client, chat, worker):
     assert "The server listens on port 5678" in found
     assert "Used 1" in found
     [item] = reply.receipts.get().items.filter(injected=True)
-    assert charts.meter(item.confidence) in found
+    assert share(item.confidence) in found
     assert item.mark == "used"
     assert "Used in the reply" in found
     assert "This is wrong" in found

@@ -16,6 +16,7 @@ from memory.models import (
     Chat,
     Episode,
     Fact,
+    LlmCall,
     Message,
     Pattern,
     Recall,
@@ -69,6 +70,9 @@ def test_the_whole_story_gives_every_page_something_to_show():
         kinds(facts_of, "category")
     )
     assert Episode.objects.filter(**mine).count() > 100
+    calls = LlmCall.objects.filter(**mine)
+    assert {"chat", "sleep"} == set(kinds(calls, "purpose"))
+    assert all(night.cost > 0 for night in Night.objects.filter(**mine))
     assert {"open", "closed", "archived", "discarded"} == set(
         kinds(Episode.objects.filter(**mine), "status")
     )

@@ -412,3 +412,17 @@ def test_list_and_panel_cost_the_same_for_100_and_for_10_000(client, space, fact
     few = many(99)
     assert many(9_900) == few
     assert max(few) <= 25
+
+
+def test_two_who_edit_the_same_fact_get_a_choice(client, fact):
+    opened = form_of(fact, text="The server listens on port 443") | {"was": fact.text}
+    facts.revise(fact, by="person:bo", text="The server listens on port 80")
+    answer = client.post(at("revise", fact.pk), opened)
+    assert answer.status_code == 422
+    shown = answer.content.decode()
+    assert "Meanwhile it was changed to “The server listens on port 80”" in shown
+    assert now(fact).text.endswith("80")
+    again = opened | {"was": now(fact).text}
+    assert 'name="was" value="The server listens on port 80"' in shown
+    client.post(at("revise", fact.pk), again)
+    assert now(fact).text.endswith("443")

@@ -52,7 +52,7 @@ def test_every_memory_is_a_dot_and_a_row_with_a_link(client, space):
     fill(space)
     fact = make_fact(space, "Bo repairs bicycles", kind="lesson")
     embeddings.backfill()
-    html = client.get(at(space)).content.decode()
+    html = client.get(at(space), {"colour": "kind"}).content.decode()
     assert html.count("h0M") + html.count('h0"') == 8
     assert reverse("facts:detail", args=[space.slug, fact.pk]) in html
     assert "procedure or lesson" in html
@@ -84,9 +84,13 @@ def test_the_script_gets_words_and_addresses(client, space):
     fill(space)
     points = client.get(at(space, "points")).json()["points"]
     assert len(points) == 7
-    x, y, label, _text, url = next(one for one in points if one[3].endswith("number 0"))
-    assert 0 <= x <= 1000
-    assert 0 <= y <= 1000
+    x, y, label, _text, url, tone, size, _at = next(
+        one for one in points if one[3].endswith("number 0")
+    )
+    assert 0 <= x <= memory_map.WIDTH
+    assert 0 <= y <= memory_map.HEIGHT
+    assert tone.startswith("p")
+    assert size == 1
     assert label.startswith("Fact ")
     assert url.startswith(f"/s/{space.slug}/facts/")
 
@@ -95,24 +99,57 @@ def test_the_table_goes_on(client, space):
     fill(space, n=60)
     first = client.get(at(space))
     rest = client.get(first.context["more"])
-    shown = [one.dot.owner for one in first.context["rows"] + rest.context["rows"]]
+    shown = [one["dot"].owner for one in first.context["rows"] + rest.context["rows"]]
     assert len(shown) == 61
     assert rest.context["more"] == ""
 
 
-def test_alike_is_close():
+def products(frame, vectors):
+    return vectors @ np.vstack([frame.centres, frame.directions]).T
+
+
+def test_what_is_alike_is_one_island():
     rng = np.random.default_rng(4)
     here, there = rng.normal(size=(2, 32)) * 5
     vectors = np.vstack([here + rng.normal(size=(20, 32)), there + rng.normal(size=(20, 32))])
-    flat = memory_map.project(vectors)
-    apart = np.linalg.norm(flat[:20].mean(axis=0) - flat[20:].mean(axis=0))
-    assert apart > 3 * flat[:20].std(axis=0).max()
-    assert flat.min() >= 0
-    assert flat.max() <= memory_map.SIDE
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    frame = memory_map.frame(vectors)
+    places = memory_map.place(frame, products(frame, vectors))
+    assert not {one[2] for one in places[:20]} & {one[2] for one in places[20:]}
+    assert all(0 <= x <= memory_map.WIDTH and 0 <= y <= memory_map.HEIGHT for x, y, _i in places)
 
 
 def test_all_the_same_is_no_error():
-    assert np.isfinite(memory_map.project(np.ones((5, 8)))).all()
+    same = np.ones((5, 8))
+    frame = memory_map.frame(same)
+    assert np.isfinite(memory_map.place(frame, products(frame, same))).all()
+
+
+def test_what_is_new_moves_nothing(space):
+    fill(space, n=15)
+    before = {(dot.kind, dot.owner): (dot.x, dot.y) for dot in memory_map.layout(space).dots}
+    fill(space, n=9, what="milk")
+    after = {(dot.kind, dot.owner): (dot.x, dot.y) for dot in memory_map.layout(space).dots}
+    assert len(after) == len(before) + 10
+    assert {key: after[key] for key in before} == before
+
+
+def test_an_island_is_named_by_its_words():
+    dots = [
+        memory_map.Dot("fact", n, timezone.now(), n, n, island=n % 2, text=text)
+        for n, text in enumerate(["Ana drinks tea", "Bo sails boats"] * 3)
+    ]
+    assert memory_map.names_of(dots) == {0: "Drinks", 1: "Boats, Sails"}
+
+
+@pytest.mark.parametrize(("colour", "named"), [("person", "Bo"), ("chat", "Everywhere")])
+def test_the_legend_says_whose_a_dot_is(client, space, colour, named):
+    fill(space)
+    make_fact(space, "Bo repairs bicycles", subject="Bo")
+    embeddings.backfill()
+    context = client.get(at(space), {"colour": colour}).context
+    assert named in {name for _tone, name, _count in context["legend"]}
+    assert sum(count for *_rest, count in context["legend"]) == context["count"]
 
 
 def test_hostile_text_is_inert(client, space):

@@ -73,7 +73,7 @@ def test_a_fragment_brings_its_toasts_in_a_template(status):
     got = ToastsInFragments(lambda _: HttpResponse("<tr></tr>", status=status))(request)
     html = got.content.decode()
     assert html.startswith("<tr></tr><template>")
-    assert 'hx-swap-oob="beforeend"' in html
+    assert 'hx-swap-oob="innerHTML"' in html
     assert "Forgot &lt;it&gt;." in html
     assert 'action="/undo/1/"' in html
     assert messages.get_messages(request).used

@@ -20,7 +20,9 @@ from tests.factories import (
     make_fact,
     make_member,
     make_message,
+    make_night,
     make_notice,
+    make_receipt,
     make_space,
 )
 
@@ -51,6 +53,30 @@ def test_an_empty_space_says_how_to_begin():
     html = page(make_member()).content.decode()
     assert "Keno has not learned anything yet" in html
     assert '<svg class="chart"' not in html
+
+
+def test_first_steps_light_up_until_all_are_done(client):
+    member = make_member()
+    make_fact(member.space)
+    client.force_login(member.user)
+    address = reverse("overview:index", args=[member.space.slug])
+    steps = client.get(address).context["first_steps"]
+    assert [step.done for step in steps] == [True, False, False, False, False]
+    make_night(member.space)
+    receipt = make_receipt(member.space, "what tea?", fact=make_fact(member.space, "Bo likes tea"))
+    receipt.items.update(mark="used")
+    client.get(reverse("recall:receipt", args=[member.space.slug, receipt.pk]))
+    steps = client.get(address).context["first_steps"]
+    assert [step.done for step in steps] == [True, True, True, True, False]
+    LlmCall.objects.create(space=member.space, provider="anthropic", model="m", purpose="chat")
+    assert client.get(address).context["first_steps"] == []
+
+
+def test_an_old_space_has_no_first_steps():
+    member = make_member()
+    member.space.created_at = timezone.now() - dt.timedelta(days=90)
+    member.space.save()
+    assert page(member).context["first_steps"] == []
 
 
 def test_learned_shows_the_words_it_came_from():

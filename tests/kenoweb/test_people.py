@@ -107,8 +107,11 @@ def test_a_change_of_belief_shows_both_sides(client, member):
     space = member.space
     old = facts.remember(space, text="Ana lives in Lugo", subject="Ana", by="tag").row
     facts.supersede(old, by="tag", text="Ana lives in Lima")
-    (turn,) = shown(Entity.objects.get(name="Ana")).turns
-    assert (turn.old.text, turn.new.text) == ("Ana lives in Lugo", "Ana lives in Lima")
+    (river,) = shown(Entity.objects.get(name="Ana")).rivers
+    assert [fact.text for fact in river.facts] == ["Ana lives in Lugo", "Ana lives in Lima"]
+    assert len(river.bands) == 2
+    assert river.facts[0].ended
+    assert river.facts[1].ended is None
 
 
 def test_what_they_said_and_what_was_said_about_them(client, member):

@@ -99,12 +99,11 @@ def test_undo_lets_it_wait_again(client, space):
 
 def test_an_edit_is_what_gets_approved(client, space):
     one = make_proposal(space)
-    client.post(
-        at("edit", space, one.pk), {"digest": one.digest, "text": "Ana reads a lot", "evil": "x"}
-    )
-    one.refresh_from_db()
-    client.post(at("approve", space, one.pk), {"digest": one.digest})
+    words = {"digest": one.digest, "text": "Ana reads a lot", "evil": "x"}
+    client.post(at("approve", space, one.pk), words)
     assert Fact.objects.get().text == "Ana reads a lot"
+    one.refresh_from_db()
+    assert "edited" in one.flags
 
 
 def test_a_contradiction_stands_side_by_side_and_both_may_hold(client, space):
@@ -187,9 +186,10 @@ def test_a_number_stays_a_number_when_it_is_edited(client, space):
     given = {"before": {"working_stale_days": 7}, "title": "t", "after": days}
     proposal = proposals.propose(space, "setting", key="s", **given)
     for value, kept in (("many", 14), ("10", 10)):
-        client.post(at("edit", space, proposal.pk), {"digest": proposal.digest, "value": value})
+        client.post(at("approve", space, proposal.pk), {"digest": proposal.digest, "value": value})
         proposal.refresh_from_db()
         assert proposal.after["value"] == kept
+    assert proposal.status == "approved"
 
 
 def test_a_moved_target_is_shown_anew(client, space):

@@ -1,6 +1,7 @@
 """Receipts: from a reply to its memories, and from a fact to every reply."""
 
 from datetime import UTC, datetime, timedelta
+from xml.etree import ElementTree
 
 import pytest
 from django.db import connection
@@ -169,3 +170,21 @@ def test_the_number_of_queries_does_not_grow(client, space):
             recall=one, kind="fact", fact=make_fact(space), rank=number + 2, score=1, cut="gate"
         )
     assert (queries(client, at(space)), queries(client, at(space, one.pk))) == before
+
+
+def test_a_receipt_is_a_card_and_markdown_for_others(client, space):
+    fact = make_fact(space, "Bo likes <b>oolong</b> & tea")
+    receipt = make_receipt(space, "what tea?", fact=fact)
+    there = {"args": [space.slug, receipt.pk]}
+    card = client.get(reverse("recall:receipt_card", **there))
+    assert card["Content-Type"] == "image/svg+xml"
+    words = "".join(ElementTree.fromstring(card.content).itertext())
+    assert "what tea?" in words
+    assert "Bo likes <b>oolong</b> & tea" in words
+    told = client.get(reverse("recall:receipt_markdown", **there)).content.decode()
+    assert told.startswith("> what tea?\n\n- ")
+    assert f"(Fact {fact.pk})" in told
+
+
+def test_an_episode_in_one_line_has_no_dashes():
+    assert score_rows.one_line("- Ana: I sail - Bo: So do I") == "Ana: I sail · Bo: So do I"

@@ -15,6 +15,7 @@ from memory.models import AuditEntry, Member, Space
 from tests.factories import PASSWORD, make_user
 
 FORM = {
+    "called": "Ana María",
     "name": "ana",
     "new": PASSWORD,
     "again": PASSWORD,
@@ -40,6 +41,7 @@ def test_the_link_makes_the_owner_and_the_first_space(client):
     member = Member.objects.get()
     assert (member.user.username, member.role) == ("ana", "owner")
     assert not member.user.is_superuser
+    assert member.user.first_name == "Ana María"
     space = member.space
     assert (space.name, space.slug, space.language) == ("Casa", "casa", "es")
     assert space.timezone == "America/Mexico_City"
