@@ -4,6 +4,7 @@ An editor keeps one such process for each window. One that holds a mind of its o
 of megabytes; this one is a pipe.
 """
 
+import base64
 import http.client
 import json
 import os
@@ -17,7 +18,10 @@ USUAL = "http://127.0.0.1:8000"
 ALONE = "--alone"
 # No call needs a longer line; what is longer is answered as no protocol.
 MAX_LINE = 2**20
-LOOK_SECONDS, CALL_SECONDS = 2, 600
+LOOK_SECONDS, CALL_SECONDS = 5, 600
+# What the protocol over HTTP says in headers, too, so that a proxy can see it.
+VERSION = "io.modelcontextprotocol/protocolVersion"
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 PARSE_ERROR, INTERNAL_ERROR = -32700, -32603
 UNREADABLE = "This line is too long or not JSON in UTF-8."
 Answer = tuple[int, bytes]
@@ -34,12 +38,12 @@ class Keno:
             "Accept": "application/json, text/event-stream",
         }
 
-    def ask(self, method: str, body: bytes | None = None, *, within: float) -> Answer:
+    def ask(self, method: str, body: bytes | None = None, *, within: float, **more: str) -> Answer:
         secure = self.parts.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         there = kind(self.parts.netloc, timeout=within)
         try:
-            there.request(method, f"{self.parts.path}/mcp{self.tools}", body, self.headers)
+            there.request(method, f"{self.parts.path}/mcp{self.tools}", body, self.headers | more)
             said = there.getresponse()
             return said.status, said.read()
         finally:
@@ -56,7 +60,7 @@ class Keno:
         """The answer as one line; nothing where the protocol has none."""
         number = asked.get("id")
         try:
-            status, body = self.ask("POST", line, within=CALL_SECONDS)
+            status, body = self.ask("POST", line, within=CALL_SECONDS, **_headers(asked))
         except (OSError, http.client.HTTPException):
             return _error(number, INTERNAL_ERROR, "Keno does not answer. Is it still running?")
         if status == 202 or number is None:
@@ -70,6 +74,22 @@ class Keno:
         if asked.get("method") == "initialize":
             self.headers["MCP-Protocol-Version"] = said.get("result", {}).get("protocolVersion", "")
         return json.dumps(said, ensure_ascii=False).encode()
+
+
+def _headers(asked: dict) -> dict[str, str]:
+    """The headers that must say the same as the message."""
+    method, params = str(asked.get("method", "")), asked.get("params")
+    params = params if isinstance(params, dict) else {}
+    meta = params.get("_meta")
+    found = {"Mcp-Method": method, "Mcp-Name": params.get(NAMED.get(method, ""))}
+    found["MCP-Protocol-Version"] = meta.get(VERSION) if isinstance(meta, dict) else None
+    return {name: _encoded(said) for name, said in found.items() if said and isinstance(said, str)}
+
+
+def _encoded(said: str) -> str:
+    if said.isascii() and said.isprintable() and said == said.strip():
+        return said
+    return f"=?base64?{base64.b64encode(said.encode('utf-8', 'replace')).decode()}?="
 
 
 def running(argv: list[str]) -> Keno | None:
