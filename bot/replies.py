@@ -211,7 +211,7 @@ def visible_text(thought: Thought, group: Sequence[Message], learned: Sequence[A
     chat = group[-1].chat
     if canaries.watch(chat.space, whole, place="reply", chat=chat):
         return whole
-    return _("This reply is held: it tells something that must not leave its chat.")
+    return _("This reply is held back: part of it belongs in another chat.")
 
 
 def without_strange_links(text: str, *, given: str) -> str:

@@ -303,7 +303,7 @@ def _believe(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
         )
     if context.night.held:
         return _propose(
-            context, verdict, outcome, why=sentence(N_("A golden question is broken: this waits."))
+            context, verdict, outcome, why=sentence(N_("A golden question is red, so this waits."))
         )
     why = "curated" if best.curated else "agreement"
     with context.record_change(why, best.text, evidence=_evidence(verdict.said), mode=best.mode):

@@ -179,6 +179,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
     episode = make_episode(space, title=mark, body=mark)
     pattern = make_pattern(space, trigger=mark, response=mark)
     guest = make_member(space=space, user=make_user(f"{mark}-guest"), role="viewer")
+    link = make_chat_link(guest)
     token, _key = make_token(space, user=owner, name=mark)
     accounts.invite(space, role="viewer", by=owner, label=mark)
     message = make_message(chat, text=mark, author=mark)
@@ -215,9 +216,11 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "members:withdraw": {"pk": space.invitations.get().pk},
         "tokens": {"pk": token.pk},
         "connect": _a_webhook(space, mark),
+        "connect:bot": {"name": "telegram"},
+        "connect:remove_person": {"pk": link.pk},
         "costs": {"pk": _a_call(space, mark).pk},
         "oauth2_provider": {"resource_path": "mcp", "client_id": "nobody"},
-        "chat_links": {"pk": make_chat_link(guest).pk},
+        "chat_links": {"pk": link.pk},
         "links": {"token": "not-a-link"},
         "api": {"id": fact.pk, "change": change},
         "mem0": {"pk": fact.pk, "name": mark.replace("/", "")},

@@ -226,10 +226,7 @@ class DiscordChannel(ListeningChannel):
                 if leads:
                     await self._listen(stop)
         finally:
-            # Whoever still shows typing, or was heard last, opens no second line.
-            self._is_over = True
-            self.stop_typing()
-            await self.close()
+            await self._leave()
 
     async def send(self, outgoing: Outgoing) -> str:
         try:
@@ -275,9 +272,17 @@ class DiscordChannel(ListeningChannel):
             return self._client
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        # Behind whoever is just signing in: what they open is closed, too.
+        async with self._opening:
+            if self._client is not None:
+                await self._client.close()
+                self._client = None
+
+    async def _leave(self) -> None:
+        """Close the line; whoever still shows typing, or was heard last, opens no second one."""
+        self._is_over = True
+        self.stop_typing()
+        await self.close()
 
     async def _listen(self, stop: asyncio.Event) -> None:
         client = await self.client()
@@ -288,7 +293,7 @@ class DiscordChannel(ListeningChannel):
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({listening, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
-        await client.close()
+        await self._leave()
         await listening
 
     async def _send(self, place: discord.PartialMessageable, outgoing: Outgoing) -> str:

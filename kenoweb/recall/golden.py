@@ -49,7 +49,7 @@ class GoldenForm(forms.Form):
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=gettext_lazy("One line each: the answer must not have these words."),
+        help_text=gettext_lazy("Words that a good answer does not have, one line each."),
     )
 
     def __init__(self, *args: Any, space: Space, receipt: Recall | None, **kwargs: Any):
@@ -157,7 +157,7 @@ def new(request, space):
     if sent is not None and form.is_valid():
         given = form.kept() | {"by": person(request.user)}
         given |= {"person": receipt.person, "now": receipt.at} if receipt else {}
-        said = _("Kept as a golden question.")
+        said = _("Golden question saved.")
         done = run_and_toast(request, said, lambda: golden.keep(space, **given))
         if done:
             golden.check(done.row, now=timezone.now())

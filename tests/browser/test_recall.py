@@ -1,9 +1,11 @@
 """The recall lab, the receipts and the map, in a real browser."""
 
+from datetime import timedelta
+
 import pytest
 from playwright.sync_api import expect
 
-from memory.models import Recall, RecallProfile
+from memory.models import Fact, Recall, RecallProfile
 from memory.vectors import store as embeddings
 from tests.browser.conftest import in_both_themes
 from tests.factories import (
@@ -136,6 +138,8 @@ def test_the_map_says_what_lies_under_the_pointer_and_opens_it(window, owner):
 
 
 def test_the_map_is_walked_by_keys_and_played(window, owner):
+    first = Fact.objects.earliest("pk")
+    Fact.objects.filter(pk=first.pk).update(created_at=first.created_at - timedelta(days=60))
     opened = window()
     page = opened.sign_in(owner.user)
     page.goto("/s/home/map/")
