@@ -121,6 +121,8 @@ def _trend(space: Space) -> dict[str, Any]:
 @require_safe
 def trend(request, space):
     """The part of the overview, which fetches it when it comes into sight."""
+    if not request.htmx:
+        return redirect("golden:index", space.slug)
     return render(request, "golden/_trend.html", {"space": space, "fetched": True, **_trend(space)})
 
 

@@ -21,7 +21,8 @@ class Address:
 
     @property
     def has_object(self) -> bool:
-        return self.in_space and len(self.arguments) > 1
+        # The name of a channel is the same in every space.
+        return self.in_space and bool(set(self.arguments) - {"space", "name"})
 
     def path(self, slug: str, things: dict[str, dict]) -> str:
         """The path into the space of this slug, to the things with these ids."""

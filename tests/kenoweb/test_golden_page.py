@@ -112,4 +112,5 @@ def test_the_overview_fetches_the_trend_by_itself(client, owner):
     make_golden(owner.space)
     golden.run(owner.space, why="hand")
     assert at("trend") in client.get(overview).content.decode()
-    assert "broken" in client.get(at("trend")).content.decode()
+    fetched = client.get(at("trend"), headers={"hx-request": "true"})
+    assert "broken" in fetched.content.decode()
