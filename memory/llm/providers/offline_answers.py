@@ -33,13 +33,12 @@ WEIGHTS = {
     "talk": {"bias": -2.32, "judge": 2.19, "like": 5.79, "cover": -1.52, "foreign": -1.15,
              "part": -2.24, "type": 0.64},
 }  # fmt: skip
-# From where on a sentence is the answer, and from where on it is near enough to be shown as such:
-# when it has all words of the question, and when it lacks some. The last two were chosen on three
+# From where on a sentence is the answer: when it has all words of the question, and when it lacks
+# some; and from where on it is near enough to be shown as such. The second was chosen on three
 # LoCoMo conversations that `bench.answers` does not ask.
 CERTAIN = {"fact": 0.39, "talk": 0.6}
 NEAR = {"fact": 0.25, "talk": 0.3}
 CERTAIN_IN_PART = {"fact": 0.65, "talk": 0.85}
-NEAR_IN_PART = {"fact": 0.36, "talk": 0.5}
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
 MOST, MOST_READ, MOST_LEADS = 3, 24, 3
@@ -420,9 +419,8 @@ def _source(one: Recalled) -> str:
 def _bars(one: Recalled, row: dict[str, float]) -> tuple[float, float]:
     """From which probability on it is certain, and from which it is near."""
     source = _source(one)
-    if row["part"] == 1:
-        return CERTAIN_IN_PART[source], NEAR_IN_PART[source]
-    return CERTAIN[source], NEAR[source]
+    certain = CERTAIN_IN_PART if row["part"] == 1 else CERTAIN
+    return certain[source], NEAR[source]
 
 
 def probabilities(spoken: Sequence[Recalled], rows: Sequence[dict[str, float]]) -> list[float]:
