@@ -15,6 +15,8 @@ lint: .venv/ready-dev
 	$(BIN)/python -m tests.types_baseline
 bench: .venv/ready-dev
 	$(BIN)/python -m bench $(ARGS)
+pictures: .venv/ready-dev # of the docs, and the tour of README, from a fresh demo
+	$(BIN)/python -m bench.pictures
 messages: .venv/ready-dev
 	$(BIN)/python manage.py makemessages --locale es --no-obsolete --no-wrap --no-location --ignore .venv --ignore tests
 lock: # needs uv; no index address is written
@@ -29,4 +31,4 @@ clean:
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
 	@for b in chromium chromium-browser google-chrome; do command -v $$b && exit; done; $(BIN)/playwright install chromium || true
 	@touch $@
-.PHONY: run test test-fast lint bench messages lock clean
+.PHONY: run test test-fast lint bench pictures messages lock clean

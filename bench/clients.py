@@ -77,7 +77,7 @@ def recall_times(key: str, space, times: int = 60) -> tuple[list[float], list[fl
 
     from memory.retrieval.recall import recall
 
-    client = Client(headers={"Authorization": f"Bearer {key}"})
+    client = Client(headers={"Authorization": f"Bearer {key}", "Host": "localhost"})
     alone, over = [], []
     for n in range(times):
         query = f"Who keeps bees in village {n}?"
@@ -85,8 +85,9 @@ def recall_times(key: str, space, times: int = 60) -> tuple[list[float], list[fl
         recall(space, query, limit=8, kinds=("fact", "episode"))
         alone.append((time.perf_counter() - began) * 1000)
         began = time.perf_counter()
-        client.post("/api/v1/recall", {"query": query}, content_type="application/json")
+        answer = client.post("/api/v1/recall", {"query": query}, content_type="application/json")
         over.append((time.perf_counter() - began) * 1000)
+        assert answer.status_code == 200, answer.content[:300]
     return alone, over
 
 

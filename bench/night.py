@@ -5,6 +5,10 @@
 Makes a space of generated days in a database of its own, sleeps, holds the result against what was
 planted, sleeps again (nothing may be added), and sleeps through the same days killed half way
 (the result must be equal).
+
+    python -m bench.night --spaces 1000 --json out.json
+
+The hourly look and two workers over many spaces with a little to do each.
 """
 
 import argparse
@@ -16,6 +20,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import django
@@ -30,6 +35,7 @@ NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--episodes", type=int, nargs="+", default=[1000])
+    parser.add_argument("--spaces", type=int, default=0, help="so many spaces, a few episodes each")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--json", help="where to write the rows")
     parser.add_argument("--kills", type=int, default=3, help="kill -9 so often in the second space")
@@ -42,7 +48,10 @@ def main() -> None:
     with fresh_database("keno_night_bench"):
         _set_up()
         call_command("migrate", verbosity=0)
-        rows = [_measure(n, given) for n in given.episodes]
+        if given.spaces:
+            rows = [_measure_many(given.spaces, seed=given.seed)]
+        else:
+            rows = [_measure(n, given) for n in given.episodes]
         connections.close_all()
     _print(rows)
     if given.json:
@@ -84,6 +93,51 @@ def _measure(episodes: int, given) -> dict:
     finally:
         for one in (space, other):
             one.delete()
+
+
+def _measure_many(count: int, *, seed: int) -> dict:
+    """Sleep through the nights of many spaces as an hourly look and two workers do."""
+    from django.utils import timezone
+
+    from bench.night_data import world
+    from memory.models import Space
+    from memory.operations import health
+    from sleep import tasks
+    from sleep.models import Night
+
+    for n in range(count):
+        _space(f"many-{n}", world(3, seed=seed + n, now=timezone.now()))
+    Space.objects.update(settings={"sleep_hour": 0})
+    env = os.environ | {"LOG_LEVEL": "error", "PROVIDER": "offline"}
+    workers = [subprocess.Popen([sys.executable, "manage.py", "runbot"], env=env) for _ in "ab"]
+    used = _cpu()
+    try:
+        _wait(lambda: health.living_workers(now=timezone.now()) == 2)
+        looked = time.perf_counter()
+        tasks.look(0)
+        looking, done = time.perf_counter() - looked, Night.objects.filter(status="success")
+        _wait(lambda: done.count() == count)
+        seconds = time.perf_counter() - looked
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.wait()
+    return {
+        "spaces": count,
+        "look_seconds": round(looking, 1),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(_cpu() - used, 1),
+        "nights_per_second": round(count / seconds, 1),
+        "failed": Night.objects.exclude(status="success").count(),
+    }
+
+
+def _wait(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 3600
+    while not true():
+        if time.monotonic() > deadline:
+            raise SystemExit("The nights did not end within an hour.")
+        time.sleep(0.2)
 
 
 def _space(slug: str, made):
@@ -150,6 +204,8 @@ def _cpu() -> float:
 
 def _sleep_killed(slug: str, kills: int, seconds: float) -> int:
     """Kill it at growing points of its way, then let it finish; how often it was really killed."""
+    from memory.models import Lease
+
     killed = 0
     for n in range(kills):
         child = _child(slug)
@@ -159,6 +215,8 @@ def _sleep_killed(slug: str, kills: int, seconds: float) -> int:
             child.send_signal(signal.SIGKILL)
             child.wait()
             killed += 1
+            # Who comes next need not wait until the lease of the dead has ended.
+            Lease.objects.all().delete()
     _sleep(slug)
     return killed
 

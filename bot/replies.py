@@ -26,6 +26,7 @@ from memory.llm.complete import asker, available, complete, expander
 from memory.llm.request import Briefing, Completion, Recalled, Stream
 from memory.models import Chat, Draft, Fact, Member, Message, SelfCheck
 from memory.prompt import builder as context
+from memory.retrieval import receipts
 from memory.retrieval.recall import recall
 from memory.retrieval.understand import Cue, says_when
 from memory.spaces import chat_links
@@ -165,19 +166,25 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
     )
     # A first conversation reads no memory and has its own course.
     box = tools.Toolbox(chat, group, now) if found is None else None
+    briefing = _briefed(chat, group, built)
     completion = (partial(tools.answer, box) if box else partial(complete, "chat"))(
         space=chat.space,
         system=built.system,
         messages=built.messages,
         # Without a model the whole answer is there at once: nothing to watch growing.
         stream=stream_to(chat) if available("chat", space=chat.space) else None,
-        briefing=add_to_briefing(_briefed(chat, group, built), found),
+        briefing=add_to_briefing(briefing, found),
         chat=chat,
         message=last,
         trace=logs.current_trace(),
         now=now,
     )
     built.looked_up = box.found if box else []
+    built.listed = [
+        one.fact
+        for one in briefing.recalled
+        if one.fact and receipts.is_used(one.text, reply=completion.text, question="")
+    ]
     split = tools.with_tools(tags.split(completion.text), box)
     return Thought(question, built, completion, split, found, box)
 
@@ -382,7 +389,7 @@ def _listed(facts: QuerySet, message: Message) -> list[Recalled]:
     return [
         Recalled(
             fact.text, quote=fact.quote, said_by=fact.said_by, said_at=fact.last_seen_at,
-            subject=fact.subject, by_asker=fact.pk in own,
+            subject=fact.subject, by_asker=fact.pk in own, fact=fact.pk,
         )
         for fact in ordered[:LISTED]
     ]  # fmt: skip

@@ -23,7 +23,7 @@ from bot.channels import Channel, SendFailed, open_channels, queue
 from memory import jobs
 from memory.llm.request import ProviderError
 from memory.models import Heartbeat, Space
-from memory.operations import webhooks
+from memory.operations import leases, webhooks
 from memory.spaces.connections import values as connection_values
 
 # These say it all; anything else is a bug and shows where.
@@ -67,39 +67,6 @@ def _record_failure(context: JobContext, error: Exception) -> None:
         jobs.record_dead_letter(job, error=f"{type(error).__name__}: {error}")
 
 
-class WorkerLock:
-    """A database lock on a connection of its own, held for as long as this worker's process lives.
-
-    A killed process loses its connections at once, so others take over its jobs without waiting
-    for a missed heartbeat. Taken again after the database was gone or the worker restarted.
-    """
-
-    def __init__(self):
-        self._connection: psycopg.Connection | None = None
-        self._worker_id: int | None = None
-
-    def acquire(self, worker_id: int) -> None:
-        if self._worker_id != worker_id or self._is_lost():
-            self.release()
-            self._connection = psycopg.connect(**connector_params(), autocommit=True)
-            self._connection.execute(
-                "SELECT pg_try_advisory_lock(%s, %s)", [jobs.WORKER_LOCK_CLASS, worker_id]
-            )
-            self._worker_id = worker_id
-
-    def release(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = self._worker_id = None
-
-    def _is_lost(self) -> bool:
-        try:
-            self._connection.execute("SELECT 1")
-        except psycopg.Error:
-            return True
-        return False
-
-
 @dataclass
 class Running:
     """What this process is doing."""
@@ -109,7 +76,6 @@ class Running:
     worker: Worker | None = None
     # Jobs that the database says we do and we do not; doubted twice they are handed on.
     doubted: set[int] = field(default_factory=set)
-    lock: WorkerLock = field(default_factory=WorkerLock)
     # The tokens of bots this process began with; None when nobody would start it again.
     tokens: list[str] | None = None
     # The database does not answer: said once when it goes and once when it is back.
@@ -148,7 +114,6 @@ async def run(
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
-        running.lock.release()
         await sync_to_async(_sign_off)()
 
 
@@ -268,8 +233,7 @@ def _beat_once(running: Running) -> None:
         name=_name(), defaults=seen, create_defaults=seen | {"started_at": now}
     )
     worker = running.worker
-    if worker and worker.worker_id:
-        running.lock.acquire(worker.worker_id)
+    leases.renew()
     webhooks.collect(now=now)
     rescued = jobs.rescue()
     if worker and worker.worker_id:

@@ -26,6 +26,43 @@ class Account(models.Model):
         return str(self.user)
 
 
+class Passkey(models.Model):
+    """The public half of a key that a device of this person keeps (WebAuthn)."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="passkeys")
+    name = models.CharField(max_length=60)
+    credential_id = models.CharField(max_length=1400, unique=True)
+    public_key = models.TextField()
+    # How often the device says it was used; 0 when it does not count.
+    counter = models.BigIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+
+    def __str__(self):
+        return self.name
+
+
+class OidcAccount(models.Model):
+    """An account of another house (OpenID Connect) that this person signs in with."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="oidc_accounts")
+    issuer = models.CharField(max_length=300)
+    subject = models.CharField(max_length=255)
+    linked_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="oidc_subject_once"),
+            models.UniqueConstraint(fields=["issuer", "user"], name="oidc_user_once"),
+        ]
+
+    def __str__(self):
+        return f"{self.user} at {self.issuer}"
+
+
 class OneTimeLink(models.Model):
     """A door that opens once. Only the SHA-256 of its secret is kept."""
 

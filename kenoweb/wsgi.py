@@ -2,12 +2,14 @@ import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
+from django.db import connection
 from django.db.backends.signals import connection_created
 
 from kenoweb.launcher import database
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
 application = get_wsgi_application()
+database.use_pooler(connection)
 connection_created.connect(database.limit_statements)
 # What is loaded by now stays. To look through all of it for garbage took 110 to 160 ms, of every
 # hundredth answer; now it is done less often, and only to what came later.

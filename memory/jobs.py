@@ -25,10 +25,6 @@ from memory.models import DeadLetter, GoldenQuestion, Space
 
 # A worker that is silent for longer is dead: its jobs go to another.
 SILENT_SECONDS = 5
-# One that also lost its lock was killed: there is no need to wait longer.
-OFF_SECONDS = 2
-# The first key of the locks that living workers hold; the second is the worker's own number.
-WORKER_LOCK_CLASS = 0x4B65  # "Ke"
 # A job whose workers keep dying is the likely killer.
 MAX_DEATHS = 20
 # What a worker's death cut off goes before what only waits, except a command; not for ever: were
@@ -45,22 +41,12 @@ OUTAGE_ERRORS = (
     ConnectorException,
 )
 OUTAGE_FIRST_SECONDS = 1
-# Where no lock is seen at all (behind some poolers) only silence tells.
+# The row of a worker with its last beat is the lease of its jobs.
 STALLED = """
-WITH held AS (
-    SELECT objid::bigint AS worker_id FROM pg_locks
-    WHERE locktype = 'advisory' AND classid = %(alive)s AND objsubid = 2 AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-)
 SELECT j.id FROM procrastinate_jobs j
 LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
-WHERE j.status = 'doing' AND (
-    w.id IS NULL
-    OR w.last_heartbeat < now() - make_interval(secs => %(silent)s)
-    OR w.last_heartbeat < now() - make_interval(secs => %(off)s)
-        AND EXISTS (SELECT 1 FROM held)
-        AND NOT EXISTS (SELECT 1 FROM held WHERE held.worker_id = w.id)
-)
+WHERE j.status = 'doing'
+AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %s))
 ORDER BY j.id
 """
 # The queue that every worker serves.
@@ -160,9 +146,7 @@ def ask_golden(space_id: int, why: str) -> None:
 def rescue() -> int:
     """Requeue the jobs of workers that died. Any number of processes may do so at once."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            STALLED, {"silent": SILENT_SECONDS, "off": OFF_SECONDS, "alive": WORKER_LOCK_CLASS}
-        )
+        cursor.execute(STALLED, [SILENT_SECONDS])
         stalled = [row[0] for row in cursor.fetchall()]
     return requeue(stalled)
 

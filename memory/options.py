@@ -92,6 +92,9 @@ class Options:
     batch_silence: float = _number(2, 0, 30, _("Seconds of silence before Keno answers."))
     batch_size: int = _number(5, 1, 50, _("Messages after which Keno answers at once."))
     batch_wait: float = _number(10, 0, 60, _("Seconds a message waits at most."))
+    mirror: bool = _switch(
+        False, _("Keep a folder of Markdown files in step; changes in it become proposals.")
+    )
     first_conversation: bool = _switch(
         False, _("Begin a new space by getting to know each other; memory is not read meanwhile.")
     )

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max, Q
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -151,6 +151,13 @@ def link(fact: Fact, *, is_new: bool = False) -> None:
         [Mention(fact=fact, role=role, entity_id=pk) for role, pk in sorted(rows, key=str)],
         ignore_conflicts=True,
     )
+
+
+def unfilled() -> QuerySet[Space]:
+    """Return the spaces with facts that nothing linked, or with people nobody looked for yet."""
+    loose = Fact.objects.filter(status__in=LINKED, mentions=None).values("space")
+    unknown = Q(entities=None) & Q(Exists(Message.objects.filter(space=OuterRef("pk"))))
+    return Space.objects.filter(Q(pk__in=loose) | unknown)
 
 
 def fill(space: Space, *, limit: int = 2000) -> int:

@@ -117,7 +117,7 @@ def embed_missing(timestamp: int) -> None:
 )
 def find_people(timestamp: int) -> None:
     """Find the people of facts from before an upgrade, of an import or after an undo."""
-    for space in Space.objects.all():
+    for space in people.unfilled():
         people.fill(space)
 
 
@@ -127,7 +127,7 @@ def watch(timestamp: int) -> None:
     now = timezone.now()
     health.forget_dead_workers(now=now)
     api_tokens.expire_calls(now=now)
-    for space in Space.objects.all():
+    for space in health.to_watch(now=now):
         health.watch(space, now=now)
 
 

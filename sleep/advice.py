@@ -7,7 +7,7 @@ or let go. What the built-in answers say is ours and never a reason for advice.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,6 +21,7 @@ from memory.history import audit
 from memory.models import AuditEntry, Fact, LlmCall, Message, Pattern, Space
 from memory.spaces.chat_links import whom
 from memory.text.normalise import fold, words
+from memory.trust import golden
 from sleep import claims, proposals
 from sleep.apply import image, target_of
 from sleep.models import Night, PhaseRun, Proposal, sentence
@@ -312,15 +313,26 @@ def _retire_patterns(context: PhaseContext) -> Iterator[Proposal | None]:
 
 def _retire_facts(context: PhaseContext) -> Iterator[Proposal | None]:
     """Facts that no reply needed for three months, when there are many; asked once a month."""
+    key = proposals.key("unused-facts", context.now.strftime("%Y-%m"))
     rows = list(unused_facts(context.space, now=context.now)[:20])
-    if len(rows) < ENOUGH_FACTS:
+    known = Proposal.objects.filter(space=context.space, key=key)
+    if len(rows) < ENOUGH_FACTS or known.exists():
+        return
+    rows, proof = golden.unneeded(context.space, rows, now=context.now)
+    if not rows:
         return
     yield _retire(
         context,
         rows,
-        key=proposals.key("unused-facts", context.now.strftime("%Y-%m")),
+        key=key,
         title=sentence(N_("Forget %(n)s facts that were not needed for 90 days"), {"n": len(rows)}),
-        rationale=sentence(N_("They are possibly obsolete. Approving forgets all of them.")),
+        rationale=sentence(
+            N_(
+                "Asked again without them, %(answers)s past answers and %(questions)s golden "
+                "questions come out the same. Approving forgets all of them."
+            ),
+            asdict(proof),
+        ),
         evidence=[{"fact": fact.pk, "quote": fact.text} for fact in rows],
     )
 
@@ -380,8 +392,15 @@ def _whom(facts: list[Fact]) -> dict:
 
 def needs_rescan(space: Space) -> bool:
     """Whether what is believed was not yet looked through with the guards as they are now."""
-    seen = AuditEntry.objects.filter(space=space, action=RESCANNED).order_by("-pk").first()
-    return seen is None or seen.details.get("version") != screening.version()
+    return bool(to_rescan(Space.objects.filter(pk=space.pk)))
+
+
+def to_rescan(spaces: QuerySet[Space]) -> list[int]:
+    """Return those of the spaces that need it."""
+    seen = AuditEntry.objects.filter(action=RESCANNED, space__in=spaces)
+    newest = seen.order_by("space", "-pk").distinct("space")
+    known = {one.space_id for one in newest if one.details.get("version") == screening.version()}
+    return [pk for pk in spaces.order_by("pk").values_list("pk", flat=True) if pk not in known]
 
 
 def rescan(space: Space) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 from memory import identity, lineage, options, patterns, people, rulings
 from memory.episodes import grouping
+from memory.episodes import service as episodes
 from memory.extraction import dates, ingest
 from memory.facts import bulk as fact_bulk
 from memory.facts import service as facts
@@ -146,6 +147,9 @@ def require_done(done) -> None:
 def add(proposal: Proposal, *, by: str) -> None:
     if "offer" in proposal.after:
         return _save_offer(proposal, by=by)
+    if "body" in proposal.after:
+        told = proposal.after | {"chat": _chat(proposal)}
+        return require_done(episodes.write(proposal.space, by=by, **told))
     require_done(
         facts.remember(proposal.space, text=proposal.after["text"], by=by, **_fact_fields(proposal))
     )
@@ -188,8 +192,9 @@ def decline_offer(space: Space, number: int, place: int, *, by: str) -> None:
 
 
 def revise(proposal: Proposal, *, by: str) -> None:
-    (fact,) = target_rows(proposal)
-    require_done(facts.revise(fact, by=by, **proposal.after))
+    (row,) = target_rows(proposal)
+    service = {Episode: episodes, Entity: people}.get(type(row), facts)
+    require_done(service.revise(row, by=by, **proposal.after))
 
 
 def supersede(proposal: Proposal, *, by: str) -> None:
@@ -241,6 +246,9 @@ def retire(proposal: Proposal, *, by: str) -> None:
         fact_bulk.forget(proposal.space, gone, by=by, silence=silence)
     by_chat: dict[int | None, list[Episode]] = {}
     for episode in (one for one in rows if isinstance(one, Episode)):
+        if proposal.after.get("discard"):
+            require_done(episodes.discard(episode, by=by))
+            continue
         by_chat.setdefault(episode.chat_id, []).append(episode)
     for some in by_chat.values():
         require_done(grouping.summarise(some, by=by))
@@ -275,6 +283,10 @@ def retire_pattern(proposal: Proposal, *, by: str) -> None:
 def rule(proposal: Proposal, *, by: str) -> None:
     if "offer" in proposal.after:
         return _save_offer(proposal, by=by)
+    if proposal.after.get("retire"):
+        return require_done(
+            identity.rules.retire(proposal.space, slug=proposal.after["slug"], by=by)
+        )
     require_done(identity.rules.put(proposal.space, by=by, **proposal.after))
 
 

@@ -5,22 +5,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, time, timedelta, tzinfo
 
-from django.db import connection, transaction
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
 from memory import jobs, notices
 from memory.models import Space
+from memory.operations import leases
 from memory.trust import golden
-from sleep import budgeted_model, proposals
+from sleep import budgeted_model, nights, proposals
 from sleep.models import Night, PhaseRun, sentence
 from sleep.phase import Phase, PhaseContext
 from sleep.phases import PHASES
 
 logger = logging.getLogger(__name__)
-# Says "a night" among advisory locks; the second number is the space.
-LOCK = 0x4B4E
 
 
 class AlreadyAsleep(Exception):
@@ -38,16 +39,36 @@ class NotDue(Exception):
 
 
 def is_due(space: Space, *, now: datetime) -> bool:
-    nights = Night.objects.filter(space=space, status=Night.Status.SUCCESS)
-    last = nights.order_by("-ended_at").values_list("ended_at", flat=True).first()
-    return is_past_hour(
-        now,
-        zone=space.zone,
-        hour=space.options.sleep_hour,
-        minute=space.options.sleep_minute,
-        last_success=last,
-        slept=nights.filter(local_date=space.local_date(now)).exists(),
+    """Whether the night of this space should begin, or go on where it stopped."""
+    return bool(due_spaces(Space.objects.filter(pk=space.pk), now=now))
+
+
+def due_spaces(spaces: QuerySet[Space], *, now: datetime) -> list[Space]:
+    """Return those of the spaces whose night is due or stopped half way, who waited longest first.
+
+    One question for all, however many there are.
+    """
+    own = Night.objects.filter(space=OuterRef("pk"))
+    slept = own.filter(status=Night.Status.SUCCESS).order_by("-ended_at")
+    stopped = own.exclude(status=Night.Status.SUCCESS)
+    spaces = spaces.annotate(
+        slept_at=Subquery(slept.values("ended_at")[:1]),
+        slept_on=ArraySubquery(slept.order_by("-local_date").values("local_date")[:9]),
+        has_stopped=Exists(stopped),
     )
+    return [
+        space
+        for space in spaces.order_by(F("slept_at").asc(nulls_first=True), "pk")
+        if space.has_stopped
+        or is_past_hour(
+            now,
+            zone=space.zone,
+            hour=space.options.sleep_hour,
+            minute=space.options.sleep_minute,
+            last_success=space.slept_at,
+            slept=space.local_date(now) in space.slept_on,
+        )
+    ]
 
 
 def sleep(
@@ -66,21 +87,53 @@ def sleep(
     With `may_ask` off, what would be asked of the model is reckoned and nothing is asked. With
     `if_due`, a night that another process slept while this one waited is not slept again.
     """
-    with sleep_lock(space), translation.override(space.language):
-        if if_due and not (has_stopped_night(space) or is_due(space, now=now)):
+    with sleep_lease(space) as lease:
+        if if_due and not is_due(space, now=now):
             raise NotDue
+        return _sleep(
+            *(space, lease, phases, complete),
+            now=now,
+            mode=mode,
+            asked_by=asked_by,
+            may_ask=may_ask,
+        )
+
+
+def _sleep(
+    space: Space,
+    lease: leases.Held,
+    phases: tuple[Phase, ...],
+    complete: Callable[[str], str] | None,
+    *,
+    now: datetime,
+    may_ask: bool,
+    asked_by: str,
+    mode: str = budgeted_model.HEURISTICS,
+) -> Night:
+    with translation.override(space.language):
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
         speaker = budgeted_model.model_for_night(complete, night=night)
         try:
             runs = {run.phase: run for run in night.phases.filter(run=night.run)}
             for position, phase in enumerate(phases):
                 run = _open_phase(night, phase, position, runs.get(phase.name))
-                _run_phase(night, phase, run, speaker, may_ask=may_ask)
+                _run_phase(night, phase, run, speaker, lease=lease, may_ask=may_ask)
+                if phase is not phases[-1] and nights.is_stopped(night):
+                    _say_stopped(run)
+                    break
+        except leases.Taken:
+            raise
         except Exception as error:
             _fail(night, error)
             raise
         _succeed(night)
     return night
+
+
+def _say_stopped(last: PhaseRun) -> None:
+    stopped = N_("Somebody stopped the night here. What was left waits for the next one.")
+    last.lines.insert(0, sentence(stopped))
+    last.save(update_fields=["lines"])
 
 
 def has_stopped_night(space: Space) -> bool:
@@ -104,9 +157,11 @@ def rehearse(
     The night that comes back has its phases as `told`, and what asking would have cost.
     """
     try:
-        with transaction.atomic():
-            given = {"phases": phases, "complete": complete, "may_ask": False}
-            night = sleep(space, now=now, asked_by="rehearsal", **given)
+        # The lease is not a part of it: nobody waits for the end of a rehearsal to be refused.
+        with sleep_lease(space) as lease, transaction.atomic():
+            night = _sleep(
+                *(space, lease, phases, complete), now=now, asked_by="rehearsal", may_ask=False
+            )
             night.told = list(night.phases.filter(run=night.run))
             raise RollBackRehearsal
     except RollBackRehearsal:
@@ -114,29 +169,18 @@ def rehearse(
 
 
 @contextmanager
-def sleep_lock(space: Space) -> Iterator[None]:
-    """Hold this space's lock; a process that dies gives it back by dying."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, space.pk])
-        if not cursor.fetchone()[0]:
-            raise AlreadyAsleep
+def sleep_lease(space: Space) -> Iterator[leases.Held]:
+    """Hold the night of this space; it is taken over soon after its process has died."""
     try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, space.pk])
+        with leases.hold(f"night-{space.pk}") as lease:
+            yield lease
+    except leases.Taken:
+        raise AlreadyAsleep from None
 
 
 def is_asleep(space: Space) -> bool:
     """Whether a process is sleeping for this space right now."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted"
-            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            " AND classid = %s AND objid = %s AND objsubid = 2)",
-            [LOCK, space.pk],
-        )
-        return cursor.fetchone()[0]
+    return leases.is_held(f"night-{space.pk}")
 
 
 @transaction.atomic
@@ -169,6 +213,7 @@ def _run_phase(
     run: PhaseRun,
     model: budgeted_model.BudgetedModel | None,
     *,
+    lease: leases.Held,
     may_ask: bool,
 ) -> None:
     if run.status == PhaseRun.Status.SUCCESS:
@@ -179,8 +224,11 @@ def _run_phase(
             _estimate(run, phase, context)
         while run.cursor < len(run.plan):
             if model and phase.think and may_ask:
+                leases.confirm(lease)
                 _think(run, phase, context)
-            _do_item(run, phase, context)
+            _do_item(run, phase, context, lease)
+    except leases.Taken:
+        raise
     except Exception as error:
         PhaseRun.objects.filter(pk=run.pk).update(
             status=PhaseRun.Status.FAILED, error=str(error)[:2000], ended_at=timezone.now()
@@ -233,7 +281,7 @@ def _think(run: PhaseRun, phase: Phase, context: PhaseContext) -> None:
 
 
 @transaction.atomic
-def _do_item(run: PhaseRun, phase: Phase, context: PhaseContext) -> None:
+def _do_item(run: PhaseRun, phase: Phase, context: PhaseContext, lease: leases.Held) -> None:
     outcome = phase.work(context, run.plan[run.cursor])
     run.cursor += 1
     for name, n in outcome.counts.items():
@@ -244,6 +292,8 @@ def _do_item(run: PhaseRun, phase: Phase, context: PhaseContext) -> None:
         run.status, run.ended_at = PhaseRun.Status.SUCCESS, timezone.now()
         written += ["status", "ended_at"]
     run.save(update_fields=written)
+    # Last, so that the row is held for a moment only: whoever was taken over keeps nothing.
+    leases.confirm(lease)
 
 
 def _fail(night: Night, error: Exception) -> None:

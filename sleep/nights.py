@@ -15,12 +15,13 @@ from django.utils.translation import gettext as _
 from memory.history import audit
 from memory.history import changes as history
 from memory.history.changes import events_of
-from memory.models import Episode, Space
+from memory.models import AuditEntry, Episode, Space
 from memory.operations.health import ERROR, WARNING, Finding
 from sleep.models import Claim, Night, NightChange, Proposal
 
 # The kinds of lines by which a night believes something.
 BELIEVED_KINDS = ("agreement", "curated")
+STOPPED = "night.stopped"
 SPARE_FOR = timedelta(days=30)
 # A day and the hour in which the next night is looked for, and one to spare.
 OVERDUE_AFTER = timedelta(hours=26)
@@ -61,6 +62,22 @@ def redo_change(change: NightChange, *, by: str) -> NightChange:
         change.undone_at, change.undone_by = None, ""
         change.save(update_fields=["undone_at", "undone_by"])
     return change
+
+
+def stop(night: Night, *, by: str) -> bool:
+    """Ask the running night to end after the phase it is in; what is left waits for the next one.
+
+    The entry of the audit is what the night looks for.
+    """
+    if night.status != Night.Status.RUNNING or is_stopped(night):
+        return False
+    audit.record(STOPPED, actor=by, space=night.space, obj=night, run=night.run)
+    return True
+
+
+def is_stopped(night: Night) -> bool:
+    asked = AuditEntry.objects.filter(space_id=night.space_id, action=STOPPED)
+    return asked.filter(object_id=str(night.pk), details__run=night.run).exists()
 
 
 @transaction.atomic

@@ -24,7 +24,7 @@ from memory.facts import service as facts
 from memory.guards.screening import ORDERS, redacted, redacted_values, screen, suspicions
 from memory.history import actors, audit
 from memory.history import changes as history
-from memory.models import Entity, Fact, Member, Message, Notice, Space
+from memory.models import ApiToken, Entity, Fact, Member, Message, Notice, Space
 from memory.text.normalise import short
 from memory.trust import replay
 from sleep.apply import (
@@ -129,6 +129,35 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) ->
         return None
     made.title, made.rationale = shown(made.title), shown(made.rationale)
     return made
+
+
+def hold(
+    token: ApiToken,
+    kind: str,
+    what: str,
+    *,
+    after: dict,
+    row: Any = None,
+    now: datetime | None = None,
+) -> Proposal | None:
+    """Put what a program wants before a person; None if it was proposed before or is ruled out."""
+    source = f"api:{token.name}"[:64]
+    standing = standings(token.space, source).get(source, Standing())
+    said_at = (now or timezone.now()).isoformat()
+    return propose(
+        token.space,
+        kind,
+        confidence=standing.trust,
+        key=key("api", kind, row.pk if row else "", sorted(after.items())),
+        title=what,
+        after=after,
+        targets=[target_of(row)] if row else [],
+        before=image(row) if row else {},
+        rationale=sentence(N_("“%(token)s” asks for this."), {"token": token.name}),
+        evidence=[{"quote": what, "by": token.name, "at": said_at}],
+        flags=[HELD],
+        mode=source,
+    )
 
 
 @dataclass(frozen=True)
@@ -465,6 +494,12 @@ def _announced(night: Night, waiting: list[Proposal]) -> str:
         "The night of %(date)s proposes %(n)s items: %(kinds)s.",
         len(waiting),
     ) % {"date": night.local_date, "n": len(waiting), "kinds": told}
+
+
+def to_remind(spaces: QuerySet[Space], *, now: datetime) -> QuerySet[Space]:
+    """Return those of the spaces in which something has waited for a week or more."""
+    waiting = Proposal.objects.filter(status=Proposal.Status.PENDING, created_at__lte=now - WEEK)
+    return spaces.filter(pk__in=waiting.values("space"))
 
 
 def remind(space: Space, *, now: datetime) -> Notice | None:

@@ -1,12 +1,19 @@
 """The night's jobs: an hourly look at who is due, and one job per space that sleeps."""
 
+import logging
+
 from django.utils import timezone, translation
 from procrastinate.contrib.django import app
 
 from memory import jobs
 from memory.jobs import AFTER_OUTAGE
 from memory.models import AuditEntry, Message, Space
-from sleep import advice, budgeted_model, cycle, imports, proposals
+from memory.operations import health
+from sleep import advice, budgeted_model, cycle, imports, mirror, proposals
+
+logger = logging.getLogger(__name__)
+
+NIGHT_PRIORITY = -5
 
 
 @app.periodic(cron="7 * * * *")
@@ -17,12 +24,21 @@ def look(timestamp: int) -> None:
     A night that failed is due again an hour later.
     """
     now = timezone.now()
-    for space in Space.objects.filter(archived_at=None).order_by("pk"):
-        if cycle.is_due(space, now=now) or cycle.has_stopped_night(space):
-            jobs.enqueue("sleep.night", space_id=space.pk, once=f"night-{space.pk}")
+    awake = Space.objects.filter(archived_at=None)
+    lanes = max(1, health.living_workers(now=now))
+    for n, space in enumerate(cycle.due_spaces(awake, now=now)):
+        # One night at a time for each worker, behind everything that people wait for.
+        jobs.enqueue(
+            "sleep.night",
+            space_id=space.pk,
+            lock=f"nights-{n % lanes}",
+            once=f"night-{space.pk}",
+            priority=NIGHT_PRIORITY,
+        )
+    for space in proposals.to_remind(awake, now=now):
         proposals.remind(space, now=now)
-        if advice.needs_rescan(space):
-            jobs.enqueue("sleep.rescan", space_id=space.pk, once=f"rescan-{space.pk}")
+    for pk in advice.to_rescan(awake):
+        jobs.enqueue("sleep.rescan", space_id=pk, once=f"rescan-{pk}")
 
 
 @app.task(name="sleep.night", retry=AFTER_OUTAGE)
@@ -59,3 +75,15 @@ def learn_import(space_id: int, entry_id: int, speaker: str = "", language: str 
     if entry and imports.state(entry.space, entry).is_running:
         with translation.override(language):
             imports.learn(entry.space, entry, speaker=speaker, now=timezone.now())
+
+
+@app.periodic(cron="* * * * *")
+@app.task(name="sleep.mirror", queueing_lock="sleep.mirror", retry=AFTER_OUTAGE)
+def keep_mirrors(timestamp: int) -> None:
+    """Keep the folders in step of the spaces that want one."""
+    wanted = Space.objects.filter(archived_at=None, settings__mirror=True).order_by("pk")
+    for space in wanted:
+        try:
+            mirror.sync(space, mirror.folder_of(space))
+        except (OSError, mirror.Busy) as error:
+            logger.warning("mirror of space %s: %s", space.pk, error)

@@ -207,6 +207,7 @@ def one_of_everything(space: Space, *, owner: User, mark: str) -> dict[str, dict
         "erase": {"pk": _erased(space, message, by=owner).pk, "kind": "message"},
         "erase:preview": {"pk": message.pk, "kind": "message"},
         "account:erasure": {"pk": _erased(space, message, by=owner).pk},
+        "account:remove_passkey": {"pk": 0},
         "lineage": {"pk": message.pk, "kind": "message"},
         "episodes": {"pk": episode.pk},
         "patterns": {"pk": pattern.pk},
@@ -287,7 +288,7 @@ def make_proposal(space: Space | None = None, *, after: dict | None = None, **gi
         "kind": "add",
         "key": str(next(_number)),
         "title": "Ana reads",
-        "rationale": "2 say it",
+        "rationale": "Zorro says it",
     }
     after = {"text": "Ana reads", "subject": "Ana"} if after is None else after
     space, values = space or make_space(), values | given

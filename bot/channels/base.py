@@ -2,17 +2,15 @@
 
 import asyncio
 import logging
-import zlib
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import psycopg
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,13 +18,13 @@ from memory.chats import inbox
 from memory.chats import service as chats
 from memory.jobs import RateLimit
 from memory.models import Chat, Draft, Message, Space
+from memory.operations import leases
 from memory.spaces import chat_links
 
 log = logging.getLogger(__name__)
 TYPING_SECONDS, MAX_TYPING_REPEATS = 4.5, 20
-# Says "a channel" among advisory locks; the second number is its name.
-LOCK_CLASS = 0x4348
-LOCK_POLL_SECONDS = 5
+# How often a leader renews its lease, and the others look whether it has ended.
+LOOK_SECONDS = 1
 
 
 class SendFailed(Exception):
@@ -245,57 +243,51 @@ class WebChannel(Channel):
 
 
 class LeadershipLost(Exception):
-    """The connection that held the lock is gone; another process may lead now."""
+    """The lease could not be renewed; another process may lead now."""
 
 
 @asynccontextmanager
 async def hold_leadership(name: str, stop: asyncio.Event) -> AsyncIterator[bool]:
     """Wait until no other process leads; False when told to stop before that.
 
-    When the connection breaks, so does what runs inside: the lock is gone with it.
+    When the lease cannot be renewed, what runs inside is ended: another may lead.
     """
-    params = connection.get_connection_params()
-    params.pop("cursor_factory", None)
-    params.pop("context", None)
-    async with await psycopg.AsyncConnection.connect(**params, autocommit=True) as held:
-        while not await _try_lock(held, name):
-            if stop.is_set():
-                yield False
-                return
-            await _sleep(stop)
-        watching = asyncio.create_task(_watch(held, asyncio.current_task()))
-        try:
-            yield True
-        except asyncio.CancelledError as cancelled:
-            if watching.done():
-                raise LeadershipLost from cancelled
-            raise
-        finally:
-            watching.cancel()
-
-
-async def _try_lock(held: psycopg.AsyncConnection, name: str) -> bool:
-    number = zlib.crc32(name.encode()) & 0x7FFFFFFF
-    asked = await held.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_CLASS, number])
-    row = await asked.fetchone()
-    return bool(row and row[0])
-
-
-async def _watch(held: psycopg.AsyncConnection, leader: asyncio.Task | None) -> None:
-    while True:
-        await asyncio.sleep(LOCK_POLL_SECONDS)
-        try:
-            await held.execute("SELECT 1")
-        except psycopg.Error:
-            log.warning("lost the lead: the database went away")
-            if leader:
-                leader.cancel()
+    lease = leases.offer(f"channel-{name}")
+    while not await sync_to_async(leases.take)(lease):
+        if stop.is_set():
+            yield False
             return
+        await _sleep(stop)
+    watching = asyncio.create_task(_watch(lease, asyncio.current_task()))
+    try:
+        yield True
+    except asyncio.CancelledError as cancelled:
+        if watching.done():
+            raise LeadershipLost from cancelled
+        raise
+    finally:
+        watching.cancel()
+        with suppress(DatabaseError):
+            await sync_to_async(leases.release)(lease)
+
+
+async def _watch(lease: leases.Held, leader: asyncio.Task | None) -> None:
+    """Renew the lease for as long as the leader runs."""
+    renewed = True
+    while renewed:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            renewed = await sync_to_async(leases.take)(lease)
+        except DatabaseError:
+            renewed = False
+    log.warning("lost the lead")
+    if leader:
+        leader.cancel()
 
 
 async def _sleep(stop: asyncio.Event) -> None:
     try:
-        async with asyncio.timeout(LOCK_POLL_SECONDS):
+        async with asyncio.timeout(LOOK_SECONDS):
             await stop.wait()
     except TimeoutError:
         return

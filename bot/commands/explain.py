@@ -117,6 +117,8 @@ def _quoted(found: list[dict]) -> str:
 
 def _search(told: dict) -> str:
     """What was looked for, and how sure the recall was that it found it."""
+    if any("list" in one["lanes"] for one in told["injected"]):
+        return _("It is a list of all I know about it.")
     sure = {
         "none": _("I found nothing"),
         "low": _("I was not sure of what I found"),

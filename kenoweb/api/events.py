@@ -83,7 +83,7 @@ class Ear:
 
     def _listen(self) -> None:
         try:
-            with psycopg.connect(**connector_params(), autocommit=True) as connection:
+            with _connect() as connection:
                 connection.execute(f"LISTEN {CHANNEL}")
                 self.ready.set()
                 while self._wanted():
@@ -108,6 +108,13 @@ class Ear:
             for heard, listener in self.streams.items():
                 if not space or int(space) == listener.space_pk:
                     heard.put(event)
+
+
+def _connect() -> psycopg.Connection:
+    """A session that lasts, also where the pages themselves speak to a pooler."""
+    if database.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS"):
+        return psycopg.connect(settings.DATABASE_URL, autocommit=True)
+    return psycopg.connect(**connector_params(), autocommit=True)
 
 
 EAR = Ear()

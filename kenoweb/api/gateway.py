@@ -120,6 +120,7 @@ def _complete(token: ApiToken, body: dict) -> HttpResponse:
         person=who or token.user.username,
         kinds=("fact", "episode"),
         budget=BUDGET,
+        prompt=True,
     )
     note(token, "gateway", found=len(found.items), receipt=found.receipt and found.receipt.pk)
     choice = choose("chat", space=token.space)
@@ -169,8 +170,14 @@ class Turn:
                 return StreamingHttpResponse(pieces, content_type="text/event-stream")
             whole = json.loads(answer.read())
         said = text_of((whole.get("choices") or [{}])[0].get("message") or {})
-        self.finish(said, whole.get("usage") or {})
+        self.record(said, whole.get("usage") or {})
+        self.hold_canaries(said)
+        self.remember(said)
         return JsonResponse(whole)
+
+    def hold_canaries(self, said: str) -> None:
+        if not canaries.watch(self.token.space, said, place="gateway", chat=self.chat):
+            raise Refused(_("Held: it tells something that must not leave its chat."), 403)
 
     def _send(self, client: httpx2.Client, body: dict) -> httpx2.Response:
         key, base = connections.values("OPENAI_API_KEY", "OPENAI_BASE_URL")
@@ -191,6 +198,8 @@ class Turn:
 
     def _stream(self, open_until_read: ExitStack, answer: httpx2.Response) -> Iterator[bytes]:
         said, usage, done = [], {}, False
+        # Where there are canaries nothing is passed on before the whole was read.
+        waiting: list[str] | None = [] if canaries.planted(self.token.space).exists() else None
         try:
             with open_until_read:
                 for line in answer.iter_lines():
@@ -201,10 +210,23 @@ class Turn:
                     if line.strip() == "data: [DONE]":
                         # Before the client hears that it is over, and hangs up.
                         done = not self.finish("".join(said), usage)
-                    yield f"{line}\n".encode()
+                    if waiting is None:
+                        yield f"{line}\n".encode()
+                    else:
+                        waiting.append(line)
+            if waiting:
+                yield from self._checked(waiting, "".join(said))
         finally:
             if not done:
                 self.finish("".join(said), usage)
+
+    def _checked(self, waiting: list[str], said: str) -> Iterator[bytes]:
+        try:
+            self.hold_canaries(said)
+        except Refused as error:
+            yield from _events(str(error))
+        else:
+            yield "".join(f"{line}\n" for line in waiting).encode()
 
     def by_text(self) -> HttpResponse:
         """Through Keno's own providers, which know texts alone."""
@@ -225,8 +247,7 @@ class Turn:
         )
         usage = {"prompt_tokens": done.tokens_in, "completion_tokens": done.tokens_out}
         usage["total_tokens"] = sum(usage.values())
-        if not canaries.watch(self.token.space, done.text, place="gateway", chat=self.chat):
-            raise Refused(_("Held: it tells something that must not leave its chat."), 403)
+        self.hold_canaries(done.text)
         self.remember(done.text)
         if self.body.get("stream"):
             return StreamingHttpResponse(_events(done.text), content_type="text/event-stream")

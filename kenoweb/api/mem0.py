@@ -1,7 +1,8 @@
 """The addresses and shapes of mem0, so that its own client works with this host unchanged.
 
 The token names the space. A `user_id` (or agent, app, run) is a conversation of its own: what is
-added there is known there, beside what the whole space knows.
+added there is known there, beside what the whole space knows. A `user_id` is also who speaks;
+without one it is the person whose token it is.
 """
 
 import hashlib
@@ -132,7 +133,7 @@ def add(token: ApiToken, given: dict) -> dict:
     chat = _conversation(token, who, make=True)
     if given.get("infer") is False:
         return {"results": [_kept(token, chat, words) for role, words in said if role == "user"]}
-    lines = writing.learn_from(token, chat, said, author=who)
+    lines = writing.learn_from(token, chat, said, author=_plain(given.get("user_id") or ""))
     ids = [line["fact"] for line in lines if line.get("fact")]
     known = Fact.objects.in_bulk(ids)
     learned = [
@@ -177,7 +178,7 @@ def search(token: ApiToken, given: dict) -> dict:
     chat = _conversation(token, who) if who else None
     found = recall(token.space, query[:2000], chat=chat, person=who, limit=most, kinds=("fact",))
     note(token, "mem0 search", found=len(found.items))
-    score = {one.unit.owner_id: one.score for one in found.items}
+    score = {one.unit.owner_id: round(one.confidence, 4) for one in found.items}
     rows = rows_in(token.space, Fact).select_related("chat").in_bulk(list(score))
     return {"results": [_shape(rows[pk], score=score[pk]) for pk in score if pk in rows]}
 

@@ -71,14 +71,15 @@ def perform(
     with translation.override(token.space.language):
         asked = asked() if callable(asked) else asked
         if once and operation.writes:
-            return _once(operation, token, asked, once)
+            return _watched(_once(operation, token, asked, once), token)
         return _watched(operation.do(token, asked), token)
 
 
 def _watched(done: Any, token: ApiToken) -> Any:
     """Hold what tells a canary: a program is never inside the chat of one."""
-    said = done.model_dump_json() if isinstance(done, BaseModel) else ""
-    if said and not canaries.watch(token.space, said, place="program"):
+    if not isinstance(done, BaseModel) or not canaries.known(token.space):
+        return done
+    if not canaries.watch(token.space, done.model_dump_json(), place="program"):
         raise Refused(_("Held: it tells something that must not leave its chat."), 403)
     return done
 

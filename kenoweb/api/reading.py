@@ -87,6 +87,7 @@ def recall(token: ApiToken, asked: shapes.Question) -> shapes.Recollection:
         valid_at=moment(asked.valid_at, space, time(12)),
         everywhere=private,
         kinds=kinds,
+        prompt=asked.context,
     )
     number = found.receipt.pk if found.receipt else None
     note(token, "recall", found=len(found.items), receipt=number)
@@ -127,6 +128,7 @@ def _memory(one: Scored, space: Space) -> shapes.Memory:
         said_by=unit.said_by or "",
         at=unit.at.astimezone(space.zone),
         score=round(one.score, 4),
+        confidence=round(one.confidence, 4),
         url=page(owner, space, **which),
     )
 

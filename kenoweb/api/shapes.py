@@ -174,6 +174,7 @@ class Memory(Row):
     said_by: str
     at: datetime = Field(description="When it was said, or happened.")
     score: float = Field(description="What it got in the ranking; higher is better.")
+    confidence: float = Field(description="0 to 1: how likely it is to the point.")
 
 
 class Recollection(BaseModel):

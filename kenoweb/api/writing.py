@@ -13,7 +13,6 @@ from django.core.files.base import ContentFile
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop as N_
 from django.utils.translation import ngettext
 
 from kenoweb.api import shapes
@@ -36,8 +35,7 @@ from memory.models import ApiToken, Chat, Fact, Message, OutboxItem, Pattern
 from memory.prompt import builder
 from memory.transfer import importing, tasks
 from sleep import proposals
-from sleep.apply import image, target_of
-from sleep.models import Proposal, sentence
+from sleep.models import Proposal
 
 Gate = ApiToken.Gate
 CHANNEL = "api"
@@ -49,22 +47,7 @@ LIVE = (Fact.Status.ACTIVE, Fact.Status.ARCHIVED)
 
 def hold(token: ApiToken, kind: str, what: str, *, after: dict, row: Any = None) -> shapes.Done:
     """Put what the program wants before a person, in the same queue as the nights' proposals."""
-    source = name_of(token)[:64]
-    standing = proposals.standings(token.space, source).get(source, proposals.Standing())
-    made = proposals.propose(
-        token.space,
-        kind,
-        confidence=standing.trust,
-        key=proposals.key("api", kind, row.pk if row else "", sorted(after.items())),
-        title=what,
-        after=after,
-        targets=[target_of(row)] if row else [],
-        before=image(row) if row else {},
-        rationale=sentence(N_("“%(token)s” asks for this."), {"token": token.name}),
-        evidence=[{"quote": what, "by": token.name, "at": timezone.now().isoformat()}],
-        flags=[proposals.HELD],
-        mode=source,
-    )
+    made = proposals.hold(token, kind, what, after=after, row=row)
     outcome = "proposed" if made else "unchanged"
     note(token, kind, action="memory.written", outcome=outcome, proposal=made and made.pk)
     if made is None:
@@ -346,7 +329,7 @@ def say(token: ApiToken, asked: shapes.Message) -> shapes.Reply:
         chat,
         text=asked.content,
         external_id=external_id,
-        author=asked.author or token.user.username,
+        author=asked.author or speaker(token),
         # Who calls is who the key says, so that nobody speaks as a person whose chat is linked.
         author_id=f"token-{token.pk}",
         silence=0,
@@ -393,6 +376,11 @@ def _reply(message: Message) -> str | None:
     return sent.order_by("pk").values_list("text", flat=True).first() or ""
 
 
+def speaker(token: ApiToken) -> str:
+    """Who speaks where a program names nobody: the person whose token it is."""
+    return token.user.get_full_name() or token.user.username
+
+
 def learn_from(
     token: ApiToken, chat: Chat, said: list[tuple[str, str]], *, author: str = ""
 ) -> list[dict]:
@@ -408,7 +396,7 @@ def learn_from(
             chat,
             text=words,
             role=Message.Role.USER if role == "user" else Message.Role.ASSISTANT,
-            author=author or token.user.username if role == "user" else "",
+            author=author or speaker(token) if role == "user" else "",
             author_id=f"token-{token.pk}" if role == "user" else "",
             **(passed_on(token) if role == "user" else {}),
         )

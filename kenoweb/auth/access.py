@@ -7,6 +7,7 @@ What belongs to another space is not found (404); what needs more rights is refu
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from uuid import UUID
 
@@ -22,11 +23,20 @@ from django.views.decorators.cache import never_cache
 
 from memory.history import changes as history
 from memory.models import Chat, Episode, Fact, Member, Message, Pattern, Space
+from memory.operations import replica
 
 Role = Member.Role
 LAST_SPACE = "keno_space"
 # Which private chats of others somebody has opened, and until when: see chats.views.open_private.
 OPENED, OPENED_SECONDS = "opened_chats", 30 * 60
+# Where the log of the database ended after one's last write.
+WROTE = "wrote"
+# Lists, searches and exports: what a replica may answer.
+FROM_REPLICA = {
+    *("facts:index", "facts:markdown_list", "episodes:index", "patterns:index", "people:index"),
+    *("people:export", "chats:index", "nights:index", "recall:receipts", "search:index"),
+    *("audit:index", "costs:index", "costs:calls", "map:index", "map:points", "trash:index"),
+}
 GONE = {Fact: {"forgotten": True}, Episode: {"status": Episode.Status.DISCARDED}}
 
 
@@ -65,13 +75,28 @@ def in_space(*, role: str) -> Callable:
         def inside(request, space, *args, **kwargs):
             request.space = space_for(request, space, role=role)
             with timezone.override(request.space.zone):
-                response = view(request, request.space, *args, **kwargs)
+                response = _answer(request, lambda: view(request, request.space, *args, **kwargs))
             return _remember(request, response)
 
         inside.keno_role = str(role)
         return never_cache(inside)
 
     return decorate
+
+
+def _answer(request: HttpRequest, view: Callable[[], HttpResponse]) -> HttpResponse:
+    """Call the view: over the replica where it only shows, and shows all that this person wrote."""
+    if not replica.is_there():
+        return view()
+    if request.method not in {"GET", "HEAD"}:
+        response = view()
+        request.session[WROTE] = replica.position()
+        return response
+    page = request.resolver_match.view_name if request.resolver_match else ""
+    if page in FROM_REPLICA and replica.has_replayed(request.session.get(WROTE, "")):
+        with suppress(*replica.REFUSALS), replica.reading():
+            return view()
+    return view()
 
 
 def memberships(request: HttpRequest) -> list[Member]:

@@ -29,9 +29,14 @@ def whose(pk: int) -> User | None:
     return User.objects.filter(pk=pk, is_active=True).first()
 
 
-def is_on(user: User) -> bool:
+def has_app(user: User) -> bool:
     account = getattr(user, "account", None)
     return bool(account and account.totp_secret)
+
+
+def is_on(user: User) -> bool:
+    """Whether the password alone is not enough: an app or a passkey is there."""
+    return has_app(user) or user.passkeys.exists()
 
 
 def is_missing(user: User) -> bool:
@@ -87,17 +92,25 @@ def switch_on(user: User, secret: str, *, step: int, ip: str | None) -> list[str
 
 @transaction.atomic
 def renew_recovery(user: User, *, ip: str | None) -> list[str]:
-    codes = _renew(user.account)
+    account, _new = Account.objects.get_or_create(user=user)
+    user.account = account
+    codes = _renew(account)
     audit.record("account.recovery_renewed", actor=person(user), obj=user, ip=ip)
     return codes
 
 
 @transaction.atomic
 def switch_off(user: User, *, ip: str | None) -> None:
-    account = user.account
-    account.totp_secret, account.recovery = "", []
-    account.save(update_fields=["totp_secret", "recovery"])
+    user.account.totp_secret = ""
+    user.account.save(update_fields=["totp_secret"])
+    forget_unneeded_codes(user)
     audit.record("account.two_factor_off", actor=person(user), obj=user, ip=ip)
+
+
+def forget_unneeded_codes(user: User) -> None:
+    """Recovery codes stand in for an app or a passkey: without either they open nothing."""
+    if not is_on(user):
+        Account.objects.filter(user=user).update(recovery=[])
 
 
 @transaction.atomic

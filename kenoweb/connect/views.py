@@ -26,6 +26,7 @@ from django.views.decorators.http import require_POST, require_safe
 from kenoweb.auth import sessions
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.auth.throttle import client_ip
+from kenoweb.ui.formatting import model_name
 from kenoweb.ui.responses import toast, toast_error
 from memory.history.actors import person
 from memory.llm.choose import NEEDS, choose, is_ready
@@ -86,7 +87,7 @@ class ModelForm(forms.Form):
         super().__init__(*args, initial=asked | {"provider": provider, "base": base}, **kwargs)
         for purpose in PURPOSES:
             usual = choose(purpose, space=space).model
-            self.fields[purpose].widget.attrs["placeholder"] = usual
+            self.fields[purpose].widget.attrs["placeholder"] = model_name(usual)
         if not may_change:
             del self.fields["key"], self.fields["base"]
 
@@ -251,7 +252,10 @@ def bots(space, hints: dict, asked: dict) -> list[dict[str, Any]]:
 def _invite() -> str:
     """The link that brings the bot to a server. The token begins with the bot's own number."""
     first = connections.value("DISCORD_BOT_TOKEN").partition(".")[0]
-    number = base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).decode("ascii", "ignore")
+    try:
+        number = base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).decode("ascii")
+    except ValueError:  # what stands in the environment may be anything
+        return ""
     asked = {"client_id": number, "scope": "bot applications.commands", "permissions": SEND}
     return f"https://discord.com/oauth2/authorize?{urlencode(asked)}"
 

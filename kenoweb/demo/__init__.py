@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from itertools import groupby
 
+import pgtrigger
 from django.contrib.auth.models import User
 from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb.demo.days import STORY, ZONE, Calendar, Life, read
+from memory import jobs
 from memory.chats import service as chats
 from memory.models import Chat, Fact, GoldenRun, LlmCall, Member, Message, Notice, Space
 from memory.spaces import service as spaces
-from memory.trust import golden
 from memory.vectors import store as embeddings
 from sleep.models import Night
 
@@ -23,6 +24,9 @@ SLUG = "demo"
 MARK = {"demo": True}
 # A night deletes older receipts, so none are made; three months must leave something to check.
 SETTINGS = MARK | {"receipt_days": 21, "check_home_days": 60}
+# The judge reads as many memories as it has time for. With the usual time a busy machine would make
+# another demo than an idle one.
+MAKING = SETTINGS | {"judge_ms": 2000}
 TASK = "kenoweb.demo"
 CHATS = {
     "dev": ("telegram", "-4990985512", "Studio", "Type: work group\nTone: short and technical"),
@@ -67,7 +71,7 @@ def make(
 def begin(owners: list[User], *, now: dt.datetime) -> tuple[Space, Life]:
     """An empty demo space with its chats, and the life that can be lived in it."""
     space = Space.objects.create(
-        name="Demo", slug=SLUG, timezone=ZONE, language="en", settings=SETTINGS
+        name="Demo", slug=SLUG, timezone=ZONE, language="en", settings=MAKING | {"making": 0}
     )
     members = [_own(space, user) for user in owners]
     rooms = {name: _room(space, *given) for name, given in CHATS.items()}
@@ -87,13 +91,29 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
             life.sleep(day, now=now)
             if day >= DECIDED:
                 life.decide(day, now=now)
+        _tell(space, first - day + 1, of=first + 1)
         progress(first - day + 1, first + 1)
     embeddings.backfill(space=space)
-    golden.run(space, why=GoldenRun.Why.HAND)
+    space.settings = SETTINGS
+    space.save(update_fields=["settings"])
     life.calendar.settle()
     _spend(space)
     Notice.objects.filter(space=space, created_at__lt=now - NEWS).update(seen_at=now)
+    # Thirty questions take as long as a month of talk: the worker asks them behind the first look.
+    jobs.ask_golden(space.pk, GoldenRun.Why.HAND)
     return space
+
+
+def _tell(space: Space, done: int, *, of: int) -> None:
+    """Let the pages say how far it is; nothing that belongs into the history of a space."""
+    with pgtrigger.ignore():
+        shown = MAKING | {"making": min(99, done * 100 // of)}
+        Space.objects.filter(pk=space.pk).update(settings=shown)
+
+
+def percent(space: Space) -> int | None:
+    """How far the demo is while it is made, in percent; None for every other space."""
+    return space.settings.get("making") if is_demo(space) else None
 
 
 def _spend(space: Space) -> None:
@@ -149,12 +169,18 @@ def is_demo(space: Space) -> bool:
 
 
 def state() -> str:
-    """ "making" while the worker is at it, "ready" when it can be opened, else empty."""
+    """ "making" while somebody is at it, "ready" when it can be opened, else empty."""
     under_way = ProcrastinateJob.objects.filter(task_name=TASK, status__in=["todo", "doing"])
-    if under_way.exists():
+    found = Space.objects.filter(slug=SLUG, settings__contains=MARK).first()
+    if under_way.exists() or (found and percent(found) is not None):
         return "making"
-    found = Space.objects.filter(slug=SLUG, settings__contains=MARK)
-    return "ready" if found.exists() else ""
+    return "ready" if found else ""
+
+
+def far() -> int:
+    """How far the demo is that is being made, in percent."""
+    found = Space.objects.filter(slug=SLUG).first()
+    return (found and percent(found)) or 0
 
 
 def _own(space: Space, user) -> Member:

@@ -23,8 +23,10 @@ from memory.extraction.apply import apply
 from memory.facts import service as facts
 from memory.history import actors
 from memory.identity import preferences
-from memory.models import AuditEntry, Chat, Episode, Fact, Member, Message, Space
+from memory.models import ApiToken, AuditEntry, Chat, Episode, Fact, Member, Message, Space
+from memory.operations import erasing
 from memory.prompt import builder as context
+from memory.spaces import api_tokens
 from memory.trust import golden
 from memory.vectors import store as embeddings
 from sleep import cycle, nights, proposals
@@ -350,8 +352,25 @@ def _golden(space: Space, words: str, tells: str, *, by: str, at: datetime, **_)
     golden.keep(space, question=question, found=found, chat=chat, by=by, now=at)
 
 
+def _agent(space: Space, name: str, said: str, *, member: Member | None, at: datetime, **_) -> None:
+    """A program wants to write; what it says is held for a person."""
+    if member:
+        token = ApiToken.objects.filter(space=space, name=name).first()
+        rights = {"user": member.user, "name": name, "scopes": ["read", "write"]}
+        token = token or api_tokens.create(space, **rights)[0]
+        after = {"text": said, "quote": said, "subject": "", "said_by": name}
+        proposals.hold(token, Proposal.Kind.ADD, said, after=after, now=at)
+
+
+def _erase(space: Space, words: str, _more: str, *, by: str, at: datetime, **_) -> None:
+    said = Message.objects.filter(space=space, text__icontains=words).latest("pk")
+    erasing.run(erasing.start(space, "message", said, typed="", by=by, now=at), now=at)
+
+
 ACTS: dict[str, Callable[..., None]] = {
+    "agent": _agent,
     "discard": _discard,
+    "erase": _erase,
     "rate": _rate,
     "pin": _pin,
     "keep": _keep,

@@ -40,6 +40,7 @@ from memory.facts import service as facts
 from memory.facts.bulk import MAX_FACTS, BulkResult
 from memory.history.actors import person
 from memory.models import Fact, Space
+from memory.trust import replay
 
 ROWS = {"rows": 3}
 PLAIN = "text/markdown; charset=utf-8"
@@ -330,6 +331,18 @@ keep = _act(_keep, gettext_lazy("Kept exactly as it is: “%(text)s”."))
 dont_mention = _act(
     _dont_mention, gettext_lazy("Keno will not mention “%(text)s” unless asked for it by name.")
 )
+
+
+@in_space(role="curator")
+@require_safe
+def impact(request, space, pk):
+    """Which past answers would change if this was never to be remembered, or not mentioned."""
+    fact, by = fact_for(space, pk), person(request.user)
+    quiet = request.GET.get("do") == "quiet"
+    rule = rulings.dont_mention if quiet else facts.never_again
+    context = {"back": reverse("facts:detail", args=[space.slug, pk]), "fact": fact, "quiet": quiet}
+    context["impact"] = replay.impact(space, lambda: rule(fact, by=by), now=timezone.now())
+    return render(request, "proposals/impact.html", context)
 
 
 @in_space(role="curator")

@@ -29,12 +29,22 @@ GRANT UPDATE (salt) ON memory_auditseal TO keno_app;
 """
 
 
-def address() -> str:
-    """DATABASE_URL, or nothing: then the embedded server is ours to run."""
-    url, password = envsecret("DATABASE_URL"), envsecret("DATABASE_PASSWORD")
+def address(name: str = "DATABASE_URL") -> str:
+    """The address of that name, or nothing: then the embedded server is ours to run."""
+    url, password = envsecret(name), envsecret("DATABASE_PASSWORD")
     if not url or not password:
         return url
     return f"{url}{'&' if '?' in url else '?'}password={quote(password, safe='')}"
+
+
+def direct() -> str:
+    """Where sessions last: for workers, commands, migrations and LISTEN."""
+    return address("DATABASE_DIRECT_URL") or address("DATABASE_URL")
+
+
+def replica() -> str:
+    """Where pages that only show may read."""
+    return address("DATABASE_READ_URL")
 
 
 def settings_for(url: str, folder: Path) -> dict:
@@ -46,6 +56,17 @@ def settings_for(url: str, folder: Path) -> dict:
         role = {"USER": name} if (name := envstr("KENO_DATABASE_ROLE")) else {}
         return parse(url) | role | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
     return parse(url) | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+
+
+def use_pooler(connection: BaseDatabaseWrapper) -> None:
+    """Let the pages of this process speak to DATABASE_URL, which may be a transaction pooler.
+
+    Of a session nothing lasts there: no cursor that outlives its transaction, nothing prepared.
+    """
+    if address("DATABASE_DIRECT_URL") and (url := address()):
+        values = parse(url) | {"DISABLE_SERVER_SIDE_CURSORS": True}
+        values["OPTIONS"] |= {"prepare_threshold": None}
+        connection.settings_dict.update(values)
 
 
 def parse(url: str) -> dict:
@@ -82,8 +103,10 @@ def url_of(values: dict) -> str:
 
 def session() -> AbstractContextManager:
     """The database for as long as a process needs it: checked, or started when it is ours."""
-    if url := address():
-        check(url)
+    if url := direct():
+        for one in {url, address() or url}:
+            check(one)
+        check_direct(url)
         return nullcontext()
     from kenoweb.launcher import embedded_postgres
 
@@ -107,6 +130,36 @@ def check(url: str) -> None:
             f"Postgres does not answer ({_first_line(error)}): check that it runs and that "
             "DATABASE_URL is right."
         ) from None
+
+
+def check_direct(url: str) -> None:
+    """Refuse a pooler that gives every transaction another session, found by trying it.
+
+    Asked three times, while somebody else asks too, one session has to have one server process.
+    """
+    try:
+        with (
+            psycopg.connect(url, autocommit=True, **_patience(url)) as one,
+            psycopg.connect(url, autocommit=True, **_patience(url)) as other,
+        ):
+            mine, others = {_server(one), _server(one)}, set()
+            with other.transaction():
+                others.add(_server(other))
+                if not mine & others:
+                    mine.add(_server(one))
+    except psycopg.OperationalError as error:
+        raise NotReady(f"Postgres does not answer ({_first_line(error)}).") from None
+    if len(mine) > 1 or mine & others:
+        raise NotReady(
+            "This address is a pooler that gives every transaction another session, where LISTEN "
+            "hears nothing: set DATABASE_DIRECT_URL to the Postgres behind it; DATABASE_URL may "
+            "stay the pooler."
+        )
+
+
+def _server(connection: psycopg.Connection) -> int:
+    found = connection.execute("SELECT pg_backend_pid()").fetchone()
+    return found[0] if found else 0
 
 
 def _patience(url: str) -> dict:

@@ -24,35 +24,46 @@ VERSION = "io.modelcontextprotocol/protocolVersion"
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 PARSE_ERROR, INTERNAL_ERROR = -32700, -32603
 UNREADABLE = "This line is too long or not JSON in UTF-8."
-Answer = tuple[int, bytes]
+# How a Keno asks for a key; see kenoweb/api/oauth.py.
+CHALLENGE = 'scope="read write"'
+# Status, body, and what it asks for.
+Answer = tuple[int, bytes, str]
 
 
 class Keno:
     """The one that runs. Every message is a request of its own: it may be restarted meanwhile."""
 
     def __init__(self, url: str, key: str, *, tools: str = ""):
-        self.parts, self.tools, self.version = urlsplit(url), tools, ""
+        self.parts, self.tools = urlsplit(url), tools
         self.headers = {
             "Authorization": f"Bearer {key}",
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
         }
 
-    def ask(self, method: str, body: bytes | None = None, *, within: float, **more: str) -> Answer:
+    def ask(
+        self, method: str, body: bytes | None = None, *, within: float, headers: dict[str, str]
+    ) -> Answer:
         secure = self.parts.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         there = kind(self.parts.netloc, timeout=within)
         try:
-            there.request(method, f"{self.parts.path}/mcp{self.tools}", body, self.headers | more)
+            there.request(method, f"{self.parts.path}/mcp{self.tools}", body, headers)
             said = there.getresponse()
-            return said.status, said.read()
+            return said.status, said.read(), said.getheader("WWW-Authenticate") or ""
         finally:
             there.close()
 
     def lets_in(self) -> bool:
-        """Whether it is there and knows the key: it takes only POST then, and says so."""
+        """Whether a Keno is there that knows the key: it takes only POST then, and says so.
+
+        First without the key: another program that has the port does not get to see it.
+        """
         try:
-            return self.ask("GET", within=LOOK_SECONDS)[0] == 405
+            status, _body, challenge = self.ask("GET", within=LOOK_SECONDS, headers={})
+            if status != 401 or CHALLENGE not in challenge:
+                return False
+            return self.ask("GET", within=LOOK_SECONDS, headers=self.headers)[0] == 405
         except (OSError, http.client.HTTPException):
             return False
 
@@ -60,7 +71,8 @@ class Keno:
         """The answer as one line; nothing where the protocol has none."""
         number = asked.get("id")
         try:
-            status, body = self.ask("POST", line, within=CALL_SECONDS, **_headers(asked))
+            headers = self.headers | _headers(asked)
+            status, body, _challenge = self.ask("POST", line, within=CALL_SECONDS, headers=headers)
         except (OSError, http.client.HTTPException):
             return _error(number, INTERNAL_ERROR, "Keno does not answer. Is it still running?")
         if status == 202 or number is None:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import auth
 from django.core.exceptions import PermissionDenied
 from django.db.models import F
-from django.http import Http404
+from django.http import Http404, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb import demo
-from kenoweb.auth import accounts, sessions, throttle, two_factor
+from kenoweb.auth import accounts, oidc, passkeys, sessions, throttle, two_factor
 from kenoweb.auth.access import (
     get_in_space_or_404,
     in_space,
@@ -68,19 +68,79 @@ LIVE_FIRST = F("revoked_at").asc(nulls_first=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request):
     there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
+    if "credential" in request.POST:
+        return _by_passkey(request, there)
     form = SignInForm(request.POST or None)
     if request.user.is_authenticated and request.method != "POST":
         return redirect(there)
     if form.is_valid():
         name, password = form.cleaned_data["name"], form.cleaned_data["password"]
         if user := _checked(request, form, name=name, password=password):
-            keep = form.cleaned_data["keep"]
-            if not two_factor.is_on(user):
-                return _signed_in(request, user, there, keep=keep)
-            half = {"user": user.pk, "at": time.time(), "keep": keep, "next": there}
-            request.session[HALF] = half
-            return redirect("account:second")
-    return show_form(request, "account/sign_in.html", form)
+            return _half_way(request, user, there, keep=form.cleaned_data["keep"])
+    return show_form(request, "account/sign_in.html", form, oidc=_oidc_name())
+
+
+def _half_way(request, user, there, *, keep=False, sudo=True):
+    """In, or on to the code where one is asked."""
+    if not two_factor.is_on(user):
+        return _signed_in(request, user, there, keep=keep, sudo=sudo)
+    half = {"user": user.pk, "at": time.time(), "keep": keep, "next": there}
+    request.session[HALF] = half
+    return redirect("account:second")
+
+
+def _oidc_name():
+    return settings.KENO_OIDC_NAME if oidc.is_on() else ""
+
+
+@public
+@never_cache
+@require_safe
+def oidc_leave(request):
+    there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
+    return _to_the_other_house(request, back="account:sign_in", why="sign in", there=there)
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+@sessions.sudo
+def oidc_link(request):
+    """Go and link the account of another house; posted, unlink it."""
+    if request.method == "POST":
+        oidc.unlink(request.user, ip=client_ip(request))
+        toast(request, _("Unlinked."))
+        return redirect("account:index")
+    return _to_the_other_house(request, back="account:index", why="link")
+
+
+def _to_the_other_house(request, *, back, **given):
+    if not oidc.is_on():
+        raise Http404
+    try:
+        return oidc.leave(request, **given)
+    except oidc.Refused as why:
+        toast_error(request, str(why))
+        return redirect(back)
+
+
+@public
+@never_cache
+@require_safe
+def oidc_back(request):
+    """Where the other house sends people back to. What it says counts as the password alone."""
+    if not oidc.is_on():
+        raise Http404
+    try:
+        subject, asked = oidc.come_back(request)
+        if asked["why"] == "sign in":
+            return _half_way(request, oidc.whose(subject), asked["next"], sudo=False)
+        if asked["user"] != request.user.pk or not request.user.is_authenticated:
+            raise oidc.Refused(_("That took too long, or was used already. Try again."))
+        oidc.link(request.user, subject, ip=client_ip(request))
+        toast(request, _("Linked."))
+    except oidc.Refused as why:
+        toast_error(request, str(why))
+    return redirect("account:index" if request.user.is_authenticated else "account:sign_in")
 
 
 @public
@@ -95,10 +155,86 @@ def second(request):
     user, form = two_factor.whose(half["user"]), CodeForm(request.POST or None)
     if user is None:
         return redirect("account:sign_in")
+    if "credential" in request.POST:
+        return _by_passkey(request, half["next"], user=user)
     if form.is_valid() and _code_is_good(request, form, user):
         del request.session[HALF]
         return _signed_in(request, user, half["next"], keep=half["keep"])
     return show_form(request, "account/second.html", form)
+
+
+def _by_passkey(request, there, *, user=None):
+    """In by a passkey, which is both factors; else the page says why not."""
+    if found := _checked_passkey(request, user=user):
+        half = request.session.pop(HALF, {})
+        return _signed_in(request, found, there, keep=half.get("keep", False))
+    return redirect(request.get_full_path())
+
+
+def _checked_passkey(request, *, user=None):
+    ip = client_ip(request)
+    name = f"passkey {ip}"
+    try:
+        throttle.spend(name, ip)
+        found = passkeys.check(request, request.POST["credential"], user=user, now=timezone.now())
+    except TooManyTries as pause:
+        toast_error(request, _pause(pause.minutes))
+        return None
+    except passkeys.Refused as why:
+        audit.record("account.refused", actor="anonymous", ip=ip, account=str(user or ""))
+        toast_error(request, str(why))
+        return None
+    throttle.refund(name, ip)
+    return found
+
+
+@public
+@never_cache
+@require_POST
+def passkey_options(request):
+    """What a browser needs for the next question about a passkey, as JSON."""
+    if request.user.is_authenticated:
+        return JsonResponse(passkeys.ask(request, request.user))
+    half = request.session.get(HALF, {})
+    is_half = time.time() - half.get("at", 0) <= HALF_SECONDS
+    return JsonResponse(passkeys.ask(request, two_factor.whose(half["user"]) if is_half else None))
+
+
+@signed_in
+@require_POST
+@sessions.sudo
+def new_passkey_options(request):
+    return JsonResponse(passkeys.ask_to_add(request, request.user))
+
+
+@signed_in
+@require_POST
+@sessions.sudo
+def add_passkey(request):
+    given = {"name": request.POST.get("name", ""), "ip": client_ip(request)}
+    try:
+        made, codes = passkeys.add(
+            request, request.user, request.POST.get("credential", ""), **given
+        )
+    except passkeys.Refused as why:
+        toast_error(request, str(why))
+        return redirect("account:two_factor")
+    if codes:
+        return render(request, "account/two_factor.html", {"codes": codes, "is_on": True})
+    toast(request, _("“%(name)s” opens Keno from now on.") % {"name": made.name})
+    return redirect("account:two_factor")
+
+
+@signed_in
+@require_POST
+@sessions.sudo
+def remove_passkey(request, pk):
+    passkey = passkeys.find(request.user, pk)
+    if passkey is None:
+        raise Http404
+    passkeys.remove(passkey, ip=client_ip(request))
+    toast(request, _("Removed “%(name)s”.") % {"name": passkey.name})
+    return redirect("account:two_factor")
 
 
 def _code_is_good(request, form, user):
@@ -116,8 +252,8 @@ def _code_is_good(request, form, user):
     return False
 
 
-def _signed_in(request, user, there, *, keep):
-    sessions.begin(request, user, keep=keep, sudo=True)
+def _signed_in(request, user, there, *, keep, sudo=True):
+    sessions.begin(request, user, keep=keep, sudo=sudo)
     audit.record("account.signed_in", actor=person(user), obj=user, ip=client_ip(request))
     response = greet(redirect(there), user)
     know_device(response, user.username)
@@ -131,13 +267,15 @@ def _signed_in(request, user, there, *, keep):
 def set_second(request):
     """Switch the second factor on or off, or make new recovery codes."""
     user, ip, wanted = request.user, client_ip(request), request.POST.get("do", "")
-    if two_factor.is_on(user):
+    if wanted == "renew" and two_factor.is_on(user):
+        codes = two_factor.renew_recovery(user, ip=ip)
+        return render(request, "account/two_factor.html", {"codes": codes})
+    if two_factor.has_app(user):
         if wanted == "off":
             two_factor.switch_off(user, ip=ip)
             toast(request, _("The second factor is off."))
             return redirect("account:index")
-        codes = two_factor.renew_recovery(user, ip=ip) if wanted == "renew" else []
-        return render(request, "account/two_factor.html", {"codes": codes, "is_on": True})
+        return render(request, "account/two_factor.html", {"is_on": True})
     token = request.POST.get("offer", "") or two_factor.offer(user)
     secret = two_factor.offered(user, token) or two_factor.offered(user, two_factor.offer(user))
     form = CodeForm(request.POST if wanted == "on" else None)
@@ -177,7 +315,7 @@ def sign_out_everywhere(request):
 @require_safe
 def index(request):
     mine = memberships(request)
-    shown = {"memberships": mine, "links": chat_links.linked(mine)}
+    shown = {"memberships": mine, "links": chat_links.linked(mine), "oidc": _oidc_name()}
     return render(request, "account/index.html", shown)
 
 
@@ -201,6 +339,11 @@ def password(request):
 @require_http_methods(["GET", "HEAD", "POST"])
 def sudo(request):
     there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
+    if "credential" in request.POST:
+        if not _checked_passkey(request, user=request.user):
+            return redirect(request.get_full_path())
+        sessions.confirm(request)
+        return redirect(there)
     form, name = SudoForm(request.POST or None), request.user.username
     if form.is_valid() and _checked(
         request, form, name=name, password=form.cleaned_data["password"]
@@ -435,6 +578,7 @@ def space_list(request):
         "memberships": memberships(request),
         "may_create": _may_create(request),
         "demo": demo.state(),
+        "demo_percent": demo.far,
     }
     return render(request, "spaces/index.html", context)
 

@@ -20,7 +20,7 @@ from memory.history import changes as history
 from memory.models import Episode, Fact, Identity, LlmCall, Pattern, Space
 from sleep import cycle
 from sleep.models import Night, NightChange, PhaseRun, Proposal, Reflection, shown
-from sleep.nights import BELIEVED_KINDS
+from sleep.nights import BELIEVED_KINDS, is_stopped
 from sleep.phase import Fuse
 
 PHASES = {
@@ -110,7 +110,9 @@ def progress_of(night: Night | None, space: Space, runs: list[PhaseRun] | None =
     running, found = cycle.is_asleep(space), []
     if running and night:
         found = steps(list(night.phases.filter(run=night.run)) if runs is None else runs)
-    return {"asleep": running, "asked": False, "night": night, "steps": found}
+    stopping = bool(running and night and is_stopped(night))
+    told = {"asleep": running, "asked": False, "stopping": stopping}
+    return told | {"night": night, "steps": found}
 
 
 def steps(runs: list[PhaseRun]) -> list[Step]:

@@ -54,7 +54,7 @@ def impact(request, space, pk):
     """Which of the last answers would change: asked for beside the diff, or as a page."""
     proposal = get_in_space_or_404(space, Proposal, pk)
     proposal.space = space
-    context = {"space": space, "proposal": proposal}
+    context = {"back": reverse("proposals:detail", args=[space.slug, pk])}
     try:
         context["impact"] = proposals.impact(proposal)
     except REFUSALS as refusal:

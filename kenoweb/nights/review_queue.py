@@ -68,6 +68,7 @@ NOTES = {
     ),
     proposals.HELD: gettext_lazy("A program asks for this; what its token writes is held."),
     proposals.GATED: gettext_lazy("What comes this way is held for you."),
+    "conflict": gettext_lazy("It was changed in Keno, too, since the folder was last in step."),
     "edited": gettext_lazy("Someone changed the wording before deciding."),
 }
 
@@ -359,7 +360,7 @@ def _target(space: Space, target: dict, proposal: Proposal, rows: dict) -> Targe
     kind, pk = target["type"], target["id"]
     before = proposal.before.get(f"{kind}:{pk}", {})
     row = rows.get((kind, pk))
-    text = before.get("text") or before.get("trigger") or before.get("title") or str(row or "")
+    text = _said(before) or str(row or "")
     url = space_url(_PAGES[kind], space, pk=pk) if kind in _PAGES else ""
     return Target(f"{_LABELS[kind]} {pk}", text, url, row)
 
@@ -384,7 +385,7 @@ def _before(proposal: Proposal, targets: list[Target]) -> str:
     if proposal.kind == Proposal.Kind.SETTING:
         name = proposal.after.get("name", "")
         return f"{name}: {proposal.before.get(name)}"
-    return targets[0].text if proposal.kind in ("revise", "supersede") and targets else ""
+    return targets[0].text if proposal.kind in ("revise", "supersede", "rule") and targets else ""
 
 
 def _wording(after: dict, proposal: Proposal) -> str:
@@ -394,7 +395,17 @@ def _wording(after: dict, proposal: Proposal) -> str:
         return f"{after.get('trigger')} → {after.get('response')}"
     if proposal.kind == Proposal.Kind.PREFERENCE:
         return f"{after.get('key')}: {after.get('value')}"
-    return str(after.get("text") or after.get("instruction") or "")
+    return _said(after)
+
+
+def _said(image: dict) -> str:
+    """The words of a memory of any kind, as they were or would be."""
+    if "body" in image:
+        return f"{image.get('title', '')}\n\n{image['body']}".strip()
+    if "aliases" in image:
+        return ", ".join([image.get("name", ""), *image["aliases"]])
+    named = ("text", "instruction", "trigger", "title", "name")
+    return str(next((image[one] for one in named if image.get(one)), ""))
 
 
 def _scope(space: Space, proposal: Proposal) -> str:

@@ -68,6 +68,17 @@ def run(request, space):
 
 @in_space(role="curator")
 @require_POST
+def stop(request, space, pk):
+    night = get_in_space_or_404(space, Night, pk)
+    if nights.stop(night, by=person(request.user)):
+        toast(request, _("The night ends after the phase it is in."))
+    else:
+        toast_error(request, _("This night has ended, or is about to."))
+    return redirect("nights:index", space.slug)
+
+
+@in_space(role="curator")
+@require_POST
 def undo(request, space, pk):
     night = get_in_space_or_404(space, Night, pk)
     try:
@@ -134,7 +145,7 @@ def _context(night: Night, part: str) -> dict:
         "story": page.story(night, runs, lines, len(proposals)),
     }
     if night.status == Night.Status.RUNNING:
-        shown["steps"] = page.steps(runs)
+        shown |= {"steps": page.steps(runs), "stopping": nights.is_stopped(night)}
     if part == "changes":
         by_phase = {run.phase: [] for run in runs}
         for line in lines:

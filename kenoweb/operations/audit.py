@@ -64,6 +64,7 @@ ACTIONS = {
     "member.left": _("left"),
     "member.role_changed": _("changed a role"),
     "memory.reset": _("reset the memory"),
+    "night.stopped": _("stopped a night"),
     "night.undone": _("undid a night"),
     "space.created": _("created the space"),
     "space.revised": _("changed the space"),
@@ -78,8 +79,53 @@ ACTIONS = {
     "chat.closed": _("made a chat private"),
     "chat.shared": _("shared a private chat"),
     "chat.read": _("opened a private chat"),
+    "account.chat_linked": _("connected a chat account"),
+    "account.chat_unlinked": _("disconnected a chat account"),
+    "home.connected": _("changed a connection"),
+    "night.change undone": _("undid a line of a night"),
+    "proposal.approve": _("approved a proposal"),
+    "proposal.reject": _("rejected a proposal"),
+    "proposal.undo": _("undid a decision"),
+    "space.option": _("changed a setting"),
+    "walls.tested": _("tried the walls between chats"),
+    "webhook.created": _("created a webhook"),
+    "webhook.deleted": _("deleted a webhook"),
+    "episode.purged": _("purged an episode"),
+    "pattern.purged": _("purged a pattern"),
     "memory.read": _("read memory"),
     "memory.written": _("changed memory"),
+}
+DETAILS = {
+    "role": _("role"),
+    "was": _("before"),
+    "kind": _("kind"),
+    "format": _("format"),
+    "channel": _("channel"),
+    "name": _("name"),
+    "now": _("now"),
+    "source": _("source"),
+    "token": _("token"),
+    "count": _("how many"),
+    "counts": _("how many"),
+    "filename": _("file"),
+    "outcome": _("result"),
+    "why": _("why"),
+}
+# What an entry can be about, and the page that shows it.
+THINGS = {
+    "fact": (_("fact"), "facts:detail"),
+    "episode": (_("episode"), "episodes:detail"),
+    "pattern": (_("pattern"), "patterns:detail"),
+    "chat": (_("chat"), "chats:detail"),
+    "night": (_("night"), "nights:detail"),
+    "entity": (_("person"), "people:detail"),
+    "proposal": (_("proposal"), "proposals:detail"),
+    "message": (_("message"), ""),
+    "user": (_("account"), ""),
+    "member": (_("member"), ""),
+    "invitation": (_("invitation"), ""),
+    "apitoken": (_("token"), ""),
+    "erasure": (_("erasure"), "erase:detail"),
 }
 WHO = {"": _("Everybody"), "person": _("People"), "machine": _("Keno itself")}
 
@@ -102,6 +148,8 @@ class Entry:
     row: AuditEntry
     who: str
     did: str
+    thing: str
+    url: str
     details: list[tuple[str, str]]
 
     @property
@@ -126,7 +174,7 @@ def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
     found = part(rows, order=Order("at"), after=wanted.after)
     url = space_url("audit:index", space)
     return AuditList(
-        rows=[entry(row, user) for row in found.rows],
+        rows=[entry(row, space, user) for row in found.rows],
         filter=wanted,
         selects=[
             (name, getattr(wanted, name), wanted.CHOICES[name])
@@ -140,12 +188,20 @@ def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
     )
 
 
-def entry(row: AuditEntry, user: User) -> Entry:
-    thing = f"{row.object_type} {row.object_id}".strip()
-    details = [("", thing)] if thing else []
-    details += [(str(name), str(value)[:120]) for name, value in list(row.details.items())[:6]]
+def entry(row: AuditEntry, space: Space, user: User) -> Entry:
+    words, page = THINGS.get(row.object_type, (row.object_type, ""))
+    named = bool(row.object_id and row.object_type != "space")
     return Entry(
-        row, history_thread.who(row.actor, user), str(ACTIONS.get(row.action, row.action)), details
+        row,
+        who=history_thread.who(row.actor, user),
+        did=str(ACTIONS.get(row.action, row.action)),
+        thing=f"{words} {row.object_id}" if named else "",
+        url=space_url(page, space, row.object_id) if named and page else "",
+        details=[
+            (str(DETAILS[name]), str(value)[:120])
+            for name, value in list(row.details.items())[:6]
+            if name in DETAILS and value
+        ],
     )
 
 

@@ -26,13 +26,13 @@ from kenoweb.auth.access import get_in_space_or_404, in_space, public, rows_in, 
 from kenoweb.chats.listing import channel
 from kenoweb.operations.notices import letter_list
 from kenoweb.operations.overview import STATES
-from kenoweb.ui.formatting import number, since
+from kenoweb.ui.formatting import model_name, number, since
 from kenoweb.ui.responses import refreshed, space_url, toast, toast_error
 from memory import jobs
 from memory.history.actors import person
 from memory.llm.choose import Choice, choose
 from memory.models import Breaker, DeadLetter, Heartbeat, Space
-from memory.operations import backup
+from memory.operations import backup, replica
 from memory.operations import health as health_checks
 from memory.operations.metrics import prometheus_text
 from memory.vectors import embed
@@ -44,6 +44,7 @@ LATE = dt.timedelta(minutes=2)
 # Counting what has no vector stops here.
 COUNT_LIMIT = 10_000
 DEAD = dt.timedelta(days=1)
+MOST_BEHIND = 60
 NAMES = {
     "worker": gettext_lazy("Worker"),
     "queue": gettext_lazy("Queue"),
@@ -58,6 +59,7 @@ NAMES = {
     "size": gettext_lazy("Main memory"),
     "database": gettext_lazy("Database"),
     "migrations": gettext_lazy("Tables"),
+    "replica": gettext_lazy("Replica"),
     "disk": gettext_lazy("Disk"),
     "backup": gettext_lazy("Last backup"),
     "hooks": gettext_lazy("Hooks"),
@@ -83,6 +85,7 @@ TO_DO = {
         "See the notices: they name the place. Mark them as seen when it is mended."
     ),
     "hooks": gettext_lazy("Look at the executable in the folder hooks of the home, or remove it."),
+    "replica": gettext_lazy("Check that it runs and that DATABASE_READ_URL is right."),
     "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
 }
 PAGES = {
@@ -225,7 +228,7 @@ def health_page(space: Space, *, now: dt.datetime) -> HealthPage:
     beats = list(Heartbeat.objects.order_by("-beat_at")[:12])
     chosen, waited = choose("chat", space=space), jobs.oldest_waiting(now=now)
     found = health_checks.check(space, now=now, chosen=chosen)
-    found += [vectors(space), *house(waited)]
+    found += [vectors(space), *house(waited), *read_replica()]
     values = _values(space, now=now, counts=counts, beats=beats, chosen=chosen)
     return HealthPage(
         state=health_checks.overall_state(found),
@@ -268,6 +271,19 @@ def vectors(space: Space) -> health_checks.Finding:
         "%(n)s memory has no vector yet.", "%(n)s memories have no vector yet.", missing
     )
     return health_checks.Finding("embeddings", health_checks.WARNING, text % {"n": number(missing)})
+
+
+def read_replica() -> list[health_checks.Finding]:
+    """Where there is a replica, whether it follows; without it pages ask the primary."""
+    if not replica.is_there():
+        return []
+    behind, text = replica.lag(), ""
+    if behind is None:
+        text = _("The replica does not answer: pages are read from the primary.")
+    elif behind[1] > MOST_BEHIND:
+        text = _("The replica is more than a minute behind.")
+    level = health_checks.WARNING if text else health_checks.OK
+    return [health_checks.Finding("replica", level, text)]
 
 
 def house(waited: dt.timedelta) -> list[health_checks.Finding]:
@@ -327,13 +343,19 @@ def _values(
         if beat
         else _("never seen"),
         "queue": _("%(n)s waiting, %(m)s running") % waiting,
-        "provider": f"{chosen.provider} {chosen.model}".strip(),
+        "provider": model_name(chosen.model, chosen.provider),
         "night": date_format(last.local_date, _("j F")) if last else _("none yet"),
         "embeddings": embed.current().name if embed.enabled() else _("off"),
         "backup": since(now - kept, now=now, long=True) if kept else _("none yet"),
+        "replica": _behind(),
         "size": f"{number(health_checks.resident_mb())} MB",
         "disk": _("%(share)s %% free") % {"share": number(100 * usage.free / usage.total)},
     }
+
+
+def _behind() -> str:
+    behind = replica.lag() if replica.is_there() else None
+    return _("%(n)s bytes behind") % {"n": number(behind[0])} if behind else ""
 
 
 def _exists(place: object) -> bool:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from kenoweb.auth.access import in_space
 from kenoweb.auth.throttle import client_ip
 from kenoweb.ui import history_thread
-from kenoweb.ui.formatting import number
+from kenoweb.ui.formatting import model_name, number
 from kenoweb.ui.responses import run_and_toast, show_form
 from memory.history import changes as history
 from memory.history.actors import person
@@ -26,6 +26,7 @@ from memory.models import Space
 from memory.options import Options, read
 from memory.spaces import service as spaces
 from memory.vectors import embed
+from sleep import mirror
 
 GROUPS = {
     gettext_lazy("What a reply sees"): [
@@ -51,7 +52,7 @@ GROUPS = {
     gettext_lazy("Nights"): ["sleep_hour", "sleep_minute", "episodes_per_night", "night_questions"],
     gettext_lazy("Keeping"): [
         "facts_per_subject", "lore_cap", "working_stale_days", "retention_days", "trash_days",
-        "receipt_days", "log_days", "call_days",
+        "receipt_days", "log_days", "call_days", "mirror",
     ],
 }  # fmt: skip
 OTHER = gettext_lazy("Other")
@@ -76,6 +77,7 @@ LABELS = {
     "receipt_days": gettext_lazy("Receipts"),
     "log_days": gettext_lazy("Logs"),
     "call_days": gettext_lazy("Words of model calls"),
+    "mirror": gettext_lazy("Folder of Markdown files"),
     "expand_search": gettext_lazy("More search words"),
     "memory_days": gettext_lazy("Days of notes"),
     "chat_provider": gettext_lazy("Provider of replies"),
@@ -137,6 +139,8 @@ class SettingsForm(forms.Form):
             made.is_usual = getattr(now, one.name) == getattr(usual, one.name)
             made.range = _range(one)
             self.fields[one.name] = made
+        folder = mirror.folder_of(space)
+        self.fields["mirror"].help_text = f"{self.fields['mirror'].help_text} {folder}"
 
     def clean(self) -> dict:
         """A provider that cannot work cannot be chosen."""
@@ -254,7 +258,7 @@ def who_answers(space: Space, *, now: datetime) -> Answers:
     chosen = {name: choose(name, space=space) for name in purposes}
     return Answers(
         roles=[
-            (words, f"{chosen[name].provider} {chosen[name].model}".strip())
+            (words, model_name(chosen[name].model, chosen[name].provider))
             for name, words in purposes.items()
         ],
         providers=[

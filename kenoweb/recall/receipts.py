@@ -131,16 +131,17 @@ def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
     for row, item in zip(rows, items, strict=True):
         row.nearest = item.injected and gate.is_below(item)
         row.gate = gate.of(item.kind) if item.kind != "pattern" else 0.0
+    given = [row for row in rows if not row.cut]
     sections = score_rows.sections(receipt.sections)
     if not any(count for _name, count in sections):
         sections = [(_("memory"), receipt.tokens)]
     rank = int(apart) if apart.isascii() and apart.isdigit() and len(apart) < 5 else 1
     return {
         "receipt": receipt,
-        "injected": [row for row in rows if not row.cut],
+        "injected": given,
         "cut": [row for row in rows if row.cut],
         "apart": score_rows.chosen(rows, rank),
-        "nothing_passed": any(row.nearest for row in rows),
+        "nothing_passed": bool(given) and all(row.nearest for row in given),
         **score_rows.gate(gate.line),
         "legend": score_rows.legend(),
         "sections": sections,

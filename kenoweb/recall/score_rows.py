@@ -37,6 +37,7 @@ LANES = {
     "pinned": gettext_lazy("pinned"),
     "date": gettext_lazy("date"),
     "hop": gettext_lazy("asked once more"),
+    "list": gettext_lazy("a list of all that is known"),
 }
 CUT = {
     RecallItem.Cut.GATE: gettext_lazy("below the gate"),
@@ -188,11 +189,15 @@ def page(space: Space, kind: str, pk: int, *, chat: int | None = None) -> str:
     return space_url(f"{kind}s:detail", space, pk=pk)
 
 
-def gate_line(profile: Profile | None, *, strict: bool, kind: str = "fact") -> float:
+def gate_line(
+    profile: Profile | None, *, strict: bool, kind: str = "fact", prompt: bool = False
+) -> float:
     """How relevant a memory of this kind must be, where one number says it."""
     limits = profile.settings.get("gate", {}) if profile else {}
     known = "strict" if strict else "lenient"
-    return float(recall_gate.line(limits, kind, strict=strict)) if limits.get(known) else 0.0
+    if not limits.get(known):
+        return 0.0
+    return float(recall_gate.line(limits, kind, strict=strict, prompt=prompt))
 
 
 def gate(line: float) -> dict:
@@ -206,9 +211,10 @@ class Gate:
 
     profile: Profile | None = None
     strict: bool = False
+    prompt: bool = False
 
     def of(self, kind: str) -> float:
-        return gate_line(self.profile, strict=self.strict, kind=kind)
+        return gate_line(self.profile, strict=self.strict, kind=kind, prompt=self.prompt)
 
     @property
     def line(self) -> float:
@@ -223,7 +229,7 @@ class Gate:
 def gate_of(receipt: Recall, space: Space) -> Gate:
     profile = profiles.get(space, f"{receipt.profile}@{receipt.profile_version}")
     known = profile if profile.name == receipt.profile else None
-    return Gate(known, receipt.strict)
+    return Gate(known, receipt.strict, bool(receipt.left_out.get("prompt")))
 
 
 def chosen(rows: Sequence[Row], rank: int) -> Row | None:

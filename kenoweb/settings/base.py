@@ -24,9 +24,14 @@ KENO_WEB_THREADS = envint("KENO_WEB_THREADS", 4, low=1, high=64)
 
 # Whether everybody needs a second factor.
 KENO_TWO_FACTOR = envbool("KENO_TWO_FACTOR")
+KENO_OIDC_ISSUER = envstr("KENO_OIDC_ISSUER")
+KENO_OIDC_CLIENT_ID = envstr("KENO_OIDC_CLIENT_ID")
+KENO_OIDC_CLIENT_SECRET = envsecret("KENO_OIDC_CLIENT_SECRET")
+KENO_OIDC_NAME = envstr("KENO_OIDC_NAME") or "OpenID Connect"
 
 # Where backups go, how many days the daily ones are kept (0: none are made), and their seal.
 KENO_BACKUPS = envstr("KENO_BACKUPS") or str(KENO_HOME / "backups")
+KENO_MIRRORS = envstr("KENO_MIRRORS") or str(KENO_HOME / "mirrors")
 KENO_BACKUP_DAYS = envint("KENO_BACKUP_DAYS", 0, low=0, high=3650)
 KENO_BACKUP_PASSPHRASE = envsecret("KENO_BACKUP_PASSPHRASE")
 
@@ -99,8 +104,11 @@ TEMPLATES = [
 ]
 WSGI_APPLICATION = "kenoweb.wsgi.application"
 
-DATABASE_URL = database.address()
+# Workers, commands and LISTEN speak to the direct address; pages (kenoweb/wsgi.py) to a pooler.
+DATABASE_URL = database.direct()
 DATABASES = {"default": database.settings_for(DATABASE_URL, KENO_HOME)}
+if _READ := database.replica():
+    DATABASES["replica"] = database.settings_for(_READ, KENO_HOME)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 PGHISTORY_BASE_MODEL = "memory.models.event.Event"
 
@@ -150,6 +158,7 @@ OAUTH2_PROVIDER = {
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("es", _("Spanish"))]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = ["kenoweb.ui.formats"]
 USE_TZ = True
 TIME_ZONE = "UTC"
 

@@ -19,6 +19,7 @@ from kenoweb.ui.formatting import (
     HIDDEN,
     code,
     dated,
+    model_name,
     money,
     number,
     share,
@@ -27,10 +28,12 @@ from kenoweb.ui.formatting import (
     word,
 )
 from kenoweb.ui.responses import space_url
+from memory.text.normalise import detect_language
 
 register = template.Library()
-for function in (truncatechars, word, number, money):
+for function in (truncatechars, word, number, money, model_name):
     register.filter(function)
+register.filter("language_of", detect_language)
 
 
 @register.simple_tag

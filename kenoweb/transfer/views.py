@@ -8,6 +8,7 @@ from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandl
 from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -22,6 +23,7 @@ from memory.history import changes as history
 from memory.history.actors import person
 from memory.models import AuditEntry, Parcel
 from memory.transfer import staged_files, tasks
+from memory.transfer.containers import Refused
 from sleep import imports
 
 MB = 1024 * 1024
@@ -133,6 +135,21 @@ def apply(request, space, pk):
                 request, _("Imported."), undo=reverse("transfer:undo", args=[space.slug, entry.pk])
             )
     return redirect("transfer:detail", space.slug, pk)
+
+
+@in_space(role="owner")
+@sudo
+@require_safe
+def impact(request, space, pk):
+    """Which past answers would change if this file was imported; nothing of the trial is kept."""
+    parcel = get_in_space_or_404(space, Parcel, pk, way=Parcel.Way.IN)
+    parcel.space = space
+    context = {"back": reverse("transfer:detail", args=[space.slug, pk])}
+    try:
+        context["impact"] = staged_files.impact(parcel, now=timezone.now())
+    except Refused as refusal:
+        context["refusal"] = str(refusal)
+    return render(request, "proposals/impact.html", context)
 
 
 @in_space(role="owner")

@@ -50,6 +50,13 @@ def share(value: float | None) -> str:
     return text.removeprefix("0") if text.startswith("0.") else text
 
 
+def model_name(model: str, provider: str = "") -> str:
+    """A language model as people call it; the built-in one is not a model."""
+    if model in ("built-in", "offline") or provider == "offline":
+        return _("built in, no model")
+    return f"{provider} {model}".strip()
+
+
 def money(value: float | None) -> str:
     """Dollars: two digits, and as many as a small amount needs to be more than nothing."""
     if value is None:

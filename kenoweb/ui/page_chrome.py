@@ -128,14 +128,14 @@ NAVIGATION = [
             Place("health:index", _("Health"), "health", "d"),
             Place("transfer:index", _("Import and export"), "transfer", "x", role="owner"),
             Place("connect:index", _("Connect"), "plug", "1", role="owner"),
+            Place("settings:index", _("Settings"), "settings", "s", role="owner"),
         ],
     ),
 ]
 SPACE_MENU = [
     Place("members:index", _("Members"), "members", "y"),
     Place("tokens:index", _("API tokens"), "key", "v", role="owner"),
-    Place("spaces:edit", _("Settings"), "settings", "s", role="owner"),
-    Place("settings:index", _("Memory settings"), "filter", "z", role="owner"),
+    Place("spaces:edit", _("This space"), "edit", "z", role="owner"),
 ]
 TABS = ["overview:index", "facts:index", "proposals:index", "chats:index"]
 # Rooms that are tabs of another page.

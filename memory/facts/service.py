@@ -327,6 +327,9 @@ def _new_wording(fact: Fact, screened: Screened, *, by: str) -> dict:
     values: dict[str, Any] = {"text": screened.text, "said_key": text.said_key(screened.text)}
     if screened.text != fact.text:
         values["language"] = text.detect_language(screened.text) or fact.language
+        # Who worded it is who is trusted for it; a certainty that was chosen beside it stays.
+        if actors.is_person(by):
+            values["trust"] = max(fact.trust, rows.TRUST["person"])
     if screened.reasons and not actors.is_person(by):
         values["status"] = Status.QUARANTINED
     if screened.flags:

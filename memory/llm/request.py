@@ -189,6 +189,8 @@ class Recalled:
     via: str = ""
     # Whether another recalled memory says otherwise and nobody has decided yet.
     opposed: bool = False
+    # The fact it is, where it stands in a list that was not recalled.
+    fact: int = 0
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,16 @@ class Migration(migrations.Migration):
                 ('last_message_at', models.DateTimeField(blank=True, null=True)),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='chats', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-last_message_at'], name='chat_recent'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('space', 'channel', 'external_id'), name='chat_once_per_channel'),
+                    models.UniqueConstraint(fields=('space', 'key'), name='chat_key_once'),
+                    models.CheckConstraint(condition=models.Q(('key__regex', '^[A-Za-z0-9_-]+$')), name='chat_key_characters'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Identity',
@@ -150,6 +160,11 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='parcels', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-created_at'], name='parcel_recent'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Preference',
@@ -167,6 +182,9 @@ class Migration(migrations.Migration):
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='preferences', to='memory.space')),
             ],
             options={
+                'indexes': [
+                    models.Index(fields=['space', 'status'], name='preference_in_force'),
+                ],
                 'ordering': ['position', 'pk'],
             },
         ),
@@ -186,6 +204,9 @@ class Migration(migrations.Migration):
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rules', to='memory.space')),
             ],
             options={
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('space', 'slug'), name='rule_slug_once'),
+                ],
                 'ordering': ['position', 'pk'],
             },
         ),
@@ -216,6 +237,11 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='memory.space')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('space', 'user'), name='member_once_per_space'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='RecallProfile',
@@ -231,6 +257,11 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('space', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='recall_profiles', to='memory.space')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('space', 'name', 'version'), name='recall_profile_version_once', nulls_distinct=False),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Notice',
@@ -246,6 +277,14 @@ class Migration(migrations.Migration):
                 ('seen_at', models.DateTimeField(blank=True, null=True)),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notices', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-created_at'], name='notice_recent'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('space', 'key'), name='notice_told_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='DeadLetter',
@@ -261,6 +300,11 @@ class Migration(migrations.Migration):
                 ('retried_by', models.CharField(blank=True, max_length=160)),
                 ('space', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='dead_letters', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-at'], name='dead_letter_recent'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='AuditEntry',
@@ -277,6 +321,12 @@ class Migration(migrations.Migration):
                 ('details', models.JSONField(blank=True, default=dict)),
                 ('space', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='audit', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-at'], name='audit_recent'),
+                    models.Index(condition=models.Q(('action__in', ['import', 'import.undone'])), fields=['space', '-at'], name='audit_imports'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='ApiToken',
@@ -313,6 +363,19 @@ class Migration(migrations.Migration):
                 ('chat', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='units', to='memory.chat')),
                 ('space', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='units', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['scopes', 'words'], name='unit_words'),
+                    models.Index(condition=models.Q(('live', True)), fields=['scope', 'kind', '-at'], name='unit_recent'),
+                    models.Index(condition=models.Q(('live', True), ('pinned', True)), fields=['scope'], name='unit_pinned'),
+                    models.Index(models.F('scope'), models.Func('speaker', models.Value(' '), 1, function='split_part'), condition=models.Q(('live', True), models.Q(('speaker', ''), _negated=True)), name='unit_by_first_name'),
+                    models.Index(condition=models.Q(('kind', 'message'), ('live', True)), fields=['episode_id', 'at', 'id'], name='unit_by_episode'),
+                    models.Index(fields=['space'], name='unit_by_space'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('kind', 'owner_id'), name='unit_once_per_owner'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='WorkingNote',
@@ -326,6 +389,11 @@ class Migration(migrations.Migration):
                 ('chat', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='working_note', to='memory.chat')),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='working_notes', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-updated_at'], name='working_recent'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Draft',
@@ -378,6 +446,21 @@ class Migration(migrations.Migration):
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='episodes', to='memory.space')),
                 ('sticky', models.BooleanField(default=False)),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-started_at', '-id'], name='episode_by_day'),
+                    models.Index(fields=['chat', '-started_at', '-id'], name='episode_by_chat'),
+                    models.Index(condition=models.Q(('consolidated_at', None), ('status', 'closed')), fields=['space', 'started_at'], name='episode_unconsolidated'),
+                    django.contrib.postgres.indexes.GinIndex(fields=['tags'], name='episode_tags'),
+                    django.contrib.postgres.indexes.GinIndex(fields=['summary_of'], name='episode_made_of'),
+                    models.Index(condition=models.Q(('flags', []), _negated=True), fields=['space', '-updated_at', '-id'], name='episode_flagged'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('ended_at__gte', models.F('started_at'))), name='episode_ends_after_start'),
+                    models.CheckConstraint(condition=models.Q(('feedback__in', ['', 'positive', 'negative'])), name='episode_feedback_known'),
+                    models.UniqueConstraint(condition=models.Q(('status', 'open')), fields=('chat',), name='episode_one_open_per_chat'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='ParcelLine',
@@ -392,6 +475,14 @@ class Migration(migrations.Migration):
                 ('count', models.PositiveIntegerField(default=1)),
                 ('parcel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='lines', to='memory.parcel')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['parcel', 'verdict', 'number'], name='line_by_verdict'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('parcel', 'number'), name='line_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='ParcelPiece',
@@ -401,6 +492,11 @@ class Migration(migrations.Migration):
                 ('data', models.BinaryField()),
                 ('parcel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pieces', to='memory.parcel')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('parcel', 'number'), name='piece_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Pattern',
@@ -425,6 +521,15 @@ class Migration(migrations.Migration):
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='patterns', to='memory.space')),
                 ('sticky', models.BooleanField(default=False)),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', 'status', '-updated_at'], name='pattern_recent'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('confidence__gte', 0), ('confidence__lte', 1)), name='pattern_confidence_0_1'),
+                    models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('space', 'slug'), name='pattern_slug_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='RuleEvent',
@@ -505,6 +610,11 @@ class Migration(migrations.Migration):
                 ('member', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='chat_links', to='memory.member')),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='chat_links', to='memory.space')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('linked_at__isnull', False)), fields=('space', 'channel', 'author_id'), name='chat_link_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='WorkingNoteEvent',
@@ -549,6 +659,17 @@ class Migration(migrations.Migration):
                 ('journal', models.JSONField(blank=True, default=list)),
                 ('received_at', models.DateTimeField(default=django.utils.timezone.now)),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['chat', '-sent_at', '-id'], name='message_by_chat'),
+                    models.Index(fields=['space', '-sent_at'], name='message_by_space'),
+                    models.Index(condition=models.Q(('ingested_at', None), ('role', 'user')), fields=['space', 'chat'], name='message_to_read'),
+                    models.Index(condition=models.Q(('handled_at', None), ('role', 'user')), fields=['chat', 'id'], name='message_unhandled'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('chat', 'external_id'), name='message_once_per_chat'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PatternEvent',
@@ -612,6 +733,9 @@ class Migration(migrations.Migration):
                 ('sticky', models.BooleanField(default=False)),
             ],
             options={
+                'indexes': [
+                    models.Index(fields=['space', '-started_at', '-pgh_obj'], name='episode_then'),
+                ],
                 'abstract': False,
             },
         ),
@@ -629,6 +753,14 @@ class Migration(migrations.Migration):
                 ('unit', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='embeddings', to='memory.unit')),
                 ('kind', models.CharField(default='', max_length=7)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('live', True)), fields=['space', 'scope', 'model'], name='embedding_by_scope'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('unit', 'model'), name='embedding_once_per_model'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Fact',
@@ -667,6 +799,26 @@ class Migration(migrations.Migration):
                 ('message', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='facts', to='memory.message')),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='facts', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', 'status', '-updated_at', '-id'], name='fact_recent'),
+                    models.Index(fields=['space', 'subject'], name='fact_by_subject'),
+                    models.Index(fields=['space', '-created_at'], name='fact_by_age'),
+                    models.Index(condition=models.Q(('chat__isnull', False)), fields=['chat'], name='fact_by_chat'),
+                    models.Index(condition=models.Q(('status', 'active')), fields=['space', 'last_used_at'], name='fact_unused'),
+                    django.contrib.postgres.indexes.GinIndex(condition=models.Q(('evidence', []), _negated=True), fields=['evidence'], name='fact_evidence', opclasses=['jsonb_path_ops']),
+                    models.Index(fields=['space', '-updated_at', '-id'], name='fact_recent_any'),
+                    models.Index(condition=models.Q(('status', 'active')), fields=['space', '-confidence', '-id'], name='fact_by_confidence'),
+                    models.Index(models.F('space'), models.OrderBy(django.db.models.functions.comparison.Coalesce('last_used_at', models.Value(datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('status', 'active')), name='fact_by_use'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('confidence__gte', 0), ('confidence__lte', 1)), name='fact_confidence_0_1'),
+                    models.CheckConstraint(condition=models.Q(('trust__gte', 0), ('trust__lte', 1)), name='fact_trust_0_1'),
+                    models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='fact_says_something'),
+                    models.CheckConstraint(condition=models.Q(('valid_to', None), ('valid_from', None), ('valid_to__gte', models.F('valid_from')), _connector='OR'), name='fact_valid_in_order'),
+                    models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('space', 'chat', 'subject', 'said_key'), name='fact_said_once', nulls_distinct=False),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Recall',
@@ -697,6 +849,12 @@ class Migration(migrations.Migration):
                 ('reply', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='receipts', to='memory.message')),
                 ('space', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='recalls', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-at', '-id'], name='recall_recent'),
+                    models.Index(fields=['chat', '-at', '-id'], name='recall_by_chat'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='SelfCheck',
@@ -709,6 +867,11 @@ class Migration(migrations.Migration):
                 ('reply', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='selfcheck', to='memory.message')),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='selfchecks', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', 'quality'], name='selfcheck_quality'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='OutboxItem',
@@ -727,6 +890,15 @@ class Migration(migrations.Migration):
                 ('message', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='outbox', to='memory.message')),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='outbox', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-created_at'], name='outbox_recent'),
+                    models.Index(condition=models.Q(('delivered_at', None), ('failed_at', None)), fields=['created_at'], name='outbox_waiting'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('chat', 'key'), name='outbox_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='LlmCall',
@@ -750,6 +922,12 @@ class Migration(migrations.Migration):
                 ('message', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='llm_calls', to='memory.message')),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='llm_calls', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-at'], name='llm_call_recent'),
+                    models.Index(fields=['at'], name='llm_call_at'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='RecallItem',
@@ -770,6 +948,11 @@ class Migration(migrations.Migration):
                 ('pattern', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='recalled', to='memory.pattern')),
                 ('recall', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='items', to='memory.recall')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('recall', 'rank'), name='recall_item_rank_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Ruling',
@@ -787,6 +970,15 @@ class Migration(migrations.Migration):
                 ('fact', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='rulings', to='memory.fact')),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rulings', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', 'kind', 'status'], name='ruling_in_force'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('space', 'kind', 'said_key', 'fact'), name='ruling_once', nulls_distinct=False),
+                    models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='ruling_says_something'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='FactEvent',
@@ -829,6 +1021,9 @@ class Migration(migrations.Migration):
                 ('space', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='memory.space')),
             ],
             options={
+                'indexes': [
+                    models.Index(fields=['space', '-pgh_created_at', '-pgh_obj'], name='fact_then'),
+                ],
                 'abstract': False,
             },
         ),
@@ -863,38 +1058,6 @@ class Migration(migrations.Migration):
             model_name='space',
             trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."language" IS DISTINCT FROM (NEW."language") OR OLD."name" IS DISTINCT FROM (NEW."name") OR OLD."settings" IS DISTINCT FROM (NEW."settings") OR OLD."timezone" IS DISTINCT FROM (NEW."timezone"))', func='INSERT INTO "memory_spaceevent" ("id", "language", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "settings", "timezone") VALUES (NEW."id", NEW."language", NEW."name", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."settings", NEW."timezone"); RETURN NULL;', hash='89aa6653b9cf97dd61c6e405419fba780846a023', operation='UPDATE', pgid='pgtrigger_update_update_31b0e', table='memory_space', when='AFTER')),
         ),
-        migrations.AddIndex(
-            model_name='parcelline',
-            index=models.Index(fields=['parcel', 'verdict', 'number'], name='line_by_verdict'),
-        ),
-        migrations.AddConstraint(
-            model_name='parcelline',
-            constraint=models.UniqueConstraint(fields=('parcel', 'number'), name='line_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='parcelpiece',
-            constraint=models.UniqueConstraint(fields=('parcel', 'number'), name='piece_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='recallitem',
-            constraint=models.UniqueConstraint(fields=('recall', 'rank'), name='recall_item_rank_once'),
-        ),
-        migrations.AddIndex(
-            model_name='selfcheck',
-            index=models.Index(fields=['space', 'quality'], name='selfcheck_quality'),
-        ),
-        migrations.AddIndex(
-            model_name='ruling',
-            index=models.Index(fields=['space', 'kind', 'status'], name='ruling_in_force'),
-        ),
-        migrations.AddConstraint(
-            model_name='ruling',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('space', 'kind', 'said_key', 'fact'), name='ruling_once', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='ruling',
-            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='ruling_says_something'),
-        ),
         pgtrigger.migrations.AddTrigger(
             model_name='ruling',
             trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "memory_rulingevent" ("by", "created_at", "fact_id", "id", "kind", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "said_key", "space_id", "status", "text") VALUES (NEW."by", NEW."created_at", NEW."fact_id", NEW."id", NEW."kind", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."said_key", NEW."space_id", NEW."status", NEW."text"); RETURN NULL;', hash='80c032b3ea8c643338171ad8c39f514b437ca7b0', operation='INSERT', pgid='pgtrigger_insert_insert_5b4a4', table='memory_ruling', when='AFTER')),
@@ -902,10 +1065,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='ruling',
             trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."by" IS DISTINCT FROM (NEW."by") OR OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."fact_id" IS DISTINCT FROM (NEW."fact_id") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."kind" IS DISTINCT FROM (NEW."kind") OR OLD."reason" IS DISTINCT FROM (NEW."reason") OR OLD."said_key" IS DISTINCT FROM (NEW."said_key") OR OLD."space_id" IS DISTINCT FROM (NEW."space_id") OR OLD."status" IS DISTINCT FROM (NEW."status") OR OLD."text" IS DISTINCT FROM (NEW."text"))', func='INSERT INTO "memory_rulingevent" ("by", "created_at", "fact_id", "id", "kind", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "said_key", "space_id", "status", "text") VALUES (NEW."by", NEW."created_at", NEW."fact_id", NEW."id", NEW."kind", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."said_key", NEW."space_id", NEW."status", NEW."text"); RETURN NULL;', hash='13135b7d7a8f6bec1e676ac6ea3c1babb0804b37', operation='UPDATE', pgid='pgtrigger_update_update_3d1ee', table='memory_ruling', when='AFTER')),
-        ),
-        migrations.AddConstraint(
-            model_name='rule',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('space', 'slug'), name='rule_slug_once'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='rule',
@@ -915,22 +1074,6 @@ class Migration(migrations.Migration):
             model_name='rule',
             trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "memory_ruleevent" ("category", "created_at", "examples", "forbidden", "id", "instruction", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "position", "slug", "space_id", "status", "updated_at") VALUES (NEW."category", NEW."created_at", NEW."examples", NEW."forbidden", NEW."id", NEW."instruction", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."position", NEW."slug", NEW."space_id", NEW."status", NEW."updated_at"); RETURN NULL;', hash='c25240084b0b854c9f8c4865da8d4ed423ec3829', operation='UPDATE', pgid='pgtrigger_update_update_dc2d1', table='memory_rule', when='AFTER')),
         ),
-        migrations.AddConstraint(
-            model_name='recallprofile',
-            constraint=models.UniqueConstraint(fields=('space', 'name', 'version'), name='recall_profile_version_once', nulls_distinct=False),
-        ),
-        migrations.AddIndex(
-            model_name='recall',
-            index=models.Index(fields=['space', '-at', '-id'], name='recall_recent'),
-        ),
-        migrations.AddIndex(
-            model_name='recall',
-            index=models.Index(fields=['chat', '-at', '-id'], name='recall_by_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='preference',
-            index=models.Index(fields=['space', 'status'], name='preference_in_force'),
-        ),
         pgtrigger.migrations.AddTrigger(
             model_name='preference',
             trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "memory_preferenceevent" ("created_at", "id", "key", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "position", "section", "source", "space_id", "status", "sticky", "updated_at", "value") VALUES (NEW."created_at", NEW."id", NEW."key", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."position", NEW."section", NEW."source", NEW."space_id", NEW."status", NEW."sticky", NEW."updated_at", NEW."value"); RETURN NULL;', hash='5b3f5c65b113706150d529b1b8bba098d5fe7bb3', operation='INSERT', pgid='pgtrigger_insert_insert_42495', table='memory_preference', when='AFTER')),
@@ -938,18 +1081,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='preference',
             trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "memory_preferenceevent" ("created_at", "id", "key", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "position", "section", "source", "space_id", "status", "sticky", "updated_at", "value") VALUES (NEW."created_at", NEW."id", NEW."key", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."position", NEW."section", NEW."source", NEW."space_id", NEW."status", NEW."sticky", NEW."updated_at", NEW."value"); RETURN NULL;', hash='94e1c3142f697364d56445a99c4184340711e013', operation='UPDATE', pgid='pgtrigger_update_update_eb2a9', table='memory_preference', when='AFTER')),
-        ),
-        migrations.AddIndex(
-            model_name='pattern',
-            index=models.Index(fields=['space', 'status', '-updated_at'], name='pattern_recent'),
-        ),
-        migrations.AddConstraint(
-            model_name='pattern',
-            constraint=models.CheckConstraint(condition=models.Q(('confidence__gte', 0), ('confidence__lte', 1)), name='pattern_confidence_0_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='pattern',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('space', 'slug'), name='pattern_slug_once'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='pattern',
@@ -959,62 +1090,6 @@ class Migration(migrations.Migration):
             model_name='pattern',
             trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."chat_id" IS DISTINCT FROM (NEW."chat_id") OR OLD."confidence" IS DISTINCT FROM (NEW."confidence") OR OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."evidence" IS DISTINCT FROM (NEW."evidence") OR OLD."flags" IS DISTINCT FROM (NEW."flags") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."language" IS DISTINCT FROM (NEW."language") OR OLD."learned_from" IS DISTINCT FROM (NEW."learned_from") OR OLD."mode" IS DISTINCT FROM (NEW."mode") OR OLD."response" IS DISTINCT FROM (NEW."response") OR OLD."slug" IS DISTINCT FROM (NEW."slug") OR OLD."space_id" IS DISTINCT FROM (NEW."space_id") OR OLD."status" IS DISTINCT FROM (NEW."status") OR OLD."sticky" IS DISTINCT FROM (NEW."sticky") OR OLD."trashed_at" IS DISTINCT FROM (NEW."trashed_at") OR OLD."trigger" IS DISTINCT FROM (NEW."trigger") OR OLD."updated_at" IS DISTINCT FROM (NEW."updated_at"))', func='INSERT INTO "memory_patternevent" ("chat_id", "confidence", "created_at", "evidence", "flags", "id", "language", "learned_from", "mode", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "response", "slug", "space_id", "status", "sticky", "trashed_at", "trigger", "updated_at") VALUES (NEW."chat_id", NEW."confidence", NEW."created_at", NEW."evidence", NEW."flags", NEW."id", NEW."language", NEW."learned_from", NEW."mode", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."response", NEW."slug", NEW."space_id", NEW."status", NEW."sticky", NEW."trashed_at", NEW."trigger", NEW."updated_at"); RETURN NULL;', hash='02f368604c6cd802a67cccb6c5a6e4a65fe0e466', operation='UPDATE', pgid='pgtrigger_update_update_7fcc6', table='memory_pattern', when='AFTER')),
         ),
-        migrations.AddIndex(
-            model_name='parcel',
-            index=models.Index(fields=['space', '-created_at'], name='parcel_recent'),
-        ),
-        migrations.AddIndex(
-            model_name='outboxitem',
-            index=models.Index(fields=['space', '-created_at'], name='outbox_recent'),
-        ),
-        migrations.AddIndex(
-            model_name='outboxitem',
-            index=models.Index(condition=models.Q(('delivered_at', None), ('failed_at', None)), fields=['created_at'], name='outbox_waiting'),
-        ),
-        migrations.AddConstraint(
-            model_name='outboxitem',
-            constraint=models.UniqueConstraint(fields=('chat', 'key'), name='outbox_once'),
-        ),
-        migrations.AddIndex(
-            model_name='notice',
-            index=models.Index(fields=['space', '-created_at'], name='notice_recent'),
-        ),
-        migrations.AddConstraint(
-            model_name='notice',
-            constraint=models.UniqueConstraint(fields=('space', 'key'), name='notice_told_once'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(fields=['chat', '-sent_at', '-id'], name='message_by_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(fields=['space', '-sent_at'], name='message_by_space'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('ingested_at', None), ('role', 'user')), fields=['space', 'chat'], name='message_to_read'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('handled_at', None), ('role', 'user')), fields=['chat', 'id'], name='message_unhandled'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(fields=('chat', 'external_id'), name='message_once_per_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='member',
-            constraint=models.UniqueConstraint(fields=('space', 'user'), name='member_once_per_space'),
-        ),
-        migrations.AddIndex(
-            model_name='llmcall',
-            index=models.Index(fields=['space', '-at'], name='llm_call_recent'),
-        ),
-        migrations.AddIndex(
-            model_name='llmcall',
-            index=models.Index(fields=['at'], name='llm_call_at'),
-        ),
         pgtrigger.migrations.AddTrigger(
             model_name='identity',
             trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "memory_identityevent" ("core", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "space_id", "updated_at") VALUES (NEW."core", NEW."id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."space_id", NEW."updated_at"); RETURN NULL;', hash='0ae833267c0cdb2c31351ca7564d3283338c2076', operation='INSERT', pgid='pgtrigger_insert_insert_9dbe7', table='memory_identity', when='AFTER')),
@@ -1022,66 +1097,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='identity',
             trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."core" IS DISTINCT FROM (NEW."core") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."space_id" IS DISTINCT FROM (NEW."space_id") OR OLD."updated_at" IS DISTINCT FROM (NEW."updated_at"))', func='INSERT INTO "memory_identityevent" ("core", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "space_id", "updated_at") VALUES (NEW."core", NEW."id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."space_id", NEW."updated_at"); RETURN NULL;', hash='0131ca5ef722324ee0dbdbf61a91b55f4cef077b', operation='UPDATE', pgid='pgtrigger_update_update_e8c56', table='memory_identity', when='AFTER')),
-        ),
-        migrations.AddIndex(
-            model_name='factevent',
-            index=models.Index(fields=['space', '-pgh_created_at', '-pgh_obj'], name='fact_then'),
-        ),
-        migrations.AddIndex(
-            model_name='fact',
-            index=models.Index(fields=['space', 'status', '-updated_at', '-id'], name='fact_recent'),
-        ),
-        migrations.AddIndex(
-            model_name='fact',
-            index=models.Index(fields=['space', 'subject'], name='fact_by_subject'),
-        ),
-        migrations.AddIndex(
-            model_name='fact',
-            index=models.Index(fields=['space', '-created_at'], name='fact_by_age'),
-        ),
-        migrations.AddIndex(
-            model_name='fact',
-            index=models.Index(condition=models.Q(('chat__isnull', False)), fields=['chat'], name='fact_by_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='fact',
-            index=models.Index(condition=models.Q(('status', 'active')), fields=['space', 'last_used_at'], name='fact_unused'),
-        ),
-        migrations.AddIndex(
-            model_name='fact',
-            index=django.contrib.postgres.indexes.GinIndex(condition=models.Q(('evidence', []), _negated=True), fields=['evidence'], name='fact_evidence', opclasses=['jsonb_path_ops']),
-        ),
-        migrations.AddIndex(
-            model_name='fact',
-            index=models.Index(fields=['space', '-updated_at', '-id'], name='fact_recent_any'),
-        ),
-        migrations.AddIndex(
-            model_name='fact',
-            index=models.Index(condition=models.Q(('status', 'active')), fields=['space', '-confidence', '-id'], name='fact_by_confidence'),
-        ),
-        migrations.AddIndex(
-            model_name='fact',
-            index=models.Index(models.F('space'), models.OrderBy(django.db.models.functions.comparison.Coalesce('last_used_at', models.Value(datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('status', 'active')), name='fact_by_use'),
-        ),
-        migrations.AddConstraint(
-            model_name='fact',
-            constraint=models.CheckConstraint(condition=models.Q(('confidence__gte', 0), ('confidence__lte', 1)), name='fact_confidence_0_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='fact',
-            constraint=models.CheckConstraint(condition=models.Q(('trust__gte', 0), ('trust__lte', 1)), name='fact_trust_0_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='fact',
-            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='fact_says_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='fact',
-            constraint=models.CheckConstraint(condition=models.Q(('valid_to', None), ('valid_from', None), ('valid_to__gte', models.F('valid_from')), _connector='OR'), name='fact_valid_in_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='fact',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('space', 'chat', 'subject', 'said_key'), name='fact_said_once', nulls_distinct=False),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='fact',
@@ -1091,46 +1106,6 @@ class Migration(migrations.Migration):
             model_name='fact',
             trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."category" IS DISTINCT FROM (NEW."category") OR OLD."chat_id" IS DISTINCT FROM (NEW."chat_id") OR OLD."confidence" IS DISTINCT FROM (NEW."confidence") OR OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."episode_id" IS DISTINCT FROM (NEW."episode_id") OR OLD."evidence" IS DISTINCT FROM (NEW."evidence") OR OLD."flags" IS DISTINCT FROM (NEW."flags") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."kind" IS DISTINCT FROM (NEW."kind") OR OLD."language" IS DISTINCT FROM (NEW."language") OR OLD."last_seen_at" IS DISTINCT FROM (NEW."last_seen_at") OR OLD."message_id" IS DISTINCT FROM (NEW."message_id") OR OLD."mode" IS DISTINCT FROM (NEW."mode") OR OLD."pinned" IS DISTINCT FROM (NEW."pinned") OR OLD."quote" IS DISTINCT FROM (NEW."quote") OR OLD."said_by" IS DISTINCT FROM (NEW."said_by") OR OLD."said_key" IS DISTINCT FROM (NEW."said_key") OR OLD."source" IS DISTINCT FROM (NEW."source") OR OLD."space_id" IS DISTINCT FROM (NEW."space_id") OR OLD."status" IS DISTINCT FROM (NEW."status") OR OLD."sticky" IS DISTINCT FROM (NEW."sticky") OR OLD."subject" IS DISTINCT FROM (NEW."subject") OR OLD."superseded_by_id" IS DISTINCT FROM (NEW."superseded_by_id") OR OLD."text" IS DISTINCT FROM (NEW."text") OR OLD."times_seen" IS DISTINCT FROM (NEW."times_seen") OR OLD."trashed_at" IS DISTINCT FROM (NEW."trashed_at") OR OLD."trust" IS DISTINCT FROM (NEW."trust") OR OLD."updated_at" IS DISTINCT FROM (NEW."updated_at") OR OLD."valid_from" IS DISTINCT FROM (NEW."valid_from") OR OLD."valid_to" IS DISTINCT FROM (NEW."valid_to") OR OLD."written_by" IS DISTINCT FROM (NEW."written_by"))', func='INSERT INTO "memory_factevent" ("category", "chat_id", "confidence", "created_at", "episode_id", "evidence", "flags", "id", "kind", "language", "last_seen_at", "message_id", "mode", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pinned", "quote", "said_by", "said_key", "source", "space_id", "status", "sticky", "subject", "superseded_by_id", "text", "times_seen", "trashed_at", "trust", "updated_at", "valid_from", "valid_to", "written_by") VALUES (NEW."category", NEW."chat_id", NEW."confidence", NEW."created_at", NEW."episode_id", NEW."evidence", NEW."flags", NEW."id", NEW."kind", NEW."language", NEW."last_seen_at", NEW."message_id", NEW."mode", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."pinned", NEW."quote", NEW."said_by", NEW."said_key", NEW."source", NEW."space_id", NEW."status", NEW."sticky", NEW."subject", NEW."superseded_by_id", NEW."text", NEW."times_seen", NEW."trashed_at", NEW."trust", NEW."updated_at", NEW."valid_from", NEW."valid_to", NEW."written_by"); RETURN NULL;', hash='747f379bfcc999abef2a3b7eefbb7ad5abb5676d', operation='UPDATE', pgid='pgtrigger_update_update_177f7', table='memory_fact', when='AFTER')),
         ),
-        migrations.AddIndex(
-            model_name='episodeevent',
-            index=models.Index(fields=['space', '-started_at', '-pgh_obj'], name='episode_then'),
-        ),
-        migrations.AddIndex(
-            model_name='episode',
-            index=models.Index(fields=['space', '-started_at', '-id'], name='episode_by_day'),
-        ),
-        migrations.AddIndex(
-            model_name='episode',
-            index=models.Index(fields=['chat', '-started_at', '-id'], name='episode_by_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='episode',
-            index=models.Index(condition=models.Q(('consolidated_at', None), ('status', 'closed')), fields=['space', 'started_at'], name='episode_unconsolidated'),
-        ),
-        migrations.AddIndex(
-            model_name='episode',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['tags'], name='episode_tags'),
-        ),
-        migrations.AddIndex(
-            model_name='episode',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['summary_of'], name='episode_made_of'),
-        ),
-        migrations.AddIndex(
-            model_name='episode',
-            index=models.Index(condition=models.Q(('flags', []), _negated=True), fields=['space', '-updated_at', '-id'], name='episode_flagged'),
-        ),
-        migrations.AddConstraint(
-            model_name='episode',
-            constraint=models.CheckConstraint(condition=models.Q(('ended_at__gte', models.F('started_at'))), name='episode_ends_after_start'),
-        ),
-        migrations.AddConstraint(
-            model_name='episode',
-            constraint=models.CheckConstraint(condition=models.Q(('feedback__in', ['', 'positive', 'negative'])), name='episode_feedback_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='episode',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'open')), fields=('chat',), name='episode_one_open_per_chat'),
-        ),
         pgtrigger.migrations.AddTrigger(
             model_name='episode',
             trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "memory_episodeevent" ("body", "chat_id", "consolidated_at", "created_at", "discard_reason", "discarded_at", "ended_at", "feedback", "flags", "id", "language", "participants", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "source", "space_id", "started_at", "status", "sticky", "summary_of", "tags", "title", "trust", "updated_at") VALUES (NEW."body", NEW."chat_id", NEW."consolidated_at", NEW."created_at", NEW."discard_reason", NEW."discarded_at", NEW."ended_at", NEW."feedback", NEW."flags", NEW."id", NEW."language", NEW."participants", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."source", NEW."space_id", NEW."started_at", NEW."status", NEW."sticky", NEW."summary_of", NEW."tags", NEW."title", NEW."trust", NEW."updated_at"); RETURN NULL;', hash='e4fce1ba1015abc26abd162f51ac96a07f3fa623', operation='INSERT', pgid='pgtrigger_insert_insert_77153', table='memory_episode', when='AFTER')),
@@ -1138,30 +1113,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='episode',
             trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."body" IS DISTINCT FROM (NEW."body") OR OLD."chat_id" IS DISTINCT FROM (NEW."chat_id") OR OLD."consolidated_at" IS DISTINCT FROM (NEW."consolidated_at") OR OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."discard_reason" IS DISTINCT FROM (NEW."discard_reason") OR OLD."discarded_at" IS DISTINCT FROM (NEW."discarded_at") OR OLD."ended_at" IS DISTINCT FROM (NEW."ended_at") OR OLD."feedback" IS DISTINCT FROM (NEW."feedback") OR OLD."flags" IS DISTINCT FROM (NEW."flags") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."language" IS DISTINCT FROM (NEW."language") OR OLD."participants" IS DISTINCT FROM (NEW."participants") OR OLD."source" IS DISTINCT FROM (NEW."source") OR OLD."space_id" IS DISTINCT FROM (NEW."space_id") OR OLD."started_at" IS DISTINCT FROM (NEW."started_at") OR OLD."status" IS DISTINCT FROM (NEW."status") OR OLD."sticky" IS DISTINCT FROM (NEW."sticky") OR OLD."summary_of" IS DISTINCT FROM (NEW."summary_of") OR OLD."tags" IS DISTINCT FROM (NEW."tags") OR OLD."title" IS DISTINCT FROM (NEW."title") OR OLD."trust" IS DISTINCT FROM (NEW."trust") OR OLD."updated_at" IS DISTINCT FROM (NEW."updated_at"))', func='INSERT INTO "memory_episodeevent" ("body", "chat_id", "consolidated_at", "created_at", "discard_reason", "discarded_at", "ended_at", "feedback", "flags", "id", "language", "participants", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "source", "space_id", "started_at", "status", "sticky", "summary_of", "tags", "title", "trust", "updated_at") VALUES (NEW."body", NEW."chat_id", NEW."consolidated_at", NEW."created_at", NEW."discard_reason", NEW."discarded_at", NEW."ended_at", NEW."feedback", NEW."flags", NEW."id", NEW."language", NEW."participants", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."source", NEW."space_id", NEW."started_at", NEW."status", NEW."sticky", NEW."summary_of", NEW."tags", NEW."title", NEW."trust", NEW."updated_at"); RETURN NULL;', hash='6401dbe44e9c0eaab4489575d81b20cb66cb3c77', operation='UPDATE', pgid='pgtrigger_update_update_39c89', table='memory_episode', when='AFTER')),
-        ),
-        migrations.AddIndex(
-            model_name='deadletter',
-            index=models.Index(fields=['space', '-at'], name='dead_letter_recent'),
-        ),
-        migrations.AddConstraint(
-            model_name='chatlink',
-            constraint=models.UniqueConstraint(condition=models.Q(('linked_at__isnull', False)), fields=('space', 'channel', 'author_id'), name='chat_link_once'),
-        ),
-        migrations.AddIndex(
-            model_name='chat',
-            index=models.Index(fields=['space', '-last_message_at'], name='chat_recent'),
-        ),
-        migrations.AddConstraint(
-            model_name='chat',
-            constraint=models.UniqueConstraint(fields=('space', 'channel', 'external_id'), name='chat_once_per_channel'),
-        ),
-        migrations.AddConstraint(
-            model_name='chat',
-            constraint=models.UniqueConstraint(fields=('space', 'key'), name='chat_key_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='chat',
-            constraint=models.CheckConstraint(condition=models.Q(('key__regex', '^[A-Za-z0-9_-]+$')), name='chat_key_characters'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='chat',
@@ -1171,57 +1122,9 @@ class Migration(migrations.Migration):
             model_name='chat',
             trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."context" IS DISTINCT FROM (NEW."context") OR OLD."title" IS DISTINCT FROM (NEW."title"))', func='INSERT INTO "memory_chatevent" ("context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "title") VALUES (NEW."context", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."title"); RETURN NULL;', hash='ad250de4fba9a374eb9af83582116da75125a748', operation='UPDATE', pgid='pgtrigger_update_update_403b4', table='memory_chat', when='AFTER')),
         ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(fields=['space', '-at'], name='audit_recent'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(condition=models.Q(('action__in', ['import', 'import.undone'])), fields=['space', '-at'], name='audit_imports'),
-        ),
         pgtrigger.migrations.AddTrigger(
             model_name='auditentry',
             trigger=pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='df84d1635ac009d2b22b5493fdb88caa0ef14040', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_96b01', table='memory_auditentry', when='BEFORE')),
-        ),
-        migrations.AddIndex(
-            model_name='unit',
-            index=django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['scopes', 'words'], name='unit_words'),
-        ),
-        migrations.AddIndex(
-            model_name='unit',
-            index=models.Index(condition=models.Q(('live', True)), fields=['scope', 'kind', '-at'], name='unit_recent'),
-        ),
-        migrations.AddIndex(
-            model_name='unit',
-            index=models.Index(condition=models.Q(('live', True), ('pinned', True)), fields=['scope'], name='unit_pinned'),
-        ),
-        migrations.AddIndex(
-            model_name='unit',
-            index=models.Index(models.F('scope'), models.Func('speaker', models.Value(' '), 1, function='split_part'), condition=models.Q(('live', True), models.Q(('speaker', ''), _negated=True)), name='unit_by_first_name'),
-        ),
-        migrations.AddIndex(
-            model_name='unit',
-            index=models.Index(condition=models.Q(('kind', 'message'), ('live', True)), fields=['episode_id', 'at', 'id'], name='unit_by_episode'),
-        ),
-        migrations.AddIndex(
-            model_name='unit',
-            index=models.Index(fields=['space'], name='unit_by_space'),
-        ),
-        migrations.AddConstraint(
-            model_name='unit',
-            constraint=models.UniqueConstraint(fields=('kind', 'owner_id'), name='unit_once_per_owner'),
-        ),
-        migrations.AddIndex(
-            model_name='embedding',
-            index=models.Index(condition=models.Q(('live', True)), fields=['space', 'scope', 'model'], name='embedding_by_scope'),
-        ),
-        migrations.AddConstraint(
-            model_name='embedding',
-            constraint=models.UniqueConstraint(fields=('unit', 'model'), name='embedding_once_per_model'),
-        ),
-        migrations.AddIndex(
-            model_name='workingnote',
-            index=models.Index(fields=['space', '-updated_at'], name='working_recent'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='workingnote',

@@ -45,7 +45,8 @@ THEN = models.Index(fields=["space", "-pgh_created_at", "-pgh_obj"], name="fact_
 
 # Uses are counted by every reply; they are not changes of what Keno believes. How long it usually
 # lasts follows from its words.
-NOT_KEPT = ["use_count", "last_used_at", "upheld_at", "lasts"]
+WEIGHTS = ["decisive", "helpful", "idle", "harmful"]
+NOT_KEPT = ["use_count", "last_used_at", "upheld_at", "lasts", *WEIGHTS]
 
 
 @pghistory.track(exclude=NOT_KEPT, meta={"indexes": [THEN]})
@@ -145,6 +146,11 @@ class Fact(models.Model):
     sticky = models.BooleanField(default=False)
     use_count = models.PositiveIntegerField(default=0)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    # What it was to past answers, which were given again without it: see trust/golden.py.
+    decisive = models.PositiveIntegerField(default=0, db_default=0)
+    helpful = models.PositiveIntegerField(default=0, db_default=0)
+    idle = models.PositiveIntegerField(default=0, db_default=0)
+    harmful = models.PositiveIntegerField(default=0, db_default=0)
     times_seen = models.PositiveIntegerField(default=1)
     last_seen_at = models.DateTimeField(default=timezone.now)
     trashed_at = models.DateTimeField(null=True, blank=True)

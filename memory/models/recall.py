@@ -87,6 +87,8 @@ class Recall(models.Model):
     error = models.TextField(blank=True)
     # What the gate and the limits cut, as one value: see memory/retrieval/receipts.py.
     left_out = models.JSONField(default=dict, blank=True)
+    # Its memories were weighed: what each was to the answer is counted on the facts.
+    weighed = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -83,6 +83,17 @@ class Heartbeat(models.Model):
         return self.name
 
 
+class Lease(models.Model):
+    """What only one process may do; who does it, and until when unless it is renewed."""
+
+    name = models.CharField(max_length=120, primary_key=True)
+    holder = models.CharField(max_length=120)
+    until = models.DateTimeField()
+
+    def __str__(self):
+        return f"{self.name}: {self.holder}"
+
+
 class Notice(models.Model):
     """Something the owner must see, told once."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Func, IntegerField, QuerySet
+from django.db.models import F, Func, IntegerField, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -24,7 +24,18 @@ from memory.identity import rules
 from memory.llm import choose as breaker
 from memory.llm import pricing
 from memory.llm.choose import Choice, choose
-from memory.models import Breaker, Fact, Heartbeat, LlmCall, Message, Notice, OutboxItem, Space
+from memory.models import (
+    Breaker,
+    Chat,
+    DeadLetter,
+    Fact,
+    Heartbeat,
+    LlmCall,
+    Message,
+    Notice,
+    OutboxItem,
+    Space,
+)
 from memory.operations import backup, hooks
 
 OK, WARNING, ERROR = "ok", "warning", "error"
@@ -42,6 +53,8 @@ NOTICE_LEVELS = {
     "UNHEALTHY": Notice.Level.ERROR,
 }
 FORGET_WORKERS_AFTER = timedelta(days=1)
+# How long ago something may have happened that shows only now, such as a message without an answer.
+WATCH_BACK = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
@@ -157,7 +170,11 @@ def worker(space: Space, now: datetime, measured: dict) -> Finding:
 
 def worker_runs(*, now: datetime) -> bool:
     """Tell whether any worker is alive, for pages that need no other check."""
-    return Heartbeat.objects.filter(beat_at__gt=now - WORKER_SILENT_AFTER).exists()
+    return living_workers(now=now) > 0
+
+
+def living_workers(*, now: datetime) -> int:
+    return Heartbeat.objects.filter(beat_at__gt=now - WORKER_SILENT_AFTER).count()
 
 
 def queue(space: Space, now: datetime, measured: dict) -> Finding:
@@ -376,6 +393,36 @@ def watch(space: Space, *, now: datetime) -> Notice | None:
         level=NOTICE_LEVELS[current],
         text=lambda: _sentences(check(space, now=now)),
     )
+
+
+def to_watch(*, now: datetime) -> QuerySet[Space]:
+    """Return the spaces whose health may have changed: few, however many there are.
+
+    Where something happened a moment ago, was said to be unwell, or all that share a trouble of the
+    house; of the others, which only time can change, every minute a sixtieth.
+    """
+    since = now - WATCH_BACK
+    health = Notice.objects.filter(kind="health").order_by("space", "-created_at", "-pk")
+    told = health.distinct("space").values_list("space", "level")
+    happened = [
+        Chat.objects.filter(last_message_at__gt=since).values("space"),
+        LlmCall.objects.filter(at__gt=since).values("space"),
+        OutboxItem.objects.filter(failed_at__gt=since).values("space"),
+        DeadLetter.objects.filter(at__gt=since).values("space"),
+        Notice.objects.filter(created_at__gt=since).exclude(kind="health").values("space"),
+    ]
+    moved = {row["space"] for rows in happened for row in rows.distinct()}
+    unwell = {space for space, level in told if level != Notice.Level.INFO}
+    spaces = Space.objects.order_by("pk")
+    if _is_house_unwell(now=now):
+        return spaces
+    turn = Q(remainder=now.minute, archived_at=None)
+    return spaces.annotate(remainder=F("pk") % 60).filter(turn | Q(pk__in=moved | unwell))
+
+
+def _is_house_unwell(*, now: datetime) -> bool:
+    late = jobs.oldest_waiting(now=now) > timedelta(seconds=MAX_WAITING_SECONDS)
+    return late or Breaker.objects.exclude(opened_at=None).exists()
 
 
 def _sentences(findings: list[Finding]) -> str:

@@ -1,5 +1,6 @@
 """Count what is remembered and done, for pages, commands and Prometheus."""
 
+import math
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -26,6 +27,7 @@ from memory.models import (
     Space,
     WorkingNote,
 )
+from memory.operations import replica
 from memory.operations.health import WORKER_SILENT_AFTER
 
 Sample = tuple[dict[str, Any], float]
@@ -48,6 +50,10 @@ def _all(now: datetime) -> Iterator[tuple[str, str, str, Iterable[Sample]]]:
     yield "job_oldest_seconds", "gauge", "Age of the oldest waiting job.", [({}, oldest)]
     yield "outbox", "gauge", "What is to be sent, by state.", _outbox()
     yield "workers", "gauge", "Workers that beat in the last 30 seconds.", [({}, _workers(now))]
+    if replica.is_there():
+        size, seconds = replica.lag() or (math.inf, math.inf)
+        yield "replica_behind_bytes", "gauge", "Log the replica has not replayed.", [({}, size)]
+        yield "replica_behind_seconds", "gauge", "How old what it shows is.", [({}, seconds)]
     yield "notices_unseen", "gauge", "Notices nobody has seen.", [({}, _unseen())]
     yield "selfchecks_total", "counter", "Own view of replies.", _grouped(SelfCheck, "quality")
     yield from _llm()
@@ -115,7 +121,8 @@ def _breakers(now: datetime) -> list[Sample]:
 def _block(name: str, kind: str, says: str, samples: Iterable[Sample]) -> str:
     full = f"keno_{name}"
     lines = [f"# HELP {full} {says}", f"# TYPE {full} {kind}"]
-    return "\n".join([*lines, *(f"{full}{_braces(labels)} {value:g}" for labels, value in samples)])
+    told = ((_braces(labels), f"{value:g}".replace("inf", "+Inf")) for labels, value in samples)
+    return "\n".join([*lines, *(f"{full}{labels} {value}" for labels, value in told)])
 
 
 def _braces(labels: dict[str, Any]) -> str:

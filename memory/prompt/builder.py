@@ -61,6 +61,8 @@ class Context:
     memory: str = ""
     # What the model looked up by itself before it answered.
     looked_up: list[Scored] = field(default_factory=list)
+    # The facts of a list in the reply ("what do you know about me?"), by their ids.
+    listed: list[int] = field(default_factory=list)
     briefing: Briefing | None = None
     error: str = ""
 
@@ -122,8 +124,10 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
             habits=[(match.pattern.pk, match.score) for match in context.habits],
         )
         receipts.add(context.recall.receipt, context.looked_up, reply=reply.text)
+        receipts.add_listed(context.recall.receipt, context.listed)
     items = [*_items(context), *context.looked_up]
     used = {item.unit.owner_id for item in items if item.unit.kind == "fact"}
+    used.update(context.listed)
     # A count is not worth waiting for: replies that use the same facts would block each other.
     free = Fact.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=used)
     rows = Fact.objects.filter(pk__in=free.order_by("pk").values("pk"))
@@ -264,6 +268,7 @@ class _Draft:
             message=self.group[-1] if self.group else None,
             seen=[message.pk for message in (*self.history, *self.group)],
             seen_texts=[message.text for message in self.history],
+            prompt=True,
             **how,
         )
         items, level = self.recalled.items, self.recalled.level

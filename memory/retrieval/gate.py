@@ -8,6 +8,8 @@ from memory.retrieval.ranking import Scored
 
 LOW, HIGH = 0.4, 0.7
 TALK = 0.015
+# Less likely than this a line of talk stays out of a prompt: of twenty such one would help.
+PROMPT = 0.05
 FEW = 3
 
 DESCRIPTIONS = {
@@ -26,14 +28,18 @@ def probability(features: Mapping[str, float], curve: Mapping[str, float]) -> fl
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
 
 
-def line(limits: Mapping, kind: str, *, strict: bool = False) -> float:
+def line(limits: Mapping, kind: str, *, strict: bool = False, prompt: bool = False) -> float:
     """Return how likely a memory of this kind must be.
 
-    One message of a talk is seldom the whole answer, so a small share of the limit is enough.
+    One message of a talk is seldom the whole answer, so a small share of the limit is enough for
+    who looks through a list; a `prompt` takes only what may help.
     """
     if strict:
         return limits["strict"]
-    return limits["lenient"] * (1.0 if kind == "fact" else limits.get("talk", TALK))
+    if kind == "fact":
+        return limits["lenient"]
+    least = limits["lenient"] * limits.get("talk", TALK)
+    return max(least, limits.get("prompt", PROMPT)) if prompt else least
 
 
 def apply(ranked: list[Scored], passes: Callable[[Scored], bool], *, strict: bool) -> list[Scored]:

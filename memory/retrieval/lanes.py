@@ -429,8 +429,8 @@ def _run(sql: str, values: dict) -> list[tuple]:
     connection.ensure_connection()
     plain = connection.connection
     # Django itself never prepares; behind a pooler that would be in the way here, too.
-    plain.prepare_threshold = 0
     prepared = not connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
+    plain.prepare_threshold = 0 if prepared else None
     with connection.wrap_database_errors, plain.pipeline():
         psycopg.Cursor(plain).execute(PREPARE)
         return psycopg.Cursor(plain).execute(sql, values, prepare=prepared).fetchall()

@@ -81,6 +81,7 @@ class Recalled:
     mode: str = "none"
     profile: Profile | None = None
     strict: bool = False
+    prompt: bool = False
     candidates: int = 0
     tokens: int = 0
     budget: int = 0
@@ -104,6 +105,8 @@ class RecallRequest:
     caps: dict[str, int] = field(default_factory=lambda: MAX_BY_KIND)
     kinds: Sequence[str] = KINDS
     strict: bool = False
+    # Whether it goes into a prompt, which takes less of what was only talked of than a list.
+    prompt: bool = False
     budget: int | None = None
     seen: Sequence[int] = ()
     seen_texts: Sequence[str] = ()
@@ -137,8 +140,8 @@ def recall(
 
     A chat sees its own memory and that of the whole space; `everywhere` (every chat) is for people
     who look through their space. `more` may name limit, caps, kinds, budget, cost (tokens of one
-    memory), seen and seen_texts (messages that are in the prompt already, by id and by words),
-    expand and judge (models; both optional).
+    memory), prompt (take only what may help a model), seen and seen_texts (messages that are in
+    the prompt already, by id and by words), expand and judge (models; both optional).
 
     Without `save` nothing is written: no receipt, no vector. `as_of` asks what would have come to
     mind at that time, from memory as it stood; it is the now of the question and writes nothing.
@@ -182,7 +185,9 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
             expand=request.expand,
             then=request.then,
         )
-    result = Recalled(question, profile=request.profile, strict=request.strict)
+    result = Recalled(
+        question, profile=request.profile, strict=request.strict, prompt=request.prompt
+    )
     with clock("embed"):
         vectors = _vectors(question, result)
     with clock("lanes"):
@@ -213,6 +218,7 @@ def _rank(
         now=request.now,
         chat_id=request.chat.pk if request.chat else None,
         strict=request.strict,
+        prompt=request.prompt,
         judge_ms=math.inf if request.settled and judge_ms else judge_ms,
     )
     return ranked, gate.apply(ranked, passes, strict=request.strict)

@@ -69,6 +69,8 @@ def write(
         at=now,
     )
     receipt.left_out = _left_out(result.cut[:KEPT_CUT], first=len(result.items) + 1)
+    if result.prompt:
+        receipt.left_out["prompt"] = True
     items = [_item(item, rank) for rank, item in enumerate(result.items, start=1)]
     statement, given = _insert(receipt)
     with connection.cursor() as cursor:
@@ -138,6 +140,28 @@ def add(receipt: Recall, items: Sequence[Scored], *, reply: str) -> None:
             parts=[list(part) for part in item.parts], lanes=item.unit.lanes, injected=True,
             tokens=item.tokens, mark=mark, **{f"{item.unit.kind}_id": item.unit.owner_id},
         )  # fmt: skip
+
+
+def add_listed(receipt: Recall, facts: Sequence[int]) -> None:
+    """Put the facts of a list on the receipt: nothing was asked for, everything was told."""
+    if not facts:
+        return
+    there = receipt.items.filter(fact__in=facts)
+    there.update(mark=RecallItem.Mark.USED)
+    known = set(there.values_list("fact", flat=True))
+    first = receipt.items.count() + len(_rows(receipt)) + 1
+    new = [pk for pk in facts if pk not in known]
+    rest = [row for row in _rows(receipt) if row[0] != "fact" or row[1] not in new]
+    if len(rest) < len(_rows(receipt)):
+        receipt.left_out = receipt.left_out | {"rows": rest}
+        receipt.save(update_fields=["left_out"])
+    RecallItem.objects.bulk_create(
+        RecallItem(
+            recall=receipt, kind="fact", fact_id=pk, rank=rank, score=0, confidence=1, parts=[],
+            lanes=["list"], injected=True, mark=RecallItem.Mark.USED,
+        )
+        for rank, pk in enumerate(new, start=first)
+    )  # fmt: skip
 
 
 def is_used(memory: str, *, reply: str, question: str) -> bool:

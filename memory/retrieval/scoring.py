@@ -24,6 +24,7 @@ def score(
     now: datetime,
     chat_id: int | None = None,
     strict: bool = False,
+    prompt: bool = False,
     judge_ms: float = 0.0,
 ) -> tuple[list[Scored], Passes]:
     """Return every candidate, best first, and a test whether one passes the gate.
@@ -39,7 +40,7 @@ def score(
         ranked = _keno(profile, question, candidates, values, judge_ms)
     _estimate(profile, ranked, values)
     ranked = ranking.newer_first(ranked)
-    return ranked, passes or _gate_test(profile, strict)
+    return ranked, passes or _gate_test(profile, strict=strict, prompt=prompt)
 
 
 def confidence(profile: Profile, chosen: list[Scored]) -> float:
@@ -109,10 +110,12 @@ def _fill(table: ranking.Table, values: dict, name: str, found: dict[int, float]
         values[table.units[place].id][name] = value
 
 
-def _gate_test(profile: Profile, strict: bool) -> Passes:
+def _gate_test(profile: Profile, *, strict: bool, prompt: bool) -> Passes:
     """Return the gate's test: each memory must be likely by itself, surely so in strict mode."""
     limits = profile.settings["gate"]
-    return lambda item: item.confidence >= gate.line(limits, item.unit.kind, strict=strict)
+    kinds = ("fact", "episode", "message")
+    least = {kind: gate.line(limits, kind, strict=strict, prompt=prompt) for kind in kinds}
+    return lambda item: item.confidence >= least[item.unit.kind]
 
 
 def _classic(

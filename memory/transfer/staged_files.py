@@ -27,6 +27,7 @@ from memory.transfer import importing
 from memory.transfer.containers import MB, Refused
 from memory.transfer.reports import Report, Verdict
 from memory.transfer.session import Progress
+from memory.trust import replay
 
 KEEP_FOR = timedelta(days=1)
 PIECE_BYTES = MB
@@ -93,6 +94,19 @@ def apply(parcel: Parcel) -> Parcel:
             _save_report(parcel, report, status=Status.APPLIED, after=Status.APPLYING)
 
     return _run_or_refuse(parcel, work, _("Nothing was imported."))
+
+
+def impact(parcel: Parcel, *, now: datetime) -> replay.Impact:
+    """Which past answers would change if it was imported; what it did is taken back."""
+    if parcel.status not in (Status.READY, Status.UNDONE):
+        raise Refused("status", _("It cannot be tried now: it is being read, or was imported."))
+    if parcel.size > TRIED_BYTES:
+        raise Refused("size", _("It is too large to be tried while you wait."))
+    with on_disk(parcel) as path:
+        options = _import_options(parcel)
+        return replay.impact(
+            parcel.space, lambda: importing.run(parcel.space, path, **options), now=now
+        )
 
 
 def undo(parcel: Parcel, *, by: str) -> Parcel:
@@ -169,7 +183,7 @@ def _unsealed(parcel: Parcel, number: int, data: bytes) -> bytes:
 def on_disk(parcel: Parcel) -> Iterator[Path]:
     """Write the file into a private temporary folder and yield its path."""
     with tempfile.TemporaryDirectory(prefix="keno-parcel-") as folder:
-        path = Path(folder) / parcel.name
+        path = Path(folder) / safe_name(parcel.name)
         with path.open("wb") as file:
             file.writelines(chunks(parcel))
         yield path
@@ -265,7 +279,7 @@ def count_new_rows(parcel: Parcel) -> int:
 
 PROGRESS_SECONDS = 1.0
 # Smaller imports finish before anyone could read their progress.
-PROGRESS_FROM_BYTES = 300_000
+PROGRESS_FROM_BYTES = TRIED_BYTES = 300_000
 
 
 @contextmanager

@@ -34,6 +34,9 @@ PLACES = {
     "gateway": N_("an answer of the gateway"),
     "export": N_("an export"),
 }
+HELD = N_("A canary was heard outside its chat, in %(place)s. It was held.")
+# Who exports may see everything of the space: the file is not held, only told of.
+TAKEN_ALONG = N_("A canary left its chat, in %(place)s.")
 
 
 def planted(space: Space) -> QuerySet[Fact]:
@@ -41,15 +44,21 @@ def planted(space: Space) -> QuerySet[Fact]:
     return live.exclude(chat=None).order_by("pk")
 
 
+def known(space: Space) -> list[tuple[int, int, str, str]]:
+    """Number, chat, subject and text of each, as this process knows them."""
+    key = f"canaries/{space.pk}"
+    found = cache.get(key)
+    if found is None:
+        found = list(planted(space).values_list("pk", "chat_id", "subject", "text"))
+        cache.set(key, found, FRESH)
+    return found
+
+
 def surfaced(space: Space, said: str, *, chat: Chat | None = None) -> list[int]:
     """The canaries of other chats that these words tell."""
-    key = f"canaries/{space.pk}"
-    known = cache.get(key)
-    if known is None:
-        known = list(planted(space).values_list("pk", "chat_id", "subject", "text"))
-        cache.set(key, known, FRESH)
     here = chat.pk if chat else None
-    return [pk for pk, home, subject, text in known if home != here and _tells(text, subject, said)]
+    others = [one for one in known(space) if one[1] != here]
+    return [pk for pk, _home, subject, text in others if _tells(text, subject, said)]
 
 
 def _tells(text: str, subject: str, said: str) -> bool:
@@ -67,6 +76,7 @@ def watch(
 ) -> bool:
     """Whether the words may go out; else the owner is told where a canary came out."""
     found = surfaced(space, said, chat=chat)
+    message = TAKEN_ALONG if place == "export" else HELD
     day = space.local_date(now or timezone.now())
     for pk in found:
         notices.tell(
@@ -74,10 +84,7 @@ def watch(
             kind=KIND,
             key=f"canary-{pk}-{place}-{day}",
             level=Notice.Level.ERROR,
-            text=lambda: (
-                _("A canary was heard outside its chat, in %(place)s. It was held.")
-                % {"place": _(PLACES[place])}
-            ),
+            text=lambda: _(message) % {"place": _(PLACES[place])},
             link=f"facts/{pk}/",
         )
     return not found

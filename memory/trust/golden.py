@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -18,22 +19,36 @@ from django.utils.translation import ngettext
 from memory import notices
 from memory.erasure import ERASED
 from memory.extraction.frames.compare import compare
+from memory.facts import bulk as fact_bulk
 from memory.guards.screening import redacted
 from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.llm.providers import offline
 from memory.llm.request import Briefing
-from memory.models import Chat, GoldenQuestion, GoldenRun, Notice, Recall, RecallItem, Space
+from memory.models import (
+    Chat,
+    Fact,
+    GoldenQuestion,
+    GoldenRun,
+    Notice,
+    Recall,
+    RecallItem,
+    SelfCheck,
+    Space,
+)
 from memory.prompt.builder import briefed
 from memory.retrieval import receipts
 from memory.retrieval.recall import Recalled, Scored, recall
 from memory.text import normalise as words
+from memory.trust import replay
 
 State, Status = GoldenQuestion.State, GoldenQuestion.Status
 # What a memory must still hold of the words that were kept: in its own row, and in another one.
 OWN_SHARE, OTHER_SHARE = 0.5, 0.8
 MAX_EXPECTED, MAX_STEPS = 12, 20
+# Answers that a night weighs, and how often it tries to leave less out.
+MOST_WEIGHED, MOST_ROUNDS = 40, 3
 KIND = "golden"
 LINK = "golden/"
 # Contexts that touched this space between two moments, the newest first.
@@ -215,6 +230,10 @@ class Weight:
     is_helpful: bool
     without: str
 
+    @property
+    def kind(self) -> str:
+        return "decisive" if self.is_decisive else "helpful" if self.is_helpful else "idle"
+
 
 def weigh(receipt: Recall, *, now: datetime) -> tuple[str, list[Weight]]:
     """Answer the question of a receipt again, each time without one of its memories.
@@ -234,6 +253,64 @@ def weigh(receipt: Recall, *, now: datetime) -> tuple[str, list[Weight]]:
         fact = one.unit.owner_id if one.unit.kind == "fact" else None
         weights.append(Weight(one.unit.text, fact, without != whole, told, without))
     return whole, weights
+
+
+def weigh_past(space: Space, *, now: datetime, most: int = MOST_WEIGHED) -> int:
+    """Weigh the last answers that were not weighed yet, and count on each fact what it was to them.
+
+    Harmful is what the reply contradicted, or what decided one that turned out poor.
+    """
+    rows = Recall.objects.filter(space=space, weighed=False, error="", reply__isnull=False)
+    rows = rows.exclude(query="").select_related("space", "chat").order_by("-at", "-pk")[:most]
+    for receipt in rows:
+        poor = SelfCheck.objects.filter(reply=receipt.reply_id, quality=SelfCheck.Quality.POOR)
+        wrong = receipt.items.filter(mark=RecallItem.Mark.CONTRADICTED)
+        hurt, is_poor = set(wrong.values_list("fact", flat=True)), poor.exists()
+        with transaction.atomic():
+            for one in weigh(receipt, now=now)[1]:
+                if one.fact is None:
+                    continue
+                hurts = one.fact in hurt or (is_poor and one.is_decisive)
+                kind = "harmful" if hurts else one.kind
+                Fact.objects.filter(pk=one.fact, space=space).update(**{kind: F(kind) + 1})
+            Recall.objects.filter(pk=receipt.pk).update(weighed=True)
+    return len(rows)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was asked again without the facts, and came out the same."""
+
+    answers: int
+    questions: int
+
+
+def unneeded(space: Space, facts: list[Fact], *, now: datetime) -> tuple[list[Fact], Proof]:
+    """Those without which every past answer and every golden question comes out as it does now.
+
+    Tried together, so that two that stand in for each other do not both go.
+    """
+    rows = GoldenQuestion.objects.filter(space=space, status=Status.ACTIVE)
+    green = list(rows.exclude(state=State.RED).select_related("space", "chat").order_by("pk"))
+    left = [one for one in facts if not (one.decisive or one.helpful)]
+    for _round in range(MOST_ROUNDS):
+        broken: list[str] = []
+
+        def forget(some: list[Fact] = left, broken: list[str] = broken) -> None:
+            fact_bulk.forget(space, [one.pk for one in some], by="person:preview", silence=False)
+            for row in green:
+                broken += judge(row, ask(row, now=now)).get("missing", [])
+
+        found = replay.impact(space, forget, now=now)
+        gone = {said for one in found.changed for said in one.gone} | set(broken)
+        if not gone and not found.changed:
+            return left, Proof(found.asked, len(green))
+        # What was missed stays; when nothing of it is here, nothing is proven.
+        still = [one for one in left if one.text[:500] not in gone and one.text not in gone]
+        if len(still) == len(left):
+            break
+        left = still
+    return [], Proof(0, 0)
 
 
 def judge(row: GoldenQuestion, asked: Asked) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from memory import jobs
 from memory.models import Embedding, EmbeddingModel, Space, Unit
 from memory.vectors import embed
 from memory.vectors.embed import Embedder, EmbeddingFailed
@@ -159,12 +160,16 @@ def build_index(embedder: Embedder) -> None:
 
 @transaction.atomic
 def switch(embedder: Embedder) -> None:
-    """Make this the model that recall uses."""
+    """Make this the model that recall uses; golden questions are asked with it."""
+    was = EmbeddingModel.objects.filter(active=True).first()
     EmbeddingModel.objects.filter(active=True).update(active=False)
     EmbeddingModel.objects.update_or_create(
         name=embedder.name, defaults=_described(embedder) | {"active": True}
     )
     transaction.on_commit(_cache.clear)
+    if was and was.name != embedder.name:
+        for space in Space.objects.filter(archived_at=None):
+            jobs.ask_golden(space.pk, "model")
 
 
 def drop(model: str) -> int:

@@ -38,7 +38,7 @@ def learn(said: str, *, project: str) -> None:
     """Send what the person said; the gate of the token decides whether it waits for them."""
     if said:
         turn = {"role": "user", "content": said[:LONGEST]}
-        call("/v1/memories/", {"messages": [turn], "user_id": f"Claude Code: {project}"})
+        call("/v1/memories/", {"messages": [turn], "app_id": f"Claude Code: {project}"})
 
 
 def last_prompt(transcript: str) -> str:

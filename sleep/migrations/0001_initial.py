@@ -39,6 +39,14 @@ class Migration(migrations.Migration):
                 ('undone_at', models.DateTimeField(blank=True, null=True)),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='nights', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', '-local_date'], name='night_recent'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('space', 'local_date'), name='night_once_per_date'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Claim',
@@ -103,6 +111,9 @@ class Migration(migrations.Migration):
                 ('night', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='phases', to='sleep.night')),
             ],
             options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('night', 'run', 'phase'), name='phase_once_per_run'),
+                ],
                 'ordering': ['position'],
             },
         ),
@@ -133,6 +144,16 @@ class Migration(migrations.Migration):
                 ('night', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='proposals', to='sleep.night')),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='memory.space')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', 'status', 'created_at'], name='proposal_queue'),
+                    models.Index(fields=['night'], name='proposal_by_night'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('space', 'key'), name='proposal_once'),
+                    models.CheckConstraint(condition=models.Q(('confidence__gte', 0), ('confidence__lte', 1)), name='proposal_confidence_0_1'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Reflection',
@@ -180,34 +201,6 @@ class Migration(migrations.Migration):
             options={
                 'abstract': False,
             },
-        ),
-        migrations.AddIndex(
-            model_name='night',
-            index=models.Index(fields=['space', '-local_date'], name='night_recent'),
-        ),
-        migrations.AddConstraint(
-            model_name='night',
-            constraint=models.UniqueConstraint(fields=('space', 'local_date'), name='night_once_per_date'),
-        ),
-        migrations.AddConstraint(
-            model_name='phaserun',
-            constraint=models.UniqueConstraint(fields=('night', 'run', 'phase'), name='phase_once_per_run'),
-        ),
-        migrations.AddIndex(
-            model_name='proposal',
-            index=models.Index(fields=['space', 'status', 'created_at'], name='proposal_queue'),
-        ),
-        migrations.AddIndex(
-            model_name='proposal',
-            index=models.Index(fields=['night'], name='proposal_by_night'),
-        ),
-        migrations.AddConstraint(
-            model_name='proposal',
-            constraint=models.UniqueConstraint(fields=('space', 'key'), name='proposal_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='proposal',
-            constraint=models.CheckConstraint(condition=models.Q(('confidence__gte', 0), ('confidence__lte', 1)), name='proposal_confidence_0_1'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='proposal',

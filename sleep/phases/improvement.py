@@ -4,6 +4,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from memory.text.normalise import said_key
+from memory.trust import golden
 from sleep import advice, budgeted_model, proposals
 from sleep.advice import Advice
 from sleep.budgeted_model import HEURISTICS
@@ -14,7 +15,7 @@ CONFIDENCE = {"high": 0.8, "medium": 0.6, "low": 0.4}
 
 
 def plan(night: Night, now: datetime) -> list:
-    return ["measure", "look", "expire"]
+    return ["measure", "weigh", "look", "expire"]
 
 
 def think(context: PhaseContext, item: str) -> None:
@@ -23,6 +24,8 @@ def think(context: PhaseContext, item: str) -> None:
 
 
 def work(context: PhaseContext, item: str) -> Outcome:
+    if item == "weigh":
+        return Outcome({"weighed": golden.weigh_past(context.space, now=context.now)})
     if item == "look":
         return Outcome({"suggestions": _look(context)})
     if item == "expire":

@@ -287,7 +287,7 @@ setInterval(() => {
 // The number beside a slider follows it at once; the server answers a little later.
 document.addEventListener("input", (event) => {
   const out = event.target.matches(".slider input") && event.target.parentElement.querySelector("output");
-  if (out) out.textContent = Number(event.target.value).toFixed(2);
+  if (out) out.textContent = Number(event.target.value).toLocaleString(document.documentElement.lang, {minimumFractionDigits: 2});
 });
 
 // Refuse a file that is too large before uploading it.
@@ -301,3 +301,37 @@ document.addEventListener("change", ({ target }) => {
 // As an app on a phone: one page of ours stands where the browser would show its own.
 const worker = document.querySelector("link[rel=manifest]")?.dataset.worker;
 if (worker && matchMedia("(display-mode: standalone)").matches) navigator.serviceWorker?.register(worker).catch(() => {});
+
+// Passkeys: ask the server what to ask the device, then send its answer with the form.
+const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (one) => one.charCodeAt(0));
+const websafe = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)))
+  .replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+const listed = (keys) => (keys ?? []).map((key) => ({ ...key, id: bytes(key.id) }));
+function answered(made) {
+  const said = made.response;
+  const parts = ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
+  const response = Object.fromEntries(parts.filter((name) => said[name]).map((name) => [name, websafe(said[name])]));
+  return { id: made.id, rawId: made.id, type: made.type, response, clientExtensionResults: {} };
+}
+async function askDevice(form) {
+  const headers = { "X-CSRFToken": form.elements.csrfmiddlewaretoken.value };
+  const reply = await fetch(form.dataset.options, { method: "POST", headers });
+  if (!reply.ok || reply.redirected) return location.reload();
+  const { publicKey } = await reply.json();
+  publicKey.challenge = bytes(publicKey.challenge);
+  publicKey.allowCredentials = listed(publicKey.allowCredentials);
+  publicKey.excludeCredentials = listed(publicKey.excludeCredentials);
+  if (publicKey.user) publicKey.user.id = bytes(publicKey.user.id);
+  const made = await navigator.credentials[form.dataset.passkey]({ publicKey });
+  form.elements.credential.value = JSON.stringify(answered(made));
+  return form.submit();
+}
+document.addEventListener("submit", async (event) => {
+  const form = event.target.closest("form[data-passkey]");
+  if (!form || form.elements.credential.value) return;
+  event.preventDefault();
+  try { await askDevice(form); } catch { form.querySelector("[role=alert]").hidden = false; }
+});
+if (window.PublicKeyCredential) {
+  document.querySelectorAll("form[data-passkey]").forEach((form) => { form.hidden = false; });
+}

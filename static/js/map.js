@@ -17,7 +17,7 @@ function start(box) {
 
   fetch(box.dataset.points, { headers: { Accept: "application/json" } })
     .then((got) => (got.ok ? got.json() : { points: [] }))
-    .then((got) => { points = got.points; box.dataset.loaded = points.length; box.querySelector("[data-player]").hidden = !points.length; })
+    .then((got) => { points = got.points; box.dataset.loaded = points.length; box.querySelector("[data-player]").inert = !points.length; })
     .catch(() => {});
 
   function show() {

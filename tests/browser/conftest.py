@@ -94,9 +94,9 @@ class Window:
         self.context.on("page", self._watch)
         self.page: Page = self.context.new_page()
 
-    def sign_in(self, user) -> Page:
+    def sign_in(self, user, *, sudo: bool = True) -> Page:
         name = settings.SESSION_COOKIE_NAME
-        key = make_client(user, sudo=True).cookies[name].value
+        key = make_client(user, sudo=sudo).cookies[name].value
         self.context.add_cookies([{"name": name, "value": key, "url": self.base}])
         return self.page
 

@@ -104,3 +104,32 @@ def test_a_preview_of_a_link_opens_nothing(window, live_server, owner):
     page.get_by_role("button", name="Sign in").click()
     expect(page).to_have_url(re.compile("/s/home/$"))
     assert User.objects.get().last_login
+
+
+def test_a_passkey_of_the_device_is_added_signs_in_confirms_and_is_removed(window, owner):
+    opened = window()
+    page = opened.sign_in(owner.user)
+    devices = opened.context.new_cdp_session(page)
+    devices.send("WebAuthn.enable")
+    made = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True,
+            "hasUserVerification": True, "isUserVerified": True}  # fmt: skip
+    device = devices.send("WebAuthn.addVirtualAuthenticator", {"options": made})["authenticatorId"]
+    page.goto("/account/two-factor/")
+    page.get_by_label("Name of the device").fill("Laptop")
+    page.get_by_role("button", name="Add a passkey").click()
+    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("button", name="Sign out everywhere").click()
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page).to_have_url(re.compile("/s/home/$"))
+    page = opened.sign_in(User.objects.get(pk=owner.user.pk), sudo=False)
+    page.goto("/account/two-factor/")
+    expect(page.get_by_role("heading", name="Your password again")).to_be_visible()
+    devices.send("WebAuthn.setUserVerified", {"authenticatorId": device, "isUserVerified": False})
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_text("gave no passkey")).to_be_visible()
+    devices.send("WebAuthn.setUserVerified", {"authenticatorId": device, "isUserVerified": True})
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_text("Laptop")).to_be_visible()
+    page.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("Removed “Laptop”.")).to_be_visible()
+    assert not owner.user.passkeys.exists()

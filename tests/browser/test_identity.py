@@ -26,13 +26,13 @@ def owner():
 def test_a_rule_is_retired_by_key_and_u_brings_it_back(window, owner):
     page = window().sign_in(owner.user)
     page.goto("/s/home/identity/")
-    expect(page.locator(".rules code", has_text="no_filler")).to_be_visible()
+    expect(page.locator(".rules code", has_text="no_filler").first).to_be_visible()
     page.keyboard.press("j")
     page.keyboard.press("x")
     expect(page.locator(".toast")).to_contain_text("out of force")
     expect(page.locator(".rules code", has_text="no_filler")).to_have_count(0)
     page.keyboard.press("u")
-    expect(page.locator(".rules code", has_text="no_filler")).to_be_visible()
+    expect(page.locator(".rules code", has_text="no_filler").first).to_be_visible()
 
 
 def test_a_reply_is_tried_while_one_types(window, owner):
@@ -59,7 +59,7 @@ def test_everything_works_without_script(window, owner):
     expect(page.locator(".rules code", has_text="no_filler")).to_have_count(0)
     page.locator(".toast").get_by_role("button", name="Undo").click()
     page.goto("/s/home/identity/")
-    expect(page.locator(".rules code", has_text="no_filler")).to_be_visible()
+    expect(page.locator(".rules code", has_text="no_filler").first).to_be_visible()
 
 
 def test_the_first_conversation_is_ended_here_and_what_it_kept_taken_back(window, owner):

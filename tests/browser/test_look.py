@@ -11,6 +11,8 @@ from tests.factories import PASSWORD, make_member, make_space, make_user, one_of
 from tests.kenoweb.addresses import every_address
 
 PARTS = 4  # so that several workers share the walk
+RUNS_OVER = """[...document.querySelectorAll('.head')].some(
+  head => head.scrollHeight > head.clientHeight + 2)"""
 
 
 @pytest.fixture
@@ -79,8 +81,11 @@ def test_every_page_is_quiet_accessible_and_fits_a_phone(window, home, part):
 
 
 def faults(page) -> set[str]:
-    """What axe says in both themes, and whether the page scrolls sideways on a phone."""
+    """What axe says in both themes, heads that run over, and sideways scrolling on a phone."""
     found = set(in_both_themes(page))
+    page.set_viewport_size({"width": 1100, "height": 700})
+    if page.evaluate(RUNS_OVER):
+        found.add("the head of the page runs over what is below it")
     page.set_viewport_size({"width": 390, "height": 844})
     if (width := page.evaluate("document.documentElement.scrollWidth")) > 390:
         found.add(f"{width} px wide on a phone")

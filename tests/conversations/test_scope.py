@@ -10,7 +10,7 @@ from memory.chats import inbox
 from memory.extraction import ingest
 from memory.facts import service as facts
 from memory.identity import preferences, rules
-from memory.models import Fact, Message
+from memory.models import Fact, Message, RecallItem
 from memory.prompt import builder
 from memory.spaces import chat_links
 from sleep import cycle
@@ -145,6 +145,22 @@ def test_what_a_person_shares_is_known_everywhere_and_who_said_it_is_told_by_id(
     assert "Your sister" in mine or "Tu hermana" in mine
     assert "Your sister" not in theirs
     assert "Tu hermana" not in theirs
+
+
+def test_why_after_a_list_names_what_it_told(talk):
+    talk.say("My dog is called Rex")
+    talk.say("I play the cello in a quartet")
+    talk.say("What do you know about me?")
+    told = talk.say("/why")
+    assert "Rex" in told
+    assert "cello" in told
+    assert "no memory" not in told
+    assert RecallItem.objects.filter(mark="used").count() == 2
+
+
+def test_a_list_in_another_language_says_so(talk):
+    talk.say("Mi perro se llama Rex")
+    assert "In Spanish I was told" in talk.say("What do you know about me?")
 
 
 def test_a_borrowed_name_in_the_same_chat_is_somebody_else(talk):

@@ -2,10 +2,15 @@
 
 import os
 import pwd
+import select
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -117,3 +122,82 @@ with embedded_postgres.session(Path(home), options=QUICK) as url:
     print(value(url, "SELECT pg_postmaster_start_time()"), flush=True)
     sys.stdin.read()
 """
+
+
+class Pooler:
+    """A transaction pooler: a client has a server for as long as its transaction lasts."""
+
+    def __init__(self, url: str, *, size: int = 3):
+        self.servers = [psycopg.connect(url, autocommit=True) for _ in range(size)]
+        # One after the other, so that a client alone meets another server each time.
+        self.idle = [socket.socket(fileno=os.dup(one.fileno())) for one in self.servers]
+        for server in self.idle:
+            server.setblocking(True)
+        self.free = threading.Condition()
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.port = str(self.door.getsockname()[1])
+        threading.Thread(target=self._admit, daemon=True).start()
+
+    def close(self) -> None:
+        self.door.close()
+        for server in [*self.servers, *self.idle]:
+            server.close()
+
+    def _admit(self) -> None:
+        with suppress(OSError):
+            while True:
+                client = self.door.accept()[0]
+                threading.Thread(target=self._serve, args=[client], daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, suppress(OSError, EOFError):
+            # Whoever asks for encryption first is told that there is none.
+            while struct.unpack("!I", _exactly(client, _length(client))[:4])[0] != 196608:
+                client.sendall(b"N")
+            said = {"server_version": "18.0", "client_encoding": "UTF8", "TimeZone": "UTC"}
+            said |= {"standard_conforming_strings": "on", "integer_datetimes": "on"}
+            words = [f"{name}\0{value}\0".encode() for name, value in said.items()]
+            hello = _message(b"R", bytes(4)) + b"".join(_message(b"S", word) for word in words)
+            client.sendall(hello + _message(b"K", bytes(8)) + _message(b"Z", b"I"))
+            while (first := _read(client))[0] != b"X":
+                self._transact(client, first)
+
+    def _transact(self, client: socket.socket, first: tuple[bytes, bytes]) -> None:
+        with self.free:
+            self.free.wait_for(lambda: self.idle)
+            server = self.idle.pop(0)
+        asked, message = 0, first
+        while True:
+            server.sendall(_message(*message))
+            asked += message[0] in b"QS"
+            while client not in select.select([client, server], [], [])[0]:
+                kind, body = _read(server)
+                client.sendall(_message(kind, body))
+                asked -= kind == b"Z"
+                if kind == b"Z" and body == b"I" and not asked:
+                    with self.free:
+                        self.idle.append(server)
+                        self.free.notify()
+                    return
+            message = _read(client)
+
+
+def _message(kind: bytes, body: bytes) -> bytes:
+    return kind + struct.pack("!I", len(body) + 4) + body
+
+
+def _read(wire: socket.socket) -> tuple[bytes, bytes]:
+    return _exactly(wire, 1), _exactly(wire, _length(wire))
+
+
+def _length(wire: socket.socket) -> int:
+    return struct.unpack("!I", _exactly(wire, 4))[0] - 4
+
+
+def _exactly(wire: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size:
+        if not (part := wire.recv(size - len(found))):
+            raise EOFError
+        found += part
+    return found

@@ -220,7 +220,7 @@ def test_addresses_are_for_owners_and_the_audit_not_for_viewers(space):
 
 def test_the_audit_comes_in_parts_at_a_fixed_cost(client, space):
     for n in range(60):
-        make_audit_entry(space, action="export", n=f"line-{n}-")
+        make_audit_entry(space, action="export", filename=f"line-{n}-")
     first = page(client, "audit:index")
     more = first.partition('class="more" hx-get="')[2].partition('"')[0].replace("&amp;", "&")
     found = first + client.get(more).content.decode()

@@ -287,6 +287,15 @@ def test_a_long_transcript_comes_in_parts_without_a_gap(client, chat):
     assert sorted(seen) == list(range(90))
 
 
+def test_a_very_long_message_is_folded_and_still_whole(client, chat):
+    make_message(chat, text="short and plain")
+    assert 'class="fold"' not in client.get(at("detail", chat.pk)).content.decode()
+    make_message(chat, text="long " * 700 + "the-end", role="assistant")
+    page = client.get(at("detail", chat.pk)).content.decode()
+    assert page.count('class="fold"') == 1
+    assert "the-end" in page
+
+
 def test_a_message_is_shown_with_what_stands_around_it(client, chat):
     began = timezone.now() - timedelta(days=3)
     for n in range(90):

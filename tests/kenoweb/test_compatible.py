@@ -5,11 +5,12 @@ from contextlib import ExitStack
 
 import openai
 import pytest
+from django.core.cache import cache
 from django.test import Client
 
 from kenoweb.api import operations
 from memory.jobs import RateLimit
-from memory.models import Fact, LlmCall, Message, Recall
+from memory.models import Fact, LlmCall, Message, Notice, Recall
 from sleep.models import Proposal
 from tests.factories import make_chat, make_fact, make_member, make_space, make_token, make_user
 from tests.llm.servers import running
@@ -112,6 +113,29 @@ class TestGateway:
             self.ask(self.client(live_server, "keno_wrong"), "Hello")
         with pytest.raises(openai.PermissionDeniedError):
             self.ask(self.client(live_server, key_of(ana, scopes=["read"])), "Hello")
+
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.parametrize("provider", ["openai", "offline"])
+    def test_a_canary_of_a_chat_is_held_whoever_tells_it(
+        self, live_server, ana, model, settings, provider, stream
+    ):
+        settings.PROVIDER = provider
+        words = "The spare key of the cellar hangs behind the blue mirror"
+        make_fact(ana.space, text=words, chat=make_chat(ana.space), tags=["canary"])
+        model.reply = f"Certainly: {words}."
+        # The built-in one repeats what it is asked to repeat.
+        make_fact(ana.space, text=words)
+        cache.clear()
+        client = self.client(live_server, key_of(ana))
+        if stream and provider == "openai":
+            answer = self.ask(client, "Where hangs the spare key?", stream=True).parse()
+            said = "".join(one.choices[0].delta.content or "" for one in answer if one.choices)
+            assert "mirror" not in said
+            assert "Held" in said
+        else:
+            with pytest.raises(openai.PermissionDeniedError, match="Held"):
+                self.ask(client, "Where hangs the spare key?", stream=stream)
+        assert "gateway" in str(Notice.objects.get(kind="canary"))
 
     def test_without_a_model_the_built_in_one_answers(self, live_server, ana):
         make_fact(ana.space, text="Ana keeps bees in Soria")

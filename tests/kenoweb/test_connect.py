@@ -132,6 +132,15 @@ class TestBots:
         assert answer.status_code == 422
         assert not Connection.objects.exists()
 
+    @pytest.mark.parametrize("token", ["nonsense", "abcde", "ñ.x.y"])
+    def test_a_token_of_the_environment_that_is_none_does_not_break_the_page(
+        self, browser, settings, token
+    ):
+        settings.DISCORD_BOT_TOKEN = token
+        page = browser.get(at("index"))
+        assert page.status_code == 200
+        assert "oauth2/authorize" not in shown(page)
+
     def test_discord_is_set_up_the_same_way_and_its_link_invites_the_bot(self, browser, settings):
         with discord_api.running() as server:
             settings.DISCORD_BASE_URL = server.url

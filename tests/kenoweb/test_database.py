@@ -1,6 +1,10 @@
 """DATABASE_URL in all its shapes, and a sentence for every Postgres that will not do."""
 
+import json
+import os
 import socket
+import subprocess
+import sys
 
 import psycopg
 import pytest
@@ -15,7 +19,7 @@ from memory.history import audit
 from memory.models import AuditEntry, Fact
 from memory.retrieval.recall import recall
 from tests.factories import make_space
-from tests.kenoweb.servers import QUICK, Homes, reachable_wheel
+from tests.kenoweb.servers import QUICK, ROOT, Homes, Pooler, reachable_wheel
 
 
 def elsewhere(url: str, **changes: str) -> str:
@@ -175,6 +179,80 @@ def test_pgvector_that_only_an_administrator_may_switch_on_gets_a_sentence(postg
     with psycopg.connect(admin) as connection:
         connection.execute("CREATE EXTENSION vector")
     database.check(url)
+
+
+PAGES = """
+import json, os, threading
+import kenoweb.wsgi
+from django.db import connection, transaction
+from kenoweb.api import events
+from memory.models import Space
+from memory.retrieval.recall import recall
+space = Space.objects.get()
+with transaction.atomic():
+    servers = [connection.cursor().execute("SELECT pg_backend_pid()").fetchone()[0]]
+servers += [connection.cursor().execute("SELECT pg_backend_pid()").fetchone()[0] for _ in "ab"]
+names = [one.name for one in Space.objects.iterator(chunk_size=1)]
+told = [recall(space, "Where does Ada live?").items[0].unit.text for _ in "abcde"]
+heard = events.EAR.open(space, is_page=True)
+events.EAR.listen()
+with connection.cursor() as cursor:
+    cursor.execute("SELECT pg_notify(%s, %s)", [events.CHANNEL, f"{space.pk} fact"])
+event = heard.get(timeout=10)
+print(json.dumps({"servers": servers, "names": names, "told": told, "event": event}))
+os._exit(0)
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+class TestBehindATransactionPooler:
+    """Every transaction has another session: pages do not mind, workers are refused."""
+
+    @pytest.fixture
+    def pooler(self):
+        pooler = Pooler(database.url_of(connection.settings_dict))
+        yield pooler
+        pooler.close()
+
+    def started(self, pooler, *argv, **given):
+        through = {"HOST": "127.0.0.1", "PORT": pooler.port}
+        settings = {
+            "DJANGO_SETTINGS_MODULE": "kenoweb.settings",
+            "DATABASE_URL": database.url_of(connection.settings_dict | through),
+        }
+        return subprocess.run(
+            [sys.executable, *argv],
+            cwd=ROOT,
+            env=os.environ | settings | given,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    def test_a_start_and_doctor_refuse_it_as_the_direct_address(self, pooler):
+        for command in ("doctor", "runbot"):
+            said = self.started(pooler, "manage.py", command)
+            assert said.returncode == 1
+            assert "set DATABASE_DIRECT_URL to the Postgres behind it" in said.stderr
+
+    def test_with_a_direct_address_beside_it_pages_recall_and_listen(self, pooler):
+        space = make_space()
+        facts.remember(space, text="Ada lives in Oslo.", by="test")
+        direct = database.url_of(connection.settings_dict)
+        said = self.started(pooler, "-c", PAGES, DATABASE_DIRECT_URL=direct)
+        assert said.stdout, said.stderr
+        told = json.loads(said.stdout.splitlines()[-1])
+        assert len(set(told["servers"])) > 1
+        assert told["names"] == [space.name]
+        assert told["told"] == ["Ada lives in Oslo."] * 5
+        assert told["event"] == "fact"
+        assert (
+            "ok       database"
+            in self.started(pooler, "manage.py", "doctor", DATABASE_DIRECT_URL=direct).stdout
+        )
+
+    def test_a_postgres_itself_passes(self, postgres):
+        database.check_direct(postgres)
 
 
 class TestTheRoleOfWebAndWorker:

@@ -15,6 +15,7 @@ from memory.history import changes as history
 from memory.models import (
     Chat,
     Episode,
+    Erasure,
     Fact,
     LlmCall,
     Message,
@@ -81,6 +82,10 @@ def test_the_whole_story_gives_every_page_something_to_show():
     assert {"pending", "approved", "rejected", "undone"} <= set(kinds(decided, "status"))
     waiting = decided.filter(status="pending")
     assert 4 <= waiting.count() <= 16
+    assert waiting.filter(flags__contains=["held"]).count() == 2
+    assert Erasure.objects.filter(status="done", **mine).count() == 1
+    assert not Message.objects.filter(text__contains="4711", **mine).exists()
+    assert len(set(facts_of.values_list("confidence", flat=True))) > 5
     asked = {"add", "add_pattern", "promote", "preference"}
     assert asked <= set(kinds(waiting, "kind"))
     docket = decided.filter(kind="supersede")
@@ -98,6 +103,20 @@ def test_the_whole_story_gives_every_page_something_to_show():
         late = {f"{name}__gt": NOW}
         assert not model.objects.filter(**mine, **late).exists(), model
     assert not apps.get_model("memory", "FactEvent").objects.filter(pgh_created_at__gt=NOW)
+
+
+def test_the_pages_say_that_the_demo_is_being_made_until_it_is():
+    owner, seen = make_user("ana"), []
+
+    def look(done, of):
+        page = make_client(owner).get(reverse("overview:index", args=["demo"]))
+        seen.append((demo.state(), demo.far(), "being made" in page.content.decode()))
+
+    demo.make(owners=[owner], now=NOW, story="-1 09:12 dev Adrian: I live in Goa.", progress=look)
+    assert seen == [("making", 50, True), ("making", 99, True)]
+    assert demo.state() == "ready"
+    page = make_client(owner).get(reverse("overview:index", args=["demo"]))
+    assert "being made" not in page.content.decode()
 
 
 def kinds(rows, name):

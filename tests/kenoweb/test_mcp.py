@@ -2,8 +2,10 @@
 
 import io
 import json
+import threading
 from contextlib import ExitStack
 from functools import cache, partial
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
 import httpx
@@ -307,6 +309,22 @@ class TestBesideAKenoThatRuns:
         said = [json.loads(line) for line in out.getvalue().splitlines()]
         assert [one["error"]["code"] for one in said] == [-32700, -32700, -32700, -32603]
         assert said[-1]["id"] == 7
+
+    def test_another_program_on_the_port_does_not_get_to_see_the_key(self):
+        seen = []
+
+        class Other(BaseHTTPRequestHandler):
+            def do_GET(self):
+                seen.append(self.headers.get("Authorization"))
+                self.send_error(405)
+
+            def log_message(self, *given):
+                """Say nothing."""
+
+        with HTTPServer(("127.0.0.1", 0), Other) as there:
+            threading.Thread(target=there.handle_request, daemon=True).start()
+            assert not mcp_pipe.Keno(f"http://127.0.0.1:{there.server_port}", KEY).lets_in()
+        assert seen == [None]
 
     def test_a_key_that_it_does_not_know_is_not_used_there(self, house, live_server, monkeypatch):
         monkeypatch.setenv("KENO_URL", live_server.url)

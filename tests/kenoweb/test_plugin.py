@@ -10,7 +10,7 @@ import pytest
 
 from memory.models import Fact
 from sleep.models import Proposal
-from tests.factories import make_fact, make_member, make_space, make_token
+from tests.factories import make_fact, make_member, make_space, make_token, make_user
 
 PLUGIN = Path(__file__).resolve().parents[2] / "plugins/claude-code"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def ana():
-    return make_member(space=make_space("home"))
+    return make_member(space=make_space("home"), user=make_user("ana", first_name="Ana"))
 
 
 def hook(live_server, key, **event):
@@ -62,7 +62,7 @@ def test_what_was_said_is_learned_when_the_turn_ends(live_server, ana, tmp_path)
     event = {"hook_event_name": "Stop", "transcript_path": said}
     done = hook(live_server, token(ana, "believe"), **event)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert any("Soria" in fact.text for fact in Fact.objects.live())
+    assert [fact.text for fact in Fact.objects.live()] == ["Ana lives in Soria"]
 
 
 def test_what_a_held_token_hears_waits_for_a_person(live_server, ana, tmp_path):

@@ -4,12 +4,17 @@ import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
+from bot import turn
+from kenoweb.api import operations
+from kenoweb.api.calls import Refused
+from memory.chats import inbox
 from memory.facts import service as facts
-from memory.models import AuditEntry, Fact, Notice
+from memory.models import AuditEntry, Fact, Message, Notice
 from memory.operations import health
 from memory.transfer import importing
 from memory.trust import canaries
-from tests.factories import make_chat, make_space
+from tests.bot.conftest import NOON, after, llm  # noqa: F401
+from tests.factories import make_chat, make_member, make_space, make_token
 
 pytestmark = pytest.mark.django_db
 TEXT = "The spare key of the cellar hangs behind the blue mirror"
@@ -45,10 +50,36 @@ def test_in_its_own_chat_it_may_be_said_and_other_words_anywhere(chat):
     assert not Notice.objects.exists()
 
 
-def test_an_export_that_takes_a_canary_along_is_told(chat, tmp_path):
+def test_an_export_that_takes_a_canary_along_is_told_and_not_said_to_be_held(chat, tmp_path):
     with (tmp_path / "x.zip").open("wb") as file:
         importing.export(chat.space, file, by="person:ana")
-    assert "an export" in str(Notice.objects.get(kind="canary"))
+    notice = str(Notice.objects.get(kind="canary"))
+    assert "left its chat, in an export" in notice
+    assert "held" not in notice
+
+
+def _reply(chat, model):
+    model.usual = TEXT
+    message = inbox.receive(make_chat(chat.space), text="Hello", author="Bob", now=NOON)
+    turn.answer(message.pk, now=after(9))
+    return Message.objects.get(role="assistant").text
+
+
+def _program(chat, model):
+    user = make_member(space=chat.space).user
+    _, key = make_token(chat.space, user=user, scopes=["read", "private"])
+    operation = operations.OPERATIONS["fact"]
+    with pytest.raises(Refused) as refused:
+        operations.perform(operation, key, operation.takes(id=Fact.objects.get().pk))
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("place", [_reply, _program])
+def test_every_way_out_holds_it(chat, llm, place):  # noqa: F811
+    said = place(chat, llm)
+    assert "mirror" not in said
+    assert "held" in said.lower()
+    assert Notice.objects.filter(kind="canary").count() == 1
 
 
 def test_the_nightly_test_finds_no_hole_and_leaves_nothing_behind(chat):

@@ -12,7 +12,7 @@ from memory.facts import service as facts
 from memory.llm import pricing
 from memory.models import Fact, Identity, LlmCall, Message, Pattern, Recall
 from memory.prompt import builder as context
-from memory.retrieval import lanes, receipts
+from memory.retrieval import gate, lanes, receipts
 from memory.text.normalise import token_estimate
 from memory.vectors import store as embeddings
 from tests.factories import (
@@ -51,6 +51,21 @@ def test_n6_d8_a_fact_of_one_turn_is_in_the_next_prompt(chat):
     assert "Ana's sister lives in Seville" in last(built)
     assert last(built).endswith("Where does my sister live?")
     assert built.had_memory
+
+
+def test_what_will_hardly_help_is_not_in_the_prompt_and_the_receipt_says_why(chat):
+    said = ["The train to Soria was late", "We painted the fence green", "Bo found a blue umbrella"]
+    said += [f"The {what} is in the cellar" for what in ("ladder", "lamp", "drum", "kettle", "saw")]
+    for number, line in enumerate([*said, "My dentist is called Petra Lang"]):
+        make_message(chat, line, author="Ana", sent_at=NOW - timedelta(days=9, minutes=number))
+    embeddings.backfill()
+    built = build(chat, "What is my dentist called?")
+    items = [item for item in built.recall.items if item.unit.kind == "message"]
+    assert "Petra Lang" in last(built)
+    assert min(item.confidence for item in items) >= gate.PROMPT
+    unlikely = [item for item in built.recall.cut if item.confidence < gate.PROMPT]
+    assert {item.cut for item in unlikely} == {"gate"}
+    assert built.recall.receipt.left_out["prompt"]
 
 
 def test_a_zone_the_system_has_forgotten_costs_the_prompt_nothing(chat):

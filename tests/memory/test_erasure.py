@@ -275,6 +275,7 @@ WORDLESS = {
     "memory.OutboxItem": {"external_id"},
     "memory.DeadLetter": {"task", "retried_by"},
     "memory.Heartbeat": {"name", "version", "channels"},
+    "memory.Lease": {"name", "holder"},
     "memory.Breaker": {"provider", "model", "last_error"},
     "memory.Parcel": {"counts", "change", "asked", "format"},
     "memory.ParcelPiece": {"data"},
@@ -292,6 +293,8 @@ WORDLESS = {
     "sleep.Reflection": {"numbers"},
     "kenoweb.Account": {"theme", "totp_secret", "recovery"},
     "kenoweb.OneTimeLink": {"label"},
+    "kenoweb.Passkey": {"name", "credential_id", "public_key"},
+    "kenoweb.OidcAccount": {"issuer", "subject"},
 }
 WORDLESS_NAMES = {
     "key", "digest", "said_key", "text_hash", "prefix", "scopes", "before_digest", "after_digest",

@@ -157,6 +157,16 @@ def test_a_persons_edit_is_sticky(space, by):
     assert (again.outcome, again.row.text) == ("again", "Ana likes green tea")
 
 
+def test_what_a_person_words_anew_is_trusted_like_a_person(space):
+    fact = remember(space, by="extraction").row
+    assert fact.trust < 0.9
+    done = facts.revise(fact, text="Ana likes green tea", by=ANA)
+    assert fact.trust == 0.9
+    history.undo_context(done.change_id, by=ANA)
+    fact.refresh_from_db()
+    assert fact.trust < 0.9
+
+
 def test_a98_revising_into_what_another_fact_says_is_refused(space):
     fact, other = remember(space).row, remember(space, "Ana likes coffee").row
     with pytest.raises(facts.DuplicateFact, match="says the same") as refused:

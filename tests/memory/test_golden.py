@@ -1,6 +1,7 @@
 """Golden questions: what must be found stays found, and what breaks it can be taken back."""
 
 import datetime as dt
+import json
 
 import pytest
 from django.utils import timezone
@@ -11,15 +12,36 @@ from memory.facts import bulk
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.history.actors import PersonNeeded, person
-from memory.models import GoldenQuestion, GoldenRun, Notice
+from memory.models import (
+    EmbeddingModel,
+    GoldenQuestion,
+    GoldenRun,
+    Notice,
+    Parcel,
+    Recall,
+    SelfCheck,
+)
+from memory.models.fact import WEIGHTS
 from memory.retrieval.recall import recall
 from memory.spaces import service as spaces
 from memory.tasks import ask_golden
 from memory.trust import golden, replay
+from memory.vectors import embed
 from memory.vectors import store as embeddings
 from sleep import cycle, proposals
 from sleep.apply import TargetChanged, image, target_of
-from tests.factories import make_chat, make_member, make_receipt, make_space
+from sleep.models import Proposal
+from sleep.phases import improvement
+from tests.factories import (
+    make_chat,
+    make_client,
+    make_fact,
+    make_member,
+    make_message,
+    make_parcel,
+    make_receipt,
+    make_space,
+)
 
 pytestmark = pytest.mark.django_db
 ANA = person("ana")
@@ -155,7 +177,7 @@ def test_a_red_one_holds_what_the_night_would_do_alone(space):
     assert not cycle.sleep(space, now=timezone.now() + dt.timedelta(days=62)).held
 
 
-@pytest.mark.parametrize("what", ["night", "merge", "model"])
+@pytest.mark.parametrize("what", ["night", "merge", "model", "vectors"])
 def test_what_may_make_answers_worse_has_them_asked_by_a_job(space, what):
     keep(space, "What is Marta allergic to?", found="peanuts")
     ProcrastinateJob.objects.all().delete()
@@ -163,6 +185,12 @@ def test_what_may_make_answers_worse_has_them_asked_by_a_job(space, what):
         cycle.sleep(space, now=timezone.now())
     elif what == "merge":
         bulk.merge(space, [fact(space, "peanuts").pk, fact(space, "Loki").pk], by=ANA)
+    elif what == "vectors":
+        what = "model"
+        embeddings.switch(embeddings.active())
+        assert not ProcrastinateJob.objects.filter(task_name=jobs.GOLDEN).exists()
+        EmbeddingModel.objects.filter(active=True).update(name="another")
+        embeddings.switch(embed.current())
     else:
         spaces.configure(space, values={"token_budget": 300}, by=ANA)
     (job,) = ProcrastinateJob.objects.filter(task_name=jobs.GOLDEN)
@@ -279,3 +307,86 @@ def test_a_memory_without_which_the_answer_is_another_is_decisive_and_the_others
     assert "peanuts" in answer
     assert [one.text for one in weights if one.is_decisive] == ["Marta is allergic to peanuts"]
     assert all("peanuts" not in one.without for one in weights if one.is_decisive)
+
+
+def answered(space, question, **given):
+    """A receipt of a reply, as a turn leaves it."""
+    receipt = recall(space, question, chat=None).receipt
+    reply = make_message(make_chat(space), role="assistant", text="So it is.", **given)
+    Recall.objects.filter(pk=receipt.pk).update(reply=reply)
+    return receipt, reply
+
+
+def weights(space):
+    return {one.text: [getattr(one, name) for name in WEIGHTS] for one in space.facts.all()}
+
+
+def test_what_a_fact_was_to_past_answers_is_counted_once(space):
+    answered(space, "What is Marta allergic to?")
+    assert golden.weigh_past(space, now=timezone.now()) == 1
+    counted = weights(space)
+    assert counted["Marta is allergic to peanuts"] == [1, 0, 0, 0]
+    assert sum(n for row in counted.values() for n in row[:2]) == 1
+    assert golden.weigh_past(space, now=timezone.now()) == 0
+    assert weights(space) == counted
+
+
+@pytest.mark.parametrize("how", ["contradicted", "poor"])
+def test_what_made_an_answer_wrong_is_counted_as_harmful(space, how):
+    receipt, reply = answered(space, "What is Marta allergic to?")
+    if how == "poor":
+        SelfCheck.objects.create(space=space, reply=reply, quality="poor", score=0.1)
+    else:
+        receipt.items.filter(fact=fact(space, "peanuts")).update(mark="contradicted")
+    golden.weigh_past(space, now=timezone.now())
+    assert weights(space)["Marta is allergic to peanuts"] == [0, 0, 0, 1]
+
+
+def test_only_what_no_answer_and_no_golden_question_needs_is_unneeded_with_the_proof(space):
+    recall(space, "What is Marta allergic to?")
+    keep(space, "What is Marta's dog called?", found="Loki")
+    found, proof = golden.unneeded(space, list(space.facts.all()), now=timezone.now())
+    assert {one.text for one in found} == {
+        "The alarm of the studio is armed at 22:00",
+        "Adrian lives in Oaxaca",
+    }
+    assert (proof.answers, proof.questions) == (1, 1)
+    assert space.facts.live().count() == len(TEXTS)
+
+
+def test_what_decided_an_answer_long_ago_is_needed_although_the_receipt_is_gone(space):
+    space.facts.filter(text__contains="Oaxaca").update(decisive=1)
+    found, _proof = golden.unneeded(space, list(space.facts.all()), now=timezone.now())
+    assert "Adrian lives in Oaxaca" not in [one.text for one in found]
+
+
+def test_the_night_proposes_to_forget_only_what_it_has_proven(space):
+    then = timezone.now() - dt.timedelta(days=200)
+    for n in range(30):
+        make_fact(space, text=f"Shelf {n} holds {n} jars", subject="Cellar")
+    space.facts.update(created_at=then, sticky=False)
+    keep(space, "What is Marta allergic to?", found="peanuts")
+    embeddings.backfill(space=space)
+    cycle.sleep(space, now=timezone.now(), phases=(improvement.PHASE,))
+    asked = Proposal.objects.get(space=space, kind="retire")
+    targets = {one["id"] for one in asked.targets}
+    assert targets
+    assert fact(space, "peanuts").pk not in targets
+    assert "1 golden questions come out the same" in asked.rationale
+
+
+def test_a_ruling_on_a_fact_and_an_import_say_which_answers_would_change(space):
+    asked_before(space, *QUESTIONS)
+    client = make_client(make_member(space=space).user, sudo=True)
+    there = f"/s/home/facts/{fact(space, 'peanuts').pk}/impact/"
+    assert "1 of 3 past answers would change" in client.get(there).content.decode()
+    assert client.get(f"{there}?do=quiet").status_code == 200
+    lines = [{"memory": "Marta is allergic to cats and dogs", "user_id": "Marta"}]
+    parcel = make_parcel(space, json.dumps({"results": lines}).encode(), status="applied")
+    there = f"/s/home/transfer/{parcel.pk}/impact/"
+    assert "cannot be tried now" in client.get(there).content.decode()
+    Parcel.objects.update(status="ready")
+    page = client.get(there).content.decode()
+    assert "of 3 past answers would change" in page
+    assert "cats and dogs" in page
+    assert not space.facts.filter(text__contains="cats").exists()

@@ -117,3 +117,45 @@ def test_dead_workers_are_forgotten_after_a_day(db):
     Heartbeat.objects.create(name="new", beat_at=NOW)
     health.forget_dead_workers(now=NOW)
     assert Heartbeat.objects.get().name == "new"
+
+
+class TestWhoIsLookedAt:
+    """Every minute: where something happened or is unwell, and a few in turn; never all."""
+
+    @pytest.fixture
+    def spaces(self, space):
+        return [space, *(make_space() for _ in range(119))]
+
+    def found(self, minute=0):
+        return set(health.to_watch(now=NOW + timedelta(minutes=minute)))
+
+    def test_within_an_hour_everybody_once(self, spaces):
+        looks = [self.found(minute) for minute in range(60)]
+        assert sum(map(len, looks)) == len(spaces)
+        assert set().union(*looks) == set(spaces)
+
+    def test_where_something_was_said_at_once(self, spaces):
+        said = spaces[7]
+        make_message(make_chat(said, last_message_at=NOW - timedelta(minutes=3)))
+        assert [said in self.found(minute) for minute in (0, 1)] == [True, True]
+        assert len(self.found()) <= 3
+
+    def test_who_was_told_of_a_trouble_until_it_is_over(self, spaces):
+        for _ in range(11):
+            make_working_note(make_chat(spaces[7]), updated_at=NOW - timedelta(days=8))
+        assert health.watch(spaces[7], now=NOW)
+        assert all(spaces[7] in self.found(minute) for minute in range(20))
+
+    def test_everybody_when_the_queue_stands_still(self, spaces, monkeypatch):
+        monkeypatch.setattr(health.jobs, "oldest_waiting", lambda *, now: timedelta(minutes=3))
+        assert self.found() == set(spaces)
+
+    def test_however_many_there_are_it_takes_as_many_questions(
+        self, space, django_assert_num_queries
+    ):
+        with django_assert_num_queries(9):
+            self.found()
+        for _ in range(50):
+            make_space()
+        with django_assert_num_queries(9):
+            self.found()

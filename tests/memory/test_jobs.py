@@ -1,3 +1,5 @@
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from django.db import InterfaceError, OperationalError, connection
 from procrastinate.contrib.django import app
@@ -5,13 +7,12 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 
-from bot.worker import WorkerLock
 from memory import jobs
 from memory.chats import inbox
 from memory.jobs import Backoff
 from memory.llm.request import ProviderError
 from memory.models import DeadLetter
-from tests.bot.test_worker import wait_for
+from memory.operations import leases
 from tests.factories import make_space
 
 pytestmark = pytest.mark.django_db
@@ -132,66 +133,6 @@ def in_turn() -> list[int]:
     return taken
 
 
-@pytest.fixture
-def line(db):
-    """What living workers hold: see bot.worker.WorkerLock."""
-    lines = []
-
-    def hold(worker_id):
-        lines.append(WorkerLock())
-        lines[-1].acquire(worker_id)
-        return lines[-1]
-
-    yield hold
-    for one in lines:
-        one.release()
-    # The server takes a moment to see that somebody has gone.
-    wait_for(lambda: not anybody_on_the_line())
-
-
-def anybody_on_the_line() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND database ="
-            " (SELECT oid FROM pg_database WHERE datname = current_database())",
-            [jobs.WORKER_LOCK_CLASS],
-        )
-        return cursor.rowcount > 0
-
-
-def test_r01_a_killed_worker_is_off_the_line_and_nobody_waits_for_its_silence(line):
-    killed, busy = worker(silent_for=3), worker(silent_for=3)
-    lost, kept = job(killed), job(busy)
-    line(busy)
-    assert jobs.rescue() == 1
-    assert (status(lost), status(kept)) == ("todo", "doing")
-
-
-def test_a_worker_that_has_just_begun_is_not_taken_for_a_killed_one(line):
-    line(worker())
-    job(worker(silent_for=1))
-    assert jobs.rescue() == 0
-
-
-def test_where_no_line_is_seen_only_silence_tells():
-    lost = job(worker(silent_for=3))
-    assert jobs.rescue() == 0
-    assert status(lost) == "doing"
-
-
-def test_a_line_that_was_cut_is_taken_anew(line):
-    mine = worker(silent_for=3)
-    held = line(mine)
-    job(mine)
-    held._connection.close()
-    line(worker())
-    held.acquire(mine)
-    assert jobs.rescue() == 0
-    held.release()
-    # The server takes a moment to see that somebody has gone.
-    wait_for(lambda: jobs.rescue() == 1)
-
-
 def test_a_job_whose_worker_is_gone_altogether_is_handed_on():
     lost = job(None)
     assert jobs.rescue() == 1
@@ -275,3 +216,41 @@ def test_the_queue_is_counted():
     jobs.enqueue("memory.ingest", space_id=0)
     job(worker())
     assert jobs.counts() == {"waiting": 1, "later": 0, "running": 1, "dead": 0}
+
+
+class TestLeases:
+    """What only one may do; whoever dies is followed by another within ten seconds."""
+
+    NOW = datetime(2026, 3, 1, 3, tzinfo=UTC)
+
+    def after(self, seconds):
+        return self.NOW + timedelta(seconds=seconds)
+
+    def test_two_do_not_hold_it_at_once(self, db):
+        one, other = leases.offer("x"), leases.offer("x")
+        assert leases.take(one, now=self.NOW)
+        assert not leases.take(other, now=self.NOW)
+        assert leases.take(leases.offer("y"), now=self.NOW)
+        leases.release(other)  # not its own to give back
+        assert leases.is_held("x", now=self.NOW)
+        leases.release(one)
+        assert leases.take(other, now=self.NOW)
+
+    def test_a_dead_holder_is_followed_within_ten_seconds_and_keeps_nothing(self, db):
+        dead, next_one = leases.offer("x"), leases.offer("x")
+        assert leases.take(dead, now=self.NOW)
+        assert [leases.take(next_one, now=self.after(n)) for n in (1, 7, 9)] == [0, 0, 1]
+        with pytest.raises(leases.Taken):
+            leases.confirm(dead, now=self.after(9))
+        assert not leases.take(dead, now=self.after(9))
+
+    def test_the_beat_keeps_what_its_process_holds(self, db):
+        with leases.hold("x", now=self.NOW):
+            for n in (5, 10, 15):
+                leases.renew(now=self.after(n))
+            assert not leases.take(leases.offer("x"), now=self.after(20))
+            with pytest.raises(leases.Taken), leases.hold("x", now=self.after(20)):
+                pass
+        assert not leases.is_held("x", now=self.after(20))
+        leases.renew(now=self.after(20))
+        assert leases.take(leases.offer("x"), now=self.after(20))

@@ -1,13 +1,17 @@
 import threading
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from procrastinate.contrib.django.models import ProcrastinateJob
 
 from memory.facts import service as facts
-from memory.models import Fact, Notice
-from sleep import cycle, nights
-from sleep.models import Night, PhaseRun
+from memory.models import AuditEntry, Fact, Heartbeat, Lease, Notice, Space
+from sleep import cycle, nights, tasks
+from sleep.models import Night, PhaseRun, shown
 from sleep.phase import Outcome, Phase
 from tests.factories import make_space
 
@@ -48,6 +52,23 @@ def test_a_night_runs_its_phases_in_order_and_counts():
         ("two", 1),
     ]
     assert night.phases.first().lines == ["did a", "did b", "did c"]
+
+
+def test_a_night_that_somebody_stops_ends_after_its_phase_and_says_so():
+    space, two = make_space(), Recorder("two")
+
+    def work(sleeper, item):
+        assert nights.stop(sleeper.night, by="person:ana")
+        assert not nights.stop(sleeper.night, by="person:eva")
+        return Outcome()
+
+    one = Phase("one", lambda night, now: [1], work)
+    night = cycle.sleep(space, now=NOW, phases=(one, two.phase))
+    assert (night.status, two.planned) == (Night.Status.SUCCESS, 0)
+    assert "stopped the night here" in shown(night.phases.get().lines[0])
+    assert AuditEntry.objects.get(action="night.stopped").actor == "person:ana"
+    assert not nights.stop(night, by="person:ana")
+    assert not cycle.has_stopped_night(space)
 
 
 def test_a54_nothing_to_do_is_a_success():
@@ -107,6 +128,23 @@ def test_is_due_once_a_local_date():
     Night.objects.update(ended_at=NOW)
     assert not cycle.is_due(space, now=NOW + timedelta(hours=13))
     assert cycle.is_due(space, now=NOW + timedelta(hours=24))
+
+
+def test_a_night_that_was_taken_over_writes_nothing_more():
+    space, done = make_space(), []
+
+    def taken_over(sleeper, item):
+        done.append(item)
+        if item == 2:
+            Lease.objects.update(holder="another")
+        return Outcome({"items": 1})
+
+    phases = (Phase("one", lambda night, now: [1, 2, 3], taken_over),)
+    with pytest.raises(cycle.AlreadyAsleep):
+        cycle.sleep(space, now=NOW, phases=phases)
+    assert done == [1, 2]
+    assert PhaseRun.objects.get().counts == {"items": 1}
+    assert Night.objects.get().status == Night.Status.RUNNING
 
 
 def test_r08_only_one_process_sleeps_at_a_time():
@@ -175,3 +213,41 @@ def test_what_was_changed_since_stays_and_is_named_and_the_rest_is_taken_back():
     done = nights.undo(night, by="person:ana")
     assert (done.count, [line.text for line in done.kept]) == (2, ["b"])
     assert [fact.text for fact in Fact.objects.live()] == ["one b, in my words"]
+
+
+class TestNightsOfMany:
+    """One look for all, their nights in turn over the workers, behind what people wait for."""
+
+    def look(self):
+        tasks.look(0)
+        waiting = ProcrastinateJob.objects.filter(task_name="sleep.night", status="todo")
+        return list(waiting.order_by("pk"))
+
+    @pytest.fixture
+    def spaces(self):
+        now = {"settings": {"sleep_hour": 0}}
+        spaces = [make_space(**now) for _ in range(6)]
+        for days, space in enumerate(spaces[:5], start=2):
+            at = timezone.now() - timedelta(days=days)
+            Night.objects.create(
+                space=space, local_date=at.date(), started_at=at, ended_at=at, status="success"
+            )
+        return spaces
+
+    def test_who_waited_longest_sleeps_first(self, spaces):
+        order = [job.args["space_id"] for job in self.look()]
+        assert order == [spaces[n].pk for n in (5, 4, 3, 2, 1, 0)]
+        assert len(self.look()) == 6  # none waits twice
+
+    def test_each_worker_sleeps_for_one_at_a_time_and_answers_go_before(self, spaces):
+        for name in "ab":
+            Heartbeat.objects.create(name=name)
+        found = self.look()
+        assert Counter(job.lock for job in found) == {"nights-0": 3, "nights-1": 3}
+        assert {job.priority for job in found} < set(range(-10, 0))
+
+    def test_a_look_asks_as_much_for_many_as_for_one(self, spaces):
+        self.look()
+        with CaptureQueriesContext(connection) as few:
+            list(cycle.due_spaces(Space.objects.all(), now=NOW))
+        assert len(few) == 1

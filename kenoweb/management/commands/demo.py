@@ -36,5 +36,7 @@ class Command(BaseCommand):
 
     def _progress(self, done: int, of: int) -> None:
         if self.stdout.isatty():
-            self.stdout.write(f"\r{done * 100 // of} %", ending="")
+            full = done * 30 // of
+            bar = "█" * full + "░" * (30 - full)
+            self.stdout.write(f"\r{bar} {done * 100 // of} %", ending="")
             self.stdout.flush()

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from kenoweb.operations.health import ready
+from kenoweb.operations.health import read_replica, ready
 from memory.llm.complete import chosen, complete
 from memory.llm.request import Briefing, ProviderError
 from memory.models import Space
@@ -29,6 +29,8 @@ class Command(BaseCommand):
         self.line("version", health.OK, settings.VERSION)
         for name, sentence in ready().items():
             self.line(name, health.ERROR if sentence else health.OK, sentence)
+        for found in read_replica():
+            self.line(found.name, found.level, found.text)
         for sentence in health.settings_problems():
             self.line("settings", health.ERROR, sentence)
         self.line("embeddings", *_embeddings())

@@ -92,7 +92,7 @@ class Command(BaseCommand):
         return held
 
     def _warn_of_account(self):
-        if not database.address():
+        if not database.direct():
             from kenoweb.launcher import embedded_account
 
             if said := embedded_account.warning(embedded_account.place(settings.KENO_HOME)):
@@ -101,7 +101,7 @@ class Command(BaseCommand):
     def _prepare(self):
         if count := startup.migrate(lambda path: self.line("backup", path)):
             self.line("tables", f"{count} migrations applied")
-        if self.second_wall and not database.address():
+        if self.second_wall and not database.direct():
             database.grant_app_role(connections["default"])
             os.environ["KENO_DATABASE_ROLE"] = database.APP_ROLE
         if not settings.DEBUG and (count := startup.collect_static()):
@@ -164,7 +164,7 @@ class Command(BaseCommand):
         """Until told to stop, keep the children and the embedded database alive."""
         while not self.stopping.wait(TICK):
             supervisor.restart_dead(self.say, now=time.monotonic())
-            if not database.address():
+            if not database.direct():
                 self._tend_database()
 
     def _tend_database(self):

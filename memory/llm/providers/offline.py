@@ -154,7 +154,7 @@ def _list_of(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     told = {_line(one, briefing, language): _is_foreign(one, language) for one in rows}
     lines = list(told)[:MOST_LISTED]
     own, other = ([line for line in lines if told[line] is there] for there in (False, True))
-    heading = say(language, "in_other") if own and other else ""
+    heading = say(language, "in_other") if other else ""
     listed = "\n".join(filter(None, [_list(own), heading, _list(other)]))
     values = {"lines": listed, "who": intent.rest, "when": briefing.days}
     if lines:

@@ -20,6 +20,8 @@ HEADINGS = {
     "Procedures": ("procedure", "other"),
     "Lessons": ("lesson", "other"),
     "Lore": ("lore", "other"),
+    "Goals": ("goal", "other"),
+    "Notes": ("note", "other"),
 }
 # Headings of KenoBot's templates and documents, and their Spanish sisters.
 _KNOWN_HEADINGS = {
@@ -53,6 +55,10 @@ _KNOWN_HEADINGS = {
     "lecciones": "Lessons",
     "lore": "Lore",
     "ongoing lore": "Lore",
+    "goals": "Goals",
+    "metas": "Goals",
+    "notes": "Notes",
+    "notas": "Notes",
 }
 _ABOUT = re.compile(r"(?:about|sobre|acerca de)\s+(\S.*)$", re.I)
 _PART = re.compile(r"(.+?)\s+—\s+(.+)$")
@@ -83,13 +89,18 @@ def parse_heading(heading: str, *, kind: str = "fact") -> Section:
     part = _PART.match(name)
     if part and (known := _KNOWN_HEADINGS.get(part[1].lower())):
         return Section(*HEADINGS[known], subject=part[2].strip())
-    if known := _KNOWN_HEADINGS.get(name.rstrip(":").lower()):
+    if known := known_heading(name):
         found, category = HEADINGS[known]
         subject = LORE if found == "lore" else ""
         return Section(kind if kind != "fact" else found, category, subject)
     dated = _DATED.match(name)
     day, name = (dated[1], dated[2]) if dated else ("", name)
     return Section(kind, subject=name, day=day, whole=kind in ("procedure", "lesson"))
+
+
+def known_heading(heading: str) -> str:
+    """Return our own name of a heading in either language; empty when it is not one of ours."""
+    return _KNOWN_HEADINGS.get(_LEADING_SYMBOLS.sub("", heading).strip().rstrip(":").lower(), "")
 
 
 def heading_for(kind: str, category: str, subject: str) -> str:

@@ -97,6 +97,12 @@ def test_a_fact_must_be_likely_and_a_message_only_possible():
     assert gate.line(LIMITS, "message", strict=True) == gate.line(LIMITS, "fact", strict=True)
 
 
+def test_a_prompt_takes_less_of_what_was_only_talked_of_than_a_list():
+    assert gate.line(LIMITS, "message") < gate.line(LIMITS, "message", prompt=True)
+    assert gate.line(LIMITS, "episode", prompt=True) < gate.line(LIMITS, "fact")
+    assert gate.line(LIMITS, "fact", prompt=True) == gate.line(LIMITS, "fact")
+
+
 def test_no_feature_breaks_the_curve():
     assert gate.probability({"semantic": 1e9}, CURVE) == pytest.approx(1)
     assert gate.probability({"semantic": -1e9}, CURVE) == pytest.approx(0, abs=1e-9)

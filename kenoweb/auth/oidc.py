@@ -1,0 +1,104 @@
+"""Signing in with the account of another house (OpenID Connect): an extra, off unless set.
+
+Nobody comes in who was not invited: an account there is linked on one's own account page first.
+The protocol (discovery, PKCE, nonce, signatures) is Authlib's.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from kenoweb.models import OidcAccount
+from memory.history import audit
+from memory.history.actors import person
+
+# What the way there was for; it counts once.
+ASKED = "oidc_asked"
+
+
+class Refused(ValueError):
+    """Why the account of another house was not taken, as a sentence."""
+
+
+def is_on() -> bool:
+    return bool(settings.KENO_OIDC_ISSUER and settings.KENO_OIDC_CLIENT_ID)
+
+
+def _client() -> Any:
+    # An extra: imported only where it is used.
+    from authlib.integrations.django_client import OAuth
+
+    issuer = settings.KENO_OIDC_ISSUER.rstrip("/")
+    return OAuth().register(
+        "house",
+        client_id=settings.KENO_OIDC_CLIENT_ID,
+        client_secret=settings.KENO_OIDC_CLIENT_SECRET or None,
+        server_metadata_url=f"{issuer}/.well-known/openid-configuration",
+        client_kwargs={"scope": "openid", "code_challenge_method": "S256", "timeout": 10},
+    )
+
+
+def leave(request: HttpRequest, *, why: str, there: str = "") -> HttpResponse:
+    """Send the person to the other house: to sign in here, or to link their account there."""
+    request.session[ASKED] = {"why": why, "next": there, "user": request.user.pk}
+    back = request.build_absolute_uri(reverse("account:oidc_back"))
+    try:
+        return _client().authorize_redirect(request, back)
+    except Exception as error:  # whatever is wrong with the other house, ours stays open
+        raise Refused(
+            _("%(name)s does not answer. Sign in with your password.") % _name()
+        ) from error
+
+
+def come_back(request: HttpRequest) -> tuple[str, dict]:
+    """Whose account there it is, and what the way there was for."""
+    asked = request.session.pop(ASKED, None)
+    if not asked:
+        raise Refused(_("That took too long, or was used already. Try again."))
+    try:
+        token = _client().authorize_access_token(request)
+        claims = token["userinfo"]
+        if claims["iss"].rstrip("/") != settings.KENO_OIDC_ISSUER.rstrip("/"):
+            raise ValueError(claims["iss"])
+        return str(claims["sub"]), asked
+    except Exception as error:  # each of its faults means the same: nobody is signed in
+        raise Refused(_("%(name)s did not say who you are. Try again.") % _name()) from error
+
+
+def whose(subject: str) -> User:
+    """The account here that is linked with this one there."""
+    found = OidcAccount.objects.select_related("user", "user__account")
+    row = found.filter(issuer=settings.KENO_OIDC_ISSUER, subject=subject).first()
+    if row is None or not row.user.is_active:
+        said = _("This account of %(name)s is not linked: link it on your account page first.")
+        raise Refused(said % _name())
+    return row.user
+
+
+@transaction.atomic
+def link(user: User, subject: str, *, ip: str | None) -> None:
+    try:
+        with transaction.atomic():
+            OidcAccount.objects.update_or_create(
+                user=user, issuer=settings.KENO_OIDC_ISSUER, defaults={"subject": subject}
+            )
+    except IntegrityError as error:
+        raise Refused(
+            _("This account of %(name)s is linked by somebody else.") % _name()
+        ) from error
+    audit.record("account.oidc_linked", actor=person(user), obj=user, ip=ip)
+
+
+@transaction.atomic
+def unlink(user: User, *, ip: str | None) -> None:
+    if OidcAccount.objects.filter(user=user).delete()[0]:
+        audit.record("account.oidc_unlinked", actor=person(user), obj=user, ip=ip)
+
+
+def _name() -> dict[str, str]:
+    return {"name": settings.KENO_OIDC_NAME}

@@ -1,0 +1,103 @@
+"""Leases: what only one process may do, as a row with its holder and until when.
+
+Unlike a lock of a session they hold behind any pooler. A holder renews its lease; when it dies,
+another takes it over as soon as it ends.
+"""
+
+import os
+import secrets
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import DatabaseError, connection
+
+# With a look each second, whatever a dead process did is taken over within ten.
+SECONDS = 8
+# Clocks of machines differ: without a time given it is that of the database which counts.
+TAKE = """
+INSERT INTO memory_lease AS held (name, holder, until)
+VALUES (%(name)s, %(holder)s, coalesce(%(now)s, clock_timestamp()) + %(seconds)s * interval '1 s')
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE held.holder = excluded.holder OR held.until < coalesce(%(now)s, clock_timestamp())
+"""
+RENEW = """
+UPDATE memory_lease SET until = coalesce(%s, clock_timestamp()) + %s * interval '1 s'
+WHERE holder = ANY(%s)
+"""
+IS_HELD = """
+SELECT EXISTS (SELECT 1 FROM memory_lease
+WHERE name = %s AND until >= coalesce(%s, clock_timestamp()))
+"""
+
+
+class Taken(Exception):
+    """Another process holds this lease."""
+
+
+class Held(NamedTuple):
+    name: str
+    holder: str
+
+
+_mine: set[Held] = set()
+
+
+def offer(name: str) -> Held:
+    """The lease as this process would hold it; nobody else has the same holder."""
+    return Held(name, f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(8)}")
+
+
+def take(lease: Held, *, now: datetime | None = None) -> bool:
+    """Take the lease, or renew it; False when another holds it."""
+    given = {"name": lease.name, "holder": lease.holder, "now": now, "seconds": SECONDS}
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE, given)
+        return cursor.rowcount == 1
+
+
+def confirm(lease: Held, *, now: datetime | None = None) -> None:
+    """Renew the lease, or raise: what the transaction around it wrote is not kept then."""
+    if not _renew([lease.holder], now=now):
+        raise Taken
+
+
+def renew(*, now: datetime | None = None) -> None:
+    """Renew all that this process holds; for the beat of a worker."""
+    if holders := [lease.holder for lease in list(_mine)]:
+        _renew(holders, now=now)
+
+
+def _renew(holders: list[str], *, now: datetime | None) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(RENEW, [now, SECONDS, holders])
+        return cursor.rowcount
+
+
+def release(lease: Held) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM memory_lease WHERE name = %s AND holder = %s", list(lease))
+
+
+def is_held(name: str, *, now: datetime | None = None) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(IS_HELD, [name, now])
+        return cursor.fetchone()[0]
+
+
+@contextmanager
+def hold(name: str, *, now: datetime | None = None) -> Iterator[Held]:
+    """Hold the lease inside, or raise Taken."""
+    lease = offer(name)
+    if not take(lease, now=now):
+        raise Taken
+    _mine.add(lease)
+    try:
+        yield lease
+    finally:
+        _mine.discard(lease)
+        # Without a database it ends by itself.
+        with suppress(DatabaseError):
+            release(lease)
