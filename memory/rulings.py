@@ -19,6 +19,8 @@ from memory.vectors import likeness
 NEAR_FROM = 0.7
 # A statement that contains the whole ruling falls under it, unless the ruling is a word or two.
 MIN_STEMS = 3
+# Where a fact stands in words: its row, what was said, and the episode that was part of.
+TOLD_IN = ("fact", "message", "episode")
 
 
 @transaction.atomic
@@ -46,26 +48,24 @@ class Unmentioned:
 
     def __init__(self, space: Space, question: str):
         asked = text.stems(question)
-        rows = _in_force(space, Ruling.Kind.DONT_MENTION).select_related("fact__message")
-        self.rulings = [row for row in rows if not asked & _own_stems(row)]
-        facts = [row.fact for row in self.rulings if row.fact]
-        said = [fact.message for fact in facts if fact.message]
-        self.ids = {("fact", fact.pk) for fact in facts} | {("message", one.pk) for one in said}
-        self.ids |= {("episode", one.episode_id) for one in said if one.episode_id}
-        self.stems = [_own_stems(row) for row in self.rulings]
+        rows = _in_force(space, Ruling.Kind.DONT_MENTION).values_list(
+            "text", "fact__subject", "fact", "fact__message", "fact__message__episode"
+        )
+        self.ids: set[tuple[str, int]] = set()
+        self.stems: list[set[str]] = []
+        for words, subject, *ids in rows:
+            # The words that name the thing itself: without whom it is about.
+            own = text.stems(words) - text.stems(subject or "")
+            if not asked & own:
+                self.stems.append(own)
+                self.ids |= {(kind, pk) for kind, pk in zip(TOLD_IN, ids, strict=True) if pk}
 
     def covers(self, kind: str, number: int, words: str) -> bool:
         """Whether this memory tells it: by its row, or in words that say it."""
-        if not self.rulings:
+        if not self.stems:
             return False
         found = text.stems(words)
         return (kind, number) in self.ids or any(own and own <= found for own in self.stems)
-
-
-def _own_stems(ruling: Ruling) -> set[str]:
-    """The words that name the thing itself: without whom it is about."""
-    subject = text.stems(ruling.fact.subject) if ruling.fact else set()
-    return text.stems(ruling.text) - subject
 
 
 @transaction.atomic

@@ -9,6 +9,7 @@ from itertools import groupby
 import pgtrigger
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb.demo.days import STORY, ZONE, Calendar, Life, read
@@ -22,8 +23,10 @@ from sleep.models import Night
 SLUG = "demo"
 # Says that a space was made here and may be made anew or removed.
 MARK = {"demo": True}
-# A night deletes older receipts, so none are made; three months must leave something to check.
-SETTINGS = MARK | {"receipt_days": 21, "check_home_days": 60}
+# Only the last replies have a receipt: to make one takes as long as ten messages.
+RECEIPTS = dt.timedelta(days=10)
+# Three months must leave something to check.
+SETTINGS = MARK | {"check_home_days": 60}
 # The judge reads as many memories as it has time for. With the usual time a busy machine would make
 # another demo than an idle one.
 MAKING = SETTINGS | {"judge_ms": 2000}
@@ -39,6 +42,8 @@ CHATS = {
 DECIDED = 8
 # Keno slept now and then at first, and every night in the last weeks.
 NOW_AND_THEN, EVERY_NIGHT = 7, 15
+# A maker that has told nothing for this long was stopped; its demo can be made again.
+SILENT = dt.timedelta(minutes=2)
 # What the last nights told is news still.
 NEWS = dt.timedelta(days=2)
 
@@ -71,11 +76,11 @@ def make(
 def begin(owners: list[User], *, now: dt.datetime) -> tuple[Space, Life]:
     """An empty demo space with its chats, and the life that can be lived in it."""
     space = Space.objects.create(
-        name="Demo", slug=SLUG, timezone=ZONE, language="en", settings=MAKING | {"making": 0}
+        name="Demo", slug=SLUG, timezone=ZONE, language="en", settings=_making(0)
     )
     members = [_own(space, user) for user in owners]
     rooms = {name: _room(space, *given) for name, given in CHATS.items()}
-    kept = now - dt.timedelta(days=space.options.receipt_days)
+    kept = now - RECEIPTS
     return space, Life(space, rooms, members[0] if members else None, Calendar(space), kept)
 
 
@@ -107,13 +112,20 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
 def _tell(space: Space, done: int, *, of: int) -> None:
     """Let the pages say how far it is; nothing that belongs into the history of a space."""
     with pgtrigger.ignore():
-        shown = MAKING | {"making": min(99, done * 100 // of)}
+        shown = _making(min(99, done * 100 // of))
         Space.objects.filter(pk=space.pk).update(settings=shown)
+
+
+def _making(percent: int) -> dict:
+    return MAKING | {"making": percent, "making_at": timezone.now().isoformat()}
 
 
 def percent(space: Space) -> int | None:
     """How far the demo is while it is made, in percent; None for every other space."""
-    return space.settings.get("making") if is_demo(space) else None
+    if not is_demo(space) or "making" not in space.settings:
+        return None
+    told = dt.datetime.fromisoformat(space.settings["making_at"])
+    return space.settings["making"] if timezone.now() - told < SILENT else None
 
 
 def _spend(space: Space) -> None:
@@ -174,7 +186,7 @@ def state() -> str:
     found = Space.objects.filter(slug=SLUG, settings__contains=MARK).first()
     if under_way.exists() or (found and percent(found) is not None):
         return "making"
-    return "ready" if found else ""
+    return "ready" if found and "making" not in found.settings else ""
 
 
 def far() -> int:

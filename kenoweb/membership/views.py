@@ -640,14 +640,14 @@ def delete_account(request):
 @signed_in
 @require_POST
 def make_demo(request):
-    """A separate space to look around in; the worker makes it in half a minute."""
+    """A separate space to look around in; the worker makes it."""
     if not _may_create(request):
         raise PermissionDenied
     if demo.taken():
         toast_error(request, str(demo.NotTheDemo()))
     elif not demo.state():
         jobs.enqueue(demo.TASK, once="demo", user_id=request.user.pk)
-        toast(request, _("The demo is being created. It takes about half a minute."))
+        toast(request, _("The demo is being created. It takes about a minute."))
     return redirect("spaces:index")
 
 

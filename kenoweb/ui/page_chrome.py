@@ -12,6 +12,7 @@ from django.utils.formats import number_format
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
+from kenoweb import demo
 from kenoweb.auth.access import LAST_SPACE, memberships
 from kenoweb.ui.list_page import counted
 from kenoweb.ui.responses import space_url
@@ -165,6 +166,11 @@ class PageChrome:
     tabs: list[Link] = field(default_factory=list)
     search: str = ""
     events: str = ""
+
+    @property
+    def demo_percent(self) -> int | None:
+        """How far this space is when it is the demo and being made."""
+        return demo.percent(self.space) if self.space else None
 
 
 def page_chrome(request: HttpRequest) -> dict:

@@ -7,6 +7,7 @@ answer may have a small probability and still be far ahead of the others.
 import math
 import re
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from time import perf_counter
 
 from memory.retrieval.keywords import content_words
@@ -20,9 +21,9 @@ MAX_JUDGED, BATCH = 24, 8
 LOWEST, HIGHEST = -12.0, 4.0
 # A longer memory is cut to the part that has most of the question's words.
 LONG = 400
-# What was thought without haste, by question and memory: a trial asks the same again and again.
-MAX_KEPT = 20_000
-_kept: dict[tuple[str, str], float] = {}
+# What was thought, by the hash of question and memory: their words are not kept.
+MAX_KEPT = 50_000
+_kept: dict[int, float] = {}
 _SENTENCE = re.compile(r"(?<=[.!?…\n])\s+")
 
 
@@ -33,28 +34,25 @@ def opinions(
     budget_ms: float = math.inf,
     clock: Callable[[], float] = perf_counter,
 ) -> list[float]:
-    """Return how well each memory answers, 0..1, in their order; fewer when the time is spent."""
+    """Return how well each memory answers, 0..1, in their order; fewer when the time is spent.
+
+    A pair is read once: recall, the answerer and every trial share what was thought of it.
+    """
     began = clock()
-    values: list[float] = []
-    asked = graphs.word_pieces().encode(question, limit=QUESTION_TOKENS + 2)
-    for start in range(0, len(memories), BATCH):
+    if len(_kept) > MAX_KEPT:
+        _kept.clear()
+    keys = [hash((question, memory)) for memory in memories]
+    known = {key: _kept[key] for key in keys if key in _kept}
+    unread = {key: one for key, one in zip(keys, memories, strict=True) if key not in known}
+    asked = graphs.word_pieces().encode(question, limit=QUESTION_TOKENS + 2) if unread else []
+    for start in range(0, len(unread), BATCH):
         if (clock() - began) * 1000 >= budget_ms:
             break
-        batch = [_pair(asked, memory) for memory in memories[start : start + BATCH]]
-        found = dict(graphs.run("judge", batch))
-        values += [_scaled(float(found[place][0].item())) for place in range(len(batch))]
-    return values
-
-
-def settled(question: str, memories: Sequence[str]) -> list[float]:
-    """Return the same without a limit of time, each pair read once: the same however often."""
-    unread = [one for one in dict.fromkeys(memories) if (question, one) not in _kept]
-    if len(_kept) + len(unread) > MAX_KEPT:
-        _kept.clear()
-        unread = list(dict.fromkeys(memories))
-    found = opinions(question, unread) if unread else []
-    _kept.update(zip(((question, one) for one in unread), found, strict=True))
-    return [_kept[question, one] for one in memories]
+        some = list(unread)[start : start + BATCH]
+        found = dict(graphs.run("judge", [_pair(asked, unread[key]) for key in some]))
+        known |= {key: _scaled(float(found[n][0].item())) for n, key in enumerate(some)}
+    _kept.update(known)
+    return [known[key] for key in takewhile(known.__contains__, keys)]
 
 
 def as_read(unit: Candidate, question: str) -> str:

@@ -1,6 +1,5 @@
 """Apply a profile to the candidates: scores with their parts, and its gate."""
 
-import math
 from collections.abc import Callable
 from datetime import datetime
 
@@ -94,10 +93,7 @@ def _keno(
     if weights.get("answers") and judge_ms and len(units) > 1:
         best = table.order()[: judge.MAX_JUDGED]
         memories = [judge.as_read(units[place], question.text) for place in best]
-        if judge_ms == math.inf:
-            opinions = judge.settled(question.text, memories)
-        else:
-            opinions = judge.opinions(question.text, memories, budget_ms=judge_ms)
+        opinions = judge.opinions(question.text, memories, budget_ms=judge_ms)
         _fill(table, values, "answers", dict(zip(best, opinions, strict=False)))
     if weights.get("crowd"):
         _fill(table, values, "crowd", ranking.crowding(units, table.order()))

@@ -119,6 +119,17 @@ def test_the_pages_say_that_the_demo_is_being_made_until_it_is():
     assert "being made" not in page.content.decode()
 
 
+def test_a_demo_whose_maker_was_stopped_can_be_made_again(monkeypatch):
+    space, _life = demo.begin([make_user("ana")], now=NOW)
+    assert demo.state() == "making"
+    monkeypatch.setattr(demo, "SILENT", timedelta(0))
+    assert demo.state() == ""
+    page = make_client(space.members.get().user).get(reverse("overview:index", args=["demo"]))
+    assert "being made" not in page.content.decode()
+    demo.make(owners=[space.members.get().user], now=NOW, story="-1 09:12 dev Bo: I live in Goa.")
+    assert demo.state() == "ready"
+
+
 def kinds(rows, name):
     return rows.order_by().values_list(name, flat=True).distinct()
 

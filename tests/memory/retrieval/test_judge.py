@@ -37,9 +37,20 @@ def test_the_memory_that_answers_is_put_first(question, right, wrong):
 
 def test_when_the_time_is_spent_the_rest_is_not_read():
     ticks = count()
-    memories = ["Ana likes tea"] * 3 * judge.BATCH
+    memories = [f"Ana likes tea number {n}" for n in range(3 * judge.BATCH)]
     read = judge.opinions("tea?", memories, budget_ms=2500, clock=lambda: next(ticks))
     assert len(read) == 2 * judge.BATCH
+
+
+def test_a_pair_is_read_once_and_its_words_are_not_kept(monkeypatch):
+    asked = ["Ana likes tea", "Bo likes rum", "Ana likes tea"]
+    first = judge.opinions("tea?", asked)
+    monkeypatch.setattr(judge.graphs, "run", lambda *given: pytest.fail("read again"))
+    assert judge.opinions("tea?", asked, budget_ms=0) == first
+    assert (
+        judge.opinions("tea?", ["Ana likes tea", "new", "Bo likes rum"], budget_ms=0) == first[:1]
+    )
+    assert all(isinstance(key, int) for key in judge._kept)
 
 
 def test_without_time_nothing_is_read():
