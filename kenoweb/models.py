@@ -46,7 +46,7 @@ class Passkey(models.Model):
 
 
 class OidcAccount(models.Model):
-    """An account of another house (OpenID Connect) that this person signs in with."""
+    """An account of another site (OpenID Connect) that this person signs in with."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="oidc_accounts")
     issuer = models.CharField(max_length=300)

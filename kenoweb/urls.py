@@ -11,6 +11,7 @@ from kenoweb.curation import erasing, quarantine, rulings, trash, working_notes
 from kenoweb.episodes import views as episodes
 from kenoweb.facts import views as facts
 from kenoweb.identity import views as identity
+from kenoweb.membership import account
 from kenoweb.membership import views as membership
 from kenoweb.nights import proposal_views as proposals
 from kenoweb.nights import still_true
@@ -372,34 +373,34 @@ urlpatterns = [
     room(
         "",
         "account",
-        path("sign-in/", membership.sign_in, name="sign_in"),
-        path("sign-in/code/", membership.second, name="second"),
-        path("sign-in/passkey/", membership.passkey_options, name="passkey_options"),
-        path("sign-in/oidc/", membership.oidc_leave, name="oidc"),
-        path("sign-in/oidc/back/", membership.oidc_back, name="oidc_back"),
-        path("account/oidc/", membership.oidc_link, name="oidc_link"),
-        path("account/two-factor/", membership.set_second, name="two_factor"),
-        path("account/passkeys/", membership.add_passkey, name="add_passkey"),
-        path("account/passkeys/new/", membership.new_passkey_options, name="new_passkey_options"),
-        path("account/passkeys/<int:pk>/remove/", membership.remove_passkey, name="remove_passkey"),
-        path("sign-out/", membership.sign_out, name="sign_out"),
-        path("account/", membership.index, name="index"),
-        path("account/password/", membership.password, name="password"),
-        path("account/sudo/", membership.sudo, name="sudo"),
-        path("account/delete/", membership.delete_account, name="delete"),
+        path("sign-in/", account.sign_in, name="sign_in"),
+        path("sign-in/code/", account.second, name="second"),
+        path("sign-in/passkey/", account.passkey_options, name="passkey_options"),
+        path("sign-in/oidc/", account.oidc_leave, name="oidc"),
+        path("sign-in/oidc/back/", account.oidc_back, name="oidc_back"),
+        path("account/oidc/", account.oidc_link, name="oidc_link"),
+        path("account/two-factor/", account.set_second, name="two_factor"),
+        path("account/passkeys/", account.add_passkey, name="add_passkey"),
+        path("account/passkeys/new/", account.new_passkey_options, name="new_passkey_options"),
+        path("account/passkeys/<int:pk>/remove/", account.remove_passkey, name="remove_passkey"),
+        path("sign-out/", account.sign_out, name="sign_out"),
+        path("account/", account.index, name="index"),
+        path("account/password/", account.password, name="password"),
+        path("account/sudo/", account.sudo, name="sudo"),
+        path("account/delete/", account.delete_account, name="delete"),
         path("account/erasures/<int:pk>/", erasing.mine, name="erasure"),
         path(
             "account/sign-out-everywhere/",
-            membership.sign_out_everywhere,
+            account.sign_out_everywhere,
             name="sign_out_everywhere",
         ),
     ),
     room(
         "",
         "links",
-        path("setup/<str:token>/", membership.setup, name="setup"),
-        path("enter/<str:token>/", membership.enter, name="enter"),
-        path("join/<str:token>/", membership.join, name="join"),
+        path("setup/<str:token>/", account.setup, name="setup"),
+        path("enter/<str:token>/", account.enter, name="enter"),
+        path("join/<str:token>/", account.join, name="join"),
     ),
     room(
         "",

@@ -199,7 +199,7 @@ class Turn:
     def _stream(self, open_until_read: ExitStack, answer: httpx2.Response) -> Iterator[bytes]:
         said, usage, done = [], {}, False
         # Where there are canaries nothing is passed on before the whole was read.
-        waiting: list[str] | None = [] if canaries.planted(self.token.space).exists() else None
+        waiting: list[str] | None = [] if canaries.known(self.token.space) else None
         try:
             with open_until_read:
                 for line in answer.iter_lines():

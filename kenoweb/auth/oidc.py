@@ -1,4 +1,4 @@
-"""Signing in with the account of another house (OpenID Connect): an extra, off unless set.
+"""Signing in with an account of another site (OpenID Connect): an extra, off unless set.
 
 Nobody comes in who was not invited: an account there is linked on one's own account page first.
 The protocol (discovery, PKCE, nonce, signatures) is Authlib's.
@@ -22,7 +22,7 @@ ASKED = "oidc_asked"
 
 
 class Refused(ValueError):
-    """Why the account of another house was not taken, as a sentence."""
+    """Why an account of another site was not taken, as a sentence."""
 
 
 def is_on() -> bool:
@@ -35,7 +35,7 @@ def _client() -> Any:
 
     issuer = settings.KENO_OIDC_ISSUER.rstrip("/")
     return OAuth().register(
-        "house",
+        "provider",
         client_id=settings.KENO_OIDC_CLIENT_ID,
         client_secret=settings.KENO_OIDC_CLIENT_SECRET or None,
         server_metadata_url=f"{issuer}/.well-known/openid-configuration",
@@ -44,12 +44,12 @@ def _client() -> Any:
 
 
 def leave(request: HttpRequest, *, why: str, there: str = "") -> HttpResponse:
-    """Send the person to the other house: to sign in here, or to link their account there."""
+    """Send the person to the other site: to sign in here, or to link their account there."""
     request.session[ASKED] = {"why": why, "next": there, "user": request.user.pk}
     back = request.build_absolute_uri(reverse("account:oidc_back"))
     try:
         return _client().authorize_redirect(request, back)
-    except Exception as error:  # whatever is wrong with the other house, ours stays open
+    except Exception as error:  # whatever is wrong there, signing in here goes on
         raise Refused(
             _("%(name)s does not answer. Sign in with your password.") % _name()
         ) from error

@@ -228,7 +228,7 @@ def health_page(space: Space, *, now: dt.datetime) -> HealthPage:
     beats = list(Heartbeat.objects.order_by("-beat_at")[:12])
     chosen, waited = choose("chat", space=space), jobs.oldest_waiting(now=now)
     found = health_checks.check(space, now=now, chosen=chosen)
-    found += [vectors(space), *house(waited), *read_replica()]
+    found += [vectors(space), *installation(waited), *read_replica()]
     values = _values(space, now=now, counts=counts, beats=beats, chosen=chosen)
     return HealthPage(
         state=health_checks.overall_state(found),
@@ -286,7 +286,7 @@ def read_replica() -> list[health_checks.Finding]:
     return [health_checks.Finding("replica", level, text)]
 
 
-def house(waited: dt.timedelta) -> list[health_checks.Finding]:
+def installation(waited: dt.timedelta) -> list[health_checks.Finding]:
     """The checks of /readyz; that the database answers and how long a job waits is known."""
     known = {"database": "", "queue": _late(waited)}
     ready = {name: known[name] if name in known else run() for name, run in CHECKS.items()}

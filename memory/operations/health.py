@@ -399,7 +399,7 @@ def to_watch(*, now: datetime) -> QuerySet[Space]:
     """Return the spaces whose health may have changed: few, however many there are.
 
     Where something happened a moment ago, was said to be unwell, or all that share a trouble of the
-    house; of the others, which only time can change, every minute a sixtieth.
+    installation; of the others, which only time can change, every minute a sixtieth.
     """
     since = now - WATCH_BACK
     health = Notice.objects.filter(kind="health").order_by("space", "-created_at", "-pk")
@@ -414,13 +414,13 @@ def to_watch(*, now: datetime) -> QuerySet[Space]:
     moved = {row["space"] for rows in happened for row in rows.distinct()}
     unwell = {space for space, level in told if level != Notice.Level.INFO}
     spaces = Space.objects.order_by("pk")
-    if _is_house_unwell(now=now):
+    if _is_installation_unwell(now=now):
         return spaces
     turn = Q(remainder=now.minute, archived_at=None)
     return spaces.annotate(remainder=F("pk") % 60).filter(turn | Q(pk__in=moved | unwell))
 
 
-def _is_house_unwell(*, now: datetime) -> bool:
+def _is_installation_unwell(*, now: datetime) -> bool:
     late = jobs.oldest_waiting(now=now) > timedelta(seconds=MAX_WAITING_SECONDS)
     return late or Breaker.objects.exclude(opened_at=None).exists()
 
