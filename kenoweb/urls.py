@@ -53,6 +53,7 @@ in_space = [
         "costs/",
         "costs",
         path("", costs.index, name="index"),
+        path("facts/", costs.facts, name="facts"),
         path("calls/", costs.calls, name="calls"),
         path("calls/<int:pk>/", costs.call, name="call"),
     ),

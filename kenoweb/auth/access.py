@@ -35,7 +35,8 @@ WROTE = "wrote"
 FROM_REPLICA = {
     *("facts:index", "facts:markdown_list", "episodes:index", "patterns:index", "people:index"),
     *("people:export", "chats:index", "nights:index", "recall:receipts", "search:index"),
-    *("audit:index", "costs:index", "costs:calls", "map:index", "map:points", "trash:index"),
+    *("audit:index", "costs:index", "costs:facts", "costs:calls", "trash:index"),
+    *("map:index", "map:points"),
 }
 GONE = {Fact: {"forgotten": True}, Episode: {"status": Episode.Status.DISCARDED}}
 

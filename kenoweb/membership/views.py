@@ -189,7 +189,7 @@ def make_demo(request):
 
 
 def _may_create(request):
-    # Somebody who was only invited to look does not open rooms of their own in somebody else's Keno.
+    # Somebody who was only invited to look opens no spaces of their own on somebody else's Keno.
     return any(member.role == Member.Role.OWNER for member in memberships(request))
 
 

@@ -9,7 +9,19 @@ from statistics import mean, pstdev
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Aggregate, Count, Func, Q, QuerySet, Sum, Value
+from django.db.models import (
+    Aggregate,
+    Case,
+    Count,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
 from django.db.models.functions import TruncDate
 from django.shortcuts import render
 from django.utils import timezone
@@ -22,7 +34,7 @@ from kenoweb.ui.charts import Columns, columns, day_start
 from kenoweb.ui.formatting import dated, money
 from kenoweb.ui.responses import space_url
 from memory.llm import pricing
-from memory.models import LlmCall, Space
+from memory.models import Fact, LlmCall, RecallItem, Space
 from sleep.models import Night
 
 PERIODS = {"7": gettext_lazy("7 days"), "30": gettext_lazy("30 days"), "year": gettext_lazy("Year")}
@@ -42,7 +54,7 @@ AFTER = {
 }
 NIGHTS = 8
 LOOK_BACK = 14
-CALLS = 60
+CALLS, FACTS = 60, 100
 
 
 class Median(Aggregate):
@@ -303,6 +315,27 @@ def _share(chat: list[Row]) -> float:
 def index(request, space):
     page = cost_page(space, period=request.GET.get("period", ""), now=timezone.now())
     return render(request, "costs/index.html", {"page": page})
+
+
+def prices(space: Space) -> QuerySet[Fact]:
+    """The facts that took most room in prompts: what each cost, and how often a reply used it."""
+    heard = LlmCall.objects.filter(message=OuterRef("message"), purpose=LlmCall.Purpose.EXTRACT)
+    learned = Subquery(heard.order_by().values("message").values_list(Sum("cost")))
+    rows = rows_in(space, Fact).filter(recalled__injected=True)
+    return rows.annotate(
+        prompts=Count("recalled"),
+        used=Count("recalled", filter=Q(recalled__mark=RecallItem.Mark.USED)),
+        tokens=Sum("recalled__tokens"),
+        # Only a model is paid for; its name stands behind that of its provider.
+        learned_for=Case(When(mode__contains=":", then=learned)),
+    ).order_by("-tokens", "-pk")[:FACTS]
+
+
+@in_space(role="viewer")
+@require_safe
+def facts(request, space):
+    """What facts cost and how often they paid back, the dearest first."""
+    return render(request, "costs/facts.html", {"facts": prices(space)})
 
 
 @in_space(role="owner")

@@ -14,10 +14,18 @@ from kenoweb.operations import costs as cost_pages
 from kenoweb.ui.charts import columns
 from memory.llm.complete import complete, forget_words
 from memory.llm.request import ProviderError
-from memory.models import LlmCall
+from memory.models import LlmCall, Recall, RecallItem
 from memory.spaces import service as spaces
 from sleep.models import Night
-from tests.factories import make_client, make_member, make_space, make_user
+from tests.factories import (
+    make_chat,
+    make_client,
+    make_fact,
+    make_member,
+    make_message,
+    make_space,
+    make_user,
+)
 from tests.llm import servers
 
 NOON = dt.datetime(2026, 2, 14, 12, tzinfo=dt.UTC)
@@ -227,3 +235,24 @@ class TestWords:
                 pause=lambda seconds: None,
             )
         assert "Hello" in LlmCall.objects.get().prompt
+
+
+@db
+def test_each_fact_shows_what_it_cost_and_how_often_it_paid_back(client, space):
+    said = make_message(make_chat(space), "Ana keeps bees and lives in Soria.")
+    bees = make_fact(space, text="Ana keeps bees", message=said, mode="openai:small")
+    home = make_fact(space, text="Ana lives in Soria", message=said, mode="heuristics")
+    make_fact(space, text="Never asked for")
+    call(space, "0.002", purpose="extract", message=said)
+    for mark in ("used", "", ""):
+        receipt = Recall.objects.create(space=space, query="bees?")
+        given = {"recall": receipt, "kind": "fact", "score": 1, "injected": True}
+        RecallItem.objects.create(fact=bees, rank=0, tokens=7, mark=mark, **given)
+    RecallItem.objects.create(fact=home, rank=1, tokens=5, **given)
+    first, second = cost_pages.prices(space)
+    assert (first, first.prompts, first.used, first.tokens) == (bees, 3, 1, 21)
+    assert first.learned_for == Decimal("0.002")
+    assert (second, second.used, second.learned_for) == (home, 0, None)
+    page = client.get(reverse("costs:facts", args=["casa"])).content.decode()
+    assert page.index("Ana keeps bees") < page.index("Ana lives in Soria")
+    assert "Never asked for" not in page
