@@ -70,7 +70,8 @@ def regressions(space) -> dict:
         for row in red:
             row.refresh_from_db()
             steps = golden.between(row) if row.state == "red" else []
-            undone = any(golden.undo(row, step.change, by="person:ana") for step in steps)
+            # The first undo asks every question again: the others are green then.
+            undone |= any(golden.undo(row, step.change, by="person:ana") for step in steps)
             space.refresh_from_db()
         still = GoldenQuestion.objects.filter(space=space, status="active", state="red").count()
         told[name] = {"caught": len(red), "undone": bool(red) and undone and not still}
@@ -80,7 +81,6 @@ def regressions(space) -> dict:
 
 def planted(space) -> dict[str, Callable[[], object]]:
     """Ten ways to make memory worse, each through the service that a mistake would use."""
-    from memory import rulings
     from memory.facts import bulk
     from memory.facts import service as facts
     from memory.history import changes as history
@@ -121,8 +121,8 @@ def planted(space) -> dict[str, Callable[[], object]]:
         "moved to another chat": lambda: bulk.move(
             space, [fact("cierra los lunes").pk], chat=space.chats.get(title="Marta"), by=by
         ),
-        "wrong ruling": lambda: rulings.dont_mention(fact("lives in Cuetzalan"), by=by),
-        "budget too small": lambda: spaces.configure(space, values={"token_budget": 200}, by=by),
+        "wrong ruling": lambda: facts.never_again(fact("lives in Cuetzalan"), by=by),
+        "too strict": lambda: spaces.configure(space, values={"recall_strict": True}, by=by),
     }
 
 
