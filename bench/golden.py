@@ -15,6 +15,8 @@ from datetime import timedelta
 
 from bench.fresh_database import fresh_database
 
+RECALLS = 200
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -146,17 +148,21 @@ def predictions(space, *, member, most: int) -> dict:
     """What a replay says, against what is recalled after approving; each decision is undone."""
     from django.utils import timezone
 
+    from memory.retrieval.recall import recall
     from memory.trust import replay
     from memory.vectors import store as embeddings
     from sleep import proposals
 
     right = changed = 0
     seconds = []
+    told = [*space.messages.filter(role="user"), *space.facts.filter(status="active")]
+    for one in told[:RECALLS]:
+        recall(space, one.text, chat=one.chat)
     receipts = replay.past(space)
     asked = _proposed(space, most)
+    now = timezone.now()
+    was = replay.answers(space, receipts, now=now)
     for proposal in asked:
-        now = timezone.now()
-        was = replay.answers(space, receipts, now=now)
         began = time.perf_counter()
         found = proposals.impact(proposal, now=now)
         seconds.append(time.perf_counter() - began)
