@@ -57,6 +57,7 @@ STATED = [
     ("Nunca tomo café por la tarde", "Adrian nunca toma café por la tarde", "profile"),
     ("Trabajo en una panadería", "Adrian trabaja en una panadería", "profile"),
     ("Me dedico a la fotografía", "Adrian se dedica a la fotografía", "profile"),
+    ("Me dedico a vender seguros", "Adrian se dedica a vender seguros", "profile"),
 ]  # fmt: skip
 
 SUBJECT = {
@@ -337,4 +338,4 @@ def test_what_is_denied_or_over_never_becomes_a_positive_fact():
 
 def test_sentences_with_other_numbers_are_two_facts():
     assert not propose.is_same_fact("Parcel 5 is kept in rack 5", "Parcel 6 is kept in rack 6")
-    assert propose.is_same_fact("Parcel 5 is kept in rack 5", "Parcel 5 is stored in rack 5")
+    assert propose.is_same_fact("Parcel 5 is kept in rack 5", "We keep parcel 5 in rack 5")
