@@ -25,6 +25,7 @@ from kenoweb.auth.throttle import TooManyTries, client_ip, spend_registration
 from kenoweb.ui.middleware import CSP
 from memory.models import ApiToken
 from memory.spaces import api_tokens
+from memory.text.normalise import clean
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 GRANTS = {"authorization_code", "refresh_token"}
@@ -145,7 +146,7 @@ class Consent(views.AuthorizationView):
     def get_context_data(self, **kwargs) -> dict:
         context = super().get_context_data(**kwargs)
         form = context["form"]
-        asked = form.data.get("client_id") or form.initial.get("client_id")
+        asked = clean(form.data.get("client_id") or form.initial.get("client_id") or "")
         back = form.data.get("redirect_uri") or form.initial.get("redirect_uri") or ""
         client = Application.objects.filter(client_id=asked).first()
         return context | {"client": client, "back": urlsplit(back)}

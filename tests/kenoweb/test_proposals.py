@@ -346,3 +346,17 @@ def test_what_one_program_asks_for_is_seen_and_decided_together(client, space, m
     page = client.get(reverse("tokens:index", args=[space.slug])).content.decode()
     assert "2 approved, 0 rejected: trust 0.75" in page
     assert "?source=api%3Aeditor" in page
+
+
+@pytest.mark.parametrize("strange", ["a\x00b", "nan", "inf", "9" * 400])
+def test_T22_no_word_of_a_decision_breaks_it(client, space, strange):
+    words, number = make_proposal(space), {"name": "believe_from", "value": 0.5}
+    given = {"before": {"believe_from": 0.6}, "title": "t", "after": number}
+    setting = proposals.propose(space, "setting", key="s", **given)
+    for one in (words, setting):
+        for digest in (strange, one.digest):
+            sent = {"digest": digest, "reason": strange, "text": strange, "value": strange}
+            for act in ("approve", "reject", "undo"):
+                one.refresh_from_db()
+                answer = client.post(at(act, space, one.pk), sent)
+                assert answer.status_code < 500, (one.kind, act)
