@@ -240,6 +240,7 @@ def test_only_what_was_ticked_is_given_and_no_means_no(ana):
         {"code_challenge": ""},
         {"redirect_uri": "https://evil.example/"},
         {"client_id": "nobody"},
+        {"client_id": "no\x00body"},
         {"response_type": "token"},
         {"scope": "everything"},
         {"resource": "https://other.example/mcp"},

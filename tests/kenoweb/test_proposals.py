@@ -74,8 +74,10 @@ def test_approve_without_htmx_redirects_to_the_next(client, space):
 
 def test_t06_another_digest_is_refused_and_nothing_is_applied(client, space):
     one = make_proposal(space)
-    page = client.post(at("approve", space, one.pk), {"digest": "0" * 64}, follow=True)
-    assert "changed after it was shown" in page.content.decode()
+    for headers in ({}, HTMX):
+        page = client.post(at("approve", space, one.pk), {"digest": "0" * 64}, headers=headers)
+        assert page.status_code == 409
+        assert "changed after it was shown" in page.content.decode()
     assert not Fact.objects.exists()
 
 
