@@ -25,7 +25,7 @@ from memory.guards.screening import ORDERS, redacted, redacted_values, screen, s
 from memory.history import actors, audit
 from memory.history import changes as history
 from memory.models import ApiToken, Entity, Fact, Member, Message, Notice, Space
-from memory.text.normalise import short
+from memory.text.normalise import clean, short
 from memory.trust import replay
 from sleep.apply import (
     APPLY,
@@ -606,7 +606,7 @@ def _decide(
 ) -> Proposal:
     # One UPDATE guarded by the old status and by what was shown: two browsers cannot both win.
     won = Proposal.objects.filter(
-        pk=proposal.pk, status=Proposal.Status.PENDING, digest=digest
+        pk=proposal.pk, status=Proposal.Status.PENDING, digest=clean(digest)
     ).update(
         status=status,
         decided_by=member,

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Not settings of Keno's: the language of a terminal.
 EVERYWHERE = {"LANG", "LC_ALL", "LC_MESSAGES"}
 OURS = {"memory", "sleep", "bot", "kenoweb"}
+THREATS = ROOT / "docs/threats.md"
 DOCS = "\n".join(page.read_text() for page in sorted((ROOT / "docs").glob("*.md")))
 
 
@@ -147,12 +148,34 @@ def test_every_dependency_has_a_decision():
     assert [name for name in names if name.lower() not in notes] == []
 
 
-def test_every_finding_of_the_attack_names_tests_that_exist():
-    table = (ROOT / "docs/security.md").read_text().partition("## What an attack")[2]
-    found = re.findall(r"^\| ([CHML]\d+(?:, [CHML]\d+)*) .*$", table, re.M)
-    numbers = {"C": 1, "H": 4, "M": 12, "L": 11}
-    every = {f"{kind}{n + 1}" for kind, most in numbers.items() for n in range(most)}
-    assert {one for row in found for one in row.split(", ")} == every
-    tests = "".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
-    named = re.findall(r"`(test_\w+)`", table)
-    assert [name for name in named if f"def {name}(" not in tests] == []
+def test_every_threat_fault_and_finding_has_a_row_with_tests_and_what_is_seen():
+    rows = re.findall(r"^\| ([TRCHML]-?\d+) .+$", THREATS.read_text(), re.M)
+    most = {"T-": 26, "R-": 17, "C": 1, "H": 4, "M": 12, "L": 11}
+    wanted = [
+        f"{kind}{n:02}" if "-" in kind else f"{kind}{n}"
+        for kind, last in most.items()
+        for n in range(1, last + 1)
+    ]
+    assert rows == wanted
+    for line in re.findall(r"^\| [TRCHML]-?\d+ .+$", THREATS.read_text(), re.M):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        assert len(cells) == 4, line
+        assert re.search(r"`tests/[\w/]+\.py::\w+", cells[2]), line
+        assert re.match(r"(held|held in part|open)\b", cells[3]), line
+
+
+def test_every_test_that_threats_names_exists():
+    named = re.findall(r"`(tests/[\w/.]+)::([\w:]+)`", THREATS.read_text())
+    assert [f"{path}::{name}" for path, name in named if not is_there(path, name)] == []
+
+
+def is_there(path: str, name: str) -> bool:
+    """Whether the file has this test, in this class where one is named."""
+    file = ROOT / path
+    found = ast.parse(file.read_text()).body if file.exists() else []
+    for part in name.split("::"):
+        inside = [node for node in found if getattr(node, "name", "") == part]
+        if not inside:
+            return False
+        found = getattr(inside[0], "body", [])
+    return part.startswith("test_")

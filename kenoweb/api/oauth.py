@@ -6,10 +6,11 @@ person chooses the space, the rights and the gate; what they choose is a row of 
 
 import json
 from collections.abc import Callable
+from functools import wraps
 from urllib.parse import urlsplit
 
 from django import forms
-from django.db import transaction
+from django.db import DataError, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
@@ -25,6 +26,7 @@ from kenoweb.auth.throttle import TooManyTries, client_ip, spend_registration
 from kenoweb.ui.middleware import CSP
 from memory.models import ApiToken
 from memory.spaces import api_tokens
+from memory.text.normalise import clean
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 GRANTS = {"authorization_code", "refresh_token"}
@@ -145,7 +147,7 @@ class Consent(views.AuthorizationView):
     def get_context_data(self, **kwargs) -> dict:
         context = super().get_context_data(**kwargs)
         form = context["form"]
-        asked = form.data.get("client_id") or form.initial.get("client_id")
+        asked = clean(form.data.get("client_id") or form.initial.get("client_id") or "")
         back = form.data.get("redirect_uri") or form.initial.get("redirect_uri") or ""
         client = Application.objects.filter(client_id=asked).first()
         return context | {"client": client, "back": urlsplit(back)}
@@ -167,8 +169,26 @@ def challenge(request: HttpRequest) -> str:
     return f'Bearer resource_metadata="{request.build_absolute_uri(where)}", scope="read write"'
 
 
+def _readable(view: Callable) -> Callable:
+    """The toolkit looks for whatever it is given; what Postgres cannot hold is no request."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        try:
+            with transaction.atomic():
+                return view(request, *args, **kwargs)
+        except DataError:
+            return JsonResponse({"error": "invalid_request"}, status=400)
+
+    return answer
+
+
+def _program(view: Callable) -> Callable:
+    return protocol(_readable(view))
+
+
 def _page(view: Callable) -> Callable:
-    guarded = sessions.sudo(view)
+    guarded = sessions.sudo(_readable(view))
     guarded.login_required = True  # the toolkit would ask by itself
     return signed_in(guarded)
 
@@ -187,12 +207,12 @@ def urls() -> list[URLPattern]:
             name="oauth-resource-metadata-path",
         ),
         path("oauth/authorize", _page(Consent.as_view()), name="authorize"),
-        path("oauth/token", protocol(views.TokenView.as_view()), name="token"),
-        path("oauth/revoke", protocol(views.RevokeTokenView.as_view()), name="revoke-token"),
-        path("oauth/register", protocol(Register.as_view()), name="dcr-register"),
+        path("oauth/token", _program(views.TokenView.as_view()), name="token"),
+        path("oauth/revoke", _program(views.RevokeTokenView.as_view()), name="revoke-token"),
+        path("oauth/register", _program(Register.as_view()), name="dcr-register"),
         path(
             "oauth/register/<str:client_id>",
-            protocol(csrf_exempt(views.DynamicClientRegistrationManagementView.as_view())),
+            _program(csrf_exempt(views.DynamicClientRegistrationManagementView.as_view())),
             name="dcr-register-management",
         ),
     ]

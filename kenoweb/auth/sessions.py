@@ -113,7 +113,8 @@ def page(request: HttpRequest) -> str:
 def safe(request: HttpRequest, url: str) -> str:
     """The address if it is one of ours, else nothing."""
     ok = url_has_allowed_host_and_scheme(url, {request.get_host()}, request.is_secure())
-    return url if ok else ""
+    # redirect() would take a bare word for the name of a view.
+    return url if ok and url.startswith(("/", "http://", "https://")) else ""
 
 
 class CurrentUser(AuthenticationMiddleware):

@@ -98,7 +98,18 @@ class ModelForm(forms.Form):
         if name in PROVIDERS and not brings and not is_ready(name):
             where = "key" if "key" in self.fields else "provider"
             self.add_error(where, _("It cannot work without: give it its key."))
+        elif name in NEEDS and "base" in self.fields and self._moves_a_key(name.upper(), given):
+            said = _("The key that is there was given for another address: give the one for this.")
+            self.add_error("key", said)
         return given
+
+    def _moves_a_key(self, name: str, given: dict) -> bool:
+        """Whether a key, which is never shown, would be sent to an address of somebody's choice."""
+        key, base = f"{name}_API_KEY", f"{name}_BASE_URL"
+        typed = given.get("key") and not connections.from_environment(key)
+        if typed or not connections.value(key) or connections.from_environment(base):
+            return False
+        return given.get("base", "").rstrip("/") != connections.value(base)
 
     def kept(self) -> dict[str, str]:
         """What goes to the home; what the environment says stays there."""

@@ -1,6 +1,7 @@
 """What the review queue shows: one change in front, the others waiting beside it."""
 
 import datetime as dt
+import math
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -17,7 +18,7 @@ from kenoweb.ui.formatting import dated, day_of
 from kenoweb.ui.responses import space_url
 from memory.extraction.frames import frame_of
 from memory.models import Chat, Episode, Fact, Member, RecallItem, Space
-from memory.text.normalise import fold, short
+from memory.text.normalise import clean, fold, short
 from sleep import proposals
 from sleep.apply import TargetChanged, check_targets, rows_of
 from sleep.models import Proposal
@@ -95,8 +96,8 @@ class ProposalFilter:
         return cls(
             kind=kind if kind in Proposal.Kind.values else "",
             flag=flag if flag in NOTES else "",
-            about=query.get("about", "")[:120],
-            source=query.get("source", "")[:64],
+            about=clean(query.get("about", ""))[:120],
+            source=clean(query.get("source", ""))[:64],
         )
 
     def apply(self, found: QuerySet[Proposal]) -> QuerySet[Proposal]:
@@ -326,8 +327,10 @@ def _like(was: object, text: str, label: str) -> object:
     if not isinstance(was, int | float):
         return text
     try:
-        return type(was)(text)
-    except ValueError:
+        if not math.isfinite(number := type(was)(text)):
+            raise ValueError
+        return number
+    except (ValueError, OverflowError):
         raise ValueError(_("%(label)s must be a number.") % {"label": label}) from None
 
 

@@ -10,13 +10,12 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from kenoweb.auth.access import in_space
-from kenoweb.auth.sessions import go, sudo
+from kenoweb.auth.sessions import go, safe, sudo
 from memory.facts.rows import DuplicateFact
 from memory.history.actors import person
 from memory.history.changes import ChangeResult
@@ -102,9 +101,7 @@ def remember_opened(response: HttpResponse) -> HttpResponse:
 
 def next_url(request: HttpRequest) -> str:
     """Return the `next` of the form if it is one of our own pages, else an empty string."""
-    url = request.POST.get("next", "")
-    ok = url_has_allowed_host_and_scheme(url, {request.get_host()}, request.is_secure())
-    return url if ok else ""
+    return safe(request, request.POST.get("next", ""))
 
 
 def space_url(name: str, space: Space, *args: object, **kwargs: object) -> str:

@@ -73,6 +73,24 @@ class TestModel:
         browser.post(at("model"), {"provider": "anthropic", "chat": "opus"})
         assert connections.value("ANTHROPIC_API_KEY") == KEY
 
+    @pytest.mark.parametrize("where", ["page", "environment"])
+    def test_t14_a_key_is_never_sent_to_another_address_than_its_own(
+        self, browser, settings, where
+    ):
+        if where == "page":
+            browser.post(at("model"), {"provider": "openai", "key": KEY})
+        else:
+            settings.OPENAI_API_KEY = KEY
+        moved = {"provider": "openai", "base": "https://evil.example/v1"}
+        answer = browser.post(at("model"), moved)
+        assert "was given for another address" in shown(answer)
+        assert (answer.status_code, connections.value("OPENAI_BASE_URL")) == (422, "")
+        answer = browser.post(at("model"), moved | {"key": f"{KEY}y"})
+        if where == "page":
+            assert connections.value("OPENAI_API_KEY") == f"{KEY}y"
+        else:
+            assert (answer.status_code, connections.value("OPENAI_BASE_URL")) == (422, "")
+
     def test_the_environment_wins_and_is_shown_as_such(self, browser, settings):
         settings.ANTHROPIC_API_KEY = "from-the-environment"
         browser.post(at("model"), {"provider": "anthropic", "key": KEY})

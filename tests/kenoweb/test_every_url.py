@@ -92,13 +92,13 @@ class Undone(Exception):
     pass
 
 
-def answers(client, path):
-    """The answers to GET and to an empty POST; what the POST did is taken back."""
+def answers(client, path, **sent):
+    """The answers to GET and to a POST (empty, or of this); what the POST did is taken back."""
     found = []
-    for method in (client.get, client.post):
+    for method, given in ((client.get, {}), (client.post, sent)):
         try:
             with transaction.atomic():
-                found.append(method(path))
+                found.append(method(path, **given))
                 events.EAR.stop()  # nobody listens on
                 raise Undone
         except Undone:
@@ -222,6 +222,31 @@ def _a_private_chat(house, owner):
         "lineage": {"pk": message.pk, "kind": "message"},
         "erase:preview": {"pk": message.pk, "kind": "message"},
     }
+
+
+def every_field() -> list[str]:
+    """The names of all fields, in templates and in what views and forms read."""
+    drawn = [file.read_text() for file in (ROOT / "templates").rglob("*.html")]
+    read = [file.read_text() for file in (ROOT / "kenoweb").rglob("*.py")]
+    found = re.findall(r'\bname="([a-z_]+)"', "".join(drawn))
+    found += re.findall(r'\.get(?:list)?\("([a-z_]+)"', "".join(read))
+    found += re.findall(r"^    ([a-z_]+) = forms\.", "".join(read), re.M)
+    return sorted(set(found))
+
+
+# A null character, a number that no column holds, and a number that is none.
+@pytest.mark.parametrize("strange", ["a%00b", "9" * 30, "nan"])
+def test_T22_nothing_that_is_typed_into_any_field_of_any_address_breaks_it(house, strange):
+    sent = "&".join(f"{name}={strange}" for name in every_field())
+    assert len(sent) > 1000
+    form = "application/x-www-form-urlencoded"
+    broken = []
+    for address in ADDRESSES:
+        client = house.client("owner", raise_request_exception=False)
+        there = f"{house.path(address)}?{sent}"
+        found = answers(client, there, data=sent, content_type=form)
+        broken += [address.name for answer in found if answer.status_code >= 500]
+    assert broken == []
 
 
 def test_T07_what_is_sent_without_a_csrf_token_is_refused(house):

@@ -10,9 +10,11 @@ from django.test import RequestFactory
 from django.urls import reverse
 from django_htmx.middleware import HtmxDetails
 
+from kenoweb.operations import health
 from kenoweb.ui import views as errors
 from kenoweb.ui.middleware import ToastsInFragments
 from kenoweb.ui.responses import fragment_or_redirect, toast
+from memory import logs
 from tests.factories import make_client, make_member
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,6 +125,25 @@ def test_500_and_503_need_no_database():
         assert page.status_code == status
         assert f">{status}<".encode() in page.content
         assert b"Traceback" not in page.content
+
+
+@pytest.mark.django_db
+def test_t25_neither_the_page_of_an_error_nor_its_log_tells_a_secret(monkeypatch, settings, caplog):
+    secret = "sk-" + "ant-api03-" + "aB3x" * 12
+    settings.ANTHROPIC_API_KEY = secret
+
+    def fail():
+        raise ValueError(f"the provider refused {secret}")
+
+    monkeypatch.setitem(health.CHECKS, "queue", fail)
+    client = make_client(raise_request_exception=False)
+    page = client.get("/readyz", {"key": secret}, headers={"authorization": f"Bearer {secret}"})
+    assert page.status_code == 500
+    lines = [logs.JsonFormatter().format(record) for record in caplog.records]
+    assert any("Internal Server Error" in line for line in lines)
+    for told in (page.content.decode(), *lines):
+        assert secret not in told
+        assert settings.SECRET_KEY not in told
 
 
 @pytest.mark.django_db

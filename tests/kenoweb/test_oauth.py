@@ -13,6 +13,7 @@ from anyio.from_thread import start_blocking_portal
 from anyio.to_thread import run_sync
 from django.db import connections
 from django.test import Client as Browser
+from django.urls import reverse
 from django.utils import timezone
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.client import Client
@@ -240,6 +241,7 @@ def test_only_what_was_ticked_is_given_and_no_means_no(ana):
         {"code_challenge": ""},
         {"redirect_uri": "https://evil.example/"},
         {"client_id": "nobody"},
+        {"client_id": "no\x00body"},
         {"response_type": "token"},
         {"scope": "everything"},
         {"resource": "https://other.example/mcp"},
@@ -250,6 +252,18 @@ def test_a_bad_request_gets_no_code(ana, given):
     assert page.status_code == 400 or "error=" in page["Location"]
     assert "evil.example" not in page.get("Location", "")
     assert not ApiToken.objects.exists()
+
+
+@pytest.mark.parametrize("grant", ["authorization_code", "refresh_token"])
+def test_t22_a_null_character_asks_for_no_key(grant):
+    client_id, strange = registered(), "a\x00b"
+    known = {"grant_type": grant, "client_id": client_id, "redirect_uri": BACK}
+    for given in ({"code": strange, "refresh_token": strange}, {"client_id": strange}):
+        sent = known | {"code": "x", "refresh_token": "x", "token": strange} | given
+        for name in ("token", "revoke-token"):
+            answer = Browser().post(reverse(f"oauth2_provider:{name}"), sent)
+            assert answer.status_code < 500, name
+            assert b"access_token" not in answer.content
 
 
 def test_a_program_that_only_pretends_to_prove_itself_is_not_let_in(ana):

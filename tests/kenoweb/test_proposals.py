@@ -74,8 +74,10 @@ def test_approve_without_htmx_redirects_to_the_next(client, space):
 
 def test_t06_another_digest_is_refused_and_nothing_is_applied(client, space):
     one = make_proposal(space)
-    page = client.post(at("approve", space, one.pk), {"digest": "0" * 64}, follow=True)
-    assert "changed after it was shown" in page.content.decode()
+    for headers in ({}, HTMX):
+        page = client.post(at("approve", space, one.pk), {"digest": "0" * 64}, headers=headers)
+        assert page.status_code == 409
+        assert "changed after it was shown" in page.content.decode()
     assert not Fact.objects.exists()
 
 
@@ -346,3 +348,17 @@ def test_what_one_program_asks_for_is_seen_and_decided_together(client, space, m
     page = client.get(reverse("tokens:index", args=[space.slug])).content.decode()
     assert "2 approved, 0 rejected: trust 0.75" in page
     assert "?source=api%3Aeditor" in page
+
+
+@pytest.mark.parametrize("strange", ["a\x00b", "nan", "inf", "9" * 400])
+def test_T22_no_word_of_a_decision_breaks_it(client, space, strange):
+    words, number = make_proposal(space), {"name": "believe_from", "value": 0.5}
+    given = {"before": {"believe_from": 0.6}, "title": "t", "after": number}
+    setting = proposals.propose(space, "setting", key="s", **given)
+    for one in (words, setting):
+        for digest in (strange, one.digest):
+            sent = {"digest": digest, "reason": strange, "text": strange, "value": strange}
+            for act in ("approve", "reject", "undo"):
+                one.refresh_from_db()
+                answer = client.post(at(act, space, one.pk), sent)
+                assert answer.status_code < 500, (one.kind, act)

@@ -250,6 +250,15 @@ def test_T18_nothing_is_read_of_what_others_send(space, owner, who, monkeypatch)
     assert not Parcel.objects.exists()
 
 
+def test_T18_a_giant_form_is_refused_and_the_next_one_is_served(client, space):
+    there = reverse("facts:remember", args=["casa"])
+    sent = {"subject": "Ana", "kind": "fact", "category": "other", "confidence": "0.9"}
+    assert client.post(there, sent | {"text": "x" * 3_000_000}).status_code == 400
+    assert not Fact.objects.filter(space=space).exists()
+    assert client.post(there, sent | {"text": "Ana reads"}).status_code == 302
+    assert Fact.objects.get(space=space).text == "Ana reads"
+
+
 def test_T18_other_forms_throw_files_away(client, monkeypatch):
     def read(*args):
         raise AssertionError("a file was received")

@@ -14,7 +14,7 @@ from memory.extraction.ingest import ingest, ingest_waiting, waiting
 from memory.facts import service as facts
 from memory.history import actors
 from memory.history import changes as history
-from memory.models import Episode, Fact, Message
+from memory.models import Episode, Fact, Message, Pattern, Preference
 from sleep.models import Proposal
 from tests import own_lines
 from tests.factories import make_chat, make_space
@@ -223,7 +223,7 @@ def test_t02_a_hundred_ordinary_turns_then_yes_write_nothing(chat):
         return json.dumps({"facts": [{"fact": "Ana wants AcmeCorp first", "evidence": "yes"}]})
 
     before = Fact.objects.count()
-    for said in ["what is the weather?"] * 20 + ["yes"]:
+    for said in ["what is the weather?"] * 99 + ["yes"]:
         ingest(say(chat, said), complete=obeys_memory, now=NOW)
     assert Fact.objects.count() == before
 
@@ -233,6 +233,9 @@ def test_t01_attacks_taken_verbatim_by_a_model_are_not_believed(chat):
     for line in lines:
         ingest(say(chat, line), complete=verbatim, now=NOW)
     assert Fact.objects.live().count() <= 0.15 * len(lines)
+    # What slips through is known in its own chat alone, and is nobody's habit, wish or rule.
+    assert not Fact.objects.live().filter(chat=None).exists()
+    assert not any(table.objects.exists() for table in (Pattern, Preference))
 
 
 def test_every_hostile_line_is_ingested(chat):

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import time
+import tracemalloc
 import zipfile
 
 import pytest
@@ -307,7 +308,7 @@ def test_a_damaged_clanker_file_is_a_sentence_or_a_report(tmp_path, at):
     assert bool(said) != Fact.objects.filter(space=space).exists()
 
 
-def test_a_clanker_file_whose_table_never_ends_is_stopped(tmp_path):
+def test_m7_a_clanker_file_whose_table_never_ends_is_not_read(tmp_path):
     path = tmp_path / "endless.db"
     database = sqlite3.connect(path)
     columns = "id, created_at, updated_at, guild_id, channel_id, subject, fact, fact_type"
@@ -319,9 +320,30 @@ def test_a_clanker_file_whose_table_never_ends_is_stopped(tmp_path):
     )
     database.close()
     began = time.process_time()
-    with pytest.raises(transfer.Refused):
+    with pytest.raises(transfer.Refused, match="no table memory_facts"):
         transfer.run(make_space(), path, "clanker", by=BY)
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 5
+
+
+def test_m7_a_small_clanker_file_does_not_grow_in_memory(tmp_path):
+    """A view of messages that would be a gigabyte: the facts are read, the view is left alone."""
+    path = clanker(tmp_path / "clanker.db")
+    database = sqlite3.connect(path)
+    columns = [row[1] for row in database.execute("PRAGMA table_info(messages)")]
+    selected = ", ".join(f"hex(zeroblob(400000)) AS {name}" for name in columns)
+    counted = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 2000)"
+    database.execute("DROP TABLE messages")
+    database.execute(f"CREATE VIEW messages AS {counted} SELECT {selected} FROM r")
+    database.commit()
+    database.close()
+    space = make_space()
+    tracemalloc.start()
+    transfer.run(space, path, "clanker", by=BY)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert Fact.objects.filter(space=space).exists()
+    assert not Message.objects.filter(space=space).exists()
+    assert peak < 64 * 1024 * 1024
 
 
 def test_t17_a_computed_column_of_a_clanker_file_is_not_read(tmp_path):
