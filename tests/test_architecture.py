@@ -45,7 +45,7 @@ FLOORS = {
         {"chats", "curation", "nights", "api", "connect"},
         {"operations"},
         {"tasks", "apps"},
-        {"urls", "management", "wsgi"},
+        {"urls", "management", "wsgi", "__main__"},
     ],
 }
 FORBIDDEN_NAMES = {"utils", "common", "core_utils", "helpers", "misc"}

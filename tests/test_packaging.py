@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import pytest
 import yaml
 
 import kenoweb
+from tests.kenoweb.running import Keno, fetch
+from tests.kenoweb.servers import Homes
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {name: (ROOT / name).read_text() for name in ("requirements.lock", "requirements-dev.lock")}
@@ -137,3 +141,29 @@ def test_the_example_environment_names_settings_that_exist_and_no_secret():
     known = (ROOT / "docs/settings.md").read_text()
     assert [name for name in given if f"`{name}`" not in known] == ["POSTGRES_PASSWORD"]
     assert set(given.values()) <= {"", "0"}
+
+
+@pytest.mark.processes
+def test_an_installation_has_every_file_and_starts_like_a_checkout(tmp_path):
+    """Nothing of the checkout is in reach: what is not in the package is missing."""
+    source, there = tmp_path / "source", tmp_path / "there"
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
+    for name in tracked.splitlines():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, source / name)
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", there, source]
+    made = subprocess.run([sys.executable, *install], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    homes = Homes()
+    keno = Keno(homes.new(), argv=[sys.executable, there / "bin/keno", "up"], PYTHONPATH=str(there))
+    try:
+        status, page = fetch(keno.greeting())
+        assert (status, "<form" in page) == (200, True)
+        assert keno.hear("--remove").startswith("keno demo")
+        assert set(keno.children()) == {"web", "worker"}
+        assert keno.interrupt() == 0
+        keno.hear("Stopped.")
+        assert "starting it again" not in "".join(keno.heard)
+    finally:
+        keno.close()
+        homes.clear()

@@ -121,7 +121,7 @@ class Command(BaseCommand):
         os.environ["KENO_HOSTS"] = ",".join([*settings.ALLOWED_HOSTS, *listening.names(sock)])
         children = [Child("web process", [*web, "kenoweb.wsgi"], fds)]
         if "runbot" in get_commands():
-            children.append(Child("worker", ["manage.py", "runbot"], fds[1:]))
+            children.append(Child("worker", ["-m", "kenoweb", "runbot"], fds[1:]))
         return children
 
     def _greet(self, supervisor, address, host, port):
@@ -145,7 +145,7 @@ class Command(BaseCommand):
         from kenoweb.auth import accounts
 
         if not (sys.stdout.isatty() or accounts.is_first_run()):
-            self.say(f"\nFor a sign-in link: {_python()} manage.py signin")
+            self.say(f"\nFor a sign-in link: {_program()} signin")
             return
         self.say("\nSign in with this link, once and within 30 minutes:")
         self.say(f"  {accounts.sign_in_link(address)}")
@@ -154,7 +154,7 @@ class Command(BaseCommand):
         from kenoweb import demo
 
         if demo.is_welcome():
-            command = f"{_python()} manage.py demo"
+            command = f"{_program()} demo"
             self.say(
                 "\nTo look around first, make a demo space beside your own (or press its button):"
             )
@@ -187,10 +187,12 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _python() -> str:
-    """This interpreter as somebody in the folder of Keno would type it."""
+def _program() -> str:
+    """What somebody types before the name of a command: in the folder of Keno, or installed."""
     python, here = Path(sys.executable), Path(settings.BASE_DIR)
-    return str(python.relative_to(here)) if python.is_relative_to(here) else str(python)
+    if not (here / "manage.py").exists():
+        return "keno"
+    return f"{python.relative_to(here) if python.is_relative_to(here) else python} manage.py"
 
 
 def _unless_https() -> str:
