@@ -74,6 +74,8 @@ def grow(space: Space, *, to: int) -> None:
         for model in SEARCHED:
             _index(cursor, model, space)
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+        # As autovacuum would have by then: without it Postgres thinks the tables are empty.
+        cursor.execute("ANALYZE")
 
 
 def _copy(cursor, model: type[Model], pk: int, differs: dict, have: int, to: int) -> None:
