@@ -31,8 +31,9 @@ def test_the_tables_are_those_of_the_migrations():
 
 def test_where_it_does_not_fit_nothing_is_made(tmp_path):
     homes = Homes()
-    told = manage(
-        homes.new(), "shell", "-v", "0", "-c", TRIED.format(file=str(tmp_path / "other.sql"))
-    )
+    home = homes.new()
+    planned = manage(home, "migrate", "--plan")
+    told = manage(home, "shell", "-v", "0", "-c", TRIED.format(file=str(tmp_path / "other.sql")))
     homes.clear()
+    assert "memory.0001_initial" in planned.stdout
     assert told.stdout.splitlines() == ["False []", "False []"], told.stderr
