@@ -160,9 +160,10 @@ def predictions(space, *, member, most: int) -> dict:
         recall(space, one.text, chat=one.chat)
     receipts = replay.past(space)
     asked = _proposed(space, most)
-    now = timezone.now()
-    was = replay.answers(space, receipts, now=now)
     for proposal in asked:
+        now = timezone.now()
+        # Each time anew: what is undone is not in every rank where it was.
+        was = replay.answers(space, receipts, now=now)
         began = time.perf_counter()
         found = proposals.impact(proposal, now=now)
         seconds.append(time.perf_counter() - began)
