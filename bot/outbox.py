@@ -20,8 +20,8 @@ from bot.channels import Outgoing, SendFailed
 from memory import jobs
 from memory.chats import service as chats
 from memory.facts import plans
-from memory.history import rows
 from memory.models import Chat, ChatLink, Member, Message, Notice, OutboxItem, Reminder, Space
+from memory.models.prepared import insert
 from memory.operations import webhooks
 from memory.text import normalise as text
 
@@ -55,7 +55,7 @@ def put(
         created_at=now,
         delivered_at=now if stays else None,
     )
-    if not rows.insert_once(item):
+    if not insert(item, unless_there=True):
         return OutboxItem.objects.get(chat=chat, key=key)
     if not stays:
         send_later(item)

@@ -25,6 +25,7 @@ from memory.identity.bootstrap import Step
 from memory.llm.complete import asker, available, complete, expander
 from memory.llm.request import Briefing, Completion, Recalled, Stream
 from memory.models import Chat, Draft, Fact, Member, Message, SelfCheck
+from memory.models.prepared import insert
 from memory.prompt import builder as context
 from memory.retrieval import receipts
 from memory.retrieval.recall import recall
@@ -260,7 +261,7 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
         reply.save(update_fields=["flags"])
     if thought.completion.provider != "offline":
         drop(reply.chat)
-    return SelfCheck.objects.create(
+    kept = SelfCheck(
         space=reply.space,
         reply=reply,
         quality=found.quality,
@@ -268,6 +269,8 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
         signals=found.signals,
         forbidden=found.forbidden,
     )
+    insert(kept)
+    return kept
 
 
 def read_now(chat: Chat, group: Sequence[Message], *, now: datetime) -> None:
@@ -281,9 +284,7 @@ def read_now(chat: Chat, group: Sequence[Message], *, now: datetime) -> None:
     # A terminal shows nothing later: there the reply waits until it is read.
     patience = TERMINAL_SECONDS if chat.channel == "console" else settings.READ_SECONDS
     known = {message.pk: message for message in group}
-    waiting = list(ingest.waiting(chat.space, chat=chat).filter(pk__lte=group[-1].pk))
-    for message in waiting:
-        message.chat, message.space = chat, chat.space
+    waiting = ingest.waiting_in(chat, until=group[-1].pk)
     for message in ingest.read(waiting, within=patience, now=now):
         if asked := known.get(message.pk):
             asked.journal, asked.episode_id = message.journal, message.episode_id

@@ -30,6 +30,7 @@ from memory.llm import choose as breaker
 from memory.llm.choose import Choice, choose
 from memory.llm.request import BudgetSpent, ProviderError
 from memory.models import Chat, Fact, Message, Notice, OutboxItem
+from memory.models.prepared import prepared, prepared_update
 from memory.models.space import ask_again, one_turn, tell
 
 UNANSWERED = "unanswered"
@@ -140,10 +141,7 @@ def _split(messages: Sequence[Waiting], *, size: int) -> list[list[Waiting]]:
 
 def answer(message_id: int, *, now: datetime) -> None:
     """Answer the message, with whatever else waits in its chat; or leave it to a later job."""
-    here = Message.objects.filter(pk=message_id).values("chat")
-    found = Message.objects.filter(chat__in=here, role=Message.Role.USER, handled_at=None)
-    beside = ("chat__space", "chat__working_note", "chat__summary")
-    waiting = list(found.select_related(*beside).order_by("pk"))
+    waiting = _waiting(message=message_id)
     message = next((one for one in waiting if one.pk == message_id), None)
     if message is None:
         return
@@ -160,6 +158,14 @@ def answer(message_id: int, *, now: datetime) -> None:
                 # The command still works; the words before it have jobs of their own.
                 if not asked_by_command:
                     raise
+
+
+@prepared(message="bigint")
+def _waiting(message):
+    """What nobody has answered in the chat of this message, with what a turn needs of the chat."""
+    here = Message.objects.filter(pk=message).values("chat")
+    found = Message.objects.filter(chat__in=here, role=Message.Role.USER, handled_at=None)
+    return found.select_related("chat__space", "chat__working_note", "chat__summary").order_by("pk")
 
 
 def _is_order(message: Message, *, now: datetime) -> bool:
@@ -282,10 +288,14 @@ def _report(thought: replies.Thought, group: list[Message], learned: list, *, qu
 
 def _claim(group: Sequence[Message], *, now: datetime) -> bool:
     """Mark the messages as answered; False, and nothing is changed, when one of them was before."""
-    free = Message.objects.filter(pk__in=[message.pk for message in group], handled_at=None)
-    is_free = free.update(handled_at=now) == len(group)
+    is_free = _handle(messages=[message.pk for message in group], now=now) == len(group)
     transaction.set_rollback(not is_free)
     return is_free
+
+
+@prepared_update(messages="bigint[]", now="timestamptz")
+def _handle(messages, now):
+    return Message.objects.filter(pk__any_of=messages, handled_at=None), {"handled_at": now}
 
 
 def _send_reply(

@@ -23,6 +23,7 @@ from memory.history.changes import ChangeResult
 from memory.models import Chat, Entity, Fact, Mention, Message, Space
 from memory.models.entity import key_of
 from memory.models.fact import FactQuerySet
+from memory.models.prepared import prepared
 from memory.spaces.chat_links import speaker_of
 from memory.text import normalise as text
 from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in
@@ -67,10 +68,10 @@ class _Scope:
 
     def named(self, *names: str) -> list[Entity]:
         """Who may be meant by these names here; those of the chat itself before others."""
-        rows = Entity.objects.filter(space=self.space).in_scope(self.chat).named(*names)
-        fitting = [
-            row for row in rows.select_related("merged_into").order_by("pk") if self._fits(row)
-        ]
+        chat = self.chat.pk if self.chat else None
+        keys = [key_of(name) for name in names]
+        found = _named_in(space=self.space.pk, chat=chat, keys=keys)
+        fitting = [row for row in found if self._fits(row)]
         own = [row for row in fitting if self.chat and row.chat_id == self.chat.pk]
         return [*own, *(row for row in fitting if row not in own)]
 
@@ -99,6 +100,12 @@ class _Scope:
         return bool(ids) and said.exists()
 
 
+@prepared(space="bigint", chat="bigint", keys="varchar[]")
+def _named_in(space, chat, keys):
+    rows = Entity.objects.filter(space=space).in_scope(chat).filter(keys__overlap=keys)
+    return rows.select_related("merged_into").order_by("pk")
+
+
 def root(entity: Entity) -> Entity:
     return entity.merged_into or entity
 
@@ -123,17 +130,23 @@ def speaker(message: Message) -> Entity | None:
     if not message.author_id:
         return _Scope(message.space, message.chat).find_or_make(message.author)
     accounts = sorted(f"{channel}:{number}" for channel, number in speaker_of(message).pairs)
-    rows = Entity.objects.filter(space=message.space_id, accounts__overlap=accounts)
-    row = rows.select_related("merged_into").order_by(F("merged_into").asc(nulls_first=True), "pk")
-    known = row.first()
-    if known is None:
+    rows = _with_accounts(space=message.space_id, accounts=accounts)
+    if not rows:
         return _Scope(message.space, None).make(message.author, accounts=accounts)
+    known = rows[0]
     new = [one for one in accounts if one not in known.accounts]
-    if new and not rows.exclude(pk=known.pk).exists():
+    if new and len(rows) == 1:
         _change(known, accounts=[*known.accounts, *new])
     if key_of(message.author) not in known.keys and len(known.aliases) < MAX_ALIASES:
         _change(known, aliases=[*known.aliases, message.author])
     return known
+
+
+@prepared(space="bigint", accounts="varchar[]")
+def _with_accounts(space, accounts):
+    rows = Entity.objects.filter(space=space, accounts__overlap=accounts)
+    rows = rows.select_related("merged_into")
+    return rows.order_by(F("merged_into").asc(nulls_first=True), "pk")
 
 
 def link(fact: Fact, *, is_new: bool = False) -> None:

@@ -14,6 +14,7 @@ from memory.history import audit
 from memory.jobs import AFTER_OUTAGE, GOLDEN, HOOK, OUTAGE_ERRORS, Backoff
 from memory.llm.complete import asker, forget_words
 from memory.models import Chat, Erasure, Message, Space
+from memory.models.prepared import prepared
 from memory.operations import backup, erasing, health, hooks, webhooks
 from memory.options import HOLD, gate
 from memory.spaces import api_tokens
@@ -27,15 +28,15 @@ MONTH_HOURS = 30 * 24
 @app.task(name="memory.ingest", retry=Backoff(first=5, longest=600, attempts=8))
 def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     """Find the facts in what was said, put the reply beside it, and embed what is new."""
-    reply = Message.objects.select_related("chat__space", "reply_to").filter(pk=reply_id).first()
+    reply = next(iter(_reply(reply=reply_id)), None)
     if reply is None:
         return
     chat = reply.chat
     reply.space = space = chat.space
     complete = asker("extract", space=space, chat=chat)
     # All that waits in the chat, so that order is kept whichever job comes first.
-    until = max(message_ids, default=None)
-    extraction.ingest_waiting(space, chat=chat, complete=complete, until=until)
+    waiting = extraction.waiting_in(chat, until=max(message_ids, default=reply_id))
+    extraction.read(waiting, complete=complete)
     last = reply.reply_to
     # What was read before the reply stands on it already.
     if last is None or not last.ingested_at or last.ingested_at > reply.sent_at:
@@ -49,6 +50,11 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
         jobs.enqueue("sleep.propose_held", space_id=space_id, message_ids=message_ids)
     _summarise(chat)
     embeddings.put_new([*message_ids, reply_id])
+
+
+@prepared(reply="bigint")
+def _reply(reply):
+    return Message.objects.select_related("chat__space", "reply_to").filter(pk=reply)
 
 
 @app.task(name=HOOK, retry=AFTER_OUTAGE)

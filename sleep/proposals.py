@@ -25,6 +25,7 @@ from memory.guards.screening import ORDERS, redacted, redacted_values, screen, s
 from memory.history import actors, audit
 from memory.history import changes as history
 from memory.models import ApiToken, Entity, Fact, Member, Message, Notice, Space
+from memory.models.prepared import prepared
 from memory.text.normalise import clean, short
 from memory.trust import replay
 from sleep.apply import (
@@ -210,15 +211,20 @@ def ask_about_change(
 
 def open_contradictions(space: Space, pks: list[int]) -> list[tuple[int, int]]:
     """Return the pairs of facts, one of each among these, between which somebody must decide."""
-    waiting = Proposal.objects.filter(
-        space=space, kind=Proposal.Kind.SUPERSEDE, status=Proposal.Status.PENDING
-    )
     known, found = set(pks), []
-    for evidence in waiting.values_list("evidence", flat=True)[:MAX_CONTRADICTIONS]:
+    for [evidence] in _contradictions(space=space.pk):
         both = [one["fact"] for one in evidence if one.get("fact")]
         if len(both) == 2 and known & set(both):
             found.append((both[0], both[1]))
     return found
+
+
+@prepared(space="bigint")
+def _contradictions(space):
+    waiting = Proposal.objects.filter(
+        space=space, kind=Proposal.Kind.SUPERSEDE, status=Proposal.Status.PENDING
+    )
+    return waiting.order_by("pk").values_list("evidence")[:MAX_CONTRADICTIONS]
 
 
 def evidence_of(fact: Fact) -> dict:

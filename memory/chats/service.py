@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 
 from memory import notices
 from memory.guards.screening import Screened, redacted, screen, screen_message
-from memory.history import actors, audit, rows
+from memory.history import actors, audit
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Member, Message, SilencedMessage, Space
+from memory.models.prepared import insert, prepared, prepared_update
 from memory.text import normalise as text
 
 KEY = re.compile(r"[A-Za-z0-9_-]{1,161}\Z")
@@ -129,8 +130,13 @@ def receive(
     message, is_new = _get_or_create_message(chat, _external_id(external_id), values)
     if is_new:
         # Greatest ignores a null: an older import never moves the clock back.
-        Chat.objects.filter(pk=chat.pk).update(last_message_at=Greatest("last_message_at", sent_at))
+        _spoken_in(chat=chat.pk, at=sent_at)
     return Received(message, is_new)
+
+
+@prepared_update(chat="bigint", at="timestamptz")
+def _spoken_in(chat, at):
+    return Chat.objects.filter(pk=chat), {"last_message_at": Greatest("last_message_at", at)}
 
 
 def begin_incognito(chat: Chat, *, now: datetime | None = None) -> bool:
@@ -199,12 +205,8 @@ def short_term(
     """Return the last messages that a reply sees, oldest first, by number and age."""
     now = now or timezone.now()
     options = chat.space.options
-    messages = Message.objects.filter(chat=chat, sent_at__lte=now, silenced_by=None)
-    messages = messages.exclude(role=Message.Role.SYSTEM)
-    messages = messages.exclude(episode__status="discarded")
-    if before:
-        messages = messages.exclude(pk__gte=before.pk)
-    newest = list(messages.order_by("-sent_at", "-pk")[: options.history_messages])
+    last = before.pk if before else None
+    newest = _newest(chat=chat.pk, now=now, before=last, limit=options.history_messages)
     near = now - timedelta(minutes=options.history_minutes)
     far = now - timedelta(hours=MIN_MESSAGES_HOURS)
     seen = [
@@ -213,6 +215,14 @@ def short_term(
         if message.sent_at >= near or (place < MIN_MESSAGES and message.sent_at >= far)
     ]
     return seen[::-1]
+
+
+@prepared(chat="bigint", now="timestamptz", before="bigint")
+def _newest(chat, now, before, limit):
+    messages = Message.objects.filter(chat=chat, sent_at__lte=now, silenced_by=None)
+    messages = messages.filter(pk__lt=before) if before else messages
+    messages = messages.exclude(role=Message.Role.SYSTEM)
+    return messages.exclude(episode__status="discarded").order_by("-sent_at", "-pk")[:limit]
 
 
 @transaction.atomic
@@ -282,10 +292,10 @@ def _describe(screened: Screened, fields: dict) -> dict:
 def _get_or_create_message(chat: Chat, external_id: str, values: dict) -> Received:
     if not external_id:
         # Nothing to look for: it is a new one.
-        message = Message.objects.create(chat=chat, external_id=uuid4().hex, **values)
-        return Received(message, True)
+        message = Message(chat=chat, external_id=uuid4().hex, **values)
+        return Received(message, insert(message))
     message = Message(chat=chat, external_id=external_id, **values)
-    if rows.insert_once(message):
+    if insert(message, unless_there=True):
         return Received(message, True)
     return Received(Message.objects.get(chat=chat, external_id=external_id), False)
 

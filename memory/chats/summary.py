@@ -9,13 +9,14 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from memory.chats.service import short_term
 from memory.guards.screening import screen
 from memory.models import Chat, ChatSummary, Episode, Message, Unit
+from memory.models.prepared import prepared
 from memory.models.space import once
 from memory.text.normalise import one_line, short
 
@@ -52,10 +53,10 @@ def compact(
     Without a model it is the titles of the episodes. Call it outside a transaction.
     """
     now = now or timezone.now()
-    stored = ChatSummary.objects.filter(chat=chat).first()
     # Most chats are short: then one look is enough.
-    if not stored and not heard(chat).order_by("-pk")[STEP : STEP + 1].exists():
+    if not _may_need_summary(chat=chat.pk):
         return None
+    stored = ChatSummary.objects.filter(chat=chat).first()
     row, window = current(chat) if stored else None, short_term(chat, now=now)
     older = heard(chat).filter(pk__lt=window[0].pk) if window else heard(chat)
     fresh = older.filter(pk__gt=row.until) if row else older
@@ -75,6 +76,13 @@ def compact(
     values = {"messages": count, "checksum": checksum, "until": until, "made_at": now}
     values |= {"space": chat.space, "text": text, "mode": mode}
     return ChatSummary.objects.update_or_create(chat=chat, defaults=values)[0]
+
+
+@prepared(chat="bigint")
+def _may_need_summary(chat):
+    has_one = Q(Exists(ChatSummary.objects.filter(chat=chat)))
+    is_long = Q(Exists(heard(chat).order_by("-pk")[STEP : STEP + 1]))
+    return Chat.objects.filter(has_one | is_long, pk=chat).values_list("pk")
 
 
 def unfit() -> QuerySet[ChatSummary]:

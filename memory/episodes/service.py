@@ -22,6 +22,7 @@ from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Message, SilencedMessage, Space
+from memory.models.prepared import prepared, prepared_update
 from memory.text import normalise as text
 from memory.text import summaries
 from memory.text.summaries import boundary, similarity
@@ -60,12 +61,11 @@ def find(
     message: Message, *, by: str, likeness: Callable[[str, str], float | None] = similarity
 ) -> Episode:
     """Set the message's episode, which goes on or begins with it; the caller saves the message."""
-    is_open = Episode.objects.select_for_update().filter(chat=message.chat_id, status=Status.OPEN)
-    episode = is_open.first()
+    episode = _open_in(message.chat_id)
     if episode is None or _is_over(episode, message, likeness=likeness):
         # Locked, so that two messages of one chat cannot begin two episodes.
         chat = Chat.objects.select_for_update().select_related("space").get(pk=message.chat_id)
-        before, episode = episode, is_open.first()
+        before, episode = episode, _open_in(message.chat_id)
         is_same = episode == before
         if episode is None or is_same or _is_over(episode, message, likeness=likeness):
             begun: Episode = _begin(chat, episode, by=by, at=message.sent_at, first=message).row
@@ -75,11 +75,27 @@ def find(
     return episode
 
 
+def _open_in(chat_id: int) -> Episode | None:
+    """The open episode of the chat, locked."""
+    return next(iter(_open(chat=chat_id)), None)
+
+
+@prepared(chat="bigint")
+def _open(chat):
+    rows = Episode.objects.select_for_update().filter(chat=chat, status=Status.OPEN)
+    return rows.order_by("pk")[:1]
+
+
 def go_on_with_reply(episode_id: int, *, at: datetime, by: str = "bot") -> bool:
     """Let the episode last until this answer; False when it is over, or gone."""
     with history.change(by=by, why="an episode goes on"):
-        is_open = Episode.objects.filter(pk=episode_id, status=Status.OPEN)
-        return bool(is_open.update(ended_at=Greatest("ended_at", at), updated_at=at))
+        return bool(_lasts_until(episode=episode_id, at=at))
+
+
+@prepared_update(episode="bigint", at="timestamptz")
+def _lasts_until(episode, at):
+    rows = Episode.objects.filter(pk=episode, status=Status.OPEN)
+    return rows, {"ended_at": Greatest("ended_at", at), "updated_at": at}
 
 
 @transaction.atomic(savepoint=False)

@@ -31,6 +31,8 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.identity import preferences, rules
 from memory.models import Chat, Entity, Fact, Message, Space
+from memory.models.entity import key_of
+from memory.models.prepared import prepared, save_fields
 from memory.models.space import ask_again
 from memory.spaces.chat_links import said_by_same, whom
 from memory.text import normalise as text
@@ -39,6 +41,7 @@ from memory.vectors import likeness
 log = logging.getLogger(__name__)
 
 SHORTEST = 4
+MOST_AT_ONCE = 1000
 # A message that keeps failing is given up, with its errors on it.
 ATTEMPTS = 5
 # The names among which those in a message are looked for.
@@ -79,24 +82,33 @@ def waiting(space: Space, *, chat: Chat | None = None) -> QuerySet:
     return (rows.filter(chat=chat) if chat else rows).order_by("pk")
 
 
+def waiting_in(chat: Chat, *, until: int) -> list[Message]:
+    """What waits in one chat, up to this message: a later one is first answered."""
+    found = _waiting_in(space=chat.space_id, chat=chat.pk, until=until)
+    for message in found:
+        message.chat, message.space = chat, chat.space
+    return found
+
+
+@prepared(space="bigint", chat="bigint", until="bigint")
+def _waiting_in(space, chat, until):
+    return waiting(space, chat=chat).filter(pk__lte=until)[:MOST_AT_ONCE]
+
+
 def ingest_waiting(
     space: Space,
     *,
     chat: Chat | None = None,
     complete: Complete | None = None,
     now: datetime | None = None,
-    until: int | None = None,
-    limit: int = 1000,
+    limit: int = MOST_AT_ONCE,
     within: float | None = None,
 ) -> int:
     """Put what waits into its episode and look through it, in order; how many were finished.
 
-    `until` is the newest message to look at: a later one is first answered. What cannot be read
-    `within` that many seconds is left for later, with all that comes after it.
+    What cannot be read `within` that many seconds is left for later, with all that comes after it.
     """
-    rows = waiting(space, chat=chat)
-    rows = rows.filter(pk__lte=until) if until else rows
-    rows = rows.select_related("space", "chat__space")[:limit]
+    rows = waiting(space, chat=chat).select_related("space", "chat__space")[:limit]
     return len(read(rows, complete=complete, now=now, within=within))
 
 
@@ -133,8 +145,7 @@ def ingest(
     # Before the lock: a model takes its time.
     found, journal = _proposed(message, complete, within=within, now=now)
     with transaction.atomic():
-        rows = Message.objects.select_for_update().only("journal", "ingested_at", "episode_id")
-        fresh = rows.get(pk=message.pk)
+        [fresh] = _locked(message=message.pk)
         message.episode_id = fresh.episode_id
         if fresh.ingested_at:  # another worker was faster
             message.journal, message.ingested_at = fresh.journal, fresh.ingested_at
@@ -147,8 +158,14 @@ def ingest(
         message.ingested_at = now or timezone.now()
         # What is heard as a statement is memory, also inside of a question.
         message.not_recalled = "" if found else intents.not_memory(message.text)
-        message.save(update_fields=["journal", "ingested_at", "not_recalled", "episode"])
+        save_fields(message, "journal", "ingested_at", "not_recalled", "episode")
     return message.journal
+
+
+@prepared(message="bigint")
+def _locked(message):
+    rows = Message.objects.select_for_update().only("journal", "ingested_at", "episode_id")
+    return rows.filter(pk=message)
 
 
 def decide_recall(*, limit: int = 2000) -> int:
@@ -327,17 +344,22 @@ def _proposed(
 def _known_names(message: Message) -> list[str]:
     """Return whom the message names of those whom facts that this chat may use speak of."""
     said = [word.removesuffix("'s") for word in text.words(text.fold(message.text))]
-    about = Fact.objects.in_scope(message.chat).live().exclude(subject="")
-    subjects = about.order_by().values_list("subject", flat=True).distinct()[:MAX_NAMES]
-    known = Entity.objects.filter(space=message.space_id).in_scope(message.chat).named(*said)
-    names = set(subjects.union(known.order_by().values_list("name", flat=True)[:MAX_NAMES]))
+    keys = [key_of(word) for word in said]
+    names = {name for [name] in _names(space=message.space_id, chat=message.chat_id, keys=keys)}
     return [name for name in sorted(names) if set(said).issuperset(text.words(text.fold(name)))]
+
+
+@prepared(space="bigint", chat="bigint", keys="varchar[]")
+def _names(space, chat, keys):
+    about = Fact.objects.known_in(space, chat).live().exclude(subject="")
+    subjects = about.order_by().values_list("subject").distinct()[:MAX_NAMES]
+    known = Entity.objects.filter(space=space).in_scope(chat).filter(keys__overlap=keys)
+    return subjects.union(known.order_by().values_list("name")[:MAX_NAMES])
 
 
 def _previous(message: Message) -> str:
     """Return what someone else said just before in the same chat: an answer may need it."""
-    before = Message.objects.filter(chat_id=message.chat_id, pk__lt=message.pk).order_by("-pk")
-    last = before.only("text", "author", "author_id", "role").first()
+    last = next(iter(_before(chat=message.chat_id, message=message.pk)), None)
     if last is None:
         return ""
     if last.role == Message.Role.ASSISTANT and "?" not in last.text:
@@ -345,6 +367,12 @@ def _previous(message: Message) -> str:
         return ""
     is_same = last.role == message.role and last.author_id == message.author_id
     return "" if is_same and last.author == message.author else last.text
+
+
+@prepared(chat="bigint", message="bigint")
+def _before(chat, message):
+    before = Message.objects.filter(chat=chat, pk__lt=message).order_by("-pk")
+    return before.only("text", "author", "author_id", "role")[:1]
 
 
 def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
@@ -532,19 +560,33 @@ def remember(
 
 def _known(message: Message, one: Candidate) -> Fact | None:
     """What this chat may know that says the same, in these words or others."""
-    known = Fact.objects.in_scope(message.chat).live().select_related("message__chat")
-    same = known.filter(said_key=text.said_key(one.text)).order_by("chat_id").first()
+    here = {"space": message.space_id, "chat": message.chat_id}
+    same = next(iter(_same_words(**here, said_key=text.said_key(one.text))), None)
     if not same and one.remind:
         # The model noted it by a tool before it was read here.
+        known = Fact.objects.in_scope(message.chat).live().select_related("message__chat")
         same = known.filter(message=message, reminder__isnull=False).first()
     if same:
         return same
-    near = known.filter(message=message) | known.filter(subject=one.subject, chat=message.chat)
-    for fact in near.order_by("-last_seen_at", "-pk")[:MAX_COMPARED]:
+    for fact in _near(**here, message=message.pk, subject=one.subject):
         of_this = fact.message_id == message.pk
         if propose.is_same_fact(fact.text, one.text, subject=one.subject, by_meaning=of_this):
             return fact
     return None
+
+
+@prepared(space="bigint", chat="bigint", said_key="varchar")
+def _same_words(space, chat, said_key):
+    known = Fact.objects.known_in(space, chat).live().select_related("message__chat")
+    return known.filter(said_key=said_key).order_by("chat_id", "pk")[:1]
+
+
+@prepared(space="bigint", chat="bigint", message="bigint", subject="varchar")
+def _near(space, chat, message, subject):
+    """What the message said, and what else is known of the same person here."""
+    known = Fact.objects.known_in(space, chat).live().select_related("message__chat")
+    known = known.filter(Q(message=message) | Q(subject=subject, chat=chat))
+    return known.order_by("-last_seen_at", "-pk")[:MAX_COMPARED]
 
 
 def _again(

@@ -14,6 +14,7 @@ from memory.history import audit
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import AuditEntry, Fact, Recall, RecallItem, Space
+from memory.models.prepared import prepared_update
 from memory.text.normalise import fold
 
 Lasts = Fact.Lasts
@@ -163,7 +164,12 @@ def uphold(chat_id: int) -> None:
 
     Call it when the reader has said something that corrects nothing, before the next reply.
     """
-    receipts = Recall.objects.filter(chat=chat_id, reply__isnull=False).order_by("-at", "-pk")
+    _uphold(chat=chat_id)
+
+
+@prepared_update(chat="bigint")
+def _uphold(chat):
+    receipts = Recall.objects.filter(chat=chat, reply__isnull=False).order_by("-at", "-pk")
     used = RecallItem.objects.filter(
         recall__in=receipts.values("pk")[:1], mark=RecallItem.Mark.USED
     )
@@ -171,7 +177,7 @@ def uphold(chat_id: int) -> None:
     # What another reply holds is left: waiting for it is not worth it.
     free = told.exclude(lasts="").select_for_update(skip_locked=True, no_key=True).order_by("pk")
     rows = Fact.objects.filter(pk__in=free.values("pk"))
-    rows.update(upheld_at=Subquery(receipts.values("at")[:1]))
+    return rows, {"upheld_at": Subquery(receipts.values("at")[:1])}
 
 
 _SUBJECT = r"(?P<who>[A-ZÀ-Ý][\w’'.-]*(?: (?:de |del )?[A-ZÀ-Ý][\w’'.-]*)*)"

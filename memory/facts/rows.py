@@ -12,10 +12,11 @@ from django.utils.translation import gettext as _
 from memory import people, rulings
 from memory.facts import lasting
 from memory.guards.screening import Screened, describe_reasons, screen
-from memory.history import actors, rows
+from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Fact, Ruling, Space
+from memory.models.prepared import insert, prepared
 from memory.text import normalise as text
 
 CONFIDENCE = {"person": 0.9, "tag": 0.8, "command": 0.9, "extraction": 0.6, "night": 0.6}
@@ -134,7 +135,7 @@ def insert_or_strengthen(fact: Fact, *, by: str, change_id: UUID) -> ChangeResul
     while True:
         if existing := _find_existing(fact):
             return _strengthen_existing(existing, fact, by=by, change_id=change_id)
-        if not rows.insert_once(fact):
+        if not insert(fact, unless_there=True):
             continue  # another writer saved it between our query and our insert: query again
         if fact.status == Status.QUARANTINED:
             return ChangeResult(fact, change_id, "quarantined", describe_reasons(fact.flags))
@@ -208,12 +209,20 @@ def same_live_fact(fact: Fact, *, chat: Chat | None) -> Fact | None:
 
 def _find_existing(fact: Fact) -> Fact | None:
     """Return the locked row that says the same. A superseded one does not count."""
-    rows = Fact.objects.select_for_update().filter(
+    same = _same_words(
         space=fact.space_id, chat=fact.chat_id, subject=fact.subject, said_key=fact.said_key
     )
     ranks: list[str] = [Status.ACTIVE, Status.QUARANTINED, Status.ARCHIVED, Status.TRASHED]
-    candidates = [row for row in rows.order_by("-updated_at", "-pk") if row.status in ranks]
+    candidates = [row for row in same if row.status in ranks]
     return min(candidates, key=lambda row: ranks.index(row.status), default=None)
+
+
+@prepared(space="bigint", chat="bigint", subject="varchar", said_key="varchar")
+def _same_words(space, chat, subject, said_key):
+    rows = Fact.objects.select_for_update().filter(
+        space=space, chat=chat, subject=subject, said_key=said_key
+    )
+    return rows.order_by("-updated_at", "-pk")
 
 
 def _strengthen_existing(existing: Fact, fact: Fact, *, by: str, change_id: UUID) -> ChangeResult:

@@ -5,31 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db import models, transaction
-from django.db.models.constants import OnConflict
 from django.utils import timezone
 
 from memory.history import actors, audit
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-
-
-def insert_once(row: models.Model) -> bool:
-    """Insert the row, unless a unique constraint has it already; tell whether it is new.
-
-    One statement, where get_or_create takes four.
-    """
-    meta: Any = row._meta
-    rows: Any = type(row)._base_manager.all()
-    fields = [one for one in meta.concrete_fields if not one.primary_key and not one.generated]
-    made = rows._insert(
-        [row], fields, returning_fields=meta.db_returning_fields, on_conflict=OnConflict.IGNORE
-    )[0]
-    if made is None:
-        return False
-    for field, value in zip(meta.db_returning_fields, made, strict=True):
-        setattr(row, field.attname, value)
-    row._state.adding, row._state.db = False, rows.db
-    return True
+from memory.models.prepared import save_fields
 
 
 def lock(row: models.Model) -> None:
@@ -48,7 +29,7 @@ def change(
     with history.change(by=by, why=why) as context:
         for name, value in values.items():
             setattr(row, name, value)
-        row.save(update_fields=list(values))
+        save_fields(row, *values)
     return ChangeResult(row, context.id)
 
 

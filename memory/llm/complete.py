@@ -33,6 +33,7 @@ from memory.llm.request import (
     retry_wait,
 )
 from memory.models import Chat, LlmCall, Message, Space
+from memory.models.prepared import insert
 
 log = logging.getLogger(__name__)
 MAX_WORDS = 15
@@ -211,7 +212,7 @@ def _keep(call: LlmCall, answer: Answer) -> Completion:
     call.tokens_in, call.tokens_out = answer.tokens_in, answer.tokens_out
     call.tokens_cached = answer.tokens_cached
     call.cost = pricing.cost(replace(answer, model=call.model), provider=call.provider)
-    call.save()
+    insert(call)
     if call.cost:
         pricing.warn(call.space, now=call.at)
     return Completion(

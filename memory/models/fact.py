@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from typing import Any
 
 import pghistory
 from django.contrib.postgres.fields import ArrayField
@@ -23,7 +24,11 @@ class FactQuerySet(models.QuerySet):
 
     def in_scope(self, chat: Chat) -> "FactQuerySet":
         """What this chat may know: its own facts and those of the whole space."""
-        return self.filter(models.Q(chat=None) | models.Q(chat=chat), space=chat.space_id)
+        return self.known_in(chat.space_id, chat.pk)
+
+    def known_in(self, space: Any, chat: Any) -> "FactQuerySet":
+        """The same by ids, or by their places in a prepared question."""
+        return self.filter(models.Q(chat=None) | models.Q(chat=chat), space=space)
 
     def about(self, subject: str) -> "FactQuerySet":
         return self.filter(subject=subject)

@@ -20,6 +20,7 @@ from memory.llm.pricing import counter
 from memory.llm.request import Briefing, Turn
 from memory.llm.request import Recalled as Briefed
 from memory.models import Chat, Episode, Fact, Message, RecallItem, Unit, WorkingNote
+from memory.models.prepared import prepared_update
 from memory.patterns import Match
 from memory.prompt import sections
 from memory.retrieval import gate, receipts
@@ -129,12 +130,17 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
     used = {item.unit.owner_id for item in items if item.unit.kind == "fact"}
     used.update(context.listed)
     # A count is not worth waiting for: replies that use the same facts would block each other.
-    free = Fact.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=used)
-    rows = Fact.objects.filter(pk__in=free.order_by("pk").values("pk"))
     if used:
-        rows.update(use_count=F("use_count") + 1, last_used_at=now)
+        _count_use(facts=sorted(used), now=now)
     patterns.reinforce([match.pattern for match in context.habits], now=now)
     return made
+
+
+@prepared_update(facts="bigint[]", now="timestamptz")
+def _count_use(facts, now):
+    free = Fact.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__any_of=facts)
+    rows = Fact.objects.filter(pk__in=free.order_by("pk").values("pk"))
+    return rows, {"use_count": F("use_count") + 1, "last_used_at": now}
 
 
 def marks(context: Context, reply: str) -> dict[int, str]:

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models.sql import InsertQuery
 
 from memory.guards.screening import redacted
 from memory.models import Chat, Episode, Fact, Message, Recall, RecallItem, Space
+from memory.models.prepared import insert_sql, save_fields
 from memory.retrieval.ranking import Scored, parts
 from memory.text import normalise as text
 
@@ -72,22 +72,12 @@ def write(
     if result.prompt:
         receipt.left_out["prompt"] = True
     items = [_item(item, rank) for rank, item in enumerate(result.items, start=1)]
-    statement, given = _insert(receipt)
+    statement, given = insert_sql(receipt)
     with connection.cursor() as cursor:
         cursor.execute(WRITE.format(receipt=statement), [*given, json.dumps(items)])
         receipt.pk = cursor.fetchone()[0]
     receipt._state.adding, receipt._state.db = False, connection.alias
     return receipt
-
-
-def _insert(receipt: Recall) -> tuple[str, Sequence]:
-    """The statement that stores the row, and its values; it returns the id."""
-    key = Recall._meta.pk
-    query = InsertQuery(Recall)
-    query.insert_values([one for one in Recall._meta.concrete_fields if one != key], [receipt])
-    compiler = query.get_compiler(connection=connection)
-    compiler.returning_fields = [key]
-    return compiler.as_sql()[0]
 
 
 def attach(
@@ -105,7 +95,7 @@ def attach(
     """
     receipt.reply = reply
     receipt.sections = sections or receipt.sections
-    receipt.save(update_fields=["reply", "sections"])
+    save_fields(receipt, "reply", "sections")
     for mark in set(marks.values()):
         ranks = [rank for rank, one in marks.items() if one == mark]
         receipt.items.filter(rank__in=ranks).update(mark=mark)

@@ -11,6 +11,7 @@ from django.db import connection
 from memory.calendar.resolve import When, resolve
 from memory.calendar.spans import week
 from memory.calendar.words import MONTHS, WEEKDAYS
+from memory.models.prepared import cursor_for
 from memory.retrieval import past
 from memory.retrieval.keywords import Expand, expansion, is_stop, keywords
 from memory.retrieval.past import Past
@@ -279,11 +280,9 @@ def _known_names(words: list[str], scopes: Sequence[int], then: Past | None) -> 
     if not words:
         return set()
     values: dict[str, Any] = {"words": words[:40], "here": list(scopes)}
-    with connection.cursor() as cursor:
-        if then:
-            cursor.execute(past.within(NAMES), values | then.values)
-        else:
-            cursor.execute(NAMES, values)
+    sql = past.within(NAMES) if then else NAMES
+    with connection.cursor() if then else cursor_for(sql) as cursor:
+        cursor.execute(sql, values | then.values if then else values)
         return {row[0] for row in cursor.fetchall()}
 
 

@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from memory import jobs
 from memory.models import Embedding, EmbeddingModel, Space, Unit
+from memory.models.prepared import cursor_for
 from memory.vectors import embed
 from memory.vectors.embed import Embedder, EmbeddingFailed
 
@@ -85,7 +86,7 @@ def put_new(messages: list[int]) -> int:
 
 
 def _put(embedder: Embedder, read: str, given: list) -> int:
-    with connection.cursor() as cursor:
+    with cursor_for(read) as cursor:
         cursor.execute(read, given)
         rows = cursor.fetchall()
     if not rows:
