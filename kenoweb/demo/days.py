@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from memory.facts import service as facts
 from memory.history import actors
 from memory.identity import preferences
 from memory.models import ApiToken, AuditEntry, Chat, Episode, Fact, Member, Message, Space
+from memory.models.space import one_turn
 from memory.operations import erasing
 from memory.prompt import builder as context
 from memory.spaces import api_tokens
@@ -180,7 +182,8 @@ class Life:
                 given = {"space": self.space, "member": self.owner, "at": line.at}
                 act(line.who, line.text, **given)
             elif line.who == "Keno":
-                self._answer(self.rooms[line.chat], line, asked.get(line.chat))
+                with self._turn():
+                    self._answer(self.rooms[line.chat], line, asked.get(line.chat))
             else:
                 asked[line.chat] = self._hear(self.rooms[line.chat], line)
         self._ingest()
@@ -201,10 +204,18 @@ class Life:
                 # What was approved is as old as that morning when the next day speaks of it.
                 self.calendar.settle(only=ASKED)
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """What is known of the space is asked for once, as it is now."""
+        self.space.refresh_from_db(fields=["version"])
+        with one_turn():
+            yield
+
     def _hear(self, chat: Chat, line: Line) -> Message:
         given = {"author": line.who, "author_id": line.who.lower(), "handled_at": line.at}
-        said = chats.receive(chat, text=line.text, sent_at=line.at, now=line.at, **given)
-        episodes.follow(said.message)
+        with self._turn():
+            said = chats.receive(chat, text=line.text, sent_at=line.at, now=line.at, **given)
+            episodes.follow(said.message)
         return said.message
 
     def _answer(self, chat: Chat, line: Line, to: Message | None) -> None:
@@ -223,9 +234,11 @@ class Life:
 
     def _ingest(self) -> None:
         """What the worker does behind the replies."""
-        rows = ingest.waiting(self.space).select_related("space", "chat", "episode")
+        rows = ingest.waiting(self.space).select_related("chat", "episode")
         for message in rows:
-            ingest.ingest(message, now=message.sent_at)
+            message.space = message.chat.space = self.space
+            with self._turn():
+                ingest.ingest(message, now=message.sent_at)
 
     def _embed(self, at: dt.datetime) -> None:
         # Before there is anything to recall, what a night archives needs no vector.

@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -12,6 +13,7 @@ from django.utils import timezone
 from memory.history import audit
 from memory.history.actors import person
 from memory.models import Chat, ChatLink, Member, Message, Space
+from memory.models.prepared import prepared
 from memory.models.space import once
 from memory.text import normalise as text
 
@@ -155,22 +157,36 @@ def _speaker_of(message: Message) -> Speaker:
     if not author_id:
         return Speaker(frozenset())
     own = {(channel, author_id)}
-    links = ChatLink.objects.filter(
-        space=message.chat.space_id, linked_at__isnull=False, member__user__is_active=True
-    )
+    space = message.chat.space_id
     if channel == WEB:
         member = member_of(message)
-        links = links.filter(member=member)
+        links = _links_of(space=space, member=member.pk) if member else []
         users = [member.user] if member else []
     else:
-        mine = links.filter(channel=channel, author_id=author_id).values("member")
-        links, users = links.filter(member__in=mine), []
-    for link in links.select_related("member__user"):
+        links, users = _linked_with(space=space, channel=channel, author_id=author_id), []
+    for link in links:
         own.add((link.channel, link.author_id))
         users.append(link.member.user)
     own |= {(WEB, str(user.pk)) for user in users}
     names = {text.fold(name) for user in users for name in (user.username, user.get_full_name())}
     return Speaker(frozenset(own), frozenset(names - {""}))
+
+
+@prepared(space="bigint", member="bigint")
+def _links_of(space, member):
+    return _links(space).filter(member=member)
+
+
+@prepared(space="bigint", channel="varchar", author_id="varchar")
+def _linked_with(space, channel, author_id):
+    """Every account of whoever this one is linked to."""
+    mine = _links(space).filter(channel=channel, author_id=author_id).values("member")
+    return _links(space).filter(member__in=mine)
+
+
+def _links(space: Any) -> QuerySet[ChatLink]:
+    linked = ChatLink.objects.filter(space=space, linked_at__isnull=False)
+    return linked.filter(member__user__is_active=True).select_related("member__user")
 
 
 def said_by_same(message: Message, *, prefix: str = "") -> Q:
