@@ -6,7 +6,6 @@ not read, so that graphs and processes share them.
 
 import threading
 import unicodedata
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -39,10 +38,9 @@ PADDED, LITTLE = 1.5, 16
 THREADS = 1
 _lock = threading.RLock()
 DIMENSIONS = 384
-# So few gain nothing by a batch.
-FEW = 4
 # What is asked about comes again: for recall, for its topic, for its row, in every answer tried.
-MANY, KEPT = 64, 2048
+# So few are embedded one by one, as the others of a batch move a vector a little.
+FEW, KEPT = 32, 2048
 # Where weights.bin holds the quantised table: first byte, and one row a piece of the vocabulary.
 FIRST_BYTE, SHAPE = 139_264, (51_875, 384)
 
@@ -222,26 +220,13 @@ class EmbeddedModel:
     dims = DIMENSIONS
 
     def __init__(self):
-        self._kept: OrderedDict[str, np.ndarray] = OrderedDict()
-        self._lock = threading.Lock()
+        self._alone = lru_cache(maxsize=KEPT)(lambda text: self._embed([text])[0])
 
     def embed(self, texts: list[str], *, query: bool = False) -> np.ndarray:
         """Return one row a text."""
-        if not 0 < len(texts) <= MANY:
+        if not 0 < len(texts) <= FEW:
             return self._embed(texts)
-        with self._lock:
-            known = {text: self._kept[text] for text in texts if text in self._kept}
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        batches = [[text] for text in new] if len(new) <= FEW else [new]
-        for batch in batches:
-            known |= zip(batch, self._embed(batch), strict=True)
-        with self._lock:
-            for text in texts:
-                self._kept[text] = known[text]
-                self._kept.move_to_end(text)
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return np.stack([known[text] for text in texts])
+        return np.stack([self._alone(text) for text in texts])
 
     def _embed(self, texts: list[str]) -> np.ndarray:
         pieces = word_pieces()

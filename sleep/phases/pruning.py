@@ -130,7 +130,7 @@ def _archive_patterns(context: PhaseContext, ids: list[int]) -> Outcome:
 def _archive_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     outcome = Outcome()
     old = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
-    for (chat, month), some in sorted(_by_chat_and_month(old).items(), key=str):
+    for (chat, month), some in _by_chat_and_month(old).items():
         titles = "; ".join(short(str(episode), 60) for episode in some[:3])
         more = f" +{len(some) - 3}" if len(some) > 3 else ""
         with context.record_change("old episodes", f"{titles}{more}" or month):
