@@ -30,6 +30,7 @@ MOST = 200
 MANY = 40
 # Less alike in meaning, and without a word in common, no recall passes its gate.
 NEAR = 0.3
+AT_ONCE = 30
 # What changes nothing about what is recalled.
 UNHEARD = (GoldenQuestion, Pattern, WorkingNote, Preference, Rule, Identity)
 
@@ -127,16 +128,20 @@ def _reached(receipts: list[Recall], steps: list[history.Change]) -> list[Recall
     touched = {step.object_id for step in steps}
     recalled = Recall.objects.filter(pk__in=[one.pk for one in receipts], items__fact__in=touched)
     known = set(recalled.values_list("pk", flat=True))
-    alike = likeness.table([one.query for one in receipts], sorted(texts)) if texts else None
-    return [
-        one
-        for place, one in enumerate(receipts)
-        if one.pk in known
-        or one.cue
-        or _words_of(one) & stems
-        or not _words_of(one)
-        or (alike is not None and float(alike[place].max()) >= NEAR)
-    ]
+    for one in receipts:
+        asked = _words_of(one)
+        if one.cue or not asked or asked & stems:
+            known.add(one.pk)
+    known |= _alike([one for one in receipts if one.pk not in known], sorted(texts))
+    return [one for one in receipts if one.pk in known]
+
+
+def _alike(receipts: list[Recall], texts: list[str]) -> set[int]:
+    """Those whose question means something near to one of the texts."""
+    # One question and few texts at a time: those vectors are kept for the next proposal.
+    parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)]
+    tables = ((one.pk, likeness.table([one.query], part)) for one in receipts for part in parts)
+    return {pk for pk, table in tables if table is not None and table.max() >= NEAR}
 
 
 def _words_of(receipt: Recall) -> set[str]:
