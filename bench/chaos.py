@@ -1,6 +1,7 @@
 """Kill the bot again and again while it works, and count what was lost, doubled or disordered.
 
 python -m bench.chaos --messages 1000 --kills 30 --json OUT
+python -m bench.chaos --minutes 30 --messages 2400 --kills 60      a soak, with bench.soak beside
 """
 
 import argparse
@@ -20,6 +21,7 @@ import django
 
 from bench.chaos_sink import Sink
 from bench.fresh_database import fresh_database
+from bench.soak import Beside
 
 POINTS = (
     "claimed",
@@ -74,6 +76,7 @@ def main() -> None:
     parser.add_argument("--chats", type=int, default=40)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=0, help="spread it over so long a time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--template", default="template1", help="a database to start from")
     parser.add_argument("--json", default="")
@@ -101,13 +104,22 @@ def run(given: argparse.Namespace) -> dict:
     began = time.monotonic()
     feeding.start()
     bots: list[Bot] = []
+    # One that nobody kills: of it can be seen whether memory grows.
+    steady = Bot(f"http://127.0.0.1:{sink.server_port}") if given.minutes else None
+    beside = Beside(steady.process.pid) if steady else None
+    if beside:
+        beside.start()
     try:
         deaths = _kill_and_restart(given, bots, f"http://127.0.0.1:{sink.server_port}")
+        feeding.join()
+        if beside:
+            beside.done.set()
+            beside.join(PATIENCE)
         finished = _wait_until_done(deaths, feeding)
         seconds = time.monotonic() - began
         stop_seconds = [_stop(bot) for bot in bots]
     finally:
-        for bot in bots:
+        for bot in [*bots, *([steady] if steady else [])]:
             bot.process.kill()
     return (
         _count(given, sink, deaths)
@@ -119,6 +131,7 @@ def run(given: argparse.Namespace) -> dict:
             "stop_seconds_max": round(max(stop_seconds), 2),
         }
         | _verdict(given, sink, deaths, finished, stop_seconds)
+        | (beside.found() if beside else {})
     )
 
 
@@ -133,7 +146,7 @@ def _feed(given: argparse.Namespace) -> None:
         name="Chaos", slug="chaos", settings={"batch_silence": 0, "batch_size": 1}
     )
     rooms = [chats.find_or_open(space, channel="chaos", external_id=n) for n in range(given.chats)]
-    pause = given.kills * 3.5 / given.messages
+    pause = (given.minutes * 60 or given.kills * 3.5) / given.messages
     for n in range(1, given.messages + 1):
         chat = random.choice(rooms)
         for _ in range(2 if n % 10 == 0 else 1):
@@ -149,11 +162,16 @@ def _kill_and_restart(given: argparse.Namespace, bots: list[Bot], sink: str) -> 
     orders = [f"{point}:{random.randint(1, 12)}" for point in orders]
     bots += [Bot(sink, orders.pop() if orders else "") for _ in range(given.workers)]
     deaths: list[Death] = []
+    began, apart = time.monotonic(), given.minutes * 60 / (given.kills + 1)
     while orders or any(bot.order for bot in bots):
         for n, bot in enumerate(bots):
-            if bot.is_dead():
+            if bot.order and bot.is_dead():
                 deaths.append(Death(bot.order.partition(":")[0], time.time(), _in_flight()))
-                bots[n] = Bot(sink, orders.pop() if orders else "")
+                bots[n] = Bot(sink, orders.pop() if orders and not apart else "")
+            elif not bot.order and orders and time.monotonic() - began > apart * (len(deaths) + 1):
+                # Over a long time: one that was started without an order is stopped for one.
+                _stop(bot)
+                bots[n] = Bot(sink, orders.pop())
         _note_recoveries(deaths)
         if _nothing_left(given):
             # The last orders wait for passes that will never come.
@@ -184,7 +202,7 @@ def _note_recoveries(deaths: list[Death]) -> None:
 def _nothing_left(given: argparse.Namespace) -> bool:
     from memory.models import Message
 
-    said = Message.objects.filter(role="user")
+    said = Message.objects.filter(role="user", space__slug="chaos")
     return said.count() == given.messages and not said.filter(handled_at=None).exists()
 
 
@@ -224,10 +242,11 @@ def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
     from memory import jobs
     from memory.models import Fact, LlmCall, Message
 
-    users = Message.objects.filter(role="user")
-    replies = Message.objects.filter(role="assistant")
+    users = Message.objects.filter(role="user", space__slug="chaos")
+    replies = Message.objects.filter(role="assistant", space__slug="chaos")
     answered = Counter(replies.values_list("reply_to_id", flat=True))
-    keys = Counter((d["chat"], d["key"]) for d in sink.deliveries)
+    rooms = set(replies.values_list("chat_id", flat=True))
+    keys = Counter((d["chat"], d["key"]) for d in sink.deliveries if d["chat"] in rooms)
     facts = Fact.objects.filter(text__icontains="parcel")
     recoveries = [death.recovered_after for death in deaths]
     return {
