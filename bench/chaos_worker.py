@@ -85,8 +85,8 @@ def _install_the_order(order: str) -> None:
     places = {
         "claimed": (turn, "_groups"),
         "thought": (replies, "think"),
-        "committing": (turn, "_say"),
-        "committed": (turn, "_talk"),
+        "committing": (turn, "_send_reply"),
+        "committed": (turn, "_reply"),
         "delivered": (outbox, "_delivered"),
         "ingested": (tasks.ingest, "func"),
     }

@@ -145,7 +145,9 @@ def ingest(
     # Before the lock: a model takes its time.
     found, journal = _proposed(message, complete, within=within, now=now)
     with transaction.atomic():
-        [fresh] = _locked(message=message.pk)
+        fresh = next(iter(_locked(message=message.pk)), None)
+        if fresh is None:  # erased meanwhile
+            return []
         message.episode_id = fresh.episode_id
         if fresh.ingested_at:  # another worker was faster
             message.journal, message.ingested_at = fresh.journal, fresh.ingested_at

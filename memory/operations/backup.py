@@ -241,7 +241,12 @@ def _prepare_tables(manifest: dict[str, Any]) -> None:
     executor = MigrationExecutor(connection)
     if wanted - set(executor.loader.graph.nodes):
         raise BackupError("This backup was made by a newer Keno: update this one first.")
-    if not executor.loader.applied_migrations:
+    if not executor.loader.applied_migrations and wanted.issuperset(
+        executor.loader.graph.leaf_nodes()
+    ):
+        # Of this very version: all tables at once, where that can be done.
+        call_command("migrate", verbosity=0, interactive=False)
+    elif not executor.loader.applied_migrations:
         leaves = [node for node in wanted if not _children(executor, node) & wanted]
         executor.migrate(sorted(leaves))
     elif _applied(executor.loader) != wanted:
