@@ -210,8 +210,9 @@ def token_list(request, space):
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_token(request, space):
     form = TokenForm(request.POST or None)
+    home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
     if not form.is_valid():
-        return show_form(request, "tokens/new.html", form)
+        return show_form(request, "tokens/new.html", form, home=home)
     name, scopes = form.cleaned_data["name"], form.cleaned_data["scopes"]
     token, key = api_tokens.create(
         space,
@@ -223,7 +224,6 @@ def new_token(request, space):
         ip=client_ip(request),
     )
     # No redirect: the key exists in this one answer and nowhere else.
-    home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
     return render(request, "tokens/made.html", {"token": token, "key": key, "home": home})
 
 
