@@ -22,7 +22,7 @@ from kenoweb.nights.page import PHASES
 from kenoweb.nights.review_queue import ICONS
 from kenoweb.people import page as people
 from kenoweb.ui import charts
-from kenoweb.ui.formatting import money, number, since
+from kenoweb.ui.formatting import city, money, number, since
 from kenoweb.ui.responses import OPENED_RECEIPT, space_url
 from memory.models import (
     Fact,
@@ -106,7 +106,7 @@ def build(space: Space, *, now: dt.datetime) -> dict:
     return {
         "measured": measured,
         "now": now,
-        "place": space.timezone.rpartition("/")[2].replace("_", " "),
+        "place": city(space.timezone),
         "signs": signs,
         "state": state,
         "figures": figures(space, now=now, today=today, measured=measured),

@@ -28,6 +28,11 @@ WROTE = {
     "bot": gettext_lazy("Keno"),
     "api": gettext_lazy("a program"),
 }
+# How something was found without a language model.
+MODES = {
+    "heuristics": gettext_lazy("by heuristics, no model"),
+    "listener": gettext_lazy("by listening, no model"),
+}
 AGAINST = {
     "value": gettext_lazy("another value"),
     "negation": gettext_lazy("says the opposite"),
@@ -87,6 +92,12 @@ def origin(fact: Fact) -> str:
 def heard_from(fact: Fact) -> str:
     """Who said it; for what nobody said in a chat, where it came from."""
     return fact.said_by if fact.source == Fact.Source.MESSAGE and fact.said_by else origin(fact)
+
+
+@register.filter
+def found_by(mode: str) -> str:
+    """What found it: the name of a model or a program, or that none was asked."""
+    return str(MODES.get(mode) or mode.removeprefix("api:"))
 
 
 @register.filter

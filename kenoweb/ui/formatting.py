@@ -57,6 +57,18 @@ def model_name(model: str, provider: str = "") -> str:
     return f"{provider} {model}".strip()
 
 
+def embedder_name(name: str) -> str:
+    """A model of meaning as people call it: the one that comes along, or its name."""
+    if name.startswith("minilm-en-es"):
+        return _("built in, English and Spanish")
+    return name.partition("@")[0]
+
+
+def city(zone: str) -> str:
+    """A time zone as people call it: its city."""
+    return zone.rpartition("/")[2].replace("_", " ")
+
+
 def money(value: float | None) -> str:
     """Dollars: two digits, and as many as a small amount needs to be more than nothing."""
     if value is None:
