@@ -27,6 +27,8 @@ from playwright.sync_api import Locator, Page, expect
 from bench.page_weight import BASE, running_demo
 
 MOST = 5
+# Milliseconds: a busy machine is slow, and that is what the seconds tell.
+PATIENCE = 60_000
 CHATGPT = [
     {
         "title": "Garden",
@@ -126,7 +128,9 @@ def decide_by_keyboard(one: Newcomer, *, how_many: int) -> None:
     for _n in range(how_many):
         title = one.page.locator(".desk h1").inner_text()
         one.settled()
-        one.key("a")
+        # What an answer before has made pointless can only be refused.
+        pointless = one.page.locator(".desk .note.warn", has_text="cannot be applied").count()
+        one.key("x" if pointless else "a")
         expect(one.page.locator(".desk h1").get_by_text(title, exact=True)).to_have_count(0)
 
 
@@ -250,15 +254,15 @@ def jobs(*, folder: Path, model: str, telegram: str) -> list[Job]:
     file = folder / "conversations.json"
     file.write_text(json.dumps(CHATGPT))
     backups = {"question": "Where do the backups go?", "memory": "Helsinki"}
-    knee = {"wrong": "Priya uses Penpot for the new site", "right": "Priya uses Figma again"}
+    site = {"wrong": "Priya uses Penpot for the new site", "right": "Priya uses Figma again"}
     return [
         Job("why did it say that", why_did_it_say_that, backups),
-        Job("fix a wrong fact", fix_a_wrong_fact, knee),
+        Job("fix a wrong fact", fix_a_wrong_fact, site),
         Job("discard an episode, restore it", discard_and_restore, {"episode": "My dentist is"}),
-        Job("approve 10 by keyboard", decide_by_keyboard, {"how_many": 10}),
+        Job("decide 10 by keyboard", decide_by_keyboard, {"how_many": 10}),
         Job("take back a night", take_back_a_night),
         Job("all about a person", all_about_a_person, {"name": "Lucía", "fact": "cacahuates"}),
-        Job("how a belief changed", how_a_belief_changed, {"fact": "Lucía trabaja en la clínica"}),
+        Job("how a belief changed", how_a_belief_changed, {"fact": "Priya moved to Goa"}),
         Job("forget a person for good", forget_a_person, {"name": "Carmen"}),
         Job("export everything", export_everything),
         Job("import from ChatGPT and learn", import_from_chatgpt, {"file": file}),
@@ -283,6 +287,8 @@ def main() -> None:
             context = browser.new_context(
                 storage_state=state, base_url=BASE, viewport={"width": 1280, "height": 860}
             )
+            context.set_default_timeout(PATIENCE)
+            expect.set_options(timeout=PATIENCE)
             page = context.new_page()
             todo = jobs(folder=folder, model=f"{model.url}/v1", telegram=bot_api.TOKEN)
             print("| job | clicks | keys | seconds |\n|---|---|---|---|")

@@ -217,7 +217,7 @@ class PatternForm(forms.Form):
         max_value=1,
         initial=0.8,
         help_text=gettext_lazy("Share of the words found × this must reach .50 to apply."),
-        widget=forms.NumberInput(attrs={"step": "0.05"}),
+        widget=forms.NumberInput(attrs={"step": "any"}),
     )
 
 

@@ -1,5 +1,6 @@
 """The page of facts, by HTTP: the list, the panel, every act, and who may not."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -444,3 +445,12 @@ def test_two_who_edit_the_same_fact_get_a_choice(client, fact):
     assert 'name="was" value="The server listens on port 80"' in shown
     client.post(at("revise", fact.pk), again)
     assert now(fact).text.endswith("443")
+
+
+def test_a_fact_that_is_973_thousandths_sure_can_be_edited(client, space):
+    """A browser sends no form with a number that its field does not take."""
+    fact = facts.remember(space, text="Bo likes tea", by="extraction", confidence=0.973).row
+    field = re.search(
+        r'<input type="number" name="confidence"[^>]*>', page(client, "detail", fact.pk, edit=1)
+    )
+    assert 'step="any"' in field[0]
