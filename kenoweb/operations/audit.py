@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.ui import history_thread
 from kenoweb.ui.filters import SINCE, Filter, of_age
+from kenoweb.ui.formatting import number
 from kenoweb.ui.list_page import Order, capped_number, counted, filter_url, part
 from kenoweb.ui.responses import space_url
 from memory.models import AuditEntry, Chat, Entity, Episode, Fact, Member, Pattern, Space
@@ -149,6 +150,11 @@ NAMED = {
     "entity": (Entity, "name"),
     "proposal": (Proposal, "title"),
 }
+WORDS = dict(Member.Role.choices) | {
+    "person": _("person"),
+    "space": _("space"),
+    "import": _("import"),
+}
 MAX_NAME = 70
 WHO = {"": _("Everybody"), "person": _("People"), "machine": _("Keno itself")}
 
@@ -254,9 +260,17 @@ def _names(rows: Sequence[AuditEntry], space: Space) -> dict[tuple[str, str], st
 
 def _value(value: object) -> str:
     """A detail in words; what is no code of ours stays as it was written."""
+    if isinstance(value, dict):
+        return number(_total(value))
     said = str(value)
-    words = THINGS[said][0] if said in THINGS else dict(Member.Role.choices).get(said, said)
+    words = WORDS.get(said) or (THINGS[said][0] if said in THINGS else said)
     return str(words)[:120]
+
+
+def _total(counts: dict) -> int:
+    """How many in all: {"fact": 3} or, for an import, {"fact": {"taken": 3, "known": 1}}."""
+    some = [one.get("taken", 0) if isinstance(one, dict) else one for one in counts.values()]
+    return sum(one for one in some if isinstance(one, int))
 
 
 def _condition(wanted: AuditFilter, *, now) -> Q:

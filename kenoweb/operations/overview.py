@@ -169,9 +169,9 @@ def first_steps(space: Space, measured: dict, *, opened: bool) -> list[FirstStep
     if "said" not in measured:
         return []
     steps = [
-        ("said", _("Say a fact"), _("“I am allergic to peanuts”, for one."), "chats:index"),
+        ("said", _("Say a fact"), _("Such as: “I am allergic to peanuts”."), "chats:index"),
         ("recalled", _("Ask for it"), _("“What am I allergic to?”"), "chats:index"),
-        ("", _("Open the receipt"), _("It says why Keno answered so."), "recall:receipts"),
+        ("", _("Open the receipt"), _("It shows why Keno said that."), "recall:receipts"),
         ("slept", _("Let it sleep"), _("It sorts the day and asks you."), "nights:index"),
         ("asked_model", _("Connect a model"), _("Then it talks, too."), "connect:index"),
     ]

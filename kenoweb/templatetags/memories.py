@@ -89,6 +89,13 @@ def origin(fact: Fact) -> str:
 
 
 @register.filter
+def sources(fact: Fact) -> str:
+    """Where it was written and what wrote it, once when that is the same."""
+    where, wrote = word(fact, "source"), origin(fact)
+    return where if where.casefold() == wrote.casefold() else f"{where}, {wrote}"
+
+
+@register.filter
 def heard_from(fact: Fact) -> str:
     """Who said it; for what nobody said in a chat, where it came from."""
     return fact.said_by if fact.source == Fact.Source.MESSAGE and fact.said_by else origin(fact)

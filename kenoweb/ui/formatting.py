@@ -9,10 +9,12 @@ from django.db.models import Model
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.text import Truncator
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from memory.text import normalise as text
+
+CITIES = {"Mexico City": gettext_lazy("Mexico City"), "London": gettext_lazy("London")}
 
 
 def truncatechars(text: object, most: int) -> str:
@@ -65,8 +67,9 @@ def embedder_name(name: str) -> str:
 
 
 def city(zone: str) -> str:
-    """A time zone as people call it: its city."""
-    return zone.rpartition("/")[2].replace("_", " ")
+    """A time zone as people call it: its city, in their language where it has another name."""
+    name = zone.rpartition("/")[2].replace("_", " ")
+    return str(CITIES.get(name, name))
 
 
 def money(value: float | None) -> str:

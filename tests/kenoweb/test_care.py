@@ -269,6 +269,14 @@ def test_the_audit_names_what_is_still_there_and_leads_nowhere_else(client, spac
     assert "kind: message" in found
 
 
+def test_counts_in_the_audit_are_one_number(client, space):
+    counts = {"fact": {"taken": 3, "known": 1}, "message": {"taken": 4}}
+    audit.record("import", actor="person:ana", space=space, counts=counts, format="chatgpt")
+    found = page(client, "audit:index")
+    assert "how many: 7" in found
+    assert "taken" not in found
+
+
 def test_hostile_words_are_inert(client, space):
     make_notice(space, text=HOSTILE)
     make_dead_letter(space, error=HOSTILE, task=HOSTILE)
