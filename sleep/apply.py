@@ -5,6 +5,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from memory import identity, lineage, options, patterns, people, rulings
 from memory.episodes import grouping
 from memory.episodes import service as episodes
@@ -37,6 +39,10 @@ class TargetChanged(Exception):
     """What it would change was changed meanwhile. It cannot be applied as shown."""
 
 
+def _changed() -> str:
+    return _("What it would change was changed meanwhile. It cannot be applied as shown.")
+
+
 def target_of(row: Any) -> dict:
     return {"type": row._meta.model_name, "id": row.pk}
 
@@ -55,9 +61,8 @@ def check_targets(proposal: Proposal, rows: dict | None = None) -> None:
     """Raise when a target is gone or no longer reads as it did when it was proposed."""
     for row in target_rows(proposal, rows):
         before = proposal.before.get(f"{row._meta.model_name}:{row.pk}", {})
-        differs = [name for name, value in before.items() if getattr(row, name) != value]
-        if differs:
-            raise TargetChanged(f"{TargetChanged.__doc__} ({', '.join(differs)})")
+        if any(getattr(row, name) != value for name, value in before.items()):
+            raise TargetChanged(_changed())
     if proposal.kind == Proposal.Kind.SETTING:
         _check_setting(proposal)
 
@@ -85,8 +90,8 @@ def target_rows(proposal: Proposal, rows: dict | None = None) -> list[Any]:
     rows = rows_of([proposal]) if rows is None else rows
     try:
         return [rows[one["type"], one["id"]] for one in proposal.targets]
-    except KeyError as error:
-        raise TargetChanged(f"The {error.args[0][0]} it would change is gone.") from None
+    except KeyError:
+        raise TargetChanged(_("What it would change is gone.")) from None
 
 
 def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[Any]:
@@ -96,7 +101,7 @@ def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[Any]:
         name = row._meta.model_name
         before = proposal.before.get(f"{name}:{row.pk}", {})
         if "status" in before and before["status"] != row.status:
-            raise TargetChanged(f"The {name} it would change is {row.status} now.")
+            raise TargetChanged(_("What it would change is not in force any more, or again."))
     if proposal.kind == Proposal.Kind.SETTING:
         _check_setting(proposal)
     return standing
@@ -106,13 +111,13 @@ def check_sources(proposal: Proposal) -> None:
     """Raise when everything that it rests on was discarded."""
     rests_on = lineage.sources_of(proposal)["proposal", proposal.pk]
     if rests_on and lineage.fallen(proposal.space, rests_on) == rests_on:
-        raise TargetChanged("What it rests on was discarded.")
+        raise TargetChanged(_("What it rests on was discarded."))
 
 
 def _check_setting(proposal: Proposal) -> None:
     now = getattr(proposal.space.options, proposal.after["name"], None)
     if now != proposal.before.get(proposal.after["name"]):
-        raise TargetChanged(TargetChanged.__doc__)
+        raise TargetChanged(_changed())
 
 
 def _chat(proposal: Proposal) -> Chat | None:
@@ -176,7 +181,7 @@ def _save_offer(proposal: Proposal, *, by: str) -> None:
     number, place = proposal.after["offer"]
     message = Message.objects.filter(space=proposal.space_id, pk=number).first()
     if message is None:
-        raise TargetChanged("The message that offered it is gone.")
+        raise TargetChanged(_("The message that offered it is gone."))
     try:
         require_done(ingest.save_offer(message, place, by=by, words=proposal.after["text"]))
     except ingest.NoOffer as error:

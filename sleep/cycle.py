@@ -9,6 +9,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.utils import timezone, translation
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
@@ -310,7 +311,8 @@ def _fail(night: Night, error: Exception) -> None:
         key=f"night-failed-{night.pk}-{night.run}",
         level="error",
         text=lambda: (
-            _("The night of %(date)s failed and will be tried again.") % {"date": night.local_date}
+            _("The night of %(date)s failed and will be tried again.")
+            % {"date": date_format(night.local_date, "MONTH_DAY_FORMAT")}
         ),
         link=f"nights/{night.pk}/",
     )

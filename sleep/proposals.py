@@ -13,6 +13,7 @@ from typing import Any, cast
 from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 from django.utils.translation import ngettext
@@ -499,7 +500,11 @@ def _announced(night: Night, waiting: list[Proposal]) -> str:
         "The night of %(date)s proposes %(n)s item: %(kinds)s.",
         "The night of %(date)s proposes %(n)s items: %(kinds)s.",
         len(waiting),
-    ) % {"date": night.local_date, "n": len(waiting), "kinds": told}
+    ) % {
+        "date": date_format(night.local_date, "MONTH_DAY_FORMAT"),
+        "n": len(waiting),
+        "kinds": told,
+    }
 
 
 def to_remind(spaces: QuerySet[Space], *, now: datetime) -> QuerySet[Space]:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import polib
@@ -99,6 +100,12 @@ def test_a_translation_keeps_what_is_filled_in():
 def test_the_catalogue_holds_no_guesses():
     """`make messages` guesses by likeness and marks it fuzzy: a person has to look."""
     assert re.findall(r"^#[|~].*|^#,.*fuzzy.*", CATALOGUE, re.M) == []
+
+
+def test_no_sentence_is_translated_twice():
+    """`make messages` stops at the second one."""
+    said = re.findall(r'((?:^msgctxt .*\n)?^msgid (?:".*"\n)+)', CATALOGUE, re.M)
+    assert [one for one, times in Counter(said).items() if times > 1] == []
 
 
 def test_keno_says_tu():

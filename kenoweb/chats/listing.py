@@ -36,6 +36,9 @@ CHANNELS = {
     "console": gettext_lazy("Console"),
     "telegram": "Telegram",
     "discord": "Discord",
+    "chatgpt": "ChatGPT",
+    "mem0": "mem0",
+    "api": "API",
 }
 # Counting stops here, for each chat by itself.
 COUNT_LIMIT = 1000

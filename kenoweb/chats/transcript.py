@@ -11,13 +11,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from kenoweb.ui.formatting import dated, since, word
 from memory.chats import inbox
 from memory.chats import service as chats
-from memory.extraction import ingest
+from memory.extraction import ingest, intents
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.history.actors import person
@@ -314,7 +315,7 @@ def name_of(user: User) -> str:
 @transaction.atomic
 def begin(space: Space, *, user: User, text: str, key: str, incognito: bool = False) -> Chat:
     """A new chat with its first message; the same key again is the same chat."""
-    title = _("Incognito") if incognito else short(text, TITLE)
+    title = _("Incognito") if incognito else _title(text, now=timezone.now())
     chat = chats.find_or_open(space, channel=CHANNEL, external_id=key, title=title)
     if incognito:
         chats.begin_incognito(chat)
@@ -323,6 +324,16 @@ def begin(space: Space, *, user: User, text: str, key: str, incognito: bool = Fa
         member = space.members.get(user=user)
         chats.set_private(chat, owner=member, private=True, by=person(user))
     return chat
+
+
+def _title(said: str, *, now: datetime) -> str:
+    """A name for a chat: its first message, or its day when that is a question or a greeting.
+
+    The name is where a fact is known: "What do you know about me?" is no place.
+    """
+    if not intents.not_memory(said):
+        return short(said, TITLE)
+    return _("Chat of %(day)s") % {"day": date_format(localtime(now), "SHORT_DATETIME_FORMAT")}
 
 
 def say(chat: Chat, *, user: User, text: str, key: str) -> Message | None:

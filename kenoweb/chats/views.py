@@ -215,7 +215,7 @@ def revise(request, space, pk):
     chat, form = chat_for(space, pk), ContextForm(request.POST)
     if not form.is_valid():
         return _about(request, space, chat, form)
-    said = _("“%(text)s” has another context now.")
+    said = _("Saved “%(text)s”.")
     by = person(request.user)
     run_and_toast(request, said, lambda: chats.revise(chat, by=by, **form.cleaned_data))
     return go(request, reverse("chats:about", args=[space.slug, pk]))

@@ -33,7 +33,7 @@ UNINDEXED = UnindexedText(
 MOST_NEAR = 12
 ROW_FIELDS = (
     *("text", "language", "subject", "confidence", "pinned", "status", "source", "written_by"),
-    "tags",
+    *("tags", "said_by"),
     *("created_at", "updated_at", "last_used_at", "chat__title", "chat__key"),
 )
 ORDERS = {

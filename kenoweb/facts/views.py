@@ -157,7 +157,7 @@ class FactForm(forms.Form):
         min_value=0,
         max_value=1,
         initial=0.9,
-        widget=forms.NumberInput(attrs={"step": "0.05"}),
+        widget=forms.NumberInput(attrs={"step": "any"}),
     )
     # The words that the form was opened with: whoever saves later hears of a change between.
     was = forms.CharField(required=False, widget=forms.HiddenInput)

@@ -1,5 +1,7 @@
 """Pages of members, spaces and tokens."""
 
+import json
+
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import F
@@ -210,8 +212,9 @@ def token_list(request, space):
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_token(request, space):
     form = TokenForm(request.POST or None)
+    home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
     if not form.is_valid():
-        return show_form(request, "tokens/new.html", form)
+        return show_form(request, "tokens/new.html", form, home=home)
     name, scopes = form.cleaned_data["name"], form.cleaned_data["scopes"]
     token, key = api_tokens.create(
         space,
@@ -223,8 +226,21 @@ def new_token(request, space):
         ip=client_ip(request),
     )
     # No redirect: the key exists in this one answer and nowhere else.
-    home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
-    return render(request, "tokens/made.html", {"token": token, "key": key, "home": home})
+    shown = {"token": token, "key": key, "home": home, **_ready_to_paste(key, home)}
+    return render(request, "tokens/made.html", shown)
+
+
+def _ready_to_paste(key: str, home: str) -> dict[str, str]:
+    """A line for a terminal and the settings of an agent, with the token filled in."""
+    known = {"Authorization": f"Bearer {key}"}
+    server = {"type": "http", "url": f"{home}/mcp", "headers": known}
+    curl = (
+        f'curl -H "Authorization: Bearer {key}" \\\n'
+        '  -H "Content-Type: application/json" \\\n'
+        """  -d '{"query": "Who keeps bees?"}' """
+        f"{home}/api/v1/recall"
+    )
+    return {"curl": curl, "mcp": json.dumps({"mcpServers": {"keno": server}}, indent=2)}
 
 
 @in_space(role="owner")

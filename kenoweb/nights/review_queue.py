@@ -422,7 +422,7 @@ def _scope(space: Space, proposal: Proposal) -> str:
 def _evidence(space: Space, proposal: Proposal) -> list[Evidence]:
     rows = proposal.evidence[:12]
     found = rows_in(space, Episode).filter(pk__in=[one.get("episode") or 0 for one in rows])
-    episodes = {one.pk: one for one in found.only("title", "body", "language", "started_at")}
+    episodes = {one.pk: one for one in found.select_related("chat")}
     return [_one_evidence(space, one, episodes.get(one.get("episode"))) for one in rows]
 
 
@@ -433,7 +433,7 @@ def _one_evidence(space: Space, one: dict, episode: Episode | None) -> Evidence:
     return Evidence(
         quote=one.get("quote", ""),
         by=one.get("by", ""),
-        where=short(str(episode), 60) if episode else "",
+        where=short(str(episode.chat or episode), 60) if episode else "",
         url=url,
         when=parse_datetime(one.get("at") or "") or (episode.started_at if episode else None),
         language=one.get("language") or (episode.language if episode else ""),

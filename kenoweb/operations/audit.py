@@ -1,5 +1,7 @@
 """The book of who did what, a page at a time."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
@@ -16,9 +18,12 @@ from django.views.decorators.http import require_safe
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.ui import history_thread
 from kenoweb.ui.filters import SINCE, Filter, of_age
+from kenoweb.ui.formatting import number
 from kenoweb.ui.list_page import Order, capped_number, counted, filter_url, part
 from kenoweb.ui.responses import space_url
-from memory.models import AuditEntry, Space
+from memory.models import AuditEntry, Chat, Entity, Episode, Fact, Member, Pattern, Space
+from memory.text.normalise import short
+from sleep.models import Proposal
 
 KINDS = {
     "member": _("Members"),
@@ -43,6 +48,10 @@ ACTIONS = {
     "account.two_factor_on": _("switched the second factor on"),
     "account.two_factor_off": _("switched the second factor off"),
     "account.recovery_renewed": _("made new recovery codes"),
+    "account.passkey_added": _("added a passkey"),
+    "account.passkey_removed": _("removed a passkey"),
+    "account.oidc_linked": _("linked another sign-in"),
+    "account.oidc_unlinked": _("unlinked another sign-in"),
     "account.password_changed": _("changed the password"),
     "account.refused": _("was refused"),
     "export": _("exported memory"),
@@ -53,6 +62,7 @@ ACTIONS = {
     "import.unlearned": _("took back what was learned from an import"),
     "fact.purged": _("purged a fact"),
     "guards.rescanned": _("looked through the memory with new guards"),
+    "words.erased": _("erased words for good"),
     "erasure.asked": _("asked to erase"),
     "erasure.done": _("erased for good"),
     "erasure.replayed": _("erased again what a backup brought back"),
@@ -85,7 +95,11 @@ ACTIONS = {
     "night.change undone": _("undid a line of a night"),
     "proposal.approve": _("approved a proposal"),
     "proposal.reject": _("rejected a proposal"),
-    "proposal.undo": _("undid a decision"),
+    "proposal.undo approved": _("took back an approval"),
+    "proposal.undo rejected": _("took back a rejection"),
+    "proposal.edit": _("reworded a proposal"),
+    "proposal.reopen": _("opened a proposal again"),
+    "proposal.rebase": _("brought a proposal up to date"),
     "space.option": _("changed a setting"),
     "walls.tested": _("tried the walls between chats"),
     "webhook.created": _("created a webhook"),
@@ -127,6 +141,21 @@ THINGS = {
     "apitoken": (_("token"), ""),
     "erasure": (_("erasure"), "erase:detail"),
 }
+# What they are called now, where somebody may see it: the audit itself keeps no words.
+NAMED = {
+    "fact": (Fact, "text"),
+    "episode": (Episode, "title"),
+    "pattern": (Pattern, "trigger"),
+    "chat": (Chat, "title"),
+    "entity": (Entity, "name"),
+    "proposal": (Proposal, "title"),
+}
+WORDS = dict(Member.Role.choices) | {
+    "person": _("person"),
+    "space": _("space"),
+    "import": _("import"),
+}
+MAX_NAME = 70
 WHO = {"": _("Everybody"), "person": _("People"), "machine": _("Keno itself")}
 
 
@@ -174,7 +203,7 @@ def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
     found = part(rows, order=Order("at"), after=wanted.after)
     url = space_url("audit:index", space)
     return AuditList(
-        rows=[entry(row, space, user) for row in found.rows],
+        rows=entries(found.rows, space, user),
         filter=wanted,
         selects=[
             (name, getattr(wanted, name), wanted.CHOICES[name])
@@ -188,21 +217,60 @@ def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
     )
 
 
-def entry(row: AuditEntry, space: Space, user: User) -> Entry:
+def entries(rows: Sequence[AuditEntry], space: Space, user: User) -> list[Entry]:
+    """The entries in words, each with the thing it is about."""
+    names = _names(rows, space)
+    return [entry(row, space, user, names=names) for row in rows]
+
+
+def entry(row: AuditEntry, space: Space, user: User, *, names: dict) -> Entry:
     words, page = THINGS.get(row.object_type, (row.object_type, ""))
-    named = bool(row.object_id and row.object_type != "space")
+    is_thing = bool(row.object_id and row.object_type != "space")
+    name = names.get((row.object_type, row.object_id), "")
+    # What is gone, or not for this reader's eyes, has a number and no page.
+    is_there = bool(name) or row.object_type not in NAMED
     return Entry(
         row,
         who=history_thread.who(row.actor, user),
-        did=str(ACTIONS.get(row.action, row.action)),
-        thing=f"{words} {row.object_id}" if named else "",
-        url=space_url(page, space, row.object_id) if named and page else "",
+        did=str(ACTIONS.get(row.action) or re.sub(r"[._]+", " ", row.action)),
+        thing=(name or f"{words} {row.object_id}") if is_thing else "",
+        url=space_url(page, space, row.object_id) if is_thing and page and is_there else "",
         details=[
-            (str(DETAILS[name]), str(value)[:120])
+            (str(DETAILS[name]), _value(value))
             for name, value in list(row.details.items())[:6]
             if name in DETAILS and value
         ],
     )
+
+
+def _names(rows: Sequence[AuditEntry], space: Space) -> dict[tuple[str, str], str]:
+    """What the things of these entries are called, one query for each kind of them."""
+    found = {}
+    for kind, (model, field) in NAMED.items():
+        pks = [
+            int(row.object_id)
+            for row in rows
+            if row.object_type == kind and row.object_id.isdigit()
+        ]
+        known = rows_in(space, model).filter(pk__in=pks).values_list("pk", field) if pks else ()
+        for pk, name in known:
+            found[kind, str(pk)] = short(name, MAX_NAME) or f"{THINGS[kind][0]} {pk}"
+    return found
+
+
+def _value(value: object) -> str:
+    """A detail in words; what is no code of ours stays as it was written."""
+    if isinstance(value, dict):
+        return number(_total(value))
+    said = str(value)
+    words = WORDS.get(said) or (THINGS[said][0] if said in THINGS else said)
+    return str(words)[:120]
+
+
+def _total(counts: dict) -> int:
+    """How many in all: {"fact": 3} or, for an import, {"fact": {"taken": 3, "known": 1}}."""
+    some = [one.get("taken", 0) if isinstance(one, dict) else one for one in counts.values()]
+    return sum(one for one in some if isinstance(one, int))
 
 
 def _condition(wanted: AuditFilter, *, now) -> Q:

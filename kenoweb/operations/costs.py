@@ -137,7 +137,7 @@ class CostPage:
     legend: list[tuple[str, str]]
     nights: list[tuple[Night, Decimal, int, str]]
     unpriced: int
-    prices_of: str
+    prices_of: dt.date
     settings_url: str
     nothing_yet: bool
     said: str = ""
@@ -174,7 +174,7 @@ def cost_page(space: Space, *, period: str, now: dt.datetime) -> CostPage:
         legend=[(tone, str(label)) for _key, label, tone in PURPOSES],
         nights=by_night(space, calls),
         unpriced=sum(row.unpriced for row in rows),
-        prices_of=pricing.table()[0],
+        prices_of=dt.date.fromisoformat(pricing.table()[0]),
         settings_url=space_url("settings:index", space),
         nothing_yet=not calls.exists(),
         said=_("Dollars by purpose, %(period)s") % {"period": PERIODS[period]},

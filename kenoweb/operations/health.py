@@ -26,7 +26,7 @@ from kenoweb.auth.access import get_in_space_or_404, in_space, public, rows_in, 
 from kenoweb.chats.listing import channel
 from kenoweb.operations.notices import letter_list
 from kenoweb.operations.overview import STATES
-from kenoweb.ui.formatting import model_name, number, since
+from kenoweb.ui.formatting import embedder_name, model_name, number, since
 from kenoweb.ui.responses import refreshed, space_url, toast, toast_error
 from memory import jobs
 from memory.history.actors import person
@@ -345,7 +345,7 @@ def _values(
         "queue": _("%(n)s waiting, %(m)s running") % waiting,
         "provider": model_name(chosen.model, chosen.provider),
         "night": date_format(last.local_date, _("j F")) if last else _("none yet"),
-        "embeddings": embed.current().name if embed.enabled() else _("off"),
+        "embeddings": embedder_name(embed.current().name) if embed.enabled() else _("off"),
         "backup": since(now - kept, now=now, long=True) if kept else _("none yet"),
         "replica": _behind(),
         "size": f"{number(health_checks.resident_mb())} MB",

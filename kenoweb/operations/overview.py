@@ -22,7 +22,7 @@ from kenoweb.nights.page import PHASES
 from kenoweb.nights.review_queue import ICONS
 from kenoweb.people import page as people
 from kenoweb.ui import charts
-from kenoweb.ui.formatting import money, number, since
+from kenoweb.ui.formatting import city, money, number, since
 from kenoweb.ui.responses import OPENED_RECEIPT, space_url
 from memory.models import (
     Fact,
@@ -106,7 +106,7 @@ def build(space: Space, *, now: dt.datetime) -> dict:
     return {
         "measured": measured,
         "now": now,
-        "place": space.timezone.rpartition("/")[2].replace("_", " "),
+        "place": city(space.timezone),
         "signs": signs,
         "state": state,
         "figures": figures(space, now=now, today=today, measured=measured),
@@ -169,9 +169,9 @@ def first_steps(space: Space, measured: dict, *, opened: bool) -> list[FirstStep
     if "said" not in measured:
         return []
     steps = [
-        ("said", _("Say a fact"), _("“I am allergic to peanuts”, for one."), "chats:index"),
+        ("said", _("Say a fact"), _("Such as: “I am allergic to peanuts”."), "chats:index"),
         ("recalled", _("Ask for it"), _("“What am I allergic to?”"), "chats:index"),
-        ("", _("Open the receipt"), _("It says why Keno answered so."), "recall:receipts"),
+        ("", _("Open the receipt"), _("It shows why Keno said that."), "recall:receipts"),
         ("slept", _("Let it sleep"), _("It sorts the day and asks you."), "nights:index"),
         ("asked_model", _("Connect a model"), _("Then it talks, too."), "connect:index"),
     ]

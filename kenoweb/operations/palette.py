@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import F
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import in_space, rows_in
@@ -16,7 +16,7 @@ from kenoweb.people.page import find as find_people
 from kenoweb.people.page import relation_of
 from kenoweb.ui.page_chrome import NAVIGATION, SPACE_MENU
 from kenoweb.ui.responses import space_url
-from kenoweb.ui.text_search import substring_filter
+from kenoweb.ui.text_search import near_words, substring_filter
 from memory.models import Chat, Episode, Fact, Member, Space
 from memory.models.unit import anywhere
 from memory.text import normalise as text
@@ -26,6 +26,36 @@ MAX_TERMS = 8
 MAX_QUERY = 400
 # Sorting every match of a common word would cost more than it shows.
 MAX_CANDIDATES = 300
+# Icon, name, other words for it, page, and who may.
+ACTIONS = [
+    ("chat", gettext_lazy("New chat"), gettext_lazy("say talk ask"), "chats:new", "curator"),
+    ("fact", gettext_lazy("Remember something"), gettext_lazy("add"), "facts:new", "curator"),
+    (
+        "check",
+        gettext_lazy("Decide proposals"),
+        gettext_lazy("approve"),
+        "proposals:index",
+        "curator",
+    ),
+    ("play", gettext_lazy("Sleep now"), gettext_lazy("run a night"), "nights:index", "curator"),
+    (
+        "download",
+        gettext_lazy("Export"),
+        gettext_lazy("download backup"),
+        "transfer:index",
+        "owner",
+    ),
+    ("transfer", gettext_lazy("Import"), gettext_lazy("upload"), "transfer:index", "owner"),
+    ("members", gettext_lazy("Invite someone"), gettext_lazy("share"), "members:index", "owner"),
+    ("key", gettext_lazy("New token"), gettext_lazy("API key"), "tokens:new", "owner"),
+    (
+        "plug",
+        gettext_lazy("Connect a model"),
+        gettext_lazy("provider key"),
+        "connect:index",
+        "owner",
+    ),
+]
 SQL = """
 SELECT owner_id FROM (
   SELECT owner_id, at FROM memory_unit
@@ -51,9 +81,12 @@ def find(space: Space, said: str, *, member: Member | None = None) -> Groups:
     words = text.clean(said)[:MAX_QUERY].strip()
     groups = [(_("Go to"), _places(space, words, member))]
     if words:
+        facts = _facts(space, words)
         groups += [
+            (_("Do"), _actions(space, words, member)),
             (_("People and things"), _people(space, words)),
-            (_("Facts"), _facts(space, words)),
+            (_("Facts"), facts),
+            (_("Near in meaning"), [] if facts else _near(space, words)),
             (_("Episodes"), _episodes(space, words)),
             (_("Chats"), _chats(space, words)),
         ]
@@ -76,6 +109,23 @@ def _places(space: Space, words: str, member: Member | None) -> list[Hit]:
     ]
 
 
+def _actions(space: Space, words: str, member: Member | None) -> list[Hit]:
+    """What can be done on some page, by its name or a word that people have for it."""
+    wanted = text.fold(words)
+    return [
+        Hit(icon, str(label), space_url(url, space))
+        for icon, label, also, url, role in ACTIONS
+        if (member is None or member.may(role)) and wanted in text.fold(f"{label} {also}")
+    ]
+
+
+def _near(space: Space, words: str) -> list[Hit]:
+    """Facts that mean what the words say, where none has them."""
+    scores = near_words(space, "fact", words, most=MAX_HITS)
+    rows = rows_in(space, Fact).live().filter(pk__in=scores)
+    return [_fact(space, row) for row in sorted(rows, key=lambda row: -scores[row.pk])]
+
+
 def _people(space: Space, words: str) -> list[Hit]:
     found = find_people(space, words).select_related("owner").order_by("name", "pk")
     return [
@@ -90,16 +140,13 @@ def _people(space: Space, words: str) -> list[Hit]:
 
 
 def _facts(space: Space, words: str) -> list[Hit]:
-    return [
-        Hit(
-            "fact",
-            fact.text,
-            space_url("facts:detail", space, fact.pk),
-            fact.subject,
-            fact.language,
-        )
-        for fact in _found(space, Fact, words)
-    ]
+    return [_fact(space, fact) for fact in _found(space, Fact, words)]
+
+
+def _fact(space: Space, fact: Fact) -> Hit:
+    url = space_url("facts:detail", space, fact.pk)
+    subject = "" if fact.subject == Fact.LORE else fact.subject
+    return Hit("fact", fact.text, url, subject, fact.language)
 
 
 def _episodes(space: Space, words: str) -> list[Hit]:

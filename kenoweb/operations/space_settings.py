@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from kenoweb.auth.access import in_space
 from kenoweb.auth.throttle import client_ip
 from kenoweb.ui import history_thread
-from kenoweb.ui.formatting import model_name, number
+from kenoweb.ui.formatting import embedder_name, model_name, number
 from kenoweb.ui.responses import run_and_toast, show_form
 from memory.history import changes as history
 from memory.history.actors import person
@@ -209,6 +209,9 @@ def _range(one: Field) -> str:
     return _("%(low)s to %(high)s") % {"low": number(meta["low"]), "high": number(meta["high"])}
 
 
+NAMES = {"anthropic": "Anthropic", "openai": "OpenAI", "claude-cli": "Claude Code"}
+
+
 @dataclass(frozen=True)
 class Version:
     who: str
@@ -220,18 +223,20 @@ class Version:
 
 def versions(space: Space, *, user: User) -> list[Version]:
     """How the settings were changed, newest first."""
-    found = []
+    found, usual = [], read({})
     for change in history.history(space, limit=STEPS):
         before, after = (change.before or {}).get("settings", {}), change.after["settings"]
+        # How far a demo is made stands there, too, and is no setting.
         names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
+        names = [n for n in names if hasattr(usual, n)]
         if change.is_create or not names:
             continue
-        usual = read({})
         values = [
             (label(n), *(said(n, one.get(n, getattr(usual, n, ""))) for one in (before, after)))
             for n in sorted(names)
         ]
-        undo = reverse("history:undo", args=[space.slug, change.context_id])
+        context = change.context_id
+        undo = reverse("history:undo", args=[space.slug, context]) if context else ""
         found.append(Version(history_thread.who(change.by, user), change.at, undo, values))
     return found
 
@@ -265,16 +270,16 @@ def who_answers(space: Space, *, now: datetime) -> Answers:
             _provider("anthropic", _("a key"), now),
             _provider("openai", _("a key or an address"), now),
             _provider("claude-cli", _("the command claude"), now),
-            Provider("offline", True, _("built in, always there"), "closed"),
+            Provider(_("Keno alone"), True, _("built in, always there"), "closed"),
         ],
-        embedder=embed.current().name if embed.enabled() else _("off"),
+        embedder=embedder_name(embed.current().name) if embed.enabled() else _("off"),
     )
 
 
 def _provider(name: str, needs: str, now: datetime) -> Provider:
     ready = breaker.is_ready(name)
     note = _("is set up") if ready else _("needs %(what)s: see Connect") % {"what": needs}
-    return Provider(name, ready, note, breaker.state(name, now=now))
+    return Provider(NAMES[name], ready, note, breaker.state(name, now=now))
 
 
 @in_space(role="owner")

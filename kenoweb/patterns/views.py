@@ -1,7 +1,7 @@
 """The habits of a space: the list, a message to try on them, and what a person does with them."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import SimpleNamespace
 
@@ -57,6 +57,7 @@ ORDERS = {
 FROM = patterns.INJECTED_FROM
 # Beyond this many a tried message says no more.
 TRIALS = 8
+MOST_ELSEWHERE = 500
 WIDE = 344
 
 
@@ -83,6 +84,8 @@ class Trial:
     of: int
     score: float
     words: tuple[str, ...] = ()
+    # The only chat it is for, where the message is tried outside of it.
+    elsewhere: Chat | None = None
 
     @property
     def fires(self) -> bool:
@@ -160,13 +163,27 @@ def tried(space: Space, wanted: PatternFilter, *, chosen: Pattern | None = None)
     chat = rows_in(space, Chat).filter(pk=int(wanted.chat)).first() if _is_chat(wanted) else None
     found = [
         Trial(one.pattern, len(one.words), one.of, one.score, one.words)
-        for one in patterns.match(space, text=wanted.tried, chat=chat)[:TRIALS]
+        for one in patterns.match(space, text=wanted.tried, chat=chat)
     ]
+    if wanted.tried:
+        found += _elsewhere(space, wanted.tried, chat=chat)
+    found = sorted(found, key=lambda one: -one.score)[:TRIALS]
     if wanted.tried and chosen and chosen.pk not in {one.pattern.pk for one in found}:
-        heard, of = patterns.coverage(chosen.trigger, _heard(wanted.tried))
-        score = len(heard) / of * chosen.confidence if of and chosen.status == "active" else 0.0
-        found.append(Trial(chosen, len(heard), of, score, tuple(heard)))
+        found.append(_trial(chosen, wanted.tried))
     return Tried(wanted.tried, found, pieces(wanted.tried, [w for one in found for w in one.words]))
+
+
+def _elsewhere(space: Space, said: str, *, chat: Chat | None) -> list[Trial]:
+    """The patterns of other chats that hear the message, and would stay quiet here."""
+    rows = rows_in(space, Pattern).live().exclude(chat=None).select_related("chat")
+    trials = [_trial(row, said) for row in rows.exclude(chat=chat)[:MOST_ELSEWHERE]]
+    return [replace(one, elsewhere=one.pattern.chat) for one in trials if one.score > 0]
+
+
+def _trial(pattern: Pattern, said: str) -> Trial:
+    heard, of = patterns.coverage(pattern.trigger, _heard(said))
+    score = len(heard) / of * pattern.confidence if of and pattern.status == "active" else 0.0
+    return Trial(pattern, len(heard), of, score, tuple(heard))
 
 
 def pieces(said: str, heard: list[str]) -> list[tuple[str, bool]]:
@@ -200,7 +217,7 @@ class PatternForm(forms.Form):
         max_value=1,
         initial=0.8,
         help_text=gettext_lazy("Share of the words found × this must reach .50 to apply."),
-        widget=forms.NumberInput(attrs={"step": "0.05"}),
+        widget=forms.NumberInput(attrs={"step": "any"}),
     )
 
 

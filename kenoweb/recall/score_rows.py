@@ -61,6 +61,7 @@ STAGES = {
     "rank": gettext_lazy("rank"),
 }
 MAX_TEXT = 300
+_ITEM = re.compile(r"(:)?\s*\n\s*(?:- )+")
 _DASH = re.compile(r"(^|\s+)(?:- )+(?=[^\s:][^:\n]{0,40}: )")
 
 
@@ -128,7 +129,7 @@ def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
         rank=rank,
         kind=unit.kind,
         label=label(unit.kind, unit.owner_id, at=unit.at, who=_who(unit.said_by, unit.role)),
-        text=unit.text[:MAX_TEXT],
+        text=one_line(unit.text)[:MAX_TEXT],
         url=page(space, unit.kind, unit.owner_id, chat=unit.chat_id),
         score=one.score,
         relevance=one.confidence,
@@ -141,6 +142,7 @@ def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
 
 def one_line(said: str) -> str:
     """An episode is a list of who said what; in one line its dashes mean nothing."""
+    said = _ITEM.sub(lambda found: ": " if found[1] else " · ", said)
     return _DASH.sub(lambda found: " · " if found[1] else "", said)
 
 

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from kenoweb.ui import charts, history_thread, markdown
 from kenoweb.ui.formatting import (
     HIDDEN,
+    city,
     code,
     dated,
     model_name,
@@ -31,7 +32,7 @@ from kenoweb.ui.responses import space_url
 from memory.text.normalise import detect_language
 
 register = template.Library()
-for function in (truncatechars, word, number, money, model_name):
+for function in (truncatechars, word, number, money, model_name, city):
     register.filter(function)
 register.filter("language_of", detect_language)
 

@@ -19,14 +19,19 @@ from memory.retrieval.features import FEATURES
 register = template.Library()
 register.filter(share)
 WROTE = {
-    "tag": gettext_lazy("said"),
-    "command": gettext_lazy("said"),
-    "extraction": gettext_lazy("extracted"),
+    "tag": gettext_lazy("told"),
+    "command": gettext_lazy("told"),
+    "extraction": gettext_lazy("heard"),
     "night": gettext_lazy("night"),
     "person": gettext_lazy("by hand"),
     "import": gettext_lazy("import"),
     "bot": gettext_lazy("Keno"),
     "api": gettext_lazy("a program"),
+}
+# How something was found without a language model.
+MODES = {
+    "heuristics": gettext_lazy("by heuristics, no model"),
+    "listener": gettext_lazy("by listening, no model"),
 }
 AGAINST = {
     "value": gettext_lazy("another value"),
@@ -60,10 +65,46 @@ def about(subject: str) -> str:
 
 
 @register.filter
+def after_subject(fact: Fact) -> SafeString:
+    """Its words beside a column that names whom it is about: that name is not seen twice."""
+    name, rest = fact.text[: len(fact.subject)], fact.text[len(fact.subject) :]
+    if not fact.subject or fact.subject.casefold() != name.casefold() or rest[:1] != " ":
+        return shown(fact.text)
+    return format_html('<span class="vh">{}</span>{}', shown(name), shown(rest))
+
+
+@register.filter
+def names_subject(fact: Fact) -> bool:
+    """Whether its words already say whom it is about."""
+    return fact.subject.casefold() in fact.text.casefold()
+
+
+@register.filter
 def origin(fact: Fact) -> str:
     """Where it came from, in one word: what wrote it says more than where it was written."""
     kind = fact.written_by.partition(":")[0]
+    if kind == "person" and fact.source in {Fact.Source.NIGHT, Fact.Source.IMPORT}:
+        kind = fact.source  # a person agreed, and did not word it
     return str(WROTE.get(kind) or word(fact, "source"))
+
+
+@register.filter
+def sources(fact: Fact) -> str:
+    """Where it was written and what wrote it, once when that is the same."""
+    where, wrote = word(fact, "source"), origin(fact)
+    return where if where.casefold() == wrote.casefold() else f"{where}, {wrote}"
+
+
+@register.filter
+def heard_from(fact: Fact) -> str:
+    """Who said it; for what nobody said in a chat, where it came from."""
+    return fact.said_by if fact.source == Fact.Source.MESSAGE and fact.said_by else origin(fact)
+
+
+@register.filter
+def found_by(mode: str) -> str:
+    """What found it: the name of a model or a program, or that none was asked."""
+    return str(MODES.get(mode) or mode.removeprefix("api:"))
 
 
 @register.filter

@@ -9,10 +9,12 @@ from django.db.models import Model
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.text import Truncator
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from memory.text import normalise as text
+
+CITIES = {"Mexico City": gettext_lazy("Mexico City"), "London": gettext_lazy("London")}
 
 
 def truncatechars(text: object, most: int) -> str:
@@ -55,6 +57,19 @@ def model_name(model: str, provider: str = "") -> str:
     if model in ("built-in", "offline") or provider == "offline":
         return _("built in, no model")
     return f"{provider} {model}".strip()
+
+
+def embedder_name(name: str) -> str:
+    """A model of meaning as people call it: the one that comes along, or its name."""
+    if name.startswith("minilm-en-es"):
+        return _("built in, English and Spanish")
+    return name.partition("@")[0]
+
+
+def city(zone: str) -> str:
+    """A time zone as people call it: its city, in their language where it has another name."""
+    name = zone.rpartition("/")[2].replace("_", " ")
+    return str(CITIES.get(name, name))
 
 
 def money(value: float | None) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from memory.text.normalise import fold
+from memory.text.normalise import TITLES, fold
 
 PETS = frozenset("dog cat pet horse bird rabbit hamster turtle fish".split())
 # Of these somebody has one: "my mother" is the same each time.
@@ -65,7 +65,7 @@ def _plural(word: str) -> str:
 
 
 _WORD = r"[^\W\d_a-zß-öø-ÿ][\w-]*(?:['’](?!s\b)\w+)?"
-_NAME = rf"{_WORD}(?: {_WORD})*"
+_NAME = rf"(?:(?:{'|'.join(TITLES)})\. )?{_WORD}(?: {_WORD})*"
 _CALLED = r"(?:is|was) (?:called|named)|se llama(?:ba)?|llamad[oa]"
 # Words that open a sentence with a capital and never name anybody, also with "'s".
 NOBODY = frozenset(

@@ -1,6 +1,8 @@
 """Health, notices, dead letters and the audit, by HTTP."""
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -9,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memory import jobs
+from memory.facts import service as facts
 from memory.history import audit
 from memory.models import Breaker, DeadLetter, Heartbeat, Notice
 from sleep.models import Night
@@ -24,6 +27,7 @@ from tests.factories import (
 )
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[2]
 HTMX = {"hx-request": "true"}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -242,6 +246,35 @@ def test_every_action_of_the_book_has_words():
     from memory.spaces import service
 
     assert set(service.UNDOABLE) <= set(ACTIONS)
+    written = re.compile(r"""audit\.record\(\s*"([a-z_. ]+)\"""")
+    folders = ("memory", "sleep", "bot", "kenoweb")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    found = {action for file in files for action in written.findall(file.read_text())}
+    assert len(found) > 40
+    assert found <= set(ACTIONS)
+
+
+def test_the_audit_names_what_is_still_there_and_leads_nowhere_else(client, space):
+    kept = facts.remember(space, text="Bo likes oolong", by="person:ana").row
+    gone = facts.remember(space, text="Bo likes rum", by="person:ana").row
+    audit.record("proposal.undo approved", actor="person:ana", space=space, obj=kept)
+    audit.record("erasure.asked", actor="person:ana", space=space, obj=gone, kind="message")
+    number = gone.pk
+    gone.delete()
+    found = page(client, "audit:index")
+    assert f'<a href="{at("facts:detail", kept.pk)}" dir="auto">Bo likes oolong</a>' in found
+    assert "took back an approval" in found
+    assert f"fact {number}" in found
+    assert at("facts:detail", number) not in found
+    assert "kind: message" in found
+
+
+def test_counts_in_the_audit_are_one_number(client, space):
+    counts = {"fact": {"taken": 3, "known": 1}, "message": {"taken": 4}}
+    audit.record("import", actor="person:ana", space=space, counts=counts, format="chatgpt")
+    found = page(client, "audit:index")
+    assert "how many: 7" in found
+    assert "taken" not in found
 
 
 def test_hostile_words_are_inert(client, space):

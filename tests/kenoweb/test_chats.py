@@ -79,6 +79,12 @@ def test_somebody_new_is_asked_to_say_something(client, space):
     assert at("begin") in found
 
 
+def test_a_chat_that_begins_with_a_question_is_called_by_its_day(client, space, worker):
+    there = client.post(at("begin"), {"text": "What do you know about me?", "key": KEY}).url
+    assert Chat.objects.get().title.startswith("Chat of ")
+    assert f"{at('about', Chat.objects.get().pk)}#id_title" in client.get(there).content.decode()
+
+
 def test_the_first_minute_say_something_and_see_it_remembered(client, space, worker):
     said = {"text": "Remember that the door code is on the fridge", "key": KEY}
     there = client.post(at("begin"), said).url

@@ -1,5 +1,6 @@
 """The page of facts, by HTTP: the list, the panel, every act, and who may not."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -64,10 +65,28 @@ def test_an_empty_space_says_what_belongs_here_and_how_to_begin(client):
     shown = page(client, "index")
     assert "Keno has not learned anything yet" in shown
     assert at("new") in shown
+    assert 'class="sketch"' in shown
+
+
+def test_a_row_names_whom_it_is_about_once_and_who_said_it(client, space):
+    chat = make_chat(space)
+    said = make_message(chat, "I live in Lima", author="Marta", author_id="7")
+    given = {"by": "extraction", "message": said, "said_by": "Marta"}
+    facts.remember(space, text="Marta lives in Lima", subject="Marta", **given)
+    shown = page(client, "index")
+    assert '<span class="vh">Marta</span> lives in Lima' in shown
+    assert '<td class="src"><bdi>Marta</bdi></td>' in shown
+
+
+def test_what_somebody_agreed_to_was_not_written_by_hand(client, space):
+    facts.remember(space, text="Lessons are learned", by="person:ana", source="night")
+    assert '<td class="src"><bdi>night</bdi></td>' in page(client, "index")
 
 
 def test_a_filter_that_leaves_nothing_says_so(client, fact):
-    assert "No fact matches" in page(client, "index", kind="lore")
+    nothing = page(client, "index", kind="lore")
+    assert "No fact matches" in nothing
+    assert 'class="sketch"' not in nothing
     assert "Nothing matches “zebra”" in page(client, "index", q="zebra")
 
 
@@ -426,3 +445,12 @@ def test_two_who_edit_the_same_fact_get_a_choice(client, fact):
     assert 'name="was" value="The server listens on port 80"' in shown
     client.post(at("revise", fact.pk), again)
     assert now(fact).text.endswith("443")
+
+
+def test_a_fact_that_is_973_thousandths_sure_can_be_edited(client, space):
+    """A browser sends no form with a number that its field does not take."""
+    fact = facts.remember(space, text="Bo likes tea", by="extraction", confidence=0.973).row
+    field = re.search(
+        r'<input type="number" name="confidence"[^>]*>', page(client, "detail", fact.pk, edit=1)
+    )
+    assert 'step="any"' in field[0]

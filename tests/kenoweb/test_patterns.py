@@ -112,7 +112,9 @@ def test_nothing_hears_a_message_of_strangers(client, pattern):
 def test_a_pattern_of_one_chat_is_tried_in_that_chat_alone(client, space):
     chat = make_chat(space)
     make_pattern(space, trigger="deploy", chat=chat, confidence=1.0)
-    assert "No pattern hears this." in page(client, "index", tried="deploy")
+    elsewhere = trial(page(client, "index", tried="deploy"))
+    assert f"only in {chat}" in elsewhere
+    assert "fires" not in elsewhere
     assert "fires" in trial(page(client, "index", tried="deploy", chat=str(chat.pk)))
 
 

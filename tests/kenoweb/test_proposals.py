@@ -346,7 +346,7 @@ def test_what_one_program_asks_for_is_seen_and_decided_together(client, space, m
     member.role = "owner"
     member.save()
     page = client.get(reverse("tokens:index", args=[space.slug])).content.decode()
-    assert "2 approved, 0 rejected: trust 0.75" in page
+    assert "2 approved, 0 rejected: trust .75" in page
     assert "?source=api%3Aeditor" in page
 
 

@@ -188,3 +188,5 @@ def test_a_receipt_is_a_card_and_markdown_for_others(client, space):
 
 def test_an_episode_in_one_line_has_no_dashes():
     assert score_rows.one_line("- Ana: I sail - Bo: So do I") == "Ana: I sail · Bo: So do I"
+    note = "Move it\nTask: Move it\nContext:\n- Bo decided it\n- The old disk is full"
+    assert score_rows.one_line(note).endswith("Context: Bo decided it · The old disk is full")

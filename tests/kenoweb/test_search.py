@@ -2,6 +2,7 @@ import pytest
 from django.urls import reverse
 
 from kenoweb.operations import palette
+from memory.vectors import store as embeddings
 from tests import own_lines
 from tests.factories import make_chat, make_client, make_episode, make_fact, make_member, make_space
 
@@ -45,6 +46,26 @@ def test_only_the_pages_one_may_open_are_offered():
     }
     assert "Audit" not in pages["viewer"]
     assert {"Audit", "API tokens"} <= set(pages["owner"])
+
+
+@pytest.mark.parametrize(
+    ("said", "found"), [("sleep", "Sleep now"), ("approve", "Decide proposals"), ("inv", "Invite")]
+)
+def test_what_can_be_done_is_found_by_what_people_call_it(said, found):
+    owner = make_member(role="owner")
+    shown = dict(palette.find(owner.space, said, member=owner))
+    assert any(hit.text.startswith(found) for hit in shown["Do"])
+    viewer = make_member(role="viewer")
+    assert "Do" not in dict(palette.find(viewer.space, said, member=viewer))
+
+
+def test_where_no_fact_has_the_words_those_that_mean_it_are_shown():
+    space = make_space()
+    make_fact(space, text="El perro de Paz se llama Canelo")
+    embeddings.backfill(space=space)
+    shown = dict(palette.find(space, "dog"))
+    assert [hit.text for hit in shown["Near in meaning"]] == ["El perro de Paz se llama Canelo"]
+    assert "Near in meaning" not in dict(palette.find(space, "perro"))
 
 
 def test_the_newest_comes_first():

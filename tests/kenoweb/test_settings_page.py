@@ -62,6 +62,20 @@ def test_what_is_changed_is_saved_audited_and_taken_back(client, owner):
     assert options() == make_space("other").options
 
 
+def test_what_was_set_without_a_name_for_it_is_told_and_not_undone(client, owner):
+    """As the demo sets its own, with how far it is made beside them."""
+    space = owner.space
+    space.settings = {"making": 12}
+    space.save(update_fields=["settings"])
+    space.settings = {"token_budget": 3000}
+    space.save(update_fields=["settings"])
+    found = client.get(URL)
+    assert found.status_code == 200
+    assert found.content.decode().count('<ol class="thread') == 1
+    assert "making" not in found.content.decode()
+    assert 'action="/s/casa/undo/' not in found.content.decode()
+
+
 def test_a_switch_can_be_turned_off(client, owner):
     client.post(URL, sent(owner.space, use_retrieval=False))
     assert options().use_retrieval is False
@@ -108,7 +122,7 @@ def test_only_owners(owner):
 def test_who_answers_is_said_and_no_secret(client, settings):
     settings.ANTHROPIC_API_KEY = "sk-" + "ant-" + "x" * 20
     found = client.get(URL).content.decode()
-    assert "anthropic" in found
+    assert "Anthropic" in found
     assert "is set up" in found
     assert "x" * 20 not in found
 

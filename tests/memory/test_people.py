@@ -6,6 +6,7 @@ from memory import people
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.models import Entity, Fact, Mention
+from memory.text.kinship import relatives_in
 from sleep import proposals
 from sleep.models import Proposal
 from tests.factories import (
@@ -337,3 +338,8 @@ def test_purging_the_last_fact_about_somebody_leaves_no_name_behind(chat):
     assert not Entity.objects.filter(name="Marc").exists()
     assert not history.events_of(Entity).filter(name="Marc").exists()
     assert Entity.objects.filter(name="Ana").exists()
+
+
+def test_a_title_is_a_part_of_the_name():
+    names = [one.name for one in relatives_in("Adrian's dentist is Dr. Ochoa")]
+    assert names == ["Dr. Ochoa"]
