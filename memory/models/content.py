@@ -1,0 +1,226 @@
+"""Columns that hold people's words: encrypted in a space that is, plain in any other.
+
+A field encrypts what is saved (the row knows its space) and opens what is read, also in values().
+The queryset does the same for update() and bulk_update(), which know no row.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.fields.array import ArrayContains, ArrayOverlap
+from django.db import models
+from django.db.models.lookups import Exact, In
+
+from memory.models import encryption
+from memory.models.encryption import PREFIX, DataKey
+
+# Inside JSON: our own marks, and names by which rows are found. They stay plain.
+CLEAR = {
+    *("outcome", "reason", "kind", "category", "type", "changes", "mode", "language", "heard_as"),
+    *("by", "subject", "said_by", "status", "import", "change", "chat", "channel", "author_id"),
+}
+
+
+class ContentMixin:
+    """What the fields share: how a value is stored under a key, and how it is opened."""
+
+    def stored(self, value: Any, key: DataKey | None) -> Any:
+        return encryption.encrypt(value, key) if isinstance(value, str) else value
+
+    def opened(self, value: Any) -> Any:
+        return encryption.decrypt(value)
+
+    def pre_save(self, model_instance: Any, add: bool) -> Any:
+        value = super().pre_save(model_instance, add)  # type: ignore[misc]
+        if not value or hasattr(value, "resolve_expression"):
+            return value
+        return self.stored(value, encryption.writer(space_of(model_instance)))
+
+
+class ContentField(ContentMixin, models.TextField):
+    def from_db_value(self, value, expression, connection):
+        return self.opened(value)
+
+
+class ContentListField(ContentMixin, ArrayField):
+    """A list of words. Its elements are ContentFields, which open themselves."""
+
+    def __init__(self, base_field: models.Field | None = None, **options: Any):
+        super().__init__(base_field or ContentField(), **options)
+
+    def stored(self, value, key):
+        return [encryption.encrypt(one, key) for one in value]
+
+    def opened(self, value):
+        return value and [encryption.decrypt(one) for one in value]
+
+
+class ContentJSONField(ContentMixin, models.JSONField):
+    """Every string in it is words, but for our own marks; keys, numbers and the shape are not."""
+
+    def from_db_value(self, value, expression, connection):
+        found = super().from_db_value(value, expression, connection)
+        return self.opened(found) if isinstance(value, str) and PREFIX in value else found
+
+    def stored(self, value, key):
+        if key is None and PREFIX not in str(value):
+            return value
+        return _mapped(value, lambda words: encryption.encrypt(words, key), but=CLEAR)
+
+    def opened(self, value):
+        return _mapped(value, encryption.decrypt)
+
+
+def _mapped(value: Any, change: Callable[[str], Any], *, but: Iterable[str] = ()) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return [_mapped(one, change, but=but) for one in value]
+    if isinstance(value, dict):
+        return {
+            name: one if name in but else _mapped(one, change, but=but)
+            for name, one in value.items()
+        }
+    return value
+
+
+def content_fields(model: Any) -> list[Any]:
+    return [field for field in model._meta.concrete_fields if isinstance(field, ContentMixin)]
+
+
+def way_to_space(model: Any) -> str:
+    """The lookup that leads from a row to its space; a history without one asks its row."""
+    names = {field.name for field in model._meta.fields}
+    if "space" in names:
+        return "space"
+    tracked = getattr(model, "pgh_tracked_model", None)
+    return f"pgh_obj__{way_to_space(tracked)}" if tracked else model.SPACE
+
+
+def space_of(row: Any) -> int | None:
+    """The id of the space that the row belongs to."""
+    *way, last = way_to_space(type(row)).split("__")
+    for name in way:
+        row = getattr(row, name)
+    return getattr(row, f"{last}_id")
+
+
+class ContentQuerySet(models.QuerySet):
+    def update(self, **values: Any) -> int:
+        words = {f.name: f for f in content_fields(self.model) if _is_words(values.get(f.name))}
+        if not words or not encryption.any_keys():
+            return super().update(**values)
+        way = way_to_space(self.model)
+        count = 0
+        for space in set(self.order_by().values_list(way, flat=True)):
+            key = encryption.writer(space)
+            given = {name: field.stored(values[name], key) for name, field in words.items()}
+            count += super(ContentQuerySet, self.filter(**{way: space})).update(**values | given)
+        return count
+
+    update.alters_data = True  # type: ignore[attr-defined]
+
+    def bulk_update(self, objs: Iterable[Any], fields: Sequence[str], batch_size=None) -> int:
+        rows = list(objs)
+        words = [field for field in content_fields(self.model) if field.name in set(fields)]
+        if not words or not rows or not encryption.any_keys():
+            return super().bulk_update(rows, fields, batch_size)
+        with self._stored(rows, words):
+            return super().bulk_update(rows, fields, batch_size)
+
+    bulk_update.alters_data = True  # type: ignore[attr-defined]
+
+    @contextmanager
+    def _stored(self, rows: list[Any], words: list[Any]) -> Iterator[None]:
+        """Give the rows their words as they are stored, until they are written."""
+        found = self.model._base_manager.filter(pk__in=[row.pk for row in rows])
+        spaces = dict(found.values_list("pk", way_to_space(self.model)))
+        were = [(row, field, getattr(row, field.attname)) for row in rows for field in words]
+        try:
+            for row, field, value in were:
+                if _is_words(value):
+                    key = encryption.writer(spaces.get(row.pk))
+                    setattr(row, field.attname, field.stored(value, key))
+            yield
+        finally:
+            for row, field, value in were:
+                setattr(row, field.attname, value)
+
+
+def _is_words(value: Any) -> bool:
+    return bool(value) and not hasattr(value, "resolve_expression")
+
+
+class Content(models.Model):
+    """A row with words of people. Those under the key of another space are not shown."""
+
+    # The way to the space where the row has no column for it.
+    SPACE: ClassVar[str] = "space"
+
+    objects = ContentQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+        base_manager_name = "objects"
+
+    @classmethod
+    def from_db(cls, db, field_names, values):
+        row = super().from_db(db, field_names, values)
+        if encryption.in_use() and (space_id := row.__dict__.get("space_id")):
+            for field in content_fields(cls):
+                words = row.__dict__.get(field.attname)
+                if isinstance(words, encryption.Opened):
+                    row.__dict__[field.attname] = encryption.foreign(words, space_id) or words
+                elif isinstance(words, list | dict):
+                    row.__dict__[field.attname] = _mapped(
+                        words, lambda one: encryption.foreign(one, space_id) or one
+                    )
+        return row
+
+
+@ContentField.register_lookup
+class StoredExact(Exact):
+    """Equal in any form in which the words may be stored."""
+
+    def as_sql(self, compiler, connection):
+        if not (isinstance(self.rhs, str) and self.rhs and encryption.any_keys()):
+            return super().as_sql(compiler, connection)
+        lhs, params = self.process_lhs(compiler, connection)
+        return f"{lhs} = ANY(%s::text[])", [*params, encryption.forms(self.rhs)]
+
+
+@ContentField.register_lookup
+class StoredIn(In):
+    def as_sql(self, compiler, connection):
+        if not (self.rhs_is_direct_value() and encryption.any_keys()):
+            return super().as_sql(compiler, connection)
+        given = [form for words in self.rhs if words for form in encryption.forms(words)]
+        lhs, params = self.process_lhs(compiler, connection)
+        return f"{lhs} = ANY(%s::text[])", [*params, [*given, *(w for w in self.rhs if w == "")]]
+
+
+class _StoredElements:
+    """An element is the same in any form in which it may be stored."""
+
+    def as_sql(self, compiler, connection):
+        if not (isinstance(self.rhs, list | tuple) and self.rhs and encryption.any_keys()):
+            return super().as_sql(compiler, connection)
+        lhs, params = self.process_lhs(compiler, connection)
+        every = [encryption.forms(words) for words in self.rhs]
+        if isinstance(self, ArrayOverlap):
+            every = [[form for forms in every for form in forms]]
+        return " AND ".join(f"{lhs} && %s::text[]" for _ in every), [
+            value for forms in every for value in (*params, forms)
+        ]
+
+
+@ContentListField.register_lookup
+class StoredContains(_StoredElements, ArrayContains):
+    pass
+
+
+@ContentListField.register_lookup
+class StoredOverlap(_StoredElements, ArrayOverlap):
+    pass
