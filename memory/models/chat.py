@@ -19,7 +19,7 @@ class Chat(Content):
     channel = models.CharField(max_length=32)
     external_id = models.CharField(max_length=128)
     key = models.CharField(max_length=161)
-    title = models.CharField(max_length=200, blank=True)
+    title = ContentField(max_length=200, blank=True)
     context = ContentField(blank=True)
     language = models.CharField(max_length=8, blank=True)
     thread = models.CharField(max_length=128, blank=True)

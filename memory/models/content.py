@@ -4,18 +4,26 @@ A field encrypts what is saved (the row knows its space) and opens what is read,
 The queryset does the same for update() and bulk_update(), which know no row.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, ClassVar
 
+from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.fields.array import ArrayContains, ArrayOverlap
 from django.db import models
+from django.db.models import lookups
+from django.db.models.expressions import Col
+from django.db.models.fields.related_lookups import RelatedExact
 from django.db.models.lookups import Exact, In
 
 from memory.models import encryption
 from memory.models.encryption import PREFIX, DataKey
 
+# So many rows of a space are opened to look for words in them.
+MOST_SCANNED = 20_000
 # Inside JSON: our own marks, and names by which rows are found. They stay plain.
 CLEAR = {
     *("outcome", "reason", "kind", "category", "type", "changes", "mode", "language", "heard_as"),
@@ -90,6 +98,17 @@ def content_fields(model: Any) -> list[Any]:
     return [field for field in model._meta.concrete_fields if isinstance(field, ContentMixin)]
 
 
+def content_models() -> list[Any]:
+    """Every table with words of people, the histories too, in one order."""
+    found = [m for m in apps.get_models() if not m._meta.proxy and content_fields(m)]
+    return sorted(found, key=lambda model: model._meta.label)
+
+
+@cache
+def content_names() -> frozenset[str]:
+    return frozenset(field.name for model in content_models() for field in content_fields(model))
+
+
 def way_to_space(model: Any) -> str:
     """The lookup that leads from a row to its space; a history without one asks its row."""
     names = {field.name for field in model._meta.fields}
@@ -105,6 +124,12 @@ def space_of(row: Any) -> int | None:
     for name in way:
         row = getattr(row, name)
     return getattr(row, f"{last}_id")
+
+
+def stored(row: Any, name: str) -> Any:
+    """What the row has in this column as it is stored: for whoever writes it by raw SQL."""
+    field, value = row._meta.get_field(name), getattr(row, name)
+    return field.stored(value, encryption.writer(space_of(row))) if value else value
 
 
 class ContentQuerySet(models.QuerySet):
@@ -199,6 +224,61 @@ class StoredIn(In):
         given = [form for words in self.rhs if words for form in encryption.forms(words)]
         lhs, params = self.process_lhs(compiler, connection)
         return f"{lhs} = ANY(%s::text[])", [*params, [*given, *(w for w in self.rhs if w == "")]]
+
+
+class _Scanned:
+    """Looks into encrypted words by opening them: the newest MOST_SCANNED rows of each space.
+
+    The database cannot do that. Other rows are found by it as ever.
+    """
+
+    def as_sql(self, compiler, connection):
+        sql, params = super().as_sql(compiler, connection)
+        is_plain = isinstance(self.lhs, Col) and isinstance(self.rhs, str) and self.rhs
+        if not is_plain or not (spaces := _asked_of(compiler.query) & encryption.spaces()):
+            return sql, params
+        field = self.lhs.target
+        pk = self.lhs.alias, field.model._meta.pk.column
+        lhs, lhs_params = self.process_lhs(compiler, connection)
+        found = [pk for space in spaces for pk in self._scan(field, space)]
+        name = ".".join(compiler.quote_name_unless_alias(one) for one in pk)
+        return (
+            f"(({sql} AND NOT starts_with({lhs}, %s)) OR {name} = ANY(%s::bigint[]))",
+            [*params, *lhs_params, PREFIX, found],
+        )
+
+    def _scan(self, field, space: int) -> list[int]:
+        rows = field.model._base_manager.filter(**{way_to_space(field.model): space})
+        newest = rows.order_by("-pk").values_list("pk", field.name)[:MOST_SCANNED]
+        return [pk for pk, words in newest.iterator() if words and self.holds(words)]
+
+
+def _asked_of(query) -> Any:
+    """The space that a query asks for by its first conditions, else every space."""
+    for one in query.where.children:
+        if isinstance(one, Exact | RelatedExact) and isinstance(one.lhs, Col):
+            target = one.lhs.target
+            if target.name == "space" and target.model is query.model and isinstance(one.rhs, int):
+                return {one.rhs}
+    return encryption.spaces()
+
+
+def _scanned(base: type, test: Callable[[str, str], bool]) -> None:
+    """Give ContentField the lookup, with what it means for opened words."""
+
+    class Scanned(_Scanned, base):
+        def holds(self, words: str) -> bool:
+            return test(words, self.rhs)
+
+    ContentField.register_lookup(Scanned)
+
+
+_scanned(lookups.Contains, lambda words, part: part in words)
+_scanned(lookups.IContains, lambda words, part: part.lower() in words.lower())
+_scanned(lookups.StartsWith, lambda words, part: words.startswith(part))
+_scanned(lookups.IExact, lambda words, other: words.lower() == other.lower())
+_scanned(lookups.Regex, lambda words, pattern: bool(re.search(pattern, words)))
+_scanned(lookups.IRegex, lambda words, pattern: bool(re.search(pattern, words, re.IGNORECASE)))
 
 
 class _StoredElements:

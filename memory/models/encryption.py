@@ -286,9 +286,13 @@ def forms(words: str) -> list[str]:
     return [words, *(str(key.encrypt(words)) for key in keys if key)]
 
 
+def spaces() -> set[int]:
+    """Those whose words may be encrypted: they are, or not yet all are plain again."""
+    return {space for space, _version in _fresh().pairs}
+
+
 def has_keys(space_id: int) -> bool:
-    """Whether words of this space may be encrypted: it is on, or not yet all off."""
-    return any(space == space_id for space, _version in _fresh().pairs)
+    return space_id in spaces()
 
 
 def any_keys() -> bool:
@@ -296,11 +300,10 @@ def any_keys() -> bool:
     return bool(_fresh().pairs)
 
 
-def decrypt_columns(rows: list[tuple], *places: int) -> list[tuple]:
-    """Rows of a plain cursor with the words in these columns opened."""
-    if not any(str(row[at] or "").startswith(PREFIX) for row in rows for at in places):
-        return rows
-    return [
-        tuple(decrypt(value) if at in places else value for at, value in enumerate(row))
-        for row in rows
-    ]
+def opened(words: Any) -> Any:
+    """What a plain cursor read, opened: words, or a title and a text put together line by line."""
+    if not isinstance(words, str) or PREFIX not in words:
+        return words
+    lines = [decrypt(line) for line in words.split("\n")]
+    unread = next((line for line in lines if isinstance(line, Unreadable)), None)
+    return _unreadable(unread, words) if unread else "\n".join(lines).strip()

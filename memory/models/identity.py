@@ -56,7 +56,7 @@ class Rule(ForWhom):
     UNDO_CREATE = {"status": Status.ARCHIVED}
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="rules")
-    slug = models.CharField(max_length=80)
+    slug = ContentField(max_length=80)
     category = models.CharField(max_length=60, default="general")
     instruction = ContentField(blank=True)
     # [{"user": "…", "good": "…", "bad": "…"}] or plain sentences.

@@ -36,7 +36,7 @@ class Pattern(Content):
     chat = models.ForeignKey(
         "memory.Chat", models.CASCADE, null=True, blank=True, related_name="patterns"
     )
-    slug = models.CharField(max_length=80)
+    slug = ContentField(max_length=80)
     trigger = ContentField(max_length=200)
     response = ContentField()
     language = models.CharField(max_length=8, blank=True)

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pgtrigger
-from django.apps import apps
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -24,6 +23,7 @@ from memory.models.content import (
     ContentJSONField,
     ContentListField,
     content_fields,
+    content_models,
     way_to_space,
 )
 from memory.models.encryption import CACHE_SECONDS, DataKey, KeyMissing, Secret
@@ -114,7 +114,8 @@ def _new_key(space: Space) -> int:
 
 
 def _enqueue(space_id: int, *, at: datetime) -> None:
-    jobs.enqueue(JOB, lock=f"encrypt:{space_id}", once=f"encrypt:{space_id}", at=at, space_id=space_id)
+    one = f"encrypt:{space_id}"
+    jobs.enqueue(JOB, lock=one, once=one, at=at, space_id=space_id)
 
 
 def work(space_id: int, *, now: datetime, tell: Tell = lambda done, total: None) -> bool:
@@ -157,12 +158,6 @@ def _finish(state: SpaceEncryption, *, now: datetime) -> None:
         cursor.execute("ANALYZE memory_unit")
 
 
-def content_models() -> list[Any]:
-    """Every table with words of people, the histories too, in one order."""
-    found = [m for m in apps.get_models() if not m._meta.proxy and content_fields(m)]
-    return sorted(found, key=lambda model: model._meta.label)
-
-
 def _rows(model: Any, space_id: int) -> Any:
     return model._base_manager.filter(**{way_to_space(model): space_id}).order_by("pk")
 
@@ -196,7 +191,8 @@ def _batch(state: SpaceEncryption, model: Any, number: int, key: DataKey | None)
             if (new := [_rewritten(f, w, key) for f, w in zip(fields, was, strict=True)]) != was
         ]
         if changed:
-            cursor.execute(_write(model, fields), [list(column) for column in zip(*changed)])
+            columns = [list(column) for column in zip(*changed, strict=True)]
+            cursor.execute(_write(model, fields), columns)
     state.done += len(pks)
     state.position = {
         "table": number,
@@ -247,7 +243,9 @@ def _write(model: Any, fields: list[Any]) -> sql.Composed:
         sets.append(sql.SQL(form).format(name, name))
     names = [sql.Identifier("its_pk"), *(sql.Identifier(field.column) for field in fields)]
     given = ["%s::bigint[]", *("%s::text[]" for _field in fields)]
-    return sql.SQL("UPDATE {} AS row SET {} FROM unnest({}) AS new ({}) WHERE row.{} = new.its_pk").format(
+    return sql.SQL(
+        "UPDATE {} AS row SET {} FROM unnest({}) AS new ({}) WHERE row.{} = new.its_pk"
+    ).format(
         sql.Identifier(model._meta.db_table),
         sql.SQL(", ").join(sets),
         sql.SQL(", ".join(given)),
