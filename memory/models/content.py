@@ -239,7 +239,7 @@ class _Scanned:
             return sql, params
         field = self.lhs.target
         pk = self.lhs.alias, field.model._meta.pk.column
-        lhs, lhs_params = self.process_lhs(compiler, connection)
+        lhs, lhs_params = compiler.compile(self.lhs)
         found = [pk for space in spaces for pk in self._scan(field, space)]
         name = ".".join(compiler.quote_name_unless_alias(one) for one in pk)
         return (

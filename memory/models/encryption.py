@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
 PREFIX = "keno-enc:"
 STORED = re.compile(r"keno-enc:(\d{1,18})\.(\d{1,9}):([A-Za-z0-9_-]+)")
@@ -39,10 +39,11 @@ FROM memory_spacekey k JOIN memory_spaceencryption e ON e.space_id = k.space_id
 ONE = "SELECT salt, wrapped FROM memory_spacekey WHERE space_id = %s AND version = %s"
 
 
-class KeyMissing(Exception):
-    """The space is encrypted and its key cannot be had: nothing may be written in plain."""
+class KeyMissing(OperationalError):
+    """The space is encrypted and its key cannot be had: nothing may be written in plain.
 
-    permanent = False
+    To whoever writes it is as if the database did not answer: a job tries again, a page says 503.
+    """
 
     def __init__(self, space_id: int):
         super().__init__(
