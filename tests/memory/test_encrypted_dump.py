@@ -16,6 +16,7 @@ from memory.identity import preferences
 from memory.models import Draft, Fact, LlmCall, Message, OutboxItem, Recall, encryption
 from memory.retrieval.recall import recall
 from memory.spaces import encryption as service
+from memory.text.normalise import said_key
 from memory.transfer import importing
 from sleep import cycle
 from sleep.models import Claim, Proposal
@@ -77,6 +78,10 @@ def live_a_while(space):
         space, title="about jaxperl", after={"text": "jaxperl is here"},
         evidence=[{"quote": "jaxperl"}],
     )  # fmt: skip
+    Claim.objects.create(
+        space=space, episode=episode, text="it is jaxperl", key=said_key("it is jaxperl"),
+        quote="jaxperl", said_at=message.sent_at,
+    )  # fmt: skip
     make_notice(space, text="Set aside: jaxperl", words={"en": "Set aside: jaxperl"})
     make_golden(space, "where is jaxperl?", unsaid=["jaxperl"], found=[{"quote": "jaxperl"}])
     make_parcel(space, name="jaxperl", data=b"jaxperl jaxperl jaxperl")
@@ -101,12 +106,31 @@ def test_no_dump_holds_a_word_that_was_written_encrypted():
     encrypt(space)
     chat = live_a_while(space)
     assert lines_with_words() == []
-    assert Claim.objects.exists()
-    assert Proposal.objects.exists()
-    assert Recall.objects.exists()
     said = " ".join(Message.objects.filter(chat=chat).values_list("text", flat=True))
     assert "zyxbee" in said
     assert "quornhat" in said
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_encrypted_space_learns_and_answers_like_a_plain_one():
+    plain, hidden = (make_space(settings={"believe_from": 0.5}) for _ in range(2))
+    encrypt(hidden)
+    for space in (plain, hidden):
+        live_a_while(space)
+    assert told_of(hidden) == told_of(plain)
+
+
+def told_of(space):
+    """What was said, learned, recalled and proposed, without ids."""
+    said = Message.objects.filter(space=space).exclude(text__contains="/receipts/").order_by("pk")
+    recalls = Recall.objects.filter(space=space).order_by("pk")
+    proposals = Proposal.objects.filter(space=space)
+    return {
+        "said": list(said.values_list("role", "text", "not_recalled")),
+        "facts": sorted(Fact.objects.filter(space=space).values_list("text", "status", "source")),
+        "recalled": [(one.query, one.keywords, one.items.count()) for one in recalls],
+        "proposed": sorted(proposals.values_list("title", "status")),
+    }
 
 
 @pytest.mark.django_db(transaction=True)
