@@ -26,9 +26,11 @@ from memory.models.encryption import PREFIX, DataKey
 MOST_SCANNED = 20_000
 # Inside JSON: our own marks, and names by which rows are found. They stay plain.
 CLEAR = {
-    *("outcome", "reason", "kind", "category", "type", "changes", "mode", "language", "heard_as"),
+    *("outcome", "kind", "category", "type", "changes", "mode", "language", "heard_as"),
     *("by", "subject", "said_by", "status", "import", "change", "chat", "channel", "author_id"),
 }
+# Beside these, by column: why a line of the journal was left, in a word of ours.
+CLEAR_IN = {"journal": {"reason"}}
 
 
 class ContentMixin:
@@ -75,7 +77,8 @@ class ContentJSONField(ContentMixin, models.JSONField):
     def stored(self, value, key):
         if key is None and PREFIX not in str(value):
             return value
-        return _mapped(value, lambda words: encryption.encrypt(words, key), but=CLEAR)
+        but = CLEAR | CLEAR_IN.get(self.name, set())
+        return _mapped(value, lambda words: encryption.encrypt(words, key), but=but)
 
     def opened(self, value):
         return _mapped(value, encryption.decrypt)
@@ -88,10 +91,14 @@ def _mapped(value: Any, change: Callable[[str], Any], *, but: Iterable[str] = ()
         return [_mapped(one, change, but=but) for one in value]
     if isinstance(value, dict):
         return {
-            name: one if name in but else _mapped(one, change, but=but)
+            name: one if name in but and _is_mark(one) else _mapped(one, change, but=but)
             for name, one in value.items()
         }
     return value
+
+
+def _is_mark(value: Any) -> bool:
+    return not isinstance(value, dict | list) or all(isinstance(one, str) for one in value)
 
 
 def content_fields(model: Any) -> list[Any]:
@@ -184,14 +191,14 @@ class Content(models.Model):
     # The way to the space where the row has no column for it.
     SPACE: ClassVar[str] = "space"
 
-    objects = ContentQuerySet.as_manager()
+    objects: Any = ContentQuerySet.as_manager()
 
     class Meta:
         abstract = True
         base_manager_name = "objects"
 
     @classmethod
-    def from_db(cls, db, field_names, values):
+    def from_db(cls, db, field_names, values) -> Any:  # type: ignore[no-untyped-def,override]
         row = super().from_db(db, field_names, values)
         if encryption.in_use() and (space_id := row.__dict__.get("space_id")):
             for field in content_fields(cls):
@@ -226,7 +233,7 @@ class StoredIn(In):
         return f"{lhs} = ANY(%s::text[])", [*params, [*given, *(w for w in self.rhs if w == "")]]
 
 
-class _Scanned:
+class _Scanned(lookups.BuiltinLookup):
     """Looks into encrypted words by opening them: the newest MOST_SCANNED rows of each space.
 
     The database cannot do that. Other rows are found by it as ever.
@@ -247,13 +254,16 @@ class _Scanned:
             [*params, *lhs_params, PREFIX, found],
         )
 
-    def _scan(self, field, space: int) -> list[int]:
+    def holds(self, words: str) -> bool:
+        raise NotImplementedError
+
+    def _scan(self, field: Any, space: int) -> list[int]:
         rows = field.model._base_manager.filter(**{way_to_space(field.model): space})
         newest = rows.order_by("-pk").values_list("pk", field.name)[:MOST_SCANNED]
         return [pk for pk, words in newest.iterator() if words and self.holds(words)]
 
 
-def _asked_of(query) -> Any:
+def _asked_of(query: Any) -> set[int]:
     """The space that a query asks for by its first conditions, else every space."""
     for one in query.where.children:
         if isinstance(one, Exact | RelatedExact) and isinstance(one.lhs, Col):
@@ -263,7 +273,7 @@ def _asked_of(query) -> Any:
     return encryption.spaces()
 
 
-def _scanned(base: type, test: Callable[[str, str], bool]) -> None:
+def _scanned(base: Any, test: Callable[[str, str], bool]) -> None:
     """Give ContentField the lookup, with what it means for opened words."""
 
     class Scanned(_Scanned, base):
@@ -281,7 +291,7 @@ _scanned(lookups.Regex, lambda words, pattern: bool(re.search(pattern, words)))
 _scanned(lookups.IRegex, lambda words, pattern: bool(re.search(pattern, words, re.IGNORECASE)))
 
 
-class _StoredElements:
+class _StoredElements(lookups.Lookup):
     """An element is the same in any form in which it may be stored."""
 
     def as_sql(self, compiler, connection):

@@ -76,7 +76,7 @@ class Episode(Content):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = EpisodeQuerySet.as_manager()
+    objects = EpisodeQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         constraints = [

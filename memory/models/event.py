@@ -16,7 +16,7 @@ class Event(Content, pghistory.models.Event):
 
     pgh_id = models.BigAutoField(primary_key=True)
 
-    objects = EventQuerySet.as_manager()
+    objects = EventQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         abstract = True

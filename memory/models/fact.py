@@ -158,7 +158,7 @@ class Fact(Content):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = FactQuerySet.as_manager()
+    objects = FactQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         constraints = [

@@ -54,7 +54,7 @@ class Pattern(Content):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = PatternQuerySet.as_manager()
+    objects = PatternQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         constraints = [

@@ -18,7 +18,8 @@ from psycopg import sql
 
 from memory import jobs
 from memory.history import audit
-from memory.models import Space, SpaceEncryption, SpaceKey, encryption
+from memory.models import Space, SpaceEncryption, SpaceKey
+from memory.models import encryption as keys
 from memory.models.content import (
     ContentJSONField,
     ContentListField,
@@ -48,14 +49,17 @@ def of(space: Space) -> SpaceEncryption:
     return found or SpaceEncryption(space=space)
 
 
-def is_on(space_id: int) -> bool:
-    """Whether words of the space may be encrypted: then the database cannot look for them."""
-    return encryption.has_keys(space_id)
+def unopened() -> list[Space]:
+    """The spaces whose key cannot be opened with the key of this installation."""
+    keys.forget()
+    rows = SpaceKey.objects.select_related("space").order_by("space", "version")
+    closed = [row.space for row in rows if keys.key_of(row.space_id, row.version) is None]
+    return list(dict.fromkeys(closed))
 
 
 def new_key_file() -> bytes:
     """What to put into the file of KENO_CONTENT_KEY_FILE."""
-    return secrets.token_hex(encryption.KEY_BYTES).encode() + b"\n"
+    return secrets.token_hex(keys.KEY_BYTES).encode() + b"\n"
 
 
 def switch_on(space: Space, *, by: str, ip: str | None = None) -> SpaceEncryption:
@@ -84,12 +88,12 @@ def _switch(space: Space, *, to: str, action: str, by: str, ip: str | None) -> S
     state.save()
     audit.record(action, actor=by, space=space, obj=space, ip=ip, version=state.version)
     _enqueue(space.pk, at=state.changed_at + timedelta(seconds=CACHE_SECONDS + 1))
-    transaction.on_commit(encryption.forget)
+    transaction.on_commit(keys.forget)
     return state
 
 
 def _refusal(state: SpaceEncryption, action: str) -> str:
-    if encryption.installation() is None:
+    if keys.installation() is None:
         return _(
             "This installation has no key for content yet. Set KENO_CONTENT_KEY_FILE or"
             " KENO_CONTENT_PASSPHRASE and restart; docs/security.md says how."
@@ -98,17 +102,17 @@ def _refusal(state: SpaceEncryption, action: str) -> str:
         return _("The last change is still being made. Try again when it is done.")
     if (state.version is None) == (action != "space.encrypted"):
         return _("It is not encrypted.") if state.version is None else _("It is encrypted already.")
-    if state.version and encryption.key_of(state.space_id, state.version) is None:
+    if state.version and keys.key_of(state.space_id, state.version) is None:
         return str(KeyMissing(state.space_id))
     return ""
 
 
 def _new_key(space: Space) -> int:
     last = SpaceKey.objects.filter(space=space).order_by("-version").first()
-    version, by = last.version + 1 if last else 1, encryption.installation()
+    version, by = last.version + 1 if last else 1, keys.installation()
     assert by is not None
-    value = secrets.token_bytes(encryption.KEY_BYTES)
-    wrapped = encryption.wrap(value, by=by, space_id=space.pk, version=version)
+    value = secrets.token_bytes(keys.KEY_BYTES)
+    wrapped = keys.wrap(value, by=by, space_id=space.pk, version=version)
     SpaceKey.objects.create(space=space, version=version, **wrapped)
     return version
 
@@ -126,11 +130,11 @@ def work(space_id: int, *, now: datetime, tell: Tell = lambda done, total: None)
     state = SpaceEncryption.objects.filter(space=space_id).first()
     if state is None or (state.status == Status.OFF and not state.space.content_keys.exists()):
         return False
-    encryption.forget()
+    keys.forget()
     for version in state.space.content_keys.values_list("version", flat=True):
-        if encryption.key_of(space_id, version) is None:  # else its words would be left behind
+        if keys.key_of(space_id, version) is None:  # else its words would be left behind
             raise KeyMissing(space_id)
-    key = encryption.writer(space_id)
+    key = keys.writer(space_id)
     while _round(state, key, tell):
         state.position, state.done = {}, 0
         state.save(update_fields=["position", "done"])
@@ -142,7 +146,7 @@ def work(space_id: int, *, now: datetime, tell: Tell = lambda done, total: None)
     # Nothing is under another key any more, and nobody writes with one.
     old = SpaceKey.objects.filter(space=space_id).exclude(version=state.version or 0)
     old.delete()
-    encryption.forget()
+    keys.forget()
     return False
 
 
@@ -260,19 +264,19 @@ def rewrap(old: Secret, *, by: str) -> int:
 
     The words stay as they are. Raises Refused, and changes nothing, when a key is under neither.
     """
-    new, count = encryption.installation(), 0
+    new, count = keys.installation(), 0
     if new is None:
         raise Refused("Set KENO_CONTENT_KEY_FILE or KENO_CONTENT_PASSPHRASE to the new key first.")
     for row in SpaceKey.objects.select_for_update().select_related("space").order_by("pk"):
         which = {"space_id": row.space_id, "version": row.version}
-        if encryption.unwrap(row.salt, row.wrapped, by=new, **which):
+        if keys.unwrap(row.salt, row.wrapped, by=new, **which):
             continue
-        if (value := encryption.unwrap(row.salt, row.wrapped, by=old, **which)) is None:
+        if (value := keys.unwrap(row.salt, row.wrapped, by=old, **which)) is None:
             raise Refused(f"The key of space {row.space_id} is under neither the old nor the new.")
-        for name, given in encryption.wrap(value, by=new, **which).items():
+        for name, given in keys.wrap(value, by=new, **which).items():
             setattr(row, name, given)
         row.save(update_fields=["salt", "wrapped"])
         audit.record("space.key_wrapped", actor=by, space=row.space, obj=row.space)
         count += 1
-    transaction.on_commit(encryption.forget)
+    transaction.on_commit(keys.forget)
     return count

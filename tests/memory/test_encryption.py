@@ -21,7 +21,7 @@ from memory.models import (
     encryption,
 )
 from memory.models.content import content_fields, content_models
-from memory.operations import erasing, webhooks
+from memory.operations import erasing, health, integrity, webhooks
 from memory.retrieval.recall import recall
 from memory.spaces import encryption as service
 from memory.vectors import store as embeddings
@@ -191,6 +191,32 @@ def test_words_of_one_space_do_not_open_in_another():
         assert row.text == encryption.NOT_READABLE or row.text == encryption.KEY_MISSING
         row.save()
         assert stored(theirs) == words, "what cannot be read is not overwritten"
+
+
+def test_words_in_plain_or_of_another_space_are_found_by_the_check():
+    one, other = make_space(), make_space()
+    encrypt(one)
+    encrypt(other)
+    plain, moved, right = (
+        make_fact(one, f"Ana keeps {what}") for what in ("bees", "hens", "ducks")
+    )
+    theirs = make_fact(other, "Bo keeps hens")
+    assert not list(integrity.run(only=["encrypted"]))
+    with connection.cursor() as cursor:
+        write = "UPDATE memory_fact SET text = %s WHERE id = %s"
+        cursor.execute(write, ["Ana keeps bees", plain.pk])
+        cursor.execute(write, [stored(theirs), moved.pk])
+    assert {fault.pk for fault in integrity.run(only=["encrypted"])} >= {plain.pk, moved.pk}
+    assert right.pk not in {fault.pk for fault in integrity.run(only=["encrypted"])}
+
+
+def test_health_says_that_a_key_is_missing(settings):
+    space = make_space()
+    encrypt(space)
+    assert health.content_key(space, timezone.now()).level == "ok"
+    settings.KENO_CONTENT_KEY_FILE = ""
+    encryption.forget()
+    assert health.content_key(space, timezone.now()).level == "error"
 
 
 def test_two_spaces_one_encrypted_are_recalled_each_by_itself():
