@@ -182,7 +182,7 @@ def _nearest(embedder, space, vector: str, *, exact: bool) -> tuple[float, set[i
         values = [space.pk, vector]
     began = time.perf_counter()
     with connection.cursor() as cursor:
-        cursor.execute(PREPARE + sql, values)
+        cursor.execute(f"{PREPARE};{sql}", values)
         cursor.nextset()
         found = {row[0] for row in cursor.fetchall()}
     return (time.perf_counter() - began) * 1000, found

@@ -5,14 +5,17 @@ The queryset does the same for update() and bulk_update(), which know no row.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar
 
 from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.fields.array import ArrayContains, ArrayOverlap
+from django.contrib.postgres.fields.array import (  # type: ignore[attr-defined]
+    ArrayContains,
+    ArrayOverlap,
+)
 from django.db import models
 from django.db.models import lookups
 from django.db.models.expressions import Col
@@ -154,7 +157,10 @@ class ContentQuerySet(models.QuerySet):
 
     update.alters_data = True  # type: ignore[attr-defined]
 
-    def bulk_update(self, objs: Iterable[Any], fields: Sequence[str], batch_size=None) -> int:
+    def bulk_update(
+        self, objs: Iterable[Any], fields: Iterable[str], batch_size: int | None = None
+    ) -> int:
+        fields = list(fields)
         rows = list(objs)
         words = [field for field in content_fields(self.model) if field.name in set(fields)]
         if not words or not rows or not encryption.any_keys():
