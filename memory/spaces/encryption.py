@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pgtrigger
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
+from django.db.models import UniqueConstraint
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from psycopg import sql
@@ -194,9 +195,7 @@ def _batch(state: SpaceEncryption, model: Any, number: int, key: DataKey | None)
             for pk, *was in cursor.fetchall()
             if (new := [_rewritten(f, w, key) for f, w in zip(fields, was, strict=True)]) != was
         ]
-        if changed:
-            columns = [list(column) for column in zip(*changed, strict=True)]
-            cursor.execute(_write(model, fields), columns)
+        _put(cursor, model, fields, changed, key)
     state.done += len(pks)
     state.position = {
         "table": number,
@@ -205,6 +204,36 @@ def _batch(state: SpaceEncryption, model: Any, number: int, key: DataKey | None)
     }
     state.save(update_fields=["position", "done"])
     return len(pks)
+
+
+def _put(
+    cursor: Any, model: Any, fields: list[Any], changed: list[tuple], key: DataKey | None
+) -> None:
+    """Write the rows, all at once where that goes.
+
+    While a space had two forms the same may have been said in both at the same moment: no unique
+    key saw it. The later row keeps its words, and gets a key of its own.
+    """
+    if not changed:
+        return
+    try:
+        with transaction.atomic():
+            cursor.execute(_write(model, fields), [list(c) for c in zip(*changed, strict=True)])
+    except IntegrityError:
+        if len(changed) > 1:
+            for row in changed:
+                _put(cursor, model, fields, [row], key)
+            return
+        [(pk, *values)] = changed
+        for number, field in enumerate(fields):
+            if field.name in _unique_names(model):
+                values[number] = field.stored(f"{field.opened(values[number])}#{pk}", key)
+        cursor.execute(_write(model, fields), [[pk], *([value] for value in values)])
+
+
+def _unique_names(model: Any) -> set[str]:
+    unique = (one for one in model._meta.constraints if isinstance(one, UniqueConstraint))
+    return {name for one in unique for name in one.fields}
 
 
 def _rewritten(field: Any, stored: str | None, key: DataKey | None) -> str | None:

@@ -10,6 +10,7 @@ from memory.models import encryption as keys
 from memory.spaces import encryption
 from tests.factories import encrypt, make_client, make_fact, make_member, one_of_everything
 from tests.kenoweb.addresses import every_address
+from tests.kenoweb.test_api import key_for, over_mcp, rest
 
 pytestmark = pytest.mark.django_db
 MARK = "zyxbee"
@@ -60,6 +61,7 @@ def test_words_are_found_on_the_pages(content_key, word):
     ):
         answer = client.get(reverse(name, args=[member.space.slug]), {"q": word})
         assert MARK in answer.content.decode().replace(f'value="{word}"', ""), name
+        assert "This space is encrypted" in answer.content.decode(), name
     found = client.get(reverse("search:index", args=[member.space.slug]), {"q": word})
     assert f"{MARK} fact" in found.content.decode()
     assert not Pattern.objects.filter(substring_filter("keno-enc", "trigger")).exists()
@@ -124,3 +126,25 @@ def test_a_page_without_the_key_says_so_and_shows_the_rest(content_key, settings
         client = make_client(member.user)
         shown = client.get(reverse("facts:index", args=[member.space.slug])).content.decode()
         assert keys.KEY_MISSING in shown
+
+
+def test_programs_read_and_write_as_in_a_plain_space(content_key):
+    member = make_member()
+    encrypt(member.space)
+    key = key_for(member.space, member.user)
+    once = {"Idempotency-Key": "one"}
+    answers = [rest(key, "remember", {"text": "Ana keeps zyxbee"}, **once) for _ in range(2)]
+    assert answers[0].content == answers[1].content
+    number = answers[0].json()["id"]
+    assert rest(key, "fact", {"id": number}).json()["text"] == "Ana keeps zyxbee"
+    etag = rest(key, "fact", {"id": number})["ETag"]
+    changed = {"id": number, "text": "Ana has zyxbee"}
+    assert rest(key, "revise", changed, **{"If-Match": etag}).status_code == 200
+    newest, _first = rest(key, "fact_history", {"id": number}).json()["items"]
+    assert newest["before"]["text"] == "Ana keeps zyxbee"
+    assert "Ana has zyxbee" in rest(key, "search", {"query": "zyxbee"}).content.decode()
+    assert "Ana has zyxbee" in over_mcp(key, "recall", {"query": "Who has zyxbee?"})[1]
+    with connection.cursor() as cursor:
+        for table in ("memory_fact", "memory_factevent", "memory_apicall", "memory_recall"):
+            cursor.execute(f"SELECT count(*) FROM {table} row WHERE row::text LIKE '%zyxbee%'")
+            assert cursor.fetchone()[0] == 0, table

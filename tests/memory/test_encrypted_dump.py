@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from bot import turn
-from memory import patterns, rulings, tasks, working
+from memory import erasure, patterns, rulings, tasks, working
 from memory.chats import inbox
 from memory.chats import service as chats
 from memory.episodes import service as episodes
@@ -147,3 +147,18 @@ def test_what_was_plain_before_is_in_no_dump_either_and_comes_back():
     service.work(space.pk, now=timezone.now() + timedelta(hours=1))
     assert "keno-enc:" not in dump()
     assert set(Fact.objects.values_list("pk", "text", "quote", "said_key")) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_erasing_finds_encrypted_words_wherever_they_are():
+    space = make_space(settings={"believe_from": 0.5, "offer_from": 0.2})
+    encrypt(space)
+    live_a_while(space)
+    fact = Fact.objects.get(space=space, text__icontains="zyxbee")
+    erasure.purge(fact, by=ANA)
+    service.switch_off(space, by=ANA)
+    encryption.forget()
+    service.work(space.pk, now=timezone.now() + timedelta(hours=1))
+    told = dump().lower()
+    assert "quornhat" in told
+    assert "zyxbee" not in told

@@ -154,6 +154,20 @@ def test_the_key_of_a_space_changes_while_it_is_written():
     assert Message.objects.get(pk=said.pk).text == said.text
 
 
+def test_what_two_said_in_the_same_moment_in_both_forms_does_not_stop_the_job():
+    space = make_space()
+    first = make_fact(space, "Ana keeps bees", subject="Ana")
+    service.switch_on(space, by=ANA)
+    encryption.forget()
+    twin = Fact.objects.get(pk=first.pk)
+    twin.pk, twin._state.adding = None, True
+    twin.save()
+    service.work(space.pk, now=later())
+    assert service.of(space).status == "on"
+    assert {row.text for row in Fact.objects.filter(space=space)} == {"Ana keeps bees"}
+    assert Fact.objects.filter(space=space).count() == 2
+
+
 def test_a_job_that_was_stopped_goes_on_where_it_was(monkeypatch):
     monkeypatch.setattr(service, "BATCH", 2)
     space = make_space()
