@@ -4,6 +4,7 @@ import django.db.models.deletion
 import django.utils.timezone
 import memory.models.content
 from django.db import migrations, models
+from django.db.migrations.operations.base import Operation
 
 # Of encrypted words there are no stems, and what only changes the form of the same words, under
 # another key or under none, keeps its vectors, who is meant by it, and is not told to anybody.
@@ -93,6 +94,36 @@ WHEN (OLD.title IS DISTINCT FROM NEW.title) EXECUTE FUNCTION keno_tell('chat');
 """
 
 
+class SameColumns(Operation):
+    """Fields of another class over columns that stay as they are: told to Django all at once.
+
+    An AlterField for each would draw the models anew a hundred times.
+    """
+
+    reversible = True
+
+    def __init__(self, fields):
+        self.fields = fields
+
+    def deconstruct(self):
+        return self.__class__.__name__, [self.fields], {}
+
+    def state_forwards(self, app_label, state):
+        for (model, name), field in self.fields.items():
+            state.models[app_label, model].fields[name] = field
+        state.clear_delayed_apps_cache()
+        state.__dict__.pop("apps", None)
+
+    def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        pass
+
+    def database_backwards(self, app_label, schema_editor, from_state, to_state):
+        pass
+
+    def describe(self):
+        return "Columns with words of people, as they are"
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -100,6 +131,69 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        SameColumns({
+            ('apicall', 'body'): memory.models.content.ContentJSONField(default=dict),
+            ('chat', 'context'): memory.models.content.ContentField(blank=True),
+            ('chatevent', 'context'): memory.models.content.ContentField(blank=True),
+            ('chatsummary', 'text'): memory.models.content.ContentField(),
+            ('draft', 'text'): memory.models.content.ContentField(blank=True),
+            ('episode', 'body'): memory.models.content.ContentField(blank=True),
+            ('episode', 'salience_reasons'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('episodeevent', 'body'): memory.models.content.ContentField(blank=True),
+            ('fact', 'evidence'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('fact', 'quote'): memory.models.content.ContentField(blank=True),
+            ('fact', 'text'): memory.models.content.ContentField(),
+            ('factevent', 'evidence'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('factevent', 'quote'): memory.models.content.ContentField(blank=True),
+            ('factevent', 'text'): memory.models.content.ContentField(),
+            ('goldenquestion', 'broke'): memory.models.content.ContentJSONField(blank=True, default=dict),
+            ('goldenquestion', 'found'): memory.models.content.ContentJSONField(default=list),
+            ('goldenquestion', 'question'): memory.models.content.ContentField(),
+            ('goldenquestion', 'unfound'): memory.models.content.ContentJSONField(default=list),
+            ('goldenquestionevent', 'found'): memory.models.content.ContentJSONField(default=list),
+            ('goldenquestionevent', 'question'): memory.models.content.ContentField(),
+            ('goldenquestionevent', 'unfound'): memory.models.content.ContentJSONField(default=list),
+            ('identity', 'bootstrap'): memory.models.content.ContentJSONField(blank=True, null=True),
+            ('identity', 'core'): memory.models.content.ContentField(blank=True),
+            ('identityevent', 'core'): memory.models.content.ContentField(blank=True),
+            ('llmcall', 'answer'): memory.models.content.ContentField(blank=True),
+            ('llmcall', 'prompt'): memory.models.content.ContentField(blank=True),
+            ('message', 'journal'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('message', 'text'): memory.models.content.ContentField(),
+            ('notice', 'text'): memory.models.content.ContentField(),
+            ('notice', 'words'): memory.models.content.ContentJSONField(blank=True, default=dict),
+            ('outboxitem', 'text'): memory.models.content.ContentField(),
+            ('parcel', 'problem'): memory.models.content.ContentField(blank=True),
+            ('parcelline', 'place'): memory.models.content.ContentField(),
+            ('parcelline', 'text'): memory.models.content.ContentField(blank=True),
+            ('parcelline', 'why'): memory.models.content.ContentField(blank=True),
+            ('pattern', 'evidence'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('pattern', 'response'): memory.models.content.ContentField(),
+            ('patternevent', 'evidence'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('patternevent', 'response'): memory.models.content.ContentField(),
+            ('preference', 'value'): memory.models.content.ContentField(),
+            ('preferenceevent', 'value'): memory.models.content.ContentField(),
+            ('recall', 'cue'): memory.models.content.ContentJSONField(blank=True, default=dict),
+            ('recall', 'error'): memory.models.content.ContentField(blank=True),
+            ('recall', 'query'): memory.models.content.ContentField(),
+            ('rule', 'examples'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('rule', 'forbidden'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('rule', 'instruction'): memory.models.content.ContentField(blank=True),
+            ('ruleevent', 'examples'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('ruleevent', 'forbidden'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('ruleevent', 'instruction'): memory.models.content.ContentField(blank=True),
+            ('ruling', 'text'): memory.models.content.ContentField(),
+            ('rulingevent', 'text'): memory.models.content.ContentField(),
+            ('selfcheck', 'forbidden'): memory.models.content.ContentJSONField(blank=True, default=list),
+            ('workingnote', 'context'): memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
+            ('workingnote', 'notes'): memory.models.content.ContentField(blank=True),
+            ('workingnote', 'pending'): memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
+            ('workingnote', 'task'): memory.models.content.ContentField(blank=True),
+            ('workingnoteevent', 'context'): memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
+            ('workingnoteevent', 'notes'): memory.models.content.ContentField(blank=True),
+            ('workingnoteevent', 'pending'): memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
+            ('workingnoteevent', 'task'): memory.models.content.ContentField(blank=True),
+        }),
         migrations.RunSQL(DROP_TRIGGERS, MAKE_TRIGGERS),
         migrations.AlterModelOptions(
             name='chatsummary',
@@ -110,54 +204,19 @@ class Migration(migrations.Migration):
             options={'base_manager_name': 'objects'},
         ),
         migrations.AlterField(
-            model_name='apicall',
-            name='body',
-            field=memory.models.content.ContentJSONField(default=dict),
-        ),
-        migrations.AlterField(
-            model_name='chat',
-            name='context',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
             model_name='chat',
             name='title',
             field=memory.models.content.ContentField(blank=True, max_length=200),
         ),
         migrations.AlterField(
             model_name='chatevent',
-            name='context',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='chatevent',
             name='title',
             field=memory.models.content.ContentField(blank=True, max_length=200),
-        ),
-        migrations.AlterField(
-            model_name='chatsummary',
-            name='text',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='draft',
-            name='text',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='episode',
-            name='body',
-            field=memory.models.content.ContentField(blank=True),
         ),
         migrations.AlterField(
             model_name='episode',
             name='discard_reason',
             field=memory.models.content.ContentField(blank=True, max_length=200),
-        ),
-        migrations.AlterField(
-            model_name='episode',
-            name='salience_reasons',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
         ),
         migrations.AlterField(
             model_name='episode',
@@ -168,11 +227,6 @@ class Migration(migrations.Migration):
             model_name='episode',
             name='title',
             field=memory.models.content.ContentField(blank=True, max_length=200),
-        ),
-        migrations.AlterField(
-            model_name='episodeevent',
-            name='body',
-            field=memory.models.content.ContentField(blank=True),
         ),
         migrations.AlterField(
             model_name='episodeevent',
@@ -191,63 +245,13 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField(
             model_name='fact',
-            name='evidence',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
-            model_name='fact',
-            name='quote',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='fact',
-            name='said_key',
-            field=memory.models.content.ContentField(editable=False, max_length=64),
-        ),
-        migrations.AlterField(
-            model_name='fact',
-            name='text',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='factevent',
-            name='evidence',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
-            model_name='factevent',
-            name='quote',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='factevent',
             name='said_key',
             field=memory.models.content.ContentField(editable=False, max_length=64),
         ),
         migrations.AlterField(
             model_name='factevent',
-            name='text',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='goldenquestion',
-            name='broke',
-            field=memory.models.content.ContentJSONField(blank=True, default=dict),
-        ),
-        migrations.AlterField(
-            model_name='goldenquestion',
-            name='found',
-            field=memory.models.content.ContentJSONField(default=list),
-        ),
-        migrations.AlterField(
-            model_name='goldenquestion',
-            name='question',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='goldenquestion',
-            name='unfound',
-            field=memory.models.content.ContentJSONField(default=list),
+            name='said_key',
+            field=memory.models.content.ContentField(editable=False, max_length=64),
         ),
         migrations.AlterField(
             model_name='goldenquestion',
@@ -256,63 +260,13 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField(
             model_name='goldenquestionevent',
-            name='found',
-            field=memory.models.content.ContentJSONField(default=list),
-        ),
-        migrations.AlterField(
-            model_name='goldenquestionevent',
-            name='question',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='goldenquestionevent',
-            name='unfound',
-            field=memory.models.content.ContentJSONField(default=list),
-        ),
-        migrations.AlterField(
-            model_name='goldenquestionevent',
             name='unsaid',
             field=memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
-        ),
-        migrations.AlterField(
-            model_name='identity',
-            name='bootstrap',
-            field=memory.models.content.ContentJSONField(blank=True, null=True),
-        ),
-        migrations.AlterField(
-            model_name='identity',
-            name='core',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='identityevent',
-            name='core',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='llmcall',
-            name='answer',
-            field=memory.models.content.ContentField(blank=True),
         ),
         migrations.AlterField(
             model_name='llmcall',
             name='error',
             field=memory.models.content.ContentField(blank=True, max_length=300),
-        ),
-        migrations.AlterField(
-            model_name='llmcall',
-            name='prompt',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='message',
-            name='journal',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
-            model_name='message',
-            name='text',
-            field=memory.models.content.ContentField(),
         ),
         migrations.AlterField(
             model_name='notice',
@@ -320,24 +274,9 @@ class Migration(migrations.Migration):
             field=memory.models.content.ContentField(max_length=120),
         ),
         migrations.AlterField(
-            model_name='notice',
-            name='text',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='notice',
-            name='words',
-            field=memory.models.content.ContentJSONField(blank=True, default=dict),
-        ),
-        migrations.AlterField(
             model_name='outboxitem',
             name='error',
             field=memory.models.content.ContentField(blank=True, max_length=300),
-        ),
-        migrations.AlterField(
-            model_name='outboxitem',
-            name='text',
-            field=memory.models.content.ContentField(),
         ),
         migrations.AlterField(
             model_name='parcel',
@@ -345,39 +284,9 @@ class Migration(migrations.Migration):
             field=memory.models.content.ContentField(max_length=200),
         ),
         migrations.AlterField(
-            model_name='parcel',
-            name='problem',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='parcelline',
-            name='place',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='parcelline',
-            name='text',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='parcelline',
-            name='why',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='pattern',
-            name='evidence',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
             model_name='pattern',
             name='learned_from',
             field=memory.models.content.ContentField(blank=True, max_length=200),
-        ),
-        migrations.AlterField(
-            model_name='pattern',
-            name='response',
-            field=memory.models.content.ContentField(),
         ),
         migrations.AlterField(
             model_name='pattern',
@@ -391,18 +300,8 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField(
             model_name='patternevent',
-            name='evidence',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
-            model_name='patternevent',
             name='learned_from',
             field=memory.models.content.ContentField(blank=True, max_length=200),
-        ),
-        migrations.AlterField(
-            model_name='patternevent',
-            name='response',
-            field=memory.models.content.ContentField(),
         ),
         migrations.AlterField(
             model_name='patternevent',
@@ -425,11 +324,6 @@ class Migration(migrations.Migration):
             field=memory.models.content.ContentField(blank=True, max_length=80),
         ),
         migrations.AlterField(
-            model_name='preference',
-            name='value',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
             model_name='preferenceevent',
             name='key',
             field=memory.models.content.ContentField(max_length=80),
@@ -438,21 +332,6 @@ class Migration(migrations.Migration):
             model_name='preferenceevent',
             name='section',
             field=memory.models.content.ContentField(blank=True, max_length=80),
-        ),
-        migrations.AlterField(
-            model_name='preferenceevent',
-            name='value',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='recall',
-            name='cue',
-            field=memory.models.content.ContentJSONField(blank=True, default=dict),
-        ),
-        migrations.AlterField(
-            model_name='recall',
-            name='error',
-            field=memory.models.content.ContentField(blank=True),
         ),
         migrations.AlterField(
             model_name='recall',
@@ -470,44 +349,9 @@ class Migration(migrations.Migration):
             field=memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
         ),
         migrations.AlterField(
-            model_name='recall',
-            name='query',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='rule',
-            name='examples',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
-            model_name='rule',
-            name='forbidden',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
-            model_name='rule',
-            name='instruction',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
             model_name='rule',
             name='slug',
             field=memory.models.content.ContentField(max_length=80),
-        ),
-        migrations.AlterField(
-            model_name='ruleevent',
-            name='examples',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
-            model_name='ruleevent',
-            name='forbidden',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
-            model_name='ruleevent',
-            name='instruction',
-            field=memory.models.content.ContentField(blank=True),
         ),
         migrations.AlterField(
             model_name='ruleevent',
@@ -525,11 +369,6 @@ class Migration(migrations.Migration):
             field=memory.models.content.ContentField(editable=False, max_length=64),
         ),
         migrations.AlterField(
-            model_name='ruling',
-            name='text',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
             model_name='rulingevent',
             name='reason',
             field=memory.models.content.ContentField(blank=True, max_length=300),
@@ -538,56 +377,6 @@ class Migration(migrations.Migration):
             model_name='rulingevent',
             name='said_key',
             field=memory.models.content.ContentField(editable=False, max_length=64),
-        ),
-        migrations.AlterField(
-            model_name='rulingevent',
-            name='text',
-            field=memory.models.content.ContentField(),
-        ),
-        migrations.AlterField(
-            model_name='selfcheck',
-            name='forbidden',
-            field=memory.models.content.ContentJSONField(blank=True, default=list),
-        ),
-        migrations.AlterField(
-            model_name='workingnote',
-            name='context',
-            field=memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
-        ),
-        migrations.AlterField(
-            model_name='workingnote',
-            name='notes',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='workingnote',
-            name='pending',
-            field=memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
-        ),
-        migrations.AlterField(
-            model_name='workingnote',
-            name='task',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='workingnoteevent',
-            name='context',
-            field=memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
-        ),
-        migrations.AlterField(
-            model_name='workingnoteevent',
-            name='notes',
-            field=memory.models.content.ContentField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='workingnoteevent',
-            name='pending',
-            field=memory.models.content.ContentListField(base_field=memory.models.content.ContentField(), blank=True, default=list, size=None),
-        ),
-        migrations.AlterField(
-            model_name='workingnoteevent',
-            name='task',
-            field=memory.models.content.ContentField(blank=True),
         ),
         migrations.CreateModel(
             name='SpaceEncryption',
