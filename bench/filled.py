@@ -131,7 +131,7 @@ def _copy(texts: list[tuple[int, tuple]], spaces: list, rng: random.Random) -> N
 
 def _default(field):
     value = field.get_default()
-    return json.dumps(value) if isinstance(value, list | dict) else value
+    return json.dumps(value) if field.get_internal_type() == "JSONField" else value
 
 
 def _vectors(embedder, base: np.ndarray, *, seed: int) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,3 +66,22 @@ def _exists(server: str, name: str) -> bool:
 def _run(server: str, statement: str, *names: str) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+def encrypt(spaces: list) -> float:
+    """Encrypt the spaces under a key of this run; return how many seconds that took."""
+    from django.conf import settings
+    from django.utils import timezone
+
+    from memory.models import encryption as keys
+    from memory.spaces import encryption
+
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        file.write(encryption.new_key_file())
+    settings.KENO_CONTENT_KEY_FILE = file.name
+    began = time.perf_counter()
+    for space in spaces:
+        encryption.switch_on(space, by="bench")
+        keys.forget()
+        encryption.work(space.pk, now=timezone.now())
+    return time.perf_counter() - began

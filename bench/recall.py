@@ -1,13 +1,14 @@
 """How well and how fast recall finds, beside what people could use instead.
 
     python -m bench.recall --locomo FILE [--xquad EN ES] [--peers] [--json OUT]
-    python -m bench.recall --talks FILE [--json OUT]
+    python -m bench.recall --talks FILE [--encrypted] [--json OUT]
 
 Each dialogue turn (or paragraph) is one memory; a question has found what it needs when its
 evidence is among the first k. Qualities in percent. `keno` goes through the real recall() on the
 real Postgres with the shipped weights; `keno, left out` with weights learned without the
 conversation that is asked. `--talks` takes other conversations in the form of LoCoMo, which taught
-nothing, and asks only Keno, with and without its judge.
+nothing, and asks only Keno, with and without its judge; with `--encrypted` first in plain, then
+with every conversation encrypted.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from pathlib import Path
 import django
 
 from bench import questions
-from bench.fresh_database import fresh_database
+from bench.fresh_database import encrypt, fresh_database
 from bench.measures import Tally, table
 from bench.questions import ANSWERABLE, Conversation
 
@@ -31,6 +32,7 @@ def main() -> None:
     asked.add_argument("--talks", type=Path, help="other conversations in the form of LoCoMo")
     parser.add_argument("--xquad", type=Path, nargs=2, metavar=("EN", "ES"))
     parser.add_argument("--peers", action="store_true", help="also mem0, chromadb and txtai")
+    parser.add_argument("--encrypted", action="store_true", help="of talks: in plain, encrypted")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--seed", type=int, default=1, help="nothing here is random; accepted")
     given = parser.parse_args()
@@ -40,7 +42,9 @@ def main() -> None:
         from django.core.management import call_command
 
         call_command("migrate", verbosity=0)
-        if given.talks:
+        if given.talks and given.encrypted:
+            rows = on_and_off(questions.locomo(given.talks))
+        elif given.talks:
             rows = unseen(questions.locomo(given.talks))
         else:
             rows = conversations(questions.locomo(given.locomo), peers=given.peers)
@@ -65,6 +69,23 @@ def conversations(talks: list[Conversation], *, peers: bool) -> list[dict]:
 def unseen(talks: list[Conversation]) -> list[dict]:
     """Conversations that taught nothing: with and without the judge."""
     return _shown(_with_and_without_judge(_held(talks)))
+
+
+def on_and_off(talks: list[Conversation]) -> list[dict]:
+    """The same questions before and after the conversations are encrypted."""
+    held = _held(talks)
+    plain, hidden = [], []
+    rows = [_ask(held, ["keno"] * len(held), "keno", found=plain)]
+    seconds = encrypt([one.space for one in held])
+    _analyze()
+    rows.append(_ask(held, ["keno"] * len(held), "keno, encrypted", found=hidden))
+    for rank in (1, 10):
+        pairs = zip(plain, hidden, strict=True)
+        same = [len({*a[:rank]} & {*b[:rank]}) / max(1, len(a[:rank])) for a, b in pairs]
+        rows[1][f"agreement_{rank}"] = round(100 * sum(same) / len(same), 1)
+        print(f"of the first {rank}: {rows[1][f'agreement_{rank}']} % the same")
+    print(f"encrypted in {seconds:.1f} s")
+    return _shown(rows)
 
 
 def _shown(rows: list[dict]) -> list[dict]:
@@ -135,12 +156,17 @@ def _left_out(held: list) -> list:
     ]
 
 
-def _ask(held: list, profiles: list, name: str, categories=ANSWERABLE) -> dict:
+def _ask(
+    held: list, profiles: list, name: str, categories=ANSWERABLE, found: list | None = None
+) -> dict:
     tally = Tally(name)
     for one, profile in zip(held, profiles, strict=True):
         for question in one.conversation.questions:
             if question.category in categories or one.conversation.kind == "fact":
-                tally.add(question, *one.ask(question, profile=profile))
+                ids, ms = one.ask(question, profile=profile)
+                tally.add(question, ids, ms)
+                if found is not None:
+                    found.append(ids)
     return tally.row()
 
 

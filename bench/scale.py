@@ -1,6 +1,6 @@
 """What recall costs as memory grows.
 
-    python -m bench.scale --facts 10000 100000 --spaces 1 100 [--keep] [--minutes 30] [--json OUT]
+    python -m bench.scale --facts 10000 100000 --spaces 1 100 [--keep] [--encrypted] [--json OUT]
 
 Facts are made up; their vectors are real ones, moved a little. Everything is in one Postgres with
 the real tables and indexes. Times are those of the whole recall(), the question's embedding and
@@ -20,7 +20,7 @@ import django
 
 from bench import made_up
 from bench.filled import NOW, filled
-from bench.fresh_database import fresh_database
+from bench.fresh_database import encrypt, fresh_database
 from bench.measures import percentile
 
 # The first few questions warm caches and load the model.
@@ -37,6 +37,9 @@ def main() -> None:
     )
     parser.add_argument(
         "--keep", action="store_true", help="leave what was filled for the next run"
+    )
+    parser.add_argument(
+        "--encrypted", action="store_true", help="measure again with every space encrypted"
     )
     parser.add_argument("--minutes", type=float, default=60, help="begin no new size after this")
     parser.add_argument("--seed", type=int, default=7)
@@ -75,6 +78,10 @@ def measure(facts: int, spaces: int, how: argparse.Namespace) -> dict:
         asked = made_up.questions(how.questions, of=facts, seed=how.seed)
         row |= built | _recalls(held, asked, seed=how.seed, rounds=how.rounds)
         row |= _filtered(held, asked[:40], seed=how.seed)
+        if how.encrypted:
+            seconds = encrypt(held)
+            hidden = _recalls(held, asked, seed=how.seed, rounds=how.rounds)
+            row["encrypted"] = hidden | {"seconds": round(seconds, 1)}
         row["load"] = round(os.getloadavg()[0], 1)
         connection.close()
         return row
@@ -175,7 +182,7 @@ def _nearest(embedder, space, vector: str, *, exact: bool) -> tuple[float, set[i
         values = [space.pk, vector]
     began = time.perf_counter()
     with connection.cursor() as cursor:
-        cursor.execute(PREPARE + sql, values)
+        cursor.execute(f"{PREPARE};{sql}", values)
         cursor.nextset()
         found = {row[0] for row in cursor.fetchall()}
     return (time.perf_counter() - began) * 1000, found
@@ -191,6 +198,15 @@ def shown(row: dict) -> str:
         f"the rest built in {row['copy_s']:.0f} + "
         f"{row['vectors_s']:.0f} + {row['index_s']:.0f} s · {row['unit_mb']} + "
         f"{row['embedding_mb']} MB · load {row['load']}"
+    ) + _encrypted(row.get("encrypted"))
+
+
+def _encrypted(row: dict | None) -> str:
+    if row is None:
+        return ""
+    return (
+        f"\n{'encrypted':28s} recall p50 {row['p50_ms']:7.1f} p95 {row['p95_ms']:7.1f} ms "
+        f"(CPU {row['cpu_p50_ms']:.1f}, {row['cpu_p95_ms']:.1f}) · in {row['seconds']} s"
     )
 
 

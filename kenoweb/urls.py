@@ -87,6 +87,7 @@ in_space = [
         "memory-settings/",
         "settings",
         path("", space_settings.index, name="index"),
+        path("encryption/", space_settings.encrypt, name="encryption"),
     ),
     room(
         "",

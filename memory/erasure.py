@@ -44,6 +44,7 @@ from memory.models import (
     Ruling,
     SilencedMessage,
     Space,
+    encryption,
 )
 from memory.models.entity import key_of
 from memory.text import normalise as text
@@ -360,7 +361,7 @@ def codes(said: str) -> list[str]:
 def _holding(one: Sweep, model: type[models.Model]) -> set[int]:
     """The rows whose text holds the words."""
     rows = model._default_manager.filter(space=one.space)
-    if len(one.phrases) <= FEW_PHRASES:
+    if len(one.phrases) <= FEW_PHRASES and not encryption.has_keys(one.space.pk):
         wanted = Q(pk__in=[])
         for phrase in one.phrases:
             wanted |= Q(text__icontains=phrase)
@@ -408,7 +409,7 @@ def _write(one: Sweep, rows: models.QuerySet, place: Place, whole: Container[int
 
 def _repeating(one: Sweep, rows: models.QuerySet, place: Place) -> models.QuerySet | None:
     """The rows that hold a phrase, or whose text is a part of what is erased; None for all."""
-    if len(one.phrases) > FEW_PHRASES:
+    if len(one.phrases) > FEW_PHRASES or encryption.has_keys(one.space.pk):
         return None
     wanted = Q(pk__in=[])
     for name in place.fields:

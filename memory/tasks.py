@@ -17,7 +17,7 @@ from memory.models import Chat, Erasure, Message, Space
 from memory.models.prepared import prepared
 from memory.operations import backup, erasing, health, hooks, webhooks
 from memory.options import HOLD, gate
-from memory.spaces import api_tokens
+from memory.spaces import api_tokens, encryption
 from memory.trust import canaries, golden
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
@@ -73,6 +73,12 @@ def hook(event: str, object_id: int, space_id: int) -> None:
 def ask_golden(space_id: int, why: str) -> None:
     """Ask the golden questions of the space after something that may have made answers worse."""
     golden.run(Space.objects.get(pk=space_id), why=why)
+
+
+@app.task(name=encryption.JOB, retry=Backoff(first=10, longest=600, attempts=12))
+def encrypt(space_id: int) -> None:
+    """Bring the words of a space into the form that was chosen for it."""
+    encryption.work(space_id, now=timezone.now())
 
 
 @app.periodic(cron="53 4 * * *")

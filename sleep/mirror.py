@@ -98,7 +98,7 @@ def _seen(space: Space, folder: Path) -> str:
         for model in (Fact, Episode, Entity, Rule)
     ]
     decided = Proposal.objects.filter(space=space, mode=MODE).values("status")
-    mine += decided.annotate(n=Count("pk")).order_by("status")
+    mine += [dict(row) for row in decided.annotate(n=Count("pk")).order_by("status")]
     mine.append({"private": Chat.objects.filter(space=space, is_private=True).count()})
     theirs = [
         (path, (stat := (folder / path).lstat()).st_mtime_ns, stat.st_size)

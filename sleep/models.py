@@ -7,6 +7,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memory.models import Chat, Episode, Member, Space
+from memory.models.content import Content, ContentField, ContentJSONField
 
 SENTENCE = '{"sentence": '
 
@@ -33,14 +34,14 @@ def shown(stored: str) -> str:
     return gettext(english) % filled if filled else gettext(english)
 
 
-class SentenceField(models.TextField):
+class SentenceField(ContentField):
     """Words of people as they are, or a sentence of ours in the reader's language."""
 
     def from_db_value(self, value, expression, connection):
-        return shown(value)
+        return shown(self.opened(value))
 
 
-class Night(models.Model):
+class Night(Content):
     """One sleep of one space, for one local date. Run again, it goes on; it never doubles."""
 
     class Status(models.TextChoices):
@@ -56,7 +57,7 @@ class Night(models.Model):
     run = models.PositiveSmallIntegerField(default=1)
     asked_by = models.CharField(max_length=160, blank=True)
     mode = models.CharField(max_length=64, default="heuristics")
-    error = models.TextField(blank=True)
+    error = ContentField(blank=True)
     attempts = models.PositiveSmallIntegerField(default=1)
     # A golden question is broken: this night changes nothing on its own, it only proposes.
     held = models.BooleanField(default=False)
@@ -76,8 +77,10 @@ class Night(models.Model):
         return f"Night of {self.local_date}"
 
 
-class PhaseRun(models.Model):
+class PhaseRun(Content):
     """What one phase of a night did: counted, timed, resumable at its cursor."""
+
+    SPACE = "night__space"
 
     class Status(models.TextChoices):
         RUNNING = "running", _("Running")
@@ -91,11 +94,11 @@ class PhaseRun(models.Model):
     status = models.CharField(max_length=7, choices=Status.choices, default=Status.RUNNING)
     # What there was to do when the phase began, and how much of it is done. An item, its
     # effect and the cursor are one transaction, so a killed night goes on exactly there.
-    plan = models.JSONField(default=list)
+    plan = ContentJSONField(default=list)
     cursor = models.PositiveIntegerField(default=0)
     counts = models.JSONField(default=dict)
-    lines = models.JSONField(default=list)
-    error = models.TextField(blank=True)
+    lines = ContentJSONField(default=list)
+    error = ContentField(blank=True)
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
 
@@ -113,17 +116,17 @@ class PhaseRun(models.Model):
         return ((self.ended_at or timezone.now()) - self.started_at).total_seconds()
 
 
-class NightChange(models.Model):
+class NightChange(Content):
     """One line of a night: something it applied on its own, with why, and how to take it back."""
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="night_changes")
     night = models.ForeignKey(Night, models.CASCADE, related_name="changes")
     phase = models.CharField(max_length=16)
     kind = models.CharField(max_length=32)
-    text = models.TextField()
+    text = ContentField()
     # The history context that undo takes back.
     context = models.UUIDField()
-    evidence = models.JSONField(default=list)
+    evidence = ContentJSONField(default=list)
     mode = models.CharField(max_length=64, default="heuristics")
     at = models.DateTimeField(default=timezone.now)
     undone_at = models.DateTimeField(null=True, blank=True)
@@ -136,7 +139,7 @@ class NightChange(models.Model):
         return self.text
 
 
-class Claim(models.Model):
+class Claim(Content):
     """Something an episode says. Claims of several episodes that agree become a fact."""
 
     # The kind of a claim that tells what helped against a problem: it never becomes a fact itself.
@@ -146,9 +149,9 @@ class Claim(models.Model):
     chat = models.ForeignKey(Chat, models.CASCADE, null=True, blank=True, related_name="claims")
     episode = models.ForeignKey(Episode, models.CASCADE, related_name="claims")
     subject = models.CharField(max_length=120, blank=True)
-    text = models.TextField()
-    key = models.CharField(max_length=64)
-    quote = models.TextField(blank=True)
+    text = ContentField()
+    key = ContentField(max_length=64)
+    quote = ContentField(blank=True)
     said_by = models.CharField(max_length=120, blank=True)
     # Which account said it, the same in every chat; a name proves nothing.
     speaker = models.CharField(max_length=170, blank=True)
@@ -176,7 +179,7 @@ class Claim(models.Model):
 
 
 @pghistory.track()
-class Proposal(models.Model):
+class Proposal(Content):
     """A change that waits for a person. `after` is exactly what approving writes."""
 
     class Kind(models.TextChoices):
@@ -209,15 +212,15 @@ class Proposal(models.Model):
     )
     kind = models.CharField(max_length=14, choices=Kind.choices)
     # Says what this proposes, in any night: the same key is not proposed twice.
-    key = models.CharField(max_length=64)
+    key = ContentField(max_length=64)
     title = SentenceField()
     # Ids of the rows it would change; their fields as they were stand in `before`.
     targets = models.JSONField(default=list)
-    before = models.JSONField(default=dict)
-    after = models.JSONField(default=dict)
-    digest = models.CharField(max_length=64)
+    before = ContentJSONField(default=dict)
+    after = ContentJSONField(default=dict)
+    digest = ContentField(max_length=64)
     rationale = SentenceField(blank=True)
-    evidence = models.JSONField(default=list)
+    evidence = ContentJSONField(default=list)
     confidence = models.FloatField(default=0.5)
     flags = models.JSONField(default=list)
     mode = models.CharField(max_length=64, default="heuristics")
@@ -228,7 +231,7 @@ class Proposal(models.Model):
     )
     decided_name = models.CharField(max_length=160, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
-    reason = models.CharField(max_length=300, blank=True)
+    reason = ContentField(max_length=300, blank=True)
     # The history context of the approval: what undo takes back.
     applied_as = models.UUIDField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -255,13 +258,13 @@ class Proposal(models.Model):
         return f"{self.pk}:{self.digest[:16]}"
 
 
-class Reflection(models.Model):
+class Reflection(Content):
     """What a night measured about Keno itself; a row per night makes the trend."""
 
     night = models.OneToOneField(Night, models.CASCADE, related_name="reflection")
     space = models.ForeignKey(Space, models.CASCADE, related_name="reflections")
     numbers = models.JSONField(default=dict)
-    insights = models.JSONField(default=list)
+    insights = ContentJSONField(default=list)
     at = models.DateTimeField(default=timezone.now)
 
     def __str__(self):

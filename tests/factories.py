@@ -38,8 +38,9 @@ from memory.models import (
     Space,
     WorkingNote,
 )
+from memory.models import encryption as keys
 from memory.operations import webhooks
-from memory.spaces import api_tokens, chat_links
+from memory.spaces import api_tokens, chat_links, encryption
 from memory.text import normalise as words
 from memory.transfer import staged_files
 from sleep import proposals
@@ -313,3 +314,10 @@ def _a_night(space: Space, *, mark: str) -> dict[str, dict]:
         "nights:undo_change": {"pk": change.pk},
         "nights:redo_change": {"pk": change.pk},
     }
+
+
+def encrypt(space: Space) -> None:
+    """Encrypt the space, with all that is in it."""
+    encryption.switch_on(space, by="system")
+    keys.forget()
+    encryption.work(space.pk, now=timezone.now() + dt.timedelta(hours=1))

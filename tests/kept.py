@@ -1,11 +1,18 @@
 """What a process keeps of the database for some seconds."""
 
 from memory.llm import pricing
-from memory.models import space
+from memory.models import encryption, space
 from memory.retrieval import judge, keywords
 from memory.vectors import store as embeddings
 
-KEPT = (embeddings._cache, keywords._cache, pricing._ratios, judge._kept, space._kept)
+KEPT = (
+    embeddings._cache,
+    encryption._known,
+    keywords._cache,
+    pricing._ratios,
+    judge._kept,
+    space._kept,
+)
 
 
 def forget() -> None:

@@ -64,6 +64,7 @@ NAMES = {
     "backup": gettext_lazy("Last backup"),
     "hooks": gettext_lazy("Hooks"),
     "walls": gettext_lazy("Walls between chats"),
+    "encryption": gettext_lazy("Encryption"),
 }
 TO_DO = {
     "worker": gettext_lazy("Start manage.py runbot, or make run, and leave it running."),
@@ -83,6 +84,9 @@ TO_DO = {
     "backup": gettext_lazy("Run manage.py keno_backup, and look at the log of the worker."),
     "walls": gettext_lazy(
         "See the notices: they name the place. Mark them as seen when it is mended."
+    ),
+    "encryption": gettext_lazy(
+        "Set KENO_CONTENT_KEY_FILE or KENO_CONTENT_PASSPHRASE as it was, and restart."
     ),
     "hooks": gettext_lazy("Look at the executable in the folder hooks of the home, or remove it."),
     "replica": gettext_lazy("Check that it runs and that DATABASE_READ_URL is right."),

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, Q
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -17,7 +17,7 @@ from kenoweb.people.page import relation_of
 from kenoweb.ui.page_chrome import NAVIGATION, SPACE_MENU
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import near_words, substring_filter
-from memory.models import Chat, Episode, Fact, Member, Space
+from memory.models import Chat, Episode, Fact, Member, Space, encryption
 from memory.models.unit import anywhere
 from memory.text import normalise as text
 
@@ -171,6 +171,11 @@ def _chats(space: Space, words: str) -> list[Hit]:
 
 
 def _found(space: Space, model: type[Fact | Episode], words: str) -> list:
+    if encryption.has_keys(space.pk):
+        fields = ("text", "subject") if model is Fact else ("title", "body")
+        live = Q(status=Fact.Status.ACTIVE) if model is Fact else Q(status__in=Episode.REMEMBERED)
+        holding = rows_in(space, model).filter(live, substring_filter(words, *fields))
+        return list(holding.newest()[:MAX_HITS])
     pks = _matches(space, model._meta.model_name, words)
     rows = rows_in(space, model).in_bulk(pks)
     return [rows[pk] for pk in pks if pk in rows]

@@ -10,20 +10,23 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from kenoweb.auth.access import in_space
+from kenoweb.auth.sessions import sudo
 from kenoweb.auth.throttle import client_ip
 from kenoweb.ui import history_thread
 from kenoweb.ui.formatting import embedder_name, model_name, number
-from kenoweb.ui.responses import run_and_toast, show_form
+from kenoweb.ui.responses import run_and_toast, show_form, toast, toast_error
 from memory.history import changes as history
 from memory.history.actors import person
 from memory.llm import choose as breaker
 from memory.llm.choose import choose
 from memory.llm.providers import PROVIDERS
 from memory.models import Space
+from memory.models import encryption as keys
 from memory.options import Options, read
+from memory.spaces import encryption
 from memory.spaces import service as spaces
 from memory.vectors import embed
 from sleep import mirror
@@ -293,6 +296,32 @@ def index(request, space):
             request, _("Saved."), lambda: spaces.configure(space, values=changed, **known)
         )
         return redirect("settings:index", space.slug)
-    answers = who_answers(space, now=timezone.now())
-    steps = versions(space, user=request.user)
-    return show_form(request, "settings/index.html", form, answers=answers, versions=steps)
+    shown = {
+        "answers": who_answers(space, now=timezone.now()),
+        "versions": versions(space, user=request.user),
+        "encryption": encryption.of(space),
+        "has_content_key": keys.installation() is not None,
+    }
+    return show_form(request, "settings/index.html", form, **shown)
+
+
+ENCRYPTION_ACTS = {
+    "on": (encryption.switch_on, gettext_lazy("New words are encrypted; the old ones follow.")),
+    "off": (encryption.switch_off, gettext_lazy("New words are plain; the old ones follow.")),
+    "rotate": (encryption.rotate, gettext_lazy("There is a new key; the old words follow.")),
+}
+
+
+@in_space(role="owner")
+@require_POST
+@sudo
+def encrypt(request, space):
+    """Switch the encryption of the space on or off, or have everything put under a new key."""
+    act, words = ENCRYPTION_ACTS.get(request.POST.get("act", ""), (None, ""))
+    try:
+        if act:
+            act(space, by=person(request.user), ip=client_ip(request))
+            toast(request, str(words))
+    except encryption.Refused as refusal:
+        toast_error(request, str(refusal))
+    return redirect("settings:index", space.slug)

@@ -35,6 +35,10 @@ KENO_MIRRORS = envstr("KENO_MIRRORS") or str(KENO_HOME / "mirrors")
 KENO_BACKUP_DAYS = envint("KENO_BACKUP_DAYS", 0, low=0, high=3650)
 KENO_BACKUP_PASSPHRASE = envsecret("KENO_BACKUP_PASSPHRASE")
 
+# What wraps the keys of encrypted spaces: a file of random bytes, or a passphrase.
+KENO_CONTENT_KEY_FILE = envstr("KENO_CONTENT_KEY_FILE")
+KENO_CONTENT_PASSPHRASE = envsecret("KENO_CONTENT_PASSPHRASE")
+
 # Behind HTTPS. Whether subdomains follow, and preloading, is for the owner of the domain.
 KENO_HTTPS = envbool("KENO_HTTPS")
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = KENO_HTTPS

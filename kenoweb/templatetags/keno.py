@@ -29,6 +29,7 @@ from kenoweb.ui.formatting import (
     word,
 )
 from kenoweb.ui.responses import space_url
+from memory.models import encryption
 from memory.text.normalise import detect_language
 
 register = template.Library()
@@ -53,6 +54,15 @@ def icon(name: str, tone: str = "") -> SafeString:
 def space_url_tag(context: template.Context, name: str, *args: object) -> str:
     """Return the URL of a page of the space that the request is about."""
     return space_url(name, context["request"].space, *args)
+
+
+@register.simple_tag(takes_context=True)
+def encrypted_note(context: template.Context) -> SafeString:
+    """Say under a search field what it can find in an encrypted space; nothing in any other."""
+    if not encryption.has_keys(context["request"].space.pk):
+        return mark_safe("")
+    said = _("This space is encrypted: words are looked for in the newest 20,000, as typed.")
+    return format_html('<p class="pad meta">{}</p>', said)
 
 
 @register.simple_tag

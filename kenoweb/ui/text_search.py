@@ -10,7 +10,8 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Lower, StrIndex
 from django.db.models.lookups import GreaterThan
 
-from memory.models import Space, Unit
+from memory.models import Space, Unit, encryption
+from memory.models.content import content_names
 from memory.models.unit import anywhere
 from memory.text.normalise import STOP_WORDS, fold, words
 from memory.vectors import embed
@@ -99,7 +100,7 @@ def filter_by_text(
     one of the two indexes need not be read.
     """
     terms = search_terms(query)
-    if not terms:
+    if not terms or encryption.has_keys(space.pk):
         return rows.filter(substring_filter(query, *unindexed.fields))
     found = []
     if live is not False:
@@ -129,6 +130,10 @@ def substring_filter(query: str, *fields: str) -> Q:
         has_case = piece != piece.upper()
         some = Q()
         for field in fields:
+            # The database cannot look into these words: the lookup opens them.
+            if field.rpartition("__")[2] in content_names() and encryption.any_keys():
+                some |= Q(**{f"{field}__icontains": piece})
+                continue
             text = Lower(field) if has_case else F(field)
             some |= Q(GreaterThan(StrIndex(text, Value(piece)), 0))
         every &= some

@@ -24,6 +24,7 @@ from kenoweb.ui.responses import next_url, toast, toast_error
 from memory.history import changes as history
 from memory.history.actors import person
 from memory.models import Identity, Space
+from memory.models.encryption import KeyMissing
 
 
 @signed_in
@@ -106,9 +107,10 @@ def _keep(request, **choice):
 
 def broken(request):
     """500, or 503 when it was the database that did not answer."""
-    kind = sys.exc_info()[0] or Exception
-    status = 503 if issubclass(kind, OperationalError | InterfaceError) else 500
-    response = HttpResponse(get_template(f"{status}.html").render(), status=status)
+    error = sys.exc_info()[1]
+    status = 503 if isinstance(error, OperationalError | InterfaceError) else 500
+    shown = {"key_missing": isinstance(error, KeyMissing)}
+    response = HttpResponse(get_template(f"{status}.html").render(shown), status=status)
     if status == 503:
         response["Retry-After"] = "10"
     return response

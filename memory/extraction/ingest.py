@@ -30,7 +30,7 @@ from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.identity import preferences, rules
-from memory.models import Chat, Entity, Fact, Message, Space
+from memory.models import Chat, Entity, Fact, Message, Space, encryption
 from memory.models.entity import key_of
 from memory.models.prepared import prepared, save_fields
 from memory.models.space import ask_again
@@ -563,7 +563,8 @@ def remember(
 def _known(message: Message, one: Candidate) -> Fact | None:
     """What this chat may know that says the same, in these words or others."""
     here = {"space": message.space_id, "chat": message.chat_id}
-    same = next(iter(_same_words(**here, said_key=text.said_key(one.text))), None)
+    said_keys = encryption.forms(text.said_key(one.text))
+    same = next(iter(_same_words(**here, said_keys=said_keys)), None)
     if not same and one.remind:
         # The model noted it by a tool before it was read here.
         known = Fact.objects.in_scope(message.chat).live().select_related("message__chat")
@@ -577,10 +578,10 @@ def _known(message: Message, one: Candidate) -> Fact | None:
     return None
 
 
-@prepared(space="bigint", chat="bigint", said_key="varchar")
-def _same_words(space, chat, said_key):
+@prepared(space="bigint", chat="bigint", said_keys="text[]")
+def _same_words(space, chat, said_keys):
     known = Fact.objects.known_in(space, chat).live().select_related("message__chat")
-    return known.filter(said_key=said_key).order_by("chat_id", "pk")[:1]
+    return known.filter(said_key__any_of=said_keys).order_by("chat_id", "pk")[:1]
 
 
 @prepared(space="bigint", chat="bigint", message="bigint", subject="varchar")

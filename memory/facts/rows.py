@@ -15,7 +15,7 @@ from memory.guards.screening import Screened, describe_reasons, screen
 from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models import Chat, Episode, Fact, Ruling, Space
+from memory.models import Chat, Episode, Fact, Ruling, Space, encryption
 from memory.models.prepared import insert, prepared
 from memory.text import normalise as text
 
@@ -210,17 +210,20 @@ def same_live_fact(fact: Fact, *, chat: Chat | None) -> Fact | None:
 def _find_existing(fact: Fact) -> Fact | None:
     """Return the locked row that says the same. A superseded one does not count."""
     same = _same_words(
-        space=fact.space_id, chat=fact.chat_id, subject=fact.subject, said_key=fact.said_key
+        space=fact.space_id,
+        chat=fact.chat_id,
+        subject=fact.subject,
+        said_keys=encryption.forms(fact.said_key),
     )
     ranks: list[str] = [Status.ACTIVE, Status.QUARANTINED, Status.ARCHIVED, Status.TRASHED]
     candidates = [row for row in same if row.status in ranks]
     return min(candidates, key=lambda row: ranks.index(row.status), default=None)
 
 
-@prepared(space="bigint", chat="bigint", subject="varchar", said_key="varchar")
-def _same_words(space, chat, subject, said_key):
+@prepared(space="bigint", chat="bigint", subject="varchar", said_keys="text[]")
+def _same_words(space, chat, subject, said_keys):
     rows = Fact.objects.select_for_update().filter(
-        space=space, chat=chat, subject=subject, said_key=said_key
+        space=space, chat=chat, subject=subject, said_key__any_of=said_keys
     )
     return rows.order_by("-updated_at", "-pk")
 

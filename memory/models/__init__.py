@@ -12,7 +12,17 @@ from memory.models.recall import (
     RecallProfile,
     SelfCheck,
 )
-from memory.models.space import ApiCall, ApiToken, AuditEntry, AuditSeal, ChatLink, Member, Space
+from memory.models.space import (
+    ApiCall,
+    ApiToken,
+    AuditEntry,
+    AuditSeal,
+    ChatLink,
+    Member,
+    Space,
+    SpaceEncryption,
+    SpaceKey,
+)
 from memory.models.unit import Embedding, EmbeddingModel, Unit
 from memory.models.work import (
     Breaker,
@@ -75,6 +85,8 @@ __all__ = [
     "SelfCheck",
     "SilencedMessage",
     "Space",
+    "SpaceEncryption",
+    "SpaceKey",
     "Unit",
     "Webhook",
     "WebhookDelivery",

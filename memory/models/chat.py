@@ -1,16 +1,16 @@
 import pghistory
-from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from memory.models.content import Content, ContentField, ContentJSONField, ContentListField
 from memory.models.episode import Episode
 from memory.models.space import Member, Space
 
 
 # Only what a person or a reply says about the chat; its creation is not a change of memory.
 @pghistory.track(fields=["title", "context"], model_name="ChatEvent")
-class Chat(models.Model):
+class Chat(Content):
     """One place where people and Keno talk."""
 
     UNDO_CREATE = {"context": ""}
@@ -19,8 +19,8 @@ class Chat(models.Model):
     channel = models.CharField(max_length=32)
     external_id = models.CharField(max_length=128)
     key = models.CharField(max_length=161)
-    title = models.CharField(max_length=200, blank=True)
-    context = models.TextField(blank=True)
+    title = ContentField(max_length=200, blank=True)
+    context = ContentField(blank=True)
     language = models.CharField(max_length=8, blank=True)
     thread = models.CharField(max_length=128, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -55,7 +55,7 @@ class Chat(models.Model):
         return self.title or self.key
 
 
-class Message(models.Model):
+class Message(Content):
     """One message of a chat, in its author's words. Receiving it is idempotent per external id."""
 
     class Role(models.TextChoices):
@@ -83,7 +83,7 @@ class Message(models.Model):
     role = models.CharField(max_length=9, choices=Role.choices)
     author = models.CharField(max_length=120, blank=True)
     author_id = models.CharField(max_length=128, blank=True)
-    text = models.TextField()
+    text = ContentField()
     language = models.CharField(max_length=8, blank=True)
     external_id = models.CharField(max_length=128)
     reply_to = models.ForeignKey(
@@ -102,7 +102,7 @@ class Message(models.Model):
         max_length=10, choices=NotRecalled.choices, null=True, blank=True
     )
     # What was taken from it and what was skipped, and why: [{"outcome": "new", "fact": 3}, …].
-    journal = models.JSONField(default=list, blank=True)
+    journal = ContentJSONField(default=list, blank=True)
 
     class Meta:
         constraints = [
@@ -130,23 +130,25 @@ class Message(models.Model):
         return f"{self.author or self.role}: {self.text[:60]}"
 
 
-class Draft(models.Model):
+class Draft(Content):
     """The answer that is being written in a chat, so far. Gone when the reply is there."""
 
+    SPACE = "chat__space"
+
     chat = models.OneToOneField(Chat, models.CASCADE, primary_key=True, related_name="draft")
-    text = models.TextField(blank=True)
+    text = ContentField(blank=True)
     updated_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self):
         return self.text[:60]
 
 
-class ChatSummary(models.Model):
+class ChatSummary(Content):
     """What was said in a chat before its short-term window, in short; made anew, never edited."""
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="chat_summaries")
     chat = models.OneToOneField(Chat, models.CASCADE, related_name="summary")
-    text = models.TextField()
+    text = ContentField()
     # The newest message that it rests on; how many they are, and the sum of their ids: when these
     # do not fit any more it is not shown.
     until = models.BigIntegerField()
@@ -161,17 +163,17 @@ class ChatSummary(models.Model):
 
 
 @pghistory.track()
-class WorkingNote(models.Model):
+class WorkingNote(Content):
     """What Keno is in the middle of, in one chat. Replaced whole, never appended to."""
 
     UNDO_CREATE = {"task": "", "context": [], "pending": [], "notes": ""}
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="working_notes")
     chat = models.OneToOneField(Chat, models.CASCADE, related_name="working_note")
-    task = models.TextField(blank=True)
-    context = ArrayField(models.TextField(), default=list, blank=True)
-    pending = ArrayField(models.TextField(), default=list, blank=True)
-    notes = models.TextField(blank=True)
+    task = ContentField(blank=True)
+    context = ContentListField(default=list, blank=True)
+    pending = ContentListField(default=list, blank=True)
+    notes = ContentField(blank=True)
     updated_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

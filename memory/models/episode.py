@@ -5,10 +5,17 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from memory.models.content import (
+    Content,
+    ContentField,
+    ContentJSONField,
+    ContentListField,
+    ContentQuerySet,
+)
 from memory.models.space import Space
 
 
-class EpisodeQuerySet(models.QuerySet):
+class EpisodeQuerySet(ContentQuerySet):
     def remembered(self) -> "EpisodeQuerySet":
         """What recall may find: everything but the trash."""
         return self.exclude(status="discarded")
@@ -28,7 +35,7 @@ THEN = models.Index(fields=["space", "-started_at", "-pgh_obj"], name="episode_t
 
 
 @pghistory.track(exclude=["salience", "salience_reasons"], meta={"indexes": [THEN]})
-class Episode(models.Model):
+class Episode(Content):
     """Something that happened. Discarding puts it in a trash for seven days."""
 
     class Status(models.TextChoices):
@@ -45,21 +52,21 @@ class Episode(models.Model):
     chat = models.ForeignKey(
         "memory.Chat", models.CASCADE, null=True, blank=True, related_name="episodes"
     )
-    title = models.CharField(max_length=200, blank=True)
-    body = models.TextField(blank=True)
+    title = ContentField(max_length=200, blank=True)
+    body = ContentField(blank=True)
     language = models.CharField(max_length=8, blank=True)
-    tags = ArrayField(models.CharField(max_length=64), default=list, blank=True)
+    tags = ContentListField(default=list, blank=True)
     participants = ArrayField(models.CharField(max_length=120), default=list, blank=True)
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(default=timezone.now)
     status = models.CharField(max_length=9, choices=Status.choices, default=Status.OPEN)
-    discard_reason = models.CharField(max_length=200, blank=True)
+    discard_reason = ContentField(max_length=200, blank=True)
     discarded_at = models.DateTimeField(null=True, blank=True)
     feedback = models.CharField(max_length=8, blank=True)
     trust = models.FloatField(default=0.5)
     flags = models.JSONField(default=list, blank=True)
     salience = models.FloatField(null=True, blank=True)
-    salience_reasons = models.JSONField(default=list, blank=True)
+    salience_reasons = ContentJSONField(default=list, blank=True)
     consolidated_at = models.DateTimeField(null=True, blank=True)
     # The ids of the episodes this one is a summary or a merger of.
     summary_of = ArrayField(models.BigIntegerField(), default=list, blank=True)
@@ -69,7 +76,7 @@ class Episode(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = EpisodeQuerySet.as_manager()
+    objects = EpisodeQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         constraints = [

@@ -10,11 +10,12 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory.models.chat import Chat, Message
+from memory.models.content import Content, ContentField, ContentJSONField, ContentQuerySet
 from memory.models.episode import Episode
 from memory.models.space import Space
 
 
-class FactQuerySet(models.QuerySet):
+class FactQuerySet(ContentQuerySet):
     def live(self) -> "FactQuerySet":
         """What Keno believes now."""
         return self.filter(status="active")
@@ -55,7 +56,7 @@ NOT_KEPT = ["use_count", "last_used_at", "upheld_at", "lasts", *WEIGHTS]
 
 
 @pghistory.track(exclude=NOT_KEPT, meta={"indexes": [THEN]})
-class Fact(models.Model):
+class Fact(Content):
     """One thing Keno believes. Forgetting archives it; only purge deletes."""
 
     class Kind(models.TextChoices):
@@ -103,10 +104,10 @@ class Fact(models.Model):
     # Null means the whole space knows it.
     chat = models.ForeignKey(Chat, models.CASCADE, null=True, blank=True, related_name="facts")
     subject = models.CharField(max_length=120, blank=True)
-    text = models.TextField()
+    text = ContentField()
     # SHA-256 of the normalised text: what makes two sayings the same fact.
-    said_key = models.CharField(max_length=64, editable=False)
-    quote = models.TextField(blank=True)
+    said_key = ContentField(max_length=64, editable=False)
+    quote = ContentField(blank=True)
     language = models.CharField(max_length=8, blank=True)
     kind = models.CharField(max_length=9, choices=Kind.choices, default=Kind.FACT)
     category = models.CharField(max_length=12, choices=Category.choices, default=Category.OTHER)
@@ -139,7 +140,7 @@ class Fact(models.Model):
         Episode, models.SET_NULL, null=True, blank=True, related_name="facts"
     )
     # Further episodes and messages a derived fact rests on: [{"episode": 3, "quote": "…"}, …].
-    evidence = models.JSONField(default=list, blank=True)
+    evidence = ContentJSONField(default=list, blank=True)
     said_by = models.CharField(max_length=120, blank=True)
     # People's own words to find it by; no machine sets one.
     tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)
@@ -162,7 +163,7 @@ class Fact(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = FactQuerySet.as_manager()
+    objects = FactQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         constraints = [

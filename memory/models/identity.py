@@ -5,20 +5,21 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from memory.models.content import Content, ContentField, ContentJSONField
 from memory.models.fact import Fact
 from memory.models.space import Space
 
 
 @pghistory.track(exclude=["bootstrap"])
-class Identity(models.Model):
+class Identity(Content):
     """Who Keno is in one space. Only a person writes it; no row means the shipped identity."""
 
     UNDO_CREATE = {"core": ""}
 
     space = models.OneToOneField(Space, models.CASCADE, related_name="identity")
-    core = models.TextField(blank=True)
+    core = ContentField(blank=True)
     # The state of the first conversation; null when it is over or never began.
-    bootstrap = models.JSONField(null=True, blank=True)
+    bootstrap = ContentJSONField(null=True, blank=True)
     updated_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -28,7 +29,7 @@ class Identity(models.Model):
         return f"Identity of {self.space}"
 
 
-class ForWhom(models.Model):
+class ForWhom(Content):
     """Whom a row is for: one person of a channel, by their id, or everybody when there is none."""
 
     channel = models.CharField(max_length=32, blank=True)
@@ -55,13 +56,13 @@ class Rule(ForWhom):
     UNDO_CREATE = {"status": Status.ARCHIVED}
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="rules")
-    slug = models.CharField(max_length=80)
+    slug = ContentField(max_length=80)
     category = models.CharField(max_length=60, default="general")
-    instruction = models.TextField(blank=True)
+    instruction = ContentField(blank=True)
     # [{"user": "…", "good": "…", "bad": "…"}] or plain sentences.
-    examples = models.JSONField(default=list, blank=True)
+    examples = ContentJSONField(default=list, blank=True)
     # [{"phrase": "…", "reason": "…", "pattern": false}]
-    forbidden = models.JSONField(default=list, blank=True)
+    forbidden = ContentJSONField(default=list, blank=True)
     position = models.PositiveIntegerField(default=0)
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
     created_at = models.DateTimeField(default=timezone.now)
@@ -91,9 +92,9 @@ class Preference(ForWhom):
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="preferences")
     # The heading it is listed under; empty for the list at the top.
-    section = models.CharField(max_length=80, blank=True)
-    key = models.CharField(max_length=80)
-    value = models.TextField()
+    section = ContentField(max_length=80, blank=True)
+    key = ContentField(max_length=80)
+    value = ContentField()
     source = models.CharField(max_length=64, default="person")
     sticky = models.BooleanField(default=False)
     position = models.PositiveIntegerField(default=0)
@@ -110,7 +111,7 @@ class Preference(ForWhom):
 
 
 @pghistory.track(exclude=["times_obeyed", "last_obeyed_at"])
-class Ruling(models.Model):
+class Ruling(Content):
     """A standing human decision that extraction, import and nights obey."""
 
     class Kind(models.TextChoices):
@@ -126,11 +127,11 @@ class Ruling(models.Model):
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="rulings")
     kind = models.CharField(max_length=14, choices=Kind.choices)
-    text = models.TextField()
+    text = ContentField()
     # SHA-256 of the normalised text, as on a fact.
-    said_key = models.CharField(max_length=64, editable=False)
+    said_key = ContentField(max_length=64, editable=False)
     fact = models.ForeignKey(Fact, models.SET_NULL, null=True, blank=True, related_name="rulings")
-    reason = models.CharField(max_length=300, blank=True)
+    reason = ContentField(max_length=300, blank=True)
     by = models.CharField(max_length=160)
     status = models.CharField(max_length=6, choices=Status.choices, default=Status.ACTIVE)
     # How often a writer was turned away: nothing is skipped silently.

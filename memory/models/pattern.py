@@ -3,10 +3,11 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from memory.models.content import Content, ContentField, ContentJSONField, ContentQuerySet
 from memory.models.space import Space
 
 
-class PatternQuerySet(models.QuerySet):
+class PatternQuerySet(ContentQuerySet):
     def live(self) -> "PatternQuerySet":
         return self.filter(status="active")
 
@@ -19,7 +20,7 @@ class PatternQuerySet(models.QuerySet):
 
 
 @pghistory.track(exclude=["use_count", "last_used_at"])
-class Pattern(models.Model):
+class Pattern(Content):
     """A habit: when a message says this, answer so."""
 
     class Status(models.TextChoices):
@@ -35,15 +36,15 @@ class Pattern(models.Model):
     chat = models.ForeignKey(
         "memory.Chat", models.CASCADE, null=True, blank=True, related_name="patterns"
     )
-    slug = models.CharField(max_length=80)
-    trigger = models.CharField(max_length=200)
-    response = models.TextField()
+    slug = ContentField(max_length=80)
+    trigger = ContentField(max_length=200)
+    response = ContentField()
     language = models.CharField(max_length=8, blank=True)
     confidence = models.FloatField(default=0.6)
     use_count = models.PositiveIntegerField(default=0)
     last_used_at = models.DateTimeField(null=True, blank=True)
-    learned_from = models.CharField(max_length=200, blank=True)
-    evidence = models.JSONField(default=list, blank=True)
+    learned_from = ContentField(max_length=200, blank=True)
+    evidence = ContentJSONField(default=list, blank=True)
     flags = models.JSONField(default=list, blank=True)
     mode = models.CharField(max_length=64, blank=True)
     status = models.CharField(max_length=11, choices=Status.choices, default=Status.ACTIVE)
@@ -53,7 +54,7 @@ class Pattern(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = PatternQuerySet.as_manager()
+    objects = PatternQuerySet.as_manager()  # type: ignore[misc]
 
     class Meta:
         constraints = [

@@ -5,6 +5,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory.models.chat import Chat, Message
+from memory.models.content import Content, ContentField, ContentJSONField, ContentListField
 from memory.models.episode import Episode
 from memory.models.fact import Fact
 from memory.models.pattern import Pattern
@@ -42,7 +43,7 @@ class RecallProfile(models.Model):
         return f"{self.name} v{self.version}"
 
 
-class Recall(models.Model):
+class Recall(Content):
     """One retrieval with its reasons: the receipt of a reply."""
 
     class Level(models.TextChoices):
@@ -62,14 +63,14 @@ class Recall(models.Model):
     reply = models.ForeignKey(
         Message, models.SET_NULL, null=True, blank=True, related_name="receipts"
     )
-    query = models.TextField()
+    query = ContentField()
     person = models.CharField(max_length=120, blank=True)
     language = models.CharField(max_length=8, blank=True)
-    keywords = ArrayField(models.CharField(max_length=200), default=list, blank=True)
-    expansion = ArrayField(models.CharField(max_length=200), default=list, blank=True)
-    names = ArrayField(models.CharField(max_length=120), default=list, blank=True)
+    keywords = ContentListField(default=list, blank=True)
+    expansion = ContentListField(default=list, blank=True)
+    names = ContentListField(default=list, blank=True)
     # {"phrase": "last week", "start": "2026-…", "end": "2026-…"}, or empty.
-    cue = models.JSONField(default=dict, blank=True)
+    cue = ContentJSONField(default=dict, blank=True)
     # hybrid (words and meaning), words, or none (recall is off, or failed).
     mode = models.CharField(max_length=8, default="hybrid")
     profile = models.CharField(max_length=40)
@@ -84,7 +85,7 @@ class Recall(models.Model):
     ms = models.JSONField(default=dict, blank=True)
     # What else went into the prompt: {"working": 40, "history": 300, …} in tokens.
     sections = models.JSONField(default=dict, blank=True)
-    error = models.TextField(blank=True)
+    error = ContentField(blank=True)
     # What the gate and the limits cut, as one value: see memory/retrieval/receipts.py.
     left_out = models.JSONField(default=dict, blank=True)
     # Its memories were weighed: what each was to the answer is counted on the facts.
@@ -151,7 +152,7 @@ class RecallItem(models.Model):
         return f"{self.rank}. {self.kind} {self.score:.3f}"
 
 
-class SelfCheck(models.Model):
+class SelfCheck(Content):
     """What Keno thought of its own reply afterwards. It belongs to the receipt."""
 
     class Quality(models.TextChoices):
@@ -164,7 +165,7 @@ class SelfCheck(models.Model):
     quality = models.CharField(max_length=9, choices=Quality.choices)
     score = models.FloatField()
     signals = models.JSONField(default=list, blank=True)
-    forbidden = models.JSONField(default=list, blank=True)
+    forbidden = ContentJSONField(default=list, blank=True)
 
     class Meta:
         indexes = [models.Index(fields=["space", "quality"], name="selfcheck_quality")]
@@ -174,7 +175,7 @@ class SelfCheck(models.Model):
 
 
 @pghistory.track(exclude=["state", "broke", "checked_at", "green_at"])
-class GoldenQuestion(models.Model):
+class GoldenQuestion(Content):
     """A question whose answer must not get worse: what must be found, what must not be said."""
 
     class Status(models.TextChoices):
@@ -193,13 +194,13 @@ class GoldenQuestion(models.Model):
     chat = models.ForeignKey(
         Chat, models.CASCADE, null=True, blank=True, related_name="golden_questions"
     )
-    question = models.TextField()
+    question = ContentField()
     person = models.CharField(max_length=120, blank=True)
     # [{"fact": 3, "quote": "…"}, {"message": 8, "quote": "…"}, {"quote": "words by hand"}, …]
-    found = models.JSONField(default=list)
-    unfound = models.JSONField(default=list)
+    found = ContentJSONField(default=list)
+    unfound = ContentJSONField(default=list)
     # Words that the answer must not have.
-    unsaid = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    unsaid = ContentListField(default=list, blank=True)
     by = models.CharField(max_length=160)
     status = models.CharField(max_length=7, choices=Status.choices, default=Status.ACTIVE)
     # When it was first asked: "yesterday" stays the day before that.
@@ -207,7 +208,7 @@ class GoldenQuestion(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     state = models.CharField(max_length=5, choices=State.choices, blank=True)
     # {"missing": ["…"], "found": ["…"], "said": ["…"]}: what was wrong the last time.
-    broke = models.JSONField(default=dict, blank=True)
+    broke = ContentJSONField(default=dict, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
     green_at = models.DateTimeField(null=True, blank=True)
 

@@ -16,6 +16,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 
 from memory import options
+from memory.models.content import Content, ContentJSONField
 
 NO_TRUNCATE = pgtrigger.Trigger(
     name="no_truncate",
@@ -158,6 +159,53 @@ class Member(models.Model):
         return ladder.index(self.role) >= ladder.index(role)
 
 
+class SpaceKey(models.Model):
+    """One version of the data key of a space, wrapped by the key of the installation."""
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="content_keys")
+    version = models.PositiveIntegerField()
+    salt = models.CharField(max_length=32)
+    wrapped = models.TextField()
+    made_at = models.DateTimeField(default=now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["space", "version"], name="space_key_version_once"),
+        ]
+
+    def __str__(self):
+        return f"{self.space_id}.{self.version}"
+
+
+class SpaceEncryption(models.Model):
+    """Whether a space is encrypted, and how far the job is that rewrites what was there before."""
+
+    class Status(models.TextChoices):
+        ENCRYPTING = "encrypting", _("Encrypting what was there before")
+        ON = "on", _("Encrypted")
+        DECRYPTING = "decrypting", _("Decrypting")
+        OFF = "off", _("Not encrypted")
+
+    space = models.OneToOneField(Space, models.CASCADE, related_name="encryption")
+    # With which version of its key new words are written; null: in plain.
+    version = models.PositiveIntegerField(null=True, blank=True)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.OFF)
+    # Where the job goes on: {"table": 3, "after": 1200, "changed": 7}.
+    position = models.JSONField(default=dict, blank=True)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    by = models.CharField(max_length=160, blank=True)
+    changed_at = models.DateTimeField(default=now)
+    done_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self):
+        return f"{self.space_id}: {self.status}"
+
+    @property
+    def is_busy(self) -> bool:
+        return self.status in (self.Status.ENCRYPTING, self.Status.DECRYPTING)
+
+
 class ApiToken(models.Model):
     """A key for programs. Only its SHA-256 is kept; the token is shown once."""
 
@@ -198,15 +246,17 @@ class ApiToken(models.Model):
         return f"{self.name} ({self.prefix}…)"
 
 
-class ApiCall(models.Model):
+class ApiCall(Content):
     """The answer to a call with an idempotency key: the same call gets it again, for a day."""
+
+    SPACE = "token__space"
 
     token = models.ForeignKey(ApiToken, models.CASCADE, related_name="calls")
     key = models.CharField(max_length=255)
     # SHA-256 of what was asked: another question under the same key is a mistake.
     digest = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(default=0)
-    body = models.JSONField(default=dict)
+    body = ContentJSONField(default=dict)
     at = models.DateTimeField(default=now)
 
     class Meta:

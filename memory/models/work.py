@@ -5,10 +5,11 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from memory.models.chat import Chat, Message
+from memory.models.content import Content, ContentField, ContentJSONField
 from memory.models.space import Space
 
 
-class OutboxItem(models.Model):
+class OutboxItem(Content):
     """What must be sent to a chat. Written with the reply, so that it is never forgotten."""
 
     class Kind(models.TextChoices):
@@ -22,11 +23,11 @@ class OutboxItem(models.Model):
         Message, models.SET_NULL, null=True, blank=True, related_name="outbox"
     )
     kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.REPLY)
-    text = models.TextField()
+    text = ContentField()
     # A second item with the same key is not sent.
     key = models.CharField(max_length=160)
     attempts = models.PositiveSmallIntegerField(default=0)
-    error = models.CharField(max_length=300, blank=True)
+    error = ContentField(max_length=300, blank=True)
     external_id = models.CharField(max_length=128, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     delivered_at = models.DateTimeField(null=True, blank=True)
@@ -94,7 +95,7 @@ class Lease(models.Model):
         return f"{self.name}: {self.holder}"
 
 
-class Notice(models.Model):
+class Notice(Content):
     """Something the owner must see, told once."""
 
     class Level(models.TextChoices):
@@ -105,12 +106,12 @@ class Notice(models.Model):
     space = models.ForeignKey(Space, models.CASCADE, related_name="notices")
     kind = models.CharField(max_length=48)
     level = models.CharField(max_length=7, choices=Level.choices, default=Level.INFO)
-    text = models.TextField()
+    text = ContentField()
     # The same in every language that a reader may have; empty in rows from before.
-    words = models.JSONField(default=dict, blank=True)
+    words = ContentJSONField(default=dict, blank=True)
     link = models.CharField(max_length=300, blank=True)
     # The same key again is the same notice: it is not told twice.
-    key = models.CharField(max_length=120)
+    key = ContentField(max_length=120)
     created_at = models.DateTimeField(default=timezone.now)
     delivered_at = models.DateTimeField(null=True, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
@@ -123,7 +124,7 @@ class Notice(models.Model):
         return self.words.get(get_language() or "", self.text)
 
 
-class Parcel(models.Model):
+class Parcel(Content):
     """One file on its way into a space or out of it. It is gone a day later."""
 
     class Way(models.TextChoices):
@@ -147,7 +148,7 @@ class Parcel(models.Model):
     space = models.ForeignKey(Space, models.CASCADE, related_name="parcels")
     way = models.CharField(max_length=3, choices=Way.choices, default=Way.IN)
     status = models.CharField(max_length=8, choices=Status.choices)
-    name = models.CharField(max_length=200)
+    name = ContentField(max_length=200)
     size = models.BigIntegerField(default=0)
     # What the person said it is, and what it turned out to be.
     asked = models.CharField(max_length=16, default="auto")
@@ -156,7 +157,7 @@ class Parcel(models.Model):
     # The language of whoever asked: a worker has none of its own.
     language = models.CharField(max_length=8, default="en")
     by = models.CharField(max_length=160)
-    problem = models.TextField(blank=True)
+    problem = ContentField(blank=True)
     # {"fact": {"taken": 12, "skipped": 3}, …}; of an export {"facts": {"written": 12}, …}
     counts = models.JSONField(default=dict, blank=True)
     # The change that the import made: undo asks for it.
@@ -191,16 +192,18 @@ class ParcelPiece(models.Model):
         return f"{self.parcel} {self.number}"
 
 
-class ParcelLine(models.Model):
+class ParcelLine(Content):
     """One line of the report of an import: what was found, and what becomes of it."""
+
+    SPACE = "parcel__space"
 
     parcel = models.ForeignKey(Parcel, models.CASCADE, related_name="lines")
     number = models.PositiveIntegerField()
-    place = models.TextField()
+    place = ContentField()
     kind = models.CharField(max_length=40)
     verdict = models.CharField(max_length=12)
-    text = models.TextField(blank=True)
-    why = models.TextField(blank=True)
+    text = ContentField(blank=True)
+    why = ContentField(blank=True)
     count = models.PositiveIntegerField(default=1)
 
     class Meta:
@@ -320,7 +323,7 @@ class WebhookDelivery(models.Model):
         return f"{len(self.told)} to {self.webhook}"
 
 
-class LlmCall(models.Model):
+class LlmCall(Content):
     """One call of a language model: what it was for, what it cost, whether it worked."""
 
     class Purpose(models.TextChoices):
@@ -348,11 +351,11 @@ class LlmCall(models.Model):
     ms = models.PositiveIntegerField(default=0)
     attempts = models.PositiveSmallIntegerField(default=1)
     ok = models.BooleanField(default=True)
-    error = models.CharField(max_length=300, blank=True)
+    error = ContentField(max_length=300, blank=True)
     trace = models.CharField(max_length=32, blank=True)
     # What was asked and answered, without secrets; empty unless the space keeps it for some days.
-    prompt = models.TextField(blank=True)
-    answer = models.TextField(blank=True)
+    prompt = ContentField(blank=True)
+    answer = ContentField(blank=True)
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -35,6 +35,7 @@ from memory.models import (
     Notice,
     OutboxItem,
     Space,
+    encryption,
 )
 from memory.operations import backup, hooks
 
@@ -250,6 +251,15 @@ def failed_hooks(space: Space, now: datetime) -> Finding:
     return Finding("hooks", WARNING, "\n".join(failed)) if failed else Finding("hooks")
 
 
+def content_key(space: Space, now: datetime) -> Finding:
+    """Check that the key of an encrypted space can be opened: without it nothing is written."""
+    try:
+        encryption.writer(space.pk)
+    except encryption.KeyMissing:
+        return Finding("encryption", ERROR, _("This space is encrypted and its key is missing."))
+    return Finding("encryption")
+
+
 def walls(space: Space, now: datetime, measured: dict) -> Finding:
     """Check that no canary was heard outside its chat, nor by the nightly test of the walls."""
     if not measured["canaries_heard"]:
@@ -278,7 +288,9 @@ JUDGES: list[Callable[[Space, datetime, dict], Finding]] = [
     walls,
 ]
 # Checks that make their own queries; other apps append theirs.
-CHECKS: list[Callable[[Space, datetime], Finding]] = [costs, size, last_backup, failed_hooks]
+CHECKS: list[Callable[[Space, datetime], Finding]] = [
+    *(costs, size, last_backup, failed_hooks, content_key),
+]
 
 
 def settings_problems() -> list[str]:

@@ -5,11 +5,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection, models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 from django.utils import timezone
 
 from memory.history import changes as history
-from memory.models import Chat, Episode, Fact, Message, Pattern, Ruling, Space, WorkingNote
+from memory.models import (
+    Chat,
+    Episode,
+    Fact,
+    Message,
+    Pattern,
+    Ruling,
+    Space,
+    SpaceEncryption,
+    WorkingNote,
+)
+from memory.models.content import content_fields, content_models, way_to_space
+from memory.models.encryption import PREFIX, Unreadable
 from memory.text import normalise as text
 
 # An episode that is open this long was never closed by anybody.
@@ -85,8 +97,28 @@ def chats_apart(now: datetime) -> Iterator[Fault]:
 def keys(now: datetime) -> Iterator[Fault]:
     """A fact is found again by the key of its words."""
     for row in Fact.objects.only("text", "said_key").order_by("pk").iterator(2000):
+        if isinstance(row.text, Unreadable):
+            continue
         if row.said_key != text.said_key(row.text):
             yield Fault("keys", "fact", row.pk, "its key does not belong to its text")
+
+
+@check
+def encrypted(now: datetime) -> Iterator[Fault]:
+    """In an encrypted space no words are plain, nor under the key of another space."""
+    for space in SpaceEncryption.objects.filter(status=SpaceEncryption.Status.ON):
+        mark = Value(f"{PREFIX}{space.space_id}.")
+        for model in content_models():
+            rows = model._base_manager.filter(**{way_to_space(model): space.space_id})
+            for field in content_fields(model):
+                if isinstance(field, models.TextField):
+                    own = models.Func(field.name, mark, function="starts_with")
+                    own.output_field = models.BooleanField()
+                    others = (
+                        rows.annotate(is_own=own).filter(is_own=False).exclude(**{field.name: ""})
+                    )
+                    problem = f"its {field.name} is not under the key of its space"
+                    yield from _faults("encrypted", others, problem)
 
 
 @check

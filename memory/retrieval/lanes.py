@@ -11,11 +11,13 @@ import psycopg
 from django.db import connection
 
 from memory.models import Chat, Space
+from memory.models.encryption import PREFIX, Unreadable, opened
 from memory.models.unit import anywhere, shared
 from memory.retrieval import keywords, past
 from memory.retrieval.past import Past
 from memory.retrieval.understand import Question
 from memory.spaces.chat_links import hears_the_space
+from memory.text import normalise as text
 from memory.vectors.embed import Embedder
 from memory.vectors.store import as_text
 
@@ -227,7 +229,8 @@ SELECT 'hit', hit.no, array_agg(hit.id), NULL, {nothing} FROM hit
 UNION ALL
 SELECT 'pattern', id, NULL, NULL, {pattern} FROM memory_pattern
   WHERE space_id = %(space)s AND status = 'active' AND coalesce(chat_id, %(shared)s) = ANY(%(here)s)
-    AND string_to_array(btrim(keno_fold(trigger)), ' ') && %(question_words)s::text[]
+    AND (string_to_array(btrim(keno_fold(trigger)), ' ') && %(question_words)s::text[]
+      OR starts_with(trigger, 'keno-enc:'))
 """
 OF_PATTERN = {"text": "trigger", "quote": "response", "confidence": "confidence"}
 KINDS = ("fact", "episode", "message")
@@ -399,13 +402,13 @@ def collect(
         values |= {"bare": as_text(vectors[0]), "asked": as_text(vectors[1])}
     sql = statement(**meaning)
     if then is None:
-        return _parse_rows(_run(sql, values))
+        return _parse_rows(_run(sql, values), question)
     sql = past.within(sql, vectors=True)
     values |= then.values | past.vectors(then, here=list(scope.here), embedder=embedder)
     with connection.cursor() as cursor:
         cursor.execute(f"{PREPARE};{sql}", values)
         cursor.nextset()  # past the settings
-        return _parse_rows(cursor.fetchall())
+        return _parse_rows(cursor.fetchall(), question)
 
 
 def _limits() -> dict[str, int]:
@@ -436,13 +439,19 @@ def _run(sql: str, values: dict) -> list[tuple]:
         return psycopg.Cursor(plain).execute(sql, values, prepare=prepared).fetchall()
 
 
-def _parse_rows(rows: list[tuple]) -> Candidates:
+def _parse_rows(rows: list[tuple], question: Question) -> Candidates:
     candidates = Candidates()
+    encrypted: list[Candidate] = []
     for part, number, ids, count, *values in rows:
         if part == "unit":
             unit = Candidate(number, *values)
             unit.until = unit.until or unit.at
             unit.said_at = unit.said_at or unit.at
+            if PREFIX in unit.text:
+                unit.text, unit.quote = opened(unit.text), opened(unit.quote)
+                if isinstance(unit.text, Unreadable):
+                    continue
+                encrypted.append(unit)
             candidates.units.append(unit)
         elif part == "term":
             candidates.counts[number] = count
@@ -454,5 +463,33 @@ def _parse_rows(rows: list[tuple]) -> Candidates:
             candidates.hits[number] = set(ids)
         elif part == "pattern":
             row = dict(zip(COLUMNS, values, strict=True))
-            candidates.habits.append(Habit(number, row["text"], row["quote"], row["confidence"]))
+            trigger, response = opened(row["text"]), opened(row["quote"])
+            if trigger is row["text"] or _words(trigger) & set(question.folded_words):
+                habit = Habit(number, trigger, response, row["confidence"])
+                candidates.habits.append(habit)
+    if encrypted:
+        _count_terms(question.terms, encrypted, candidates)
     return candidates
+
+
+def _words(said: str) -> set[str]:
+    return set(text.words(text.fold(said)))
+
+
+def _count_terms(terms: list[str], units: list[Candidate], candidates: Candidates) -> None:
+    """Find the words of the question in opened texts, which the word index does not hold.
+
+    Only candidates of other lanes are looked at, so a word counts as often as they have it.
+    """
+    forms = [keywords.index_forms(term) for term in terms]
+    talk = {unit for units in candidates.episodes.values() for unit in units}
+    for unit in units:
+        said = keywords.content_words(f"{unit.text} {unit.quote or ''} {unit.subject}")
+        known = set().union(*map(keywords.index_forms, said))
+        unit.terms = [number for number, form in enumerate(forms, start=1) if form & known]
+        unit.length = len(said)
+        for number in unit.terms:
+            if number in candidates.counts:
+                candidates.counts[number] += 1
+            if unit.id in talk:
+                candidates.hits.setdefault(number, set()).add(unit.id)

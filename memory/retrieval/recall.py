@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from memory import rulings
 from memory.models import Chat, Message, Recall, Space
+from memory.models.encryption import opened
 from memory.models.space import in_turn
 from memory.retrieval import gate, lanes, profiles, receipts, scoring
 from memory.retrieval.keywords import Expand
@@ -492,5 +493,5 @@ def add_surroundings(items: list[Scored]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(SURROUNDINGS, [list(turns)])
         for pk, who_before, before, who_after, after in cursor.fetchall():
-            beside = [(who_before, before), (who_after, after)]
+            beside = [(who_before, opened(before)), (who_after, opened(after))]
             turns[pk].around = [(who, words) if words else None for who, words in beside]

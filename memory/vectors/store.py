@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from memory import jobs
 from memory.models import Embedding, EmbeddingModel, Space, Unit
+from memory.models.encryption import Unreadable, opened
 from memory.models.prepared import cursor_for
 from memory.vectors import embed
 from memory.vectors.embed import Embedder, EmbeddingFailed
@@ -88,7 +89,8 @@ def put_new(messages: list[int]) -> int:
 def _put(embedder: Embedder, read: str, given: list) -> int:
     with cursor_for(read) as cursor:
         cursor.execute(read, given)
-        rows = cursor.fetchall()
+        rows = [(unit, digest, opened(text)) for unit, digest, text in cursor.fetchall()]
+    rows = [row for row in rows if not isinstance(row[2], Unreadable)]
     if not rows:
         return 0
     try:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_noop as N_
 from memory import people
 from memory.episodes import service as episodes
 from memory.models import Episode, Fact, Message, WorkingNote
+from memory.models.content import stored
 from memory.text.normalise import jaccard
 from sleep import agreement, error_patterns, proposals
 from sleep import claims as claim_reader
@@ -63,7 +64,7 @@ def _store_salience(weighed: list[Episode]) -> None:
             [
                 [episode.pk for episode in weighed],
                 [episode.salience for episode in weighed],
-                [json.dumps(episode.salience_reasons) for episode in weighed],
+                [json.dumps(stored(episode, "salience_reasons")) for episode in weighed],
             ],
         )
 

@@ -253,6 +253,8 @@ WORDS = (
 # that are erased: the index is written again by its triggers, vectors and files are deleted.
 WORDLESS = {
     "memory.Space": {"name", "slug", "settings", "audit_key"},
+    "memory.SpaceKey": {"salt", "wrapped"},
+    "memory.SpaceEncryption": {"position"},
     "memory.ApiToken": {"name", "gate", "client"},
     # Numbers of what happened, no word of it.
     "memory.Webhook": {"url", "events", "secret", "by"},

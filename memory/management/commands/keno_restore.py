@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.management.commands.keno_backup import read_passphrase
 from memory.operations import backup, erasing
+from memory.spaces import encryption
 
 
 class Command(BaseCommand):
@@ -34,6 +35,14 @@ class Command(BaseCommand):
             self.stdout.write(self.style.WARNING("\n".join(["These differ now:", *found])))
         else:
             self.stdout.write(self.style.SUCCESS("Every table is as it was."))
+        if closed := encryption.unopened():
+            names = ", ".join(space.slug for space in closed)
+            self.stdout.write(
+                self.style.WARNING(
+                    f"Encrypted, and not to be read without their key: {names}. Set"
+                    " KENO_CONTENT_KEY_FILE or KENO_CONTENT_PASSPHRASE as it was."
+                )
+            )
         listed = erasures or file.parent / erasing.ERASURES
         if erased := erasing.replay_listed(listed, since=manifest["made_at"]):
             self.stdout.write(f"Erased again what was erased since then: {erased}.")

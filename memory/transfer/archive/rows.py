@@ -86,6 +86,8 @@ LEFT_OUT = {
     "memory.Member": _("People belong to an installation, not to a memory."),
     "memory.ChatLink": _("Who somebody in a chat is was proved to this installation."),
     "memory.ApiToken": _("A key is shown once and never copied."),
+    "memory.SpaceKey": _("An export holds the words in plain, for those who may read them."),
+    "memory.SpaceEncryption": _("Whether words are encrypted is chosen where they arrive."),
     "memory.Webhook": _("Who is told of what happens is agreed with this installation."),
     "memory.AuditEntry": _("The audit tells what happened on this installation."),
     "memory.Notice": _("A notice is told once, where it arose."),
