@@ -168,6 +168,29 @@ class RowContext:
 
 
 @dataclass(frozen=True)
+class Head:
+    """The head of a column: where a click on it leads, and how the list is sorted by it now."""
+
+    url: str
+    direction: str = ""
+
+
+def heads(wanted: FactFilter, *, url: str) -> dict[str, Head]:
+    """The columns by which the list can be sorted; a second click on Sure turns it round."""
+    directions = {"subject": "ascending", "sure": "descending", "unsure": "ascending"}
+    by = {"subject": "subject", "sure": "sure", "unsure": "sure"}.get(wanted.sort, "when")
+    surest = "unsure" if wanted.sort == "sure" else "sure"
+    turns = {"subject": "subject", "sure": surest, "when": ""}
+    return {
+        column: Head(
+            list_page.filter_url(url, wanted, sort=sort, after=""),
+            directions.get(wanted.sort, "descending") if column == by else "",
+        )
+        for column, sort in turns.items()
+    }
+
+
+@dataclass(frozen=True)
 class FactList(list_page.ListPage):
     filter: FactFilter
     rows: list[Fact]
@@ -185,6 +208,10 @@ class FactList(list_page.ListPage):
     @property
     def url(self) -> str:
         return self.context.url
+
+    @property
+    def heads(self) -> dict[str, Head]:
+        return heads(self.filter, url=self.url)
 
     @property
     def query(self) -> str:

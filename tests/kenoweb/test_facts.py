@@ -171,6 +171,22 @@ def test_parts_follow_each_other_in_every_order(client, space, sort):
     assert not ids[0] & ids[1]
 
 
+def test_a_click_on_the_head_of_a_column_sorts_by_it_and_a_second_turns_it_round(client, space):
+    make_fact(space, "Bo keeps bees", subject="Bo", confidence=0.9)
+    make_fact(space, "Ana bakes", subject="Ana", confidence=0.4)
+    page = client.get(at("index"))
+    assert 'aria-sort="descending"' in page.content.decode()
+    head = page.context["list"].heads["sure"]
+    turned = client.get(head.url).context["list"]
+    assert [fact.subject for fact in turned.rows] == ["Bo", "Ana"]
+    assert turned.heads["sure"].direction == "descending"
+    again = client.get(turned.heads["sure"].url).context["list"]
+    assert [fact.subject for fact in again.rows] == ["Ana", "Bo"]
+    by_name = client.get(page.context["list"].heads["subject"].url).context["list"]
+    assert [fact.subject for fact in by_name.rows] == ["Ana", "Bo"]
+
+
+
 def test_the_panel_shows_the_words_in_their_message(client, space):
     message = make_message(
         make_chat(space, title="Casa chat"), text="ojo: el puerto es 5678, no 80"
