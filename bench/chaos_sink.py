@@ -26,7 +26,9 @@ class Sink(ThreadingHTTPServer):
             if (delivery["chat"], delivery["key"]) in seen:
                 continue
             seen.add((delivery["chat"], delivery["key"]))
-            number = int(NUMBER.search(delivery["text"])[0])
+            if not (told := NUMBER.search(delivery["text"])):
+                continue  # of a chat beside
+            number = int(told[0])
             wrong += number < last[delivery["chat"]]
             last[delivery["chat"]] = max(number, last[delivery["chat"]])
         return wrong
