@@ -101,7 +101,8 @@ def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[Any]:
         name = row._meta.model_name
         before = proposal.before.get(f"{name}:{row.pk}", {})
         if "status" in before and before["status"] != row.status:
-            raise TargetChanged(_("What it would change is not in force any more, or again."))
+            told = _("What it would change has another state now: %(state)s.")
+            raise TargetChanged(told % {"state": row.get_status_display()})
     if proposal.kind == Proposal.Kind.SETTING:
         _check_setting(proposal)
     return standing

@@ -28,7 +28,7 @@ MAX_QUERY = 400
 MAX_CANDIDATES = 300
 # Icon, name, other words for it, page, and who may.
 ACTIONS = [
-    ("chat", gettext_lazy("New chat"), gettext_lazy("say talk ask"), "chats:new", "curator"),
+    ("chat", gettext_lazy("New chat"), gettext_lazy("talk, a question"), "chats:new", "curator"),
     ("fact", gettext_lazy("Remember something"), gettext_lazy("add"), "facts:new", "curator"),
     (
         "check",

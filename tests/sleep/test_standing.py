@@ -73,13 +73,13 @@ def test_a_night_expires_what_lost_its_target_and_keeps_what_only_reads_differen
     gone.refresh_from_db()
     moved.refresh_from_db()
     assert (gone.status, moved.status) == ("expired", "pending")
-    assert "archived" in gone.reason
+    assert "Forgotten" in gone.reason
 
 
 def test_what_lost_its_target_cannot_be_shown_anew(space, member, old):
     proposal = contradiction(space, old)
     facts.forget(old, by="person:ana")
-    with pytest.raises(TargetChanged, match="archived"):
+    with pytest.raises(TargetChanged, match="Forgotten"):
         proposals.rebase(proposal, member=member)
 
 
