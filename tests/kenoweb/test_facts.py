@@ -186,7 +186,6 @@ def test_a_click_on_the_head_of_a_column_sorts_by_it_and_a_second_turns_it_round
     assert [fact.subject for fact in by_name.rows] == ["Ana", "Bo"]
 
 
-
 def test_the_panel_shows_the_words_in_their_message(client, space):
     message = make_message(
         make_chat(space, title="Casa chat"), text="ojo: el puerto es 5678, no 80"
