@@ -241,14 +241,8 @@ def _prepare_tables(manifest: dict[str, Any]) -> None:
     executor = MigrationExecutor(connection)
     if wanted - set(executor.loader.graph.nodes):
         raise BackupError("This backup was made by a newer Keno: update this one first.")
-    if not executor.loader.applied_migrations and wanted.issuperset(
-        executor.loader.graph.leaf_nodes()
-    ):
-        # Of this very version: all tables at once, where that can be done.
-        call_command("migrate", verbosity=0, interactive=False)
-    elif not executor.loader.applied_migrations:
-        leaves = [node for node in wanted if not _children(executor, node) & wanted]
-        executor.migrate(sorted(leaves))
+    if not executor.loader.applied_migrations:
+        _make_tables(executor, wanted)
     elif _applied(executor.loader) != wanted:
         raise BackupError(
             "This backup is of another version, and tables are here already: "
@@ -262,6 +256,15 @@ def _prepare_tables(manifest: dict[str, Any]) -> None:
                     "There is a memory here already: set KENO_HOME (or DATABASE_URL) to an "
                     "empty place and restore there. Nothing was changed."
                 )
+
+
+def _make_tables(executor: MigrationExecutor, wanted: set[tuple[str, str]]) -> None:
+    if wanted.issuperset(executor.loader.graph.leaf_nodes()):
+        # Of this very version: all tables at once, where that can be done.
+        call_command("migrate", verbosity=0, interactive=False)
+        return
+    leaves = [node for node in wanted if not _children(executor, node) & wanted]
+    executor.migrate(sorted(leaves))
 
 
 def _children(executor: MigrationExecutor, node: tuple[str, str]) -> set:
