@@ -111,11 +111,13 @@ def run(given: argparse.Namespace) -> dict:
         beside.start()
     try:
         deaths = _kill_and_restart(given, bots, f"http://127.0.0.1:{sink.server_port}")
-        feeding.join()
+        # What still goes on beside it is waited for below, with the recoveries of the last deaths.
+        while feeding.is_alive():
+            _note_recoveries(deaths)
+            feeding.join(0.2)
         if beside:
             beside.done.set()
-            beside.join(PATIENCE)
-        finished = _wait_until_done(deaths, feeding)
+        finished = _wait_until_done(deaths, beside)
         seconds = time.monotonic() - began
         stop_seconds = [_stop(bot) for bot in bots]
     finally:
@@ -206,7 +208,7 @@ def _nothing_left(given: argparse.Namespace) -> bool:
     return said.count() == given.messages and not said.filter(handled_at=None).exists()
 
 
-def _wait_until_done(deaths: list[Death], feeding: threading.Thread) -> bool:
+def _wait_until_done(deaths: list[Death], beside: Beside | None) -> bool:
     from memory import jobs
     from memory.models import Message, OutboxItem
 
@@ -214,7 +216,7 @@ def _wait_until_done(deaths: list[Death], feeding: threading.Thread) -> bool:
     while time.monotonic() < deadline:
         _note_recoveries(deaths)
         open_ends = (
-            feeding.is_alive()
+            (beside and beside.is_alive())
             or Message.objects.filter(role="user", handled_at=None).exists()
             or OutboxItem.objects.filter(delivered_at=None).exists()
             or any(jobs.counts()[state] for state in ("waiting", "later", "running"))
@@ -247,7 +249,9 @@ def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
     answered = Counter(replies.values_list("reply_to_id", flat=True))
     rooms = set(replies.values_list("chat_id", flat=True))
     keys = Counter((d["chat"], d["key"]) for d in sink.deliveries if d["chat"] in rooms)
-    facts = Fact.objects.filter(text__icontains="parcel")
+    # What a night makes of them is no answer to a message.
+    parcels = Fact.objects.filter(text__icontains="parcel")
+    facts = parcels.filter(source="message")
     recoveries = [death.recovered_after for death in deaths]
     return {
         "messages": users.count(),
@@ -258,6 +262,7 @@ def _count(given: argparse.Namespace, sink: Sink, deaths: list[Death]) -> dict:
         "doubled_replies": sum(count > 1 for count in answered.values()),
         "facts": facts.count(),
         "doubled_facts": facts.filter(times_seen__gt=1).count(),
+        "facts_of_nights": parcels.count() - facts.count(),
         "out_of_order": sink.inversions(),
         "duplicate_deliveries": sum(count - 1 for count in keys.values()),
         "dead_letters": jobs.dead_letters().count(),

@@ -16,7 +16,11 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        encryption.SameColumns({
+        migrations.AlterModelOptions(
+            name='reflection',
+            options={'base_manager_name': 'objects'},
+        ),
+        encryption.WordColumns({
             ('claim', 'quote'): memory.models.content.ContentField(blank=True),
             ('claim', 'text'): memory.models.content.ContentField(),
             ('night', 'error'): memory.models.content.ContentField(blank=True),
@@ -32,44 +36,12 @@ class Migration(migrations.Migration):
             ('proposalevent', 'before'): memory.models.content.ContentJSONField(default=dict),
             ('proposalevent', 'evidence'): memory.models.content.ContentJSONField(default=list),
             ('reflection', 'insights'): memory.models.content.ContentJSONField(default=list),
+            ('claim', 'key'): memory.models.content.ContentField(max_length=64),
+            ('proposal', 'digest'): memory.models.content.ContentField(max_length=64),
+            ('proposal', 'key'): memory.models.content.ContentField(max_length=64),
+            ('proposal', 'reason'): memory.models.content.ContentField(blank=True, max_length=300),
+            ('proposalevent', 'digest'): memory.models.content.ContentField(max_length=64),
+            ('proposalevent', 'key'): memory.models.content.ContentField(max_length=64),
+            ('proposalevent', 'reason'): memory.models.content.ContentField(blank=True, max_length=300),
         }),
-        migrations.AlterModelOptions(
-            name='reflection',
-            options={'base_manager_name': 'objects'},
-        ),
-        migrations.AlterField(
-            model_name='claim',
-            name='key',
-            field=memory.models.content.ContentField(max_length=64),
-        ),
-        migrations.AlterField(
-            model_name='proposal',
-            name='digest',
-            field=memory.models.content.ContentField(max_length=64),
-        ),
-        migrations.AlterField(
-            model_name='proposal',
-            name='key',
-            field=memory.models.content.ContentField(max_length=64),
-        ),
-        migrations.AlterField(
-            model_name='proposal',
-            name='reason',
-            field=memory.models.content.ContentField(blank=True, max_length=300),
-        ),
-        migrations.AlterField(
-            model_name='proposalevent',
-            name='digest',
-            field=memory.models.content.ContentField(max_length=64),
-        ),
-        migrations.AlterField(
-            model_name='proposalevent',
-            name='key',
-            field=memory.models.content.ContentField(max_length=64),
-        ),
-        migrations.AlterField(
-            model_name='proposalevent',
-            name='reason',
-            field=memory.models.content.ContentField(blank=True, max_length=300),
-        ),
     ]

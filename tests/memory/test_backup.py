@@ -84,6 +84,29 @@ def test_a_backup_comes_back_equal_in_an_empty_home(homes, tmp_path):
     assert "There is a memory here already" in again.stderr
 
 
+def test_a_backup_of_an_encrypted_space_is_read_with_its_key_alone(homes, tmp_path):
+    first, second = homes.new("first of two"), homes.new("second of two")
+    file, key = tmp_path / "all.kenobackup", str(tmp_path / "content.key")
+    manage(first, "memory_encrypt", "new-key", key)
+    has_key = {"KENO_CONTENT_KEY_FILE": key}
+    for command in (
+        ["migrate", "-v", "0"],
+        ["shell", "-v", "0", "-c", MAKE],
+        ["memory_encrypt", "on", "casa"],
+        ["keno_backup", "--output", str(file)],
+    ):
+        done = manage(first, *command, **has_key)
+        assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(file) as inside:
+        assert not any(CANARY.encode() in inside.read(name) for name in inside.namelist())
+
+    closed = manage(second, "keno_restore", str(file))
+    assert "Every table is as it was" in closed.stdout, closed.stderr
+    assert "not to be read without their key: casa" in closed.stdout
+    assert CANARY not in manage(second, "shell", "-v", "0", "-c", COUNT).stdout
+    assert CANARY in manage(second, "shell", "-v", "0", "-c", COUNT, **has_key).stdout
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_manifest_says_what_every_table_held(tmp_path):
     space = make_space("casa")

@@ -1,12 +1,25 @@
-"""Django's migrate; an empty database gets all its tables at once."""
+"""Django's migrate; an empty database gets all its tables at once, a busy one is not blocked."""
 
+from django.core.management.base import CommandError
 from django.core.management.commands.migrate import Command as Migrate
-from django.db import DEFAULT_DB_ALIAS
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from psycopg.errors import LockNotAvailable
 
 from kenoweb.launcher import schema
 
 # With these it is to tell, note or tidy, not to make tables.
 OTHERWISE = ("app_label", "plan", "check_unapplied", "fake", "prune")
+# A change of a table that waits for its lock lets everybody else wait behind it: not for longer
+# than this. Then it steps back, and tries again.
+LOCK_TIMEOUT = "3s"
+ATTEMPTS = 20
+IN_USE = """
+SELECT pid, coalesce(nullif(application_name, ''), usename),
+  extract(epoch FROM now() - xact_start)::int
+FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
+ORDER BY xact_start LIMIT 1
+"""
 
 
 class Command(Migrate):
@@ -14,4 +27,31 @@ class Command(Migrate):
         asked = any(options[name] for name in OTHERWISE)
         if not asked and options["database"] == DEFAULT_DB_ALIAS:
             schema.load()
-        return super().handle(*args, **options)
+        connection = connections[options["database"]]
+        self._run(connection, "SET lock_timeout = %s", [LOCK_TIMEOUT])
+        try:
+            for _ in range(ATTEMPTS):
+                try:
+                    return super().handle(*args, **options)
+                except OperationalError as error:
+                    if not isinstance(error.__cause__, LockNotAvailable):
+                        raise
+            raise CommandError(self._in_use(connection))
+        finally:
+            self._run(connection, "RESET lock_timeout", [])
+
+    def _in_use(self, connection) -> str:
+        who = "somebody was at work"
+        for pid, name, seconds in self._run(connection, IN_USE, []):
+            who = f"{name} (process {pid} of Postgres) has been at work for {seconds} s"
+        return (
+            f"A table is in use: {who}. Migrations that "
+            "were finished stay; of the one that waited nothing was changed. Stop what is at "
+            "work, such as the bot, and migrate again."
+        )
+
+    @staticmethod
+    def _run(connection, statement: str, values: list) -> list:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            return cursor.fetchall() if cursor.description else []
