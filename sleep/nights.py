@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
-from django.db.models import CharField, F, QuerySet, Value
+from django.db.models import CharField, Exists, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -180,6 +180,13 @@ def health(space: Space, now: datetime) -> Finding:
     if now - since <= OVERDUE_AFTER:
         return Finding("night")
     return Finding("night", WARNING, _late(now - since) if last else _("No night was slept yet."))
+
+
+def overdue(*, now: datetime) -> int:
+    """How many spaces should have slept since and did not."""
+    slept = Night.objects.filter(space=OuterRef("pk"), started_at__gt=now - OVERDUE_AFTER)
+    old = Space.objects.filter(created_at__lte=now - OVERDUE_AFTER)
+    return old.exclude(Exists(slept)).count()
 
 
 def _late(age: timedelta) -> str:

@@ -1,4 +1,4 @@
--- 1b70462163379d8e11cb151648372add1c00650172d31a003c6fd1ee978590f7
+-- 4919d975b3695b94978be6c740e43ff42763c9b80f50a0727a2bc4d67f097dde
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 
 CREATE TYPE public.procrastinate_job_event_type AS ENUM (
@@ -3490,6 +3490,7 @@ CREATE INDEX memory_apitoken_digest_a680bbec_like ON public.memory_apitoken USIN
 CREATE INDEX memory_apitoken_space_id_6a8357cc ON public.memory_apitoken USING btree (space_id);
 CREATE INDEX memory_apitoken_user_id_260af621 ON public.memory_apitoken USING btree (user_id);
 CREATE INDEX memory_auditentry_space_id_7132511f ON public.memory_auditentry USING btree (space_id);
+CREATE UNIQUE INDEX memory_chat_of_space ON public.memory_chat USING btree (space_id, id);
 CREATE INDEX memory_chat_owner_id_bbab4df7 ON public.memory_chat USING btree (owner_id);
 CREATE INDEX memory_chat_space_id_a866b0be ON public.memory_chat USING btree (space_id);
 CREATE INDEX memory_chatevent_pgh_context_id_064f8bab ON public.memory_chatevent USING btree (pgh_context_id);
@@ -3503,6 +3504,7 @@ CREATE INDEX memory_deadletter_space_id_c37870a1 ON public.memory_deadletter USI
 CREATE INDEX memory_embeddingmodel_name_bf7fc2c0_like ON public.memory_embeddingmodel USING btree (name varchar_pattern_ops);
 CREATE INDEX memory_entity_chat_id_e4fb9485 ON public.memory_entity USING btree (chat_id);
 CREATE INDEX memory_entity_merged_into_id_53d76991 ON public.memory_entity USING btree (merged_into_id);
+CREATE UNIQUE INDEX memory_entity_of_space ON public.memory_entity USING btree (space_id, id);
 CREATE INDEX memory_entity_owner_id_bebeb644 ON public.memory_entity USING btree (owner_id);
 CREATE INDEX memory_entity_space_id_4bc85999 ON public.memory_entity USING btree (space_id);
 CREATE INDEX memory_entityevent_chat_id_ee149a6d ON public.memory_entityevent USING btree (chat_id);
@@ -3512,6 +3514,7 @@ CREATE INDEX memory_entityevent_pgh_context_id_1576218a ON public.memory_entitye
 CREATE INDEX memory_entityevent_pgh_obj_id_1c307a99 ON public.memory_entityevent USING btree (pgh_obj_id);
 CREATE INDEX memory_entityevent_space_id_4d5aa565 ON public.memory_entityevent USING btree (space_id);
 CREATE INDEX memory_episode_chat_id_6fa9c8c5 ON public.memory_episode USING btree (chat_id);
+CREATE UNIQUE INDEX memory_episode_of_space ON public.memory_episode USING btree (space_id, id);
 CREATE INDEX memory_episode_space_id_6e5c7532 ON public.memory_episode USING btree (space_id);
 CREATE INDEX memory_episodeevent_chat_id_f4299c7e ON public.memory_episodeevent USING btree (chat_id);
 CREATE INDEX memory_episodeevent_pgh_context_id_f35e15ea ON public.memory_episodeevent USING btree (pgh_context_id);
@@ -3521,6 +3524,7 @@ CREATE INDEX memory_erasure_space_id_1fe7baec ON public.memory_erasure USING btr
 CREATE INDEX memory_fact_chat_id_abffb781 ON public.memory_fact USING btree (chat_id);
 CREATE INDEX memory_fact_episode_id_bf6616a0 ON public.memory_fact USING btree (episode_id);
 CREATE INDEX memory_fact_message_id_b71357dd ON public.memory_fact USING btree (message_id);
+CREATE UNIQUE INDEX memory_fact_of_space ON public.memory_fact USING btree (space_id, id);
 CREATE INDEX memory_fact_space_id_1f7e1807 ON public.memory_fact USING btree (space_id);
 CREATE INDEX memory_fact_superseded_by_id_d0528491 ON public.memory_fact USING btree (superseded_by_id);
 CREATE INDEX memory_factevent_chat_id_7e341f65 ON public.memory_factevent USING btree (chat_id);
@@ -3546,12 +3550,14 @@ CREATE INDEX memory_llmcall_chat_id_ba4f28f3 ON public.memory_llmcall USING btre
 CREATE INDEX memory_llmcall_message_id_c472d7a0 ON public.memory_llmcall USING btree (message_id);
 CREATE INDEX memory_llmcall_night_id_50bd3a09 ON public.memory_llmcall USING btree (night_id);
 CREATE INDEX memory_llmcall_space_id_33384fce ON public.memory_llmcall USING btree (space_id);
+CREATE UNIQUE INDEX memory_member_of_space ON public.memory_member USING btree (space_id, id);
 CREATE INDEX memory_member_space_id_02857f69 ON public.memory_member USING btree (space_id);
 CREATE INDEX memory_member_user_id_d8377cc7 ON public.memory_member USING btree (user_id);
 CREATE INDEX memory_mention_entity_id_33496c50 ON public.memory_mention USING btree (entity_id);
 CREATE INDEX memory_mention_fact_id_adcc1b34 ON public.memory_mention USING btree (fact_id);
 CREATE INDEX memory_message_chat_id_97cafdbe ON public.memory_message USING btree (chat_id);
 CREATE INDEX memory_message_episode_id_a6774d4d ON public.memory_message USING btree (episode_id);
+CREATE UNIQUE INDEX memory_message_of_space ON public.memory_message USING btree (space_id, id);
 CREATE INDEX memory_message_reply_to_id_b4928304 ON public.memory_message USING btree (reply_to_id);
 CREATE INDEX memory_message_space_id_0f7867e4 ON public.memory_message USING btree (space_id);
 CREATE INDEX memory_notice_space_id_0be33090 ON public.memory_notice USING btree (space_id);
@@ -3656,6 +3662,7 @@ CREATE INDEX selfcheck_quality ON public.memory_selfcheck USING btree (space_id,
 CREATE INDEX sleep_claim_chat_id_fbd23131 ON public.sleep_claim USING btree (chat_id);
 CREATE INDEX sleep_claim_episode_id_a8e42689 ON public.sleep_claim USING btree (episode_id);
 CREATE INDEX sleep_claim_space_id_8bf18952 ON public.sleep_claim USING btree (space_id);
+CREATE UNIQUE INDEX sleep_night_of_space ON public.sleep_night USING btree (space_id, id);
 CREATE INDEX sleep_night_space_id_11e6df00 ON public.sleep_night USING btree (space_id);
 CREATE INDEX sleep_nightchange_night_id_2ccc5972 ON public.sleep_nightchange USING btree (night_id);
 CREATE INDEX sleep_nightchange_space_id_1e2c0f41 ON public.sleep_nightchange USING btree (space_id);
@@ -3810,13 +3817,19 @@ ALTER TABLE ONLY public.memory_apitoken
 ALTER TABLE ONLY public.memory_chat
     ADD CONSTRAINT memory_chat_owner_id_bbab4df7_fk_memory_member_id FOREIGN KEY (owner_id) REFERENCES public.memory_member(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_chat
+    ADD CONSTRAINT memory_chat_owner_id_of_space FOREIGN KEY (space_id, owner_id) REFERENCES public.memory_member(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_chat
     ADD CONSTRAINT memory_chat_space_id_a866b0be_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_chatlink
     ADD CONSTRAINT memory_chatlink_member_id_b411081d_fk_memory_member_id FOREIGN KEY (member_id) REFERENCES public.memory_member(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_chatlink
+    ADD CONSTRAINT memory_chatlink_member_id_of_space FOREIGN KEY (space_id, member_id) REFERENCES public.memory_member(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_chatlink
     ADD CONSTRAINT memory_chatlink_space_id_5701f402_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_chatsummary
     ADD CONSTRAINT memory_chatsummary_chat_id_9e5fbfb6_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_chatsummary
+    ADD CONSTRAINT memory_chatsummary_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_chatsummary
     ADD CONSTRAINT memory_chatsummary_space_id_bff57301_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_deadletter
@@ -3828,13 +3841,21 @@ ALTER TABLE ONLY public.memory_embedding
 ALTER TABLE ONLY public.memory_entity
     ADD CONSTRAINT memory_entity_chat_id_e4fb9485_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_entity
+    ADD CONSTRAINT memory_entity_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_entity
     ADD CONSTRAINT memory_entity_merged_into_id_53d76991_fk_memory_entity_id FOREIGN KEY (merged_into_id) REFERENCES public.memory_entity(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_entity
+    ADD CONSTRAINT memory_entity_merged_into_id_of_space FOREIGN KEY (space_id, merged_into_id) REFERENCES public.memory_entity(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_entity
     ADD CONSTRAINT memory_entity_owner_id_bebeb644_fk_memory_entity_id FOREIGN KEY (owner_id) REFERENCES public.memory_entity(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_entity
+    ADD CONSTRAINT memory_entity_owner_id_of_space FOREIGN KEY (space_id, owner_id) REFERENCES public.memory_entity(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_entity
     ADD CONSTRAINT memory_entity_space_id_4bc85999_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_episode
     ADD CONSTRAINT memory_episode_chat_id_6fa9c8c5_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_episode
+    ADD CONSTRAINT memory_episode_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_episode
     ADD CONSTRAINT memory_episode_space_id_6e5c7532_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_erasure
@@ -3842,15 +3863,25 @@ ALTER TABLE ONLY public.memory_erasure
 ALTER TABLE ONLY public.memory_fact
     ADD CONSTRAINT memory_fact_chat_id_abffb781_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_fact
+    ADD CONSTRAINT memory_fact_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_fact
     ADD CONSTRAINT memory_fact_episode_id_bf6616a0_fk_memory_episode_id FOREIGN KEY (episode_id) REFERENCES public.memory_episode(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_fact
+    ADD CONSTRAINT memory_fact_episode_id_of_space FOREIGN KEY (space_id, episode_id) REFERENCES public.memory_episode(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_fact
     ADD CONSTRAINT memory_fact_message_id_b71357dd_fk_memory_message_id FOREIGN KEY (message_id) REFERENCES public.memory_message(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_fact
+    ADD CONSTRAINT memory_fact_message_id_of_space FOREIGN KEY (space_id, message_id) REFERENCES public.memory_message(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_fact
     ADD CONSTRAINT memory_fact_space_id_1f7e1807_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_fact
     ADD CONSTRAINT memory_fact_superseded_by_id_d0528491_fk_memory_fact_id FOREIGN KEY (superseded_by_id) REFERENCES public.memory_fact(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_fact
+    ADD CONSTRAINT memory_fact_superseded_by_id_of_space FOREIGN KEY (space_id, superseded_by_id) REFERENCES public.memory_fact(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_goldenquestion
     ADD CONSTRAINT memory_goldenquestion_chat_id_d201756a_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_goldenquestion
+    ADD CONSTRAINT memory_goldenquestion_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_goldenquestion
     ADD CONSTRAINT memory_goldenquestion_space_id_677d4ec2_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_goldenrun
@@ -3860,7 +3891,11 @@ ALTER TABLE ONLY public.memory_identity
 ALTER TABLE ONLY public.memory_llmcall
     ADD CONSTRAINT memory_llmcall_chat_id_ba4f28f3_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_llmcall
+    ADD CONSTRAINT memory_llmcall_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_llmcall
     ADD CONSTRAINT memory_llmcall_message_id_c472d7a0_fk_memory_message_id FOREIGN KEY (message_id) REFERENCES public.memory_message(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_llmcall
+    ADD CONSTRAINT memory_llmcall_message_id_of_space FOREIGN KEY (space_id, message_id) REFERENCES public.memory_message(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_llmcall
     ADD CONSTRAINT memory_llmcall_space_id_33384fce_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_member
@@ -3874,9 +3909,15 @@ ALTER TABLE ONLY public.memory_mention
 ALTER TABLE ONLY public.memory_message
     ADD CONSTRAINT memory_message_chat_id_97cafdbe_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_message
+    ADD CONSTRAINT memory_message_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_message
     ADD CONSTRAINT memory_message_episode_id_a6774d4d_fk_memory_episode_id FOREIGN KEY (episode_id) REFERENCES public.memory_episode(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_message
+    ADD CONSTRAINT memory_message_episode_id_of_space FOREIGN KEY (space_id, episode_id) REFERENCES public.memory_episode(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_message
     ADD CONSTRAINT memory_message_reply_to_id_b4928304_fk_memory_message_id FOREIGN KEY (reply_to_id) REFERENCES public.memory_message(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_message
+    ADD CONSTRAINT memory_message_reply_to_id_of_space FOREIGN KEY (space_id, reply_to_id) REFERENCES public.memory_message(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_message
     ADD CONSTRAINT memory_message_space_id_0f7867e4_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_notice
@@ -3884,7 +3925,11 @@ ALTER TABLE ONLY public.memory_notice
 ALTER TABLE ONLY public.memory_outboxitem
     ADD CONSTRAINT memory_outboxitem_chat_id_2f505af8_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_outboxitem
+    ADD CONSTRAINT memory_outboxitem_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_outboxitem
     ADD CONSTRAINT memory_outboxitem_message_id_190bef36_fk_memory_message_id FOREIGN KEY (message_id) REFERENCES public.memory_message(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_outboxitem
+    ADD CONSTRAINT memory_outboxitem_message_id_of_space FOREIGN KEY (space_id, message_id) REFERENCES public.memory_message(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_outboxitem
     ADD CONSTRAINT memory_outboxitem_space_id_8ff274b3_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_parcel
@@ -3896,15 +3941,23 @@ ALTER TABLE ONLY public.memory_parcelpiece
 ALTER TABLE ONLY public.memory_pattern
     ADD CONSTRAINT memory_pattern_chat_id_391d2d46_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_pattern
+    ADD CONSTRAINT memory_pattern_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_pattern
     ADD CONSTRAINT memory_pattern_space_id_ee88ef41_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_preference
     ADD CONSTRAINT memory_preference_space_id_60fcc138_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_recall
     ADD CONSTRAINT memory_recall_chat_id_810e2385_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_recall
+    ADD CONSTRAINT memory_recall_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_recall
     ADD CONSTRAINT memory_recall_message_id_bd140f53_fk_memory_message_id FOREIGN KEY (message_id) REFERENCES public.memory_message(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_recall
+    ADD CONSTRAINT memory_recall_message_id_of_space FOREIGN KEY (space_id, message_id) REFERENCES public.memory_message(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_recall
     ADD CONSTRAINT memory_recall_reply_id_0fe238e1_fk_memory_message_id FOREIGN KEY (reply_id) REFERENCES public.memory_message(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_recall
+    ADD CONSTRAINT memory_recall_reply_id_of_space FOREIGN KEY (space_id, reply_id) REFERENCES public.memory_message(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_recall
     ADD CONSTRAINT memory_recall_space_id_a0a20942_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_recallitem
@@ -3922,7 +3975,11 @@ ALTER TABLE ONLY public.memory_recallprofile
 ALTER TABLE ONLY public.memory_reminder
     ADD CONSTRAINT memory_reminder_chat_id_7a7c72d8_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_reminder
+    ADD CONSTRAINT memory_reminder_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_reminder
     ADD CONSTRAINT memory_reminder_fact_id_e8e2efd4_fk_memory_fact_id FOREIGN KEY (fact_id) REFERENCES public.memory_fact(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_reminder
+    ADD CONSTRAINT memory_reminder_fact_id_of_space FOREIGN KEY (space_id, fact_id) REFERENCES public.memory_fact(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_reminder
     ADD CONSTRAINT memory_reminder_space_id_f6d88349_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_rule
@@ -3930,9 +3987,13 @@ ALTER TABLE ONLY public.memory_rule
 ALTER TABLE ONLY public.memory_ruling
     ADD CONSTRAINT memory_ruling_fact_id_f460fa48_fk_memory_fact_id FOREIGN KEY (fact_id) REFERENCES public.memory_fact(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_ruling
+    ADD CONSTRAINT memory_ruling_fact_id_of_space FOREIGN KEY (space_id, fact_id) REFERENCES public.memory_fact(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_ruling
     ADD CONSTRAINT memory_ruling_space_id_46b92cca_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_selfcheck
     ADD CONSTRAINT memory_selfcheck_reply_id_54fd79cd_fk_memory_message_id FOREIGN KEY (reply_id) REFERENCES public.memory_message(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_selfcheck
+    ADD CONSTRAINT memory_selfcheck_reply_id_of_space FOREIGN KEY (space_id, reply_id) REFERENCES public.memory_message(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_selfcheck
     ADD CONSTRAINT memory_selfcheck_space_id_2c7d185f_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_silencedmessage
@@ -3946,6 +4007,8 @@ ALTER TABLE ONLY public.memory_spacekey
 ALTER TABLE ONLY public.memory_unit
     ADD CONSTRAINT memory_unit_chat_id_4fe38478_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_unit
+    ADD CONSTRAINT memory_unit_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_unit
     ADD CONSTRAINT memory_unit_space_id_7111981d_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_webhook
     ADD CONSTRAINT memory_webhook_space_id_9e53b926_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
@@ -3955,6 +4018,8 @@ ALTER TABLE ONLY public.memory_webhookevent
     ADD CONSTRAINT memory_webhookevent_webhook_id_a720304c_fk_memory_webhook_id FOREIGN KEY (webhook_id) REFERENCES public.memory_webhook(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_workingnote
     ADD CONSTRAINT memory_workingnote_chat_id_e0b7ebb8_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.memory_workingnote
+    ADD CONSTRAINT memory_workingnote_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.memory_workingnote
     ADD CONSTRAINT memory_workingnote_space_id_73bcfa71_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.oauth2_provider_accesstoken
@@ -3992,7 +4057,11 @@ ALTER TABLE ONLY public.procrastinate_periodic_defers
 ALTER TABLE ONLY public.sleep_claim
     ADD CONSTRAINT sleep_claim_chat_id_fbd23131_fk_memory_chat_id FOREIGN KEY (chat_id) REFERENCES public.memory_chat(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_claim
+    ADD CONSTRAINT sleep_claim_chat_id_of_space FOREIGN KEY (space_id, chat_id) REFERENCES public.memory_chat(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.sleep_claim
     ADD CONSTRAINT sleep_claim_episode_id_a8e42689_fk_memory_episode_id FOREIGN KEY (episode_id) REFERENCES public.memory_episode(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.sleep_claim
+    ADD CONSTRAINT sleep_claim_episode_id_of_space FOREIGN KEY (space_id, episode_id) REFERENCES public.memory_episode(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_claim
     ADD CONSTRAINT sleep_claim_space_id_8bf18952_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_night
@@ -4000,16 +4069,24 @@ ALTER TABLE ONLY public.sleep_night
 ALTER TABLE ONLY public.sleep_nightchange
     ADD CONSTRAINT sleep_nightchange_night_id_2ccc5972_fk_sleep_night_id FOREIGN KEY (night_id) REFERENCES public.sleep_night(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_nightchange
+    ADD CONSTRAINT sleep_nightchange_night_id_of_space FOREIGN KEY (space_id, night_id) REFERENCES public.sleep_night(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.sleep_nightchange
     ADD CONSTRAINT sleep_nightchange_space_id_1e2c0f41_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_phaserun
     ADD CONSTRAINT sleep_phaserun_night_id_627eadc0_fk_sleep_night_id FOREIGN KEY (night_id) REFERENCES public.sleep_night(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_proposal
     ADD CONSTRAINT sleep_proposal_decided_by_id_fbbc5a44_fk_memory_member_id FOREIGN KEY (decided_by_id) REFERENCES public.memory_member(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_proposal
+    ADD CONSTRAINT sleep_proposal_decided_by_id_of_space FOREIGN KEY (space_id, decided_by_id) REFERENCES public.memory_member(space_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.sleep_proposal
     ADD CONSTRAINT sleep_proposal_night_id_c90a63ba_fk_sleep_night_id FOREIGN KEY (night_id) REFERENCES public.sleep_night(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.sleep_proposal
+    ADD CONSTRAINT sleep_proposal_night_id_of_space FOREIGN KEY (space_id, night_id) REFERENCES public.sleep_night(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_proposal
     ADD CONSTRAINT sleep_proposal_space_id_13dab7a6_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_reflection
     ADD CONSTRAINT sleep_reflection_night_id_d540417e_fk_sleep_night_id FOREIGN KEY (night_id) REFERENCES public.sleep_night(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.sleep_reflection
+    ADD CONSTRAINT sleep_reflection_night_id_of_space FOREIGN KEY (space_id, night_id) REFERENCES public.sleep_night(space_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sleep_reflection
     ADD CONSTRAINT sleep_reflection_space_id_59fc173a_fk_memory_space_id FOREIGN KEY (space_id) REFERENCES public.memory_space(id) DEFERRABLE INITIALLY DEFERRED;

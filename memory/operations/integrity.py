@@ -1,4 +1,4 @@
-"""Integrity checks: faults that the database cannot refuse by itself."""
+"""Integrity checks: faults that the database cannot refuse, or that are older than its refusal."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,9 +13,12 @@ from memory.models import (
     Chat,
     Episode,
     Fact,
+    Mention,
     Message,
     Pattern,
+    RecallItem,
     Ruling,
+    SilencedMessage,
     Space,
     SpaceEncryption,
     WorkingNote,
@@ -67,16 +70,20 @@ def _faults(name: str, rows: models.QuerySet, problem: str) -> Iterator[Fault]:
 def walls(now: datetime) -> Iterator[Fault]:
     """Nothing may point from one space into another."""
     links = [
-        (Message, ("chat", "episode", "reply_to")),
-        (Fact, ("chat", "message", "episode", "superseded_by")),
-        (Episode, ("chat",)),
-        (Pattern, ("chat",)),
-        (WorkingNote, ("chat",)),
-        (Ruling, ("fact",)),
+        (Message, "space", ("chat", "episode", "reply_to")),
+        (Fact, "space", ("chat", "message", "episode", "superseded_by")),
+        (Episode, "space", ("chat",)),
+        (Pattern, "space", ("chat",)),
+        (WorkingNote, "space", ("chat",)),
+        (Ruling, "space", ("fact",)),
+        # These have no space of their own, and so no foreign key that would hold it.
+        (RecallItem, "recall__space", ("fact", "message", "episode", "pattern")),
+        (Mention, "fact__space", ("entity",)),
+        (SilencedMessage, "fact__space", ("message",)),
     ]
-    for model, names in links:
+    for model, space, names in links:
         for name in names:
-            wrong = model.objects.exclude(**{name: None}).exclude(**{f"{name}__space": F("space")})
+            wrong = model.objects.exclude(**{name: None}).exclude(**{f"{name}__space": F(space)})
             yield from _faults("walls", wrong, f"its {name} is in another space")
 
 

@@ -1,5 +1,6 @@
 """The real process, over the real wire, stopped while it works."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -8,9 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
+from django.db.backends.signals import connection_created
 from procrastinate.contrib.django.models import ProcrastinateJob
 
+from bot import worker
+from bot.management.commands.runbot import limit_statements
 from kenoweb.launcher import database
 from memory import jobs
 from memory.chats import inbox
@@ -74,6 +79,26 @@ def test_once_does_what_is_due_and_ends(runbot):
     assert runbot("--once").wait(60) == 0
     assert Message.objects.filter(role="assistant").count() == 3
     assert not ProcrastinateJob.objects.exclude(status="succeeded").exists()
+
+
+def test_l7_a_statement_of_the_worker_ends_after_a_quarter_of_an_hour(monkeypatch):
+    shown = []
+
+    def ask_over_a_connection_of_its_own():
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW statement_timeout")
+            shown.append(cursor.fetchone()[0])
+        connection.close()
+
+    async def work(*args, **given):
+        await asyncio.to_thread(ask_over_a_connection_of_its_own)
+
+    monkeypatch.setattr(worker, "run", work)
+    try:
+        call_command("runbot", once=True)
+    finally:
+        connection_created.disconnect(limit_statements)
+    assert shown == ["15min"]
 
 
 def test_r13_sigterm_with_five_in_flight_loses_and_doubles_nothing(runbot, server):

@@ -11,6 +11,8 @@ from django.utils import timezone
 from kenoweb.launcher import embedded_postgres
 from kenoweb.operations import health
 from memory import jobs
+from sleep.models import Night
+from tests.factories import make_space
 from tests.kenoweb.running import Keno, fetch, free_port, until
 from tests.kenoweb.servers import QUICK
 
@@ -101,3 +103,16 @@ def test_pages_answer_503_while_the_database_is_away_and_recover_by_themselves(w
     embedded_postgres.start(home, options=QUICK)
     assert fetch(f"{url}/readyz")[0] == 200
     assert fetch(f"{url}/setup/nothing/")[0] != 503
+
+
+def test_a_monitor_can_ask_whether_every_space_has_slept(client, db):
+    long_ago = timezone.now() - timedelta(days=3)
+    space = make_space(created_at=long_ago)
+    make_space()
+    told = client.get("/readyz?nights")
+    assert (told.status_code, client.get("/readyz").status_code) == (503, 200)
+    assert told.json()["checks"]["nights"].startswith("1 spaces have not slept")
+    Night.objects.create(
+        space=space, local_date=long_ago.date(), started_at=timezone.now() - timedelta(hours=8)
+    )
+    assert client.get("/readyz?nights").status_code == 200

@@ -4,11 +4,18 @@ import asyncio
 import gc
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db.backends.signals import connection_created
 
 from bot import channels, worker
 from bot.channels.console import ConsoleChannel
 from bot.commands import REGISTRY
 from memory.models import Space
+
+
+def limit_statements(connection, **signal):
+    """Longer than anything a night or an erasure asks; a statement that hangs ends some day."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '15min'")
 
 
 class Command(BaseCommand):
@@ -24,6 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--jobs", type=int, default=4, help="jobs at the same time")
 
     def handle(self, *, once, console, name, space, jobs, only=False, **_options):
+        connection_created.connect(limit_statements)
         channels.use(*channels.configured(), commands=REGISTRY.all)
         if console:
             channels.use(ConsoleChannel(name))
