@@ -175,6 +175,8 @@ def predictions(space, *, member, most: int) -> dict:
         right += {one.receipt.pk: one.after for one in found.changed} == real
         changed += len(real)
         proposals.undo(decided, member=member)
+        # What got its words back has no vector yet; the next proposal has nothing to do with that.
+        embeddings.backfill(space=space)
     middle = sorted(seconds)[len(seconds) // 2] if seconds else None
     told = {"proposals": len(asked), "right": right, "answers_changed": changed}
     return told | {"recalls": len(receipts), "seconds_median": middle, "seconds_max": max(seconds)}

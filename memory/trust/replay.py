@@ -1,6 +1,7 @@
 """Replay past recalls with and without a change: what it would have made of the answers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,8 +20,7 @@ from memory.models import (
     Space,
     WorkingNote,
 )
-from memory.retrieval.ranking import Scored
-from memory.retrieval.recall import recall
+from memory.retrieval.recall import Recalled, recall
 from memory.text import normalise as words
 from memory.vectors import likeness
 from memory.vectors import store as embeddings
@@ -58,10 +58,6 @@ class Impact:
     changed: list[Changed]
 
 
-class _TakeBack(Exception):
-    """Ends the trial: everything it did is rolled back."""
-
-
 def past(space: Space, *, most: int = MOST) -> list[Recall]:
     """The last recalls of the space, each question of a chat once."""
     rows = Recall.objects.filter(space=space, error="").exclude(query="")
@@ -75,18 +71,21 @@ def past(space: Space, *, most: int = MOST) -> list[Recall]:
 
 def answers(space: Space, receipts: Iterable[Recall], *, now: datetime) -> dict[int, list[str]]:
     """What each of these questions would be given now, in its order; nothing is written."""
+    return {pk: _told(result) for pk, result in _ask(space, receipts, now=now).items()}
+
+
+def _ask(space: Space, receipts: Iterable[Recall], *, now: datetime) -> dict[int, Recalled]:
     found = {}
     for receipt in receipts:
         when = receipt.at if receipt.cue else now
         given: dict[str, Any] = {"chat": receipt.chat, "person": receipt.person}
         given |= {"budget": receipt.budget or None, "save": False, "settled": True}
-        result = recall(space, receipt.query, now=when, **given)
-        found[receipt.pk] = [_told(item) for item in result.items]
+        found[receipt.pk] = recall(space, receipt.query, now=when, **given)
     return found
 
 
-def _told(item: Scored) -> str:
-    return item.unit.text
+def _told(result: Recalled) -> list[str]:
+    return [item.unit.text for item in result.items]
 
 
 def impact(space: Space, apply: Callable[[], object], *, now: datetime, most: int = MOST) -> Impact:
@@ -96,26 +95,54 @@ def impact(space: Space, apply: Callable[[], object], *, now: datetime, most: in
     with it. Raises what `apply` raises when it cannot be done.
     """
     receipts = past(space, most=most)
-    after: dict[int, list[str]] = {}
-    near: list[Recall] = []
-    try:
-        with transaction.atomic():
-            with history.change(by="person:preview", why="preview") as context:
-                apply()
-            near = _reached(receipts, history.changes_in(context.id))
-            embeddings.backfill(space=space, limit=MANY)
-            after = answers(space, near, now=now)
-            raise _TakeBack
-    except _TakeBack:
-        pass
+    after: dict[int, Recalled] = {}
+    with _trial(space, apply) as steps:
+        near, touched = _reached(receipts, steps), _touched(steps)
+        goes = bool(touched) and all(step.after["status"] != Fact.Status.ACTIVE for step in steps)
+        comes = bool(touched) and all(step.is_create for step in steps)
+        if not goes:
+            after = _ask(space, near, now=now)
+    if comes:
+        # Where what is new was not even weighed, nothing else came out otherwise.
+        near = [one for one in near if _weighed(after[one.pk], touched)]
+    before = _ask(space, near, now=now)
+    if goes:
+        near = [one for one in near if _weighed(before[one.pk], touched)]
+        with _trial(space, apply):
+            after = _ask(space, near, now=now)
+    told = [Changed(one, _told(before[one.pk]), _told(after[one.pk])) for one in near]
+    return Impact(len(receipts), [one for one in told if one.before != one.after])
+
+
+@contextmanager
+def _trial(space: Space, apply: Callable[[], object]) -> Iterator[list[history.Change]]:
+    """The steps of the change; everything it did is taken back at the end."""
+    with transaction.atomic():
+        with history.change(by="person:preview", why="preview") as context:
+            apply()
+        embeddings.backfill(space=space, limit=MANY)
+        yield history.changes_in(context.id)
+        transaction.set_rollback(True)
     space.refresh_from_db()
-    before = answers(space, near, now=now)
-    changed = [
-        Changed(one, before[one.pk], after[one.pk])
-        for one in near
-        if before[one.pk] != after[one.pk]
-    ]
-    return Impact(len(receipts), changed)
+
+
+def _touched(steps: list[history.Change]) -> set[tuple[str, int]]:
+    """The memories that change with these facts: what they rest on falls silent with them.
+
+    Empty when something else than facts changes.
+    """
+    if any(step.model is not Fact for step in steps):
+        return set()
+    rests_on = ("message", "episode")
+    images = [image for step in steps for image in (step.before, step.after) if image]
+    found = {(kind, image[f"{kind}_id"]) for image in images for kind in rests_on}
+    further = [one for image in images for one in image["evidence"]]
+    found |= {(kind, one[kind]) for one in further for kind in rests_on if kind in one}
+    return {("fact", step.object_id) for step in steps} | found
+
+
+def _weighed(result: Recalled, memories: set[tuple[str, int]]) -> bool:
+    return any(item.key in memories for item in (*result.items, *result.cut))
 
 
 def _reached(receipts: list[Recall], steps: list[history.Change]) -> list[Recall]:
@@ -130,10 +157,16 @@ def _reached(receipts: list[Recall], steps: list[history.Change]) -> list[Recall
     known = set(recalled.values_list("pk", flat=True))
     for one in receipts:
         asked = _words_of(one)
-        if one.cue or not asked or asked & stems:
+        if one.cue or not asked or asked & stems or _left_out(one, touched):
             known.add(one.pk)
     known |= _alike([one for one in receipts if one.pk not in known], sorted(texts))
     return [one for one in receipts if one.pk in known]
+
+
+def _left_out(receipt: Recall, facts: set[int]) -> bool:
+    """Whether one of the facts was weighed for this receipt, and cut."""
+    rows = receipt.left_out.get("rows", [])
+    return any(kind == "fact" and pk in facts for kind, pk, *_more in rows)
 
 
 def _alike(receipts: list[Recall], texts: list[str]) -> set[int]:
