@@ -69,6 +69,7 @@ class Beside(threading.Thread):
             "crossed_and_done_again": dict(self.crossed),
             "errors_beside": self.errors,
             "worker_mb_middle_and_last_third": mean,
+            "worker_mb": [round(held / 1e6) for held in self.memory[:: max(1, third // 5)]],
             "memory_flat": mean[1] <= 1.1 * mean[0],
         }
 
@@ -120,7 +121,7 @@ class Beside(threading.Thread):
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process holds."""
+    """Bytes of memory that are a process's own; the files of the models are shared by all."""
     with open(f"/proc/{pid}/status") as status:
-        line = next(one for one in status if one.startswith("VmRSS"))
+        line = next(one for one in status if one.startswith("RssAnon"))
     return int(line.split()[1]) * 1024
