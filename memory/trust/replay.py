@@ -31,6 +31,7 @@ MANY = 40
 # Less alike in meaning, and without a word in common, no recall passes its gate.
 NEAR = 0.3
 AT_ONCE = 30
+FEW = (Recall.Level.NONE, Recall.Level.LOW)
 # What changes nothing about what is recalled.
 UNHEARD = (GoldenQuestion, Pattern, WorkingNote, Preference, Rule, Identity)
 
@@ -150,14 +151,19 @@ def _reached(receipts: list[Recall], steps: list[history.Change]) -> list[Recall
     steps = [step for step in steps if step.model not in UNHEARD]
     if any(step.model is not Fact for step in steps) or len(steps) > MANY:
         return receipts
-    texts = {str(image["text"]) for step in steps for image in (step.before, step.after) if image}
+    images = [image for step in steps for image in (step.before, step.after) if image]
+    texts, chats = {str(image["text"]) for image in images}, {image["chat_id"] for image in images}
+    if None not in chats:
+        # What is known in one chat is told in no other.
+        receipts = [one for one in receipts if one.chat_id in chats]
     stems = set().union(*map(words.stems, texts)) if texts else set()
     touched = {step.object_id for step in steps}
     recalled = Recall.objects.filter(pk__in=[one.pk for one in receipts], items__fact__in=touched)
     known = set(recalled.values_list("pk", flat=True))
     for one in receipts:
         asked = _words_of(one)
-        if one.cue or not asked or asked & stems or _left_out(one, touched):
+        # Where little was found, the nearest were given, however far they are.
+        if one.cue or not asked or asked & stems or one.level in FEW or _left_out(one, touched):
             known.add(one.pk)
     known |= _alike([one for one in receipts if one.pk not in known], sorted(texts))
     return [one for one in receipts if one.pk in known]
