@@ -46,10 +46,10 @@ def measure(given: argparse.Namespace) -> dict:
 
     call_command("migrate", verbosity=0)
     now = timezone.now()
-    space = pages_data.fill(
-        facts=given.facts, episodes=given.episodes, now=now, say=lambda what: None
-    )
-    pages_data.give_vectors(space, embed.current())
+    with pages_data.without_indexes():
+        much = {"facts": given.facts, "episodes": given.episodes, "now": now}
+        space = pages_data.fill(**much, say=lambda what: None)
+        pages_data.give_vectors(space, embed.current())
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")
         database = cursor.fetchone()[0]

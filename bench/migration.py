@@ -32,8 +32,9 @@ from bench import pages_data
 from memory.vectors import embed
 facts = int(sys.argv[1])
 say = lambda what: None
-space = pages_data.fill(facts=facts, episodes=facts // 5, now=timezone.now(), say=say)
-pages_data.give_vectors(space, embed.current())
+with pages_data.without_indexes():
+    space = pages_data.fill(facts=facts, episodes=facts // 5, now=timezone.now(), say=say)
+    pages_data.give_vectors(space, embed.current())
 """
 # Says how many were taken in, and how many the tables refused.
 FEED = """
