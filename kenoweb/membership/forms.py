@@ -81,7 +81,9 @@ class NewPassword(forms.Form):
     """Two fields that must agree, checked against the rules for passwords."""
 
     new = _password(
-        _("Password"), autocomplete="new-password", help_text=_("At least 12 characters.")
+        _("Password"),
+        autocomplete="new-password",
+        help_text=_("At least 12 characters, and not a password that many people use."),
     )
     again = _password(_("Repeat password"), autocomplete="new-password")
 
@@ -94,7 +96,7 @@ class NewPassword(forms.Form):
         new, again = cleaned.get("new"), cleaned.get("again")
         if new and again and new != again:
             self.add_error("again", _("The two passwords are not the same."))
-        elif new and again:
+        if new:
             self._check(new)
         return cleaned
 

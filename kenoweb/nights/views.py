@@ -39,12 +39,17 @@ def detail(request, space, pk):
 @in_space(role="viewer")
 @require_safe
 def progress(request, space):
-    """What the page of a running night asks every two seconds; 286 tells it to stop asking."""
+    """What the page of a running night asks every two seconds; 286 tells it to stop asking.
+
+    `waiting` is said by a page that has not seen the night begin yet.
+    """
     shown = night_progress.progress(space, asked="waiting" in request.GET)
     response = render(request, "nights/_progress.html", shown | {"space": space})
     if not shown["asleep"] and not shown["asked"]:
         response.status_code = STOP_POLLING
         response["HX-Trigger"] = "memory-changed, night-ended"
+    elif shown["asleep"] and "waiting" in request.GET:
+        response["HX-Trigger"] = "night-began"
     return response
 
 

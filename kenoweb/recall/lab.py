@@ -15,6 +15,7 @@ from kenoweb.recall import score_rows
 from kenoweb.recall.score_rows import Row
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import Filter
+from kenoweb.ui.formatting import number
 from memory.extraction.changes_of_mind import wrong_replies
 from memory.models import Chat, Message, RecallProfile, Space
 from memory.prompt import builder as context
@@ -32,6 +33,8 @@ SHOWN_NOT_MEMORY, SHOWN_WRONG = 5, 10
 LOOK_BACK = 300
 MODES = ("", "strict", "lenient")
 LEAST, MOST = -2.0, 10.0
+# A group counts nothing, as it is saved (1), or up to so many times as much.
+MOST_TIMES = 3.0
 PROBLEMS = (profiles.Invalid, ValueError)
 
 
@@ -46,6 +49,9 @@ class Asking:
     strict: bool
     saved: Profile
     tried: Profile
+    # The single weights that are tried, before the factors of their groups.
+    singles: dict[str, float] = field(default_factory=dict)
+    factors: dict[str, float] = field(default_factory=dict)
     apart: int = 1
     problem: str = ""
     # The day of the past that is asked about, and its end.
@@ -81,6 +87,17 @@ class Slider:
     high: float
 
 
+@dataclass(frozen=True)
+class SliderGroup:
+    """One of the five groups of a score: a factor for all of its weights, and each of them."""
+
+    name: str
+    label: str
+    tone: str
+    factor: float
+    sliders: list[Slider]
+
+
 @dataclass
 class Result:
     recalled: Recalled
@@ -93,6 +110,10 @@ class Result:
     compared: bool = False
     # Messages with a word of the question that are in the transcript only, each with its reason.
     not_memory: list[Message] = field(default_factory=list)
+
+    @property
+    def nothing_passed(self) -> bool:
+        return bool(self.injected) and all(row.nearest for row in self.injected)
 
     @property
     def tokens(self) -> int:
@@ -117,11 +138,12 @@ def read(said: QueryDict, *, space: Space, default_person: str = "") -> Asking:
     saved = profiles.get(space, clean(said.get("profile", ""))[:60])
     mode = said.get("mode", "") if said.get("mode") in MODES else ""
     strict = space.options.recall_strict if not mode else mode == "strict"
-    tried, problem = saved, ""
+    tried, singles, factors, problem = saved, saved.weights, {}, ""
     # Sliders that were drawn for another profile say nothing about this one.
     if said.get("of", key(saved)) == key(saved) and saved.formula == "keno":
         try:
-            tried = _tried(saved, said, strict=strict)
+            singles, factors = _singles(saved, said), _factors(said)
+            tried = _tried(saved, said, strict=strict, weights=_times(singles, factors))
         except PROBLEMS as error:
             problem = str(error)
     apart, then = said.get("apart", ""), Filter.read(said)
@@ -133,6 +155,8 @@ def read(said: QueryDict, *, space: Space, default_person: str = "") -> Asking:
         strict=strict,
         saved=saved,
         tried=tried,
+        singles=singles,
+        factors=factors,
         apart=int(apart) if apart.isascii() and apart.isdigit() and len(apart) < 4 else 1,
         problem=problem,
         as_of=then.as_of,
@@ -157,6 +181,8 @@ def page(asking: Asking, *, space: Space, now: datetime) -> dict:
         **score_rows.gate(asking.gate),
         "legend": score_rows.legend(),
         "sliders": sliders(asking),
+        "singles_changed": asking.singles != asking.saved.weights,
+        "most_times": MOST_TIMES,
         "people": people(space, also=asking.person),
         "chats": [(str(chat.pk), str(chat)) for chat in list_page.chats_of(space)],
         "names": profiles.names(space),
@@ -172,8 +198,11 @@ def ask(asking: Asking, *, space: Space, now: datetime) -> Result:
     recalled, made = _once(asking, asking.tried, space=space, now=now)
     result = Result(recalled, budget=space.options.token_budget)
     rows = _rows(recalled, space)
-    for row in rows:
-        row.gate = score_rows.gate_line(asking.tried, strict=asking.strict, kind=row.kind)
+    gate = score_rows.Gate(asking.tried, asking.strict, recalled.prompt)
+    for row, one in zip(rows, (*recalled.items, *recalled.cut), strict=False):
+        row.gate = gate.of(row.kind)
+        below = gate.is_short(row.kind, one.confidence, pinned=one.unit.pinned)
+        row.nearest = below and not row.cut
     if asking.changed:
         before, _made = _once(asking, asking.saved, space=space, now=now)
         places = {one.key: n for n, one in enumerate((*before.items, *before.cut), 1)}
@@ -202,15 +231,20 @@ def not_memory(space: Space, keywords: list[str], *, chat: Chat | None) -> list[
     return list((said.filter(chat=chat) if chat else said)[:SHOWN_NOT_MEMORY])
 
 
-def sliders(asking: Asking) -> list[tuple[str, str, list[Slider]]]:
-    """(tone, voice, its sliders), as far as the formula takes weights."""
+def sliders(asking: Asking) -> list[SliderGroup]:
+    """The five groups with their weights, as far as the formula takes weights."""
     if asking.saved.formula != "keno":
         return []
-    found = []
-    for number, (label, names) in enumerate(score_rows.SCORE_GROUPS.values(), 1):
-        known = [name for name in names if name in NAMES]
-        found.append((f"d{number}", str(label), [_slider(asking, name) for name in known]))
-    return found
+    return [
+        SliderGroup(
+            name=group,
+            label=str(label),
+            tone=f"d{n}",
+            factor=asking.factors.get(group, 1.0),
+            sliders=[_slider(asking, name) for name in names if name in NAMES],
+        )
+        for n, (group, (label, names)) in enumerate(score_rows.SCORE_GROUPS.items(), 1)
+    ]
 
 
 def people(space: Space, *, also: str) -> list[str]:
@@ -226,9 +260,30 @@ def versions(space: Space, profile: Profile) -> list[RecallProfile]:
     return list(rows_in(space, RecallProfile).filter(name=profile.name).order_by("-version")[:20])
 
 
-def _tried(saved: Profile, said: QueryDict, *, strict: bool) -> Profile:
+def _singles(saved: Profile, said: QueryDict) -> dict[str, float]:
     weights = {name: said[f"w-{name}"] for name in NAMES if said.get(f"w-{name}", "").strip()}
-    tried = saved.with_weights(weights) if weights else saved
+    return saved.weights | profiles.check(weights)
+
+
+def _factors(said: QueryDict) -> dict[str, float]:
+    """How many times each group counts, where it is not once."""
+    asked = {group: said.get(f"times-{group}", "").strip() for group in score_rows.SCORE_GROUPS}
+    most = _("A group counts from 0 to %(most)s times.") % {"most": number(MOST_TIMES)}
+    found = {
+        group: _between(value, MOST_TIMES, else_say=most) for group, value in asked.items() if value
+    }
+    return {group: times for group, times in found.items() if times != 1}
+
+
+def _times(weights: dict[str, float], factors: dict[str, float]) -> dict[str, float]:
+    groups = {
+        name: group for group, (_l, names) in score_rows.SCORE_GROUPS.items() for name in names
+    }
+    return {name: one * factors.get(groups.get(name, ""), 1.0) for name, one in weights.items()}
+
+
+def _tried(saved: Profile, said: QueryDict, *, strict: bool, weights: dict[str, float]) -> Profile:
+    tried = saved.with_weights(weights) if weights != saved.weights else saved
     settings = dict(saved.settings)
     if said.get("gate", "").strip():
         line = "strict" if strict else "lenient"
@@ -239,13 +294,18 @@ def _tried(saved: Profile, said: QueryDict, *, strict: bool) -> Profile:
 
 
 def _share(said: str) -> float:
+    return _between(said, 1.0, else_say=_("Gate and variety are numbers from 0 to 1."))
+
+
+def _between(said: str, most: float, *, else_say: str) -> float:
+    """The number from 0 to the most there is; ValueError says what else was expected."""
     try:
-        number = float(said)
+        value = float(said)
     except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise ValueError(_("Gate and variety are numbers from 0 to 1."))
-    return round(number, 2)
+        value = -1.0
+    if not 0 <= value <= most:
+        raise ValueError(else_say)
+    return round(value, 2)
 
 
 def _chat(space: Space, said: str) -> Chat | None:
@@ -283,7 +343,7 @@ def _rows(recalled: Recalled, space: Space) -> list[Row]:
 
 
 def _slider(asking: Asking, name: str) -> Slider:
-    value = asking.tried.weights.get(name, 0.0)
+    value = asking.singles.get(name, 0.0)
     was = asking.saved.weights.get(name, 0.0)
     label = str(FEATURES[name])
     return Slider(name, label, value, was, min(LEAST, value), max(MOST, value, was))

@@ -19,7 +19,7 @@ from pgvector.django import MaxInnerProduct
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.recall import score_rows
 from kenoweb.ui.charts import n
-from kenoweb.ui.formatting import dated
+from kenoweb.ui.formatting import dated, number
 from memory.models import Embedding, Episode, Fact, Space
 from memory.text.normalise import STOP_WORDS, short, words
 from memory.vectors import store as embeddings
@@ -34,6 +34,9 @@ DIRECTIONS, ROUNDS = 6, 12
 CACHE_SECONDS, MANY, LOOK_AGAIN = 600, 10_000, 120
 SHORT, ROWS, WEEKS = 160, 50, 26
 LABELS, LABEL = 12, 30
+# The height of letters, on the map of 1200: of a dot, of an island, and of an island on a phone.
+# As in static/css/recall.css. A letter is at most about so wide for its height.
+NAME, ISLE, ISLE_ON_PHONE, LETTER = 12, 14, 34, 0.66
 TONES = 5
 OTHERS = "p0"
 KINDS = {
@@ -93,8 +96,33 @@ class Island:
     name: str
     count: int
     hull: str
-    x: str
-    y: str
+    x: float
+    top: float
+    bottom: float
+
+
+@dataclass(frozen=True)
+class Label:
+    """Words on the map, and the room they take; `count` stands behind them."""
+
+    x: float
+    y: float
+    anchor: str
+    words: str
+    size: int
+    count: str = ""
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, right, bottom."""
+        wide = len(self.words + self.count) * self.size * LETTER
+        left = self.x - wide * {"start": 0, "middle": 0.5, "end": 1}[self.anchor]
+        return left, self.y - self.size, left + wide, self.y + self.size * 0.3
+
+    def covers(self, other: "Label") -> bool:
+        mine, theirs = self.box, other.box
+        beside = mine[2] <= theirs[0] or theirs[2] <= mine[0]
+        return not (beside or mine[3] <= theirs[1] or theirs[3] <= mine[1])
 
 
 @dataclass(frozen=True)
@@ -119,12 +147,16 @@ class Drawn:
 def page(space: Space, *, colour: str, show: str, begin: int, now: datetime) -> dict:
     drawn = layout(space)
     found, legend = coloured(chosen(drawn, show), colour=colour, now=now)
+    drawn_islands = islands(found, drawn.names)
+    named = isle_labels(drawn_islands, size=ISLE)
     return {
         "space": space,
         "clouds": clouds(found),
         "legend": legend,
-        "islands": islands(found, drawn.names),
-        "labels": labels(found),
+        "islands": drawn_islands,
+        "isle_labels": named,
+        "phone_labels": isle_labels(drawn_islands, size=ISLE_ON_PHONE),
+        "labels": dot_labels(found, named),
         "count": len(found),
         "rows": told(space, found[begin : begin + ROWS]),
         "next": begin + ROWS if begin + ROWS < len(found) else 0,
@@ -356,8 +388,9 @@ def islands(found: list[Dot], names: dict[int, str]) -> list[Island]:
             names.get(island, ""),
             len(some),
             _hull([(dot.x, dot.y) for dot in some]),
-            n(sum(dot.x for dot in some) / len(some)),
-            n(max(18.0, min(dot.y for dot in some) - 30)),
+            sum(dot.x for dot in some) / len(some),
+            min(dot.y for dot in some),
+            max(dot.y for dot in some),
         )
         for island, some in sorted(groups.items())
     ]
@@ -383,24 +416,47 @@ def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
-def labels(found: list[Dot]) -> list[tuple[str, str, str, str]]:
-    """(x, y, anchor, words) of the dots used most, as far as they do not cover each other."""
-    told: list[Dot] = []
+def isle_labels(found: list[Island], *, size: int) -> list[Label]:
+    """The names of the islands, the largest first, as far as there is room.
+
+    A name that does not fit above its island stands below it, or is its first word.
+    """
+    placed: list[Label] = []
+    for one in sorted(found, key=lambda one: (-one.count, one.name)):
+        words = dict.fromkeys([one.name, one.name.partition(",")[0]])
+        tries = [
+            _within(Label(one.x, y, "middle", name, size, f" {number(one.count)}"))
+            for name in words
+            for y in (max(size, one.top - 30), min(HEIGHT - size / 2, one.bottom + 30 + size))
+        ]
+        placed += _first_free(tries, placed)
+    return placed
+
+
+def dot_labels(found: list[Dot], placed: list[Label]) -> list[Label]:
+    """The words of the dots used most, beside them, where nothing else is written."""
+    told: list[Label] = []
     for dot in sorted(found, key=lambda dot: (-dot.used, dot.kind, -dot.owner)):
-        if dot.kind == "fact" and all(_apart(dot, other) for other in told):
-            told.append(dot)
+        if dot.kind != "fact":
+            continue
+        tries = [
+            Label(dot.x + aside, dot.y + 4, anchor, short(dot.text, LABEL), NAME)
+            for aside, anchor in ((9, "start"), (-9, "end"))
+        ]
+        told += _first_free([one for one in tries if one == _within(one)], [*placed, *told])
         if len(told) == LABELS:
             break
-    return [
-        (n(dot.x - 9), n(dot.y + 4), "end", short(dot.text, LABEL))
-        if dot.x > 0.8 * WIDTH
-        else (n(dot.x + 9), n(dot.y + 4), "start", short(dot.text, LABEL))
-        for dot in told
-    ]
+    return told
 
 
-def _apart(dot: Dot, other: Dot) -> bool:
-    return abs(dot.y - other.y) > 18 or abs(dot.x - other.x) > 7 * LABEL
+def _within(label: Label) -> Label:
+    """The label, moved sideways as far as it would be cut off."""
+    left, _top, right, _bottom = label.box
+    return replace(label, x=label.x - min(0.0, left) - max(0.0, right - WIDTH))
+
+
+def _first_free(tries: list[Label], placed: list[Label]) -> list[Label]:
+    return [one for one in tries if not any(one.covers(other) for other in placed)][:1]
 
 
 def weeks(found: list[Dot], *, now: datetime) -> list[tuple[str, int]]:

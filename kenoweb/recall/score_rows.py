@@ -225,7 +225,10 @@ class Gate:
     def is_below(self, item: RecallItem) -> bool:
         """Tell whether it was given although it did not pass: pins and habits need not."""
         pinned = getattr(item.fact, "pinned", False) if item.kind == "fact" else False
-        return item.kind != "pattern" and item.confidence < self.of(item.kind) and not pinned
+        return item.kind != "pattern" and self.is_short(item.kind, item.confidence, pinned=pinned)
+
+    def is_short(self, kind: str, relevance: float, *, pinned: bool) -> bool:
+        return relevance < self.of(kind) and not pinned
 
 
 def gate_of(receipt: Recall, space: Space) -> Gate:

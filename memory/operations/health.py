@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memory import jobs, notices, working
+from memory.guards import screening
 from memory.identity import rules
 from memory.llm import choose as breaker
 from memory.llm import pricing
@@ -332,10 +333,11 @@ def memory_health(space: Space, *, now: datetime | None = None) -> MemoryHealth:
 
 def memory_figures(space: Space, *, now: datetime) -> dict:
     """Return the queries that judge_memory() needs, for totals()."""
+    facts, *others = (rows.values("pk") for rows in screening.pending(space).values())
     return {
         "stale_notes": ("count", working.stale(space, now=now).values("pk")),
         "long_term_bytes": ("sum", live_sizes(space)),
-        "quarantined": ("count", Fact.objects.in_space(space).quarantined().values("pk")),
+        "quarantined": ("count", facts.union(*others, all=True)),
         "waiting_messages": ("count", _unread_messages(space, now).values("pk")),
     }
 
@@ -369,8 +371,8 @@ def _memory_warnings(checks: dict) -> list[str]:
     if checks["quarantined"]:
         warnings.append(
             ngettext(
-                "%(n)s fact waits in quarantine.",
-                "%(n)s facts wait in quarantine.",
+                "%(n)s memory waits in quarantine.",
+                "%(n)s memories wait in quarantine.",
                 checks["quarantined"],
             )
             % {"n": checks["quarantined"]}

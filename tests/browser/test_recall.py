@@ -61,6 +61,7 @@ def test_asking_in_the_lab_answers_in_place(window, owner):
 def test_a_slider_ranks_again_and_what_was_tried_is_saved(window, owner):
     page = window().sign_in(owner.user)
     page.goto(f"{LAB}?q=the+webhook+token+and+the+backups")
+    page.locator("#weights summary").click()
     page.locator("#w-pin").focus()
     page.keyboard.press("End")
     expect(page.locator("#w-pin + output")).to_have_text("10.00")

@@ -16,6 +16,7 @@ from tests.factories import make_client, make_episode, make_fact, make_member, m
 from tests.kenoweb.test_markup import problems
 
 pytestmark = pytest.mark.django_db
+NOW = timezone.now()
 
 
 @pytest.fixture(autouse=True)
@@ -178,3 +179,23 @@ def test_the_number_of_queries_does_not_grow(client, space):
     fill(space, n=40, what="milk")
     client.get(at(space))
     assert min(count(), count()) == few
+
+
+@pytest.mark.parametrize("size", [memory_map.ISLE, memory_map.ISLE_ON_PHONE])
+def test_names_on_the_map_do_not_cover_each_other_and_are_not_cut_off(size):
+    islands = [
+        memory_map.Island(f"Photographs{n}, Restaurants", 9, "", 60 + 145 * (n % 8), top, top + 90)
+        for n, top in enumerate([20.0] * 8 + [400.0] * 8)
+    ]
+    dots = [
+        memory_map.Dot("fact", n, NOW, 71.0 * (n % 17), 40.0 * (n // 17), text="x" * 60, used=n)
+        for n in range(200)
+    ]
+    named = memory_map.isle_labels(islands, size=size)
+    labels = [*named, *memory_map.dot_labels(dots, named)]
+    assert named
+    assert len(labels) > len(named)
+    for place, label in enumerate(labels):
+        assert not [other for other in labels[:place] if label.covers(other)]
+        assert label.box[0] >= -0.01
+        assert label.box[2] <= memory_map.WIDTH + 0.01

@@ -144,6 +144,28 @@ def test_progress_shows_every_phase_and_how_far_it_is(client, night):
     assert "Reflection" in html
 
 
+def test_while_keno_sleeps_the_button_says_so_and_leads_to_the_night(client, night):
+    overview = reverse("overview:index", args=[night.space.slug])
+    seen = []
+
+    def work(sleeper, item):
+        seen.extend(client.get(page).content.decode() for page in (url("index", night), overview))
+        seen.append(client.get(url("progress", night), {"waiting": "1"}, headers=HTMX))
+        seen.append(client.get(url("progress", night), {"asleep": "1"}, headers=HTMX))
+        return Outcome()
+
+    phase = Phase("consolidation", lambda night, now: [1], work)
+    running = cycle.sleep(night.space, now=NOW + timedelta(days=1), phases=(phase,))
+    *pages, began, going_on = seen
+    for html in pages:
+        assert "Sleep now" not in html
+        assert re.search(rf'href="{url("detail", night, running.pk)}">[^>]*>[^>]*>?[^<]*</', html)
+        assert "Keno is asleep" in html
+    # The page is told once that the night began: then it draws the button anew.
+    assert began["HX-Trigger"] == "night-began"
+    assert "HX-Trigger" not in going_on
+
+
 def test_the_overview_lets_keno_sleep_and_shows_how_far_it_is(client, night):
     page = client.get(reverse("overview:index", args=[night.space.slug])).content.decode()
     assert "Sleep now" in page

@@ -52,6 +52,13 @@ def test_a_weak_or_mistyped_one_is_refused_at_its_field(ana, new, again, field):
     assert field in change(make_client(ana), new=new, again=again).context["form"].errors
 
 
+def test_a_common_one_that_is_also_mistyped_gets_both_sentences_at_once(ana):
+    errors = (
+        change(make_client(ana), new="password1234", again="password123").context["form"].errors
+    )
+    assert set(errors) == {"new", "again"}
+
+
 def test_guessing_the_old_one_is_throttled_like_the_door(ana):
     client = make_client(ana)
     for _ in range(20):

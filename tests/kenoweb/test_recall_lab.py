@@ -111,13 +111,49 @@ def test_other_weights_rank_otherwise_and_the_saved_rank_stands_beside(client, s
     assert "▲" in tried.content.decode()
 
 
+def test_a_group_counts_more_or_less_as_a_whole(client, space):
+    saved = profiles.built_in("keno").weights
+    page = ask(client, space, **{"times-words": "2", "w-rare": "1.5", "times-time": "1"})
+    tried = page.context["asking"].tried.weights
+    assert tried["rare"] == 3
+    assert tried["words"] == pytest.approx(2 * saved["words"], abs=1e-4)
+    assert tried["recency"] == saved["recency"]
+    words = next(one for one in page.context["sliders"] if one.name == "words")
+    # What is tried next begins with what was set, not with the product.
+    assert (words.factor, {one.name: one.value for one in words.sliders}["rare"]) == (2, 1.5)
+
+
+def test_single_weights_are_folded_away_until_one_is_changed(client, space):
+    def folded(**tried):
+        return "<details>" in ask(client, space, **tried).content.decode().split('id="weights"')[1]
+
+    assert folded()
+    assert folded(**{"times-words": "2"})
+    assert not folded(**{"w-rare": "1.5"})
+
+
+def test_when_nothing_passes_the_gate_the_lab_says_that_the_nearest_is_given(client, space):
+    said = "Nothing passed the gate"
+    page = ask(client, space, q="quarterly taxes of the zoo", mode="lenient", gate="1")
+    assert [row.nearest for row in page.context["result"].injected] == [True]
+    assert said in page.content.decode()
+    assert said not in ask(client, space, mode="lenient").content.decode()
+
+
 def test_weights_of_another_profile_are_not_taken_over(client, space):
     page = ask(client, space, **{"of": "other@3", "w-semantic": "9"})
     assert page.context["asking"].tried.weights == profiles.built_in("keno").weights
 
 
 @pytest.mark.parametrize(
-    "bad", [{"w-semantic": "lots"}, {"w-pin": "1e9"}, {"gate": "2"}, {"variety": "nan"}]
+    "bad",
+    [
+        {"w-semantic": "lots"},
+        {"w-pin": "1e9"},
+        {"gate": "2"},
+        {"variety": "nan"},
+        {"times-words": "4"},
+    ],
 )
 def test_weights_that_make_no_sense_get_a_sentence(client, space, bad):
     page = ask(client, space, **bad)
