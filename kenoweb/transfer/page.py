@@ -41,6 +41,7 @@ KINDS = {
     "rule": gettext_lazy("Rules"),
     "preference": gettext_lazy("Preferences"),
     "ruling": gettext_lazy("Rulings"),
+    "record": gettext_lazy("History, receipts, nights and proposals"),
     "left": gettext_lazy("Other"),
 }
 VERDICTS = {
@@ -51,8 +52,8 @@ VERDICTS = {
 }
 ABOUT = {
     "keno": gettext_lazy(
-        "All of memory and the settings, to keep or to move; importing it brings the same rows back. "
-        "Receipts, nights, proposals and the audit are in a backup only."
+        "All of memory and its settings, history, receipts, nights and proposals, to keep or to "
+        "move; importing it brings the same rows back."
     ),
     "kenobot": gettext_lazy("What Keno believes now, as a zip of KenoBot's own files."),
     "snapshot": gettext_lazy("One page for people; nothing reads it back."),

@@ -70,12 +70,16 @@ class Change:
 
 
 def as_changes(events: Iterable[Any]) -> list[Change]:
-    """Pair each event with the one before it of the same row; expects them in that order."""
+    """Pair each event with the one before it of the same row; expects them in that order.
+
+    A row that came back with an archive was created twice: there, and on its arrival here.
+    """
     changes: list[Change] = []
     for event in events:
         after = _snapshot(event)
         last = changes[-1] if changes and changes[-1].object_id == event.pgh_obj_id else None
-        changes.append(_change(event, before=last.after if last else None, after=after))
+        is_change = last and event.pgh_label != "insert"
+        changes.append(_change(event, before=last.after if is_change else None, after=after))
     return changes
 
 

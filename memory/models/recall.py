@@ -105,6 +105,8 @@ class Recall(Content):
 class RecallItem(models.Model):
     """One memory that a recall weighed: every part of its score, and what became of it."""
 
+    SPACE = "recall__space"
+
     class Cut(models.TextChoices):
         NOT_CUT = "", _("Used")
         GATE = "gate", _("Not relevant enough")

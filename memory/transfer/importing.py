@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
+from django.apps import apps
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -190,7 +191,12 @@ def _record(session: Session) -> None:
         change=report.change,
         messages=ranges(session.made_messages),
         chats=ranges(session.made_chats),
+        **({"records": records} if (records := _made_records(session)) else {}),
     )
+
+
+def _made_records(session: Session) -> dict[str, list]:
+    return {label: ranges(pks) for label, pks in session.made_records.items() if pks}
 
 
 class UnknownImport(Exception):
@@ -223,6 +229,8 @@ def undo(space: Space, change: UUID | str, *, by: str) -> AuditEntry:
 
 
 def _remove(space: Space, details: dict) -> tuple[int, int]:
+    for label, spans in details.get("records", {}).items():
+        rows_within(apps.get_model(label), space, spans).delete()
     # What was learned from a message since then keeps its source.
     used = Fact.objects.filter(space=space).exclude(status=Fact.Status.TRASHED)
     sources = used.exclude(message=None).values("message_id")

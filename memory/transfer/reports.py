@@ -130,6 +130,10 @@ REASONS = {
     "old identity": _("An identity from before the three layers. Copy what you want to keep."),
     "system file": _("A file of the operating system."),
     "unknown": _("Keno does not know this file."),
+    "records": _(
+        "History, receipts, nights and proposals come back only into an empty space of the Keno "
+        "that wrote them."
+    ),
     "empty file": _("The file is empty."),
     "older copy": _("Another file of the same chat is newer."),
     "action log": _("The log of what the bot did and what it cost, not a memory."),

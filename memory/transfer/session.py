@@ -33,6 +33,8 @@ class Session:
     # Rows without a history of their own, so that undo can find them.
     made_messages: list[int] = field(default_factory=list)
     made_chats: list[int] = field(default_factory=list)
+    # By the name of their table.
+    made_records: dict[str, list[int]] = field(default_factory=dict)
     _chats: dict[str, Chat] = field(default_factory=dict)
 
     @property

@@ -6,20 +6,24 @@ import zipfile
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
-from typing import BinaryIO
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, BinaryIO
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import ExpressionWrapper, F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memory.models import Space
+from memory.models.content import ContentField
 from memory.transfer import containers
 from memory.transfer.archive import FORMAT, MANIFEST, VERSION
 from memory.transfer.archive import rows as archive_rows
 from memory.transfer.archive import rows as schema
-from memory.transfer.archive.rows import BY_NAME, KINDS, Kind
+from memory.transfer.archive.rows import BY_NAME, CONTEXTS, HISTORY, KINDS, RECORDS, Kind
 from memory.transfer.containers import write_member
 from memory.transfer.readers import json_values
 
@@ -83,7 +87,9 @@ def _check_members(tree: containers.Tree, manifest: dict, *, sizes: bool) -> Non
     for name in sorted(named - set(tree.entries)):
         raise containers.Refused("manifest", _("A part is missing: %s.") % name)
     if sizes:
-        containers.check_sizes(tree, [MANIFEST, *named])
+        memory = {kind.name for kind in KINDS}
+        read = [member["name"] for member in members if member["kind"] in memory]
+        containers.check_sizes(tree, [MANIFEST, *read])
 
 
 def _is_member(member: object) -> bool:
@@ -113,17 +119,23 @@ def unknown(tree: containers.Tree, manifest: dict) -> list[str]:
 def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: None) -> dict:
     """Write the archive and return its manifest."""
     with steady(), zipfile.ZipFile(file, "w") as archive:
-        ids = {kind.name: _ids(kind, space) for kind in KINDS}
-        total, done = sum(map(len, ids.values())), 0
-        places, members = archive_rows.Places(ids), []
-        for kind in KINDS:
-            for part, (count, data) in enumerate(_parts(kind, space, places), 1):
+        ids = {kind.name: _ids(kind, space) for kind in (*KINDS, *RECORDS)}
+        counts = {name: len(found) for name, found in ids.items()}
+        counts |= {kind.name: _of(kind, space).count() for kind in HISTORY}
+        total, done, members = sum(counts.values()), 0, []
+        names = dict(space.members.values_list("pk", "user__username"))
+        places = archive_rows.Places(ids, names)
+        # Last what groups changes: by then every one is known.
+        for kind in (*KINDS, *RECORDS, *HISTORY, CONTEXTS):
+            rows = _contexts(places) if kind is CONTEXTS else _rows(kind, space, places)
+            for part, (count, data) in enumerate(_parts(rows), 1):
                 name = f"{kind.name}.jsonl" if part == 1 else f"{kind.name}-{part}.jsonl"
                 write_member(archive, name, [data])
                 members.append(_member(kind, name, count, data))
                 done += count
-                progress(done, total, kind.name)
-        manifest = _manifest(space, members, {name: len(found) for name, found in ids.items()})
+                progress(min(done, total), total, kind.name)
+        counts[CONTEXTS.name] = len(places.contexts)
+        manifest = _manifest(space, members, counts)
         write_member(
             archive, MANIFEST, [json.dumps(manifest, ensure_ascii=False, indent=1).encode()]
         )
@@ -142,18 +154,52 @@ def steady() -> Iterator[None]:
         yield
 
 
+def _of(kind: Kind, space: Space) -> QuerySet:
+    return kind.table._base_manager.filter(**{kind.way: space}).order_by("pk")
+
+
 def _ids(kind: Kind, space: Space) -> array:
-    found = kind.table._base_manager.filter(space=space).order_by("pk")
-    return array("q", found.values_list("pk", flat=True).iterator(chunk_size=CHUNK))
+    found = _of(kind, space).values_list("pk", flat=True)
+    return array("q", found.iterator(chunk_size=CHUNK))
 
 
-def _parts(kind: Kind, space: Space, places: archive_rows.Places) -> Iterator[tuple[int, bytes]]:
+def _rows(kind: Kind, space: Space, places: archive_rows.Places) -> Iterator[dict]:
+    # A sentence of ours as it is stored, not in the language of whoever exports it.
+    stored = {
+        f"stored_{name}": ExpressionWrapper(F(name), output_field=ContentField())
+        for name in kind.sentences
+    }
+    found = _of(kind, space).annotate(**stored).values()
+    for number, row in enumerate(found.iterator(chunk_size=CHUNK), 1):
+        row |= {name: row[f"stored_{name}"] for name in kind.sentences}
+        encoded = archive_rows.encode(kind, row, places)
+        # Nothing points to an earlier state: it is only counted.
+        yield encoded | {"id": number} if kind.is_history else encoded
+
+
+def _contexts(places: archive_rows.Places) -> Iterator[dict]:
+    known = dict(places.contexts)
+
+    def place(kind: str, pk: Any) -> Any:
+        if kind != CONTEXTS.name:
+            return places(kind, pk)
+        return known.get(UUID(str(pk)))
+
+    waiting = iter(known)
+    while some := list(islice(waiting, CHUNK)):
+        found = CONTEXTS.table.objects.in_bulk(some)
+        for pk in some:
+            if row := found.get(pk):
+                told = archive_rows.metadata(row.metadata, place)
+                at = row.created_at.astimezone(UTC).isoformat()
+                yield {"id": known[pk], "at": at, "metadata": told}
+
+
+def _parts(rows: Iterator[dict]) -> Iterator[tuple[int, bytes]]:
     """Yield rows as JSON lines, in parts small enough to be read into memory."""
     buffer, count = bytearray(), 0
-    found = kind.table._base_manager.filter(space=space).order_by("pk").values()
-    for row in found.iterator(chunk_size=CHUNK):
-        line = json.dumps(archive_rows.encode(kind, row, places), ensure_ascii=False)
-        buffer += line.encode() + b"\n"
+    for row in rows:
+        buffer += json.dumps(row, ensure_ascii=False).encode() + b"\n"
         count += 1
         if len(buffer) >= PART:
             yield count, bytes(buffer)

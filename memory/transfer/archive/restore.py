@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Set
 from itertools import islice
 from typing import Any
+from uuid import UUID
 from zoneinfo import available_timezones
 
 from django.conf import settings
@@ -40,6 +41,7 @@ from memory.text import normalise as text
 from memory.transfer import containers
 from memory.transfer.archive import files as reading
 from memory.transfer.archive import rows
+from memory.transfer.archive.records import Records
 from memory.transfer.archive.rows import BY_NAME, KINDS, Kind, link_of
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
@@ -66,20 +68,27 @@ class Restore:
         self.numbers: dict[str, dict[int, int]] = {kind.name: {} for kind in KINDS}
         # (kind, column) -> [(number in the archive, what the column says there)]
         self.later: dict[tuple[str, str], list[tuple[int, object]]] = {}
+        self.contexts: dict[int, UUID] = {}
+        named = session.space.members.values_list("user__username", "pk")
+        self.members: dict[str, int] = dict(named)
         self.done = 0
         self.total = sum(member["rows"] for member in self.manifest["members"])
 
     def run(self) -> None:
         for name in reading.unknown(self.tree, self.manifest):
             self.session.report.add(name, "left", Verdict.SKIPPED, reason="unknown")
+        records = Records(self) if self.is_own and self.is_empty else None
         self._space()
         for kind in KINDS:
             found = reading.rows(self.tree, self.manifest, kind.name)
             while batch := list(islice(found, BATCH)):
                 self._batch(kind, batch)
-                self.done += len(batch)
-                self.session.progress(self.done, self.total, kind.name)
+                self.told(len(batch), kind.name)
         self._link()
+        if records:
+            records.run()
+        else:
+            self._leave_records()
         names = {"messages": "messages", "facts": "facts", "chats": "chats", "people": "entities"}
         arrived: dict[str, Any] = {
             name: {pk for pk in self.numbers[kind].values() if pk > self.last[kind]}
@@ -88,8 +97,25 @@ class Restore:
         # What was erased does not come back with an older copy.
         erasing.replay(self.session.space, by=self.session.by, **arrived)
 
-    def number(self, kind: str, data: object) -> int | None:
+    def told(self, count: int, what: str) -> None:
+        self.done += count
+        self.session.progress(self.done, self.total, what)
+
+    def number(self, kind: str, data: Any) -> Any:
+        if kind == "members":
+            return self.members.get(data)
+        if kind == "contexts":
+            return self.contexts.get(int(data)) if str(data).isdigit() else None
         return self.numbers[kind].get(data) if isinstance(data, int) else None
+
+    def _leave_records(self) -> None:
+        memory = {kind.name for kind in KINDS}
+        for member in self.manifest["members"]:
+            if member["kind"] in BY_NAME and member["kind"] not in memory:
+                count = {"count": member["rows"]}
+                self.session.report.add(
+                    member["name"], "record", Verdict.SKIPPED, reason="records", **count
+                )
 
     def _space(self) -> None:
         """Take over language, time zone and settings when the space is empty."""

@@ -5,10 +5,12 @@ import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
@@ -16,14 +18,16 @@ from django.db import models
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext_lazy as _
 
+from memory.models.content import way_to_space
 from memory.text import normalise as text
 from memory.transfer.readers.json_values import parse_time
 
 SALT = "memory.transfer.archive"
 MAX_INTEGER = 2**31 - 1
 MAX_TEXT = 1_000_000
-# (kind name, number in the archive) -> number in the database, or the reverse.
-Numbers = Callable[[str, object], int | None]
+# (kind name, number in the archive) -> number in the database, or the reverse. What grouped
+# changes is known by an UUID.
+Numbers = Callable[[str, object], Any]
 
 
 @dataclass(frozen=True)
@@ -38,20 +42,121 @@ class Kind:
     id_lists: dict[str, str] = field(default_factory=dict)
     # Columns that hold [{"episode": 3, "quote": "…"}, …].
     evidence: tuple[str, ...] = ()
+    app: str = "memory"
+    # Columns that name rows in a way of their own: the value with other numbers.
+    renumber: Mapping[str, Callable[[Any, Numbers], Any]] = field(default_factory=dict)
+    # Sentences of ours, which a reader would get in a language.
+    sentences: tuple[str, ...] = ()
 
     @property
-    def table(self) -> type[models.Model]:
-        return apps.get_model("memory", self.model)
+    def table(self) -> Any:
+        return apps.get_model(self.app, self.model)
+
+    @property
+    def is_history(self) -> bool:
+        return hasattr(self.table, "pgh_tracked_model")
+
+    @property
+    def way(self) -> str:
+        """The lookup that leads from a row to its space."""
+        return way_to_space(self.table)
 
     @property
     def fields(self) -> list[models.Field]:
         """Return the columns of a row except its id and its space."""
-        left_out = {"id", "space", *self.derived}
+        left_out = {"id", "space", self.table._meta.pk.name, *self.derived}
         return [f for f in self.table._meta.concrete_fields if f.name not in left_out]
 
 
+# Names by which JSON points to rows.
+EVIDENCE = {
+    "fact": "facts",
+    "episode": "episodes",
+    "message": "messages",
+    "pattern": "patterns",
+    "chat": "chats",
+}
+TARGETS = EVIDENCE | {"rule": "rules", "preference": "preferences", "entity": "entities"}
+PLANNED = {"read": "episodes", "episodes": "episodes", "notes": "working_notes"}
+
+
+def _context(value: Any, numbers: Numbers) -> Any:
+    return numbers("contexts", value)
+
+
+def _member(value: Any, numbers: Numbers) -> Any:
+    """Somebody of the space: by sign-in name in the archive."""
+    return numbers("members", value)
+
+
+def _left_out(value: dict, numbers: Numbers) -> dict:
+    """What a receipt cut: rows of kind, id and numbers."""
+    if "rows" not in value:
+        return value
+    placed = [
+        [kind, numbers(EVIDENCE[kind], pk), *more]
+        for kind, pk, *more in value["rows"]
+        if kind in EVIDENCE
+    ]
+    return value | {"rows": [row for row in placed if row[1]]}
+
+
+def _planned(value: list, numbers: Numbers) -> list:
+    """What a phase of a night had to do: {"read": [ids of episodes]}, or a word."""
+
+    def placed(name: str, what: Any) -> Any:
+        if name not in PLANNED or not isinstance(what, list):
+            return what
+        return [n for n in (numbers(PLANNED[name], pk) for pk in what) if n]
+
+    named = (item for item in value if isinstance(item, dict))
+    found = [{name: placed(name, what) for name, what in item.items()} for item in named]
+    return found or value
+
+
+def _targets(value: list, numbers: Numbers) -> list:
+    """A target that is gone has no number: then the proposal says so."""
+    return [one | {"id": numbers(TARGETS[one["type"]], one["id"]) or 0} for one in value]
+
+
+def _before(value: dict, numbers: Numbers) -> dict:
+    """The targets as they were: {"fact:12": {"chat_id": 3, …}}; a setting by its name."""
+    found = {}
+    for name, was in value.items():
+        kind, _colon, pk = name.partition(":")
+        if kind not in TARGETS or not pk.isdigit():
+            found[name] = was
+            continue
+        links = {"chat_id": "chats", "merged_into_id": "entities"}
+        placed = {key: numbers(of, was[key]) for key, of in links.items() if key in was}
+        found[f"{kind}:{numbers(TARGETS[kind], int(pk)) or 0}"] = was | placed
+    return found
+
+
+def _after(value: dict, numbers: Numbers) -> dict:
+    links = {"chat": "chats", "keep": "facts"}
+    placed = {key: numbers(of, value[key]) for key, of in links.items() if key in value}
+    if "offer" in value:
+        message, place = value["offer"]
+        placed["offer"] = [numbers("messages", message), place]
+    return value | placed
+
+
+def metadata(value: dict, numbers: Numbers) -> dict:
+    """What is known of a change: who, why, and the night, proposal or changes it belongs to."""
+    links = {"night": "nights", "proposal": "proposals"}
+    placed = {
+        key: numbers(of, value[key]) for key, of in links.items() if isinstance(value.get(key), int)
+    }
+    for key in ("undoes_context", "redoes_context"):
+        if key in value:
+            found = (numbers("contexts", one) for one in str(value[key]).split())
+            placed[key] = " ".join(str(one) for one in found if one)
+    return value | placed
+
+
 KINDS = [
-    Kind("chats", "Chat"),
+    Kind("chats", "Chat", renumber={"owner": _member}),
     Kind("episodes", "Episode", id_lists={"summary_of": "episodes"}),
     Kind("messages", "Message"),
     Kind("facts", "Fact", derived=("said_key",), evidence=("evidence",)),
@@ -73,12 +178,50 @@ KINDS = [
     # What was erased here, for whoever restores it beside an older backup: no words.
     Kind("erasures", "Erasure"),
 ]
-BY_NAME = {kind.name: kind for kind in KINDS}
-BY_MODEL = {kind.model: kind for kind in KINDS}
-
-
-# Names that evidence uses for the rows it points to.
-EVIDENCE = {"fact": "facts", "episode": "episodes", "message": "messages", "pattern": "patterns"}
+PROPOSALS = Kind(
+    "proposals",
+    "Proposal",
+    app="sleep",
+    # Who decided is told by name.
+    derived=("decided_by",),
+    evidence=("evidence",),
+    renumber={"targets": _targets, "before": _before, "after": _after, "applied_as": _context},
+    sentences=("title", "rationale"),
+)
+# What the space has been through: it comes back into an empty space, from an archive of our own.
+RECORDS = [
+    Kind("receipts", "Recall", renumber={"left_out": _left_out}),
+    Kind("receipt_items", "RecallItem"),
+    Kind("self_checks", "SelfCheck"),
+    Kind("nights", "Night", app="sleep"),
+    Kind("night_phases", "PhaseRun", app="sleep", renumber={"plan": _planned}),
+    Kind(
+        "night_changes",
+        "NightChange",
+        app="sleep",
+        evidence=("evidence",),
+        renumber={"context": _context},
+    ),
+    Kind("reflections", "Reflection", app="sleep"),
+    Kind("claims", "Claim", app="sleep"),
+    PROPOSALS,
+]
+# Every earlier state of these rows; what is computed again for a row is kept as it was here.
+HISTORY = [
+    replace(
+        kind,
+        name=f"{kind.name}_history",
+        model=f"{kind.model}Event",
+        derived=("decided_by",) if kind is PROPOSALS else (),
+    )
+    for kind in (*KINDS, PROPOSALS)
+    if kind.name not in ("messages", "reminders", "erasures")
+]
+# Who changed something, why, and what else with it.
+CONTEXTS = Kind("contexts", "Context", app="pghistory")
+ALL = [*KINDS, *RECORDS, *HISTORY, CONTEXTS]
+BY_NAME = {kind.name: kind for kind in ALL}
+BY_MODEL = {kind.model: kind for kind in ALL}
 
 
 # Everything else that belongs to a space, and why it stays behind.
@@ -97,18 +240,11 @@ LEFT_OUT = {
     "memory.Unit": _("The search index is made anew from the words."),
     "memory.RecallProfile": _("How recall ranks is set for an installation."),
     "memory.GoldenRun": _("Golden questions are asked anew where they arrive."),
-    "memory.SelfCheck": _("A check of a reply belongs to the reply's receipt."),
     "memory.DeadLetter": _("A job that was given up belongs where it ran."),
-    "memory.Recall": _("A receipt tells of a reply of this installation."),
     "memory.LlmCall": _("Costs belong to the installation that paid them."),
     "memory.OutboxItem": _("What waits to be sent would be sent twice."),
     "memory.Parcel": _("A file on its way in or out; it is gone a day later."),
-    "sleep.Night": _("A night tells what it did on this installation."),
-    "sleep.Reflection": _("What a night measured, on this installation."),
     "kenoweb.OneTimeLink": _("A link is for one person and one use."),
-    "sleep.NightChange": _("A night tells what it did on this installation."),
-    "sleep.Claim": _("What a night read out of an episode; the next night reads it again."),
-    "sleep.Proposal": _("A proposal speaks of rows by their number; decide it before you move."),
 }
 
 
@@ -134,20 +270,28 @@ class BadRow(ValueError):
 
 
 class Places:
-    """Numbers of rows in the archive, by kind and primary key."""
+    """Numbers of rows in the archive, by kind and primary key.
 
-    def __init__(self, ids: Mapping[str, array]):
-        self._ids = ids
+    Members are named; what grouped changes is counted in the order in which it is met.
+    """
 
-    def __call__(self, kind: str, pk: object) -> int | None:
-        ids = self._ids[kind]
+    def __init__(self, ids: Mapping[str, array], members: Mapping[int, str]):
+        self._ids, self._members = ids, members
+        self.contexts: dict[UUID, int] = {}
+
+    def __call__(self, kind: str, pk: Any) -> Any:
+        if kind == "members":
+            return self._members.get(pk)
+        if kind == "contexts":
+            return self.contexts.setdefault(pk, len(self.contexts) + 1) if pk else None
+        ids = self._ids.get(kind, ())
         at = bisect_left(ids, pk) if isinstance(pk, int) else len(ids)
         return at + 1 if at < len(ids) and ids[at] == pk else None
 
 
 def encode(kind: Kind, row: Mapping[str, object], places: Numbers) -> dict:
     """Return the row as the archive stores it; `row` comes from queryset.values()."""
-    encoded = {"id": places(kind.name, row["id"])}
+    encoded = {"id": places(kind.name, row[kind.table._meta.pk.attname])}
     for column in _columns(kind.name):
         value = row[column.attname]
         if target := link_of(column):
@@ -157,6 +301,8 @@ def encode(kind: Kind, row: Mapping[str, object], places: Numbers) -> dict:
             encoded[column.name] = [each for each in placed if each is not None]
         elif column.name in kind.evidence:
             encoded[column.name] = renumber_evidence(value, places)
+        elif column.name in kind.renumber:
+            encoded[column.name] = value and kind.renumber[column.name](value, places)
         else:
             encoded[column.name] = _to_json(value)
     return encoded
@@ -181,6 +327,10 @@ def decode(kind: Kind, data: object, numbers: Numbers) -> dict[str, Any]:
             values[column.name] = [each for each in placed if each is not None]
         elif column.name in kind.evidence:
             values[column.name] = renumber_evidence(clean_json(value), numbers)
+        elif column.name in kind.renumber:
+            values[column.attname] = value and kind.renumber[column.name](
+                clean_json(value), numbers
+            )
         else:
             values[column.name] = _value(column, value)
     return values
@@ -216,7 +366,9 @@ def _columns(name: str) -> list[models.Field]:
 
 
 def _to_json(value: object) -> object:
-    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    return str(value) if isinstance(value, date | Decimal) else value
 
 
 def _value(column: models.Field, value: object) -> object:
@@ -263,6 +415,20 @@ def _to_time(column: models.Field, value: object) -> datetime:
     return when
 
 
+def _to_day(column: models.Field, value: object) -> date:
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        raise BadRow(column.name) from None
+
+
+def _to_decimal(column: models.Field, value: object) -> Decimal:
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        raise BadRow(column.name) from None
+
+
 def _to_list(column: ArrayField, value: object) -> list:
     if not isinstance(value, list):
         raise BadRow(column.name)
@@ -273,6 +439,8 @@ _READERS = [
     (ArrayField, _to_list),
     (models.JSONField, lambda column, value: clean_json(value)),
     (models.DateTimeField, _to_time),
+    (models.DateField, _to_day),
+    (models.DecimalField, _to_decimal),
     (models.BooleanField, _to_bool),
     (models.IntegerField | models.FloatField, _to_number),
     (models.CharField | models.TextField, _to_text),
