@@ -51,8 +51,8 @@ VERDICTS = {
 }
 ABOUT = {
     "keno": gettext_lazy(
-        "All of memory and the settings, to keep or to move; importing it brings the same rows back. "
-        "Receipts, nights, proposals and the audit are in a backup only."
+        "All of memory and the settings, to keep or to move; importing it brings the same rows "
+        "back. Receipts, nights, proposals and the audit are in a backup only."
     ),
     "kenobot": gettext_lazy("What Keno believes now, as a zip of KenoBot's own files."),
     "snapshot": gettext_lazy("One page for people; nothing reads it back."),
