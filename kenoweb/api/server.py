@@ -61,6 +61,8 @@ log = logging.getLogger(__name__)
 # No call needs a longer line; what is longer is answered as no protocol.
 MAX_LINE = 2**20
 PARSE_ERROR = -32700
+# How long the last answers may take when nobody sends any more.
+LAST_SECONDS = 60
 # A file is not an answer for a model.
 TOOLS = {name: one for name, one in OPERATIONS.items() if one.gives}
 PROMPTS = {
@@ -311,7 +313,8 @@ async def _serve(server: Server, wire: TextIO) -> None:
     try:
         async with anyio.create_task_group() as both:
             both.start_soon(_stop_when_told, both.cancel_scope)
-            given = {"stdin": await the_input(wire), "stdout": anyio.wrap_file(wire)}
+            calls = OpenCalls(anyio.wrap_file(wire))
+            given = {"stdin": calls.lines(await the_input(wire)), "stdout": calls}
             async with stdio_server(**given) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
             both.cancel_scope.cancel()
@@ -327,19 +330,66 @@ async def _stop_when_told(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
-async def the_input(wire: TextIO) -> AsyncIterator[str] | None:
-    """The lines of standard input; None where the SDK must read it, for it is a file.
+class OpenCalls:
+    """What was asked and is not answered yet: the end of the input does not cut it off.
 
-    The SDK reads in a thread, which nothing can interrupt, and takes lines of any length.
+    It stands between the SDK and both ends of the pipe. The SDK breaks off whatever is at work when
+    its input ends, which with `manage.py mcp < calls` is at once.
+    """
+
+    def __init__(self, wire: anyio.AsyncFile[str]):
+        self.wire, self.open, self.answered = wire, set[object](), anyio.Event()
+
+    async def lines(self, given: AsyncIterator[str]) -> AsyncIterator[str]:
+        async for line in given:
+            said = _said(line)
+            if said.get("method") == "notifications/cancelled":
+                told = said.get("params")
+                self.open.discard(_key(told.get("requestId") if isinstance(told, dict) else None))
+            elif "method" in said and "id" in said:
+                self.open.add(_key(said["id"]))
+            yield line
+        with anyio.move_on_after(LAST_SECONDS):
+            while self.open:
+                self.answered = anyio.Event()
+                await self.answered.wait()
+
+    async def write(self, line: str) -> int:
+        said = _said(line)
+        count = await self.wire.write(line)
+        if "method" not in said:
+            self.open.discard(_key(said.get("id")))
+        return count
+
+    async def flush(self) -> None:
+        await self.wire.flush()
+        self.answered.set()
+
+
+def _said(line: str) -> dict:
+    """The message of a line; nothing where it is none."""
+    found = json.loads(line) if line.strip() else None
+    return found if isinstance(found, dict) else {}
+
+
+def _key(number: object) -> str:
+    return json.dumps(number)
+
+
+async def the_input(wire: TextIO) -> AsyncIterator[str]:
+    """The lines of standard input.
+
+    The SDK would read in a thread, which nothing can interrupt, and takes lines of any length.
     """
     reader = asyncio.StreamReader(limit=MAX_LINE)
     pipe = os.fdopen(os.dup(0), "rb", buffering=0)
     try:
         loop = asyncio.get_running_loop()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-    except ValueError:
-        pipe.close()
-        return None
+    except ValueError:  # a file, which is there as a whole
+        with pipe:
+            reader.feed_data(pipe.read())
+        reader.feed_eof()
     return _lines(reader, wire)
 
 

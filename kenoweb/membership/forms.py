@@ -151,7 +151,20 @@ class SpaceForm(forms.Form):
     )
 
 
-class OwnerForm(NewAccountForm):
+class GuessesZone(forms.Form):
+    """The browser's time zone is offered, until one was chosen."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if not self.is_bound:
+            self.fields["timezone"].widget.attrs["data-zone"] = True
+
+
+class NewSpaceForm(GuessesZone, SpaceForm):
+    pass
+
+
+class OwnerForm(GuessesZone, NewAccountForm):
     space = OneLine(
         label=_("Name of your space"),
         max_length=80,
@@ -160,7 +173,6 @@ class OwnerForm(NewAccountForm):
     timezone = forms.ChoiceField(
         label=_("Time zone"),
         choices=choices,
-        widget=forms.Select(attrs={"data-zone": True}),
         help_text=_("The night begins after 04:00 on this clock."),
     )
     field_order = ("called", "name", "new", "again", "space", "timezone")

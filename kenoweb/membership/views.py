@@ -18,7 +18,7 @@ from kenoweb.auth.access import get_in_space_or_404, in_space, memberships, rows
 from kenoweb.auth.sessions import go
 from kenoweb.auth.throttle import client_ip
 from kenoweb.membership import forms
-from kenoweb.membership.forms import InviteForm, RoleForm, SpaceForm, TokenForm
+from kenoweb.membership.forms import InviteForm, NewSpaceForm, RoleForm, SpaceForm, TokenForm
 from kenoweb.models import OneTimeLink
 from kenoweb.ui.responses import fragment_or_redirect, show_form, toast, toast_error, undo_url
 from memory import jobs
@@ -144,7 +144,7 @@ def new(request):
     if not _may_create(request):
         raise PermissionDenied
     initial = {"language": get_language(), "timezone": forms.guess()}
-    form = SpaceForm(request.POST or None, initial=initial)
+    form = NewSpaceForm(request.POST or None, initial=initial)
     if form.is_valid():
         space = spaces.create(owner=request.user, ip=client_ip(request), **form.cleaned_data)
         toast(request, _("Created the space “%(name)s”.") % {"name": space.name})

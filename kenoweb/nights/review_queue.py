@@ -243,7 +243,7 @@ def listed(space: Space, chosen: ProposalFilter) -> list[Proposal]:
 
 
 def queue(space: Space, chosen: ProposalFilter) -> dict:
-    """The list beside the desk: waiting by night, then what was decided today."""
+    """The list beside the desk: waiting by night, then what of the same was decided today."""
     rows = listed(space, chosen)
     groups = [
         (_heading(night, about, first=n == 0), about, list(some))
@@ -252,8 +252,8 @@ def queue(space: Space, chosen: ProposalFilter) -> dict:
         )
     ]
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    decided = rows_in(space, Proposal).filter(decided_at__gte=today).only(*IN_A_LIST)
-    decided = decided.order_by("-decided_at")[:20]
+    decided = chosen.apply(rows_in(space, Proposal).filter(decided_at__gte=today))
+    decided = decided.only(*IN_A_LIST).order_by("-decided_at")[:20]
     for one in [*rows, *decided]:
         one.icon = ICONS.get(one.kind, "fact")
     return {"groups": groups, "rows": rows, "decided": list(decided)}

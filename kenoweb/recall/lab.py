@@ -138,7 +138,8 @@ def read(said: QueryDict, *, space: Space, default_person: str = "") -> Asking:
     saved = profiles.get(space, clean(said.get("profile", ""))[:60])
     mode = said.get("mode", "") if said.get("mode") in MODES else ""
     strict = space.options.recall_strict if not mode else mode == "strict"
-    tried, singles, factors, problem = saved, saved.weights, {}, ""
+    tried, singles, problem = saved, saved.weights, ""
+    factors: dict[str, float] = {}
     # Sliders that were drawn for another profile say nothing about this one.
     if said.get("of", key(saved)) == key(saved) and saved.formula == "keno":
         try:

@@ -36,7 +36,7 @@ SHORT, ROWS, WEEKS = 160, 50, 26
 LABELS, LABEL = 12, 30
 # The height of letters, on the map of 1200: of a dot, of an island, and of an island on a phone.
 # As in static/css/recall.css. A letter is at most about so wide for its height.
-NAME, ISLE, ISLE_ON_PHONE, LETTER = 12, 14, 34, 0.66
+NAME, ISLE, ISLE_ON_PHONE, LETTER = 12, 14, 34, 0.62
 TONES = 5
 OTHERS = "p0"
 KINDS = {
@@ -419,18 +419,22 @@ def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]
 def isle_labels(found: list[Island], *, size: int) -> list[Label]:
     """The names of the islands, the largest first, as far as there is room.
 
-    A name that does not fit above its island stands below it, or is its first word.
+    First the first word of each, above or below its island; then the whole name where it fits.
     """
-    placed: list[Label] = []
-    for one in sorted(found, key=lambda one: (-one.count, one.name)):
-        words = dict.fromkeys([one.name, one.name.partition(",")[0]])
-        tries = [
-            _within(Label(one.x, y, "middle", name, size, f" {number(one.count)}"))
-            for name in words
-            for y in (max(size, one.top - 30), min(HEIGHT - size / 2, one.bottom + 30 + size))
-        ]
-        placed += _first_free(tries, placed)
-    return placed
+    placed: dict[int, Label] = {}
+    by_size = sorted(range(len(found)), key=lambda place: (-found[place].count, place))
+    for whole in (False, True):
+        for place in by_size:
+            one = found[place]
+            name = one.name if whole else one.name.partition(",")[0]
+            tries = [
+                _within(Label(one.x, y, "middle", name, size, f" {number(one.count)}"))
+                for y in (max(size, one.top - 30), min(HEIGHT - size / 2, one.bottom + 30 + size))
+            ]
+            others = [label for other, label in placed.items() if other != place]
+            for label in _first_free(tries, others):
+                placed[place] = label
+    return list(placed.values())
 
 
 def dot_labels(found: list[Dot], placed: list[Label]) -> list[Label]:

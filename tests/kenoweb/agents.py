@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from django.db import connection
@@ -51,13 +52,13 @@ def environment(**given: str) -> dict[str, str]:
     }
 
 
-def start(**given: str) -> subprocess.Popen:
+def start(*, stdin: int | IO[str] = subprocess.PIPE, **given: str) -> subprocess.Popen:
     """The bare process, for those who speak to it by hand."""
     return subprocess.Popen(
         [sys.executable, "manage.py", "mcp", "--alone"],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"]} | environment(**given),
-        stdin=subprocess.PIPE,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

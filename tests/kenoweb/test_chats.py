@@ -184,8 +184,11 @@ def test_a_look_at_the_waiting_part_without_htmx_leads_to_the_chat(client, chat)
 def test_without_a_worker_the_page_says_how_to_start_one(client, chat):
     client.post(at("say", chat.pk), {"text": "is anybody there"})
     assert "manage.py runbot" in page(client, "detail", chat.pk)
+    # Who only hears the page is not told either that an answer is being written.
+    assert "Keno is answering" not in wait(client, chat, since=0).content.decode()
     Heartbeat.objects.create(name="w1")
     assert "manage.py runbot" not in page(client, "detail", chat.pk)
+    assert "Keno is answering" in wait(client, chat, since=0).content.decode()
 
 
 def test_what_was_learned_is_taken_back_and_learned_again(client, chat, worker):

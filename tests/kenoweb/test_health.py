@@ -19,9 +19,11 @@ from tests.kenoweb.servers import QUICK
 Usage = namedtuple("Usage", "total used free")
 
 
-def test_the_process_answers_anybody_without_the_database(client):
-    response = client.get("/healthz")
-    assert (response.status_code, response.content) == (200, b"ok\n")
+def test_the_process_answers_anybody_without_the_database(client, settings):
+    for cookies in ({}, {settings.SESSION_COOKIE_NAME: "somebody"}):
+        client.cookies.load(cookies)
+        response = client.get("/healthz")
+        assert (response.status_code, response.content) == (200, b"ok\n")
 
 
 def test_the_probes_answer_inside_a_house_that_insists_on_https(client, settings):

@@ -382,6 +382,25 @@ class TestKeys:
         assert "not valid" in said[1][1]
         assert KEY[:-1] not in said[1][1]
 
+    def test_what_was_asked_before_the_input_ended_is_still_answered(self, house, tmp_path):
+        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        ask = {"name": "facts", "arguments": {"words": "bees"}}
+        calls = [
+            {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": ask}
+            for number in (2, "three")
+        ]
+        lines = "".join(json.dumps(one) + "\n" for one in (HELLO, ready, *calls))
+        (tmp_path / "calls").write_text(lines)
+        process = start(KENO_TOKEN=KEY)
+        piped, _log = process.communicate(lines, timeout=120)
+        with (tmp_path / "calls").open() as file:
+            process = start(stdin=file, KENO_TOKEN=KEY)
+            read, _log = process.communicate(timeout=120)
+        for said in (piped, read):
+            answers = [json.loads(line) for line in said.splitlines()]
+            assert {one["id"] for one in answers} == {1, 2, "three"}
+            assert not [one for one in answers if "error" in one]
+
     def test_l3_nothing_but_the_protocol_is_written_and_what_is_none_is_answered(self, house):
         process = start(KENO_TOKEN=KEY, LOG_LEVEL="debug")
         ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}

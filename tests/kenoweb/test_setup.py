@@ -101,6 +101,13 @@ def test_a_mistake_uses_nothing_up(client, wrong):
 
 
 @pytest.mark.django_db
+def test_the_zone_of_the_browser_is_offered_but_does_not_replace_a_chosen_one(client):
+    there = path()
+    assert "data-zone" in client.get(there).content.decode()
+    assert "data-zone" not in client.post(there, FORM | {"again": "else"}).content.decode()
+
+
+@pytest.mark.django_db
 def test_it_is_in_the_book(client):
     client.post(path(), FORM)
     actions = list(AuditEntry.objects.order_by("pk").values_list("action", "actor"))
