@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 FOLDER = Path(__file__).parent / "model"
 MAX_TOKENS = 256
-BATCH = 32
+# So many texts at once, of so many tokens together: a graph keeps the memory of its largest batch,
+# and 32 long texts would leave a worker twice as large.
+BATCH, BATCH_TOKENS = 32, 1024
 # A text may be padded to so many times its length, or by so little: short ones cost nothing anyway.
 PADDED, LITTLE = 1.5, 16
 # One thread that does not spin: a second one gains a third and burns the other core while it waits.
@@ -203,6 +205,7 @@ def _batches(lengths: list[int]) -> Iterator[slice]:
     start = 0
     for end in range(1, len(lengths) + 1):
         full = end - start == BATCH
+        full |= end < len(lengths) and (end + 1 - start) * lengths[end] > BATCH_TOKENS
         if end == len(lengths) or full or lengths[end] > max(LITTLE, PADDED * lengths[start]):
             yield slice(start, end)
             start = end

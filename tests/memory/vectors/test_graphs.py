@@ -36,3 +36,20 @@ def test_the_judge_prefers_the_memory_that_answers():
     pairs = [question + pieces.encode(memory)[1:] for memory in memories]
     answers = {place: float(probability) for place, (probability,) in graphs.run("judge", pairs)}
     assert answers[0] > 0.5 > answers[1]
+
+
+def test_long_texts_go_in_small_batches_because_a_graph_keeps_the_memory_of_its_largest(
+    monkeypatch,
+):
+    seen = []
+
+    class Watched:
+        def run(self, _names, given):
+            seen.append(given["input_ids"].shape)
+            return graphs._session("embed").run(None, given)
+
+    monkeypatch.setattr(graphs, "session", lambda graph: Watched())
+    long = [101] + [1000] * (graphs.MAX_TOKENS - 2) + [102]
+    assert len(dict(graphs.run("embed", [long] * 9 + [[101, 1000, 102]] * 40))) == 49
+    assert max(rows * tokens for rows, tokens in seen) <= graphs.BATCH_TOKENS
+    assert (graphs.BATCH, 3) in seen
