@@ -33,7 +33,7 @@ class Beside(threading.Thread):
         self.memory: list[int] = []
         self.errors: list[str] = []
         self.crossed: Counter[str] = Counter()
-        self.nights = self.backups = self.erasures = self.left_after_erasing = 0
+        self.nights = self.asleep = self.backups = self.erasures = self.left_after_erasing = 0
         self.folder = tempfile.TemporaryDirectory(prefix="keno-soak-")
 
     def run(self) -> None:
@@ -63,6 +63,7 @@ class Beside(threading.Thread):
         mean = [round(sum(some) / max(1, len(some)) / 1e6, 1) for some in (middle, last)]
         return {
             "nights": self.nights,
+            "asleep_in_a_worker": self.asleep,
             "backups": self.backups,
             "erasures": self.erasures,
             "left_after_erasing": self.left_after_erasing,
@@ -80,8 +81,11 @@ class Beside(threading.Thread):
         from sleep import cycle
 
         space = Space.objects.get(slug="chaos")
-        cycle.sleep(space, now=timezone.now() + timedelta(days=self.nights))
-        self.nights += 1
+        try:
+            cycle.sleep(space, now=timezone.now() + timedelta(days=self.nights))
+            self.nights += 1
+        except cycle.AlreadyAsleep:  # a worker is at it
+            self.asleep += 1
 
     def _back_up(self, number: int) -> None:
         from django.utils import timezone
