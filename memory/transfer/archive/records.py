@@ -39,13 +39,16 @@ FROM unnest(%s::bigint[], %s::timestamptz[]) AS made (id, at) WHERE pgh_id = mad
 # What has a sum over ids of rows, such as a proposal, makes it anew; see sleep/apps.py.
 SETTLE: list[Callable[[Space], None]] = []
 # Rows that an undo of the import removes; the others go with them.
-REMOVED = {"receipts": "memory.Recall", "nights": "sleep.Night", "claims": "sleep.Claim"} | {
-    "proposals": "sleep.Proposal"
+REMOVED = {
+    "receipts": "memory.Recall",
+    "nights": "sleep.Night",
+    "claims": "sleep.Claim",
+    "proposals": "sleep.Proposal",
 }
 
 
 class Records:
-    """Make it before the rows of memory arrive: what was comes before their arrival."""
+    """Made before the rows of memory arrive, so that their past gets lower ids than the arrival."""
 
     def __init__(self, restore: "Restore"):
         self.restore, self.space = restore, restore.session.space
