@@ -78,8 +78,8 @@ def as_changes(events: Iterable[Any]) -> list[Change]:
     for event in events:
         after = _snapshot(event)
         last = changes[-1] if changes and changes[-1].object_id == event.pgh_obj_id else None
-        is_change = last and event.pgh_label != "insert"
-        changes.append(_change(event, before=last.after if is_change else None, after=after))
+        before = last.after if last and event.pgh_label != "insert" else None
+        changes.append(_change(event, before=before, after=after))
     return changes
 
 

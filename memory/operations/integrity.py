@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, models
 from django.db.models import F, Q, Value
@@ -69,7 +70,7 @@ def _faults(name: str, rows: models.QuerySet, problem: str) -> Iterator[Fault]:
 @check
 def walls(now: datetime) -> Iterator[Fault]:
     """Nothing may point from one space into another."""
-    links = [
+    links: list[tuple[Any, str, tuple[str, ...]]] = [
         (Message, "space", ("chat", "episode", "reply_to")),
         (Fact, "space", ("chat", "message", "episode", "superseded_by")),
         (Episode, "space", ("chat",)),

@@ -170,7 +170,9 @@ def recall(
         result.error = f"{type(error).__name__}: {error}"[:500]
     result.ms = clock.ms
     if save:
-        asked_by = {"space": space, "chat": chat, "person": person, "message": message}
+        # A chat of another space was refused; its name does not stand on a receipt of this one.
+        here = chat if chat is None or chat.space_id == space.pk else None
+        asked_by = {"space": space, "chat": here, "person": person, "message": message}
         result.receipt = _write_receipt(result, now=now, **asked_by)
     return result
 

@@ -191,12 +191,8 @@ def _record(session: Session) -> None:
         change=report.change,
         messages=ranges(session.made_messages),
         chats=ranges(session.made_chats),
-        **({"records": records} if (records := _made_records(session)) else {}),
+        records={label: ranges(pks) for label, pks in session.made_records.items()},
     )
-
-
-def _made_records(session: Session) -> dict[str, list]:
-    return {label: ranges(pks) for label, pks in session.made_records.items() if pks}
 
 
 class UnknownImport(Exception):

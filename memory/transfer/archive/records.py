@@ -146,13 +146,11 @@ class Records:
 
     def _write_contexts(self, contexts: list[Any], made: dict[int, UUID]) -> None:
         good = [data for data in contexts if _is_context(data)]
-        told = [
-            rows.metadata(rows.clean_json(one["metadata"]), self.restore.number) for one in good
-        ]
-        values = [
+        told: list[Any] = [rows.clean_json(one["metadata"]) for one in good]
+        values: list[Any] = [
             [made[one["id"]] for one in good],
             [parse_time(one["at"]) for one in good],
-            [json.dumps(one) for one in told],
+            [json.dumps(rows.metadata(one, self.restore.number)) for one in told],
         ]
         with connection.cursor() as cursor:
             cursor.execute(CONTEXT, values)
