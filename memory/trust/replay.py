@@ -134,12 +134,15 @@ def _touched(steps: list[history.Change]) -> set[tuple[str, int]]:
     """
     if any(step.model is not Fact for step in steps):
         return set()
-    rests_on = ("message", "episode")
-    images = [image for step in steps for image in (step.before, step.after) if image]
+    rests_on, images = ("message", "episode"), _images(steps)
     found = {(kind, image[f"{kind}_id"]) for image in images for kind in rests_on}
     further = [one for image in images for one in image["evidence"]]
     found |= {(kind, one[kind]) for one in further for kind in rests_on if kind in one}
     return {("fact", step.object_id) for step in steps} | found
+
+
+def _images(steps: list[history.Change]) -> list[dict]:
+    return [image for step in steps for image in (step.before, step.after) if image]
 
 
 def _weighed(result: Recalled, memories: set[tuple[str, int]]) -> bool:
@@ -151,7 +154,7 @@ def _reached(receipts: list[Recall], steps: list[history.Change]) -> list[Recall
     steps = [step for step in steps if step.model not in UNHEARD]
     if any(step.model is not Fact for step in steps) or len(steps) > MANY:
         return receipts
-    images = [image for step in steps for image in (step.before, step.after) if image]
+    images = _images(steps)
     texts, chats = {str(image["text"]) for image in images}, {image["chat_id"] for image in images}
     if None not in chats:
         # What is known in one chat is told in no other.
