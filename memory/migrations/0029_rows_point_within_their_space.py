@@ -40,7 +40,7 @@ POINT = """
 ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY (space_id, {column})
   REFERENCES {target} (space_id, id) DEFERRABLE INITIALLY DEFERRED NOT VALID
 """
-# Rows that an older Keno wrote wrongly stop no upgrade; `memory_check` tells of those in memory.
+# Rows that an older Keno wrote wrongly stop no upgrade; `memory_check` tells of them.
 VALIDATE = """
 DO $$ BEGIN
   ALTER TABLE {table} VALIDATE CONSTRAINT {name};

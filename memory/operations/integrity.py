@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.apps import apps
 from django.db import connection, models
 from django.db.models import F, Q, Value
 from django.utils import timezone
@@ -22,7 +23,6 @@ from memory.models import (
     SilencedMessage,
     Space,
     SpaceEncryption,
-    WorkingNote,
 )
 from memory.models.content import content_fields, content_models, way_to_space
 from memory.models.encryption import PREFIX, Unreadable
@@ -70,22 +70,25 @@ def _faults(name: str, rows: models.QuerySet, problem: str) -> Iterator[Fault]:
 @check
 def walls(now: datetime) -> Iterator[Fault]:
     """Nothing may point from one space into another."""
-    links: list[tuple[Any, str, tuple[str, ...]]] = [
-        (Message, "space", ("chat", "episode", "reply_to")),
-        (Fact, "space", ("chat", "message", "episode", "superseded_by")),
-        (Episode, "space", ("chat",)),
-        (Pattern, "space", ("chat",)),
-        (WorkingNote, "space", ("chat",)),
-        (Ruling, "space", ("fact",)),
-        # These have no space of their own, and so no foreign key that would hold it.
-        (RecallItem, "recall__space", ("fact", "message", "episode", "pattern")),
-        (Mention, "fact__space", ("entity",)),
-        (SilencedMessage, "fact__space", ("message",)),
+    # These have no space of their own, and so no foreign key that would hold it.
+    links: list[tuple[Any, str, list[str]]] = [
+        (RecallItem, "recall__space", ["fact", "message", "episode", "pattern"]),
+        (Mention, "fact__space", ["entity"]),
+        (SilencedMessage, "fact__space", ["message"]),
     ]
+    in_spaces: list[Any] = [model for model in apps.get_models() if _has_space(model)]
+    for model in in_spaces:
+        columns = [one for one in model._meta.concrete_fields if one.related_model in in_spaces]
+        links.append((model, "space", [one.name for one in columns if one.db_constraint]))
     for model, space, names in links:
         for name in names:
-            wrong = model.objects.exclude(**{name: None}).exclude(**{f"{name}__space": F(space)})
+            rows = model._base_manager.exclude(**{name: None})
+            wrong = rows.exclude(**{f"{name}__space": F(space)})
             yield from _faults("walls", wrong, f"its {name} is in another space")
+
+
+def _has_space(model: Any) -> bool:
+    return any(one.related_model is Space for one in model._meta.fields if one.name == "space")
 
 
 @check
