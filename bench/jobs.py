@@ -101,7 +101,7 @@ def why_did_it_say_that(one: Newcomer, *, question: str, memory: str) -> None:
     one.rail("Receipts")
     one.click("link", question)
     one.see(memory)
-    one.see("Copy as picture")
+    one.see("What decides the answer")
 
 
 def fix_a_wrong_fact(one: Newcomer, *, wrong: str, right: str) -> None:

@@ -25,6 +25,7 @@ from memory.models import (
     RecallItem,
     Space,
 )
+from memory.operations import backup
 from memory.text.normalise import said_key
 from memory.vectors import store as embeddings
 from memory.vectors.embed import Embedder
@@ -53,25 +54,12 @@ FROM memory_unit u WHERE u.space_id = %(space)s AND u.kind <> 'message'
 """
 
 
-# Rows come faster without, and an index made at once is a better one.
-PLAIN_INDEXES = """
-SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
-FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-WHERE NOT i.indisunique AND c.relname LIKE ANY (ARRAY['memory\\_%', 'sleep\\_%'])
-"""
-
-
 @contextmanager
 def without_indexes() -> Iterator[None]:
     with connection.cursor() as cursor:
-        cursor.execute(PLAIN_INDEXES)
-        found = cursor.fetchall()
-        for name, _made in found:
-            cursor.execute(f"DROP INDEX {name}")
-        yield
-        cursor.execute("SET maintenance_work_mem = '512MB'")
-        for _name, made in found:
-            cursor.execute(made)
+        tables = connection.introspection.table_names(cursor)
+        with backup.without_indexes(cursor, tables):
+            yield
 
 
 def fill(*, facts: int, episodes: int, now: datetime, say: Callable[[str], None]) -> Space:

@@ -17,29 +17,34 @@ FOLDER = ROOT / "docs" / "pictures"
 WIDE, TALL = 1280, 860
 PHONE = (390, 844)
 CHAT = "#main a.text"
-NIGHT = "#main table a"
+# A reply whose receipt found what it speaks of.
+RECEIPT = f"{CHAT} | .msg:has-text('El 21 de diciembre') a.chip"
+# A night that applied several things, so that there is a story.
+NIGHT = r"#main tbody tr:has(td:nth-child(3):text-matches('^\s*[3-9]')) a"
+# Asked in one language, answered by what was said in the other.
+LAB = "/s/demo/recall/?q=What+is+Luc%C3%ADa+allergic+to%3F"
 # Name of the file, page, and the links to follow there.
 PICTURES = [
     ("overview-light", "/s/demo/", ""),
     ("overview-dark", "/s/demo/", ""),
     ("overview-phone", "/s/demo/", ""),
-    ("chat-light", "/s/demo/chats/", f"{CHAT} | a.chip"),
+    ("chat-light", "/s/demo/chats/", RECEIPT),
     ("night-light", "/s/demo/nights/", NIGHT),
     ("map-dark", "/s/demo/map/", ""),
     ("proposals-dark", "/s/demo/proposals/", ""),
-    ("lab-light", "/s/demo/recall/?q=Where+do+the+backups+go%3F", ""),
+    ("lab-light", LAB, ""),
     ("facts-light", "/s/demo/facts/", ""),
 ]
 TOUR = [
     ("Is it well, what waits, what did it learn", "/s/demo/", ""),
     ("Talk to it; what it learned has an Undo", "/s/demo/chats/", CHAT),
-    ("Every reply has a receipt", "/s/demo/chats/", f"{CHAT} | a.chip"),
+    ("Every reply has a receipt", "/s/demo/chats/", RECEIPT),
     ("Everything it knows, with the words it came from", "/s/demo/facts/", ""),
-    ("One fact: quote, history, price", "/s/demo/facts/", "#main tbody a"),
+    ("One fact: quote, history, price", "/s/demo/facts/", "#main tbody a.text"),
     ("People and what is known about them", "/s/demo/people/", ""),
     ("At night it reads, believes and asks", "/s/demo/nights/", NIGHT),
     ("You decide what is believed", "/s/demo/proposals/", ""),
-    ("Why something comes to mind", "/s/demo/recall/?q=Where+do+the+backups+go%3F", ""),
+    ("Why something comes to mind", LAB, ""),
     ("The map of a memory", "/s/demo/map/", ""),
     ("Golden questions hold its answers", "/s/demo/golden/", ""),
     ("What it cost", "/s/demo/costs/", ""),
@@ -73,9 +78,11 @@ def _page(browser: Browser, state: Path, *, look: str, scale: float = 1) -> Page
 def _open(page: Page, path: str, link: str) -> None:
     page.goto(BASE + path)
     for step in filter(None, link.split(" | ")):
-        found = page.locator(step).locator("visible=true")
-        (found.last if step == "a.chip" else found.first).click()
+        page.locator(step).locator("visible=true").first.click()
     page.wait_for_timeout(900)
+    # A busy machine is late with what was clicked.
+    page.wait_for_function("!document.querySelector('.htmx-request')")
+    page.wait_for_timeout(300)
 
 
 def _tour(browser: Browser, state: Path) -> str:

@@ -288,6 +288,7 @@ def read_now(chat: Chat, group: Sequence[Message], *, now: datetime) -> None:
     for message in ingest.read(waiting, within=patience, now=now):
         if asked := known.get(message.pk):
             asked.journal, asked.episode_id = message.journal, message.episode_id
+            asked.ingested_at = message.ingested_at
 
 
 def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Briefing:
@@ -302,6 +303,7 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
         briefing,
         learned=[fact.text for fact in feedback.facts_of(group)],
         wishes=any(line.get("kind") == ingest.WISH for line in offers),
+        unread=not chat.incognito_since and any(one.ingested_at is None for one in group),
         heard=[*briefing.heard, *(_heard(one, last) for one in _memory(built.history))],
     )
     if wants.name in LISTS:
@@ -334,7 +336,9 @@ def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> B
     facts = facts if hears_the_space(message.chat) else facts.filter(chat=message.chat)
     mine = said_by_same(message, prefix="message__")
     if wants.name == "about_me":
-        return replace(briefing, recalled=_listed(facts.filter(mine), message))
+        rows = _listed(facts.filter(mine), message)
+        # First what is about themselves, then what they told of others.
+        return replace(briefing, recalled=sorted(rows, key=lambda one: one.subject != one.said_by))
     if wants.name == "about":
         name = _POSSESSIVE.sub("", wants.rest.strip())
         facts = facts.filter(mine) if name != wants.rest.strip() else facts

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from kenoweb.api import events, gateway, mem0, oauth, rest
-from kenoweb.api import server as mcp
+from kenoweb.auth.accounts import PATHS, Kind
 from kenoweb.chats import views as chats
 from kenoweb.chats import views as chats_link_views
 from kenoweb.connect import views as connect
@@ -400,9 +400,9 @@ urlpatterns = [
     room(
         "",
         "links",
-        path("setup/<str:token>/", account.setup, name="setup"),
-        path("enter/<str:token>/", account.enter, name="enter"),
-        path("join/<str:token>/", account.join, name="join"),
+        path(PATHS[Kind.SETUP] % "<str:token>", account.setup, name="setup"),
+        path(PATHS[Kind.SIGN_IN] % "<str:token>", account.enter, name="enter"),
+        path(PATHS[Kind.INVITE] % "<str:token>", account.join, name="join"),
     ),
     room(
         "",
@@ -425,7 +425,7 @@ urlpatterns = [
     room(
         "",
         "programs",
-        path("mcp", mcp.over_http, name="mcp"),
+        path("mcp", rest.over_mcp, name="mcp"),
         path("api/memory", rest.alias("GET", "facts"), name="memory"),
         path("api/memory/search", rest.alias("GET", "recall"), name="memory_search"),
         path("api/memory/refresh", rest.alias("POST", "begin_night"), name="memory_refresh"),

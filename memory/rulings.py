@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
@@ -11,6 +12,7 @@ from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Fact, Ruling, Space
+from memory.models.prepared import prepared
 from memory.models.space import in_turn, kept
 from memory.text import normalise as text
 from memory.vectors import likeness
@@ -48,9 +50,7 @@ class Unmentioned:
 
     def __init__(self, space: Space, question: str):
         asked = text.stems(question)
-        rows = _in_force(space, Ruling.Kind.DONT_MENTION).values_list(
-            "text", "fact__subject", "fact", "fact__message", "fact__message__episode"
-        )
+        rows = () if _has_none(space, Ruling.Kind.DONT_MENTION) else _unmentioned(space=space.pk)
         self.ids: set[tuple[str, int]] = set()
         self.stems: list[set[str]] = []
         for words, subject, *ids in rows:
@@ -66,6 +66,14 @@ class Unmentioned:
             return False
         found = text.stems(words)
         return (kind, number) in self.ids or any(own and own <= found for own in self.stems)
+
+
+@prepared(space="bigint")
+def _unmentioned(space):
+    rows = _active(space, Ruling.Kind.DONT_MENTION)
+    return rows.values_list(
+        "text", "fact__subject", "fact", "fact__message", "fact__message__episode"
+    )
 
 
 @transaction.atomic
@@ -130,11 +138,17 @@ def count_obeyed(ruling: Ruling, *, now: datetime | None = None) -> None:
 
 
 def _in_force(space: Space, kind: str) -> models.QuerySet:
+    return Ruling.objects.none() if _has_none(space, kind) else _active(space, kind)
+
+
+def _has_none(space: Space, kind: str) -> bool:
+    """Whether the turn knows already that there is none, as in most spaces."""
+    return in_turn() and not kept(space, f"rulings {kind}", _active(space, kind).exists)
+
+
+def _active(space: Any, kind: str) -> models.QuerySet:
     rows = Ruling.objects.filter(space=space, status=Ruling.Status.ACTIVE)
-    own = rows.filter(kind=kind).order_by("pk")
-    # Most spaces have none.
-    has_none = in_turn() and not kept(space, f"rulings {kind}", own.exists)
-    return rows.none() if has_none else own
+    return rows.filter(kind=kind).order_by("pk")
 
 
 def _rule(space, kind, statement, *, by: str, reason: str, fact: Fact | None) -> ChangeResult:

@@ -7,6 +7,7 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import pytest
 from django.apps import apps
@@ -15,6 +16,7 @@ from django.db import connection, connections
 from django.db.backends.postgresql.operations import DatabaseOperations
 from django.db.models.signals import post_migrate
 from django.test import TransactionTestCase
+from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -49,6 +51,13 @@ def postgres() -> str:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(postgres, django_db_modify_db_settings_parallel_suffix):
     """Only a test that asks for the database pays for its start."""
+
+
+@pytest.fixture(autouse=True)
+def nobody_elses_language():
+    """A page in Spanish leaves its language in the thread; the next test begins with its own."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -140,10 +149,21 @@ def pytest_sessionfinish(session):
         shutil.rmtree(settings.TEST_HOME, ignore_errors=True)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--shuffle", metavar="SEED", help="files and their tests in a random order")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config, items):
     """Mark every test by what it needs: unit (nothing), db, processes or browser."""
     for item in items:
         item.add_marker(_needs(item))
+    yield
+    if seed := config.getoption("--shuffle"):
+        order = Random(seed)
+        places = {path: order.random() for path in dict.fromkeys(item.path for item in items)}
+        order.shuffle(items)
+        items.sort(key=lambda item: places[item.path])
 
 
 def _needs(item: pytest.Item) -> str:

@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy
 from bot.commands.asked import Answer, CommandCall, command, sentence_for
 from bot.commands.talk import forget_episode
 from memory import patterns
-from memory.extraction import changes_of_mind
+from memory.extraction import changes_of_mind, evidence, ingest
+from memory.extraction.propose import HEURISTICS, Candidate
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
@@ -24,6 +25,9 @@ from memory.text.normalise import short
 # How many replies back something that can be undone is looked for.
 MAX_REPLIES_BACK = 50
 MAX_FACTS = 400
+# How many messages back words that are no fact are looked for.
+MAX_MESSAGES = 2000
+MAX_NOTED = 300
 MAX_LISTED = 5
 # Which part of the words a fact must hold to be meant, and how far behind the best it may be.
 MATCH_SHARE, CLOSE_SHARE = 0.6, 0.8
@@ -240,13 +244,50 @@ def forget(call: CommandCall) -> Answer:
             return Answer(_("There is nothing that I learned in this chat."))
         found = [newest]
     if not found:
-        return Answer(not_found())
+        return _forget_said(call) or Answer(not_found())
     if len(found) > 1:
         return Answer(ask_which(found, usage=f"/forget #{found[0].pk}"))
     done = facts.forget(found[0], by=call.by, why="/forget", now=call.now)
     return sentence_for(
         done, _("Forgotten — %(text)s\n/undo brings it back.") % {"text": found[0].text}
     )
+
+
+def _forget_said(call: CommandCall) -> Answer | None:
+    """Forget what was said here in these words; None when nothing has all of them.
+
+    What never became a fact is noted and forgotten: it stands in the trash, and can be brought
+    back.
+    """
+    wanted = text.stems(call.words)
+    said = Message.objects.filter(chat=call.chat, role=Message.Role.USER, pk__lt=call.message.pk)
+    said = said.filter(not_recalled="", silenced_by=None)
+    said = said if call.may_decide else said.filter(said_by_same(call.message))
+    lately = said.order_by("-pk")[:MAX_MESSAGES] if wanted and not NUMBER.match(call.words) else ()
+    meant = [one for one in lately if wanted <= text.stems(one.text)][:MAX_LISTED]
+    rows = [row for one in meant for row in _told_in(one, call, wanted)]
+    gone = [facts.forget(row, by=call.by, why="/forget", now=call.now) for row in rows]
+    if not gone:
+        return None
+    told = "\n".join(row.text for row in rows)
+    return Answer(
+        _("Forgotten — %(text)s\n/undo brings it back.") % {"text": told},
+        changes=[done.change_id for done in gone if done.change_id],
+    )
+
+
+def _told_in(message: Message, call: CommandCall, wanted: set[str]) -> list[Fact]:
+    """The facts that rest on these words of the message, or the words as one that is new."""
+    known = facts_in_reach(call).filter(message=message)
+    if rows := [fact for fact in known if wanted <= text.stems(fact.quote)]:
+        return rows
+    said = text.short(text.one_line(message.text), MAX_NOTED)
+    one = Candidate(
+        said, said, subject=evidence.speaker(message), kind=Fact.Kind.FACT, category="other",
+        confidence=0.9, language=message.language, mode=HEURISTICS,
+    )  # fmt: skip
+    done = ingest.remember(message, one, by=call.by, now=call.now)
+    return [done.row] if done.row else []
 
 
 @command(

@@ -21,7 +21,8 @@ from pydantic import BaseModel, create_model
 from pydantic import ValidationError as PydanticError
 
 from kenoweb.api import shapes
-from kenoweb.api.calls import Refused
+from kenoweb.api.calls import Refused, rights
+from kenoweb.api.oauth import challenge
 from kenoweb.api.operations import DATA, OPERATIONS, Operation, perform
 from kenoweb.auth.access import public, with_token
 from memory.chats.service import BadChatId
@@ -277,3 +278,24 @@ def alias(method: str, name: str) -> Callable:
             return explain(error)
 
     return csrf_exempt(with_token(view))
+
+
+@csrf_exempt
+@with_token
+def over_mcp(request: HttpRequest) -> HttpResponse:
+    """The operations for agents, over streamable HTTP."""
+    key = key_of(request)
+    try:
+        if not rights(key):
+            raise Refused(_("Send “Authorization: Bearer …” with an API token."), 401)
+    except Exception as error:
+        response = explain(error)
+        if response.status_code == 401:
+            response["WWW-Authenticate"] = challenge(request)
+        return response
+    if request.method != "POST":
+        return HttpResponse(status=405, headers={"Allow": "POST"})
+    # Imported here: its library takes a quarter of the start, and most homes have no agent.
+    from kenoweb.api import server
+
+    return server.exchange(key, request)

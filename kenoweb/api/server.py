@@ -16,7 +16,6 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connections
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -44,10 +43,7 @@ from mcp_types import Tool as ToolOffer
 from pydantic import BaseModel, ValidationError
 
 from kenoweb.api.calls import Refused, rights
-from kenoweb.api.oauth import challenge
 from kenoweb.api.operations import DATA, OPERATIONS, Operation, perform
-from kenoweb.api.rest import explain, key_of
-from kenoweb.auth.access import with_token
 
 INSTRUCTIONS = f"""\
 Keno is the long-term memory of one space: facts with the words they come from, and episodes.
@@ -236,25 +232,12 @@ def _filled(name: str, given: dict) -> GetPromptResult:
     )
 
 
-@csrf_exempt
-@with_token
-def over_http(request: HttpRequest) -> HttpResponse:
+def exchange(key: str, request: HttpRequest) -> HttpResponse:
     """One message of streamable HTTP, answered as JSON. There are no sessions to keep.
 
     The SDK's own session manager speaks the protocol; it lives as long as the request and runs in
     the request's thread, so that what it does has the request's connection to the database.
     """
-    key = key_of(request)
-    try:
-        if not rights(key):
-            raise Refused(_("Send “Authorization: Bearer …” with an API token."), 401)
-    except Exception as error:
-        response = explain(error)
-        if response.status_code == 401:
-            response["WWW-Authenticate"] = challenge(request)
-        return response
-    if request.method != "POST":
-        return HttpResponse(status=405, headers={"Allow": "POST"})
     server = make(key, every=request.GET.get("tools") == "all")
     return async_to_sync(_exchange)(server, request)
 

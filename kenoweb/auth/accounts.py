@@ -27,7 +27,8 @@ from memory.spaces import service as spaces
 Kind = OneTimeLink.Kind
 MINUTES = timedelta(minutes=30)
 DAYS = timedelta(days=7)
-PAGE = {Kind.SETUP: "links:setup", Kind.SIGN_IN: "links:enter", Kind.INVITE: "links:join"}
+# Where each kind of link leads. Not by `reverse`: the start prints one, and would load all pages.
+PATHS = {Kind.SETUP: "setup/%s/", Kind.SIGN_IN: "enter/%s/", Kind.INVITE: "join/%s/"}
 
 
 class Spent(Exception):
@@ -44,11 +45,11 @@ def sign_in_link(base_url: str, *, now: datetime | None = None) -> str:
     owner = first_owner()
     if owner:
         secret = _make(Kind.SIGN_IN, now + MINUTES, user=owner)
-        return base_url.rstrip("/") + reverse(PAGE[Kind.SIGN_IN], args=[secret])
+        return base_url.rstrip("/") + path_of(Kind.SIGN_IN, secret)
     if not is_first_run():
         return base_url.rstrip("/") + reverse("account:sign_in")
     secret = _make(Kind.SETUP, now + MINUTES)
-    return base_url.rstrip("/") + reverse(PAGE[Kind.SETUP], args=[secret])
+    return base_url.rstrip("/") + path_of(Kind.SETUP, secret)
 
 
 def invite(
@@ -66,7 +67,11 @@ def invite(
     with transaction.atomic():
         secret = _make(Kind.INVITE, now + DAYS, space=space, role=role, label=label, made_by=by)
         audit.record("member.invited", actor=person(by), space=space, ip=ip, role=role)
-    return reverse(PAGE[Kind.INVITE], args=[secret])
+    return path_of(Kind.INVITE, secret)
+
+
+def path_of(kind: str, secret: str) -> str:
+    return f"/{PATHS[Kind(kind)] % secret}"
 
 
 def withdraw(link: OneTimeLink, *, by: str, ip: str | None = None) -> bool:

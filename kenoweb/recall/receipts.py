@@ -21,7 +21,7 @@ from kenoweb.ui.formatting import share
 from kenoweb.ui.list_page import Chip, Order, Select, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
-from memory.models import Fact, Recall, RecallItem, Space
+from memory.models import Fact, Message, Recall, RecallItem, Space
 from memory.retrieval.receipts import items_of
 
 NEWEST = Order("at")
@@ -148,8 +148,8 @@ def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
         "tokens": sum(count for _name, count in sections),
         "budget": space.options.token_budget,
         "tone": LEVEL_TONE.get(receipt.level, ""),
-        "reply_url": _said_at(receipt.reply, space),
-        "message_url": _said_at(receipt.message, space),
+        "reply_url": said_at(receipt.reply, space),
+        "message_url": said_at(receipt.message, space),
         "cues": _cues(receipt),
         "mode": MODES.get(receipt.mode, receipt.mode),
         "times": score_rows.times(receipt.ms),
@@ -208,7 +208,8 @@ def _with_numbers(rows: list[Recall]) -> list[Recall]:
     return rows
 
 
-def _said_at(message: object, space: Space) -> str:
+def said_at(message: Message | None, space: Space) -> str:
+    """Where the message stands in its chat; empty without one."""
     if message is None:
         return ""
     chat = space_url("chats:detail", space, pk=message.chat_id)

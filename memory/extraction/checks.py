@@ -4,7 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from memory.extraction import clauses
+from memory.extraction import clauses, intents
 from memory.guards import rulebook
 
 FILE = Path(__file__).with_name("checks.txt")
@@ -31,8 +31,11 @@ def problem(message: str, start: int, end: int, *, kind: str, previous: str = ""
     """
     if clauses.is_joke(message):
         return "joke"
+    sentence = _sentence_start(message, start)
+    if intents.asks_plainly(message[sentence:end]):
+        return "question"
     parts = {
-        "before": message[max(start - LOOK_BACK, _sentence_start(message, start)) : start],
+        "before": message[max(start - LOOK_BACK, sentence) : start],
         "inside": message[start:end],
         "after": message[end:],
         "from": message[start:],

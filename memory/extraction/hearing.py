@@ -4,11 +4,13 @@ Pure: no database, no network. Each thing heard is a stretch of the message with
 and a verdict: believe it, or offer it to the person.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory.extraction import checks, clauses, cues, edges, listener
 from memory.extraction.clauses import Clause, core_of, is_real, statements
+from memory.extraction.intents import DAY
 from memory.extraction.listener import Span
 from memory.options import Options
 from memory.text.normalise import detect_language
@@ -23,6 +25,8 @@ MAX_LENGTH = 4000
 CUE_ALONE = 0.9
 # "Remember that …", said to Keno: believed also when nothing else speaks for it.
 ASKED_TO_KEEP = 0.95
+_ENDS_IN_DAY = re.compile(rf"\b{DAY}\Z", re.I)
+_DAYS_GO_ON = re.compile(rf"(?:(?:,| y| and| &)+ (?:(?:on|el|los) )?{DAY})+", re.I)
 KIND_OF_CATEGORY = {
     "preference": "preference",
     "profile": "profile",
@@ -112,9 +116,15 @@ def combine(message: str, previous: str, *, cued: list[Span], spans: list[Span])
 
 
 def _whole_end(message: str, span: Span, agreeing: list[Span]) -> int:
-    """Return where the span ends; a title's point is not the end: "my doctor is Dr. Salas"."""
+    """Return where the span ends; a title's point is not the end: "my doctor is Dr. Salas".
+
+    Nor is it the first of several days: "I work Tuesdays and Thursdays".
+    """
     ends = [cue.end for cue in agreeing if cue.end > span.end]
-    return max(ends) if ends and clauses.ends_in_title(message[: span.end]) else span.end
+    if ends and clauses.ends_in_title(message[: span.end]):
+        return max(ends)
+    more = _DAYS_GO_ON.match(message, span.end)
+    return more.end() if more and _ENDS_IN_DAY.search(message, 0, span.end) else span.end
 
 
 def _cued(clause: Clause, language: str) -> Span | None:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import OperationalError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -25,6 +25,7 @@ from memory.extraction.propose import Candidate
 from memory.facts import plans
 from memory.facts import service as facts
 from memory.guards import limits
+from memory.guards.inspect import REDACTED
 from memory.guards.screening import ORDERS, screen
 from memory.history import actors
 from memory.history import changes as history
@@ -56,6 +57,9 @@ OFFERED, DECLINED, WISH, MAX_WISHES = "offered", "declined", "wish", 2
 LIMIT = "limit"
 # "No, Max" is about what was learned a moment ago.
 A_MOMENT = timedelta(hours=1)
+A_FEW_MINUTES = timedelta(minutes=10)
+# How many of the last facts "Friday, not Thursday" may mean.
+MOST_MENDED = 5
 _READERS = ThreadPoolExecutor(2, thread_name_prefix="read")
 
 Complete = Callable[[str], str]
@@ -321,6 +325,7 @@ def _proposed(
         "language": message.language,
         "previous": _previous(message),
         "people": _known_names(message),
+        "earlier": _earlier(message) if propose.speaks_of_somebody(said) else "",
         "believe_at": sure.believe_from,
         "offer_at": sure.offer_from,
         "complete": complete,
@@ -330,12 +335,14 @@ def _proposed(
     else:
         found = _READERS.submit(propose.read, said, **given).result(timeout=within)
     # "No, she lives in Lima" states nothing alone: it mends what was noted a moment ago.
-    found = [one for one in found if not limits.is_limit(one.quote)]
+    found = [one for one in found if not limits.is_limit(one.quote) and not _is_secret(one)]
     whole = [one for one in found if intents.read(one.text).name != "correct"]
     reminders = _reminders(message)
     # What is to be said on Friday is one plan, however else it may be heard.
     apart = [one for one in whole if not _is_quoted(one.quote, reminders)]
-    known = [*reminders, *apart] or _mended(message, now=now)
+    # What is surely stated stands; "no wait, Friday" is only heard as if it were something new.
+    mended = [] if any(one.believed for one in apart) else _mended(message, now=now)
+    known = [*reminders, *(mended or apart)]
     found = [*known, *_wishes(message, found)]
     if found:
         return found, []
@@ -377,6 +384,14 @@ def _before(chat, message):
     return before.only("text", "author", "author_id", "role")[:1]
 
 
+def _earlier(message: Message) -> str:
+    """Return what the same person told here a few minutes before: "she" is whom that was about."""
+    since = message.sent_at - A_FEW_MINUTES
+    own = Message.objects.filter(said_by_same(message), chat=message.chat, role=message.role)
+    own = own.filter(pk__lt=message.pk, sent_at__gte=since, silenced_by=None, not_recalled="")
+    return own.order_by("-pk").values_list("text", flat=True).first() or ""
+
+
 def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
     """ "No, Max": the fact that its speaker was last noted for here, with another value."""
     intent = intents.read(message.text)
@@ -386,13 +401,22 @@ def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
         return told
     since = (now or message.sent_at) - A_MOMENT
     own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
-    latest = own.filter(last_seen_at__gt=since).order_by("-last_seen_at", "-pk").first()
-    mended = intents.mend(latest.text, intent.rest) if latest else ""
-    if not latest or not mended:
-        return []
-    same = {name: getattr(latest, name) for name in ("subject", "kind", "category", "confidence")}
-    same |= {"language": latest.language, "mode": latest.mode, "replaces": latest.pk}
-    return [Candidate(mended, message.text, **same)]
+    lately = own.filter(last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST_MENDED]
+    for number, fact in enumerate(lately):
+        # Only what names the old value ("Friday, not Thursday") can mean an earlier one.
+        mended = intents.mend(fact.text, intent.rest, latest=not number)
+        if not mended:
+            continue
+        same = {name: getattr(fact, name) for name in ("subject", "kind", "category", "confidence")}
+        same |= {"language": fact.language, "mode": fact.mode, "replaces": fact.pk}
+        same |= {"heard_as": "plan"} if fact.occurs_at else {}
+        return [Candidate(mended, message.text, **same)]
+    return []
+
+
+def _is_secret(one: Candidate) -> bool:
+    """Whether what it states was left out of the message: "the code is [redacted:pin]"."""
+    return REDACTED in one.quote
 
 
 def _told_otherwise(message: Message, rest: str) -> list[Candidate]:
@@ -549,7 +573,8 @@ def remember(
         episode=message.episode,
         said_by=evidence.speaker(message),
         **dates.times_of(
-            one.quote,
+            # A correction names only what is new: "no, Friday".
+            one.text if one.replaces else one.quote,
             said_at=message.sent_at,
             zone=message.space.zone,
             language=one.language,
@@ -588,8 +613,11 @@ def _same_words(space, chat, said_keys):
 def _near(space, chat, message, subject):
     """What the message said, and what else is known of the same person here."""
     known = Fact.objects.known_in(space, chat).live().select_related("message__chat")
-    known = known.filter(Q(message=message) | Q(subject=subject, chat=chat))
-    return known.order_by("-last_seen_at", "-pk")[:MAX_COMPARED]
+    said = Q(message=message)
+    known = known.filter(said | Q(subject=subject, chat=chat))
+    # First its own: it may be read long after its reply, with much learned between them.
+    own_first = ExpressionWrapper(said, BooleanField()).desc(nulls_last=True)
+    return known.order_by(own_first, "-last_seen_at", "-pk")[:MAX_COMPARED]
 
 
 def _again(

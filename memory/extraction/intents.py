@@ -12,14 +12,17 @@ HOW_ARE_YOU = """how are you, how are things, how's it going, how is it going, w
 do, how was your day, cómo estás, como estas, qué tal, que tal, cómo te va, qué hay, cómo va todo,
 qué haces, todo bien"""
 LAUGHS = "haha, hahaha, lol, hehe, jaja, jajaja, jeje, ja ja"
-PRAISE = """that's great, that is great, great, cool, nice, awesome, perfect, well done, good job,
-you rock, i love you, good bot, genial, perfecto, qué bien, que bien, estupendo, muy bien, eres un
-sol, eres genial, te quiero, bien hecho, qué guay, bravo"""
+PRAISE = """that's great, that is great, great, cool, nice, nice one, awesome, perfect, well done,
+good job, you rock, you're the best, you're great, you're a star, you're a legend, you're a
+lifesaver, i love you, good bot, genial, perfecto, qué bien, que bien, estupendo, muy bien, eres un
+sol, eres genial, eres un crack, eres una crack, eres la leche, eres lo más, eres la mejor, eres el
+mejor, te quiero, bien hecho, qué guay, bravo"""
 AGREES = """ok, okay, all right, alright, fine, got it, i see, sure, yes, yeah, yep, no, nope, vale,
 de acuerdo, entendido, sí, si, claro, ya veo, bueno, órale"""
 JOKES = """tell me a joke, tell us a joke, do you know a joke, make me laugh, cuéntame un chiste,
 cuentame un chiste, sabes un chiste, sabes algún chiste, hazme reír"""
-THANKS = "thanks, thank you, thx, many thanks, gracias, muchas gracias, mil gracias"
+THANKS = """thanks, thank you, thx, ty, cheers, many thanks, much appreciated, gracias, muchas
+gracias, mil gracias, muchísimas gracias"""
 GOODBYES = """bye, goodbye, see you, good night, adiós, adios, hasta luego, hasta mañana, hasta
 pronto, chao, nos vemos"""
 HELP = """what can you do, who are you, what are you, how do you work, can you help me, help, qué
@@ -47,9 +50,48 @@ to, i want to, my task is, the next step is, estoy trabajando en, estamos trabaj
 necesito, hay que, mi tarea es, el siguiente paso es"""
 QUESTIONS = """what, who, whom, whose, where, when, why, how, which, do you, did i, did we, is, are,
 am i, was, were, can you tell, can you remind, could you tell, could you remind, tell me, remind me,
-qué, que, quién, quien, dónde, donde, cuándo, cuándo, cuál, cuáles, cual, cómo, por qué, cuánto,
-cuántos, cuánta, cuántas, since when, desde cuándo, desde cuando, recuerdas, te acuerdas, sabes,
-dime, cuéntame"""
+qué, que, quién, quien, dónde, donde, cuándo, cuál, cuáles, cual, cómo, por qué, cuánto, cuántos,
+cuánta, cuántas, since when, desde cuándo, desde cuando, recuerdas, te acuerdas, sabes, dime,
+cuéntame"""
+# How people ask who type no question mark and no accents. Nothing of this begins a statement:
+# "did my taxes", "como mucho pescado" and "cuando era niña vivía en Vigo" tell.
+_ASKS_PLAINLY = re.compile(
+    r"^[\W_]*(?:(?:please|por favor|oye|hey|keno|ok|okay|vale|y|and|so|but|pero|oh|btw|haha|jaja)"
+    r"[\s,:]+)*(?:"
+    r"(?:what|who|where|when|how|why)['’]?s\b(?! up\b)"
+    r"|(?:what|which|whose|how)(?: \w+){0,3}? (?:(?:do|does|did)(?:n['’]?t)?|is|are|am|was|were"
+    r"|have|has|can|could|will|would|should) (?:i|you|he|she|it|we|they|my|our|the)\b"
+    r"|(?:what|which|whose|who|whom|where|when|why|how)"
+    r" (?:do|does|did|is|are|am|was|were|has|have|can|could|will|would|should)\b"
+    r"|(?:does|doesn['’]?t|is|are|isn['’]?t|aren['’]?t)"
+    r" (?:i|you|he|she|it|we|they|my|our|his|her|their|the|there|any\w*"
+    r"|(?!(?:an?|in|at|on|from|not|now|very|so|back|both|all|still|also|allergic|\w+ing|\w+ed)\b)"
+    r"[\w-]+ (?!and\b)\w+)\b"
+    r"|(?:do|did|have|am|was|were|can|could|will|would|should|don['’]?t|didn['’]?t|haven['’]?t)"
+    r" (?:i|you|he|she|it|we|they)\b"
+    r"|(?:(?:a|de|en|con|por|para|desde|hasta) )?(?:qui[eé]n(?:es)?|d[oó]nde|cu[aá]l(?:es)?) "
+    r"(?!m[aá]s\b|sea\b|quiera\b)\w+"
+    r"|(?:a|de|en|con|para) qu[eé] \w+"
+    r"|cu[aá]nt[oa]s? \w+"
+    r"|(?:qu[eé]|q|k) (?:sabes|recuerdas|(?:me|te|le|nos|les) (?:gusta|debe|dije)|no puede"
+    r"|ten[ií]a)\b"
+    r"|qu[eé] (?:\w+ ){1,3}(?:tengo|tenemos|tiene|tienen|llevo|lleva|uso|usa|toma|tomo|come)\W*$"
+    r"|c[oó]mo (?:se (?:llama|dice|escribe)\w*|te llamas|me llamo|est[aá]n?|le va|les va|fue|era"
+    r"|es (?:mi|tu|su|el|la))\b"
+    r"|cu[aá]ndo (?:es|son|fue|era (?:el|la|mi)|cumpl\w+|naci\w+|empie\w+|termina|acaba"
+    r"|llega\w*|vuelv\w+|vamos|llev\w+|viaj\w+|nos vamos|toca"
+    r"|ten(?:go|emos) (?:el|la|los|las|mi|cita|que))\b[^,]*$"
+    r")",
+    re.I,
+)
+# "When I was twelve we moved to Leeds", "what a day": the word of a question, and no question.
+_TELLS_WHEN = re.compile(
+    r"^[\W_]*(?:(?:when|where|what|how|who) (?:i|we|he|she|they|you|my|our|the)\b"
+    r"(?:[^,]*,|(?:\W+\w+){6})"
+    r"|(?:was|were) (?:an?|born|in|at|on|not|never|so|very|\w+ing|\w+ed)\b"
+    r"|what an? |how (?:nice|lovely|sad|cool|funny|sweet|awful)\b)",
+    re.I,
+)
 
 # How Keno agrees, refuses or greets; a reply that says little more is not worth recalling.
 FORMULAS = """noted, got it, understood, ok, okay, sure, all right, alright, done, forgotten,
@@ -70,7 +112,8 @@ _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 def _words(listed: str) -> str:
     """The phrases as alternatives, the longest first."""
     phrases = sorted((one.strip() for one in listed.replace("\n", " ").split(",")), key=len)
-    return "|".join(re.escape(one) for one in reversed(phrases))
+    # Many leave the apostrophe out.
+    return "|".join(re.escape(one).replace("'", "'?") for one in reversed(phrases))
 
 
 def begins(listed: str) -> re.Pattern:
@@ -98,7 +141,8 @@ CHATTER = {
 _ABOUT = re.compile(
     r"\b(?:(?:what|everything|all)\s+(?:that\s+)?(?:do\s+|have\s+)?you\s+"
     r"(?:know|remember|learned)\s+(?:about|of)|tell me (?:everything |all )?about"
-    r"|(?:qu[eé]|lo que|todo lo que)\s+(?:sab[eé]s|recuerdas|record[aá]s)\s+(?:de|sobre|acerca de)"
+    r"|(?:qu[eé]|q|k|lo que|todo lo que)\s+(?:sab[eé]s|recuerdas|record[aá]s)\s+"
+    r"(?:de|sobre|acerca de)"
     r"|(?:cu[eé]ntame|dime) (?:todo )?(?:de|sobre))\s+(?P<rest>[^?.!\n]{1,60})",
     re.I,
 )
@@ -133,10 +177,13 @@ _DEATH = re.compile(
 )
 _WORKS_THERE = re.compile(r"\b(?:works?|working|nurse|trabaj\w+|enfermer\w)\b", re.I)
 _EVERYTHING = re.compile(r"\b(?:everything|all of it|todo)\b", re.I)
+# "Holaaa", "thankss".
+_STRETCHED = re.compile(r"(\w)\1+\b")
 _CHUNK = re.compile(r"[.,;:!?¡¿…\n]+")
 # "No, Marta" takes something back; "No tengo coche" and "No meat for me" only deny.
 _NO = re.compile(
-    rf"^[\W_]*(?:{POLITE})*no\b\s*(?:[,.:;!—–-]|(?=(?:it|he|she|they)(?:['’]s|\s+is)\b))(?P<rest>.*)",
+    rf"^[\W_]*(?:{POLITE})*no\b\s*(?:[,.:;!—–-]"
+    r"|(?=(?:(?:it|he|she|they)(?:['’]s|\s+is)|wait|sorry|actually|espera|perd[oó]n)\b))(?P<rest>.*)",
     re.I | re.S,
 )
 ORDERS = {
@@ -157,7 +204,7 @@ _ASKED_BACK = re.compile(
     r"|qui[eé]n|cu[aá]ndo|d[oó]nde|c[oó]mo|cu[aá]l|por qué)\b",
     re.I,
 )
-_TOLD = re.compile(
+_REMIND_OF = re.compile(
     r"\W*(?:to|that|about|on|at|in|by|for|before|every|each|tomorrow|tonight|next|this|today|daily"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.I,
@@ -193,14 +240,32 @@ LINKS = (
 )
 # Where the value of a fact begins: what comes after the last of these can be replaced.
 _VALUE = re.compile(rf".*\b(?P<link>{LINKS})\s", re.IGNORECASE)
+# A day of the week as people write it.
+DAY = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|lunes|martes|mi[eé]rcoles|jueves|viernes"
+    r"|s[aá]bados?|domingos?)\b"
+)
 _PRONOUN = re.compile(
-    r"^(?:it's|its|it|he's|she's|he|she|they|that's|that|i meant|el|la|ella|él|eso)\s+"
+    rf"^(?!el {DAY})"
+    r"(?:it's|its|it|he's|she's|he|she|they|that's|that|i meant|el|la|ella|él|eso)\s+"
     r"(?:(?:called|named|llamad[oa])\s+)?",
     re.I,
 )
 _AFTERWORD = re.compile(r"[\s,(]*(?:typo|oops|sorry|perdón|errata|lapsus)\W*$", re.I)
 _NOT_THAT = re.compile(r"(?P<new>[^,]+),?\s+(?:not|y no|no)\s+(?P<old>[^,]+)", re.I)
 _THAT_NO = re.compile(r"(?P<old>[^,]+)\s+no\s*,\s*(?P<new>[^,]+)", re.I)
+_WEEKDAY = re.compile(rf"\b{DAY}", re.I)
+_CLOCK = re.compile(
+    r"\b(?:\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|\d{1,2}:\d\d\b|(?<=\bat )\d{1,2}\b"
+    r"|(?<=\ba las )\d{1,2}\b)",
+    re.I,
+)
+# "Make it Friday", "mejor el jueves".
+_WHEN_LEAD = re.compile(
+    r"^(?:(?:it is|make (?:it|that)|i mean|rather|on|at|mejor|era|es|digo|quiero decir|el|a las)"
+    r"\s+)+",
+    re.I,
+)
 _LINK = re.compile(rf"^(?P<link>{LINKS})\s+", re.IGNORECASE)
 _MERE = {"is", "are", "was", "es", "son", "era", "está"}
 
@@ -226,11 +291,14 @@ def read(said: str) -> Intent:
         return Intent(found[0], found[1], questions or (line,))
     if chatter := small_talk(line):
         return Intent(chatter, questions=questions)
-    plans = bool(_PLANS.search(line))
+    plans = any(_PLANS.search(part) for part in sentences if part not in questions)
     for name, patterns in ORDERS.items():
         told = next((one for pattern in patterns if (one := pattern.match(line))), None)
         if told and not is_question(line):
             rest = told["rest"].strip(" \t\n,:;.-—¡!")
+            # "No wait, sorry, Friday" takes back once.
+            while name == "correct" and (more := patterns[-1].match(rest)) and more["rest"].strip():
+                rest = more["rest"].strip(" \t\n,:;.-—¡!")
             return Intent(name, rest, questions, plans)
     asks_only = bool(sentences) and len(questions) == len(sentences)
     return Intent("question" if asks_only else "statement", "", questions, plans)
@@ -242,10 +310,14 @@ def small_talk(said: str) -> str:
         return "smile" if said.strip() else ""
     parts = [one for one in _CHUNK.split(said) if re.search(r"\w", one)]
     parts = [one for one in parts if one.strip().lower() != "keno"] or parts
-    found = [next((n for n, p in CHATTER.items() if p.match(one)), "") for one in parts[:4]]
+    found = [_chatter(one) or _chatter(_STRETCHED.sub(r"\1", one)) for one in parts[:4]]
     if not all(found) or len(parts) > 4:
         return ""
     return min(found, key=list(CHATTER).index, default="")
+
+
+def _chatter(part: str) -> str:
+    return next((name for name, pattern in CHATTER.items() if pattern.match(part)), "")
 
 
 def listed(said: str) -> tuple[str, str]:
@@ -285,24 +357,38 @@ def manners(said: str) -> list[str]:
     return [part for part in parts if _MANNERS.match(part) and not is_question(part)]
 
 
-def mend(latest: str, rest: str) -> str:
-    """The fact learned last with another value, when a correction only names that.
+def mend(fact: str, rest: str, *, latest: bool = True) -> str:
+    """The fact with another value, when a correction only names that.
 
-    "No, Marta" replaces its last value, "May, not June" and "Quito no, Lima" the one they name.
+    "May, not June" and "Quito no, Lima" replace the value that they name. "No, Marta" replaces the
+    last value of the fact that was learned latest, "no, Friday" its day and "no, at 5" its hour.
     """
     value = _PRONOUN.sub("", _AFTERWORD.sub("", words.one_line(rest)).rstrip(".! "))
     for pattern in (_NOT_THAT, _THAT_NO):
         named = pattern.fullmatch(value)
-        if named and (mended := _swapped(latest, named["old"], named["new"])):
+        if named and (mended := _swapped(fact, named["old"], named["new"])):
             return mended
-    head, link = _VALUE.match(latest), _LINK.match(value)
+    if not latest:
+        return ""
+    if timed := _retimed(fact, value):
+        return timed
+    head, link = _VALUE.match(fact), _LINK.match(value)
     if head and link and link["link"].lower() not in {*_MERE, head["link"].lower()}:
         return ""
     value = _LINK.sub("", value)
-    is_value = 0 < len(value.split()) <= FRAGMENT and words.fold(value) not in words.fold(latest)
+    is_value = 0 < len(value.split()) <= FRAGMENT and words.fold(value) not in words.fold(fact)
     # A long value is more than a name: what part of it is meant nobody knows.
-    is_short = bool(head) and len(latest[head.end() :].split()) <= FRAGMENT
+    is_short = bool(head) and len(fact[head.end() :].split()) <= FRAGMENT
     return head[0] + value if is_short and is_value else ""
+
+
+def _retimed(fact: str, value: str) -> str:
+    """The fact on another day or at another hour, if it names one of that kind."""
+    for pattern in (_WEEKDAY, _CLOCK):
+        named, was = pattern.fullmatch(_WHEN_LEAD.sub("", value)), list(pattern.finditer(fact))
+        if named and len(was) == 1:
+            return fact[: was[0].start()] + named[0] + fact[was[0].end() :]
+    return ""
 
 
 def _swapped(latest: str, old: str, new: str) -> str:
@@ -310,7 +396,8 @@ def _swapped(latest: str, old: str, new: str) -> str:
     found = re.findall(rf"(?<!\w){re.escape(old)}(?!\w)", latest, re.I)
     if len(found) != 1 or len(new.split()) > FRAGMENT:
         return ""
-    return latest.replace(found[0], new)
+    at_start = latest.startswith(found[0])
+    return latest.replace(found[0], new[:1].upper() + new[1:] if at_start else new)
 
 
 def is_request(said: str) -> bool:
@@ -325,7 +412,14 @@ def is_question(said: str) -> bool:
     if reminder(line):
         return False
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])
-    return line.endswith("?") or "¿" in line or bool(asked_back or _ASKS.match(line))
+    if line.endswith("?") or "¿" in line or asked_back or asks_plainly(line):
+        return True
+    return bool(_ASKS.match(line)) and not _TELLS_WHEN.match(line)
+
+
+def asks_plainly(said: str) -> bool:
+    """Whether the words ask by their order, mark or no mark: "whats my wife called"."""
+    return bool(_ASKS_PLAINLY.match(said))
 
 
 def reminder(said: str) -> str:
@@ -335,7 +429,7 @@ def reminder(said: str) -> str:
     if not found or _ASKED_BACK.match(found["rest"]):
         return ""
     asks = line.endswith("?") and not found["polite"]
-    if asks or (found["english"] and not _TOLD.match(found["rest"])):
+    if asks or (found["english"] and not _REMIND_OF.match(found["rest"])):
         return ""
     return _REMIND_LINK.sub("", found["rest"]).strip(" \t\n,:;.-—¡!?¿")
 

@@ -13,7 +13,7 @@ from typing import Any
 from memory.extraction import cues, edges, grounding, hearing
 from memory.extraction.clauses import core
 from memory.extraction.frames.compare import compare
-from memory.extraction.wording import word_facts
+from memory.extraction.wording import Wording, word_facts
 from memory.text.normalise import (
     clean,
     detect_language,
@@ -29,6 +29,13 @@ Complete = Callable[[str], str]
 
 LORE = "__lore__"
 _NUMBER = re.compile(r"\d+")
+_SHE = re.compile(r"\W*(?:he|she|hes|shes|él|ella)\b(?! que\b)", re.I)
+# In Spanish the verb alone says it.
+_IS = re.compile(
+    r"\W*(?:(?:ya|no|también|ahora) )*(?:está|esta|es|era|tiene|vive|trabaja|estudia|cumple|viene"
+    r"|sale|juega|se llama|le (?:gusta|encanta|duele|han|da))\b",
+    re.I,
+)
 HEURISTICS, LISTENER = "heuristics", "listener"
 # The listener's kinds as the categories of a fact; what is over is not a fact.
 CATEGORY_OF_KIND = {
@@ -95,15 +102,16 @@ def read(
     believe_at: float = hearing.BELIEVE_FROM,
     offer_at: float = hearing.OFFER_FROM,
     people: Sequence[str] = (),
+    earlier: str = "",
     heard: Sequence[hearing.Heard] | None = None,
     complete: Complete | None = None,
 ) -> list[Candidate]:
     """Return at most four facts, grounded in the text, with a verbatim quote each.
 
     What is not sure enough to be believed is there too, to be offered. `previous` is the message of
-    someone else before this one, which an answer may need; `heard` is what was heard in it, when
-    many messages were listened to at once; `people` are names that are known. A model is asked
-    only where something was heard.
+    someone else before this one, which an answer may need; `earlier` what its author said a moment
+    ago, which "she" may mean; `heard` is what was heard in it, when many messages were listened to
+    at once; `people` are names that are known. A model is asked only where something was heard.
     """
     message = clean(text, limit=READ)
     language = detect_language(message) or language or "en"
@@ -113,7 +121,7 @@ def read(
         )
     # What is over is not a fact.
     lasting = [one for one in heard if one.kind in CATEGORY_OF_KIND]
-    context = (message, previous, author, language, people)
+    context = (message, previous, author, language, people, earlier)
     found = [fact for one in lasting for fact in _worded(one, *context)]
     if found and complete:
         told = _by_model(message, author, language, believe_at, complete)
@@ -139,18 +147,22 @@ def _worded(
     author: str,
     language: str,
     people: Sequence[str],
+    earlier: str,
 ) -> list[Candidate]:
     tongue = _tongue(heard.quote, language)
-    worded = word_facts(
-        heard.quote,
-        author=author,
-        language=tongue,
-        kind=heard.kind,
-        previous=previous if heard.needs_previous else "",
-        before=message[: heard.start],
-        people=people,
-    )
-    is_lore = heard.kind == "lore"
+    before = message[: heard.start]
+    given: dict[str, Any] = {"author": author, "language": tongue, "people": people}
+    given |= {"kind": heard.kind, "previous": previous if heard.needs_previous else ""}
+    worded = word_facts(heard.quote, before=before, **given)
+    told: list[Wording] = []
+    of_whom = not before.strip() and speaks_of_somebody(heard.quote)
+    if of_whom and earlier:
+        told = word_facts(heard.quote, before=f"{earlier}\n", **given | {"kind": "people"})
+        if told and all(fact.retold and str(fact.subject) not in ("", author) for fact in told):
+            worded, of_whom = told, False
+    # "She's in ward 7", of nobody knows whom, is not a fact about whoever says it.
+    is_nobody = of_whom and bool(_SHE.match(heard.quote))
+    is_lore = heard.kind == "lore" and worded is not told
     return [
         _candidate(
             _as_lore(fact.text) if is_lore else fact.text,
@@ -161,7 +173,7 @@ def _worded(
             tongue,
             mode=HEURISTICS if heard.source == hearing.CUES else LISTENER,
             heard_as=heard.kind,
-            believed=heard.verdict == hearing.BELIEVE,
+            believed=heard.verdict == hearing.BELIEVE and not is_nobody,
         )
         for fact in worded
         if len(fact.text) >= SHORTEST
@@ -169,6 +181,11 @@ def _worded(
         and (fact.retold or len(fact.text.split()) >= OWN_WORDS)
         and _keeps_end(fact.text, fact.quote or heard.quote)
     ]
+
+
+def speaks_of_somebody(text: str) -> bool:
+    """Whether it begins with "she" or the like: whom that means was said before."""
+    return bool(_SHE.match(text) or _IS.match(text))
 
 
 def _as_lore(text: str) -> str:

@@ -37,6 +37,8 @@ FEW = 12  # too few signs to read like anything
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _POWERS = np.array([pow(1000003, k, 2**64) for k in range(5)], dtype=np.uint64)
 LIMIT = 32768
+# How what stands in the place of a secret begins.
+REDACTED = "[redacted"
 LEARNED = 0.5  # of chat that was not trained on, 3 lines in 1,000 score higher
 # People ask for a role or a saying in play too: such a rule counts when the model half agrees.
 PLAYFUL, AGREES = frozenset({"persona", "puppet"}), 0.3
@@ -176,7 +178,7 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     """The text with every secret replaced by [redacted:kind], and the kinds in order."""
     kinds, out, at = [], [], 0
     for secret in find_secrets(text):
-        out += [text[at : secret.start], f"[redacted:{secret.kind}]"]
+        out += [text[at : secret.start], f"{REDACTED}:{secret.kind}]"]
         kinds.append(secret.kind)
         at = secret.end
     return "".join([*out, text[at:]]), tuple(kinds)

@@ -42,7 +42,7 @@ _lock = threading.RLock()
 DIMENSIONS = 384
 # What is asked about comes again: for recall, for its topic, for its row, in every answer tried.
 # So few are embedded one by one, as the others of a batch move a vector a little.
-FEW, KEPT = 32, 2048
+FEW, KEPT = 64, 2048
 # Where weights.bin holds the quantised table: first byte, and one row a piece of the vocabulary.
 FIRST_BYTE, SHAPE = 139_264, (51_875, 384)
 

@@ -214,7 +214,8 @@ document.addEventListener("click", async (event) => {
 
 // On a first visit the browser's time zone is a better guess than the server's.
 for (const zones of $$("select[data-zone]")) {
-  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const said = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const here = JSON.parse(zones.dataset.zone)[said] ?? said;
   if ([...zones.options].some((one) => one.value === here)) zones.value = here;
 }
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -37,6 +38,20 @@ def episode(home):
         make_message(chat, text=text, episode=found, sent_at=now + timedelta(minutes=n))
     facts.remember(home.space, text="They go to Oaxaca", by="night", episode=found, subject="Ana")
     return found
+
+
+def test_what_can_be_done_with_picked_facts_fits_on_a_phone(window, home):
+    opened = window(phone=True)
+    page = opened.sign_in(home.user)
+    chosen = {"name": settings.LANGUAGE_COOKIE_NAME, "value": "es", "url": opened.base}
+    page.context.add_cookies([chosen])
+    page.goto("/s/home/facts/")
+    page.locator("[data-one]").first.check()
+    page.locator("#bulk summary").click()
+    for part in page.locator("#bulk > .btn, #bulk .menu").all():
+        box = part.bounding_box()
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= 390
+    expect(page.locator("#bulk .menu button").last).to_be_in_viewport()
 
 
 def test_facts_are_searched_opened_reworded_and_forgotten_by_keyboard(window, home):

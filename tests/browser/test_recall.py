@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from playwright.sync_api import expect
 
 from memory.models import Fact, Recall, RecallProfile
@@ -118,6 +119,26 @@ def test_receipts_filter_as_one_types_and_open_by_keys(window, owner):
     expect(page.locator(".cands")).to_contain_text("Bo likes oolong")
     page.get_by_role("link", name="Try it in the lab").click()
     expect(page.locator("#q")).to_have_value("what tea?")
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_what_can_be_done_with_a_receipt_takes_two_rows_on_a_phone(window, owner, language):
+    receipt = make_receipt(owner.space, "what tea?")
+    opened = window(phone=True)
+    page = opened.sign_in(owner.user)
+    chosen = {"name": settings.LANGUAGE_COOKIE_NAME, "value": language, "url": opened.base}
+    page.context.add_cookies([chosen])
+    page.goto(f"/s/home/receipts/{receipt.pk}/")
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    buttons = page.locator(".head .push .btn")
+    boxes = [buttons.nth(n).bounding_box() for n in range(buttons.count())]
+    assert len({round(box["y"] + box["height"] / 2) for box in boxes}) <= 2
+    assert all(box["x"] + box["width"] <= 390 for box in boxes)
+    page.locator(".head .drop summary").click()
+    menu = page.locator(".head .menu").bounding_box()
+    assert menu["x"] >= 0
+    assert menu["x"] + menu["width"] <= 390
+    expect(page.locator(".head .menu a")).to_have_count(2)
 
 
 def test_the_map_says_what_lies_under_the_pointer_and_opens_it(window, owner):

@@ -7,6 +7,7 @@ import pytest
 from bot import turn
 from memory import tasks
 from memory.chats import inbox
+from memory.extraction import ingest
 from memory.facts import service as facts
 from memory.models import Fact, Message, Recall, SelfCheck
 from tests.bot.conftest import NOON
@@ -276,3 +277,153 @@ def test_the_day_of_a_plan_is_not_the_day_it_was_told(talk, space):
 def test_what_nobody_here_can_have_told_is_not_asked_for(talk):
     assert talk("What is the capital of France?").startswith("I only know what people here")
     assert talk("What is my shoe size?").startswith("I do not remember")
+
+
+@pytest.mark.parametrize(
+    ("told", "corrected", "asked", "now", "before"),
+    [
+        ("vet thursday 3.30pm", "no wait, friday, not thursday", "when is the vet?",
+         "friday", "thursday"),
+        ("el jueves tengo dentista a las 10", "perdon, el viernes, no el jueves",
+         "cuando tengo el dentista", "viernes", "jueves"),
+    ],
+)  # fmt: skip
+def test_a_day_that_was_wrong_is_put_right_with_its_date(talk, told, corrected, asked, now, before):
+    talk(told)
+    first = Fact.objects.live().get()
+    talk(corrected)
+    fact = Fact.objects.live().get()
+    assert now in fact.text.lower()
+    assert before not in fact.text.lower()
+    assert fact.occurs_at - first.occurs_at == timedelta(days=1)
+    answer = talk(asked).lower()
+    assert now in answer
+    assert before not in answer
+
+
+@pytest.mark.parametrize(
+    "asked", ["do i still work as a plumber", "what does my uncle do for a living"]
+)
+def test_a_question_without_its_mark_is_never_kept(talk, asked):
+    talk(asked)
+    assert not Fact.objects.exists()
+    assert not any(line.get("text") for one in Message.objects.all() for line in one.journal)
+
+
+@pytest.mark.parametrize(
+    ("told", "order", "asked"),
+    [
+        ("lent my ladder to Boris btw", "forget that Boris has my ladder", "who has my ladder?"),
+        ("le presté la escalera a Boris", "olvida lo de la escalera", "¿quién tiene la escalera?"),
+    ],
+)
+def test_what_was_said_and_never_became_a_fact_is_forgotten_too(talk, told, order, asked):
+    talk(told)
+    Fact.objects.all().delete()
+    assert "Boris" in talk(asked)
+    assert talk(order).startswith(("Forgotten", "Olvidado"))
+    assert "Boris" not in talk(asked)
+    talk("/undo")
+    assert "Boris" in talk(asked)
+
+
+def test_a_fact_is_forgotten_by_the_words_it_was_told_in(talk):
+    talk("le pagué 30 euros a Gorka por las entradas")
+    assert "Gorka" in talk("¿cuánto le pagué a Gorka?")
+    assert talk("olvida lo que le pagué a Gorka").startswith("Olvidado")
+    assert "30" not in talk("¿cuánto le pagué a Gorka?")
+    assert not Fact.objects.filter(status="active").exists()
+
+
+def test_forgetting_takes_only_what_has_all_of_the_words(talk):
+    talk("lent my ladder to Boris btw")
+    Fact.objects.all().delete()
+    assert "no fact" in talk("forget that Boris has my tent")
+    assert "Boris" in talk("who has my ladder?")
+
+
+def test_a_secret_that_was_left_out_leaves_no_fact_behind(talk):
+    talk("the gate code is 4471 and the tents are in the attic")
+    assert [fact.text for fact in Fact.objects.all() if "redacted" in fact.text] == []
+    assert "attic" in talk("where are the tents?")
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "asked", "says"),
+    [
+        ("my gran broke her hip", "shes in the royal infirmary, ward 12",
+         "what ward is my gran in?", "Your gran is in"),
+        ("han operado a mi abuelo", "está en el Clínico, habitación 210",
+         "¿en qué habitación está mi abuelo?", "Tu abuelo está"),
+    ],
+)  # fmt: skip
+def test_she_is_whom_the_message_before_was_about(talk, first, then, asked, says):
+    talk(first)
+    talk(then)
+    assert says in talk(asked)
+
+
+def test_of_nobody_knows_whom_nothing_is_believed_about_the_speaker(talk):
+    talk("shes in the royal infirmary, ward 12")
+    assert not Fact.objects.exists()
+
+
+def test_somebodys_diet_ends_however_short_it_was_said(talk):
+    talk("Nadia's vegetarian")
+    talk("actually nadia isn't vegetarian any more")
+    assert "isn't" in Fact.objects.live().get().text
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "says"),
+    [
+        ("married to ingrid, she runs a bakery", "whats my wife called", "ingrid"),
+        ("estoy casada con Unai", "cómo se llama mi marido", "Unai"),
+        ("tengo que comprar lejía y cebollas", "qué tenía que comprar?", "lejía"),
+        ("my number is 07700 900765", "whats my phone number", "900765"),
+        ("vivo en la calle Mayor 31", "cuál es mi dirección?", "Mayor 31"),
+    ],
+)
+def test_what_is_asked_in_other_words_than_it_was_told(talk, told, asked, says):
+    talk(told)
+    assert says in talk(asked)
+
+
+def test_a_spouse_of_somebody_else_is_nobodys_answer(talk):
+    talk("My cousin is married to Olaf")
+    assert "Olaf" not in talk("What is my husband called?")
+
+
+def test_an_age_is_not_answered_without_a_number(talk):
+    talk("tenemos una nena, Carlota")
+    assert talk("¿cuántos años tiene Carlota?").startswith("No recuerdo")
+
+
+def test_one_child_does_not_answer_for_the_other(talk):
+    talk("i have two kids, Milo and Esther")
+    talk("Milo is allergic to eggs")
+    assert "eggs" not in talk("is esther allergic to anything")
+
+
+def test_what_is_about_oneself_comes_first(talk):
+    talk("Adele lives in Hull")
+    talk("I live in York")
+    listed = talk("What do you know about me?")
+    assert listed.index("York") < listed.index("Hull")
+
+
+def test_nothing_is_denied_about_a_message_that_is_still_unread(talk, monkeypatch):
+    monkeypatch.setattr(ingest, "read", lambda *_rows, **_how: [])
+    assert "did not note" not in talk("My dentist is Dr Kowalski")
+    monkeypatch.undo()
+
+
+def test_what_is_over_is_not_told_as_if_it_held(talk):
+    talk("mi hermano Biel es celíaco y su mujer Carme es vegana")
+    talk("Carme ya no es vegana")
+    assert "ya no" in talk("carme es vegana?")
+
+
+def test_where_one_lives_is_the_address(talk):
+    talk("we live at 9 Alder Grove, flat 3")
+    assert "Alder Grove" in talk("whats our address")

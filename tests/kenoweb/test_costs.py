@@ -23,6 +23,7 @@ from tests.factories import (
     make_fact,
     make_member,
     make_message,
+    make_receipt,
     make_space,
     make_user,
 )
@@ -256,3 +257,62 @@ def test_each_fact_shows_what_it_cost_and_how_often_it_paid_back(client, space):
     page = client.get(reverse("costs:facts", args=["casa"])).content.decode()
     assert page.index("Ana keeps bees") < page.index("Ana lives in Soria")
     assert "Never asked for" not in page
+
+
+def one_call(client, row) -> str:
+    answer = client.get(reverse("costs:call", args=["casa", row.pk]))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+@db
+class TestOneCall:
+    """The page of one call says what is known of it."""
+
+    def test_what_it_took_stands_there(self, client, space):
+        found = one_call(client, call(space, "0.0042", attempts=3))
+        assert "$0.0042" in found
+        assert "1,100" in found, "tokens in and out"
+        assert "1,000 in, 100 out" in found
+        assert "(600 cached)" in found
+        assert "1,800 ms" in found
+        assert "3 attempts" in found
+        assert "No message and no night is tied to this call." in found
+
+    def test_a_failure_and_an_unknown_price_are_said(self, client, space):
+        found = one_call(client, call(space, None, ok=False, error="The model is overloaded."))
+        assert "failed" in found
+        assert "The model is overloaded." in found
+        assert "the price of this model is not known" in found
+
+    def test_a_reply_stands_with_its_question_and_its_receipt(self, client, space):
+        chat = make_chat(space, title="Kitchen")
+        asked = make_message(chat, "What do we eat?", author="Ana")
+        reply = make_message(chat, "Soup, as on Tuesday.", role="assistant", reply_to=asked)
+        receipt = make_receipt(space, chat=chat, message=asked, reply=reply)
+        Recall.objects.filter(pk=receipt.pk).update(sections={"facts": 120})
+        found = one_call(client, call(space, chat=chat, message=asked))
+        for words in ("What do we eat?", "Soup, as on Tuesday.", "Kitchen", "120 of"):
+            assert words in found
+        assert f"#message-{reply.pk}" in found
+        assert reverse("recall:receipt", args=["casa", receipt.pk]) in found
+
+    def test_a_call_of_a_night_leads_to_it_and_to_the_others(self, client, space):
+        night = Night.objects.create(space=space, local_date=NOON.date(), status="success")
+        row, other = (call(space, "0.10", purpose="sleep", night_id=night.pk) for _ in "ab")
+        found = one_call(client, row)
+        assert f"{reverse('nights:detail', args=['casa', night.pk])}?part=calls" in found
+        assert "One of 2 calls, which cost $0.20 together." in found
+        assert reverse("costs:call", args=["casa", other.pk]) in found
+
+    def test_the_words_of_somebody_elses_private_chat_stay_there(self, client, space):
+        bea = make_member(space=space, user=make_user("bea"), role="curator")
+        chat = make_chat(space, title="Diary", is_private=True, owner=bea)
+        asked = make_message(chat, "A secret of mine")
+        assert (
+            client.get(
+                reverse("costs:call", args=["casa", call(space, chat=chat, message=asked).pk])
+            ).status_code
+            == 404
+        )
+        assert "A secret of mine" not in one_call(client, call(space, message=asked))

@@ -73,6 +73,7 @@ def test_the_whole_story_gives_every_page_something_to_show():
     assert Episode.objects.filter(**mine).count() > 100
     calls = LlmCall.objects.filter(**mine)
     assert {"chat", "sleep"} == set(kinds(calls, "purpose"))
+    assert not calls.filter(message=None, night_id=None).exists(), "each belongs to something"
     assert all(night.cost > 0 for night in Night.objects.filter(**mine))
     assert {"open", "closed", "archived", "discarded"} == set(
         kinds(Episode.objects.filter(**mine), "status")

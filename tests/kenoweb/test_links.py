@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -9,10 +11,21 @@ from django.utils import timezone
 from kenoweb.auth import accounts
 from kenoweb.models import OneTimeLink
 from tests.factories import make_member, make_space, make_user
+from tests.kenoweb.servers import ROOT
 
 pytestmark = pytest.mark.django_db
 BASE = "http://127.0.0.1:8000"
 NOW = timezone.now()
+LOADS = """
+import os, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+import django
+django.setup()
+from kenoweb.auth import accounts
+print(accounts.path_of("setup", "x"), "kenoweb.urls" in sys.modules)
+from django.urls import reverse
+print(reverse("links:setup", args=["x"]), "mcp" in sys.modules)
+"""
 
 
 def secret_of(url: str) -> str:
@@ -97,3 +110,11 @@ def test_the_command_prints_one(capsys):
     call_command("signin", url="https://keno.example")
     assert capsys.readouterr().out.startswith("https://keno.example/setup/")
     assert not User.objects.exists()
+
+
+def test_the_start_prints_a_link_without_loading_a_page_and_pages_load_without_agents():
+    """Both would be seconds between `make run` and the first page."""
+    told = subprocess.run(
+        [sys.executable, "-c", LOADS], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert told.stdout.split() == ["/setup/x/", "False", "/setup/x/", "False"]

@@ -1,5 +1,7 @@
 """Migrations and those who are at work meanwhile: nobody waits long for a table."""
 
+from threading import Thread
+
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
@@ -8,6 +10,11 @@ from django.db import connection, transaction
 
 from kenoweb.management.commands import migrate
 
+EPISODES = "SELECT count(*) FROM memory_episode"
+BLOCKED = """
+SELECT count(*) FROM pg_stat_activity
+WHERE application_name = 'a long report' AND wait_event_type = 'Lock'
+"""
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -58,6 +65,29 @@ def test_r11_a_migration_goes_on_when_the_table_is_free_again(at_work, tries, mo
     monkeypatch.setattr(Migrate, "handle", then_the_report_ends)
     call_command("migrate", verbosity=0)
     assert len(tries) == 3
+
+
+def test_r11_a_migration_that_crosses_with_a_reader_steps_back_and_goes_on(
+    at_work, tries, monkeypatch
+):
+    """It has the episodes and wants the facts; the reader has the facts and wants the episodes."""
+    monkeypatch.setattr(migrate, "LOCK_TIMEOUT", "30s")
+    reader = Thread(target=lambda: (at_work.execute(EPISODES), at_work.rollback()))
+
+    def cross(self, *args, **options):
+        tries.append("")
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE memory_episode IN ACCESS EXCLUSIVE MODE")
+            if len(tries) == 1:
+                reader.start()
+                while not cursor.execute(BLOCKED).fetchone()[0]:
+                    pass
+            cursor.execute("LOCK TABLE memory_fact IN ACCESS EXCLUSIVE MODE")
+
+    monkeypatch.setattr(Migrate, "handle", cross)
+    call_command("migrate", verbosity=0)
+    reader.join()
+    assert tries == ["", ""]
 
 
 def test_r11_any_other_trouble_is_told_at_once(tries, monkeypatch):

@@ -4,6 +4,7 @@ import os
 import pwd
 import shutil
 import stat
+import subprocess
 
 import psutil
 import pytest
@@ -166,14 +167,31 @@ def test_an_ordinary_user_is_told_that_the_data_belongs_to_root(homes):
     assert "belongs to somebody else" in said(visitor)
 
 
-def test_without_any_account_to_run_it_the_person_is_told(homes, monkeypatch):
-    with monkeypatch.context() as nobody_here:
-        nobody_here.setattr("kenoweb.launcher.embedded_account.ACCOUNTS", ("no-such-account",))
+def test_l11_root_without_an_account_for_postgres_gets_one_that_nobody_signs_in_with(
+    homes, monkeypatch
+):
+    name, home = f"keno-test-{os.getpid()}", homes.new()
+    try:
+        with monkeypatch.context() as bare:
+            bare.setattr(embedded_account, "ACCOUNTS", (name,))
+            embedded_postgres.start(home, options=QUICK)
+            assert psutil.Process(server_pid(home)).username() == name
+            assert pwd.getpwnam(name).pw_shell.endswith("nologin")
+            homes.clear()
+    finally:
+        subprocess.run(["userdel", "--force", name], check=False, capture_output=True)
+
+
+def test_l11_where_no_account_can_be_made_the_person_is_told(homes, monkeypatch):
+    with monkeypatch.context() as bare:
+        bare.setattr(embedded_account, "ACCOUNTS", ("no-such-account",))
+        bare.setenv("PATH", "")
         with pytest.raises(EmbeddedError, match="useradd --system postgres"):
             embedded_postgres.start(homes.new())
 
 
-def test_l11_an_account_that_is_not_postgres_s_own_is_named(tmp_path):
+def test_l11_a_database_of_an_account_that_others_use_is_named(tmp_path):
     shared, own = (pwd.getpwnam(name).pw_uid for name in ("nobody", "root"))
-    assert "useradd" in embedded_account.warning(embedded_account.Place(tmp_path, tmp_path, shared))
+    found = embedded_account.Place(tmp_path, tmp_path, shared)
+    assert "keno_backup" in embedded_account.warning(found)
     assert embedded_account.warning(embedded_account.Place(tmp_path, tmp_path, own)) == ""

@@ -54,6 +54,17 @@ def test_the_owner_renames_it_and_links_keep_working(owner):
     assert "Saved." in answer.content.decode()
 
 
+@pytest.mark.parametrize("zone", ["Etc/GMT+5", "America/Buenos_Aires"])
+def test_a_time_zone_that_is_not_offered_any_more_stays_when_it_is_set(owner, zone):
+    Space.objects.update(timezone=zone)
+    client, there = make_client(owner.user), reverse("spaces:edit", args=["casa"])
+    assert f'<option value="{zone}" selected>' in client.get(there).content.decode()
+    assert client.post(there, FORM | {"timezone": zone}).status_code == 302
+    owner.space.refresh_from_db()
+    assert owner.space.timezone == zone
+    assert client.post(reverse("spaces:new"), FORM | {"timezone": zone}).status_code == 422
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"name": ""}, {"name": " "}, {"name": "x" * 81}, {"timezone": "Mars/X"}, {"language": "xx"}],

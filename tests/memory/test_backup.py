@@ -37,6 +37,10 @@ erasing.run(erasing.start(space, "space", space, typed="Casa", by="person:ana"))
 COUNT = """
 from memory.models import AuditEntry, Fact
 print(Fact.objects.get().text, AuditEntry.objects.count())
+from django.db import connection
+with connection.cursor() as cursor:
+    cursor.execute("SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1")
+    print(*cursor.fetchall(), sep=chr(10))
 """
 
 
@@ -66,6 +70,7 @@ def test_a_backup_comes_back_equal_in_an_empty_home(homes, tmp_path):
     assert "Every table is as it was" in done.stdout
     told = [manage(home, "shell", "-v", "0", "-c", COUNT).stdout for home in (first, second)]
     assert CANARY in told[0]
+    assert "USING hnsw" in told[0]
     assert told[0] == told[1]
 
     # Restored once more after it was erased in the first home, it is not brought back.

@@ -1,9 +1,11 @@
 """Django's migrate; an empty database gets all its tables at once, a busy one is not blocked."""
 
+from contextlib import suppress
+
 from django.core.management.base import CommandError
 from django.core.management.commands.migrate import Command as Migrate
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
-from psycopg.errors import LockNotAvailable
+from django.db import DEFAULT_DB_ALIAS, OperationalError, ProgrammingError, connections
+from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from kenoweb.launcher import schema
 
@@ -12,6 +14,8 @@ OTHERWISE = ("app_label", "plan", "check_unapplied", "fake", "prune")
 # A change of a table that waits for its lock lets everybody else wait behind it: not for longer
 # than this. Then it steps back, and tries again.
 LOCK_TIMEOUT = "3s"
+# Where it crosses with somebody at work it finds out before they do, and is the one to step back.
+DEADLOCK_TIMEOUT = "100ms"
 ATTEMPTS = 20
 IN_USE = """
 SELECT pid, coalesce(nullif(application_name, ''), usename),
@@ -29,16 +33,20 @@ class Command(Migrate):
             schema.load()
         connection = connections[options["database"]]
         self._run(connection, "SET lock_timeout = %s", [LOCK_TIMEOUT])
+        with suppress(ProgrammingError):  # Postgres lets only its superuser choose it
+            self._run(connection, "SET deadlock_timeout = %s", [DEADLOCK_TIMEOUT])
         try:
             for _ in range(ATTEMPTS):
                 try:
                     return super().handle(*args, **options)
                 except OperationalError as error:
-                    if not isinstance(error.__cause__, LockNotAvailable):
+                    if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
                         raise
             raise CommandError(self._in_use(connection))
         finally:
             self._run(connection, "RESET lock_timeout", [])
+            with suppress(ProgrammingError):
+                self._run(connection, "RESET deadlock_timeout", [])
 
     def _in_use(self, connection) -> str:
         who = "somebody was at work"

@@ -39,6 +39,11 @@ _SPELLINGS = tuple(
         (r"(he|she|it|that|who)'s(?= (?:got|been|\w+ed)\b)", r"\1 has"),
         (r"(he|she|it|that|there|here|who)'s", r"\1 is"),
         (r"(\w+)'s(?= (?:called|named|an?|the|in|at|from|not|no|allergic|\d+)\b)", r"\1 is"),
+        (
+            r"(\w+)'s(?= (?:vegetarian|vegan|coeliac|celiac|diabetic|pregnant|married|engaged"
+            r"|divorced|single|retired|based|living|working|moving|getting|going)\b)",
+            r"\1 is",
+        ),
         (r"(\w+)'s(?= (?:really )?into\b)", r"\1 is"),
         (r"(we|they|you)'re", r"\1 are"),
         (r"(they|you)re", r"\1 are"),

@@ -416,7 +416,10 @@ def address_retold(fact: str, name: str) -> str:
 
 def _owned(fact: str, named: str) -> str:
     """ "La hermana de Ana, Elena, vive con Ana" -> "Tu hermana Elena vive contigo"."""
-    phrase = r"((?:\w+ ){0,3}?\w+)"
+    # What is theirs is what stands nearest: "el cumple de la madre de Ana" is that of their mother.
+    word = r"(?!(?:el|la|los|las|del|al)\b)\w+"
+    phrase = rf"((?:{word} ){{0,3}}?{word})"
+    fact = re.sub(rf"\b(de|a)l (?={phrase} de {named})", r"\1 el ", fact)
     told = re.sub(rf"\b(?:el|la) {phrase} de {named}, ([^,]+),", r"tu \1 \2", fact, flags=re.I)
     told = re.sub(rf"\b(?:el|la) {phrase} de {named}", r"tu \1", told, flags=re.IGNORECASE)
     told = re.sub(rf"\b(?:los|las) {phrase} de {named}", r"tus \1", told, flags=re.IGNORECASE)

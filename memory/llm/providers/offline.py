@@ -12,12 +12,12 @@ from memory.calendar.resolve import resolve
 from memory.extraction import intents
 from memory.extraction.wording import told_to
 from memory.facts import plans
+from memory.guards.inspect import REDACTED
 from memory.llm.providers import offline_answers, offline_phrases
 from memory.llm.providers.offline_phrases import say
 from memory.llm.request import Answer, Briefing, ProviderError, Recalled, Request
 from memory.text import normalise as words
 
-SECRET = "[redacted:"
 MOST_LISTED = 12
 # Of the working note before, when a new plan is noted.
 OLD_LINES = 4
@@ -40,12 +40,12 @@ def reply(briefing: Briefing) -> str:
     """What to say, with the tags for what to keep in mind; facts were learned before."""
     intent = intents.read(briefing.text)
     language = intents.language(briefing.text, usual=briefing.language)
-    if SECRET in briefing.text:
+    if REDACTED in briefing.text:
         # What was left out of the message is not worth keeping around it either.
         parts = [_script(briefing), say(language, "secret")]
     else:
         parts = [_script(briefing), _main(briefing, intent, language)]
-    plans = intent.plans and SECRET not in briefing.text
+    plans = intent.plans and REDACTED not in briefing.text
     tags = [note] if plans and (note := _note(briefing)) else []
     if briefing.completes:
         tags.append("<bootstrap-complete/>")
@@ -112,6 +112,8 @@ def _unlearned(briefing: Briefing) -> str:
         return "cannot"
     if not _LATIN.search(said):
         return "other_language"
+    if briefing.unread:
+        return "unread"
     few = len(said.split()) <= 2 and not words.detect_language(said)
     return "not_understood" if few and said.islower() else "heard"
 

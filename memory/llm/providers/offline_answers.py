@@ -9,7 +9,7 @@ judged lines that taught the judge nothing.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -38,6 +38,8 @@ WEIGHTS = {
 # LoCoMo conversations that `bench.answers` does not ask.
 CERTAIN = {"fact": 0.39, "talk": 0.6}
 NEAR = {"fact": 0.25, "talk": 0.3}
+# What has every word that is asked for is near from here on.
+NEAR_WHOLE = 0.2
 CERTAIN_IN_PART = {"fact": 0.65, "talk": 0.85}
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
@@ -56,7 +58,9 @@ FRAME = frozenset(
         get gets got be been being make made any el la los las un una de del al en y o con years
         anos please favor want wants quiero quiere ever day dia tell voy vas va vamos van ir iba
         iremos fuimos hace hago haces hacen hacer dedica dedico dedicas esta estan estoy estas ser
-        quien quienes living remind recuerda people someone anyone alguien again"""
+        quien quienes living remind recuerda people someone anyone alguien again
+        whats whos wheres whens hows dont doesnt didnt tenia tenias tenemos teniamos tuve queria
+        queriamos"""
     ).split()
 )
 MINE = re.compile(r"\b(?:i|i'm|me|my|mine|myself|yo|mi|mis|m[ií]o|m[ií]a|soy|estoy)\b", re.I)
@@ -105,6 +109,8 @@ _FRAMES = (
     (re.compile(r"\b(?:where|who|what|donde|para quien|en que|de que)\b.*"
                 r"\b(?:work(?:s|ing)?|trabaj(?:o|a|as|an|amos|ando)|job|for a living)\b"),
      {"employer", "job"}),
+    (re.compile(r"\b(?:my|our) (?:home )?address\b|\b(?:mi|nuestra) direccion\b(?! de correo)"),
+     {"home"}),
 )  # fmt: skip
 _WHERE = {"home", "employer", "job"}
 _WH = re.compile(r"\b(?:where|what|which|who|whose|donde|que|cual|cuales|quien|quienes)\b")
@@ -112,6 +118,12 @@ _NOT = re.compile(r"\b(?:not?|never|n't|nunca|jamas|sin|without|hate|dislike|odi
 _ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
 _FOLLOWS = re.compile(r"(?:^|[.!?¿¡:]\s*)\W*\w+")
 _NAME = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\wà-ÿ-]+")
+# "We have a girl, Lia" tells no age.
+_AGE = re.compile(r"\b(?:how old|que edad|cuantos anos|cuantos meses)\b")
+_YEARS = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w{3,}ty|dos|tres"
+    r"|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|trece|catorce|quince|dieci\w+|veint\w+|\w+enta)\b"
+)
 _MANY = re.compile(r"\b(how many|how much|how old|how often|cuant[oa]s?|que edad|cuantas veces)\b")
 _NUMBER = re.compile(
     r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|once|twice|un|una|dos|tres|cuatro|cinco|"
@@ -119,12 +131,20 @@ _NUMBER = re.compile(
 )
 # What a number stands for without saying so: "Tom's phone is 600 123 456".
 _NUMBERS = frozenset("number numero".split())
+_PHONES = frozenset("phone mobile cell telefono movil celular".split())
+_PHONE_NUMBER = re.compile(r"\b(?:number|numero|número)\b.{0,12}?\d(?:[ -]?\d){7,}", re.I)
 _COUNT = re.compile(r"\b(?:how many|cuant[oa]s)\b(?! (?:anos|years|times|veces))")
 # Who is meant by a word for several.
 _SEVERAL = {
     "mother father": "parents padres", "brother sister": "siblings hermanos",
     "son daughter": "children kids hijos", "dog cat": "pets mascotas",
 }  # fmt: skip
+_SPOUSES = ("wife", "husband", "partner")
+_MARRIED = re.compile(
+    r"(?:i['’]?m |i am |i got |we got )?(?:happily )?married to\b|(?:estoy |soy )?casad[oa] con\b",
+    re.I,
+)
+_LIVES_AT = re.compile(r"\b(?:live[sd]?|living|viv(?:o|e|es|imos|en))\b.*\d", re.I)
 _TURN = re.compile(r"^\s*-?\s*(?P<who>[^:\n]{1,40}):\s+(?P<said>.+)$")
 _PHOTO = re.compile(r"\s*\[shares [^\]]*\]")
 
@@ -145,6 +165,8 @@ class Asked:
     person: str = ""
     # First names, folded, of those who speak or are spoken of in what was recalled.
     known: frozenset[str] = frozenset()
+    # Of those whom only the words of a fact name.
+    named: frozenset[str] = frozenset()
 
     @cached_property
     def folded(self) -> str:
@@ -158,8 +180,9 @@ class Asked:
                    if not first or one.start() >= first.end()}  # fmt: skip
         listed = {word.removesuffix("'s") for word in words.words(self.folded)}
         stands = {one["name"] for one in _ASKED_OF.finditer(self.folded)} - FRAME
-        stands = {one for one in stands if one in self.known}
-        return {one for one in written | (listed & self.known) | stands if one not in FRAME}
+        known = self.known | self.named
+        stands = {one for one in stands if one in known}
+        return {one for one in written | (listed & known) | stands if one not in FRAME}
 
     @cached_property
     def is_mine(self) -> bool:
@@ -222,11 +245,13 @@ class Asked:
         typed = place == 0 and any(sorted(word) == sorted(one) for one in _ASKING)
         return word in FRAME or typed
 
-    def covers(self, said: statements.Statement) -> float:
-        """The share of what it is about that the words have."""
+    def covers(self, said: statements.Statement, *, also: Set[str] = frozenset()) -> float:
+        """The share of what it is about that the words have; `also` is what they stand for."""
+        has_phone = bool(_PHONE_NUMBER.search(said.text))
         held = [
-            bool(roots & said.forms or labels & said.concepts)
+            bool(roots & said.forms or labels & (said.concepts | also))
             or bool(roots & _NUMBERS and said.quantities.numbers)
+            or bool(has_phone and roots & _PHONES)
             for roots, labels in self.topics
         ]
         return sum(held) / len(held) if held else 0.5
@@ -243,6 +268,8 @@ class Asked:
             return 1.0 if _SOLVES.search(plain) else -1.0
         if _COUNT.search(self.folded):
             return 1.0 if self._is_counted(plain) else -1.0
+        if _AGE.search(self.folded):
+            return 1.0 if _YEARS.search(plain) else -3.0
         if _MANY.search(self.folded):
             return 1.0 if _NUMBER.search(plain) else -1.0
         if asks_when(self.text):
@@ -308,6 +335,7 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     best = [(sure, one) for sure, one in ranked if sure >= 0]
     if best:
         near = [one for sure, one in best if sure >= best[0][0] - BESIDE]
+        near = _ended([one for _sure, one in best], asked) or near
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
     near = [one for _sure, one in ranked if one in nearby]
     near = near or _naming(spoken, asked)
@@ -349,6 +377,19 @@ def _newest(near: list[Recalled], asked: Asked, fitting: Sequence[Recalled]) -> 
     if len(whole) < 2 or len({one.said_by for one in whole}) > 1:
         return near
     return [max(whole, key=_said_at)]
+
+
+def _ended(best: list[Recalled], asked: Asked) -> list[Recalled]:
+    """Return what says that it is over, if the same person said so after the surest answer."""
+    over = [
+        one
+        for one in best
+        if edges.is_over(one.text)
+        and one.said_by == best[0].said_by
+        and _said_at(one) > _said_at(best[0])
+        and asked.covers_all(one.text)
+    ]
+    return [max(over, key=_said_at)] if over and not edges.is_over(best[0].text) else []
 
 
 def _last_told(one: Recalled, keys: set[str], fitting: Sequence[Recalled]) -> Recalled:
@@ -409,7 +450,7 @@ def _naming(fitting: Sequence[Recalled], asked: Asked) -> list[Recalled]:
 
 def asked_of(briefing: Briefing, question: str, spoken: Sequence[Recalled] | None = None) -> Asked:
     told = candidates(briefing) if spoken is None else spoken
-    return Asked(question, briefing.person, _known(briefing, told))
+    return Asked(question, briefing.person, _known(briefing, told), _named(told))
 
 
 def _source(one: Recalled) -> str:
@@ -420,7 +461,7 @@ def _bars(one: Recalled, row: dict[str, float]) -> tuple[float, float]:
     """From which probability on it is certain, and from which it is near."""
     source = _source(one)
     certain = CERTAIN_IN_PART if row["part"] == 1 else CERTAIN
-    return certain[source], NEAR[source]
+    return certain[source], NEAR_WHOLE if row["cover"] == 1 else NEAR[source]
 
 
 def probabilities(spoken: Sequence[Recalled], rows: Sequence[dict[str, float]]) -> list[float]:
@@ -442,7 +483,8 @@ def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]
     language = words.detect_language(asked.text)
     rows = []
     for place, one in enumerate(spoken):
-        covered = asked.covers(statements.Statement.of(f"{one.via} {one.text} {one.quote}"))
+        told = statements.Statement.of(f"{one.via} {one.text} {one.quote}")
+        covered = asked.covers(told, also=_stands_for(one, asked))
         foreign = words.detect_language(one.text) not in ("", language)
         rows.append({
             "bias": 1.0, "judge": opinions[place],
@@ -466,7 +508,7 @@ def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
     """Whether it is about whom the question names: as speaker, as subject or in the words."""
     # A dog does not answer for a cat, in whatever language.
     concepts = statements.Statement.of(f"{one.via} {one.text} {one.quote}").concepts
-    if asked.kin and not asked.kin & concepts:
+    if asked.kin and not asked.kin & concepts and not _is_spouse(one, asked):
         return False
     told = one.text if one.kind == "fact" else without_address(one.text, asked.known)
     said = _said(f"{one.via} {told}")
@@ -481,6 +523,21 @@ def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
     return True
 
 
+def _stands_for(one: Recalled, asked: Asked) -> Set[str]:
+    """What it tells without the word: whom one is married to, and where one lives."""
+    if _is_spouse(one, asked):
+        return asked.kin
+    # "We live at 7 Rowan Crescent" is an address.
+    lives = "home" in asked.frames and _LIVES_AT.search(one.text)
+    return statements.concepts().of("address") if lives else frozenset()
+
+
+def _is_spouse(one: Recalled, asked: Asked) -> bool:
+    """ "I'm married to Priya" names a wife, a husband or a partner, as it may be."""
+    spouses = {label for word in _SPOUSES for label in statements.concepts().of(word)}
+    return bool(asked.kin & spouses and _MARRIED.match(one.quote or one.text))
+
+
 def _is_of_other(one: Recalled, mine: set[str]) -> bool:
     """Whether a fact is told of somebody else: "Beth lives in York", said by whoever asks."""
     about = set(words.words(words.fold(one.subject)))
@@ -490,7 +547,19 @@ def _is_of_other(one: Recalled, mine: set[str]) -> bool:
 
 def _known(briefing: Briefing, spoken: Iterable[Recalled]) -> frozenset[str]:
     names = [part for one in spoken for part in (one.said_by, one.subject) if part]
-    firsts = [words.words(words.fold(name))[:1] for name in [*names, briefing.person]]
+    return _first_names([*names, briefing.person])
+
+
+def _named(spoken: Iterable[Recalled]) -> frozenset[str]:
+    """Whom a fact names inside of its words: "two kids, Leo and Anya"."""
+    told = [one.quote for one in spoken if one.kind == "fact"]
+    found = [(said, name) for said in told for name in _NAME.finditer(said) if name.start() > 1]
+    inside = [name[0] for said, name in found if said[name.start() - 2] not in ".!?:"]
+    return _first_names(inside)
+
+
+def _first_names(names: Iterable[str]) -> frozenset[str]:
+    firsts = [words.words(words.fold(name.removesuffix("'s")))[:1] for name in names]
     return frozenset(name for first in firsts for name in first if name not in FRAME)
 
 
@@ -536,5 +605,8 @@ def _apart(near: Sequence[Recalled]) -> list[Recalled]:
 
 
 def _say_the_same(one: Recalled, other: Recalled) -> bool:
+    # "Anna is not vegan any more" has all words of "Anna is vegan".
+    if edges.is_over(one.text) != edges.is_over(other.text):
+        return False
     mine, theirs = (words.stems(f"{row.text} {row.quote}") for row in (one, other))
     return len(mine & theirs) >= 0.7 * min(len(mine), len(theirs) or 1)

@@ -94,7 +94,7 @@ PHRASES = {
     "en": {
         "noted": "Noted: {facts}",
         "wish": "Whoever keeps this space decides how I talk. I have passed your wish on.",
-        "planned": "I keep in mind what you are working on.",
+        "planned": "I keep that in mind.",
         "reminder": "I will say it here at its time. /plans shows what is to come.",
         "no_reminder": (
             "I will not say that by myself: I need a day and an hour, as in “remind me on Friday "
@@ -133,6 +133,7 @@ PHRASES = {
             "I have no language model here, so that is beyond me. I keep what you tell me "
             "and answer from it."
         ),
+        "unread": "OK. I will read that in a moment and keep what lasts.",
         "heard": "OK. I did not note that as a fact; say “Remember that…” and I will.",
         "secret": (
             "I keep no passwords, keys or card numbers: I left that out and did not note it."
@@ -154,7 +155,7 @@ PHRASES = {
     "es": {
         "noted": "Anotado: {facts}",
         "wish": "Cómo hablo lo decide quien cuida este espacio: le presento tu deseo.",
-        "planned": "Tengo presente en qué estás trabajando.",
+        "planned": "Lo tengo presente.",
         "reminder": "Lo diré aquí a su hora. /planes muestra lo que viene.",
         "no_reminder": (
             "No lo diré por mi cuenta: necesito un día y una hora, como en «recuérdame el viernes "
@@ -193,6 +194,7 @@ PHRASES = {
             "Aquí no tengo modelo de lenguaje, así que eso no sé hacerlo. Guardo lo que me cuentas "
             "y respondo con ello."
         ),
+        "unread": "De acuerdo. Enseguida lo leo y guardo lo que importe.",
         "heard": "De acuerdo. No lo he anotado como un hecho; di «Recuerda que…» y lo hago.",
         "secret": (
             "No guardo contraseñas, claves ni números de tarjeta: lo he quitado y no lo he anotado."

@@ -134,3 +134,14 @@ def test_what_is_over_is_never_heard_as_true_now(message):
 )  # fmt: skip
 def test_a_negation_stays_in_the_quote(message):
     assert [h.quote for h in hear_message(message)] == [message]
+
+
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        ("me han cambiado el turno, ahora trabajo martes y jueves", "martes y jueves"),
+        ("I swapped my shifts, now I work tuesdays and thursdays", "tuesdays and thursdays"),
+    ],
+)
+def test_the_first_of_several_days_is_not_the_end_of_it(said, last):
+    assert any(item.quote.endswith(last) for item in hear_message(said))

@@ -174,6 +174,19 @@ def test_what_two_readers_took_from_one_message_is_one_fact_and_surer(chat):
     assert kept.times_seen == 1
 
 
+def test_two_readers_agree_however_much_was_learned_between_them(chat):
+    """The model's tags come with the reply; the reading may wait behind many other messages."""
+    message = say(chat, "I prefer tea over coffee")
+    given = {"subject": "Ana", "kind": "fact", "category": "other", "language": "en", "mode": "m"}
+    tag = propose.Candidate("Ana likes tea more than coffee", message.text, confidence=0.7, **given)
+    fact = ingestion.take(message, tag, by="tag", now=NOW).done.row
+    for n in range(ingestion.MAX_COMPARED):
+        later = NOW + timedelta(minutes=1)
+        facts.remember(chat.space, text=f"Ana box {n}", subject="Ana", chat=chat, by=ANA, now=later)
+    (line,) = ingest(message, now=NOW + timedelta(minutes=2))
+    assert (line["outcome"], line["fact"]) == ("agreed", fact.pk)
+
+
 def test_what_the_space_knows_stays_as_it_is(chat):
     """Strengthened there, it would say in other chats when and by whom it was said in this one."""
     other = say(make_chat(chat.space), "I prefer tea over coffee")

@@ -1,6 +1,13 @@
 import pytest
 
-from memory.extraction.intents import is_formula, manners, mend, not_memory, read
+from memory.extraction.intents import (
+    is_formula,
+    is_question,
+    manners,
+    mend,
+    not_memory,
+    read,
+)
 
 CASES = {
     "greeting": ["Hi!", "hello Keno", "Hola", "Buenos días, Keno", "¡Hola! :)"],
@@ -167,3 +174,80 @@ def test_a_reply_that_tells_something_is_not_a_formula():
         "Sure: the webhook wants its token in the address, and a second one in the header, "
         "because n8n reads both of them."
     )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "whats my wife called",
+        "do i still work there",
+        "what foods dont i like",
+        "does my aunt eat meat",
+        "is tomas allergic to anything",
+        "como se llama mi marido",
+        "cuantos años tiene la niña",
+        "en que planta está mi padre",
+        "cuando tengo el dentista",
+        "que grupo sanguineo tengo",
+    ],
+)
+def test_people_ask_without_a_question_mark_and_without_accents(said):
+    assert is_question(said)
+    assert read(said).name == "question"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "when i was twelve we moved to Leeds",
+        "What a day, my boss quit",
+        "was born in Leeds",
+        "did my taxes today",
+        "como mucho pescado",
+        "cuando era niña vivía en Vigo",
+    ],
+)
+def test_the_word_of_a_question_alone_does_not_ask(said):
+    assert not is_question(said)
+    assert not_memory(said) == ""
+
+
+def test_what_somebody_wanted_and_asks_for_is_no_plan():
+    assert not read("what did i want to buy?").plans
+    assert read("I want to buy milk. Where?").plans
+
+
+@pytest.mark.parametrize(
+    ("fact", "said", "mended"),
+    [
+        ("vet thursday 3.30pm", "no wait, friday, not thursday", "vet friday 3.30pm"),
+        ("Vet on Thursday at 3pm", "sorry, make it Friday", "Vet on Friday at 3pm"),
+        ("Vet on Thursday at 3pm", "no, at 5pm", "Vet on Thursday at 5pm"),
+        ("El martes Ana tiene cita", "perdon, el jueves, no el martes", "El jueves Ana tiene cita"),
+        ("Ana tiene cita el martes a las 9", "no, mejor el lunes",
+         "Ana tiene cita el lunes a las 9"),
+        # Two days, and no word which of them is meant.
+        ("Open on Monday and Friday", "no, Thursday", ""),
+    ],
+)  # fmt: skip
+def test_a_correction_names_another_day_or_hour(fact, said, mended):
+    assert read(said).name == "correct"
+    assert mend(fact, read(said).rest) == mended
+
+
+def test_only_a_named_value_mends_an_earlier_fact():
+    assert mend("Vet on Thursday", "Friday, not Thursday", latest=False) == "Vet on Friday"
+    assert mend("Vet on Thursday", "Friday", latest=False) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [("holaaa", "greeting"), ("youre the best", "praise"), ("hows it going", "how")],
+)
+def test_small_talk_may_be_stretched_or_lack_its_apostrophe(said, name):
+    assert read(said).name == name
+
+
+@pytest.mark.parametrize("said", ["cheers mate, you're a legend", "mil gracias, eres un crack"])
+def test_thanks_in_the_words_of_a_friend_are_small_talk(said):
+    assert read(said).name == "thanks"

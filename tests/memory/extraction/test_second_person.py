@@ -3,6 +3,8 @@ import pytest
 from memory.extraction.wording import told_to
 
 TOLD = {
+    "El cumple de la madre de Ana es el 4 de mayo": "El cumple de tu madre es el 4 de mayo",
+    "El coche del hermano de Ana es rojo": "El coche de tu hermano es rojo",
     "Ana's dog is called Rex": "Your dog is called Rex",
     "Ana lives in Madrid": "You live in Madrid",
     "Ana is allergic to nuts": "You are allergic to nuts",

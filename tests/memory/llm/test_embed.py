@@ -41,7 +41,7 @@ def test_spanish_and_english_meet():
 
 def test_a_batch_gives_about_what_single_texts_give():
     texts = ["short", "a somewhat longer line about the weather", "otra línea en español"]
-    texts += [f"{text}, said {n} times" for n in range(12) for text in texts]
+    texts += [f"{text}, said {n} times" for n in range(22) for text in texts]
     assert len(texts) > embedded.FEW
     alone = np.vstack([embed.embed([text]) for text in texts])
     assert (embed.embed(texts) * alone).sum(axis=1).min() > 0.96
