@@ -1,15 +1,15 @@
 # Alone it runs everything, embedded Postgres included: docker run -v keno:/data -p 127.0.0.1:8000:8000 keno
 # compose.yaml runs the parts beside a Postgres of their own.
-FROM python:3.12-slim AS build
+FROM python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea AS build
 WORKDIR /app
 RUN python -m venv /venv
 COPY requirements.lock ./
-RUN /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+RUN /venv/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock
 COPY . .
 ENV KENO_STATIC=/app/staticfiles
 RUN /venv/bin/python -m kenoweb.launcher.build_image
 
-FROM python:3.12-slim
+FROM python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
 # Postgres refuses to run as root and wants an account with a name.
 RUN useradd --system --uid 10001 --home-dir /data keno && install --directory --owner keno --mode 0700 /data
 COPY --from=build /venv /venv

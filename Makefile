@@ -26,9 +26,9 @@ clean:
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis test-results locale/*/LC_MESSAGES/*.mo
 .venv/ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c '$(ENOUGH)'
-	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet --require-hashes -r requirements.lock && touch $@
+	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet --no-deps --require-hashes -r requirements.lock && touch $@
 .venv/ready-dev: .venv/ready requirements-dev.lock
-	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-dev.lock
 	@for b in chromium chromium-browser google-chrome; do command -v $$b && exit; done; $(BIN)/playwright install chromium || true
 	@touch $@
 .PHONY: run test test-fast lint bench pictures messages lock clean

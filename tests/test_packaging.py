@@ -6,10 +6,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 import kenoweb
 from tests.kenoweb.running import Keno, fetch
@@ -20,6 +22,7 @@ LOCKS = {name: (ROOT / name).read_text() for name in ("requirements.lock", "requ
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([\w.!+]+)", re.M)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
+MAKEFILE = (ROOT / "Makefile").read_text()
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 
@@ -43,6 +46,34 @@ def test_every_pin_is_exact_has_hashes_and_names_no_index():
         assert not re.search(r"https?:|file:|--index|--find-links", lock), name
 
 
+def test_a_newer_release_of_a_library_does_not_stop_the_installation():
+    """The locks name everything, so pip has nothing to look for: it refuses the newest
+    psycopg for psycopg[pool], which has no hash, where it resolves requirements itself."""
+    installs = [line for line in (MAKEFILE + DOCKERFILE).splitlines() if "--require-hashes" in line]
+    assert len(installs) == 3
+    assert all("pip install" in line and " --no-deps " in line for line in installs)
+    pinned = {plain(name) for name, _ in PIN.findall(LOCKS["requirements-dev.lock"])}
+    missing = {
+        f"{name} needs {needed}"
+        for name in pinned
+        for needed in _needs(name)
+        if plain(needed) not in pinned
+    }
+    assert missing == set()
+
+
+def _needs(name: str) -> list[str]:
+    try:
+        requirements = metadata.requires(name) or []
+    except metadata.PackageNotFoundError:  # for another system
+        return []
+    return [
+        needed.name
+        for needed in map(Requirement, requirements)
+        if needed.marker is None or needed.marker.evaluate({"extra": ""})
+    ]
+
+
 def test_l9_the_password_of_the_database_is_in_no_environment_of_ours():
     for name in ("web", "worker", "migrate"):
         given = COMPOSE["services"][name]["environment"]
@@ -50,6 +81,14 @@ def test_l9_the_password_of_the_database_is_in_no_environment_of_ours():
         assert given["DATABASE_PASSWORD_FILE"].startswith("/run/secrets/")
     assert "--require-hashes" in DOCKERFILE
     assert "pip-audit" in (ROOT / ".github/workflows/ci.yml").read_text()
+
+
+def test_l9_the_images_of_others_are_named_by_their_digest():
+    files = [ROOT / "Dockerfile", ROOT / "compose.yaml", *sorted((ROOT / "deploy").glob("*.yaml"))]
+    text = "\n".join(file.read_text() for file in files)
+    found = set(re.findall(r"^(?:FROM|\s+image:) (\S+)", text, re.M)) - {"keno"}
+    assert len(found) == 3
+    assert [image for image in found if not re.search(r"@sha256:[0-9a-f]{64}$", image)] == []
 
 
 def test_every_dependency_is_locked():
