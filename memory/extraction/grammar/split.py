@@ -34,6 +34,14 @@ _POINTERS = {
     "en": frozenset("it that this them those these there so it's".split()),
     "es": frozenset("eso esto ese ahí allí lo".split()),
 }
+# Capitals at the beginning of a sentence that are no names.
+_NOT_NAMED = frozenset(
+    """
+    i he she it we you they that this there here what who where today tomorrow tonight someone
+    everyone nobody everything nothing yes no yo él ella ellos eso esto hoy mañana alguien nadie
+    todo nada sí uno una el la los las mi tu su ayer quien cada
+    """.split()
+)
 # Stems of verbs that say nothing alone: "I've stopped".
 _LIGHT = ("switch", "stop", "learn", "did", "understand", "tri", "know", "mean", "think", "guess",
           "lov", "lik", "start", "sab", "dej", "vend", "volv", "sal", "creo", "cre")  # fmt: skip
@@ -154,6 +162,8 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
 
     Behind "and" or "but" it can have the subject of the left one; behind a comma with few verbs.
     """
+    if is_joined and _tells_of_name_en(left) and _tells_of_name_en(right):
+        return right
     subject = _subject_en(left)
     if not subject or (is_joined and _ENDS_WITH_NAME.search(left) and _subject_en(right) == "I"):
         return ""
@@ -212,8 +222,34 @@ def _name_en(text: str) -> str:
     return Sentence(text).written(0) if is_told and Sentence(text).is_capitalised(0) else ""
 
 
+def _tells_of_name_en(text: str) -> bool:
+    """ "Rory's coeliac", "Isla has a cat"; not "Isla's cat is ill", which is about the cat."""
+    sentence = Sentence(text)
+    name, _, ending = sentence.words[0].partition("'") if sentence.words else ("", "", "")
+    if len(sentence.words) < 2 or not sentence.is_capitalised(0) or name in _NOT_NAMED:
+        return False
+    if ending:
+        later = range(2, len(sentence.words))
+        return ending == "s" and not any(english.is_sure_verb(sentence.words, n) for n in later)
+    return english.is_finite(sentence.words[1]) and sentence.words[0] not in english.ADVERBS
+
+
+def _tells_of_name_es(text: str) -> bool:
+    """ "Marta es vegana"."""
+    sentence = Sentence(text)
+    if len(sentence.words) < 3 or not sentence.is_capitalised(0):
+        return False
+    skipped = spanish_words.ADVERBS | spanish_words.CLITICS | {"ya", "no"}
+    later = range(1, len(sentence.words))
+    verb = next((n for n in later if sentence.words[n] not in skipped), None)
+    is_told = verb is not None and spanish_words.is_third_here(sentence, verb)
+    return is_told and sentence.words[0] not in _NOT_NAMED | skipped
+
+
 def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
     before, sentence = Sentence(left), Sentence(right)
+    if is_joined and _tells_of_name_es(left) and _tells_of_name_es(right):
+        return right
     if not any(spanish_words.is_finite(before, n) for n in range(len(before.words))):
         return ""
     if found := _ELLIPSIS_ES.match(right):

@@ -19,6 +19,10 @@ SEVERAL = {
         "Ana's son Kalin left Berlin and his start-up, he says he is tired"],
     "I have two kids, Sam and Joe, and I live in Leeds": [
         "Ana has two kids, Sam and Joe", "Ana lives in Leeds"],
+    "Rory's coeliac and Isla's vegan": ["Rory's coeliac", "Isla's vegan"],
+    "Isla has a cat and Tom is a vet": ["Isla has a cat", "Tom is a vet"],
+    "Pablo vive en Gijón y Marta ya no come carne": [
+        "Pablo vive en Gijón", "Marta ya no come carne"],
     "Mi suegra se llama Rosario y es insoportable, pero cocina de maravilla": [
         "La suegra de Ana se llama Rosario", "La suegra de Ana es insoportable",
         "La suegra de Ana cocina de maravilla"],
@@ -42,6 +46,8 @@ ONE = [
     "I've an idea: Lucien and I want to take the train",
     "I stutter when I'm nervous and tired",
     "I understand it but I don't speak it well",
+    "Rory's dog and Isla's cat are ill",
+    "Rory loves chess and Isla hates it",
     "mi hermano ya tiene novia, se llama Ximena",
     "ya no tengo la furgo, la vendí",
     "me gusta el rock y el jazz",
@@ -51,7 +57,7 @@ ONE = [
 
 @pytest.mark.parametrize("quote", SEVERAL)
 def test_each_fact_stands_by_itself_with_its_own_words(quote):
-    language = "es" if quote.startswith(("Mi ", "vivo", "me ")) else "en"
+    language = "es" if quote.startswith(("Mi ", "vivo", "me ", "Pablo ")) else "en"
     facts = word_facts(quote, author="Ana", language=language, kind="profile")
     assert [fact.text for fact in facts] == SEVERAL[quote]
     assert all(fact.quote in quote for fact in facts)
@@ -60,7 +66,7 @@ def test_each_fact_stands_by_itself_with_its_own_words(quote):
 
 @pytest.mark.parametrize("quote", ONE)
 def test_what_is_one_fact_stays_one(quote):
-    language = "es" if ONE.index(quote) >= 10 else "en"
+    language = "es" if ONE.index(quote) >= 12 else "en"
     assert len(word_facts(quote, author="Ana", language=language, kind="profile")) == 1
 
 
