@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from memory import identity, lineage, options, patterns, people, rulings
 from memory.episodes import grouping
 from memory.episodes import service as episodes
-from memory.extraction import dates, ingest
+from memory.extraction import dates, offers
 from memory.facts import bulk as fact_bulk
 from memory.facts import service as facts
 from memory.models import Chat, Entity, Episode, Fact, Message, Pattern, Preference, Rule, Space
@@ -184,17 +184,17 @@ def _save_offer(proposal: Proposal, *, by: str) -> None:
     if message is None:
         raise TargetChanged(_("The message that offered it is gone."))
     try:
-        require_done(ingest.save_offer(message, place, by=by, words=proposal.after["text"]))
-    except ingest.NoOffer as error:
+        require_done(offers.save(message, place, by=by, words=proposal.after["text"]))
+    except offers.NoOffer as error:
         raise TargetChanged(str(error)) from None
 
 
 def decline_offer(space: Space, number: int, place: int, *, by: str) -> None:
     """Say no under the message, too; what was decided there stays."""
     message = Message.objects.filter(space=space, pk=number).first()
-    with suppress(ingest.NoOffer):
+    with suppress(offers.NoOffer):
         if message:
-            ingest.decline_offer(message, place, by=by)
+            offers.decline(message, place, by=by)
 
 
 def revise(proposal: Proposal, *, by: str) -> None:

@@ -17,7 +17,7 @@ from memory import jobs, notices
 from memory.models import Space
 from memory.operations import leases
 from memory.trust import golden
-from sleep import budgeted_model, nights, proposals
+from sleep import budgeted_model, nights, reminding
 from sleep.models import Night, PhaseRun, sentence
 from sleep.phase import Phase, PhaseContext
 from sleep.phases import PHASES
@@ -326,7 +326,7 @@ def _succeed(night: Night) -> None:
     if night.cost and (count := thought.count()):
         # What asking cost is borne by what a model proposed.
         thought.update(cost=night.cost / count)
-    proposals.announce(night)
+    reminding.announce(night)
     jobs.ask_golden(night.space_id, "night")
     jobs.call_hooks("night-done", object_id=night.pk, space_id=night.space_id)
 

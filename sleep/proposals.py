@@ -3,10 +3,9 @@ who may decide. The first decision wins, and only what was shown is applied."""
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, cast
 
@@ -14,19 +13,16 @@ import pgtrigger
 from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
-from django.utils.translation import ngettext
 
-from memory import jobs, notices, people, rulings
+from memory import jobs, people, rulings
 from memory.chats import service as chats
-from memory.extraction import ingest
 from memory.facts import service as facts
-from memory.guards.screening import ORDERS, redacted, redacted_values, screen, suspicions
+from memory.guards.screening import ORDERS, redacted, redacted_values, screen
 from memory.history import actors, audit
 from memory.history import changes as history
-from memory.models import ApiToken, Entity, Fact, Member, Message, Notice, Space
+from memory.models import ApiToken, Entity, Fact, Member, Space
 from memory.models.prepared import prepared
 from memory.text.normalise import clean, short
 from memory.trust import replay
@@ -54,17 +50,11 @@ GATED, GATE_SOURCE = "gated", "gate:"
 # How a contradiction is decided: the old one is right, the new one is, or each in its time.
 THIS, THAT, BOTH = "this", "that", "both in their time"
 RULINGS = (THIS, THAT, BOTH)
-# What chats offer: so many a day, and what was said longer ago is not asked about any more.
-OFFER, MAX_OFFERS, OFFERS_SINCE = "offer", 5, timedelta(days=14)
+OFFER = "offer"
 MAX_PEOPLE, MAX_CONTRADICTIONS = 5, 200
-OFFER_FIELDS = ("subject", "kind", "category", "confidence", "quote", "language")
 ADDING = (Proposal.Kind.ADD, Proposal.Kind.SUPERSEDE)
 ORDERING = (Proposal.Kind.RULE, Proposal.Kind.PREFERENCE)
 DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
-WEEK = timedelta(days=7)
-NEW_PROPOSALS, WAITING_PROPOSALS = "proposals_new", "proposals_wait"
-# Relative to the pages of the space.
-LINK = "proposals/"
 
 
 class AlreadyDecided(Exception):
@@ -484,62 +474,6 @@ def _as_shown(waiting: QuerySet[Proposal], shown: set[str]) -> list[Proposal]:
     return [proposal for proposal in some if proposal.seen_as in shown]
 
 
-def announce(night: Night) -> Notice | None:
-    """Say what the night asks, by kind; nothing when it asks nothing."""
-    waiting = list(night.proposals.filter(status=Proposal.Status.PENDING))
-    if not waiting:
-        return None
-    key = f"proposals-{night.pk}-{night.run}"
-    text = partial(_announced, night, waiting)
-    return notices.tell(night.space, kind=NEW_PROPOSALS, key=key, text=text, link=LINK)
-
-
-def _announced(night: Night, waiting: list[Proposal]) -> str:
-    kinds = Counter(one.get_kind_display() for one in waiting)
-    told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
-    return ngettext(
-        "The night of %(date)s proposes %(n)s item: %(kinds)s.",
-        "The night of %(date)s proposes %(n)s items: %(kinds)s.",
-        len(waiting),
-    ) % {
-        "date": date_format(night.local_date, "MONTH_DAY_FORMAT"),
-        "n": len(waiting),
-        "kinds": told,
-    }
-
-
-def to_remind(spaces: QuerySet[Space], *, now: datetime) -> QuerySet[Space]:
-    """Return those of the spaces in which something has waited for a week or more."""
-    waiting = Proposal.objects.filter(status=Proposal.Status.PENDING, created_at__lte=now - WEEK)
-    return spaces.filter(pk__in=waiting.values("space"))
-
-
-def remind(space: Space, *, now: datetime) -> Notice | None:
-    """Once a week, as long as something has waited for a week or more."""
-    waiting = Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
-    oldest = waiting.order_by("created_at").values_list("created_at", flat=True).first()
-    told = Notice.objects.filter(space=space, kind=WAITING_PROPOSALS, created_at__gt=now - WEEK)
-    if oldest is None or now - oldest < WEEK or told.exists():
-        return None
-    text = partial(_reminder, waiting.count(), (now - oldest).days)
-    day = space.local_date(now)
-    notice = notices.tell(
-        space, kind=WAITING_PROPOSALS, key=f"proposals-wait-{day}", text=text, link=LINK
-    )
-    if notice:
-        Notice.objects.filter(pk=notice.pk).update(created_at=now)
-    return notice
-
-
-def _reminder(n: int, days: int) -> str:
-    counted = ngettext("%(n)s proposal waits", "%(n)s proposals wait", n) % {"n": n}
-    age = ngettext("%(n)s day", "%(n)s days", days) % {"n": days}
-    return _("%(waiting)s for a decision, the oldest for %(age)s.") % {
-        "waiting": counted,
-        "age": age,
-    }
-
-
 def expire_gone(space: Space) -> int:
     """Retire waiting proposals whose target is gone or no longer believed.
 
@@ -650,79 +584,3 @@ def _audit(proposal: Proposal, action: str, by: str) -> None:
         obj=proposal,
         after={"digest": proposal.digest},
     )
-
-
-def propose_offers(space: Space, *, now: datetime, night: Night | None = None) -> int:
-    """Put before people what chats offered and nobody decided, the surest first; how many.
-
-    Never more than MAX_OFFERS on one day of the space, whatever is said.
-    """
-    begin = datetime.combine(space.local_date(now), time.min, space.zone)
-    today = Proposal.objects.filter(space=space, created_at__gte=begin, created_at__lte=now)
-    asked = today.filter(flags__contains=[OFFER]).exclude(flags__contains=[GATED])
-    room = MAX_OFFERS - asked.count()
-    waiting = Message.objects.filter(
-        space=space, sent_at__gt=now - OFFERS_SINCE, journal__contains=[{"outcome": ingest.OFFERED}]
-    )
-    found = [
-        (message, place, line)
-        for message in waiting.select_related("chat")
-        for place, line in ingest.offers_of(message)
-        if line["outcome"] == ingest.OFFERED and not suspicions(message.flags)
-    ]
-    made = 0
-    for message, place, line in sorted(found, key=lambda one: -one[2].get("confidence", 0)):
-        if made >= room and not line.get("held"):
-            continue
-        made += propose_offer(message, place, line, night=night, now=now) is not None
-    return made
-
-
-def propose_held(messages: Iterable[Message], *, now: datetime) -> int:
-    """Put before people at once what these messages said and a gate holds; how many."""
-    found = [
-        propose_offer(message, place, line, now=now)
-        for message in messages
-        for place, line in ingest.offers_of(message)
-        if line["outcome"] == ingest.OFFERED and line.get("held")
-    ]
-    return sum(made is not None for made in found)
-
-
-def propose_offer(
-    message: Message, place: int, line: dict, *, now: datetime, night: Night | None = None
-) -> Proposal | None:
-    is_wish, held = line["kind"] == ingest.WISH, line.get("held", "")
-    unsure = N_("Heard in a chat, but not surely enough to be believed.")
-    named = {name: line[name] for name in OFFER_FIELDS if name in line and not is_wish}
-    return propose(
-        message.space,
-        _kind_of_offer(line),
-        key=offer_key(message, place),
-        after={"text": line["text"], "offer": [message.pk, place]} | named,
-        title=line["text"],
-        rationale=sentence(N_("What comes this way is held for you.") if held else unsure),
-        evidence=[{"message": message.pk, "quote": line.get("quote", "")}],
-        confidence=line.get("confidence", 0.5),
-        flags=[OFFER, *([GATED] if held else [])],
-        mode=f"{GATE_SOURCE}{held}" if held else "",
-        night=night,
-        created_at=now,
-    )
-
-
-def _kind_of_offer(line: dict) -> str:
-    if line["kind"] != ingest.WISH:
-        return Proposal.Kind.ADD
-    is_limit = line.get("category") == ingest.LIMIT
-    return Proposal.Kind.RULE if is_limit else Proposal.Kind.PREFERENCE
-
-
-def offer_key(message: Message, place: int) -> str:
-    return key("offer", message.pk, place)
-
-
-def offer_decided(message: Message, place: int) -> None:
-    """The chip under the message decided it: nobody is asked again."""
-    waiting = Proposal.objects.filter(space=message.space_id, key=offer_key(message, place))
-    waiting.filter(status=Proposal.Status.PENDING).update(status=Proposal.Status.EXPIRED)

@@ -9,7 +9,7 @@ from memory import jobs
 from memory.jobs import AFTER_OUTAGE
 from memory.models import AuditEntry, Message, Space
 from memory.operations import health
-from sleep import advice, budgeted_model, cycle, imports, mirror, proposals
+from sleep import advice, budgeted_model, cycle, imports, mirror, offer_proposals, reminding
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,8 @@ def look(timestamp: int) -> None:
             once=f"night-{space.pk}",
             priority=NIGHT_PRIORITY,
         )
-    for space in proposals.to_remind(awake, now=now):
-        proposals.remind(space, now=now)
+    for space in reminding.to_remind(awake, now=now):
+        reminding.remind(space, now=now)
     for pk in advice.to_rescan(awake):
         jobs.enqueue("sleep.rescan", space_id=pk, once=f"rescan-{pk}")
 
@@ -59,7 +59,7 @@ def night(space_id: int, asked_by: str = "") -> None:
 def propose_held(space_id: int, message_ids: list[int]) -> None:
     """Put what a gate holds of these messages before people."""
     heard = Message.objects.filter(space=space_id, pk__in=message_ids)
-    proposals.propose_held(heard.select_related("space", "chat"), now=timezone.now())
+    offer_proposals.propose_held(heard.select_related("space", "chat"), now=timezone.now())
 
 
 @app.task(name="sleep.rescan", retry=AFTER_OUTAGE)

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from bot.commands import explain, knowledge, night, still_true, talk  # noqa: F401
 from bot.commands.asked import COMMAND_PATTERN, REGISTRY, Answer, CommandCall, need_link, plain
 from memory.chats import inbox
-from memory.extraction import ingest, intents
+from memory.extraction import ingest, intents, offers
 from memory.extraction.propose import Candidate
 from memory.models import Message
 from memory.options import BELIEVE, HOLD, READ_ONLY
-from sleep import proposals
+from sleep import offer_proposals
 
 __all__ = ["Answer", "is_command", "language", "run"]
 
@@ -52,8 +52,8 @@ def _held(call: CommandCall) -> Answer:
         said, said, subject=message.author, kind="fact", category="other", confidence=0.9,
         language=message.language, mode="command", believed=False, held=message.chat.channel,
     )  # fmt: skip
-    ingest.offer(message, one)
-    if not proposals.propose_held([message], now=call.now):
+    offers.offer(message, one)
+    if not offer_proposals.propose_held([message], now=call.now):
         return Answer(_("This was proposed before, or is ruled out."))
     return Answer(_("It waits for a person, who decides in the dashboard."))
 

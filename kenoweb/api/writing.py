@@ -23,7 +23,7 @@ from kenoweb.transfer import page as transfer_page
 from memory import erasure, jobs, patterns, working
 from memory.chats import inbox
 from memory.chats import service as chats
-from memory.extraction import ingest, intents
+from memory.extraction import ingest, intents, offers
 from memory.facts import service as facts
 from memory.guards.screening import describe_reasons
 from memory.history import actors
@@ -34,7 +34,7 @@ from memory.llm.request import BudgetSpent, ProviderError
 from memory.models import ApiToken, Chat, Fact, Message, OutboxItem, Pattern
 from memory.prompt import builder
 from memory.transfer import importing, tasks
-from sleep import proposals
+from sleep import offer_proposals, proposals
 from sleep.models import Proposal
 
 Gate = ApiToken.Gate
@@ -412,8 +412,8 @@ def learn_from(
 
 
 def _propose_offers(message: Message) -> None:
-    for place, line in ingest.offers_of(message):
-        proposals.propose_offer(message, place, line, now=timezone.now())
+    for place, line in offers.of_message(message):
+        offer_proposals.propose_offer(message, place, line, now=timezone.now())
 
 
 def told_by(do: Callable) -> str:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from kenoweb.ui.formatting import dated, since, word
 from memory.chats import inbox
 from memory.chats import service as chats
-from memory.extraction import ingest, intents
+from memory.extraction import ingest, intents, offers
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.history.actors import person
@@ -119,7 +119,7 @@ def lines(
     made = [Line(message=message, chosen=message.pk == chosen) for message in messages]
     _add_learned(made)
     for line in made:
-        line.offers = offers(line.message)
+        line.offers = shown_offers(line.message)
     _add_receipts(made)
     made = sorted([*made, *_notices(chat, made, to_the_end)], key=lambda line: line.at)
     last = Line(message=before) if before else None
@@ -129,7 +129,7 @@ def lines(
     return made
 
 
-def offers(message: Message) -> list[Offer]:
+def shown_offers(message: Message) -> list[Offer]:
     """What the message offers, and what of it was declined."""
     return [
         Offer(
@@ -137,10 +137,10 @@ def offers(message: Message) -> list[Offer]:
             place,
             line["text"],
             line.get("language", ""),
-            declined=line["outcome"] == ingest.DECLINED,
+            declined=line["outcome"] == offers.DECLINED,
             is_wish=line["kind"] == ingest.WISH,
         )
-        for place, line in ingest.offers_of(message)
+        for place, line in offers.of_message(message)
     ]
 
 

@@ -39,7 +39,7 @@ from kenoweb.ui.responses import (
     toast_error,
 )
 from memory.chats import service as chats
-from memory.extraction import changes_of_mind, ingest
+from memory.extraction import changes_of_mind, offers
 from memory.history import audit
 from memory.history.actors import person
 from memory.models import Fact, Message
@@ -47,7 +47,7 @@ from memory.operations import erasing
 from memory.spaces import chat_links
 from memory.text import normalise as text
 from memory.text.normalise import clean
-from sleep import proposals
+from sleep import offer_proposals
 
 KEY = re.compile(r"[0-9a-f]{32}")
 # htmx: take this, and stop asking.
@@ -239,8 +239,8 @@ def save_offer(request, space, pk, message, place):
     """Believe what was offered. A wish about how Keno talks becomes a preference of the space."""
     chat, row = _offering(space, pk, message)
     by, said = person(request.user), _("Saved “%(text)s”.")
-    done = run_and_toast(request, said, lambda: ingest.save_offer(row, place, by=by))
-    proposals.offer_decided(row, place)
+    done = run_and_toast(request, said, lambda: offers.save(row, place, by=by))
+    offer_proposals.offer_decided(row, place)
     if done and isinstance(done.row, Fact):
         context = {"fact": done.row, "chat": chat}
         return fragment_or_redirect(request, "chats/_learned.html", context, back=_url(space, chat))
@@ -250,13 +250,13 @@ def save_offer(request, space, pk, message, place):
 @in_space(role="curator")
 @require_POST
 def decline_offer(request, space, pk, message, place):
-    return _turn_offer(request, space, pk, message, place, ingest.decline_offer)
+    return _turn_offer(request, space, pk, message, place, offers.decline)
 
 
 @in_space(role="curator")
 @require_POST
 def offer_again(request, space, pk, message, place):
-    return _turn_offer(request, space, pk, message, place, ingest.offer_again)
+    return _turn_offer(request, space, pk, message, place, offers.offer_again)
 
 
 @in_space(role="curator")
@@ -278,8 +278,8 @@ def _turn_offer(request, space, pk, message, place, act):
     chat, row = _offering(space, pk, message)
     try:
         act(row, place, by=person(request.user))
-        proposals.offer_decided(row, place)
-    except ingest.NoOffer as error:
+        offer_proposals.offer_decided(row, place)
+    except offers.NoOffer as error:
         toast_error(request, str(error))
     return _offer(request, space, chat, row, place)
 
@@ -291,7 +291,7 @@ def _offering(space, pk, message):
 
 def _offer(request, space, chat, message, place):
     message.refresh_from_db(fields=["journal"])
-    found = [offer for offer in transcript.offers(message) if offer.place == place]
+    found = [offer for offer in transcript.shown_offers(message) if offer.place == place]
     context = {"offer": found[0] if found else None, "chat": chat}
     return fragment_or_redirect(request, "chats/_offer.html", context, back=_url(space, chat))
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from memory import notices, options, working
 from memory.chats import service as chats
 from memory.episodes import service as episodes
-from memory.extraction import evidence, ingest, propose, tags
+from memory.extraction import evidence, ingest, offers, propose, tags
 from memory.extraction.propose import lore_line
 from memory.extraction.tags import Split
 from memory.facts.plans import Plan, schedule
@@ -152,7 +152,7 @@ def _learn(turn: Turn, said: str, *, subject: str, kind: str = "fact") -> Change
     one = propose.as_heard(one, message.text)
     taken = ingest.take(message, one, by="tag", now=turn.now)
     if taken.line["outcome"] == ingest.OFFERED:
-        ingest.offer(message, replace(one, held=taken.line.get("held", "")))
+        offers.offer(message, replace(one, held=taken.line.get("held", "")))
     if taken.line["outcome"] == "error":
         raise NotTaken(taken.line["reason"])
     if taken.done:
@@ -192,7 +192,7 @@ def _preference(said: str, turn: Turn) -> ChangeResult:
         return notices.set_aside(
             turn.chat.space, what="preference", text=text.clean(said), reasons=[UNGROUNDED]
         )
-    ingest.offer(found.message, ingest.wish(found.message, said, mode=turn.mode))
+    offers.offer(found.message, ingest.wish(found.message, said, mode=turn.mode))
     return ChangeResult(None, outcome=ingest.OFFERED)
 
 

@@ -1,18 +1,24 @@
 """When a fact holds or happens, read from its words at the moment they were said."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, tzinfo
 
 from memory.calendar.resolve import When, resolve
-from memory.calendar.words import FORMS
+from memory.calendar.words import FORMS, MONTH, MONTHS, month_number
 
-__all__ = ["Timing", "When", "happens_until", "resolve", "times_of", "when_of"]
+__all__ = ["Timing", "When", "happens_until", "resolve", "times_of", "when_of", "with_month"]
 
 # What happens once has a moment; everything else holds from then until then.
 HAPPENING = {"plan", "event"}
 ENDED = "past"
 _LOOKS_BACK = {"event", "past"}
+_BARE_DAY = re.compile(r"\b(?:the \d{1,2}(?:st|nd|rd|th)|el (?:día )?\d{1,2})(?=[.!]*$)", re.I)
+_DATED = re.compile(
+    rf"\b(?:({MONTH}),? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?|\d{{1,2}}\w* (?:of |de )?({MONTH}))\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,21 @@ def times_of(
     until = happens_until(words, said_at=said_at, zone=zone, language=language) if moment else None
     until = until if until and moment and until > max(moment, said_at) else None
     return {"valid_from": begin, "valid_to": end, "occurs_at": moment, "occurs_until": until}
+
+
+def with_month(text: str, *, before: str, language: str) -> str:
+    """Return the words with the month that an earlier wording has and this leaves out.
+
+    "Mum's birthday is the 19th", where it was the 12th of March, is the 19th of March.
+    """
+    day = _BARE_DAY.search(text)
+    named = _DATED.search(before)
+    if not day or not named or _DATED.search(text):
+        return text
+    number = month_number((named[1] or named[2]).lower())
+    english, spanish = [word for word, month in MONTHS.items() if month == number][:2]
+    month = f"de {spanish}" if language == "es" else f"of {english.title()}"
+    return f"{text[: day.end()]} {month}{text[day.end() :]}"
 
 
 def happens_until(words: str, *, said_at: datetime, zone: tzinfo, language: str) -> datetime | None:

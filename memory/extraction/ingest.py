@@ -9,14 +9,13 @@ person makes the whole space know it.
 import logging
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import OperationalError, transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from memory import options, people
 from memory.episodes import service as episodes
@@ -27,15 +26,13 @@ from memory.facts import service as facts
 from memory.guards import limits
 from memory.guards.inspect import REDACTED
 from memory.guards.screening import ORDERS, screen
-from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.identity import preferences, rules
 from memory.models import Chat, Entity, Fact, Message, Space, encryption
 from memory.models.entity import key_of
 from memory.models.prepared import prepared, save_fields
 from memory.models.space import ask_again
-from memory.spaces.chat_links import said_by_same, whom
+from memory.spaces.chat_links import said_by_same
 from memory.text import normalise as text
 from memory.vectors import likeness
 
@@ -52,7 +49,7 @@ MAX_COMPARED = 60
 # The reason in the journal when a call of a model was saved.
 NOT_ASKED = "nothing to ask a model about"
 # What is offered to a person; a wish about Keno ("answer me in French") is never more.
-OFFERED, DECLINED, WISH, MAX_WISHES = "offered", "declined", "wish", 2
+OFFERED, WISH, MAX_WISHES = "offered", "wish", 2
 # What Keno may not do without asking: saved, it is a rule.
 LIMIT = "limit"
 # "No, Max" is about what was learned a moment ago.
@@ -63,13 +60,6 @@ MOST_MENDED = 5
 _READERS = ThreadPoolExecutor(2, thread_name_prefix="read")
 
 Complete = Callable[[str], str]
-
-
-class NoOffer(ValueError):
-    """This is not offered any more: somebody decided it."""
-
-    def __str__(self):
-        return str(_("This is not offered any more: somebody decided it."))
 
 
 class Taken(NamedTuple):
@@ -220,89 +210,6 @@ def take(
     except Exception as error:
         log.exception("a fact of message %s was not taken", message.pk)
         return Taken({"outcome": "error", "reason": type(error).__name__})
-
-
-def offer(message: Message, one: Candidate) -> None:
-    """Write the offer into the message's journal, once."""
-    with transaction.atomic():
-        fresh = Message.objects.select_for_update().only("journal").get(pk=message.pk)
-        line = _offered_line(one).line
-        known = {other.get("text") for other in fresh.journal}
-        if line["outcome"] == OFFERED and line["text"] not in known:
-            fresh.journal = [*fresh.journal, line]
-            fresh.save(update_fields=["journal"])
-        message.journal = fresh.journal
-
-
-def offers_of(message: Message) -> list[tuple[int, dict]]:
-    """What is offered, or was declined, with its place in the journal."""
-    lines = enumerate(message.journal)
-    return [(place, line) for place, line in lines if line.get("outcome") in (OFFERED, DECLINED)]
-
-
-@transaction.atomic
-def save_offer(
-    message: Message, place: int, *, by: str, words: str = "", now: datetime | None = None
-) -> ChangeResult:
-    """Remember what was offered, because a person says so; a wish becomes its speaker's preference.
-
-    It stays the speaker's fact in its chat, which their later words may change; `words` is the
-    person's own wording of it.
-    """
-    actors.require_person(by)
-    line = _offered(message, place, OFFERED)
-    line |= {"text": words or line["text"]}
-    with history.change(by=by, why="save an offer"):
-        if line.get("category") == LIMIT:
-            given = {"instruction": line["text"], "category": "limits", "by": by, "now": now}
-            done = rules.put(message.space, **given | whom(message))
-        elif line["kind"] == WISH:
-            section = text.short(text.one_line(line.get("subject", "")), 40)
-            given = {"sentence": line["text"], "section": section, "by": by, "now": now}
-            done = preferences.learn(message.space, **given | whom(message))
-        else:
-            names = [field.name for field in fields(Candidate) if field.name in line]
-            one = Candidate(**{"subject": ""} | {name: line[name] for name in names})
-            done = remember(message, one, by="extraction", suspicions=[], now=now)
-            if one.remind and done.row:
-                _remind(message, one, done.row, now=now)
-    if done.row is not None:
-        kept = {done.row._meta.model_name: done.row.pk}
-        _rewrite(message, place, line | kept | {"outcome": "saved", "by": by})
-    return done
-
-
-def decline_offer(message: Message, place: int, *, by: str) -> ChangeResult:
-    """Leave it; `offer_again` takes that back."""
-    return _turn_offer(message, place, OFFERED, DECLINED, by=by)
-
-
-def offer_again(message: Message, place: int, *, by: str) -> ChangeResult:
-    return _turn_offer(message, place, DECLINED, OFFERED, by=by)
-
-
-@transaction.atomic
-def _turn_offer(message: Message, place: int, was: str, outcome: str, *, by: str) -> ChangeResult:
-    actors.require_person(by)
-    line = _offered(message, place, was)
-    _rewrite(message, place, line | {"outcome": outcome, "by": by})
-    return ChangeResult(message, outcome="done")
-
-
-def _offered(message: Message, place: int, outcome: str) -> dict:
-    """The line as it is now, under a lock; NoOffer when it was decided meanwhile."""
-    message.refresh_from_db(
-        fields=["journal"], from_queryset=Message.objects.select_for_update(of=("self",))
-    )
-    lines = message.journal
-    if not 0 <= place < len(lines) or lines[place].get("outcome") != outcome:
-        raise NoOffer
-    return lines[place]
-
-
-def _rewrite(message: Message, place: int, line: dict) -> None:
-    message.journal = [*message.journal[:place], line, *message.journal[place + 1 :]]
-    message.save(update_fields=["journal"])
 
 
 def learned_from(messages: Iterable[Message]) -> list[dict]:
@@ -502,7 +409,7 @@ def _take(message: Message, one: Candidate, *, by: str, now: datetime | None) ->
     if known:
         return _again(message, one, known, by=by, now=now)
     if not one.believed:
-        return _offered_line(one)
+        return offered_line(one)
     done, gone = _believe(message, one, by=by, now=now)
     if done.outcome == "new" and done.row.subject:
         facts.trim(message.space, subject=done.row.subject, by="system", now=now)
@@ -515,7 +422,7 @@ def _take(message: Message, one: Candidate, *, by: str, now: datetime | None) ->
     return Taken({name: value for name, value in line.items() if value}, done)
 
 
-def _offered_line(one: Candidate) -> Taken:
+def offered_line(one: Candidate) -> Taken:
     """Offer it, unless it sounds like an attack; a wish about Keno is an order by its nature."""
     if screen(one.text, ignore=ORDERS if one.kind == WISH else frozenset()).reasons:
         return Taken({"outcome": "skipped", "reason": "suspicious"})
@@ -535,7 +442,7 @@ def _believe(
     with history.change(by=by, why="remember"):
         done = remember(message, one, by=by, now=now)
         if done.changed and one.remind:
-            _remind(message, one, done.row, now=now)
+            remind(message, one, done.row, now=now)
         if not done.changed or done.row.status != Fact.Status.ACTIVE:
             return done, []
         gone = changes_of_mind.settle(done.row, message=message, by=by, now=now)
@@ -543,10 +450,14 @@ def _believe(
         for old in replaced_by_it if one.replaces else ():
             replaced = facts.supersede(old, by=by, new=done.row, now=now)
             gone += [old] if replaced.changed else []
+        for old in gone:
+            whole = dates.with_month(done.row.text, before=old.text, language=one.language)
+            if whole != done.row.text:
+                facts.revise(done.row, by=by, text=whole, now=now, **_times(message, one, whole))
         return done, gone
 
 
-def _remind(message: Message, one: Candidate, fact: Fact, *, now: datetime | None) -> None:
+def remind(message: Message, one: Candidate, fact: Fact, *, now: datetime | None) -> None:
     words = intents.reminder(one.quote)
     plans.of_message(fact, message, words, now=now or timezone.now())
 
@@ -572,16 +483,17 @@ def remember(
         message=message,
         episode=message.episode,
         said_by=evidence.speaker(message),
-        **dates.times_of(
-            # A correction names only what is new: "no, Friday".
-            one.text if one.replaces else one.quote,
-            said_at=message.sent_at,
-            zone=message.space.zone,
-            language=one.language,
-            kind=one.heard_as,
-        ),
+        # A correction names only what is new: "no, Friday".
+        **_times(message, one, one.text if one.replaces else one.quote),
         now=now,
         **{"suspicions": screen(message.text).reasons} | more,
+    )
+
+
+def _times(message: Message, one: Candidate, said: str) -> dict[str, datetime | None]:
+    zone = message.space.zone
+    return dates.times_of(
+        said, said_at=message.sent_at, zone=zone, language=one.language, kind=one.heard_as
     )
 
 
@@ -635,7 +547,7 @@ def _again(
     said = replace(one, text=known.text, subject=known.subject)
     done = remember(message, said, by=by, now=now)
     if one.remind:
-        _remind(message, one, known, now=now)
+        remind(message, one, known, now=now)
     return Taken({"outcome": done.outcome, "fact": known.pk}, done)
 
 

@@ -51,6 +51,8 @@ CATEGORY_OF_KIND = {
 MOST, LONGEST, SHORTEST = 4, 190, 4
 # Fewer words of the person's own, not retold, say nothing alone: "soy yo", "we decided".
 OWN_WORDS = 3
+# "Rory's coeliac" is three.
+_SPACE = re.compile(r"[\s'’]+")
 CATEGORIES = ("preference", "profile", "relationship", "project", "other")
 READ = 4000
 
@@ -178,7 +180,7 @@ def _worded(
         for fact in worded
         if len(fact.text) >= SHORTEST
         and not _only_names(fact.text, author)
-        and (fact.retold or len(fact.text.split()) >= OWN_WORDS)
+        and (fact.retold or len(_SPACE.split(fact.text)) >= OWN_WORDS)
         and _keeps_end(fact.text, fact.quote or heard.quote)
     ]
 

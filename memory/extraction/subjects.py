@@ -451,7 +451,7 @@ def _named(clause: _Clause) -> Subject | None:
     is_known = fold(name) in known
     name = known.get(fold(name), name)
     is_human = bool(_HUMAN & set(words[end : end + 2]))
-    if is_known or clause.kind in ("people", "event") or (is_human and clause.kind != "lore"):
+    if is_known or clause.kind in _OF_OTHERS or (is_human and clause.kind != "lore"):
         return Subject(name=name)
     return Subject(name=name, is_person=False) if clause.kind == "lore" else None
 

@@ -13,7 +13,7 @@ from memory.episodes import service as episodes
 from memory.models import Episode, Fact, Message, WorkingNote
 from memory.models.content import stored
 from memory.text.normalise import jaccard
-from sleep import agreement, error_patterns, proposals
+from sleep import agreement, error_patterns, offer_proposals, proposals
 from sleep import claims as claim_reader
 from sleep.agreement import BelievedFact, ClaimView
 from sleep.budgeted_model import HEURISTICS
@@ -73,7 +73,7 @@ def work(context: PhaseContext, item: dict) -> Outcome:
     if "read" in item:
         return _read(context, item["read"])
     outcome = _settle(context, item)
-    offered = proposals.propose_offers(context.space, now=context.now, night=context.night)
+    offered = offer_proposals.propose_offers(context.space, now=context.now, night=context.night)
     outcome.count("offers", offered)
     people.fill(context.space)
     outcome.count("people_asked", proposals.ask_about_people(context.space, night=context.night))

@@ -15,7 +15,7 @@ from memory.models import Episode, Fact, Message, OutboxItem, WorkingNote
 from memory.spaces import service as spaces
 from memory.transfer import importing
 from memory.transfer.containers import Refused
-from sleep import proposals
+from sleep import offer_proposals, proposals
 from sleep import tasks as sleep_tasks
 from sleep.models import Proposal
 from tests.bot.conftest import after
@@ -117,7 +117,7 @@ def test_what_a_model_notes_in_tags_is_held_or_refused_as_the_space_says(space, 
         set_gate(space, tags=found)
         message = chats.receive(telegram, text=said, author="Ana").message
         apply(noted, chat=telegram, messages=[message])
-        assert proposals.propose_held([message], now=after(0)) == waiting
+        assert offer_proposals.propose_held([message], now=after(0)) == waiting
     assert not Fact.objects.exists()
     assert not Episode.objects.exists()
     assert WorkingNote.objects.count() == 1

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 
 from memory.chats import service as chats
-from memory.extraction import ingest
+from memory.extraction import ingest, offers
 from memory.history.actors import PersonNeeded
 from memory.identity import preferences
 from memory.models import Fact
-from sleep import cycle, proposals
+from sleep import cycle, offer_proposals, proposals
 from sleep.models import Proposal
 from tests.bot.conftest import NOON
 from tests.factories import make_chat, make_client, make_member, make_space
@@ -37,7 +37,7 @@ def hear(chat, text, *, at=NOON, author="Ana", author_id="7"):
     [("I live in Lisbon", "Ana lives in Lisbon"), ("Vivo en Lisboa", "Ana vive en Lisboa")],
 )
 def test_an_offer_is_kept_with_how_sure_it_is_and_not_believed(unsure, said, fact):
-    ((place, line),) = ingest.offers_of(hear(unsure, said))
+    ((place, line),) = offers.of_message(hear(unsure, said))
     assert (place, line["text"], line["quote"]) == (0, fact, said)
     assert 0.5 <= line["confidence"] < 1
     assert not Fact.objects.exists()
@@ -45,29 +45,29 @@ def test_an_offer_is_kept_with_how_sure_it_is_and_not_believed(unsure, said, fac
 
 def test_below_the_second_line_it_is_nothing(unsure):
     unsure.space.settings = {"believe_from": 1, "offer_from": 1}
-    assert ingest.offers_of(hear(unsure, "I live in Lisbon")) == []
+    assert offers.of_message(hear(unsure, "I live in Lisbon")) == []
 
 
 def test_a_person_saves_it_into_its_chat_as_its_speaker_s(unsure):
     message = hear(unsure, "I live in Lisbon")
     sure = message.journal[0]["confidence"]
-    fact = ingest.save_offer(message, 0, by=ANA).row
+    fact = offers.save(message, 0, by=ANA).row
     assert (fact.text, fact.chat, fact.message) == ("Ana lives in Lisbon", unsure, message)
     assert (fact.confidence, fact.said_by, fact.sticky) == (sure, "Ana", False)
-    assert ingest.offers_of(message) == []
-    with pytest.raises(ingest.NoOffer):
-        ingest.save_offer(message, 0, by=ANA)
+    assert offers.of_message(message) == []
+    with pytest.raises(offers.NoOffer):
+        offers.save(message, 0, by=ANA)
 
 
 def test_no_leaves_it_and_can_be_taken_back(unsure):
     message = hear(unsure, "I live in Lisbon")
-    ingest.decline_offer(message, 0, by=ANA)
+    offers.decline(message, 0, by=ANA)
     assert message.journal[0]["outcome"] == "declined"
-    ingest.offer_again(message, 0, by=ANA)
-    assert ingest.save_offer(message, 0, by=ANA).row.status == "active"
+    offers.offer_again(message, 0, by=ANA)
+    assert offers.save(message, 0, by=ANA).row.status == "active"
 
 
-@pytest.mark.parametrize("act", [ingest.save_offer, ingest.decline_offer, ingest.offer_again])
+@pytest.mark.parametrize("act", [offers.save, offers.decline, offers.offer_again])
 def test_only_a_person_decides(unsure, act):
     with pytest.raises(PersonNeeded):
         act(hear(unsure, "I live in Lisbon"), 0, by="tag")
@@ -77,7 +77,7 @@ def test_only_a_person_decides(unsure, act):
 def test_a_wish_becomes_a_preference_under_the_name_of_who_wished(unsure, wish):
     message = hear(unsure, wish)
     assert not preferences.has_any(unsure.space)
-    ingest.save_offer(message, 0, by=ANA)
+    offers.save(message, 0, by=ANA)
     (kept,) = preferences.active(unsure.space)
     assert (kept.value, kept.section, kept.sticky) == (wish, "Ana", True)
 
@@ -88,7 +88,7 @@ def test_what_was_passed_on_is_only_ever_offered():
     said = chats.receive(chat, text="I live in Lisbon", origin="Mallory", **given).message
     ingest.ingest(said, now=NOON)
     assert not Fact.objects.exists()
-    fact = ingest.save_offer(said, 0, by=ANA).row
+    fact = offers.save(said, 0, by=ANA).row
     assert (fact.said_by, fact.text) == ("Mallory", "Mallory lives in Lisbon")
     assert fact.trust < 0.5
 
@@ -96,7 +96,7 @@ def test_what_was_passed_on_is_only_ever_offered():
 def test_the_night_asks_about_five_a_day_at_most_and_each_once(unsure):
     towns = "Lisbon Oslo Rome Porto Quito Lima Cali Paris".split()
     heard = [hear(unsure, f"I have a house in {town}") for town in towns]
-    total = sum(len(ingest.offers_of(message)) for message in heard)
+    total = sum(len(offers.of_message(message)) for message in heard)
     assert 5 < total <= 10
     for day, waiting in ((1, 5), (2, total), (3, total)):
         cycle.sleep(unsure.space, now=NOON + timedelta(days=day))
@@ -106,7 +106,7 @@ def test_the_night_asks_about_five_a_day_at_most_and_each_once(unsure):
 def test_approving_saves_and_rejecting_declines(unsure):
     member = make_member(space=unsure.space)
     yes, no = hear(unsure, "I live in Lisbon"), hear(unsure, "I have two cats")
-    assert proposals.propose_offers(unsure.space, now=NOON) == 2
+    assert offer_proposals.propose_offers(unsure.space, now=NOON) == 2
     by_words = {one.after["text"]: one for one in Proposal.objects.all()}
     lives, cats = by_words["Ana lives in Lisbon"], by_words["Ana has two cats"]
     proposals.approve(lives, member=member, digest=lives.digest)
@@ -135,7 +135,7 @@ class TestUnderTheMessage:
 
     def test_save_shows_the_fact_and_asks_nobody_again(self, unsure, browser):
         message = hear(unsure, "I live in Lisbon")
-        proposals.propose_offers(unsure.space, now=NOON)
+        offer_proposals.propose_offers(unsure.space, now=NOON)
         headers = {"hx-request": "true"}
         answer = browser.post(self.url(unsure, message, "save"), headers=headers)
         fact = Fact.objects.get()

@@ -427,3 +427,36 @@ def test_what_is_over_is_not_told_as_if_it_held(talk):
 def test_where_one_lives_is_the_address(talk):
     talk("we live at 9 Alder Grove, flat 3")
     assert "Alder Grove" in talk("whats our address")
+
+
+def test_what_one_of_two_people_was_ends_without_the_other(talk):
+    talk("Rory's coeliac and Isla's vegan")
+    assert "Corrected" in talk("Isla's not vegan anymore")
+    known = {fact.subject: fact.text for fact in Fact.objects.live()}
+    assert known == {"Rory": "Rory's coeliac", "Isla": "Isla's not vegan anymore"}
+    assert talk("is Rory coeliac?") == "Rory's coeliac."
+
+
+@pytest.mark.parametrize(
+    ("told", "corrected", "asked", "answer"),
+    [
+        ("mum's birthday is March 12th", "actually mum's birthday is the 19th",
+         "when is mum's birthday?", "the 19th of March"),
+        ("el cumple de mi madre es el 12 de marzo", "perdón, el cumple de mi madre es el 19",
+         "¿cuándo es el cumple de mi madre?", "el 19 de marzo"),
+    ],
+)  # fmt: skip
+def test_a_day_that_is_put_right_keeps_its_month(talk, told, corrected, asked, answer):
+    talk(told)
+    talk(corrected)
+    assert answer in talk(asked)
+
+
+def test_which_days_are_asked_for_in_other_words(talk):
+    talk("i work tuesdays and thursdays at the library")
+    assert talk("which days do i work").startswith("You work tuesdays and thursdays")
+
+
+def test_what_somebody_is_called_is_not_what_they_do(talk):
+    talk("my sister's boyfriend is called Theo")
+    assert "not remember exactly" in talk("what does my sister's boyfriend do")

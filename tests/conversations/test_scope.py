@@ -7,7 +7,7 @@ import pytest
 from bot import turn
 from memory import patterns, tasks
 from memory.chats import inbox
-from memory.extraction import ingest
+from memory.extraction import ingest, offers
 from memory.facts import service as facts
 from memory.identity import preferences, rules
 from memory.models import Fact, Message, RecallItem
@@ -211,9 +211,9 @@ def test_c1_a_wish_never_stands_in_the_system_role_before_a_person_worded_it(wit
 @pytest.mark.parametrize("wish", [*WISHES, "Never delete my files without asking me"])
 def test_a_saved_wish_is_its_speaker_s_alone(talk, wish):
     message = inbox.receive(talk.group, text=wish, author="Bo", author_id="8", now=talk.now)
-    ingest.offer(message, ingest.wish(message, wish))
+    offers.offer(message, ingest.wish(message, wish))
     place = next(n for n, line in enumerate(message.journal) if line["outcome"] == "offered")
-    ingest.save_offer(message, place, by="person:ana", now=talk.now)
+    offers.save(message, place, by="person:ana", now=talk.now)
     told = wish.partition(": ")[2] or wish
     for chat, author_id, hears in (
         (talk.group, "8", True),

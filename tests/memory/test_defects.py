@@ -14,7 +14,7 @@ from memory.facts import service as facts
 from memory.guards import inspect as guards
 from memory.identity import core
 from memory.models import Episode, Fact, Message, Rule
-from sleep import cycle, proposals
+from sleep import cycle, offer_proposals, proposals
 from sleep.models import Proposal
 from tests.bot.conftest import NOON, fake, space  # noqa: F401
 from tests.conversations.test_offline import talk  # noqa: F401
@@ -261,7 +261,7 @@ def test_a_a_limit_said_in_a_chat_waits_as_a_rule_and_becomes_one_when_a_person_
 ):
     talk(limit, author="Ana")
     assert (believed(), Rule.objects.count()) == ([], 0)
-    proposals.propose_offers(space, now=NOON + timedelta(days=1))
+    offer_proposals.propose_offers(space, now=NOON + timedelta(days=1))
     row = Proposal.objects.get(kind="rule")
     member = make_member(space=space, user=make_user("ana"))
     proposals.approve(row, member=member, digest=row.digest)

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory.models import Notice
-from sleep import cycle, proposals, tasks
+from sleep import cycle, proposals, reminding, tasks
 from sleep.models import Proposal
 from sleep.phase import Outcome, Phase
 from tests.factories import make_space
@@ -25,7 +25,7 @@ def waits(space, *, since, key="k", kind="advice"):
 
 
 def reminders():
-    found = Notice.objects.filter(kind=proposals.WAITING_PROPOSALS).order_by("created_at")
+    found = Notice.objects.filter(kind=reminding.WAITING_PROPOSALS).order_by("created_at")
     return list(found.values_list("text", flat=True))
 
 
@@ -47,7 +47,7 @@ def test_a73_a_night_that_asks_three_things_tells_the_owner_once(space):
     notice = Notice.objects.get()
     assert "3 items" in notice.text
     assert "Advice 2" in notice.text
-    assert (notice.kind, notice.link) == (proposals.NEW_PROPOSALS, "proposals/")
+    assert (notice.kind, notice.link) == (reminding.NEW_PROPOSALS, "proposals/")
 
 
 def test_a73_a_night_that_asks_nothing_tells_nobody(space):
@@ -58,30 +58,30 @@ def test_a73_a_night_that_asks_nothing_tells_nobody(space):
 def test_what_has_waited_for_a_week_is_told_with_its_age(space):
     waits(space, since=NOW - 12 * DAY)
     waits(space, since=NOW - DAY, key="young")
-    proposals.remind(space, now=NOW)
+    reminding.remind(space, now=NOW)
     assert reminders() == ["2 proposals wait for a decision, the oldest for 12 days."]
 
 
 def test_it_is_told_once_a_week_and_no_more_when_decided(space):
     old = waits(space, since=NOW - 8 * DAY)
     for hours in range(0, 15 * 24, 5):
-        proposals.remind(space, now=NOW + timedelta(hours=hours))
+        reminding.remind(space, now=NOW + timedelta(hours=hours))
     assert len(reminders()) == 3
     Proposal.objects.filter(pk=old.pk).update(status="rejected")
-    proposals.remind(space, now=NOW + 40 * DAY)
+    reminding.remind(space, now=NOW + 40 * DAY)
     assert len(reminders()) == 3
 
 
 def test_nothing_is_said_of_what_came_this_week(space):
     waits(space, since=NOW - 6 * DAY)
-    proposals.remind(space, now=NOW)
+    reminding.remind(space, now=NOW)
     assert reminders() == []
 
 
 def test_a_spanish_space_is_told_in_spanish():
     space = make_space(language="es")
     waits(space, since=NOW - 9 * DAY)
-    proposals.remind(space, now=NOW)
+    reminding.remind(space, now=NOW)
     assert reminders() == ["1 propuesta espera una decisión, la más antigua desde hace 9 días."]
 
 

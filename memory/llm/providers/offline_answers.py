@@ -17,6 +17,7 @@ from itertools import zip_longest
 from memory.extraction import edges, intents, statements
 from memory.extraction.frames.reading import frames_of
 from memory.extraction.grammar import spanish_verbs
+from memory.extraction.intents import DAY
 from memory.extraction.wording import told_to
 from memory.llm.request import Briefing, Recalled
 from memory.retrieval import judge
@@ -60,7 +61,7 @@ FRAME = frozenset(
         iremos fuimos hace hago haces hacen hacer dedica dedico dedicas esta estan estoy estas ser
         quien quienes living remind recuerda people someone anyone alguien again
         whats whos wheres whens hows dont doesnt didnt tenia tenias tenemos teniamos tuve queria
-        queriamos"""
+        queriamos days dias"""
     ).split()
 )
 MINE = re.compile(r"\b(?:i|i'm|me|my|mine|myself|yo|mi|mis|m[ií]o|m[ií]a|soy|estoy)\b", re.I)
@@ -93,15 +94,24 @@ _SOLVES = re.compile(
 )
 _COST = re.compile(r"\b(?:how much|cost|price|cuanto (?:cost|vale|cuesta|pag)|precio)")
 _MONEY = re.compile(r"\d|[$€£]|\bfree\b|\bgratis\b")
+_WHAT_DOES = re.compile(
+    r"\b(?:for a living|job|profession|what do(?:es)? [\w' ]+ do|dedic\w+|profesion|oficio"
+    r"|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"
+)
 # What is asked for, by the words of the question -> what an answer holds.
 _TYPES = (
     (re.compile(r"\b(?:where|donde|adonde|which (?:city|town|country)|que (?:ciudad|pais))\b"),
      re.compile(r"\b(?:in|at|to|from|on|near|with|en|a|al|de|por|cerca|con)\b")),
-    (re.compile(r"\b(?:for a living|job|profession|what do(?:es)? [\w' ]+ do|dedic\w+|profesion"
-                r"|oficio|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"),
+    (_WHAT_DOES,
      re.compile(r"\b(?:an?|works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
                 r"|estudi\w+|dedic\w+)\b")),
 )  # fmt: skip
+# "My sister's boyfriend is called Theo" does not tell what he does.
+_NAMES = re.compile(r"\b(?:called|named|name is|name's|se llaman?|me llamo|nombre es)\b")
+_DAYS = re.compile(r"\b(?:what|which|que|cuales) (?:days?|dias?)\b")
+_A_DAY = re.compile(
+    rf"\b(?:{DAY}|weekends?|fin(?:es)? de semana|findes?|every day|todos los dias)", re.I
+)
 # Questions whose answer has a frame of its own: "I moved to Bristol for work" is not an employer.
 _FRAMES = (
     (re.compile(r"\b(?:where|which (?:city|town|country)|donde|en que (?:ciudad|pais))\b.*"
@@ -272,6 +282,8 @@ class Asked:
             return 1.0 if _YEARS.search(plain) else -3.0
         if _MANY.search(self.folded):
             return 1.0 if _NUMBER.search(plain) else -1.0
+        if _DAYS.search(self.folded):
+            return 1.0 if _A_DAY.search(plain) or says_when(said) else -1.0
         if asks_when(self.text):
             return 1.0 if says_when(said) else -1.0
         if self._wants_what_is and edges.is_over(said):
@@ -281,7 +293,8 @@ class Asked:
             return 1.0 if told & self.frames else -2.0
         for asks, answers in _TYPES:
             if asks.search(self.folded):
-                return 1.0 if answers.search(plain) else -1.0
+                fits = 1.0 if answers.search(plain) else -1.0
+                return -3.0 if asks is _WHAT_DOES and _NAMES.search(plain) else fits
         return 0.0
 
     @cached_property

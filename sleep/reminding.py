@@ -1,0 +1,75 @@
+"""Notices about proposals: what a night asks, and what has waited for a week."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.db.models import QuerySet
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memory import notices
+from memory.models import Notice, Space
+from sleep.models import Night, Proposal
+
+WEEK = timedelta(days=7)
+NEW_PROPOSALS, WAITING_PROPOSALS = "proposals_new", "proposals_wait"
+# Relative to the pages of the space.
+LINK = "proposals/"
+
+
+def announce(night: Night) -> Notice | None:
+    """Say what the night asks, by kind; nothing when it asks nothing."""
+    waiting = list(night.proposals.filter(status=Proposal.Status.PENDING))
+    if not waiting:
+        return None
+    key = f"proposals-{night.pk}-{night.run}"
+    text = partial(_announced, night, waiting)
+    return notices.tell(night.space, kind=NEW_PROPOSALS, key=key, text=text, link=LINK)
+
+
+def _announced(night: Night, waiting: list[Proposal]) -> str:
+    kinds = Counter(one.get_kind_display() for one in waiting)
+    told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+    return ngettext(
+        "The night of %(date)s proposes %(n)s item: %(kinds)s.",
+        "The night of %(date)s proposes %(n)s items: %(kinds)s.",
+        len(waiting),
+    ) % {
+        "date": date_format(night.local_date, "MONTH_DAY_FORMAT"),
+        "n": len(waiting),
+        "kinds": told,
+    }
+
+
+def to_remind(spaces: QuerySet[Space], *, now: datetime) -> QuerySet[Space]:
+    """Return those of the spaces in which something has waited for a week or more."""
+    waiting = Proposal.objects.filter(status=Proposal.Status.PENDING, created_at__lte=now - WEEK)
+    return spaces.filter(pk__in=waiting.values("space"))
+
+
+def remind(space: Space, *, now: datetime) -> Notice | None:
+    """Once a week, as long as something has waited for a week or more."""
+    waiting = Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
+    oldest = waiting.order_by("created_at").values_list("created_at", flat=True).first()
+    told = Notice.objects.filter(space=space, kind=WAITING_PROPOSALS, created_at__gt=now - WEEK)
+    if oldest is None or now - oldest < WEEK or told.exists():
+        return None
+    text = partial(_reminder, waiting.count(), (now - oldest).days)
+    day = space.local_date(now)
+    notice = notices.tell(
+        space, kind=WAITING_PROPOSALS, key=f"proposals-wait-{day}", text=text, link=LINK
+    )
+    if notice:
+        Notice.objects.filter(pk=notice.pk).update(created_at=now)
+    return notice
+
+
+def _reminder(n: int, days: int) -> str:
+    counted = ngettext("%(n)s proposal waits", "%(n)s proposals wait", n) % {"n": n}
+    age = ngettext("%(n)s day", "%(n)s days", days) % {"n": days}
+    return _("%(waiting)s for a decision, the oldest for %(age)s.") % {
+        "waiting": counted,
+        "age": age,
+    }
