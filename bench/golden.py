@@ -175,8 +175,8 @@ def predictions(space, *, member, most: int) -> dict:
         decided = proposals.approve(proposal, **given)
         embeddings.backfill(space=space)
         became = replay.answers(space, receipts, now=now)
-        real = {pk: became[pk] for pk in was if was[pk] != became[pk]}
-        predicted = {one.receipt.pk: one.after for one in found.changed}
+        real = {pk: set(became[pk]) for pk in was if set(was[pk]) != set(became[pk])}
+        predicted = {one.receipt.pk: set(one.after) for one in found.changed}
         right += predicted == real
         for receipt in receipts:
             if predicted.get(receipt.pk) != real.get(receipt.pk):

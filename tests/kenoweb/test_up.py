@@ -67,6 +67,9 @@ def test_the_first_start_prepares_everything_and_the_second_keeps_it(homes, star
     assert len(family) >= 3
     with psycopg.connect(embedded_postgres.url(home)) as connection:
         connection.execute("INSERT INTO auth_group (name) VALUES ('kept')")
+        # Web and worker own no table.
+        asked = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'keno_app'"
+        assert connection.execute(asked).fetchone()[0] >= 2
 
     assert keno.interrupt() == 0
     keno.hear("Stopped.")

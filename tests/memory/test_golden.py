@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from itertools import cycle as cycled
 
 import pytest
 from django.utils import timezone
@@ -291,6 +292,16 @@ def test_what_a_proposal_is_said_to_change_is_what_it_changes(space, kind):
     assert {one.receipt.pk: (one.before, one.after) for one in predicted.changed} == changed
     assert predicted.asked == len(QUESTIONS)
     assert changed
+
+
+def test_memories_that_only_change_places_do_not_change_an_answer(space, monkeypatch):
+    recall(space, "What is Marta allergic to?")
+    proposal = propose(space, "add", text="Marta is allergic to walnuts as well")
+    orders = cycled([["nuts", "dog"], ["dog", "nuts"]])
+    monkeypatch.setattr(replay, "_told", lambda _result: next(orders))
+    assert proposals.impact(proposal).changed == []
+    orders = cycled([["nuts", "dog"], ["dog"]])
+    assert [one.gone for one in proposals.impact(proposal).changed] == [["nuts"]]
 
 
 def test_a_proposal_that_cannot_be_applied_says_why_and_changes_nothing(space):

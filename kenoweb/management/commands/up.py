@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from argparse import BooleanOptionalAction
 from contextlib import closing
 from pathlib import Path
 
@@ -32,7 +33,10 @@ class Command(BaseCommand):
         parser.add_argument("--bind", default=envstr("KENO_BIND"), help="address, address:port")
         parser.add_argument("--port", type=int, help="this port, or none")
         parser.add_argument(
-            "--second-wall", action="store_true", help="web and worker own no table (embedded)"
+            "--second-wall",
+            action=BooleanOptionalAction,
+            default=True,
+            help="web and worker own no table (embedded)",
         )
 
     def handle(self, *, bind, port, second_wall, **options):
