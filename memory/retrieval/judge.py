@@ -7,6 +7,7 @@ answer may have a small probability and still be far ahead of the others.
 import math
 import re
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import takewhile
 from time import perf_counter
 
@@ -17,6 +18,8 @@ from memory.vectors import graphs
 QUESTION_TOKENS, MEMORY_TOKENS = 48, 120
 # How many of the best are read, and how many at once: between batches the time is looked at.
 MAX_JUDGED, BATCH = 24, 8
+# So many batches are read side by side, each on a core.
+READERS = 2
 # The logits that count as 0 and as 1.
 LOWEST, HIGHEST = -12.0, 4.0
 # A longer memory is cut to the part that has most of the question's words.
@@ -24,6 +27,7 @@ LONG = 400
 # What was thought, by the hash of question and memory: their words are not kept.
 MAX_KEPT = 50_000
 _kept: dict[int, float] = {}
+_readers = ThreadPoolExecutor(READERS, thread_name_prefix="judge")
 _SENTENCE = re.compile(r"(?<=[.!?…\n])\s+")
 
 
@@ -45,12 +49,16 @@ def opinions(
     known = {key: _kept[key] for key in keys if key in _kept}
     unread = {key: one for key, one in zip(keys, memories, strict=True) if key not in known}
     asked = graphs.word_pieces().encode(question, limit=QUESTION_TOKENS + 2) if unread else []
-    for start in range(0, len(unread), BATCH):
+    batches = [list(unread)[start : start + BATCH] for start in range(0, len(unread), BATCH)]
+    for start in range(0, len(batches), READERS):
         if (clock() - began) * 1000 >= budget_ms:
             break
-        some = list(unread)[start : start + BATCH]
-        found = dict(graphs.run("judge", [_pair(asked, unread[key]) for key in some]))
-        known |= {key: _scaled(float(found[n][0].item())) for n, key in enumerate(some)}
+        some = batches[start : start + READERS]
+        pairs = [[_pair(asked, unread[key]) for key in batch] for batch in some]
+        # One batch needs no other thread.
+        found = _readers.map(_read, pairs) if len(some) > 1 else map(_read, pairs)
+        for batch, thought in zip(some, found, strict=True):
+            known |= dict(zip(batch, thought, strict=True))
     _kept.update(known)
     return [known[key] for key in takewhile(known.__contains__, keys)]
 
@@ -59,6 +67,11 @@ def as_read(unit: Candidate, question: str) -> str:
     """Return the memory as the judge was taught to read it: a message with its speaker."""
     words = _best_part(unit.text, question) if len(unit.text) > LONG else unit.text
     return f"{unit.speaker}: {words}" if unit.kind == "message" and unit.speaker else words
+
+
+def _read(pairs: list[list[int]]) -> list[float]:
+    found = dict(graphs.run("judge", pairs))
+    return [_scaled(float(found[place][0].item())) for place in range(len(pairs))]
 
 
 def _pair(asked: list[int], memory: str) -> list[int]:

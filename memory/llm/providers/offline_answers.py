@@ -11,17 +11,15 @@ import math
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import zip_longest
 
 from memory.extraction import edges, intents, statements
 from memory.extraction.frames.reading import frames_of
-from memory.extraction.grammar import spanish_verbs
-from memory.extraction.intents import DAY
 from memory.extraction.wording import told_to
+from memory.llm.providers.offline_questions import FRAME, NAME, Asked
 from memory.llm.request import Briefing, Recalled
 from memory.retrieval import judge
-from memory.retrieval.understand import Question, asks_when, follow, says_when, without_names
+from memory.retrieval.understand import Question, follow, without_names
 from memory.text import normalise as words
 from memory.text.summaries import sentences as split_sentences
 from memory.text.summaries import without_address
@@ -46,109 +44,6 @@ CERTAIN_IN_PART = {"fact": 0.65, "talk": 0.85}
 BESIDE = 0.1
 MOST, MOST_READ, MOST_LEADS = 3, 24, 3
 KENO = "keno"
-# What frames a question and is not what it is about.
-FRAME = frozenset(
-    words.fold(
-        """remember recall know tell remind told say said recuerdas acuerdas sabes dime dije conte
-        what what's which who whom whose where when why how does did do is are was were have has had
-        can could will would should my mine your our me we i you it its that this there thing kind
-        type name called named call many much long old often the a an of for from at in on with and
-        or to by as que quien cual cuales donde cuando como cuanto cuantos cuanta cuantas por para
-        llama llaman llamo se es son era fue hay tiene tengo tienes mi mis tu tus nuestro nuestra su
-        sus me te le nos now ahora today hoy about sobre anything algo nada use uses go goes going
-        get gets got be been being make made any el la los las un una de del al en y o con years
-        anos please favor want wants quiero quiere ever day dia tell voy vas va vamos van ir iba
-        iremos fuimos hace hago haces hacen hacer dedica dedico dedicas esta estan estoy estas ser
-        quien quienes living remind recuerda people someone anyone alguien again
-        whats whos wheres whens hows dont doesnt didnt tenia tenias tenemos teniamos tuve queria
-        queriamos days dias"""
-    ).split()
-)
-MINE = re.compile(r"\b(?:i|i'm|me|my|mine|myself|yo|mi|mis|m[ií]o|m[ií]a|soy|estoy)\b", re.I)
-_ASKING = (
-    "what",
-    "whats",
-    "where",
-    "when",
-    "which",
-    "who",
-    "how",
-    "donde",
-    "cuando",
-    "quien",
-    "cual",
-)
-# "Where do I live?" is about whoever asks and nobody else; "where is my dog?" is not.
-_I = re.compile(r"\b(?:i|i'm|i've|me|yo)\b", re.I)
-_MY = re.compile(r"\b(?:my|mi|mis|our|nuestr[oa]s?)\b", re.I)
-_US = re.compile(r"\b(?:we|our|us|nuestr[oa]s?|nosotr[oa]s|\w+[aei]mos)\b")
-# Forms of the first person that are mostly other words.
-_NOT_VERBS = frozenset("como sobre bajo caso uso rio gusto creo entre cuando".split())
-_BEFORE_NOUN = frozenset("el un mi tu su del al de este ese otro cada".split())
-# "How do I fix it?" is not about whoever asks.
-_HOW_TO = re.compile(
-    r"^\W*(?:how (?:do|can|should|did) (?:i|we)|como (?:puedo|hago|se arregl|arregl|solucion))"
-)
-_SOLVES = re.compile(
-    r"\b(?:fix|solv|works? (?:now|again)|instead|must|want|arregl|solucion|hay que)"
-)
-_COST = re.compile(r"\b(?:how much|cost|price|cuanto (?:cost|vale|cuesta|pag)|precio)")
-_MONEY = re.compile(r"\d|[$€£]|\bfree\b|\bgratis\b")
-_WHAT_DOES = re.compile(
-    r"\b(?:for a living|job|profession|what do(?:es)? [\w' ]+ do|dedic\w+|profesion|oficio"
-    r"|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"
-)
-# What is asked for, by the words of the question -> what an answer holds.
-_TYPES = (
-    (re.compile(r"\b(?:where|donde|adonde|which (?:city|town|country)|que (?:ciudad|pais))\b"),
-     re.compile(r"\b(?:in|at|to|from|on|near|with|en|a|al|de|por|cerca|con)\b")),
-    (_WHAT_DOES,
-     re.compile(r"\b(?:an?|works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
-                r"|estudi\w+|dedic\w+)\b")),
-)  # fmt: skip
-# "My sister's boyfriend is called Theo" does not tell what he does.
-_NAMES = re.compile(r"\b(?:called|named|name is|name's|se llaman?|me llamo|nombre es)\b")
-_DAYS = re.compile(r"\b(?:what|which|que|cuales) (?:days?|dias?)\b")
-_A_DAY = re.compile(
-    rf"\b(?:{DAY}|weekends?|fin(?:es)? de semana|findes?|every day|todos los dias)", re.I
-)
-# Questions whose answer has a frame of its own: "I moved to Bristol for work" is not an employer.
-_FRAMES = (
-    (re.compile(r"\b(?:where|which (?:city|town|country)|donde|en que (?:ciudad|pais))\b.*"
-                r"\b(?:live[sd]?|living|viv(?:o|e|es|en|imos|iendo))\b"), {"home"}),
-    (re.compile(r"\b(?:where|who|what|donde|para quien|en que|de que)\b.*"
-                r"\b(?:work(?:s|ing)?|trabaj(?:o|a|as|an|amos|ando)|job|for a living)\b"),
-     {"employer", "job"}),
-    (re.compile(r"\b(?:my|our) (?:home )?address\b|\b(?:mi|nuestra) direccion\b(?! de correo)"),
-     {"home"}),
-)  # fmt: skip
-_WHERE = {"home", "employer", "job"}
-_WH = re.compile(r"\b(?:where|what|which|who|whose|donde|que|cual|cuales|quien|quienes)\b")
-_NOT = re.compile(r"\b(?:not?|never|n't|nunca|jamas|sin|without|hate|dislike|odi\w+)\b|n't\b")
-_ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
-_FOLLOWS = re.compile(r"(?:^|[.!?¿¡:]\s*)\W*\w+")
-_NAME = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\wà-ÿ-]+")
-# "We have a girl, Lia" tells no age.
-_AGE = re.compile(r"\b(?:how old|que edad|cuantos anos|cuantos meses)\b")
-_YEARS = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w{3,}ty|dos|tres"
-    r"|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|trece|catorce|quince|dieci\w+|veint\w+|\w+enta)\b"
-)
-_MANY = re.compile(r"\b(how many|how much|how old|how often|cuant[oa]s?|que edad|cuantas veces)\b")
-_NUMBER = re.compile(
-    r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|once|twice|un|una|dos|tres|cuatro|cinco|"
-    r"seis|siete|ocho|nueve|diez|both|ambos|several|varios|no tengo|none|every)\b"
-)
-# What a number stands for without saying so: "Tom's phone is 600 123 456".
-_NUMBERS = frozenset("number numero".split())
-_PHONES = frozenset("phone mobile cell telefono movil celular".split())
-_PHONE_NUMBER = re.compile(r"\b(?:number|numero|número)\b.{0,12}?\d(?:[ -]?\d){7,}", re.I)
-_COUNT = re.compile(r"\b(?:how many|cuant[oa]s)\b(?! (?:anos|years|times|veces))")
-# Who is meant by a word for several.
-_SEVERAL = {
-    "mother father": "parents padres", "brother sister": "siblings hermanos",
-    "son daughter": "children kids hijos", "dog cat": "pets mascotas",
-}  # fmt: skip
 _SPOUSES = ("wife", "husband", "partner")
 _MARRIED = re.compile(
     r"(?:i['’]?m |i am |i got |we got )?(?:happily )?married to\b|(?:estoy |soy )?casad[oa] con\b",
@@ -165,163 +60,6 @@ class Found:
 
     memories: Sequence[Recalled] = ()
     exact: bool = True
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question: whom it is about, what about, and what kind of answer it wants."""
-
-    text: str
-    person: str = ""
-    # First names, folded, of those who speak or are spoken of in what was recalled.
-    known: frozenset[str] = frozenset()
-    # Of those whom only the words of a fact name.
-    named: frozenset[str] = frozenset()
-
-    @cached_property
-    def folded(self) -> str:
-        return words.fold(self.text)
-
-    @cached_property
-    def names(self) -> set[str]:
-        """Whom it names: what is written as a name, or known as one, or stands where one does."""
-        first = _FOLLOWS.match(self.text)
-        written = {words.fold(one[0].removesuffix("'s")) for one in _NAME.finditer(self.text)
-                   if not first or one.start() >= first.end()}  # fmt: skip
-        listed = {word.removesuffix("'s") for word in words.words(self.folded)}
-        stands = {one["name"] for one in _ASKED_OF.finditer(self.folded)} - FRAME
-        known = self.known | self.named
-        stands = {one for one in stands if one in known}
-        return {one for one in written | (listed & known) | stands if one not in FRAME}
-
-    @cached_property
-    def is_mine(self) -> bool:
-        is_told = bool(MINE.search(self.text)) or self._has_first_verb
-        return is_told and not _HOW_TO.match(self.folded)
-
-    @property
-    def is_about_us(self) -> bool:
-        return bool(_US.search(self.folded))
-
-    @cached_property
-    def is_of_me_alone(self) -> bool:
-        """About whoever asks, not about somebody or something of theirs."""
-        is_told = bool(_I.search(self.text)) or self._has_first_verb
-        return self.is_mine and is_told and not _MY.search(self.text) and not self.kin
-
-    @cached_property
-    def _has_first_verb(self) -> bool:
-        """ "¿Dónde trabajo?" says "I" by the verb alone."""
-        if words.detect_language(self.text) != "es":
-            return False
-        said = words.words(self.text.lower())
-        pairs = zip(["", *said], said, strict=False)
-        return any(
-            bool(spanish_verbs.first_person(word)) and words.fold(word) not in _NOT_VERBS
-            for before, word in pairs
-            if before not in _BEFORE_NOUN
-        )
-
-    @cached_property
-    def bare(self) -> str:
-        return without_names(self.text, sorted(self.names))
-
-    @cached_property
-    def statement(self) -> statements.Statement:
-        return statements.Statement.of(self.text)
-
-    @cached_property
-    def kin(self) -> set[str]:
-        """People and animals that it asks about: nobody else can stand for them."""
-        asked = {one for one in self.statement.concepts if statements.kind(one) == "kin"}
-        return asked | _members(self.statement.words) if asked else asked
-
-    @cached_property
-    def topics(self) -> list[tuple[set[str], set[str]]]:
-        """What it is about: each word as its stems and what it stands for."""
-        spoken = self.statement
-        standing = {place: several for place, _size, several in spoken.labels}
-        about = [(n, word) for n, word in enumerate(spoken.words) if not self._is_frame(n, word)]
-        # Somebody's name is looked at apart; a place or a thing is what it is about.
-        people = self.names & self.known
-        about = [(n, word) for n, word in about if len(word) > 2 and word not in people]
-        return [
-            (statements.stems(word), standing.get(n, set()) | _members([word])) for n, word in about
-        ]
-
-    @staticmethod
-    def _is_frame(place: int, word: str) -> bool:
-        """Also a question word with two letters swapped, at the beginning: "waht is my job?"."""
-        typed = place == 0 and any(sorted(word) == sorted(one) for one in _ASKING)
-        return word in FRAME or typed
-
-    def covers(self, said: statements.Statement, *, also: Set[str] = frozenset()) -> float:
-        """The share of what it is about that the words have; `also` is what they stand for."""
-        has_phone = bool(_PHONE_NUMBER.search(said.text))
-        held = [
-            bool(roots & said.forms or labels & (said.concepts | also))
-            or bool(roots & _NUMBERS and said.quantities.numbers)
-            or bool(has_phone and roots & _PHONES)
-            for roots, labels in self.topics
-        ]
-        return sum(held) / len(held) if held else 0.5
-
-    def covers_all(self, said: str) -> bool:
-        return not self.topics or self.covers(statements.Statement.of(said)) == 1
-
-    def fits_type(self, said: str) -> float:
-        """1 when the words hold the kind of answer that is asked for, -1 when not, else 0."""
-        plain = words.fold(said)
-        if _COST.search(self.folded):
-            return 1.0 if _MONEY.search(plain) else -3.0
-        if _HOW_TO.match(self.folded):
-            return 1.0 if _SOLVES.search(plain) else -1.0
-        if _COUNT.search(self.folded):
-            return 1.0 if self._is_counted(plain) else -1.0
-        if _AGE.search(self.folded):
-            return 1.0 if _YEARS.search(plain) else -3.0
-        if _MANY.search(self.folded):
-            return 1.0 if _NUMBER.search(plain) else -1.0
-        if _DAYS.search(self.folded):
-            return 1.0 if _A_DAY.search(plain) or says_when(said) else -1.0
-        if asks_when(self.text):
-            return 1.0 if says_when(said) else -1.0
-        if self._wants_what_is and edges.is_over(said):
-            return -2.0
-        told = {frame.key for frame in frames_of(said)} if self.frames else set()
-        if told & _WHERE:
-            return 1.0 if told & self.frames else -2.0
-        for asks, answers in _TYPES:
-            if asks.search(self.folded):
-                fits = 1.0 if answers.search(plain) else -1.0
-                return -3.0 if asks is _WHAT_DOES and _NAMES.search(plain) else fits
-        return 0.0
-
-    @cached_property
-    def frames(self) -> set[str]:
-        """The frames of what it asks for, where that is known: where somebody lives or works."""
-        asked = (keys for asks, keys in _FRAMES if asks.search(self.folded))
-        return next(asked, set())
-
-    def _is_counted(self, plain: str) -> bool:
-        """A number stands before what is counted, or a list behind it: "my cats are A and B"."""
-        said = words.words(plain)
-        roots = {root for several, _labels in self.topics for root in several}
-        places = [n for n, word in enumerate(said) if statements.stems(word) & roots]
-        numbers = any(_NUMBER.match(one) for n in places for one in said[max(0, n - 3) : n])
-        return numbers or any(set(said[n:]) & {"and", "y"} for n in places)
-
-    @cached_property
-    def _wants_what_is(self) -> bool:
-        """ "Where do I work?" is not answered by where it is no longer."""
-        return bool(_WH.search(self.folded)) and not _NOT.search(self.folded)
-
-
-def _members(said: Iterable[str]) -> set[str]:
-    """What the concepts call those whom a word for several means: "parents"."""
-    meant = [one for one, several in _SEVERAL.items() if set(several.split()) & set(said)]
-    known = statements.concepts()
-    return {label for one in meant for word in one.split() for label in known.of(word)}
 
 
 def find(briefing: Briefing, question: str) -> Found:
@@ -351,7 +89,8 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
         near = _ended([one for _sure, one in best], asked) or near
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
     near = [one for _sure, one in ranked if one in nearby]
-    near = near or _naming(spoken, asked)
+    # Who is asked about by a relation is not named by what only names the other.
+    near = near or _naming(fitting if asked.kin else spoken, asked)
     return Found(_newest(_apart(near), asked, fitting)[:MOST], exact=False)
 
 
@@ -566,7 +305,7 @@ def _known(briefing: Briefing, spoken: Iterable[Recalled]) -> frozenset[str]:
 def _named(spoken: Iterable[Recalled]) -> frozenset[str]:
     """Whom a fact names inside of its words: "two kids, Leo and Anya"."""
     told = [one.quote for one in spoken if one.kind == "fact"]
-    found = [(said, name) for said in told for name in _NAME.finditer(said) if name.start() > 1]
+    found = [(said, name) for said in told for name in NAME.finditer(said) if name.start() > 1]
     inside = [name[0] for said, name in found if said[name.start() - 2] not in ".!?:"]
     return _first_names(inside)
 

@@ -38,7 +38,7 @@ def test_the_memory_that_answers_is_put_first(question, right, wrong):
 def test_when_the_time_is_spent_the_rest_is_not_read():
     ticks = count()
     memories = [f"Ana likes tea number {n}" for n in range(3 * judge.BATCH)]
-    read = judge.opinions("tea?", memories, budget_ms=2500, clock=lambda: next(ticks))
+    read = judge.opinions("tea?", memories, budget_ms=1500, clock=lambda: next(ticks))
     assert len(read) == 2 * judge.BATCH
 
 
