@@ -2,7 +2,6 @@
 the clock: every message is received, answered, ingested and slept on as it would have been then."""
 
 import datetime as dt
-import threading
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from itertools import groupby
@@ -13,12 +12,11 @@ from django.db import connection
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from kenoweb.demo.days import STORY, ZONE, Calendar, Life, Line, read
+from kenoweb.demo.days import STORY, ZONE, Calendar, Life, read
 from memory import jobs
 from memory.chats import service as chats
 from memory.models import Chat, Fact, GoldenRun, LlmCall, Member, Message, Notice, Space
 from memory.spaces import service as spaces
-from memory.vectors import likeness
 from memory.vectors import store as embeddings
 from sleep.models import Night
 
@@ -91,7 +89,6 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
     space, life = begin(owners, now=now)
     lines = list(read(story or STORY.read_text(), now=now))
     days = {day: list(some) for day, some in groupby(lines, key=lambda line: line.day)}
-    threading.Thread(target=_read_ahead, args=[lines], daemon=True).start()
     first = max(days, default=0)
     for day in range(first, -1, -1):
         life.live(days.get(day, []))
@@ -110,12 +107,6 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
     # Thirty questions take as long as a month of talk: the worker asks them behind the first look.
     jobs.ask_golden(space.pk, GoldenRun.Why.HAND)
     return space
-
-
-def _read_ahead(lines: list[Line]) -> None:
-    """Embed on another core what is going to be said: the vectors are kept until it is."""
-    for line in lines:
-        likeness.vectors([line.without_tags().text])
 
 
 def _tell(space: Space, done: int, *, of: int) -> None:
