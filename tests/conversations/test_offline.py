@@ -460,3 +460,25 @@ def test_which_days_are_asked_for_in_other_words(talk):
 def test_what_somebody_is_called_is_not_what_they_do(talk):
     talk("my sister's boyfriend is called Theo")
     assert "not remember exactly" in talk("what does my sister's boyfriend do")
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("Acordamos ir al banco en diciembre, del 20 al 28", "¿A qué hora abre el banco?"),
+        ("I told the bank on 3 May that I move", "What time does the bank open?"),
+        ("Mi hermana tiene el teléfono roto", "¿Cuál es el número de teléfono de mi hermana?"),
+        ("My name is Iván and I work with Marta", "What is the name of Marta's husband?"),
+    ],
+)
+def test_what_is_of_another_kind_than_asked_for_is_no_answer(talk, told, asked):
+    talk(told)
+    unknown = ("I do not remember", "I only know", "No recuerdo", "Solo sé")
+    assert talk(asked).startswith(unknown)
+
+
+def test_an_hour_and_a_number_are_told_where_they_are_known(talk):
+    talk("El banco abre a las nueve")
+    talk("My sister's phone number is 600 123 456")
+    assert "nueve" in talk("¿A qué hora abre el banco?")
+    assert "600 123 456" in talk("What is my sister's phone number?")

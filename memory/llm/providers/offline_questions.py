@@ -5,6 +5,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import cached_property
 
+from memory.calendar.words import MONTH
 from memory.extraction import edges, statements
 from memory.extraction.frames.reading import frames_of
 from memory.extraction.grammar import spanish_verbs
@@ -123,6 +124,9 @@ _HOUR = re.compile(
     r"|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce)\b"
     r"|\b(?:noon|midnight|morning|afternoon|evening|night|mediodia|medianoche|manana|tarde|noche)\b"
 )
+# "Since I moved" does not tell for how long.
+_LASTS = re.compile(r"\b(?:how long|since when|desde cuando|cuanto tiempo|hace cuanto)\b")
+_SPAN = re.compile(rf"{_NUMBER.pattern}|\b{MONTH}\b")
 _COUNT = re.compile(r"\b(?:how many|cuant[oa]s)\b(?! (?:anos|years|times|veces))")
 # Who is meant by a word for several.
 _SEVERAL = {
@@ -250,6 +254,8 @@ class Asked:
             return 1.0 if _LONG_NUMBER.search(plain) else -3.0
         if _ASKS_HOUR.search(self.folded):
             return 1.0 if _HOUR.search(plain) else -3.0
+        if _LASTS.search(self.folded):
+            return 1.0 if _SPAN.search(plain) else -1.0
         if _DAYS.search(self.folded):
             return 1.0 if _A_DAY.search(plain) or says_when(said) else -1.0
         if asks_when(self.text):
