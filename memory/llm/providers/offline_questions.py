@@ -255,7 +255,7 @@ class Asked:
         if _ASKS_HOUR.search(self.folded):
             return 1.0 if _HOUR.search(plain) else -3.0
         if _LASTS.search(self.folded):
-            return 1.0 if _SPAN.search(plain) else -1.0
+            return 1.0 if _SPAN.search(plain) else -3.0
         if _DAYS.search(self.folded):
             return 1.0 if _A_DAY.search(plain) or says_when(said) else -1.0
         if asks_when(self.text):
