@@ -482,3 +482,8 @@ def test_an_hour_and_a_number_are_told_where_they_are_known(talk):
     talk("My sister's phone number is 600 123 456")
     assert "nueve" in talk("¿A qué hora abre el banco?")
     assert "600 123 456" in talk("What is my sister's phone number?")
+
+
+def test_words_in_the_other_language_come_with_the_sentence_they_need(talk):
+    talk("I've known these friends for 4 years, since I moved from my home country")
+    assert "4 years" in talk("¿Desde cuándo conozco a estos amigos?")

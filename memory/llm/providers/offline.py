@@ -199,8 +199,10 @@ def _spoken(one: Recalled, briefing: Briefing, language: str) -> str:
     whose = "you" if one.by_asker and one.said_by else "who"
     foreign = _is_foreign(one, language)
     if (one.kind == "message" or foreign) and one.said_by and when:
-        # Their own words: two languages in one sentence are nobody's.
-        said = (foreign and one.quote) or f"{one.text} {one.after}"
+        # Their own words: two languages in one sentence are nobody's. A fact that cannot be
+        # understood alone holds them with their sentence.
+        quote = "" if one.quote in one.text else one.quote
+        said = (foreign and quote) or f"{one.text} {one.after}"
         phrase = f"{whose}_said_in" if foreign else f"{whose}_said"
         return say(
             language, phrase, who=who, when=when, said=words.short(words.one_line(said), 400)
