@@ -5,6 +5,7 @@ answer may have a small probability and still be far ahead of the others.
 """
 
 import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +28,7 @@ LONG = 400
 # What was thought, by the hash of question and memory: their words are not kept.
 MAX_KEPT = 50_000
 _kept: dict[int, float] = {}
-_readers = ThreadPoolExecutor(READERS, thread_name_prefix="judge")
+_readers = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="judge")
 _SENTENCE = re.compile(r"(?<=[.!?…\n])\s+")
 
 
@@ -55,8 +56,8 @@ def opinions(
             break
         some = batches[start : start + READERS]
         pairs = [[_pair(asked, unread[key]) for key in batch] for batch in some]
-        # One batch needs no other thread.
-        found = _readers.map(_read, pairs) if len(some) > 1 else map(_read, pairs)
+        others = [_readers.submit(_read, batch) for batch in pairs[1:]]
+        found = [_read(pairs[0]), *(one.result() for one in others)]
         for batch, thought in zip(some, found, strict=True):
             known |= dict(zip(batch, thought, strict=True))
     _kept.update(known)
