@@ -127,6 +127,14 @@ _HOUR = re.compile(
 # "Since I moved" does not tell for how long.
 _LASTS = re.compile(r"\b(?:how long|since when|desde cuando|cuanto tiempo|hace cuanto)\b")
 _SPAN = re.compile(rf"{_NUMBER.pattern}|\b{MONTH}\b")
+# What is asked for, what an answer holds, and how far from one the words are without it.
+_NUMBERED = (
+    (_AGE, _YEARS, -3.0),
+    (_MANY, _NUMBER, -1.0),
+    (_ASKS_PHONE, _LONG_NUMBER, -3.0),
+    (_ASKS_HOUR, _HOUR, -3.0),
+    (_LASTS, _SPAN, -3.0),
+)
 _COUNT = re.compile(r"\b(?:how many|cuant[oa]s)\b(?! (?:anos|years|times|veces))")
 # Who is meant by a word for several.
 _SEVERAL = {
@@ -238,7 +246,7 @@ class Asked:
         return not self.topics or self.covers(statements.Statement.of(said)) == 1
 
     def fits_type(self, said: str) -> float:
-        """1 when the words hold the kind of answer that is asked for, -1 when not, else 0."""
+        """1 when the words hold the kind of answer that is asked for, below 0 when not, else 0."""
         plain = words.fold(said)
         if _COST.search(self.folded):
             return 1.0 if _MONEY.search(plain) else -3.0
@@ -246,16 +254,9 @@ class Asked:
             return 1.0 if _SOLVES.search(plain) else -1.0
         if _COUNT.search(self.folded):
             return 1.0 if self._is_counted(plain) else -1.0
-        if _AGE.search(self.folded):
-            return 1.0 if _YEARS.search(plain) else -3.0
-        if _MANY.search(self.folded):
-            return 1.0 if _NUMBER.search(plain) else -1.0
-        if _ASKS_PHONE.search(self.folded):
-            return 1.0 if _LONG_NUMBER.search(plain) else -3.0
-        if _ASKS_HOUR.search(self.folded):
-            return 1.0 if _HOUR.search(plain) else -3.0
-        if _LASTS.search(self.folded):
-            return 1.0 if _SPAN.search(plain) else -3.0
+        for asks, answers, otherwise in _NUMBERED:
+            if asks.search(self.folded):
+                return 1.0 if answers.search(plain) else otherwise
         if _DAYS.search(self.folded):
             return 1.0 if _A_DAY.search(plain) or says_when(said) else -1.0
         if asks_when(self.text):
