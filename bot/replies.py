@@ -163,6 +163,8 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         group=group,
         language=last.language or _spoken_lately(chat),
         expand=expander(chat),
+        # Without a model only a question is answered from memory.
+        asks=available("chat", space=chat.space) or bool(intents.read(question).questions),
         first_talk=found is not None,
     )
     # A first conversation reads no memory and has its own course.

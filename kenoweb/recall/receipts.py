@@ -43,6 +43,11 @@ MODES = {
     "words": gettext_lazy("words alone"),
     "none": gettext_lazy("nothing: it failed"),
 }
+UNJUDGED = {
+    "unasked": gettext_lazy("not needed: nothing was asked"),
+    "time": gettext_lazy("had no time for all of them"),
+    "off": gettext_lazy("switched off"),
+}
 LEVEL_TONE = {"none": "", "low": "warn", "medium": "accent", "high": "ok"}
 
 
@@ -152,6 +157,7 @@ def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
         "message_url": said_at(receipt.message, space),
         "cues": _cues(receipt),
         "mode": MODES.get(receipt.mode, receipt.mode),
+        "unjudged": UNJUDGED.get(receipt.left_out.get("unjudged", ""), ""),
         "times": score_rows.times(receipt.ms),
         "lab_url": _in_the_lab(receipt, space),
     }

@@ -354,16 +354,13 @@ def _is_over(
     episode: Episode, message: Message, *, likeness: Callable[[str, str], float | None]
 ) -> bool:
     """Whether the message begins something else than what this episode is about."""
-    said = grouping.messages_of(episode).reverse().values_list("text", flat=True)
-    recent = list(said[:RECENT_MESSAGES])
-    reason = boundary(
-        message.text,
-        at=message.sent_at,
-        last_at=episode.ended_at,
-        zone=message.chat.space.zone,
-        similarity=likeness(message.text, "\n".join(recent)),
-    )
-    return bool(reason)
+
+    def alike() -> float | None:
+        said = grouping.messages_of(episode).reverse().values_list("text", flat=True)
+        return likeness(message.text, "\n".join(said[:RECENT_MESSAGES]))
+
+    when = {"at": message.sent_at, "last_at": episode.ended_at, "zone": message.chat.space.zone}
+    return bool(boundary(message.text, similarity=alike, **when))
 
 
 def _before_discard(episode: Episode) -> str:

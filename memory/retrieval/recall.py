@@ -88,6 +88,8 @@ class Recalled:
     budget: int = 0
     ms: dict[str, float] = field(default_factory=dict)
     error: str = ""
+    # Why the judge did not read the best memories, or not all; empty when it did.
+    unjudged: str = ""
     receipt: Recall | None = None
 
 
@@ -117,6 +119,8 @@ class RecallRequest:
     # Whether anything may be written, and the day that is asked about instead of today.
     save: bool = True
     then: Past | None = None
+    # Whether an answer is looked for; the judge need not read what only lies near.
+    asks: bool = True
     # For trials: the judge takes its time, so that the same question is answered the same.
     settled: bool = False
 
@@ -142,7 +146,8 @@ def recall(
     A chat sees its own memory and that of the whole space; `everywhere` (every chat) is for people
     who look through their space. `more` may name limit, caps, kinds, budget, cost (tokens of one
     memory), prompt (take only what may help a model), seen and seen_texts (messages that are in
-    the prompt already, by id and by words), expand and judge (models; both optional).
+    the prompt already, by id and by words), asks (False: the text wants no answer from memory),
+    expand and judge (models; both optional).
 
     Without `save` nothing is written: no receipt, no vector. `as_of` asks what would have come to
     mind at that time, from memory as it stood; it is the now of the question and writes nothing.
@@ -199,7 +204,7 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
         if request.save and vectors:
             _backfill(candidates, *vectors)
     with clock("rank"):
-        ranked, kept = _rank(request, question, candidates)
+        ranked, kept, result.unjudged = _rank(request, question, candidates)
         kept = _with_opposites(request, _ask_on(request, kept, result), ranked)
         _choose(request, _current(_diverse(request.profile, kept), ranked), result)
         further = [item for item in kept if item.via]
@@ -211,10 +216,10 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
 
 def _rank(
     request: RecallRequest, question: Question, candidates: Candidates
-) -> tuple[list[Scored], list[Scored]]:
-    """Return everything in its order, and what passes the gate."""
-    judge_ms = request.space.options.judge_ms
-    ranked, passes = scoring.score(
+) -> tuple[list[Scored], list[Scored], str]:
+    """Return everything in its order, what passes the gate, and why the judge left some unread."""
+    judge_ms = request.space.options.judge_ms if request.asks else 0
+    ranked, passes, unread = scoring.score(
         request.profile,
         question,
         candidates,
@@ -224,7 +229,9 @@ def _rank(
         prompt=request.prompt,
         judge_ms=math.inf if request.settled and judge_ms else judge_ms,
     )
-    return ranked, gate.apply(ranked, passes, strict=request.strict)
+    unjudged = "off" if not judge_ms else "time" if unread else ""
+    unjudged = unjudged if request.asks else "unasked"
+    return ranked, gate.apply(ranked, passes, strict=request.strict), unjudged
 
 
 def _ask_on(request: RecallRequest, kept: list[Scored], result: Recalled) -> list[Scored]:
@@ -279,7 +286,7 @@ def _with_opposites(
 
 def _found_by(request: RecallRequest, question: Question, *, known: set) -> list[Scored]:
     candidates = _collect(request, question, _vectors(question, Recalled(question)))
-    _ranked, kept = _rank(request, question, candidates)
+    _ranked, kept, _ = _rank(request, question, candidates)
     named = [
         item
         for item in kept

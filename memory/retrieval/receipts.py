@@ -71,6 +71,8 @@ def write(
     receipt.left_out = _left_out(result.cut[:KEPT_CUT], first=len(result.items) + 1)
     if result.prompt:
         receipt.left_out["prompt"] = True
+    if result.unjudged:
+        receipt.left_out["unjudged"] = result.unjudged
     items = [_item(item, rank) for rank, item in enumerate(result.items, start=1)]
     statement, given = insert_sql(receipt)
     with connection.cursor() as cursor:

@@ -25,21 +25,22 @@ def score(
     strict: bool = False,
     prompt: bool = False,
     judge_ms: float = 0.0,
-) -> tuple[list[Scored], Passes]:
-    """Return every candidate, best first, and a test whether one passes the gate.
+) -> tuple[list[Scored], Passes, int]:
+    """Return every candidate, best first, a test whether one passes the gate, and how many of the
+    best the judge had no time for.
 
     `judge_ms` is the time the judge may take to read the best of them; 0 leaves it out, and
     without end it thinks the same every time.
     """
     values = features.compute(question, candidates, now=now, chat_id=chat_id)
-    passes = None
+    passes, unread = None, 0
     if profile.formula == "classic":
         ranked, passes = _classic(question, candidates, now=now, chat_id=chat_id)
     else:
-        ranked = _keno(profile, question, candidates, values, judge_ms)
+        ranked, unread = _keno(profile, question, candidates, values, judge_ms)
     _estimate(profile, ranked, values)
     ranked = ranking.newer_first(ranked)
-    return ranked, passes or _gate_test(profile, strict=strict, prompt=prompt)
+    return ranked, passes or _gate_test(profile, strict=strict, prompt=prompt), unread
 
 
 def confidence(profile: Profile, chosen: list[Scored]) -> float:
@@ -86,18 +87,19 @@ def _estimate(profile: Profile, ranked: list[Scored], values: dict) -> None:
 
 def _keno(
     profile: Profile, question: Question, candidates: Candidates, values: dict, judge_ms: float
-) -> list[Scored]:
+) -> tuple[list[Scored], int]:
     """Rank by what is known, let the judge read the best, then see to variety."""
-    units, weights = candidates.units, profile.weights
+    units, weights, unread = candidates.units, profile.weights, 0
     table = ranking.Table(units, values, weights)
     if weights.get("answers") and judge_ms and len(units) > 1:
         best = table.order()[: judge.MAX_JUDGED]
         memories = [judge.as_read(units[place], question.text) for place in best]
         opinions = judge.opinions(question.text, memories, budget_ms=judge_ms)
         _fill(table, values, "answers", dict(zip(best, opinions, strict=False)))
+        unread = len(best) - len(opinions)
     if weights.get("crowd"):
         _fill(table, values, "crowd", ranking.crowding(units, table.order()))
-    return table.ranked()
+    return table.ranked(), unread
 
 
 def _fill(table: ranking.Table, values: dict, name: str, found: dict[int, float]) -> None:

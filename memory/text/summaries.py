@@ -5,7 +5,7 @@ A text may be a transcript with lines of `name: words`. Names say who spoke, not
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import sqrt
@@ -260,12 +260,13 @@ def boundary(
     at: datetime,
     last_at: datetime,
     zone: ZoneInfo,
-    similarity: float | None = None,
+    similarity: Callable[[], float | None] = lambda: None,
 ) -> str:
     """Why this message begins a new episode: command, silence, day, topic; "" when it does not.
 
-    `similarity` is to what the open episode says, 0..1; None when unknown. A topic that changes
-    without a pause is found when the episode ends, by `topic_changes`.
+    `similarity` tells the likeness to what the open episode says, 0..1, None when unknown; it is
+    asked for only after a pause. A topic that changes without one is found when the episode ends,
+    by `topic_changes`.
     """
     if NEW_TOPIC.search(message):
         return "command"
@@ -273,9 +274,8 @@ def boundary(
         return "silence"
     if at.astimezone(zone).date() != last_at.astimezone(zone).date():
         return "day"
-    if similarity is not None and similarity < SAME_TOPIC and at - last_at >= PAUSE:
-        return "topic"
-    return ""
+    alike = similarity() if at - last_at >= PAUSE else None
+    return "topic" if alike is not None and alike < SAME_TOPIC else ""
 
 
 def similarity(message: str, episode: str) -> float | None:

@@ -10,7 +10,7 @@ from memory.chats import inbox
 from memory.history import actors
 from memory.identity import preferences, rules
 from memory.llm.request import ProviderError
-from memory.models import LlmCall, Message, Notice, OutboxItem
+from memory.models import LlmCall, Message, Notice, OutboxItem, Recall
 from tests.bot.conftest import NOON, after
 from tests.factories import make_chat
 
@@ -71,6 +71,29 @@ def test_a_turn_asks_the_database_no_more_than_it_must(space, settings):
     # Without a model a message is read before it is answered; the job behind it has little to do.
     assert len(answering) <= 42
     assert len(learning) <= 7
+
+
+@pytest.mark.parametrize(
+    ("said", "provider", "unjudged"),
+    [
+        ("My cat is called Momo and my dog Rex", "offline", "unasked"),
+        ("what is my cat called?", "offline", None),
+        ("My cat is called Momo and my dog Rex", "anthropic", None),
+    ],
+)
+def test_the_judge_reads_only_where_an_answer_is_looked_for(
+    space, llm, settings, said, provider, unjudged
+):
+    """Without a model what asks nothing is answered from itself; the receipt says so."""
+    settings.PROVIDER = provider
+    chat = make_chat(space, channel="web")
+    for n, text in enumerate(("My cat sleeps a lot", "My cat is ill", said)):
+        message = say(chat, text, n * 9000)
+        turn.answer(message.pk, now=after(n * 9000 + 1))
+    receipt = Recall.objects.get(message=message)
+    assert receipt.left_out.get("unjudged") == unjudged
+    judged = [part for item in receipt.items.all() for part in item.parts if part[0] == "answers"]
+    assert not judged if unjudged else True
 
 
 def test_a_changed_rule_or_preference_is_seen_by_the_next_message(chat, llm):

@@ -20,9 +20,8 @@ def reason(said="and then?", after=timedelta(minutes=1), last=NOON, zone=UTC, **
     ("given", "why"),
     [
         ({}, ""),
-        ({"similarity": 0.29, "after": timedelta(minutes=20)}, "topic"),
-        ({"similarity": 0.3, "after": timedelta(minutes=20)}, ""),
-        ({"similarity": 0.0}, ""),
+        ({"similarity": lambda: 0.29, "after": timedelta(minutes=20)}, "topic"),
+        ({"similarity": lambda: 0.3, "after": timedelta(minutes=20)}, ""),
         ({"after": timedelta(hours=4)}, ""),
         ({"after": timedelta(hours=4, seconds=1)}, "silence"),
         ({"after": timedelta(minutes=45)}, ""),
@@ -35,6 +34,10 @@ def reason(said="and then?", after=timedelta(minutes=1), last=NOON, zone=UTC, **
 )
 def test_an_episode_ends_by_topic_silence_command_or_day(given, why):
     assert reason(**given) == why
+
+
+def test_nobody_compares_topics_within_a_lively_talk():
+    assert reason(similarity=pytest.fail, after=timedelta(minutes=19)) == ""
 
 
 def test_the_day_ends_where_the_space_lives():
