@@ -5,21 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory.extraction.grammar import english, spanish_verbs, spanish_words
-from memory.extraction.grammar.sentences import USED_AS_NAMES, Sentence
+from memory.extraction.grammar.sentences import NOT_NAMES, USED_AS_NAMES, Sentence
 from memory.extraction.grammar.spanish_words import article, name_end
-from memory.text.kinship import NOBODY, ONLY_ONE, kin
+from memory.text.kinship import ONLY_ONE, kin
 from memory.text.normalise import fold
 
 ARTICLES = frozenset(
     "the a an our this that these those el la los las un una nuestro nuestra ours".split()
-)
-NOT_NAMES = NOBODY | frozenset(
-    """
-    i monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november december god ok okay yes no yeah the a he she it they
-    he's she's it's they're do does did is are any enero febrero lunes martes ya y el la los las un
-    una oye hola hi hey so and but well also even
-    """.split()
 )
 _OWN = ("my", "mi", "mis")
 _POSSESSIVES = frozenset("my your tu mi mis tus ur".split())

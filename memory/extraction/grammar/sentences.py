@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from memory.text.kinship import NOBODY
+
 
 def read_lists(file: Path) -> dict[str, list[str]]:
     lists: dict[str, list[str]] = {}
@@ -21,6 +23,18 @@ def read_lists(file: Path) -> dict[str, list[str]]:
 USED_AS_NAMES = frozenset(
     "mum mom mam mummy mommy dad daddy grandma grandpa granny gran nan nana nanna grandad granddad"
     " mamá mami papá papi amá apá".split()
+)
+
+
+# Written with a capital at the beginning of a sentence, and no names.
+NOT_NAMES = NOBODY | frozenset(
+    """
+    i monday tuesday wednesday thursday friday saturday sunday january february march april may june
+    july august september october november december god ok okay yes no yeah the a he she it we you
+    they he's she's it's they're do does did is are any tonight so and but well also even hi hey
+    enero febrero lunes martes ya y yo él ella ellos el la los las un una uno mi tu su cada sí oye
+    hola
+    """.split()
 )
 
 

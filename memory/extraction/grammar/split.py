@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memory.extraction.grammar import english, spanish_verbs, spanish_words
 from memory.extraction.grammar.answers import has_object
-from memory.extraction.grammar.sentences import Sentence
+from memory.extraction.grammar.sentences import NOT_NAMES, Sentence
 from memory.extraction.grammar.spanish_words import name_end, phrase_end
 from memory.text.kinship import kin
 from memory.text.normalise import stems
@@ -34,14 +34,6 @@ _POINTERS = {
     "en": frozenset("it that this them those these there so it's".split()),
     "es": frozenset("eso esto ese ahí allí lo".split()),
 }
-# Capitals at the beginning of a sentence that are no names.
-_NOT_NAMED = frozenset(
-    """
-    i he she it we you they that this there here what who where today tomorrow tonight someone
-    everyone nobody everything nothing yes no yo él ella ellos eso esto hoy mañana alguien nadie
-    todo nada sí uno una el la los las mi tu su ayer quien cada
-    """.split()
-)
 # Stems of verbs that say nothing alone: "I've stopped".
 _LIGHT = ("switch", "stop", "learn", "did", "understand", "tri", "know", "mean", "think", "guess",
           "lov", "lik", "start", "sab", "dej", "vend", "volv", "sal", "creo", "cre")  # fmt: skip
@@ -226,7 +218,7 @@ def _tells_of_name_en(text: str) -> bool:
     """ "Rory's coeliac", "Isla has a cat"; not "Isla's cat is ill", which is about the cat."""
     sentence = Sentence(text)
     name, _, ending = sentence.words[0].partition("'") if sentence.words else ("", "", "")
-    if len(sentence.words) < 2 or not sentence.is_capitalised(0) or name in _NOT_NAMED:
+    if len(sentence.words) < 2 or not sentence.is_capitalised(0) or name in NOT_NAMES:
         return False
     if ending:
         later = range(2, len(sentence.words))
@@ -243,7 +235,7 @@ def _tells_of_name_es(text: str) -> bool:
     later = range(1, len(sentence.words))
     verb = next((n for n in later if sentence.words[n] not in skipped), None)
     is_told = verb is not None and spanish_words.is_third_here(sentence, verb)
-    return is_told and sentence.words[0] not in _NOT_NAMED | skipped
+    return is_told and sentence.words[0] not in NOT_NAMES | skipped
 
 
 def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
