@@ -306,7 +306,7 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
         learned=[fact.text for fact in feedback.facts_of(group)],
         wishes=any(line.get("kind") == ingest.WISH for line in offers),
         unread=not chat.incognito_since and any(one.ingested_at is None for one in group),
-        heard=[*briefing.heard, *(_heard(one, last) for one in _memory(built.history))],
+        heard=[*briefing.heard, *(_heard(one, last) for one in _memory(built.history, wants))],
     )
     if wants.name in LISTS:
         # Nothing instead when there is nothing: what others said here is not about them.
@@ -315,8 +315,14 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
     return replace(briefing, elsewhere=_elsewhere(last, built)) if asks else briefing
 
 
-def _memory(history: Sequence[Message]) -> list[Message]:
-    return [one for one in history if one.role == Message.Role.USER and not one.not_recalled]
+def _memory(history: Sequence[Message], wants: intents.Intent) -> list[Message]:
+    """What may answer from the short-term window: nothing that was taken back since."""
+    said = [one for one in history if one.role == Message.Role.USER and not one.not_recalled]
+    if not said or not wants.questions:
+        return said
+    replaced = Fact.objects.filter(message__in=said, superseded_by__isnull=False)
+    outdated = set(replaced.values_list("message", flat=True))
+    return [one for one in said if one.pk not in outdated]
 
 
 def _heard(message: Message, asked_in: Message) -> Recalled:

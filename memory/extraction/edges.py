@@ -9,6 +9,9 @@ _WORDS = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in rulebook.read(Path(__file__).with_name("edges.txt"))
 }
+# "Andrés, el menor, vive conmigo" is about Andrés.
+_NAME_BEFORE = re.compile(r"(?:^|[.!?\n])\s*([A-ZÀ-Ý][a-zà-ÿ]+,?\s*)\Z")
+_APPOSED = re.compile(r"(?:el|la|the|my|mi|our)\b[^,]{2,25},\s", re.I)
 _INSIDE_WORDS = ("'", "’", "-")
 # A run-on without punctuation is not one clause: a span grows by so many words at an edge.
 MAX_GROWTH = 6
@@ -23,6 +26,8 @@ def widen(message: str, start: int, end: int) -> tuple[int, int]:
     left = message[before[-1] if before else 0 : start]
     right = message[end : after.start() if after else len(message)]
     start -= len(left.lstrip()) if len(left.split()) <= MAX_GROWTH else 0
+    named = _NAME_BEFORE.search(message, 0, start) if _APPOSED.match(message, start) else None
+    start = named.start(1) if named else start
     end += len(right.rstrip()) if len(right.split()) <= MAX_GROWTH else 0
     ruled_out = _WORDS["contrast"].match(message, end)
     return start, ruled_out.end() if ruled_out else end
@@ -70,6 +75,11 @@ def is_lead(words: str) -> bool:
 def is_piece(words: str) -> bool:
     """Say whether a few words belong to the clause before: "from contemporary to hip-hop"."""
     return bool(_WORDS["piece"].fullmatch(words))
+
+
+def names(before: str, after: str) -> bool:
+    """Say whether the first is only the name of whom the second tells: "Andrés, el menor, …"."""
+    return bool(_NAME_BEFORE.fullmatch(before) and _APPOSED.match(after))
 
 
 def is_about_now(message: str, place: int) -> bool:

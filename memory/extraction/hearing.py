@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 
 from memory.extraction import checks, clauses, cues, edges, listener
 from memory.extraction.clauses import Clause, core_of, is_real, statements
-from memory.extraction.intents import DAY
+from memory.extraction.grammar import english
 from memory.extraction.listener import Span
+from memory.extraction.rescheduling import DAY
 from memory.options import Options
+from memory.text import shorthand
 from memory.text.normalise import detect_language
 
 BELIEVE, OFFER = "believe", "offer"
@@ -79,15 +81,21 @@ def hear_messages(
 ) -> list[list[Heard]]:
     """Return what each (message, previous message) says that lasts; batches are faster."""
     heard = []
-    pairs = [(message[:MAX_LENGTH], previous[-MAX_LENGTH:]) for message, previous in pairs]
-    own_words = [(clauses.own_words(message), previous) for message, previous in pairs]
-    for (message, previous), spans in zip(pairs, listener.hear(own_words), strict=True):
-        combined = combine(
-            message, previous, cued=hear_cues(message, language=language), spans=spans
-        )
+    readings = [shorthand.read(message[:MAX_LENGTH]) for message, _ in pairs]
+    before = [shorthand.written_out(previous[-MAX_LENGTH:]) for _, previous in pairs]
+    own_words = [clauses.own_words(reading.text) for reading in readings]
+    marked = listener.hear(list(zip(own_words, before, strict=True)))
+    for reading, previous, spans in zip(readings, before, marked, strict=True):
+        cued = hear_cues(reading.text, language=language)
+        combined = combine(reading.text, previous, cued=cued, spans=spans)
         weighed = (_weigh(item, believe_at, offer_at) for item in combined)
-        heard.append([item for item in weighed if item.verdict])
+        heard.append([_as_written(item, reading) for item in weighed if item.verdict])
     return heard
+
+
+def _as_written(item: Heard, reading: shorthand.Reading) -> Heard:
+    start, end = reading.span(item.start, item.end)
+    return replace(item, start=start, end=end, quote=reading.written[start:end])
 
 
 def hear_cues(message: str, *, language: str = "") -> list[Span]:
@@ -134,7 +142,8 @@ def _cued(clause: Clause, language: str) -> Span | None:
         rest = cues.asked_to_remember(bare.text, tongue)
         asked = core_of(bare.part(len(bare.text) - len(rest), len(bare.text))) if rest else None
         stated = asked or bare
-        if cue := cues.find(stated.text, tongue):
+        told = english.with_speaker(stated.text) if tongue == "en" else stated.text
+        if cue := cues.find(told, tongue):
             score = min(1.0, cue.confidence + (0.1 if asked else 0))
             kind = "past" if edges.is_over(stated.text) else KIND_OF_CATEGORY[cue.category]
             return Span(stated.start, stated.end, kind, score)

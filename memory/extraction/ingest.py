@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from django.db import OperationalError, transaction
@@ -19,7 +20,15 @@ from django.utils import timezone
 
 from memory import options, people
 from memory.episodes import service as episodes
-from memory.extraction import changes_of_mind, dates, evidence, intents, propose, wording
+from memory.extraction import (
+    changes_of_mind,
+    dates,
+    evidence,
+    intents,
+    propose,
+    rescheduling,
+    wording,
+)
 from memory.extraction.propose import Candidate
 from memory.facts import plans
 from memory.facts import service as facts
@@ -34,6 +43,7 @@ from memory.models.prepared import prepared, save_fields
 from memory.models.space import ask_again
 from memory.spaces.chat_links import said_by_same
 from memory.text import normalise as text
+from memory.text import shorthand
 from memory.vectors import likeness
 
 log = logging.getLogger(__name__)
@@ -247,9 +257,8 @@ def _proposed(
     reminders = _reminders(message)
     # What is to be said on Friday is one plan, however else it may be heard.
     apart = [one for one in whole if not _is_quoted(one.quote, reminders)]
-    # What is surely stated stands; "no wait, Friday" is only heard as if it were something new.
-    mended = [] if any(one.believed for one in apart) else _mended(message, now=now)
-    known = [*reminders, *(mended or apart)]
+    mended = _corrections(message, apart, now=now)
+    known = [*reminders, *(mended or _corrected_at_once(message, apart))]
     found = [*known, *_wishes(message, found)]
     if found:
         return found, []
@@ -299,6 +308,17 @@ def _earlier(message: Message) -> str:
     return own.order_by("-pk").values_list("text", flat=True).first() or ""
 
 
+def _corrections(
+    message: Message, apart: list[Candidate], *, now: datetime | None
+) -> list[Candidate]:
+    """What the message mends, with what it states besides; nothing when it mends nothing."""
+    # What is surely stated stands; "no wait, Friday" is only heard as if it were something new.
+    mended = [] if any(one.believed for one in apart) else _mended(message, now=now)
+    moved = mended or _rescheduled(message)
+    rest = [one for one in apart if not rescheduling.is_of_move(f"{one.text} {one.quote}")]
+    return mended or ([*moved, *rest] if moved else [])
+
+
 def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
     """ "No, Max": the fact that its speaker was last noted for here, with another value."""
     intent = intents.read(message.text)
@@ -311,14 +331,52 @@ def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
     lately = own.filter(last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST_MENDED]
     for number, fact in enumerate(lately):
         # Only what names the old value ("Friday, not Thursday") can mean an earlier one.
-        mended = intents.mend(fact.text, intent.rest, latest=not number)
-        if not mended:
-            continue
-        same = {name: getattr(fact, name) for name in ("subject", "kind", "category", "confidence")}
-        same |= {"language": fact.language, "mode": fact.mode, "replaces": fact.pk}
-        same |= {"heard_as": "plan"} if fact.occurs_at else {}
-        return [Candidate(mended, message.text, **same)]
+        with_latest = fact.message_id == lately[0].message_id
+        mended = intents.mend(fact.text, intent.rest, latest=not number, lately=with_latest)
+        if mended:
+            return [_instead_of(fact, mended, message)]
     return []
+
+
+def _instead_of(fact: Fact, told: str, message: Message) -> Candidate:
+    same = {name: getattr(fact, name) for name in ("subject", "kind", "category", "confidence")}
+    same |= {"language": fact.language, "mode": fact.mode, "replaces": fact.pk}
+    same |= {"heard_as": "plan"} if fact.occurs_at else {}
+    return Candidate(told, message.text, **same)
+
+
+def _rescheduled(message: Message) -> list[Candidate]:
+    """ "The dentist is on Friday now": what its speaker told of it here, at the new time."""
+    said = shorthand.written_out(message.text)
+    corrects = intents.read(said).name == "correct" and rescheduling.has_time(said)
+    if not corrects and not rescheduling.moves(said):
+        return []
+    own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
+    known = own.exclude(message=message).order_by("-last_seen_at", "-pk")[:MAX_COMPARED]
+    people = [evidence.speaker(message), *_known_names(message)]
+    shared = {
+        fact: rescheduling.is_about_same(fact.text, said, names=people)
+        for fact in known
+        if rescheduling.has_time(fact.text)
+    }
+    fact = max(shared, key=shared.__getitem__, default=None)
+    told = rescheduling.retimed(fact.text, said) if fact and shared[fact] else ""
+    return [_instead_of(fact, told, message)] if fact and told else []
+
+
+def _corrected_at_once(message: Message, found: list[Candidate]) -> list[Candidate]:
+    """ "He comes at nine. No, sorry, at eleven": the value that was said last."""
+    lines = intents.sentences(shorthand.written_out(message.text))
+    for before, line in pairwise(lines):
+        intent = intents.read(line)
+        if intent.name == "correct":
+            found = [
+                replace(one, text=intents.mend(one.text, intent.rest) or one.text)
+                if _is_quoted(before, [one])
+                else one
+                for one in found
+            ]
+    return found
 
 
 def _is_secret(one: Candidate) -> bool:
@@ -448,7 +506,8 @@ def _believe(
         gone = changes_of_mind.settle(done.row, message=message, by=by, now=now)
         replaced_by_it = Fact.objects.live().filter(pk=one.replaces).exclude(pk=done.row.pk)
         for old in replaced_by_it if one.replaces else ():
-            replaced = facts.supersede(old, by=by, new=done.row, now=now)
+            until = message.sent_at
+            replaced = facts.supersede(old, by=by, new=done.row, until=until, now=now)
             gone += [old] if replaced.changed else []
         for old in gone:
             whole = dates.with_month(done.row.text, before=old.text, language=one.language)

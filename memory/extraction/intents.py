@@ -3,7 +3,10 @@
 import re
 from dataclasses import dataclass
 
+from memory.extraction import rescheduling
+from memory.extraction.rescheduling import DAY
 from memory.text import normalise as words
+from memory.text.shorthand import written_out
 
 GREETINGS = """hi, hello, hey, heya, hiya, good morning, good afternoon, good evening, morning,
 hola, holi, ey, buenas, buen día, buenos días, buenos dias, buenas tardes, buenas noches, qué onda,
@@ -37,8 +40,9 @@ FORGET = """forget that, forget about, forget what, forget it, forget everything
 delete that, delete what, olvida que, olvida lo, olvida eso, olvida mi, olvida, olvídate de que,
 olvídate de, olvidate de, olvídalo, borra eso, borra lo, borra que"""
 CORRECTIONS = """actually, wait, sorry, correction, i meant, that's wrong, that is wrong, that's not
-right, not anymore, en realidad, corrección, correccion, quise decir, me equivoqué, eso no es así,
-perdón, perdon, ya no, mejor dicho, espera"""
+right, not anymore, i beg your pardon, my mistake, my bad, scratch that, en realidad, corrección,
+correccion, corrijo, quise decir, me equivoqué, me fijé mal, me confundí, eso no es así, perdón,
+perdon, ya no, mejor dicho, espera, pará, aguarda"""
 # How somebody wants to be talked to, which is a wish about Keno and not a fact.
 MANNERS = """answer me, answer in, reply to me, reply in, talk to me, speak to me, write to me, call
 me, keep it short, keep your answers short, be brief, be concise, be formal, be informal,
@@ -73,6 +77,10 @@ _ASKS_PLAINLY = re.compile(
     r"(?!m[aá]s\b|sea\b|quiera\b)\w+"
     r"|(?:a|de|en|con|para) qu[eé] \w+"
     r"|cu[aá]nt[oa]s? \w+"
+    r"|qu[eé] (?:d[ií]as?|horas?|n[uú]mero|talla|talle|piso|marca|color|grupo|tipo|calle|fecha|mes"
+    r"|año|letra|pastillas?|medicamento|m[eé]dico) "
+    r"|(?:puedo|puede|podemos|soy|es|tengo|tiene|hay|voy|va|vamos|sigue|est[aá]|queda)\b"
+    r"[^,.;]* o no\W*$"
     r"|(?:qu[eé]|q|k) (?:sabes|recuerdas|(?:me|te|le|nos|les) (?:gusta|debe|dije)|no puede"
     r"|ten[ií]a)\b"
     r"|qu[eé] (?:\w+ ){1,3}(?:tengo|tenemos|tiene|tienen|llevo|lleva|uso|usa|toma|tomo|come)\W*$"
@@ -105,7 +113,10 @@ TELLS = """i, i'm, i've, i'll, we, we're, we've, my, our, me, mi, mis, yo, nos, 
 soy, estoy, tengo, vivo, trabajo, voy, fui, estuve, somos, estamos, tenemos, vamos, fuimos, he,
 hemos"""
 
-POLITE = r"(?:please|por favor|oye|hey|keno|ok|okay|vale|y|and|so|can you|could you|puedes)[\s,:]+"
+POLITE = (
+    r"(?:please|por favor|oye|hey|keno|ok|okay|vale|y|and|so|can you|could you|puedes|uy|ay|ah|oh"
+    r"|ups|oops|huy|eh|hmm+)[\s,:]+"
+)
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
@@ -183,7 +194,8 @@ _CHUNK = re.compile(r"[.,;:!?¡¿…\n]+")
 # "No, Marta" takes something back; "No tengo coche" and "No meat for me" only deny.
 _NO = re.compile(
     rf"^[\W_]*(?:{POLITE})*no\b\s*(?:[,.:;!—–-]"
-    r"|(?=(?:(?:it|he|she|they)(?:['’]s|\s+is)|wait|sorry|actually|espera|perd[oó]n)\b))(?P<rest>.*)",
+    r"|(?=(?:(?:it|he|she|they)(?:['’]s|\s+is)|wait|sorry|actually|espera|perd[oó]n"
+    r"|par[aá]|aguarda|i beg)\b))(?P<rest>.*)",
     re.I | re.S,
 )
 ORDERS = {
@@ -240,11 +252,6 @@ LINKS = (
 )
 # Where the value of a fact begins: what comes after the last of these can be replaced.
 _VALUE = re.compile(rf".*\b(?P<link>{LINKS})\s", re.IGNORECASE)
-# A day of the week as people write it.
-DAY = (
-    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|lunes|martes|mi[eé]rcoles|jueves|viernes"
-    r"|s[aá]bados?|domingos?)\b"
-)
 _PRONOUN = re.compile(
     rf"^(?!el {DAY})"
     r"(?:it's|its|it|he's|she's|he|she|they|that's|that|i meant|el|la|ella|él|eso)\s+"
@@ -254,18 +261,6 @@ _PRONOUN = re.compile(
 _AFTERWORD = re.compile(r"[\s,(]*(?:typo|oops|sorry|perdón|errata|lapsus)\W*$", re.I)
 _NOT_THAT = re.compile(r"(?P<new>[^,]+),?\s+(?:not|y no|no)\s+(?P<old>[^,]+)", re.I)
 _THAT_NO = re.compile(r"(?P<old>[^,]+)\s+no\s*,\s*(?P<new>[^,]+)", re.I)
-_WEEKDAY = re.compile(rf"\b{DAY}", re.I)
-_CLOCK = re.compile(
-    r"\b(?:\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|\d{1,2}:\d\d\b|(?<=\bat )\d{1,2}\b"
-    r"|(?<=\ba las )\d{1,2}\b)",
-    re.I,
-)
-# "Make it Friday", "mejor el jueves".
-_WHEN_LEAD = re.compile(
-    r"^(?:(?:it is|make (?:it|that)|i mean|rather|on|at|mejor|era|es|digo|quiero decir|el|a las)"
-    r"\s+)+",
-    re.I,
-)
 _LINK = re.compile(rf"^(?P<link>{LINKS})\s+", re.IGNORECASE)
 _MERE = {"is", "are", "was", "es", "son", "era", "está"}
 
@@ -282,7 +277,7 @@ class Intent:
 
 
 def read(said: str) -> Intent:
-    line = said.strip().replace("’", "'")
+    line = written_out(said.strip().replace("’", "'"))
     sentences = [part for part in _SENTENCE.split(line) if part.strip()]
     questions = tuple(part for part in sentences if is_question(part))
     if HELP_ONLY.search(line):
@@ -357,21 +352,24 @@ def manners(said: str) -> list[str]:
     return [part for part in parts if _MANNERS.match(part) and not is_question(part)]
 
 
-def mend(fact: str, rest: str, *, latest: bool = True) -> str:
+def mend(fact: str, rest: str, *, latest: bool = True, lately: bool = False) -> str:
     """The fact with another value, when a correction only names that.
 
     "May, not June" and "Quito no, Lima" replace the value that they name. "No, Marta" replaces the
-    last value of the fact that was learned latest, "no, Friday" its day and "no, at 5" its hour.
+    last value of the fact that was learned `latest`; "no, Friday" and "no, at 5" the day and the
+    hour of one that was learned `lately`, with it.
     """
-    value = _PRONOUN.sub("", _AFTERWORD.sub("", words.one_line(rest)).rstrip(".! "))
+    line = rescheduling.without_same(words.one_line(rest))
+    value = _PRONOUN.sub("", _AFTERWORD.sub("", line).rstrip(".! "))
     for pattern in (_NOT_THAT, _THAT_NO):
         named = pattern.fullmatch(value)
         if named and (mended := _swapped(fact, named["old"], named["new"])):
             return mended
+    times = [one for one in (value, *sentences(value)[:1]) if rescheduling.names_only_times(one)]
+    if times:
+        return rescheduling.retimed(fact, times[0]) if latest or lately else ""
     if not latest:
         return ""
-    if timed := _retimed(fact, value):
-        return timed
     head, link = _VALUE.match(fact), _LINK.match(value)
     if head and link and link["link"].lower() not in {*_MERE, head["link"].lower()}:
         return ""
@@ -380,15 +378,6 @@ def mend(fact: str, rest: str, *, latest: bool = True) -> str:
     # A long value is more than a name: what part of it is meant nobody knows.
     is_short = bool(head) and len(fact[head.end() :].split()) <= FRAGMENT
     return head[0] + value if is_short and is_value else ""
-
-
-def _retimed(fact: str, value: str) -> str:
-    """The fact on another day or at another hour, if it names one of that kind."""
-    for pattern in (_WEEKDAY, _CLOCK):
-        named, was = pattern.fullmatch(_WHEN_LEAD.sub("", value)), list(pattern.finditer(fact))
-        if named and len(was) == 1:
-            return fact[: was[0].start()] + named[0] + fact[was[0].end() :]
-    return ""
 
 
 def _swapped(latest: str, old: str, new: str) -> str:
@@ -408,7 +397,7 @@ def is_request(said: str) -> bool:
 
 
 def is_question(said: str) -> bool:
-    line = said.strip()
+    line = written_out(said.strip())
     if reminder(line):
         return False
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])

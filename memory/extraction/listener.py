@@ -181,11 +181,12 @@ def _same_clause(message: str, left: Span, right: Span) -> bool:
 
 
 def _belongs(message: str, left: Span, right: Span) -> bool:
-    """Say whether one of the two only tells when, where or how of the other."""
+    """Say whether one of the two only tells who, when, where or how of the other."""
     if message[left.end : right.start].strip(" ,"):
         return False
     before, after = message[left.start : left.end], message[right.start : right.end]
-    return edges.is_lead(before) or edges.is_piece(before) or edges.is_piece(after)
+    lone = edges.is_lead(before) or edges.is_piece(before) or edges.names(before, after)
+    return lone or edges.is_piece(after)
 
 
 def _join(left: Span, right: Span) -> Span:

@@ -14,6 +14,7 @@ from memory.extraction import cues, edges, grounding, hearing
 from memory.extraction.clauses import core
 from memory.extraction.frames.compare import compare
 from memory.extraction.wording import Wording, word_facts
+from memory.text import shorthand
 from memory.text.normalise import (
     clean,
     detect_language,
@@ -115,18 +116,20 @@ def read(
     ago, which "she" may mean; `heard` is what was heard in it, when many messages were listened to
     at once; `people` are names that are known. A model is asked only where something was heard.
     """
-    message = clean(text, limit=READ)
-    language = detect_language(message) or language or "en"
+    reading = shorthand.read(clean(text, limit=READ))
+    language = detect_language(reading.text) or language or "en"
     if heard is None:
         heard = hearing.hear_message(
-            message, previous, language=language, believe_at=believe_at, offer_at=offer_at
+            reading.written, previous, language=language, believe_at=believe_at, offer_at=offer_at
         )
     # What is over is not a fact.
     lasting = [one for one in heard if one.kind in CATEGORY_OF_KIND]
-    context = (message, previous, author, language, people, earlier)
+    before = (shorthand.written_out(previous), shorthand.written_out(earlier))
+    context = (reading, *before, author, language, people)
     found = [fact for one in lasting for fact in _worded(one, *context)]
+    found = [replace(one, quote=reading.as_written(one.quote)) for one in found]
     if found and complete:
-        told = _by_model(message, author, language, believe_at, complete)
+        told = _by_model(reading.written, author, language, believe_at, complete)
         found = found if told is None else _agreed(told, found, believe_at)
     return _distinct(found)[:MOST]
 
@@ -144,15 +147,16 @@ def lore_line(text: str) -> str:
 
 def _worded(
     heard: hearing.Heard,
-    message: str,
+    reading: shorthand.Reading,
     previous: str,
+    earlier: str,
     author: str,
     language: str,
     people: Sequence[str],
-    earlier: str,
 ) -> list[Candidate]:
+    heard = replace(heard, quote=reading.as_read(heard.start, heard.end))
     tongue = _tongue(heard.quote, language)
-    before = message[: heard.start]
+    before = reading.as_read(0, heard.start)
     given: dict[str, Any] = {"author": author, "language": tongue, "people": people}
     given |= {"kind": heard.kind, "previous": previous if heard.needs_previous else ""}
     worded = word_facts(heard.quote, before=before, **given)

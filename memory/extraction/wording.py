@@ -79,8 +79,6 @@ _DEPENDENT = re.compile(
     re.IGNORECASE,
 )
 _CLAUSES = re.compile(r"[.!?;\n]\s+")
-_DID = frozenset("got moved started bought quit went finished adopted lost signed booked".split())
-_DOING = frozenset("starting moving going working living getting planning studying".split())
 _HAS = frozenset("got been had gone taken done become started".split())
 _THIRD_ES = re.compile(r"(?:(?:ya|no|también|ahora|se|siempre|nunca)\s+){0,3}(\w+)", re.IGNORECASE)
 
@@ -137,7 +135,8 @@ def word_fact(
     `previous` is the message before, `before` what the same message says before the quote, `kind`
     one of the listener's kinds, `people` names that are known.
     """
-    own = _with_speaker(trimmed(quote), language) if author else trimmed(quote)
+    own = trimmed(quote)
+    own = english.with_speaker(own) if author and language == "en" else own
     asked = "" if previous_author and previous_author == author else previous
     subject = subject_of(
         without_answer(own), author=author, kind=kind, language=language, people=people,
@@ -155,15 +154,6 @@ def word_fact(
             )  # fmt: skip
         text, retold = whole or ("" if is_piece else text), retold and not is_piece
     return Wording(text, subject, retold, quote) if text else None
-
-
-def _with_speaker(own: str, language: str) -> str:
-    """ "Got a new job!", "starting on Monday": people leave out that they speak of themselves."""
-    if language != "en" or len(own.split()) < 3:
-        return own
-    verb = own.split()[english.skip_adverbs(Sentence(own).words[:2], 0)]
-    first, said = verb.lower(), own[:1].lower() + own[1:]
-    return f"I {said}" if first in _DID else f"I'm {said}" if first in _DOING else own
 
 
 def trimmed(quote: str) -> str:

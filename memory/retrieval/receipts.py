@@ -48,7 +48,7 @@ def write(
         space=space,
         chat=chat,
         message=message,
-        query=redacted(question.text),
+        query=redacted(question.written or question.text),
         person=text.short(person, 120),
         language=question.language,
         keywords=[word[:200] for word in question.keywords],

@@ -17,6 +17,7 @@ from memory.retrieval.keywords import Expand, expansion, is_stop, keywords
 from memory.retrieval.past import Past
 from memory.text import normalise as text
 from memory.text.kinship import kin
+from memory.text.shorthand import written_out
 
 MOST_CUES = 3
 # "Two weeks ago" is not one day: the longer the unit, the vaguer.
@@ -112,6 +113,7 @@ def says_when(memory: str) -> bool:
 
 @dataclass(frozen=True)
 class Question:
+    # With its shorthand written out; `written` is as it was asked.
     text: str
     language: str = ""
     # What a person would call the keywords; the same or a model's other words for searching.
@@ -127,6 +129,7 @@ class Question:
     # Every word of it, folded, for habits.
     folded_words: list[str] = field(default_factory=list)
     asks_when: bool = False
+    written: str = ""
 
 
 def understand(
@@ -139,7 +142,8 @@ def understand(
     expand: Expand | None = None,
     then: Past | None = None,
 ) -> Question:
-    question = text.clean(question, limit=MAX_LENGTH).strip()
+    written = text.clean(question, limit=MAX_LENGTH).strip()
+    question = written_out(written)
     language = text.detect_language(question)
     words = keywords(question, language=language)
     wider = expansion(question, words, expand)
@@ -155,6 +159,7 @@ def understand(
         bare=without_names(question, names),
         folded_words=text.words(text.fold(question)),
         asks_when=asks_when(question),
+        written=written,
     )
 
 

@@ -3,7 +3,7 @@ import pytest
 from bot import turn
 from memory.chats import inbox
 from memory.history import changes as history
-from memory.models import Fact
+from memory.models import Fact, Message
 from tests.bot.conftest import after
 from tests.factories import make_chat
 
@@ -45,6 +45,24 @@ def believed(status="active"):
             "Ana's dog is called Max",
         ),
         ("I have two cats", "Sorry, I have three cats", "Ana has two cats", "Ana has three cats"),
+        (
+            "dentist tues 3.40 at the place on otley rd",
+            "no wait its thurs not tues. same time",
+            "dentist Tuesday 3.40 at the place on otley rd",
+            "dentist Thursday 3.40 at the place on otley rd",
+        ),
+        (
+            "My appointment with Dr Leblanc is on the 9th of May at 10:15.",
+            "The office rang. My appointment is now the 12th of May, still at 10:15.",
+            "Ana's appointment with Dr Leblanc is on the 9th of May at 10:15",
+            "Ana's appointment with Dr Leblanc is on the 12th of May at 10:15",
+        ),
+        (
+            "Los martes y los jueves voy a hidrogimnasia en el club, a las ocho.",
+            "La hidrogimnasia la cambiaron: ahora es los lunes y miércoles.",
+            "Los martes y los jueves Ana va a hidrogimnasia en el club, a las ocho",
+            "Los lunes y miércoles Ana va a hidrogimnasia en el club, a las ocho",
+        ),
     ],
 )
 def test_an_open_correction_takes_the_old_fact_s_place(chat, first, second, old, new):
@@ -158,3 +176,30 @@ def test_another_space_is_another_world(chat):
     say(other, "I live in Lisbon", 0)
     say(chat, "Actually, I live in Porto now", 60)
     assert len(believed()) == 2
+
+
+def test_what_was_taken_back_a_moment_ago_is_not_quoted(space, settings):
+    settings.PROVIDER = "offline"
+    chat = make_chat(space, channel="web")
+    say(chat, "we've got Dez's trailer till Sunday, he needs it back before his Geelong job", 0)
+    say(chat, "no sorry, Saturday. Dez needs the trailer Saturday", 60)
+    say(chat, "when's the trailer going back?", 120)
+    reply = Message.objects.filter(chat=chat, role="assistant").latest("pk")
+    assert "Saturday" in reply.text
+    assert "Sunday" not in reply.text
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "en q trabaja el marido d mi hermana",
+        "q grupo sanguineo tengo",
+        "puedo comer almendras o no",
+    ],
+)
+def test_a_question_in_shorthand_is_answered_and_not_noted(space, settings, asked):
+    settings.PROVIDER = "offline"
+    chat = make_chat(space, channel="web")
+    say(chat, asked, 0)
+    assert believed() == []
+    assert Message.objects.get(chat=chat, role="user").not_recalled == "question"

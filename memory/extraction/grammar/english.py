@@ -90,6 +90,40 @@ _PRONOUNS = frozenset(
 _CONTRACTED = ("'s", "'re", "'ve", "'ll")
 
 
+# People leave out that they speak of themselves: "Got a new job!", "hate olives", "can't eat kiwi".
+_DID = frozenset(
+    """
+    got moved started bought quit went finished adopted lost signed booked lent borrowed sold found
+    met joined passed failed paid gave said broke
+    """.split()
+)
+_DOING = frozenset("starting moving going working living getting planning studying".split())
+_FEELS = frozenset("hate adore prefer love".split())
+_CANNOT = frozenset("can't cannot don't won't couldn't".split())
+_DOES_THERE = re.compile(
+    r"(?:work|live|study|teach|volunteer)\s+(?:at|in|for|as|with|near|from)\b", re.I
+)
+_TO_YOU = re.compile(r"\w+\s+(?:you|ya|u|it|that|this)\b", re.I)
+
+
+def with_speaker(own: str) -> str:
+    """The clause with the "I" that was left out; as it is where nothing was."""
+    words = own.split()
+    place = skip_adverbs(Sentence(own).words[:2], 0)
+    if len(words) < 2 or place >= len(words):
+        return own
+    first, said = words[place].lower().replace("’", "'"), own[:1].lower() + own[1:]
+    if first in _FEELS:
+        return own if _TO_YOU.match(" ".join(words[place:])) else f"I {said}"
+    if len(words) < 3:
+        return own
+    if first == "been":
+        return f"I've {said}"
+    if first in _DID or first in _CANNOT or _DOES_THERE.match(" ".join(words[place:])):
+        return f"I {said}"
+    return f"I'm {said}" if first in _DOING else own
+
+
 def has_first_person(text: str, *, ignore: str = "") -> bool:
     """The speaker is still in the text; `ignore` is a name that may look like a word."""
     words = Sentence(text.replace(ignore, " ") if ignore else text).words

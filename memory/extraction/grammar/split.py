@@ -42,6 +42,11 @@ _SHARED_I = re.compile(
     r"|teach|speak|own|volunteer (?:at|in)|run (?:a|the|my))\b",
     re.IGNORECASE,
 )
+_AHEAD = re.compile(
+    r"\b(?:going to|want to|need to|have to|hope to|plan(?:ning)? to|used to|would|will|might|could"
+    r"|should|can)\b|['’](?:ll|d)\b",
+    re.IGNORECASE,
+)
 # Other verbs behind "me" may be about what came before: "cocino sin ajo, me repite".
 _LIKES = re.compile(r"(?:gust|encant|fascin|interes|molest|choc)an?$")
 # "… : Lucien and I want to go" is about both.
@@ -52,6 +57,10 @@ _ELLIPSIS_EN = re.compile(
 _OWNED_EN = re.compile(r"my (?P<noun>[\w ]{2,25}?) (?:is|was)\b", re.IGNORECASE)
 _ELLIPSIS_ES = re.compile(
     r"(?P<the>el|la) de (?P<whose>mi .+?) (?P<verb>es|cae|fue) (?P<rest>.+)", re.I
+)
+# "…, hace dos años" only says when.
+_AGO_ES = re.compile(
+    r"(?:desde )?hace\b.{1,30}\b(?:años?|mes(?:es)?|semanas?|días?|poco|tiempo)\W*", re.I
 )
 _OWNED_ES = re.compile(r"mi (?P<noun>[\w ]{2,25}?) (?:es|cae|fue)\b", re.IGNORECASE)
 # "I no longer work there, now I'm at Acme": the second half is about the same verb.
@@ -170,7 +179,9 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
     if subject == "we" or verb >= len(words) - 1:
         return ""
     if subject == "I":
-        is_shared = is_joined and _SHARED_I.match(" ".join(words[verb:]))
+        # "I'm going to stay and have a lift installed": nothing of it is so yet.
+        is_shared = is_joined and not _AHEAD.search(left)
+        is_shared = is_shared and bool(_SHARED_I.match(" ".join(words[verb:])))
         return f"I {right}" if is_shared else ""
     if found := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
         is_same = _is_only_person(left, subject, {"he": "m", "she": "f"}[found[1].lower()])
@@ -250,6 +261,8 @@ def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
         return f"{noun} {found['verb']} {found['rest']}" if noun else ""
     if _subject_es(right):
         return right
+    if _AGO_ES.fullmatch(right):
+        return ""
     skipped = spanish_words.ADVERBS | spanish_words.CLITICS | {"me", "yo"}
     verb = next((n for n, word in enumerate(sentence.words) if word not in skipped), None)
     if verb is None:

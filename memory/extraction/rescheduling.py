@@ -1,0 +1,170 @@
+"""The same thing at another time: "my appointment is now the 12th", "no, Thursday". Pure.
+
+A day, a date and an hour are told apart, so that each replaces its like and the rest stays.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from memory.calendar.words import MONTHS, SHORT_MONTHS, WEEKDAYS
+from memory.text.normalise import fold, stems, words
+
+DAY = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|lunes|martes|mi[eé]rcoles|jueves|viernes"
+    r"|s[aá]bados?|domingos?)\b"
+)
+# Before a number: "sat" and "sun" are other words, too. A date that was found is blank by then.
+_SHORT_DAY = r"(?:mon|tues?|weds?|thur?s?|fri|sat|sun)\.?(?=\s+[\d\0])"
+_MONTH = "(?:" + "|".join(sorted({*MONTHS, *SHORT_MONTHS}, key=len, reverse=True)) + r")\b"
+_ANY_DAY = rf"(?:{DAY}|{_SHORT_DAY})"
+_HOUR = (
+    r"(?:\d{1,2}(?:[:.]\d\d)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon"
+    r"|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce)"
+    r"(?:\s+(?:thirty|fifteen|forty[- ]five|y\s+(?:media|cuarto)))?"
+)
+_CLOCK = re.compile(
+    rf"\b\d{{1,2}}(?:[:.]\d\d)?\s?[ap]\.?m\b\.?|\b\d{{1,2}}[:.]\d\d\b(?!\s*(?:km|€|\$|kg|%))"
+    rf"|(?<=\bat ){_HOUR}\b|(?<=\ba las ){_HOUR}\b|(?<=\ba la ){_HOUR}\b",
+    re.I,
+)
+_DATE = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+|de\s+|d\s+)?{_MONTH}"
+    rf"|\b{_MONTH},?\s+(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th)?\b"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)\b|(?:(?<=\bel )|(?<=\bal )|(?<=\bday )|(?<=\bdía ))\d{{1,2}}\b"
+    rf"|(?<=day )\d{{1,2}}\b(?!\s*(?:people|of us|personas))"
+    rf"|(?:(?<=lunes )|(?<=martes )|(?<=coles )|(?<=jueves )|(?<=viernes )|(?<=bado )"
+    rf"|(?<=domingo ))\d{{1,2}}\b",
+    re.I,
+)
+_DAYS = re.compile(
+    rf"\b{_ANY_DAY}(?:(?:,|\s+(?:y|e|and|&))*\s+(?:(?:on|el|los)\s+)?{_ANY_DAY})*", re.I
+)
+_ONE_DAY = re.compile(rf"\b{DAY}", re.I)
+_NUMBER = re.compile(r"\d{1,2}(?:st|nd|rd|th)?")
+_HAS_MONTH = re.compile(rf"\b{_MONTH}", re.I)
+_GLUE = re.compile(
+    r"\b(?:it is|it's|its|it|is|was|make (?:it|that)|i mean|rather|on|at|by|from|now|the|of|mejor"
+    r"|que|es|son|era|digo|quiero decir|el|la|los|las|al|a|de|del|d[ií]a|instead|then|pm|am|en"
+    r"|de la (?:tarde|mañana|noche))\b",
+    re.I,
+)
+_SAME = re.compile(
+    r"[\s,.;(]*\b(?:(?:still )?(?:at )?(?:the )?same (?:time|place|hour|day)(?: and place)?"
+    r"|(?:a |en )?(?:la |el )?mism[oa] (?:hora|sitio|lugar|d[ií]a))\W*$",
+    re.I,
+)
+_OF_PEOPLE = "".join(rf"(?<!\b{who} )" for who in ("i", "we", "he", "she", "they", "i've", "we've"))
+_MOVES = re.compile(
+    rf"\b(?:(?:is|are|it's|its|be) now|now (?:on |at |the |{_ANY_DAY}|\d|it's)|now\W*$"
+    rf"|{_OF_PEOPLE}moved|reschedul\w+|chang(?:ed|ing) (?:to|the (?:time|day|date))|been changed"
+    r"|shift(?:ed)?|push(?:ed)? (?:back|to)|brought forward|bring forward|postponed"
+    r"|put (?:back|off)|switched to|ahora (?:es|son|ser[aá]n?|toca|va|el|los|a las|\w+a)"
+    r"|cambi(?:aron|ado|ó|amos|an?)|pas(?:a|ó|aron|ado) (?:a|al|para)|mov(?:ió|ieron|ido)|aplaz\w+"
+    r"|adelant\w+|retras\w+|pospo\w+|pospu\w+|sino (?:el|a las|los)|al final (?:es|el|son|los))",
+    re.I,
+)
+
+
+class Times(NamedTuple):
+    """Where in a text its days of the week, dates and hours stand."""
+
+    days: list[re.Match]
+    dates: list[re.Match]
+    clocks: list[re.Match]
+
+
+def times_in(text: str) -> Times:
+    found = []
+    for pattern in (_CLOCK, _DATE, _DAYS):
+        several = list(pattern.finditer(text))
+        for one in several:
+            text = text[: one.start()] + "\0" * (one.end() - one.start()) + text[one.end() :]
+        found.append(several)
+    clocks, dates, days = found
+    return Times(days, dates, clocks)
+
+
+def has_time(text: str) -> bool:
+    return any(times_in(text))
+
+
+def moves(said: str) -> bool:
+    """Whether the words say that something has another time now; "I moved on Friday" does not."""
+    return says_moved(said) and has_time(said)
+
+
+def says_moved(said: str) -> bool:
+    return bool(_MOVES.search(said))
+
+
+def is_of_move(said: str) -> bool:
+    """Whether the words only tell of a move: that there was one, or to when."""
+    return says_moved(said) or has_time(said)
+
+
+def without_same(said: str) -> str:
+    """Return the words without "same time" at their end."""
+    return _SAME.sub("", said)
+
+
+def names_only_times(said: str) -> bool:
+    """Whether the words name a time and nothing else: "it's Thursday at 5"."""
+    rest = said
+    for one in sorted((one for kind in times_in(said) for one in kind), key=lambda one: -one.end()):
+        rest = f"{rest[: one.start()]} {rest[one.end() :]}"
+    return has_time(said) and not re.search(r"\w", _GLUE.sub(" ", rest))
+
+
+def retimed(fact: str, said: str) -> str:
+    """Return the fact at the time that the words name; empty when they name none of its kind."""
+    had, has = times_in(fact), times_in(said)
+    changes = [
+        (old[0], _value(old[0], fresh[0]))
+        for old, new in zip(had, has, strict=True)
+        # "Not the 12th but the 14th" names the old one, too.
+        if len(old) == 1 and (fresh := [one for one in new if _may_replace(old[0], one)])
+    ]
+    # A date instead of the day of the week, or the other way round.
+    if has.dates and not has.days and len(had.days) == 1 and not had.dates:
+        changes.append((had.days[0], f"{_article(said, has.dates[0])}{has.dates[0][0]}"))
+    if has.days and not has.dates and len(had.dates) == 1 and not had.days:
+        changes.append((had.dates[0], has.days[0][0]))
+    told = fact
+    for old, new in sorted(changes, key=lambda one: -one[0].start()):
+        told = told[: old.start()] + new + told[old.end() :]
+    return told if told != fact else ""
+
+
+def is_about_same(fact: str, said: str, *, names: Iterable[str] = ()) -> int:
+    """Return how many words of meaning both share; 0 when that is only a name."""
+    shared = topic(fact) & topic(without_same(said))
+    return len(shared) if len(shared) > 1 or shared - stems(" ".join(names)) else 0
+
+
+def topic(text: str) -> set[str]:
+    """Return the stems of what it is about, without its times."""
+    bare = text
+    for kind in times_in(text):
+        for one in kind:
+            bare = bare.replace(one[0], " ")
+    return stems(" ".join(word for word in words(bare) if fold(word) not in {*WEEKDAYS, *MONTHS}))
+
+
+def _may_replace(old: re.Match, new: re.Match) -> bool:
+    """Another one, and not one for several: nobody says which of them is meant."""
+    count_old, count_new = (len(_ONE_DAY.findall(one[0])) for one in (old, new))
+    return fold(new[0]) not in fold(old[0]) and (count_old < 2 or count_new > 1)
+
+
+def _value(old: re.Match, new: re.Match) -> str:
+    """The new time; the month stays where only the day is said."""
+    number = _NUMBER.search(new[0])
+    if number and _HAS_MONTH.search(old[0]) and not _HAS_MONTH.search(new[0]):
+        return _NUMBER.sub(number[0], old[0], count=1)
+    return new[0]
+
+
+def _article(said: str, date: re.Match) -> str:
+    before = re.search(r"\b(the|el)\s+$", said[: date.start()], re.I)
+    return f"{before[1].lower()} " if before else ""

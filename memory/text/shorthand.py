@@ -1,0 +1,118 @@
+"""Chat shorthand written out ("im" as "I'm", "q" as "que"), so that rules and models can read it.
+
+For reading only: what people wrote is what is kept and quoted. Pure.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from memory.text.normalise import detect_language
+
+ENGLISH = """im I'm|ive I've|dont don't|doesnt doesn't|didnt didn't|cant can't|couldnt couldn't
+|wouldnt wouldn't|shouldnt shouldn't|wont won't|isnt isn't|arent aren't|wasnt wasn't|werent weren't
+|havent haven't|hasnt hasn't|hes he's|shes she's|theyre they're|youre you're|weve we've
+|theyve they've|theres there's|thats that's|whats what's|wheres where's|whos who's|hows how's
+|whens when's|u you|ur your|r are|n and|w with|w/ with|cos because|coz because|cuz because
+|tmrw tomorrow|tmr tomorrow|bday birthday|fave favourite|fav favourite|appt appointment
+|smth something|sth something|shd should|wk week|wks weeks|yr year|yrs years|ppl people|pls please
+|plz please|abt about|b4 before|tues Tuesday|weds Wednesday|thurs Thursday|thur Thursday
+|bf boyfriend|gf girlfriend"""
+SPANISH = """q que|qe que|k que|d de|x por|xa para|xfa por favor|xfavor por favor|xq porque
+|pq porque|porq porque|tb también|tmb también|tbn también|dnd donde|vdd verdad|bn bien|cn con
+|mñn mañana|mñna mañana"""
+# What is shorthand only before some words: "its thursday", "pa acordarme".
+_BEFORE = {
+    "en": r"(?P<its>its)(?= (?:not|on|at|the|an?|now|just|still|so|really|been|too|going|called"
+    r"|(?:mon|tue|wed|thu|fri|sat|sun)\w*|\d))",
+    "es": r"(?P<para>pa)(?= (?:q|que|el|la|los|las|mi|tu|su|\w+[aei]r(?:me|te|se|lo|la|nos)?)\b)",
+}
+_WRITTEN_OUT = {"its": "it's", "para": "para"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text as it is read and as it was written."""
+
+    text: str
+    written: str
+    # Of each word that was written out: where it stands in `text`, and where in `written`.
+    changes: tuple[tuple[int, int, int, int], ...] = ()
+
+    def as_written(self, words: str) -> str:
+        """Return these words of the reading as they were written."""
+        start = self.text.find(words) if self.changes else -1
+        return words if start < 0 else self.written[slice(*self.span(start, start + len(words)))]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return where characters of the reading stand in what was written."""
+        return _placed(self.changes, start), _placed(self.changes, end, is_end=True)
+
+    def as_read(self, start: int, end: int) -> str:
+        """Return how these characters of what was written are read."""
+        back = [(before, after, start, end) for start, end, before, after in self.changes]
+        return self.text[_placed(back, start) : _placed(back, end, is_end=True)]
+
+
+def _placed(changes: Sequence[tuple[int, int, int, int]], place: int, *, is_end=False) -> int:
+    shift = 0
+    for start, end, other_start, other_end in changes:
+        if place <= start:
+            break
+        if place < end:
+            return other_end if is_end else other_start
+        shift = other_end - end
+    return place + shift
+
+
+@lru_cache(maxsize=512)
+def read(text: str) -> Reading:
+    """Return the text with its shorthand written out; in no known language that of both."""
+    language = detect_language(text)
+    parts: list[str] = []
+    changes: list[tuple[int, int, int, int]] = []
+    at = length = 0
+    for found in _pattern(language).finditer(text):
+        word = _word(found, language)
+        between = text[at : found.start()]
+        start = length + len(between)
+        changes.append((start, start + len(word), found.start(), found.end()))
+        parts += [between, word]
+        at, length = found.end(), start + len(word)
+    return Reading("".join([*parts, text[at:]]), text, tuple(changes))
+
+
+def written_out(text: str) -> str:
+    return read(text).text
+
+
+def _word(found: re.Match, language: str) -> str:
+    if found.lastgroup:
+        word = _WRITTEN_OUT[found.lastgroup]
+    else:
+        word = _words(language)[found[0].lower()]
+        # "xq tomo hierro" asks, "tomo hierro xq tengo anemia" tells.
+        begins = not found.string[: found.start()].rstrip().strip("¿")
+        word = "por qué" if word == "porque" and begins else word
+    return word[:1].upper() + word[1:] if found[0][:1].isupper() else word
+
+
+@cache
+def _words(language: str) -> dict[str, str]:
+    listed = {"en": ENGLISH, "es": SPANISH}.get(language, f"{ENGLISH}|{SPANISH}")
+    pairs = (one.strip().partition(" ") for one in listed.replace("\n", " ").split("|"))
+    return {short: word for short, _, word in pairs}
+
+
+@cache
+def _pattern(language: str) -> re.Pattern:
+    listed = sorted(_words(language), key=len, reverse=True)
+    # A capital alone is an initial; beside a figure "k" and "x" are a unit and a sign.
+    single = "".join(one for one in listed if len(one) == 1)
+    longer = "|".join(map(re.escape, (one for one in listed if len(one) > 1)))
+    before = "|".join(_BEFORE[one] for one in _BEFORE if language in (one, ""))
+    return re.compile(
+        rf"(?<![\w'’@#./&-])(?:(?i:{longer}|{before})|(?!(?<=\d )[kx]|[kx] ?\d)[{single}])"
+        r"(?![\w'’@/&-]|\.\w)"
+    )

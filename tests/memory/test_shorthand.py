@@ -1,0 +1,45 @@
+"""What people type in a hurry is read as what it stands for, and kept as they typed it."""
+
+import pytest
+
+from memory.text.shorthand import read, written_out
+
+
+@pytest.mark.parametrize(
+    ("typed", "means"),
+    [
+        ("im dani, live in leeds w 2 housemates", "I'm dani, live in leeds with 2 housemates"),
+        ("housemates r callum n zofia", "housemates are callum and zofia"),
+        ("Cant do tues, its thurs now", "Can't do Tuesday, it's Thursday now"),
+        ("en q trabaja el marido d mi hermana", "en que trabaja el marido de mi hermana"),
+        ("xq tomo el hierro? xq tengo anemia", "por qué tomo el hierro? porque tengo anemia"),
+        ("es celiaco, pa acordarme", "es celiaco, para acordarme"),
+    ],
+)
+def test_shorthand_is_written_out_in_both_languages(typed, means):
+    assert written_out(typed) == means
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "its colour is red and its tail is long",
+        "I ran 10 k and lifted 3 x 40",
+        "W. Smith of R&D lives on X street",
+        "mi pa vive en Vigo y mi ma en Lugo",
+        "D. José vino a la casa de la abuela",
+        "the api is at k.example.com/q and the user is @u",
+        "El grupo se llama Im, no im.",
+    ],
+)
+def test_what_only_looks_like_it_stays(typed):
+    assert written_out(typed) == typed
+
+
+def test_a_quote_is_in_the_words_that_were_typed():
+    reading = read("hey, im a nurse n u r my bot")
+    assert reading.text == "hey, I'm a nurse and you are my bot"
+    assert reading.as_written("I'm a nurse") == "im a nurse"
+    assert reading.as_written("nurse and you are my") == "nurse n u r my"
+    assert reading.as_written("hey") == "hey"
+    assert reading.as_written("said by somebody else") == "said by somebody else"
