@@ -5,7 +5,7 @@ be two people, so that it is asked. Only an account of a channel is the same per
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
@@ -26,7 +26,7 @@ from memory.models.fact import FactQuerySet
 from memory.models.prepared import prepared
 from memory.spaces.chat_links import speaker_of
 from memory.text import normalise as text
-from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in
+from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in, ways_to
 
 Kind, Role = Entity.Kind, Mention.Role
 # Whose name may be somebody else's in another chat.
@@ -121,6 +121,28 @@ def facts_of(ids: Iterable[int], *roles: str) -> FactQuerySet:
     """Return the facts that these rows said, that are about them, or that name them."""
     linked = Mention.objects.filter(entity__in=list(ids), role__in=roles or [Role.ABOUT])
     return Fact.objects.filter(pk__in=linked.values("fact"))
+
+
+def relatives(start: Iterable[Entity], path: Sequence[str], *, chat: Chat | None) -> list[Entity]:
+    """Return who is meant by a path of kin, as ("sister", "husband"), from these on; by name."""
+    here = list(start)
+    for relation in path:
+        ways = (_step_on(here, way, chat) for way in ways_to(relation))
+        here = next((found for found in ways if found), [])
+    return [one for one in here if not one.is_unnamed]
+
+
+def _step_on(here: list[Entity], way: Sequence[Sequence[str]], chat: Chat | None) -> list[Entity]:
+    for relations in way:
+        owners = {pk for one in here for pk in group(one)}
+        known = Entity.objects.whole().in_scope(chat) if chat else Entity.objects.whole()
+        here = list(known.filter(owner__in=owners, relation__in=relations).order_by("pk"))
+    return here
+
+
+def known_as(space: Space, chat: Chat | None, name: str) -> list[Entity]:
+    """Return whom a name means here, without making anybody."""
+    return [root(one) for one in _Scope(space, chat).named(name)] if name else []
 
 
 def speaker(message: Message) -> Entity | None:

@@ -258,7 +258,7 @@ def _proposed(
     # What is to be said on Friday is one plan, however else it may be heard.
     apart = [one for one in whole if not _is_quoted(one.quote, reminders)]
     mended = _corrections(message, apart, now=now)
-    known = [*reminders, *(mended or _corrected_at_once(message, apart))]
+    known = [*reminders, *(mended or _corrected_at_once(message, apart or _behind_lead(found)))]
     found = [*known, *_wishes(message, found)]
     if found:
         return found, []
@@ -362,6 +362,18 @@ def _rescheduled(message: Message) -> list[Candidate]:
     fact = max(shared, key=shared.__getitem__, default=None)
     told = rescheduling.retimed(fact.text, said) if fact and shared[fact] else ""
     return [_instead_of(fact, told, message)] if fact and told else []
+
+
+def _behind_lead(found: list[Candidate]) -> list[Candidate]:
+    """ "I was wrong: they arrive on the 19th", where nothing was noted that this could mend."""
+    told = [(one, intents.read(one.text)) for one in found]
+    return [
+        replace(one, text=intent.rest[:1].upper() + intent.rest[1:])
+        for one, intent in told
+        if intent.name == "correct"
+        and len(intent.rest.split()) >= propose.OWN_WORDS
+        and not propose.speaks_of_somebody(intent.rest)
+    ]
 
 
 def _corrected_at_once(message: Message, found: list[Candidate]) -> list[Candidate]:

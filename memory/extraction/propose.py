@@ -13,9 +13,11 @@ from typing import Any
 from memory.extraction import cues, edges, grounding, hearing
 from memory.extraction.clauses import core
 from memory.extraction.frames.compare import compare
+from memory.extraction.grammar import english
 from memory.extraction.wording import Wording, word_facts
 from memory.text import shorthand
 from memory.text.normalise import (
+    STOP_WORDS,
     clean,
     detect_language,
     fold,
@@ -37,6 +39,14 @@ _IS = re.compile(
     r"|sale|juega|se llama|le (?:gusta|encanta|duele|han|da))\b",
     re.I,
 )
+_CALLED = re.compile(
+    r"(\b(?:se llama(?:ba)?|llamad[oa]s?|(?:is|was|'s) called|named) )([a-zà-ÿ]{2,})\b"
+)
+# "No, she lives in Lima" says as little of whom as "she lives in Lima".
+_ONLY_LEAD = re.compile(
+    r"\W*(?:(?:no|yes|yeah|s[ií]|wait|sorry|actually|espera|perd[oó]n)\W*)*", re.I
+)
+_STOP = frozenset(word for listed in STOP_WORDS.values() for word in listed)
 HEURISTICS, LISTENER = "heuristics", "listener"
 # The listener's kinds as the categories of a fact; what is over is not a fact.
 CATEGORY_OF_KIND = {
@@ -116,7 +126,7 @@ def read(
     ago, which "she" may mean; `heard` is what was heard in it, when many messages were listened to
     at once; `people` are names that are known. A model is asked only where something was heard.
     """
-    reading = shorthand.read(clean(text, limit=READ))
+    reading = _with_capitals(shorthand.read(clean(text, limit=READ)), people)
     language = detect_language(reading.text) or language or "en"
     if heard is None:
         heard = hearing.hear_message(
@@ -145,6 +155,20 @@ def lore_line(text: str) -> str:
     return short(line, 180) if len(line) >= SHORTEST else ""
 
 
+def _with_capitals(reading: shorthand.Reading, people: Sequence[str]) -> shorthand.Reading:
+    """The reading with capitals for names: of those that are known, and of who is called so."""
+
+    def capital(found: re.Match) -> str:
+        return found[1] + found[2][:1].upper() + found[2][1:]
+
+    # Mark and Will are words, too.
+    sure = [name for name in people if name and name.lower() not in english.BASES | _STOP]
+    known = "|".join(re.escape(name.lower()) for name in sure)
+    text = _CALLED.sub(capital, reading.text)
+    text = re.sub(rf"(\b)({known})\b", capital, text) if known else text
+    return replace(reading, text=text)
+
+
 def _worded(
     heard: hearing.Heard,
     reading: shorthand.Reading,
@@ -161,7 +185,7 @@ def _worded(
     given |= {"kind": heard.kind, "previous": previous if heard.needs_previous else ""}
     worded = word_facts(heard.quote, before=before, **given)
     told: list[Wording] = []
-    of_whom = not before.strip() and speaks_of_somebody(heard.quote)
+    of_whom = bool(_ONLY_LEAD.fullmatch(before)) and speaks_of_somebody(heard.quote)
     if of_whom and earlier:
         told = word_facts(heard.quote, before=f"{earlier}\n", **given | {"kind": "people"})
         if told and all(fact.retold and str(fact.subject) not in ("", author) for fact in told):

@@ -30,7 +30,9 @@ _OPENING = re.compile(
     [\s,.:!…–—-]+)+""",
     re.IGNORECASE | re.VERBOSE,
 )
-_LAUGHTER = re.compile(r"(?:^|\s)(?:lol|(?:ha){2,}h?|(?:ja){2,}j?|xd|tho|btw)$", re.IGNORECASE)
+_LAUGHTER = re.compile(
+    r"(?:^|\s)(?:lol|(?:ha){2,}h?|(?:ja){2,}j?|xd|tho|btw|por cierto)$", re.IGNORECASE
+)
 # Marks that may end what was said; other marks and emoji at the end go.
 _ENDING_MARKS = frozenset(")]'’\"”»?%°º+€$£")
 # "No" without a comma may be the "no" of "no soy".
@@ -142,6 +144,7 @@ def word_fact(
         without_answer(own), author=author, kind=kind, language=language, people=people,
         previous=asked, before=before,
     )  # fmt: skip
+    own = _with_capital(own, subject)
     # More than "yeah" or "haha ok" before the quote has answered the question already.
     question = "" if len(Sentence(before).words) > 3 else answers.question_in(trimmed(asked))
     text, retold = _worded(own, question, subject, author=author, language=language, kind=kind)
@@ -154,6 +157,13 @@ def word_fact(
             )  # fmt: skip
         text, retold = whole or ("" if is_piece else text), retold and not is_piece
     return Wording(text, subject, retold, quote) if text else None
+
+
+def _with_capital(text: str, subject: Subject) -> str:
+    """ "My bro kieran is getting married", of whom it is known that Kieran is a name."""
+    if not subject.is_person or not subject.name or subject.name in text:
+        return text
+    return re.sub(rf"\b{re.escape(subject.name.lower())}\b", subject.name, text)
 
 
 def trimmed(quote: str) -> str:

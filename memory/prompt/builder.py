@@ -408,6 +408,7 @@ def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
             by_asker=(unit.kind, unit.owner_id) in own,
             stale=unit.stale,
             via=item.via,
+            asked=item.asked,
             opposed=unit.opposed,
         )
         for item in items

@@ -51,6 +51,8 @@ class Scored:
     around: list[tuple[str, str] | None] = field(default_factory=list)
     # The memory that led to it, when it was found by asking once more.
     via: str = ""
+    # What was asked to find it, where that was not the question itself.
+    asked: str = ""
 
     @property
     def key(self) -> tuple[str, int]:

@@ -15,7 +15,7 @@ import numpy as np
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from memory import rulings
+from memory import people, rulings
 from memory.models import Chat, Message, Recall, Space
 from memory.models.encryption import opened
 from memory.models.space import in_turn
@@ -25,7 +25,14 @@ from memory.retrieval.lanes import KINDS, Candidate, Candidates, Habit, Scope
 from memory.retrieval.past import Past
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Repetition, Scored, mmr, topic_words
-from memory.retrieval.understand import Cue, Question, follow, understand
+from memory.retrieval.understand import (
+    Cue,
+    Question,
+    ask_by_name,
+    follow,
+    kinsfolk,
+    understand,
+)
 from memory.text import normalise as text
 from memory.vectors import embed
 from memory.vectors import store as embeddings
@@ -205,7 +212,8 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
             _backfill(candidates, *vectors)
     with clock("rank"):
         ranked, kept, result.unjudged = _rank(request, question, candidates)
-        kept = _with_opposites(request, _ask_on(request, kept, result), ranked)
+        kept = _ask_of_kin(request, kept, result) or _ask_on(request, kept, result)
+        kept = _with_opposites(request, kept, ranked)
         _choose(request, _current(_diverse(request.profile, kept), ranked), result)
         further = [item for item in kept if item.via]
         result.cut = [item for item in (*ranked, *further) if item.cut]
@@ -232,6 +240,28 @@ def _rank(
     unjudged = "off" if not judge_ms else "time" if unread else ""
     unjudged = unjudged if request.asks else "unasked"
     return ranked, gate.apply(ranked, passes, strict=request.strict), unjudged
+
+
+def _ask_of_kin(request: RecallRequest, kept: list[Scored], result: Recalled) -> list[Scored]:
+    """Ask by the name of whom the question describes ("my sister's husband"), if that is known.
+
+    Nothing when nobody is described, or nothing is known of them.
+    """
+    whom = kinsfolk(result.question.text)
+    if whom is None or not request.asks or request.then:
+        return []
+    start = people.known_as(request.space, request.chat, whom.owner or request.person)
+    for one in people.relatives(start, whom.path, chat=request.chat)[:MOST_HOPS]:
+        asked, told = ask_by_name(result.question, whom, one.name)
+        found = _found_by(request, asked, known=set(), by_name=True)
+        for item in found:
+            item.via, item.asked = told, asked.text
+        if found:
+            words = [*result.question.expansion, asked.text]
+            result.question = replace(result.question, expansion=words)
+            keys = {item.key for item in found}
+            return [*found, *(item for item in kept if item.key not in keys)]
+    return []
 
 
 def _ask_on(request: RecallRequest, kept: list[Scored], result: Recalled) -> list[Scored]:
@@ -284,17 +314,21 @@ def _with_opposites(
     return kept
 
 
-def _found_by(request: RecallRequest, question: Question, *, known: set) -> list[Scored]:
+def _found_by(
+    request: RecallRequest, question: Question, *, known: set, by_name: bool = False
+) -> list[Scored]:
+    """What names whom the question asks for now; `by_name` the best facts also below the gate."""
     candidates = _collect(request, question, _vectors(question, Recalled(question)))
-    _ranked, kept, _ = _rank(request, question, candidates)
+    ranked, kept, _ = _rank(request, question, candidates)
+    facts = [item for item in ranked if item.unit.kind == "fact"] if by_name else []
     named = [
         item
-        for item in kept
+        for item in (*kept, *(item for item in facts if item not in kept))
         if item.key not in known
         and set(question.names) & set(text.words(text.fold(item.unit.text)))
     ]
     for item in named[:MOST_FOUND]:
-        item.unit.lanes = [*item.unit.lanes, "hop"]
+        item.unit.lanes, item.cut = [*item.unit.lanes, "hop"], ""
     return named[:MOST_FOUND]
 
 

@@ -201,6 +201,85 @@ def follow(question: Question, memory: str, *, person: str = "") -> Question | N
     return None
 
 
+_MINE = frozenset("my our mi mis nuestra nuestro".split())
+_TO_YOU = {"my": "your", "our": "your", "mi": "tu", "mis": "tus", "nuestra": "tu", "nuestro": "tu"}
+
+
+_WHICH = re.compile(r",? (?:the [\w-]+ one|the one (?:in|from) [\w-]+|(?:el|la) de [\w-]+)\b", re.I)
+
+
+class Kinsfolk(NamedTuple):
+    """Whom a question describes: from the asker, or somebody by name, along a path of kin."""
+
+    start: int
+    end: int
+    path: tuple[str, ...]
+    owner: str = ""
+
+
+def kinsfolk(question: str) -> Kinsfolk | None:
+    """ "My sister's husband", "el marido de mi hermana", "Ellen's boy"; None when there is none."""
+    words = [
+        (match.start(), match.end(), text.fold(match[0].replace("’", "'")))
+        for match in re.finditer(r"[\w’'-]+", question)
+    ]
+    for n, (start, _end, word) in enumerate(words):
+        is_owner = word.endswith("'s") and not kin(_owner(word))
+        if word in _MINE or is_owner:
+            path, last = _path_after(words, n + 1)
+            first, before = _path_before(words, n) if not is_owner else (n, [])
+            if path or before:
+                span = (words[first][0] if before else start, _which_end(question, words[last][1]))
+                return Kinsfolk(*span, (*path, *before), _owner(word) if is_owner else "")
+        elif n > 1 and not kin(word) and words[n - 1][2] == "de" and word not in _GLUE:
+            first, before = _path_before(words, n)
+            if before:
+                end = _which_end(question, words[n][1])
+                return Kinsfolk(words[first][0], end, tuple(before), word)
+    return None
+
+
+def _which_end(question: str, end: int) -> int:
+    """Where the description ends, with "the Auckland one" or "la de Vigo"."""
+    which = _WHICH.match(question, end)
+    return which.end() if which else end
+
+
+def _path_after(words: list[tuple[int, int, str]], place: int) -> tuple[list[str], int]:
+    """The kin that follow each other: "sister's husband"; an apostrophe may be left out."""
+    path: list[str] = []
+    last = place - 1
+    for n in range(place, len(words)):
+        one = kin(_owner(words[n][2]))
+        if one is None:
+            break
+        path.append(one.relation)
+        last = n
+        if not words[n][2].endswith("s"):
+            break
+    return path, last
+
+
+def _path_before(words: list[tuple[int, int, str]], place: int) -> tuple[int, list[str]]:
+    """The kin in front of "de": "el marido de" is the husband of what follows."""
+    path: list[str] = []
+    while place > 1 and words[place - 1][2] == "de" and (one := kin(words[place - 2][2])):
+        path.append(one.relation)
+        place -= 2
+        if place and words[place - 1][2] in _GLUE - _OF:
+            place -= 1
+    return place, path
+
+
+def ask_by_name(question: Question, whom: Kinsfolk, name: str) -> tuple[Question, str]:
+    """Return the question with the name instead, and the sentence that says who that is."""
+    phrase = _WHICH.sub("", question.text[whom.start : whom.end])
+    words = [_TO_YOU.get(word.lower(), word) for word in phrase.split()]
+    verb = "es" if question.language == "es" else "is"
+    asked = _asked_of(question, Described(whom.start, whom.end, ""), [name])
+    return asked, f"{name} {verb} {' '.join(words)}"
+
+
 def _asked_of(question: Question, span: Described, names: list[str]) -> Question:
     """The question with the name in the place of the description."""
     asked = f"{question.text[: span.start]}{names[0]}{span.ending}{question.text[span.end :]}"
@@ -217,7 +296,7 @@ def _asked_of(question: Question, span: Described, names: list[str]) -> Question
 def _described(question: str) -> list[Described]:
     """Return where somebody is described by whose they are: all of it, then the owner alone."""
     run: list[tuple[int, int, str]] = []
-    for match in re.finditer(r"[\w’']+", question):
+    for match in re.finditer(r"[\w’'-]+", question):
         word = text.fold(match[0].replace("’", "'"))
         if kin(_owner(word)) or (word in _GLUE and (run or word not in ("de", "of"))):
             run.append((match.start(), match.end(), word))

@@ -13,6 +13,41 @@ ONLY_ONE = frozenset(
     "mother father wife husband boyfriend girlfriend partner boss dentist landlord".split()
 )
 
+_SPOUSE = ("wife", "husband", "partner", "girlfriend", "boyfriend", "fiance", "fiancee")
+_PARENT, _CHILD = ("mother", "father"), ("son", "daughter", "child")
+_SIBLING = ("sister", "brother", "sibling", "twin")
+# What may be called so, too: a daughter may be known as one of the children.
+_AS_WELL = {
+    **{one: (one, "child") for one in ("son", "daughter")},
+    **{one: (one, "twin", "sibling") for one in ("sister", "brother")},
+    **{one: (one, *_SPOUSE) for one in _SPOUSE},
+    "child": _CHILD,
+    "sibling": _SIBLING,
+}
+# Relatives as whose relatives they are: a son-in-law is a child's husband.
+_BY_STEPS = {
+    "son-in-law": ((_CHILD, ("husband", "boyfriend", "partner", "fiance")),),
+    "daughter-in-law": ((_CHILD, ("wife", "girlfriend", "partner", "fiancee")),),
+    "brother-in-law": ((_SIBLING, ("husband", "boyfriend", "fiance")), (_SPOUSE, ("brother",))),
+    "sister-in-law": ((_SIBLING, ("wife", "girlfriend", "fiancee")), (_SPOUSE, ("sister",))),
+    "mother-in-law": ((_SPOUSE, ("mother",)),),
+    "father-in-law": ((_SPOUSE, ("father",)),),
+    "niece": ((_SIBLING, ("daughter", "child")),),
+    "nephew": ((_SIBLING, ("son", "child")),),
+    "granddaughter": ((_CHILD, ("daughter", "child")),),
+    "grandson": ((_CHILD, ("son", "child")),),
+    "grandchild": ((_CHILD, _CHILD),),
+    "grandmother": ((_PARENT, ("mother",)),),
+    "grandfather": ((_PARENT, ("father",)),),
+    "aunt": ((_PARENT, ("sister",)),),
+    "uncle": ((_PARENT, ("brother",)),),
+}
+
+
+def ways_to(relation: str) -> list[tuple[tuple[str, ...], ...]]:
+    """Return the steps from somebody to such a relative, the nearest way first."""
+    return [(_AS_WELL.get(relation, (relation,)),), *_BY_STEPS.get(relation, ())]
+
 
 @dataclass(frozen=True)
 class Kin:

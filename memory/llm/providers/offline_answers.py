@@ -39,6 +39,7 @@ CERTAIN = {"fact": 0.39, "talk": 0.6}
 NEAR = {"fact": 0.25, "talk": 0.3}
 # What has every word that is asked for is near from here on.
 NEAR_WHOLE = 0.2
+NEAR_BY_NAME = 0.1
 CERTAIN_IN_PART = {"fact": 0.65, "talk": 0.85}
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
@@ -212,6 +213,9 @@ def _source(one: Recalled) -> str:
 def _bars(one: Recalled, row: dict[str, float]) -> tuple[float, float]:
     """From which probability on it is certain, and from which it is near."""
     source = _source(one)
+    if one.asked:
+        # It is known who is meant, whichever words the question has for them.
+        return (CERTAIN if row["type"] >= 0 else CERTAIN_IN_PART)[source], NEAR_BY_NAME
     certain = CERTAIN_IN_PART if row["part"] == 1 else CERTAIN
     return certain[source], NEAR_WHOLE if row["cover"] == 1 else NEAR[source]
 
@@ -227,6 +231,7 @@ def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]
     if not spoken:
         return []
     opinions = judge.opinions(asked.text, [_as_read(one) for one in spoken])
+    by_name = [_by_name(one) for one in spoken]
     names = sorted(asked.known | asked.names)
     bare = [without_names(one.text, names) for one in spoken]
     # "Where do I live?" is nearer to "I live in Rome" than to "Ana lives in Rome".
@@ -239,14 +244,22 @@ def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]
         covered = asked.covers(told, also=_stands_for(one, asked))
         foreign = words.detect_language(one.text) not in ("", language)
         rows.append({
-            "bias": 1.0, "judge": opinions[place],
-            "like": 0.5 if alike is None else float(max(alike[0][place :: len(spoken)])),
+            "bias": 1.0, "judge": max(opinions[place], by_name[place][0]),
+            "like": 0.5 if alike is None
+            else max(float(max(alike[0][place :: len(spoken)])), by_name[place][1]),
             "cover": 0.5 if foreign and not covered else covered, "foreign": float(foreign),
             # Words of the question that it does not have; between languages that says little.
             "part": 0.0 if covered == 1 else 0.2 if foreign else 1.0,
             "type": asked.fits_type(one.text),
         })  # fmt: skip
     return rows
+
+
+def _by_name(one: Recalled) -> tuple[float, float]:
+    """What the judge and the meaning say of it as an answer to the question by name."""
+    if not one.asked:
+        return 0.0, 0.0
+    return judge.opinions(one.asked, [one.text])[0], meaning.likeness(one.asked, one.text) or 0.0
 
 
 def candidates(briefing: Briefing) -> list[Recalled]:
@@ -258,6 +271,8 @@ def candidates(briefing: Briefing) -> list[Recalled]:
 
 def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
     """Whether it is about whom the question names: as speaker, as subject or in the words."""
+    if one.asked:
+        return True
     # A dog does not answer for a cat, in whatever language.
     concepts = statements.Statement.of(f"{one.via} {one.text} {one.quote}").concepts
     if asked.kin and not asked.kin & concepts and not _is_spouse(one, asked):
