@@ -29,6 +29,9 @@ CUE_ALONE = 0.9
 ASKED_TO_KEEP = 0.95
 _ENDS_IN_DAY = re.compile(rf"\b{DAY}\Z", re.I)
 _DAYS_GO_ON = re.compile(rf"(?:(?:,| y| and| &)+ (?:(?:on|el|los) )?{DAY})+", re.I)
+# "They changed the gate code. 9016#"
+_OF_CODE = re.compile(r"\b(?:code|number|combination|código|número|clave)\b", re.I)
+_CODE_AFTER = re.compile(r"[.!:,]*\s+(?P<code>(?=[\w-]*\d)[\w-]{3,12}[#*]?)\W*\Z")
 KIND_OF_CATEGORY = {
     "preference": "preference",
     "profile": "profile",
@@ -131,6 +134,10 @@ def _whole_end(message: str, span: Span, agreeing: list[Span]) -> int:
     ends = [cue.end for cue in agreeing if cue.end > span.end]
     if ends and clauses.ends_in_title(message[: span.end]):
         return max(ends)
+    if _OF_CODE.search(message, span.start, span.end) and (
+        code := _CODE_AFTER.match(message, span.end)
+    ):
+        return code.end("code")
     more = _DAYS_GO_ON.match(message, span.end)
     return more.end() if more and _ENDS_IN_DAY.search(message, 0, span.end) else span.end
 

@@ -29,6 +29,7 @@ from memory.retrieval.understand import (
     Cue,
     Question,
     ask_by_name,
+    asks_who,
     follow,
     kinsfolk,
     understand,
@@ -248,7 +249,7 @@ def _ask_of_kin(request: RecallRequest, kept: list[Scored], result: Recalled) ->
     Nothing when nobody is described, or nothing is known of them.
     """
     whom = kinsfolk(result.question.text)
-    if whom is None or not request.asks or request.then:
+    if whom is None or not request.asks or request.then or asks_who(result.question):
         return []
     start = people.known_as(request.space, request.chat, whom.owner or request.person)
     for one in people.relatives(start, whom.path, chat=request.chat)[:MOST_HOPS]:

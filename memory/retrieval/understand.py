@@ -181,6 +181,11 @@ class Described(NamedTuple):
     ending: str = ""
 
 
+def asks_who(question: Question) -> bool:
+    """Whether the answer is who somebody is: then the memory that says so is the answer."""
+    return bool(_ASKS_WHO.search(text.fold(question.text)))
+
+
 def follow(question: Question, memory: str, *, person: str = "") -> Question | None:
     """Return what to ask next when a memory names whom the question only describes.
 
@@ -188,14 +193,14 @@ def follow(question: Question, memory: str, *, person: str = "") -> Question | N
     with "Ana's sister is Beth" it is what Beth's husband does. None when nobody is described, or
     the memory names nobody new.
     """
-    asks_who = bool(_ASKS_WHO.search(text.fold(question.text)))
+    is_who = asks_who(question)
     known = {*question.folded_words, *text.words(text.fold(person)), *MONTHS, *WEEKDAYS}
     known |= {word.removesuffix("'s") for word in known}
     described = _described(question.text)
     whole, inner = described[:1], described[1:]
     # First who is surely meant, then whoever else the memory names.
-    for sure, some in ((True, [] if asks_who else whole), (True, inner), (False, whole)):
-        for span in some if sure or not asks_who else []:
+    for sure, some in ((True, [] if is_who else whole), (True, inner), (False, whole)):
+        for span in some if sure or not is_who else []:
             if names := _names_of(memory, span, known, sure=sure):
                 return _asked_of(question, span, names)
     return None
@@ -256,8 +261,10 @@ def _path_after(words: list[tuple[int, int, str]], place: int) -> tuple[list[str
         path.append(one.relation)
         last = n
         if not words[n][2].endswith("s"):
-            break
-    return path, last
+            return path, last
+    named = kin(words[last][2]) if path else None
+    # "My sons": nobody in particular.
+    return ([], place - 1) if named and named.is_plural else (path, last)
 
 
 def _path_before(words: list[tuple[int, int, str]], place: int) -> tuple[int, list[str]]:

@@ -101,7 +101,9 @@ _DOING = frozenset("starting moving going working living getting planning studyi
 _FEELS = frozenset("hate adore prefer love".split())
 _CANNOT = frozenset("can't cannot don't won't couldn't".split())
 _DOES_THERE = re.compile(
-    r"(?:work|live|study|teach|volunteer)\s+(?:at|in|for|as|with|near|from)\b", re.I
+    r"(?:work|live|study|teach|volunteer)\s+(?:at|in|for|as|with|near|from)\b"
+    r"|(?:start|finish|leave|arrive)\s+(?:on|in|at|the|\d)",
+    re.I,
 )
 _TO_YOU = re.compile(r"\w+\s+(?:you|ya|u|it|that|this)\b", re.I)
 

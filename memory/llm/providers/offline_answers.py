@@ -250,7 +250,7 @@ def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]
             "cover": 0.5 if foreign and not covered else covered, "foreign": float(foreign),
             # Words of the question that it does not have; between languages that says little.
             "part": 0.0 if covered == 1 else 0.2 if foreign else 1.0,
-            "type": asked.fits_type(one.text),
+            "type": asked.fits_type(f"{one.text} {one.after}"),
         })  # fmt: skip
     return rows
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from memory.calendar.words import MONTH
+from memory.calendar.words import MONTH, MONTHS, SHORT_WEEKDAYS, WEEKDAYS
 from memory.extraction import edges, statements
 from memory.extraction.frames.reading import frames_of
 from memory.extraction.grammar import spanish_verbs
-from memory.extraction.intents import DAY
+from memory.extraction.rescheduling import DAY
 from memory.retrieval.understand import asks_when, says_when, without_names
 from memory.text import normalise as words
 
@@ -127,6 +127,9 @@ _HOUR = re.compile(
 # "Since I moved" does not tell for how long.
 _LASTS = re.compile(r"\b(?:how long|since when|desde cuando|cuanto tiempo|hace cuanto)\b")
 _SPAN = re.compile(rf"{_NUMBER.pattern}|\b{MONTH}\b")
+_ASKS_CODE = re.compile(
+    r"\b(?:code|pin|combination|plate|rego|codigo|matricula|placa|patente)\b(?! (?:in|with|en)\b)"
+)
 # What is asked for, what an answer holds, and how far from one the words are without it.
 _NUMBERED = (
     (_AGE, _YEARS, -3.0),
@@ -134,6 +137,12 @@ _NUMBERED = (
     (_ASKS_PHONE, _LONG_NUMBER, -3.0),
     (_ASKS_HOUR, _HOUR, -3.0),
     (_LASTS, _SPAN, -3.0),
+    (_ASKS_CODE, re.compile(r"\d"), -3.0),
+)
+# "I taught at a school" does not tell what it was called.
+_ASKS_NAME = re.compile(
+    r"\bname of\b|'s name\b|\b(?:what|how)(?:'s| is| was| are| were)\b.*\b(?:called|named)\b"
+    r"|\bcomo se llam\w+|\bnombre de\b"
 )
 _COUNT = re.compile(r"\b(?:how many|cuant[oa]s)\b(?! (?:anos|years|times|veces))")
 # Who is meant by a word for several.
@@ -257,6 +266,8 @@ class Asked:
         for asks, answers, otherwise in _NUMBERED:
             if asks.search(self.folded):
                 return 1.0 if answers.search(plain) else otherwise
+        if _ASKS_NAME.search(self.folded) and not self._holds_name(said):
+            return -2.0
         if _DAYS.search(self.folded):
             return 1.0 if _A_DAY.search(plain) or says_when(said) else -1.0
         if asks_when(self.text):
@@ -277,6 +288,19 @@ class Asked:
         """The frames of what it asks for, where that is known: where somebody lives or works."""
         asked = (keys for asks, keys in _FRAMES if asks.search(self.folded))
         return next(asked, set())
+
+    def _holds_name(self, said: str) -> bool:
+        """Somebody or something is called so, or has a name that the question does not have."""
+        if _NAMES.search(words.fold(said)):
+            return True
+        first = _FOLLOWS.match(said)
+        inside = {
+            words.fold(one[0].removesuffix("'s"))
+            for one in NAME.finditer(said)
+            if not first or one.start() >= first.end()
+        }
+        person = set(words.words(words.fold(self.person)))
+        return bool(inside - person - self.names - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS})
 
     def _is_counted(self, plain: str) -> bool:
         """A number stands before what is counted, or a list behind it: "my cats are A and B"."""
