@@ -52,6 +52,8 @@ ONE = [
     "ya no tengo la furgo, la vendí",
     "me gusta el rock y el jazz",
     "cocino sin ajo, me repite todo el día",
+    "mi hermano Fede se fue a vivir a Valencia, hace dos años",
+    "I am going to stay put and have a stair lift installed",
 ]
 
 

@@ -108,6 +108,23 @@ def test_what_is_not_certain_stays_in_the_person_s_own_words(clause):
     assert (fact.text, fact.retold) == (clause, False)
 
 
+@pytest.mark.parametrize(
+    ("clause", "text"),
+    [
+        ("hate coriander", "Ana hates coriander"),
+        ("can't eat kiwi", "Ana can't eat kiwi"),
+        ("work at a coffee place on Call Lane", "Ana works at a coffee place on Call Lane"),
+        ("lent Callum 40 quid", "Ana lent Callum 40 quid"),
+        ("been off meat since new year", "Ana has been off meat since new year"),
+        ("start 5 May", "Ana starts 5 May"),
+        ("love you all", "love you all"),
+        ("work starts at nine", "work starts at nine"),
+    ],
+)
+def test_who_is_left_out_is_the_speaker(clause, text):
+    assert word_fact(clause, author="Ana", language="en", kind="profile").text == text
+
+
 def test_what_a_group_decided_is_told_of_the_group():
     given = {"author": "Ana", "kind": "lore"}
     decided = word_fact("we decided to use Postgres", language="en", **given)

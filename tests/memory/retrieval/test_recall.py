@@ -8,7 +8,7 @@ import pytest
 
 from memory.facts import service as facts
 from memory.models import Embedding, Episode, Fact, Recall, Unit
-from memory.retrieval import features, lanes, ranking, receipts
+from memory.retrieval import features, lanes, ranking, receipts, understand
 from memory.retrieval.recall import recall
 from memory.vectors import embed
 from memory.vectors import store as embeddings
@@ -470,6 +470,47 @@ def test_whom_a_memory_names_is_asked_about_once_more_and_the_receipt_tells(spac
     (item,) = [item for item in found.items if "hop" in item.unit.lanes]
     assert (item.unit.text, item.via) == ("Dave is a plumber", found.items[0].unit.text)
     assert found.receipt.expansion == ["What does Dave do?"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "path", "owner"),
+    [
+        ("what does my sister's husband do", ("sister", "husband"), ""),
+        ("whats my brothers fiancee do", ("brother", "fiancee"), ""),
+        ("what does my brother-in-law do?", ("brother-in-law",), ""),
+        ("¿en qué trabaja el marido de mi hermana?", ("sister", "husband"), ""),
+        ("¿a qué se dedica mi yerno?", ("son-in-law",), ""),
+        ("what's Anjali's husband up to?", ("husband",), "anjali"),
+        ("¿dónde trabaja la novia de Fede?", ("girlfriend",), "fede"),
+        ("where do my sons live?", None, ""),
+        ("what did I say about the husband of the year award?", None, ""),
+    ],
+)
+def test_whom_a_question_describes_is_read_as_a_path_of_kin(asked, path, owner):
+    found = understand.kinsfolk(asked)
+    assert (found and found.path) == path
+    assert not found or found.owner == owner
+
+
+@pytest.mark.parametrize(
+    ("asked", "by_name", "told"),
+    [
+        ("What does my sister's husband do?", "What does Rohan do?",
+         "Rohan is your sister's husband"),
+        ("What does my brother-in-law, the Auckland one, do?", "What does Rohan, do?",
+         "Rohan is your brother-in-law"),
+    ],
+)  # fmt: skip
+def test_who_is_meant_is_known_by_the_people_and_not_by_lucky_finds(space, asked, by_name, told):
+    """No memory has both the sister and what her husband does."""
+    facts.remember(space, text="Ana's sister Anjali lives in Auckland", by="person:ana")
+    facts.remember(space, text="Anjali's husband Rohan is a pilot", by="person:ana")
+    for number in range(6):
+        make_fact(space, text=f"Somebody does something else, number {number}")
+    found = recall(space, asked, person="Ana")
+    assert found.receipt.expansion == [by_name]
+    best = found.items[0]
+    assert (best.unit.text, best.via) == ("Anjali's husband Rohan is a pilot", told)
 
 
 @pytest.mark.parametrize("asked", ["Where does Beth live?", "Who is my sister?"])
