@@ -316,7 +316,7 @@ def _corrections(
     mended = [] if any(one.believed for one in apart) else _mended(message, now=now)
     moved = mended or _rescheduled(message)
     rest = [one for one in apart if not rescheduling.is_of_move(f"{one.text} {one.quote}")]
-    return mended or ([*moved, *rest] if moved else [])
+    return mended or ([*moved, *rest] if moved else _given_back(message, apart))
 
 
 def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
@@ -351,17 +351,39 @@ def _rescheduled(message: Message) -> list[Candidate]:
     corrects = intents.read(said).name == "correct" and rescheduling.has_time(said)
     if not corrects and not rescheduling.moves(said):
         return []
+    people = [evidence.speaker(message), *_known_names(message)]
+    fact = _told_before(message, said, rescheduling.has_time, names=people)
+    told = rescheduling.retimed(fact.text, said) if fact else ""
+    return [_instead_of(fact, told, message)] if fact and told else []
+
+
+def _told_before(
+    message: Message, said: str, fits: Callable[[str], bool], *, names: Iterable[str] = ()
+) -> Fact | None:
+    """What its speaker told here of the same, the nearest of it."""
     own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
     known = own.exclude(message=message).order_by("-last_seen_at", "-pk")[:MAX_COMPARED]
-    people = [evidence.speaker(message), *_known_names(message)]
     shared = {
-        fact: rescheduling.is_about_same(fact.text, said, names=people)
+        fact: rescheduling.is_about_same(fact.text, said, names=names)
         for fact in known
-        if rescheduling.has_time(fact.text)
+        if fits(fact.text)
     }
-    fact = max(shared, key=shared.__getitem__, default=None)
-    told = rescheduling.retimed(fact.text, said) if fact and shared[fact] else ""
-    return [_instead_of(fact, told, message)] if fact and told else []
+    best = max(shared, key=shared.__getitem__, default=None)
+    return best if best and shared[best] else None
+
+
+def _given_back(message: Message, apart: list[Candidate]) -> list[Candidate]:
+    """ "Bec dropped the fridge back": that it was lent is over; what else is stated stays."""
+    lines = [one for one in intents.told(message.text) if rescheduling.gives_back(one)]
+    fact = _told_before(message, lines[0], rescheduling.was_lent) if lines else None
+    if fact is None:
+        return []
+    told = [one for one in apart if rescheduling.gives_back(one.text)]
+    spoken = {"author": evidence.speaker(message), "language": message.language or "en"}
+    worded = wording.word_facts(lines[0], kind="event", **spoken)
+    text = told[0].text if told else worded[0].text if worded else lines[0]
+    rest = [one for one in apart if one not in told]
+    return [replace(_instead_of(fact, text, message), quote=lines[0], heard_as="event"), *rest]
 
 
 def _behind_lead(found: list[Candidate]) -> list[Candidate]:
@@ -516,8 +538,7 @@ def _believe(
         if not done.changed or done.row.status != Fact.Status.ACTIVE:
             return done, []
         gone = changes_of_mind.settle(done.row, message=message, by=by, now=now)
-        replaced_by_it = Fact.objects.live().filter(pk=one.replaces).exclude(pk=done.row.pk)
-        for old in replaced_by_it if one.replaces else ():
+        for old in _replaced(one.replaces, by=done.row) if one.replaces else ():
             until = message.sent_at
             replaced = facts.supersede(old, by=by, new=done.row, until=until, now=now)
             gone += [old] if replaced.changed else []
@@ -526,6 +547,16 @@ def _believe(
             if whole != done.row.text:
                 facts.revise(done.row, by=by, text=whole, now=now, **_times(message, one, whole))
         return done, gone
+
+
+def _replaced(number: int, *, by: Fact) -> list[Fact]:
+    """The fact of this number, with those that rest on the same words."""
+    known = Fact.objects.live().exclude(pk=by.pk)
+    old = known.filter(pk=number).first()
+    if old is None:
+        return []
+    beside = known.filter(message=old.message_id).exclude(pk=old.pk) if old.message_id else ()
+    return [old, *(one for one in beside if old.quote in one.text or one.quote in old.text)]
 
 
 def remind(message: Message, one: Candidate, fact: Fact, *, now: datetime | None) -> None:

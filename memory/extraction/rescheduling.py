@@ -1,4 +1,4 @@
-"""The same thing at another time: "my appointment is now the 12th", "no, Thursday". Pure.
+"""How one thing went on: at another time ("my appointment is now the 12th"), or given back. Pure.
 
 A day, a date and an hour are told apart, so that each replaces its like and the rest stays.
 """
@@ -65,6 +65,17 @@ _MOVES = re.compile(
     re.I,
 )
 
+_GIVES_BACK = re.compile(
+    r"\b(?:brought|gave|dropped|handed|sent|paid)\b[^.!?]{0,40}\bback\b|\breturned\b"
+    r"|\b(?:me|nos|le|les) (?:ha |han |he )?(?:devuelto|devolvi(?:ó|o|eron)|devolví)",
+    re.I,
+)
+_LENT = re.compile(
+    r"\b(?:lent|loaned|borrowed|owes?)\b|\b(?:le|les|me|nos)(?: he| ha| han)?"
+    r" (?:prest\w+|dej(?:é|ó|ado|aron)|debe)\b|\bprestad[oa]\b",
+    re.I,
+)
+
 
 class Times(NamedTuple):
     """Where in a text its days of the week, dates and hours stand."""
@@ -101,6 +112,15 @@ def says_moved(said: str) -> bool:
 def is_of_move(said: str) -> bool:
     """Whether the words only tell of a move: that there was one, or to when."""
     return says_moved(said) or has_time(said)
+
+
+def gives_back(said: str) -> bool:
+    """Whether the words tell that something came back that was lent."""
+    return bool(_GIVES_BACK.search(said))
+
+
+def was_lent(fact: str) -> bool:
+    return bool(_LENT.search(fact)) and not gives_back(fact)
 
 
 def without_same(said: str) -> str:

@@ -203,3 +203,31 @@ def test_a_question_in_shorthand_is_answered_and_not_noted(space, settings, aske
     say(chat, asked, 0)
     assert believed() == []
     assert Message.objects.get(chat=chat, role="user").not_recalled == "question"
+
+
+@pytest.mark.parametrize(
+    ("lent", "back", "asked", "gone"),
+    [
+        (
+            "Lent our camping fridge to Bec across the road, they're off to Lorne for a week",
+            "Bec dropped the fridge back, one hinge is broken",
+            "who's got our camping fridge?",
+            "lent",
+        ),
+        (
+            "le presté el taladro al Negro Sosa",
+            "El Negro me devolvió el taladro",
+            "¿quién tiene mi taladro?",
+            "prest",
+        ),
+    ],
+)
+def test_what_came_back_is_not_lent_any_more(space, settings, lent, back, asked, gone):
+    settings.PROVIDER = "offline"
+    chat = make_chat(space, channel="web")
+    say(chat, lent, 0)
+    say(chat, back, 60)
+    say(chat, asked, 120)
+    assert [text for text in believed() if gone in text.lower()] == []
+    reply = Message.objects.filter(chat=chat, role="assistant").latest("pk").text
+    assert gone not in reply.lower()
