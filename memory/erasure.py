@@ -149,6 +149,8 @@ class Sweep:
     # What the erased messages said, in lower case.
     texts: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
+    # Episodes that were described anew, with their tags.
+    described: dict[int, list[str]] = field(default_factory=dict)
     counts: Counter = field(default_factory=Counter)
 
     @cached_property
@@ -242,6 +244,7 @@ def erase(
         for number, place in enumerate(PLACES, len(PLACES) + 2):
             _redact_history(one, place)
             tell(number, total)
+        _forget_past_tags(one)
     if preview:
         transaction.set_rollback(True)
     else:
@@ -495,6 +498,22 @@ def _describe_again(one: Sweep) -> None:
             values = {"tags": values["tags"]}  # the rest is a person's, or empty still
         Episode.objects.filter(pk=episode.pk).update(**values)
         one.counts["memory.Episode"] += 1
+        one.described[episode.pk] = values["tags"]
+
+
+def _forget_past_tags(one: Sweep) -> None:
+    """Take the erased words out of the tags that these episodes had before."""
+    events = history.events_of(Episode)
+    gone = set(text.words(text.fold("\n".join((*one.words, *one.texts)))))
+    changed = []
+    for event in events.filter(pgh_obj_id__in=one.described).only("pk", "pgh_obj", "tags"):
+        kept = {*one.described[event.pgh_obj_id]}
+        tags = [tag for tag in event.tags if tag in kept or text.fold(tag) not in gone]
+        if tags != event.tags:
+            event.tags = tags
+            changed.append(event)
+    events.model._base_manager.bulk_update(changed, ["tags"], batch_size=BATCH)
+    one.counts["history"] += len(changed)
 
 
 def _forget_people(one: Sweep) -> None:

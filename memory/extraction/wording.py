@@ -163,7 +163,8 @@ def _with_capital(text: str, subject: Subject) -> str:
     """ "My bro kieran is getting married", of whom it is known that Kieran is a name."""
     if not subject.is_person or not subject.name or subject.name in text:
         return text
-    return re.sub(rf"\b{re.escape(subject.name.lower())}\b", subject.name, text)
+    name = re.escape(subject.name.lower())
+    return re.sub(rf"\b{name}\b", lambda _: subject.name, text)
 
 
 def trimmed(quote: str) -> str:

@@ -441,7 +441,7 @@ def test_what_one_of_two_people_was_ends_without_the_other(talk):
     ("told", "corrected", "asked", "answer"),
     [
         ("mum's birthday is March 12th", "actually mum's birthday is the 19th",
-         "when is mum's birthday?", "the 19th of March"),
+         "when is mum's birthday?", "March 19th"),
         ("el cumple de mi madre es el 12 de marzo", "perdón, el cumple de mi madre es el 19",
          "¿cuándo es el cumple de mi madre?", "el 19 de marzo"),
     ],

@@ -58,7 +58,7 @@ def live_a_while(space):
         tasks.ingest.func(message_ids=[message.pk], reply_id=reply.pk, space_id=space.pk)
         return message
 
-    message = say("Remember that my dog is called zyxbee and he sleeps in the kitchen")
+    message = say("Remember that my dog sleeps in the zyxbee, beside the kitchen")
     say("My sister works as a quornhat at the harbour")
     say('/remember "The boat is registered as vlimpet"')
     say("What is my dog called? Is it drupelo?")

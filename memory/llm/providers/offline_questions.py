@@ -130,6 +130,11 @@ _SPAN = re.compile(rf"{_NUMBER.pattern}|\b{MONTH}\b")
 _ASKS_CODE = re.compile(
     r"\b(?:code|pin|combination|plate|rego|codigo|matricula|placa|patente)\b(?! (?:in|with|en)\b)"
 )
+# "You take iron in the morning" does not tell why.
+_ASKS_WHY = re.compile(r"^\W*(?:why|how come|por que)\b")
+_REASON = re.compile(
+    r"\b(?:because|cause|since|so that|so|due to|for|as|after|porque|ya que|por|para|pues|que)\b"
+)
 # What is asked for, what an answer holds, and how far from one the words are without it.
 _NUMBERED = (
     (_AGE, _YEARS, -3.0),
@@ -138,6 +143,7 @@ _NUMBERED = (
     (_ASKS_HOUR, _HOUR, -3.0),
     (_LASTS, _SPAN, -3.0),
     (_ASKS_CODE, re.compile(r"\d"), -3.0),
+    (_ASKS_WHY, _REASON, -2.0),
 )
 # "I taught at a school" does not tell what it was called.
 _ASKS_NAME = re.compile(
