@@ -187,6 +187,8 @@ class Recalled:
     link: str = ""
     # The memory that led to it, when the question does not name whom it is about.
     via: str = ""
+    # Whether what it told is over: something else was said since.
+    outdated: bool = False
     # The question with the name of whom it only describes, which this was found by.
     asked: str = ""
     # Whether another recalled memory says otherwise and nobody has decided yet.

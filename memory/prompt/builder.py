@@ -409,6 +409,7 @@ def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
             stale=unit.stale,
             via=item.via,
             asked=item.asked,
+            outdated=unit.kind == "message" and unit.replaced_by is not None,
             opposed=unit.opposed,
         )
         for item in items

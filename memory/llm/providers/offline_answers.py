@@ -40,6 +40,14 @@ NEAR = {"fact": 0.25, "talk": 0.3}
 # What has every word that is asked for is near from here on.
 NEAR_WHOLE = 0.2
 NEAR_BY_NAME = 0.1
+# "Where did I live before?" is answered by what is over.
+_ASKS_PAST = re.compile(
+    r"\b(?:before|used to|previous\w*|former\w*|originally|was|were|did|had|antes|era|fue|ten[ií]a"
+    r"|viv[ií]a|trabajaba|anterior\w*)\b",
+    re.I,
+)
+# What the judge is sure of is near in whatever words, and what means nearly the same answers.
+NEAR_JUDGE, SURE_JUDGE, SURE_LIKE = 0.96, 0.95, 0.42
 CERTAIN_IN_PART = {"fact": 0.65, "talk": 0.85}
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
@@ -213,11 +221,14 @@ def _source(one: Recalled) -> str:
 def _bars(one: Recalled, row: dict[str, float]) -> tuple[float, float]:
     """From which probability on it is certain, and from which it is near."""
     source = _source(one)
+    if row["judge"] >= SURE_JUDGE and row["like"] >= SURE_LIKE and row["type"] >= 0:
+        return 0.0, 0.0
+    near = 0.0 if row["judge"] >= NEAR_JUDGE else NEAR[source]
     if one.asked:
         # It is known who is meant, whichever words the question has for them.
         return (CERTAIN if row["type"] >= 0 else CERTAIN_IN_PART)[source], NEAR_BY_NAME
     certain = CERTAIN_IN_PART if row["part"] == 1 else CERTAIN
-    return certain[source], NEAR_WHOLE if row["cover"] == 1 else NEAR[source]
+    return certain[source], min(near, NEAR_WHOLE) if row["cover"] == 1 else near
 
 
 def probabilities(spoken: Sequence[Recalled], rows: Sequence[dict[str, float]]) -> list[float]:
@@ -264,7 +275,9 @@ def _by_name(one: Recalled) -> tuple[float, float]:
 
 def candidates(briefing: Briefing) -> list[Recalled]:
     """Everything that tells something, sentence by sentence, in the order of the recall."""
-    told = [line for one in briefing.recalled for line in _sentences(one)]
+    asks_past = bool(_ASKS_PAST.search(briefing.text))
+    holding = [one for one in briefing.recalled if asks_past or not one.outdated]
+    told = [line for one in holding for line in _sentences(one)]
     told += [line for one in reversed(briefing.heard) for line in _sentences(one)]
     return list({(one.text, one.said_by): one for one in told if _tells(one)}.values())
 
