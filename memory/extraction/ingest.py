@@ -316,7 +316,7 @@ def _corrections(
     mended = [] if any(one.believed for one in apart) else _mended(message, now=now)
     moved = mended or _rescheduled(message)
     rest = [one for one in apart if not rescheduling.is_of_move(f"{one.text} {one.quote}")]
-    return mended or ([*moved, *rest] if moved else _given_back(message, apart))
+    return mended or ([*moved, *rest] if moved else _given_back(message, apart) or _put(message))
 
 
 def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
@@ -354,6 +354,17 @@ def _rescheduled(message: Message) -> list[Candidate]:
     people = [evidence.speaker(message), *_known_names(message)]
     fact = _told_before(message, said, rescheduling.has_time, names=people)
     told = rescheduling.retimed(fact.text, said) if fact else ""
+    return [_instead_of(fact, told, message)] if fact and told else []
+
+
+def _put(message: Message) -> list[Candidate]:
+    """ "Moved the key, it's in the meter box now": where it was is over."""
+    said = shorthand.written_out(message.text)
+    if not rescheduling.put_elsewhere(said):
+        return []
+    people = [evidence.speaker(message), *_known_names(message)]
+    fact = _told_before(message, said, rescheduling.is_kept, names=people)
+    told = rescheduling.kept_at(fact.text, said) if fact else ""
     return [_instead_of(fact, told, message)] if fact and told else []
 
 

@@ -92,6 +92,12 @@ _ASKS_PLAINLY = re.compile(
     r")",
     re.I,
 )
+# "I need the invoices, where are they"
+_ASKS_LAST = re.compile(
+    r",\s*(?:y |and )?(?:(?:en )?d[oó]nde est[aá]n?|cu[aá]l(?:es)? (?:es|son)|qui[eé]n es"
+    r"|where (?:is|are) (?:it|they)|where's (?:it|that)|which one|what is it)\W*$",
+    re.I,
+)
 # "When I was twelve we moved to Leeds", "what a day": the word of a question, and no question.
 _TELLS_WHEN = re.compile(
     r"^[\W_]*(?:(?:when|where|what|how|who) (?:i|we|he|she|they|you|my|our|the)\b"
@@ -402,6 +408,8 @@ def is_question(said: str) -> bool:
         return False
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])
     if line.endswith("?") or "¿" in line or asked_back or asks_plainly(line):
+        return True
+    if _ASKS_LAST.search(line):
         return True
     return bool(_ASKS.match(line)) and not _TELLS_WHEN.match(line)
 

@@ -165,7 +165,9 @@ def _with_capitals(reading: shorthand.Reading, people: Sequence[str]) -> shortha
     sure = [name for name in people if name and name.lower() not in english.BASES | _STOP]
     known = "|".join(re.escape(name.lower()) for name in sure)
     text = _CALLED.sub(capital, reading.text)
-    text = re.sub(rf"(\b)({known})\b", capital, text) if known else text
+    # "The USA biscuit tin" is not the dog's.
+    alone = r"(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bun )(?<![A-Z] )"
+    text = re.sub(rf"(\b){alone}({known})\b", capital, text) if known else text
     return replace(reading, text=text)
 
 

@@ -57,10 +57,12 @@ _SAME = re.compile(
 _OF_PEOPLE = "".join(rf"(?<!\b{who} )" for who in ("i", "we", "he", "she", "they", "i've", "we've"))
 _MOVES = re.compile(
     rf"\b(?:(?:is|are|it's|its|be) now|now (?:on |at |the |{_ANY_DAY}|\d|it's)|now\W*$"
-    rf"|{_OF_PEOPLE}moved|reschedul\w+|chang(?:ed|ing) (?:to|the (?:time|day|date))|been changed"
+    rf"|{_OF_PEOPLE}moved|mov(?:e|ing) (?!to\b|in\b|out\b|on\b)[\w ]{{1,20}}? to|reschedul\w+"
+    r"|chang(?:ed|ing) (?:to|the (?:time|day|date)|[\w ]{1,20}? to)|been changed"
     r"|shift(?:ed)?|push(?:ed)? (?:back|to)|brought forward|bring forward|postponed"
     r"|put (?:back|off)|switched to|ahora (?:es|son|ser[aá]n?|toca|va|el|los|a las|\w+a)"
-    r"|cambi(?:aron|ado|ó|amos|an?)|pas(?:a|ó|aron|ado) (?:a|al|para)|mov(?:ió|ieron|ido)|aplaz\w+"
+    r"|cambi(?:aron|ado|ó|amos|an?|o de planes)|pas(?:a|ó|o|aron|ado) (?:a|al|para)"
+    r"|mov(?:ió|ieron|ido)|aplaz\w+"
     r"|adelant\w+|retras\w+|pospo\w+|pospu\w+|sino (?:el|a las|los)|al final (?:es|el|son|los))",
     re.I,
 )
@@ -75,6 +77,14 @@ _LENT = re.compile(
     r" (?:prest\w+|dej(?:é|ó|ado|aron)|debe)\b|\bprestad[oa]\b",
     re.I,
 )
+
+# "The key is in the can": what it is, and where.
+_KEPT = re.compile(
+    r"(?P<what>.*?\b(?:is|are|['’]s|est[aá]n?))\s+(?P<where>(?:now |ahora )?"
+    r"(?:in|on|under|behind|inside|next to|at|en|debajo|detr[aá]s|encima|dentro|arriba|abajo)\b.+)",
+    re.I | re.S,
+)
+_PUT_ELSEWHERE = re.compile(r"\b(?:moved|changed|put|cambi[eé]|mov[ií]|puse|pas[eé])\b", re.I)
 
 
 class Times(NamedTuple):
@@ -112,6 +122,21 @@ def says_moved(said: str) -> bool:
 def is_of_move(said: str) -> bool:
     """Whether the words only tell of a move: that there was one, or to when."""
     return says_moved(said) or has_time(said)
+
+
+def put_elsewhere(said: str) -> bool:
+    """Whether the words tell that something is kept in another place now."""
+    return bool(_PUT_ELSEWHERE.search(said) and _KEPT.search(said))
+
+
+def is_kept(fact: str) -> bool:
+    return bool(_KEPT.match(fact))
+
+
+def kept_at(fact: str, said: str) -> str:
+    """Return the fact with the place that the words name."""
+    held, now = _KEPT.match(fact), _KEPT.search(said)
+    return f"{held['what']} {now['where'].rstrip('.! ')}" if held and now else ""
 
 
 def gives_back(said: str) -> bool:

@@ -58,6 +58,12 @@ def believed(status="active"):
             "Ana's appointment with Dr Leblanc is on the 12th of May at 10:15",
         ),
         (
+            "spare house key is in the blue watering can behind the shed",
+            "moved the spare key, it's in the meter box now",
+            "Spare house key is in the blue watering can behind the shed",
+            "Spare house key is in the meter box now",
+        ),
+        (
             "Los martes y los jueves voy a hidrogimnasia en el club, a las ocho.",
             "La hidrogimnasia la cambiaron: ahora es los lunes y miércoles.",
             "Los martes y los jueves Ana va a hidrogimnasia en el club, a las ocho",

@@ -39,7 +39,7 @@ CERTAIN = {"fact": 0.39, "talk": 0.6}
 NEAR = {"fact": 0.25, "talk": 0.3}
 # What has every word that is asked for is near from here on.
 NEAR_WHOLE = 0.2
-NEAR_BY_NAME = 0.1
+NEAR_BY_NAME, SURE_BY_NAME = 0.1, 0.8
 # "Where did I live before?" is answered by what is over.
 _ASKS_PAST = re.compile(
     r"\b(?:before|used to|previous\w*|former\w*|originally|was|were|did|had|antes|era|fue|ten[ií]a"
@@ -226,7 +226,8 @@ def _bars(one: Recalled, row: dict[str, float]) -> tuple[float, float]:
     near = 0.0 if row["judge"] >= NEAR_JUDGE else NEAR[source]
     if one.asked:
         # It is known who is meant, whichever words the question has for them.
-        return (CERTAIN if row["type"] >= 0 else CERTAIN_IN_PART)[source], NEAR_BY_NAME
+        is_sure = row["type"] >= 0 and row["judge"] >= SURE_BY_NAME
+        return (CERTAIN if is_sure else CERTAIN_IN_PART)[source], NEAR_BY_NAME
     certain = CERTAIN_IN_PART if row["part"] == 1 else CERTAIN
     return certain[source], min(near, NEAR_WHOLE) if row["cover"] == 1 else near
 

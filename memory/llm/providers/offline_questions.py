@@ -70,7 +70,8 @@ _TYPES = (
     (re.compile(r"\b(?:where|donde|adonde|which (?:city|town|country)|que (?:ciudad|pais))\b"),
      re.compile(r"\b(?:in|at|to|from|on|near|with|en|a|al|de|por|cerca|con)\b")),
     (_WHAT_DOES,
-     re.compile(r"\b(?:an?|works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
+     re.compile(r"(?:\b(?:is|was|am|are|as|being|become|becoming|im|hes|shes)|'s|'m|'re) an?\b"
+                r"|\b(?:works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
                 r"|estudi\w+|dedic\w+)\b")),
 )  # fmt: skip
 # "My sister's boyfriend is called Theo" does not tell what he does.
@@ -130,6 +131,11 @@ _SPAN = re.compile(rf"{_NUMBER.pattern}|\b{MONTH}\b")
 _ASKS_CODE = re.compile(
     r"\b(?:code|pin|combination|plate|rego|codigo|matricula|placa|patente)\b(?! (?:in|with|en)\b)"
 )
+# A date is no birthday.
+_ASKS_BIRTHDAY = re.compile(
+    r"\b(?:when|what day|cuando|que dia)\b.*\b(?:birthday|bday|born|cumple\w*|naci\w*)\b"
+)
+_BIRTHDAY = re.compile(r"\b(?:birthday|bday|born|turn(?:s|ed|ing)?|cumple\w*|naci\w*)\b")
 # "You take iron in the morning" does not tell why.
 _ASKS_WHY = re.compile(r"^\W*(?:why|how come|por que)\b")
 _REASON = re.compile(
@@ -144,6 +150,7 @@ _NUMBERED = (
     (_LASTS, _SPAN, -3.0),
     (_ASKS_CODE, re.compile(r"\d"), -3.0),
     (_ASKS_WHY, _REASON, -2.0),
+    (_ASKS_BIRTHDAY, _BIRTHDAY, -3.0),
 )
 # "I taught at a school" does not tell what it was called.
 _ASKS_NAME = re.compile(

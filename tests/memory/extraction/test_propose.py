@@ -339,3 +339,14 @@ def test_what_is_denied_or_over_never_becomes_a_positive_fact():
 def test_sentences_with_other_numbers_are_two_facts():
     assert not propose.is_same_fact("Parcel 5 is kept in rack 5", "Parcel 6 is kept in rack 6")
     assert propose.is_same_fact("Parcel 5 is kept in rack 5", "We keep parcel 5 in rack 5")
+
+
+def test_a_name_typed_small_is_one_unless_it_is_a_word_there():
+    given = {"author": "Ana", "people": ["Laura", "Biscuit", "Will"]}
+    (about,) = propose.propose("my sister laura lives in Bilbao", **given)
+    assert "Laura" in about.text
+    assert "laura" in about.quote
+    (tin,) = propose.propose("Remember that the passports are in the USA biscuit tin", **given)
+    assert "biscuit tin" in tin.text
+    (plan,) = propose.propose("Remember that the shop will close in May", **given)
+    assert "will close" in plan.text

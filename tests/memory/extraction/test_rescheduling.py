@@ -19,6 +19,15 @@ from memory.extraction.intents import mend, read
          "Arjun swimming Thursdays 4pm, Northcote pool"),
         ("parent interview Wed 26th 5:10pm", "they had to shift the interview, it's Fri 28th 3:45",
          "parent interview Fri 28th 3:45"),
+        ("dentist for Oisin Thursday 14th at 3.40",
+         "dentist rang, had to move Oisín to Wednesday 20th at 2.15 instead",
+         "dentist for Oisin Wednesday 20th at 2.15"),
+        ("Biscuit has the vet monday at 10 for his ears",
+         "Vet changed Biscuit to tuesday at 4.30",
+         "Biscuit has the vet tuesday at 4.30 for his ears"),
+        ("A Karina le toca ultrasonido el sabado 20 a las 10",
+         "cambio de planes, el ultrasonido se paso al martes 23 a las 12",
+         "A Karina le toca ultrasonido el martes 23 a las 12"),
         ("La cita es el 12 de agosto a las 9:20", "La cita ya no es el 12 sino el 14",
          "La cita es el 14 de agosto a las 9:20"),
         ("entrena lunes, miércoles y viernes a las 18", "ahora entrena martes y jueves a las 19",
@@ -33,7 +42,12 @@ def test_what_was_moved_keeps_all_but_its_time(fact, said, now):
 
 @pytest.mark.parametrize(
     "said",
-    ["I moved to Leeds on Friday", "we've moved in on the 3rd of May", "Swimming is on Monday"],
+    [
+        "I moved to Leeds on Friday",
+        "I have to move to Leeds by Friday",
+        "we've moved in on the 3rd of May",
+        "Swimming is on Monday",
+    ],
 )
 def test_not_everything_with_a_day_was_moved(said):
     assert not rescheduling.moves(said)
@@ -60,3 +74,12 @@ def test_a_name_alone_does_not_make_it_the_same():
 def test_a_correction_as_people_type_it_moves_it_too(fact, said, now):
     assert read(said).name == "correct"
     assert mend(fact, read(said).rest) == now
+
+
+def test_what_is_kept_elsewhere_now_has_another_place():
+    said = "moved the spare key, it's in the meter box now"
+    assert rescheduling.put_elsewhere(said)
+    told = rescheduling.kept_at("Spare key is in the blue can behind the shed", said)
+    assert told == "Spare key is in the meter box now"
+    assert not rescheduling.put_elsewhere("I moved house")
+    assert not rescheduling.put_elsewhere("The key is in the can")
