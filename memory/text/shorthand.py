@@ -42,7 +42,7 @@ class Reading:
 
     def as_written(self, words: str) -> str:
         """Return these words of the reading as they were written."""
-        start = self.text.find(words) if self.changes else -1
+        start = self.text.find(words)
         return words if start < 0 else self.written[slice(*self.span(start, start + len(words)))]
 
     def span(self, start: int, end: int) -> tuple[int, int]:

@@ -38,6 +38,15 @@ def test_the_judge_prefers_the_memory_that_answers():
     assert answers[0] > 0.5 > answers[1]
 
 
+def test_the_judge_says_the_same_on_every_processor():
+    pieces = graphs.word_pieces()
+    pair = pieces.encode("whats my wife called")
+    pair += pieces.encode("married to ingrid, she runs a bakery")[1:]
+    ((_, (probability,)),) = graphs.run("judge", [pair])
+    # .903 on a processor that adds products in 16 bits.
+    assert float(probability) == pytest.approx(0.755, abs=0.02)
+
+
 def test_long_texts_go_in_small_batches_because_a_graph_keeps_the_memory_of_its_largest(
     monkeypatch,
 ):
