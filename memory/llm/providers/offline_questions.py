@@ -76,7 +76,9 @@ _TYPES = (
 )  # fmt: skip
 # "My sister's boyfriend is called Theo" does not tell what he does.
 _NAMES = re.compile(r"\b(?:called|named|name is|name's|se llaman?|me llamo|nombre es)\b")
-_MARRIES = re.compile(r"\b(?:married|engaged) to (?!an?\b|the\b)\w|\bcasad[oa] con (?!un|el\b|la\b)\w")
+_MARRIES = re.compile(
+    r"\b(?:married|engaged) to (?!an?\b|the\b)\w|\bcasad[oa] con (?!un|el\b|la\b)\w"
+)
 _DAYS = re.compile(r"\b(?:what|which|que|cuales) (?:days?|dias?)\b")
 _A_DAY = re.compile(
     rf"\b(?:{DAY}|weekends?|fin(?:es)? de semana|findes?|every day|todos los dias)", re.I
