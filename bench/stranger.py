@@ -1,0 +1,109 @@
+"""Talks of people who have never seen Keno, told and asked through the real bot.
+
+    python -m bench.stranger FILE... [--show] [--json OUT]
+
+A line of a file is `say`, `ask` or `no`, the text, and for `ask` what an answer must hold (several
+spellings, parted by |); `no` is a question that nobody told the answer of. Let somebody else write
+the files: what one writes oneself, Keno has heard before. An answer that is hedged ("the nearest I
+have") counts apart; wrong is what is said for certain and holds something else.
+"""
+
+import argparse
+import json
+import os
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import django
+
+from bench.fresh_database import fresh_database
+
+KINDS = ("answered", "nearest", "missed", "wrong")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--show", action="store_true", help="print what was kept and replied")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    with fresh_database("keno_stranger_bench"):
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
+        django.setup()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        rows = [talk(file, show=given.show) for file in given.files]
+    for row in rows:
+        print("  ".join(f"{name} {value}" for name, value in row.items()))
+    if given.json:
+        given.json.write_text(json.dumps(rows, indent=1, ensure_ascii=False))
+
+
+def talk(file: Path, *, show: bool) -> dict:
+    """How often one person's questions were answered, in a space of their own."""
+    from memory.models import Chat, Fact, Space
+
+    slug = f"stranger-{file.stem}".replace("_", "-")
+    space = Space.objects.create(name=file.stem, slug=slug, language=file.stem[:2])
+    chat = Chat.objects.create(space=space, channel="console", external_id=slug, key=slug)
+    now, counts = _start(), Counter()
+    for line in file.read_text().splitlines():
+        kind, text, expected = (line.split("\t") + ["", ""])[:3]
+        if kind not in ("say", "ask", "no"):
+            continue
+        now += timedelta(hours=3)
+        reply, learned = _say(chat, text, now=now)
+        if show:
+            print(f"{kind:4}{text}")
+        verdict = ""
+        if kind != "say":
+            verdict = judged(reply, expected)
+            counts[f"{kind} {verdict}"] += 1
+        if show:
+            print(f"      {verdict} -> {reply!r}" if verdict else f"      kept {learned}")
+    kept = Fact.objects.live().filter(space=space).count()
+    rows = {f"{kind} {one}": counts[f"{kind} {one}"] for kind in ("ask", "no") for one in KINDS}
+    return {"talk": file.stem, "facts": kept, **rows}
+
+
+def _start():
+    from django.utils import timezone
+
+    return timezone.now().replace(hour=8, minute=0) - timedelta(days=21)
+
+
+def _say(chat, text: str, *, now) -> tuple[str, list[str]]:
+    """What Keno replies, and which facts it has afterwards that it had not."""
+    from bot import turn
+    from memory import tasks
+    from memory.chats import inbox
+    from memory.models import Fact, Message
+
+    before = set(Fact.objects.filter(space=chat.space).values_list("pk", flat=True))
+    message = inbox.receive(chat, text=text, author="Sam", now=now)
+    turn.answer(message.pk, now=now + timedelta(seconds=2))
+    reply = Message.objects.get(reply_to=message)
+    tasks.ingest.func(message_ids=[message.pk], reply_id=reply.pk, space_id=chat.space_id)
+    new = Fact.objects.filter(space=chat.space).exclude(pk__in=before)
+    return reply.text, [f"{one.status}: {one.text}" for one in new]
+
+
+def judged(reply: str, expected: str) -> str:
+    from memory.llm.providers.offline_phrases import PHRASES
+
+    def begins(name: str) -> bool:
+        return any(reply.startswith(PHRASES[one][name].split("{")[0].split("\n")[0])
+                   for one in PHRASES)  # fmt: skip
+
+    low = reply.lower()
+    if expected and any(one.strip() in low for one in expected.lower().split("|")):
+        return "nearest" if begins("nearest") else "answered"
+    if begins("nearest"):
+        return "nearest" if not expected else "missed"
+    return "missed" if begins("unknown") or begins("world") else "wrong"
+
+
+if __name__ == "__main__":
+    main()
