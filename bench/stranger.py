@@ -12,7 +12,8 @@ import argparse
 import json
 import os
 from collections import Counter
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import django
@@ -43,51 +44,60 @@ def main() -> None:
 
 def talk(file: Path, *, show: bool) -> dict:
     """How often one person's questions were answered, in a space of their own."""
-    from memory.models import Chat, Fact, Space
+    from memory.models import Fact
 
-    slug = f"stranger-{file.stem}".replace("_", "-")
-    space = Space.objects.create(name=file.stem, slug=slug, language=file.stem[:2])
-    chat = Chat.objects.create(space=space, channel="console", external_id=slug, key=slug)
-    now, counts = _start(), Counter()
-    for line in file.read_text().splitlines():
-        kind, text, expected = (line.split("\t") + ["", ""])[:3]
-        if kind not in ("say", "ask", "no"):
-            continue
+    chat, now, counts = chat_of(file), start(), Counter()
+    for kind, text, expected in lines(file):
         now += timedelta(hours=3)
-        reply, learned = _say(chat, text, now=now)
-        if show:
-            print(f"{kind:4}{text}")
-        verdict = ""
+        before = set(Fact.objects.filter(space=chat.space).values_list("pk", flat=True))
+        reply = say(chat, text, now=now)
         if kind != "say":
             verdict = judged(reply, expected)
             counts[f"{kind} {verdict}"] += 1
         if show:
-            print(f"      {verdict} -> {reply!r}" if verdict else f"      kept {learned}")
-    kept = Fact.objects.live().filter(space=space).count()
+            new = Fact.objects.filter(space=chat.space).exclude(pk__in=before)
+            kept = [f"{one.status}: {one.text}" for one in new]
+            print(f"{kind:4}{text}")
+            print(f"      kept {kept}" if kind == "say" else f"      {verdict} -> {reply!r}")
+    kept = Fact.objects.live().filter(space=chat.space).count()
     rows = {f"{kind} {one}": counts[f"{kind} {one}"] for kind in ("ask", "no") for one in KINDS}
     return {"talk": file.stem, "facts": kept, **rows}
 
 
-def _start():
+def lines(file: Path) -> Iterator[tuple[str, str, str]]:
+    for line in file.read_text().splitlines():
+        kind, text, expected = [*line.split("\t"), "", ""][:3]
+        if kind in ("say", "ask", "no"):
+            yield kind, text, expected
+
+
+def chat_of(file: Path):
+    """A chat in a space of its own."""
+    from memory.models import Chat, Space
+
+    slug = f"stranger-{file.stem}".replace("_", "-")
+    space = Space.objects.create(name=file.stem, slug=slug, language=file.stem[:2])
+    return Chat.objects.create(space=space, channel="console", external_id=slug, key=slug)
+
+
+def start() -> datetime:
     from django.utils import timezone
 
     return timezone.now().replace(hour=8, minute=0) - timedelta(days=21)
 
 
-def _say(chat, text: str, *, now) -> tuple[str, list[str]]:
-    """What Keno replies, and which facts it has afterwards that it had not."""
+def say(chat, text: str, *, now: datetime) -> str:
+    """What Keno replies; it has learned from it afterwards."""
     from bot import turn
     from memory import tasks
     from memory.chats import inbox
-    from memory.models import Fact, Message
+    from memory.models import Message
 
-    before = set(Fact.objects.filter(space=chat.space).values_list("pk", flat=True))
     message = inbox.receive(chat, text=text, author="Sam", now=now)
     turn.answer(message.pk, now=now + timedelta(seconds=2))
     reply = Message.objects.get(reply_to=message)
     tasks.ingest.func(message_ids=[message.pk], reply_id=reply.pk, space_id=chat.space_id)
-    new = Fact.objects.filter(space=chat.space).exclude(pk__in=before)
-    return reply.text, [f"{one.status}: {one.text}" for one in new]
+    return reply.text
 
 
 def judged(reply: str, expected: str) -> str:

@@ -72,10 +72,12 @@ _ASKS_PLAINLY = re.compile(
     r"|(?!(?:an?|in|at|on|from|not|now|very|so|back|both|all|still|also|allergic|\w+ing|\w+ed)\b)"
     r"[\w-]+ (?!and\b)\w+)\b"
     r"|(?:do|did|have|am|was|were|can|could|will|would|should|don['’]?t|didn['’]?t|haven['’]?t)"
-    r" (?:i|you|he|she|it|we|they)\b"
+    r" (?!you believe\b)(?:i|you|he|she|it|we|they)\b|can \w+ (?:have|eat|drink|come|take|do)\b"
     r"|(?:(?:a|de|en|con|por|para|desde|hasta) )?(?:qui[eé]n(?:es)?|d[oó]nde|cu[aá]l(?:es)?) "
     r"(?!m[aá]s\b|sea\b|quiera\b)\w+"
-    r"|(?:a|de|en|con|para) qu[eé] \w+"
+    r"|(?:ahora )?(?:a|de|en|con|para|hasta|desde)"
+    r" (?:qu[eé](?! (?:me|te|se|nos|lo|la|le) \w+[aeo]s\b)|cu[aá]nt[oa]s?|cu[aá]ndo) \w+"
+    r"|ad[oó]nde \w+|(?:para|pa) d[oó]nde \w+|cada cu[aá]nt[oa]s? \w+|d[eé]cime \w+"
     r"|cu[aá]nt[oa]s? \w+"
     r"|qu[eé] (?:d[ií]as?|horas?|n[uú]mero|talla|talle|piso|marca|color|grupo|tipo|calle|fecha|mes"
     r"|año|letra|pastillas?|medicamento|m[eé]dico) "
@@ -83,6 +85,7 @@ _ASKS_PLAINLY = re.compile(
     r"[^,.;]* o no\W*$"
     r"|(?:qu[eé]|q|k) (?:sabes|recuerdas|(?:me|te|le|nos|les) (?:gusta|debe|dije)|no puede"
     r"|ten[ií]a)\b"
+    r"|qu[eé] (?:edad|raza|talla|marca|modelo|equipo|apellido|nombre|instrumento|carrera) \w+"
     r"|qu[eé] (?:\w+ ){1,3}(?:tengo|tenemos|tiene|tienen|llevo|lleva|uso|usa|toma|tomo|come)\W*$"
     r"|c[oó]mo (?:se (?:llama|dice|escribe)\w*|te llamas|me llamo|est[aá]n?|le va|les va|fue|era"
     r"|es (?:mi|tu|su|el|la))\b"
@@ -92,10 +95,32 @@ _ASKS_PLAINLY = re.compile(
     r")",
     re.I,
 )
-# "I need the invoices, where are they"
+# "I need the invoices, where are they"; "y la tarjeta donde la deje"
 _ASKS_LAST = re.compile(
     r",\s*(?:y |and )?(?:(?:en )?d[oó]nde est[aá]n?|cu[aá]l(?:es)? (?:es|son)|qui[eé]n es"
-    r"|where (?:is|are) (?:it|they)|where's (?:it|that)|which one|what is it)\W*$",
+    r"|where (?:is|are) (?:it|they)|where's (?:it|that)|which one|what is it)\W*$"
+    r"|,\s*(?:y )?(?:a |en |de )?qu[eé] (?:d[ií]a|hora|es lo que)\b[^,.]*$"
+    r"|(?<!\bes )(?<!\bson )(?<!\best[aá] )\bd[oó]nde (?:la|lo|las|los) \w+\W*$"
+    r"|(?<!\bs[eé] )\b(?:a|en|de|con) qu[eé] (?!\w+[aeo]n?s? (?:me|te|se) )\w+"
+    r" (?:(?:se|le|me|te|nos) )?\w+\W*$"
+    r"|\bo no\W*$",
+    re.I,
+)
+# "I do not know where I put it", "it depends on what day it is": nothing is asked.
+_TELLS_OF_ASKING = re.compile(
+    r"\b(?:s[eé]|sab\w+|dij\w+|dic\w+|pregunt\w+|recuerd\w+|acuerd\w+|depende|importa|decid\w+|si"
+    r"|ver|veremos|duda|know|knows|knew|wonder\w*|asked|ask|said|depends|decide\w*)\b",
+    re.I,
+)
+# "Qué rico", "qué semana de locos", "que no me gusta": what begins like a question and is none.
+_EXCLAIMS = re.compile(
+    r"^[\W_]*(?:(?:ay|uf+|buf+|puf+|ah|jo|madre m[ií]a|y)[\s,]+)*qu[eé] (?:"
+    r"rico|bien|mal|buen[oa]?|lind[oa]|bonit[oa]|fe[oa]|asco|pena|rabia|risa|l[aá]stima|horror"
+    r"|ilusi[oó]n|suerte|ganas|pereza|flojera|hambre|sed|sueño+|fr[ií]o|calor\w*|semana|noche|tarde"
+    r"|aburrimiento|tr[aá]fico|cansancio|estr[eé]s|verg[uü]enza|locura|desastre|susto|alegr[ií]a"
+    r"|envidia|barbaridad|miedo|gusto|gracia|guay|chul[oa]|fuerte|tonter[ií]a|dolor|agobio|l[ií]o"
+    r"|rollo|baj[oó]n|nervios|maravilla|divertid[oa]|\w+ (?:m[aá]s|tan)|no (?:que no|me gusta)"
+    r"|siempre|ya|(?:me|te|se|nos) (?:he|has|ha|hemos|han|voy|va|vamos))\b",
     re.I,
 )
 # "When I was twelve we moved to Leeds", "what a day": the word of a question, and no question.
@@ -409,9 +434,10 @@ def is_question(said: str) -> bool:
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])
     if line.endswith("?") or "¿" in line or asked_back or asks_plainly(line):
         return True
-    if _ASKS_LAST.search(line):
+    if (last := _ASKS_LAST.search(line)) and not _TELLS_OF_ASKING.search(line[: last.start()]):
         return True
-    return bool(_ASKS.match(line)) and not _TELLS_WHEN.match(line)
+    begins = _ASKS.match(line) and not _TELLS_WHEN.match(line) and not _EXCLAIMS.match(line)
+    return bool(begins)
 
 
 def asks_plainly(said: str) -> bool:

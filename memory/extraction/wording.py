@@ -35,11 +35,11 @@ _LAUGHTER = re.compile(
 )
 # Marks that may end what was said; other marks and emoji at the end go.
 _ENDING_MARKS = frozenset(")]'’\"”»?%°º+€$£")
-# "No" without a comma may be the "no" of "no soy".
+# "No" without a comma may be the "no" of "no soy" or of "no he pagado".
 _YES_NO = re.compile(
     r"""(?:(?:yes|yeah|yep|yup|nah|nope|no|sí|si|claro|vale|ok|sip)\s*[,.:!–—-]+\s*(?=\w)
-    |(?:yes|yeah|yep|yup|nah|nope|no)\s+(?=(?:i|i['’]?m|i['’]?ve|he|she|he['’]?s|she['’]?s|they|my
-    |we)\b)|sí\s+)+""",
+    |(?:yes|yeah|yep|yup|nah|nope|no)\s+(?!he\s+\w*(?:ado|ido|ao|io|ío|cho|sto|rto|elto)\b)
+    (?=(?:i|i['’]?m|i['’]?ve|he|she|he['’]?s|she['’]?s|they|my|we)\b)|sí\s+)+""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CALL_ME = {

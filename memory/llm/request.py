@@ -182,6 +182,8 @@ class Recalled:
     stale: str = ""
     # What its speaker said next.
     after: str = ""
+    # Whether it was said a moment ago.
+    recent: bool = False
     # The chat it is known in, when that is another one, and its page for whoever may look there.
     place: str = ""
     link: str = ""

@@ -487,3 +487,35 @@ def test_an_hour_and_a_number_are_told_where_they_are_known(talk):
 def test_words_in_the_other_language_come_with_the_sentence_they_need(talk):
     talk("I've known these friends for 4 years, since I moved from my home country")
     assert "4 years" in talk("¿Desde cuándo conozco a estos amigos?")
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        (["Malia does netball on Saturday mornings"], "what position does Malia play in netball"),
+        (["My mum is called Deb, she works at Specsavers"], "where do i work now"),
+        (["June toca la trikitixa y el 9 de mayo tiene concierto"], "¿Qué día cumple años June?"),
+    ],
+)
+def test_what_only_looks_like_an_answer_is_not_told_as_one(talk, told, asked):
+    for line in told:
+        talk(line)
+    assert talk(asked).startswith(("I do not remember", "No recuerdo", "I only know"))
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "holds"),
+    [
+        (["Barb is my sister", "Barb's boy Todd is opening a bait shop at the lake"],
+         "What sort of business is my nephew starting?", "bait shop"),
+        (["en diciembre nos vamos a palomino con vale",
+          "vale y yo cambiamos el plan de diciembre, ya no playa, nos vamos a salento"],
+         "¿a dónde nos vamos en diciembre?", "salento"),
+        (["passports are in the blue folder in the bottom drawer of the sideboard"],
+         "wheres all the travel documents", "blue folder"),
+    ],
+)  # fmt: skip
+def test_the_line_that_holds_it_is_told_in_whatever_words_it_is_asked_for(talk, told, asked, holds):
+    for line in told:
+        talk(line)
+    assert holds in talk(asked).lower()

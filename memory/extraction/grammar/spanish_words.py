@@ -67,6 +67,8 @@ def first_form(sentence: Sentence, place: int) -> str | None:
         return ""
     if before in LISTS["before_noun" if word in _ALSO_OTHER else "articles"]:
         return ""
+    if place > 1 and words[place - 2] in LISTS["articles"] and _BEFORE_NOUN.fullmatch(before):
+        return ""  # "el segundo tomo"
     return _ambiguous(sentence, place, form) if word in _ALSO_OTHER else form
 
 

@@ -3,8 +3,8 @@
 A recall brings whatever may help a model. Somebody who asks wants the one sentence they asked for,
 or to hear that it is not known. Each sentence gets the probability that it answers: by the judge,
 by meaning without names, by the words that the two share, and by what kind of answer is asked for.
-The weights were fitted on the first half of the questions of `bench.answers` and on talks and
-judged lines that taught the judge nothing.
+The weights were fitted on talks that strangers wrote and on the first half of the questions of
+`bench.answers`.
 """
 
 import math
@@ -25,30 +25,26 @@ from memory.text.summaries import sentences as split_sentences
 from memory.text.summaries import without_address
 from memory.vectors import likeness as meaning
 
-# The judge and the likeness mean another thing for a short fact than for what somebody said.
+# What each part of `features` counts, by `python -m bench.answer_weights`.
 WEIGHTS = {
-    "fact": {"bias": -3.02, "judge": 2.32, "like": 3.4, "cover": 0.5, "foreign": 0.0,
-             "part": -1.83, "type": 0.95},
-    "talk": {"bias": -2.32, "judge": 2.19, "like": 5.79, "cover": -1.52, "foreign": -1.15,
-             "part": -2.24, "type": 0.64},
+    "bias": -4.53, "judge": 1.9, "like": 5.08, "all": 0.8, "lacks": 0.83, "focus": 0.87,
+    "unsaid": -0.69, "newer": -1.32, "recent": 1.76, "long": 0.45, "many": -0.21,
 }  # fmt: skip
-# From where on a sentence is the answer: when it has all words of the question, and when it lacks
-# some; and from where on it is near enough to be shown as such. The second was chosen on three
-# LoCoMo conversations that `bench.answers` does not ask.
-CERTAIN = {"fact": 0.39, "talk": 0.6}
-NEAR = {"fact": 0.25, "talk": 0.3}
-# What has every word that is asked for is near from here on.
-NEAR_WHOLE = 0.2
-NEAR_BY_NAME, SURE_BY_NAME = 0.1, 0.8
+# From where on a sentence is the answer, when it lacks words of the question and when it has all;
+# and from where on it is near enough to be shown as such.
+CERTAIN, CERTAIN_WHOLE, NEAR = 0.72, 0.6, 0.28
+# What holds nothing of the kind that is asked for is never certain: an age without a number.
+NEVER = -3.0
+# Who is meant is known there, whichever words the question has for them.
+NEAR_BY_NAME = 0.2
+# So likely something said later must be, and so little behind, to stand instead.
+LIKELY, BEHIND = 0.6, 0.25
 # "Where did I live before?" is answered by what is over.
 _ASKS_PAST = re.compile(
     r"\b(?:before|used to|previous\w*|former\w*|originally|was|were|did|had|antes|era|fue|ten[ií]a"
     r"|viv[ií]a|trabajaba|anterior\w*)\b",
     re.I,
 )
-# What the judge is sure of is near in whatever words, and what means nearly the same answers.
-NEAR_JUDGE, SURE_JUDGE, SURE_LIKE = 0.96, 0.95, 0.42
-CERTAIN_IN_PART = {"fact": 0.65, "talk": 0.85}
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
 MOST, MOST_READ, MOST_LEADS = 3, 24, 3
@@ -58,6 +54,7 @@ _MARRIED = re.compile(
     r"(?:i['’]?m |i am |i got |we got )?(?:happily )?married to\b|(?:estoy |soy )?casad[oa] con\b",
     re.I,
 )
+_MINE = re.compile(r"\b(?:my|our|mis?|nuestr[oa]s?)\b", re.I)
 _LIVES_AT = re.compile(r"\b(?:live[sd]?|living|viv(?:o|e|es|imos|en))\b.*\d", re.I)
 _TURN = re.compile(r"^\s*-?\s*(?P<who>[^:\n]{1,40}):\s+(?P<said>.+)$")
 _PHOTO = re.compile(r"\s*\[shares [^\]]*\]")
@@ -79,28 +76,36 @@ def find(briefing: Briefing, question: str) -> Found:
 def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Found:
     spoken = _followed(briefing, spoken, question)
     asked = asked_of(briefing, question, spoken)
-    fitting = [one for one in spoken if is_about(one, asked, briefing)][:MOST_READ]
+    fitting = [one for one in spoken if is_about(one, asked, briefing)]
     if not asked.topics and not asked.names and not asked.is_mine:
         return Found([one for one in fitting if one.kind == "fact"][:MOST])
-    rows = features(asked, fitting)
-    weighed = zip(fitting, rows, probabilities(fitting, rows), strict=True)
-    # How far each is above what is certain for its kind: so that facts and talk can be compared.
-    above: list[tuple[float, Recalled]] = []
-    nearby: list[Recalled] = []
-    for one, row, sure in weighed:
-        certain_from, near_from = _bars(one, row)
-        above.append((sure - certain_from, one))
-        nearby += [one] if sure >= near_from else []
-    ranked = _without_leads(sorted(above, key=lambda pair: -pair[0]), asked)
-    best = [(sure, one) for sure, one in ranked if sure >= 0]
+    read = [one for one in spoken if one in fitting or _may_be_about(one, asked)][:MOST_READ]
+    rows = features(asked, read)
+    weighed = sorted(zip(probabilities(rows), read, rows, strict=True), key=lambda row: -row[0])
+    ranked = _without_leads([(sure, one) for sure, one, _row in weighed], asked)
+    certain = [
+        one for sure, one, row in weighed if one in fitting and _is_certain(sure, one, row, asked)
+    ]
+    best = [(sure, one) for sure, one in ranked if one in certain]
     if best:
         near = [one for sure, one in best if sure >= best[0][0] - BESIDE]
         near = _ended([one for _sure, one in best], asked) or near
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
-    near = [one for _sure, one in ranked if one in nearby]
+    near = [one for sure, one in ranked if sure >= (NEAR_BY_NAME if one.asked else NEAR)]
     # Who is asked about by a relation is not named by what only names the other.
     near = near or _naming(fitting if asked.kin else spoken, asked)
     return Found(_newest(_apart(near), asked, fitting)[:MOST], exact=False)
+
+
+def _is_certain(sure: float, one: Recalled, row: dict[str, float], asked: Asked) -> bool:
+    if row["lacks"] <= NEVER or row["unsaid"]:
+        return False
+    # Where somebody lives or works is told in a frame of its own: of them, and not of their cousin.
+    holders = [holder for key, holder in _told(one).items() if key in asked.frames]
+    is_theirs = any(holder & asked.kin if asked.kin else not holder for holder in holders)
+    if holders and (not is_theirs or row["all"]):
+        return is_theirs
+    return sure >= (CERTAIN_WHOLE if row["all"] else CERTAIN)
 
 
 def _without_leads(
@@ -214,57 +219,53 @@ def asked_of(briefing: Briefing, question: str, spoken: Sequence[Recalled] | Non
     return Asked(question, briefing.person, _known(briefing, told), _named(told))
 
 
-def _source(one: Recalled) -> str:
-    return "fact" if one.kind == "fact" else "talk"
-
-
-def _bars(one: Recalled, row: dict[str, float]) -> tuple[float, float]:
-    """From which probability on it is certain, and from which it is near."""
-    source = _source(one)
-    if row["judge"] >= SURE_JUDGE and row["like"] >= SURE_LIKE and row["type"] >= 0:
-        return 0.0, 0.0
-    near = 0.0 if row["judge"] >= NEAR_JUDGE else NEAR[source]
-    if one.asked:
-        # It is known who is meant, whichever words the question has for them.
-        is_sure = row["type"] >= 0 and row["judge"] >= SURE_BY_NAME
-        return (CERTAIN if is_sure else CERTAIN_IN_PART)[source], NEAR_BY_NAME
-    certain = CERTAIN_IN_PART if row["part"] == 1 else CERTAIN
-    return certain[source], min(near, NEAR_WHOLE) if row["cover"] == 1 else near
-
-
-def probabilities(spoken: Sequence[Recalled], rows: Sequence[dict[str, float]]) -> list[float]:
-    weights = [WEIGHTS[_source(one)] for one in spoken]
-    pairs = zip(weights, rows, strict=True)
-    sums = [sum(own[name] * value for name, value in row.items()) for own, row in pairs]
+def probabilities(rows: Sequence[dict[str, float]]) -> list[float]:
+    sums = [sum(WEIGHTS.get(name, 0.0) * value for name, value in row.items()) for row in rows]
     return [1 / (1 + math.exp(-total)) for total in sums]
 
 
 def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]:
-    if not spoken:
-        return []
-    opinions = judge.opinions(asked.text, [_as_read(one) for one in spoken])
+    """What speaks for each as the answer, by the names of the weights."""
+    opinions = judge.opinions(asked.text, [_as_read(one) for one in spoken]) if spoken else []
     by_name = [_by_name(one) for one in spoken]
+    judged = [max(pair) for pair in zip(opinions, (one[0] for one in by_name), strict=True)]
+    alike = _likeness(asked, spoken)
+    rows = []
+    for place, one in enumerate(spoken):
+        told = f"{one.via} {one.text} {one.quote}"
+        covered = asked.covers(statements.Statement.of(told), also=_stands_for(one, asked))
+        rows.append({
+            "bias": 1.0, "judge": judged[place], "like": max(alike[place], by_name[place][1]),
+            "all": float(covered == 1), "focus": float(bool(asked.focus)),
+            "lacks": min(0.0, asked.fits_type(f"{one.text} {one.after}")),
+            "unsaid": float(asked.leaves_focus(words.fold(told))),
+            "newer": float(_has_newer(place, spoken, judged)), "recent": float(one.recent),
+            "long": min(len(one.text) / 100, 3.0), "many": len(spoken) / 10,
+        })  # fmt: skip
+    return rows
+
+
+def _has_newer(place: int, spoken: Sequence[Recalled], judged: Sequence[float]) -> bool:
+    """Whether something else that may answer as well was said later."""
+    one, least = spoken[place], max(LIKELY, judged[place] - BEHIND)
+    return any(
+        thought >= least
+        and _said_at(other) > _said_at(one)
+        and other.text[:40].lower() != one.text[:40].lower()
+        for other, thought in zip(spoken, judged, strict=True)
+    )
+
+
+def _likeness(asked: Asked, spoken: Sequence[Recalled]) -> list[float]:
+    """How near each is in meaning, without names: a name is near to everything that has it."""
     names = sorted(asked.known | asked.names)
     bare = [without_names(one.text, names) for one in spoken]
     # "Where do I live?" is nearer to "I live in Rome" than to "Ana lives in Rome".
     own = [one.quote or told_to(one.said_by, one.text) for one in spoken]
-    alike = meaning.table([asked.bare], [*bare, *own])
-    language = words.detect_language(asked.text)
-    rows = []
-    for place, one in enumerate(spoken):
-        told = statements.Statement.of(f"{one.via} {one.text} {one.quote}")
-        covered = asked.covers(told, also=_stands_for(one, asked))
-        foreign = words.detect_language(one.text) not in ("", language)
-        rows.append({
-            "bias": 1.0, "judge": max(opinions[place], by_name[place][0]),
-            "like": 0.5 if alike is None
-            else max(float(max(alike[0][place :: len(spoken)])), by_name[place][1]),
-            "cover": 0.5 if foreign and not covered else covered, "foreign": float(foreign),
-            # Words of the question that it does not have; between languages that says little.
-            "part": 0.0 if covered == 1 else 0.2 if foreign else 1.0,
-            "type": asked.fits_type(f"{one.text} {one.after}"),
-        })  # fmt: skip
-    return rows
+    alike = meaning.table([asked.bare], [*bare, *own]) if spoken else None
+    if alike is None:
+        return [0.5] * len(spoken)
+    return [float(max(alike[0][place :: len(spoken)])) for place in range(len(spoken))]
 
 
 def _by_name(one: Recalled) -> tuple[float, float]:
@@ -280,6 +281,8 @@ def candidates(briefing: Briefing) -> list[Recalled]:
     holding = [one for one in briefing.recalled if asks_past or not one.outdated]
     told = [line for one in holding for line in _sentences(one)]
     told += [line for one in reversed(briefing.heard) for line in _sentences(one)]
+    since = min((_said_at(one) for one in briefing.heard), default=math.inf)
+    told = [replace(one, recent=_said_at(one) >= since) for one in told]
     return list({(one.text, one.said_by): one for one in told if _tells(one)}.values())
 
 
@@ -302,6 +305,15 @@ def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
             return False
         return one.by_asker or not one.said_by or bool(mine & who)
     return True
+
+
+def _may_be_about(one: Recalled, asked: Asked) -> bool:
+    """Whether it may be of somebody the question only describes: "Barb's boy" is my nephew."""
+    if asked.names or not asked.kin:
+        return False
+    concepts = statements.Statement.of(f"{one.text} {one.quote}").concepts
+    of_others = {one for one in concepts - asked.kin if statements.kind(one) == "kin"}
+    return not (of_others and _MINE.search(one.quote or one.text))
 
 
 def _stands_for(one: Recalled, asked: Asked) -> Set[str]:
@@ -361,9 +373,9 @@ def _sentences(one: Recalled) -> list[Recalled]:
         whole = replace(one, kind="message" if who else one.kind, said_by=who)
         parts = split_sentences(said)
         made += [
-            replace(whole, text=one, after=after)
+            replace(whole, text=part, after=after)
             # Of a line that was only a photo nothing is left.
-            for one, after in zip_longest(parts, parts[1:], fillvalue="")
+            for part, after in zip_longest(parts, parts[1:], fillvalue="")
         ]
     return made  # fmt: skip
 

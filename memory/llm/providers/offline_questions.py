@@ -60,7 +60,11 @@ _SOLVES = re.compile(
     r"\b(?:fix|solv|works? (?:now|again)|instead|must|want|arregl|solucion|hay que)"
 )
 _COST = re.compile(r"\b(?:how much|cost|price|cuanto (?:cost|vale|cuesta|pag)|precio)")
-_MONEY = re.compile(r"\d|[$€£]|\bfree\b|\bgratis\b")
+_MONEY = re.compile(
+    r"\d|[$€£]|\b(?:free|gratis|hundred|thousand|grand|quid|bucks|fiver|tenner|cien\w*|mil|pavos"
+    r"|lucas|two|three|four|five|six|seven|eight|nine|ten|twelve|\w+teen|\w{3,}ty|dos|tres|cuatro"
+    r"|cinco|seis|siete|ocho|nueve|diez|doce|quince|veint\w+|\w+enta|\w+cient[oa]s)\b"
+)
 _WHAT_DOES = re.compile(
     r"\b(?:for a living|job|profession|what do(?:es)? [\w' ]+ do|dedic\w+|profesion|oficio"
     r"|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"
@@ -132,7 +136,8 @@ _HOUR = re.compile(
 _LASTS = re.compile(r"\b(?:how long|since when|desde cuando|cuanto tiempo|hace cuanto)\b")
 _SPAN = re.compile(rf"{_NUMBER.pattern}|\b{MONTH}\b")
 _ASKS_CODE = re.compile(
-    r"\b(?:code|pin|combination|plate|rego|codigo|matricula|placa|patente)\b(?! (?:in|with|en)\b)"
+    r"\b(?:code|pin(?! (?:that|which|of|from|my|for the))|combination|"
+    r"plate|rego|codigo|matricula|placa|patente)\b(?! (?:in|with|en)\b)"
 )
 # A date is no birthday.
 _ASKS_BIRTHDAY = re.compile(
@@ -144,6 +149,18 @@ _ASKS_WHY = re.compile(r"^\W*(?:why|how come|por que)\b")
 _REASON = re.compile(
     r"\b(?:because|cause|since|so that|so|due to|for|as|after|porque|ya que|por|para|pues|que)\b"
 )
+# "What position does she play?" asks for a position; a name, an hour or a number says so itself.
+_FOCUS = re.compile(
+    r"\b(?:what|which|whats|que|cual|de que|en que|a que) (?:the |is the |es el |es la |son los "
+    r"|(?:sort|kind|type) of |kinda |(?:tipo|clase) de )?(?P<noun>[a-z]{3,})"
+)
+_NOT_FOCUS = FRAME | frozenset(
+    words.fold(
+        """sort time date year month hora fecha lo toca pasa happened am they tipo clase dijo dije
+        haces"""
+    ).split()
+)
+_ASKS_WHO = re.compile(r"\b(?:name|called|named|surname|llama\w*|nombre|apellido|who|quien)\b")
 # What is asked for, what an answer holds, and how far from one the words are without it.
 _NUMBERED = (
     (_AGE, _YEARS, -3.0),
@@ -283,7 +300,8 @@ class Asked:
             if asks.search(self.folded):
                 return 1.0 if answers.search(plain) else otherwise
         if _ASKS_NAME.search(self.folded) and not self._holds_name(said):
-            return -2.0
+            # Who types all small types names small, too.
+            return -0.5 if said == said.lower() else -2.0
         if _DAYS.search(self.folded):
             return 1.0 if _A_DAY.search(plain) or says_when(said) else -1.0
         if asks_when(self.text):
@@ -298,6 +316,16 @@ class Asked:
                 fits = 1.0 if answers.search(plain) else -1.0
                 return -3.0 if asks is _WHAT_DOES and _NAMES.search(plain) else fits
         return 0.0
+
+    @cached_property
+    def focus(self) -> str:
+        """The noun that an answer has or is: "position" of "what position does she play?"."""
+        nouns = (found["noun"] for found in _FOCUS.finditer(self.folded))
+        return next((noun for noun in nouns if noun not in _NOT_FOCUS), "")
+
+    def leaves_focus(self, told: str) -> bool:
+        """Whether the folded words do not have what is asked for."""
+        return bool(self.focus and not _ASKS_WHO.search(self.folded)) and self.focus[:4] not in told
 
     @cached_property
     def frames(self) -> set[str]:

@@ -189,6 +189,16 @@ def test_a_reply_that_tells_something_is_not_a_formula():
         "en que planta está mi padre",
         "cuando tengo el dentista",
         "que grupo sanguineo tengo",
+        "de cuánto es la cuota del banco",
+        "hasta cuándo sigo en la fonda",
+        "y ahora en qué ando para ir al trabajo",
+        "cada cuánto le toca el remedio a la gata",
+        "y la tarjeta sanitaria donde la deje",
+        "cuando me miran la muela, q dia era al final",
+        "el hermano de mi novio a q ciudad se muda",
+        "la steffy todavia me debe plata o no",
+        "can tess have crab",
+        "que edad tiene la madre de la encarni",
     ],
 )
 def test_people_ask_without_a_question_mark_and_without_accents(said):
@@ -205,6 +215,13 @@ def test_people_ask_without_a_question_mark_and_without_accents(said):
         "did my taxes today",
         "como mucho pescado",
         "cuando era niña vivía en Vigo",
+        "pa q me vayas conociendo: soy rocio y trabajo de noche",
+        "ah q me he apuntao a ceramica los martes",
+        "Que siempre no llega Meche el 18",
+        "qué calorón está haciendo en Sevilla",
+        "no sé si ir o no",
+        "la mesa está donde la deje",
+        "no me acuerdo de a qué hora sale",
     ],
 )
 def test_the_word_of_a_question_alone_does_not_ask(said):

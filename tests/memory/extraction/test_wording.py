@@ -253,6 +253,14 @@ def test_no_line_loses_or_gains_a_negation():
             assert len(NEGATION.findall(said)) == len(NEGATION.findall(fact.text.lower())), fact
 
 
+def test_no_he_is_not_the_english_no():
+    given = {"author": "Ana", "language": "es", "kind": "profile"}
+    (fact,) = word_facts("no he pagado la luz", **given)
+    assert fact.text == "Ana no ha pagado la luz"
+    (fact,) = word_facts("voy en el segundo tomo", **given)
+    assert fact.text == "Ana va en el segundo tomo"
+
+
 @given(st.text(max_size=120), st.text(max_size=40), st.sampled_from(["en", "es"]))
 @settings(max_examples=300)
 def test_any_words_are_survived(quote, previous, language):
