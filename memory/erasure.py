@@ -498,7 +498,7 @@ def _describe_again(one: Sweep) -> None:
             values = {"tags": values["tags"]}  # the rest is a person's, or empty still
         Episode.objects.filter(pk=episode.pk).update(**values)
         one.counts["memory.Episode"] += 1
-        one.described[episode.pk] = values["tags"]
+        one.described[episode.pk] = list(values["tags"])
 
 
 def _forget_past_tags(one: Sweep) -> None:

@@ -359,8 +359,12 @@ def _is_over(
         said = grouping.messages_of(episode).reverse().values_list("text", flat=True)
         return likeness(message.text, "\n".join(said[:RECENT_MESSAGES]))
 
-    when = {"at": message.sent_at, "last_at": episode.ended_at, "zone": message.chat.space.zone}
-    return bool(boundary(message.text, similarity=alike, **when))
+    zone = message.chat.space.zone
+    return bool(
+        boundary(
+            message.text, similarity=alike, at=message.sent_at, last_at=episode.ended_at, zone=zone
+        )
+    )
 
 
 def _before_discard(episode: Episode) -> str:

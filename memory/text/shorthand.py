@@ -55,7 +55,9 @@ class Reading:
         return self.text[_placed(back, start) : _placed(back, end, is_end=True)]
 
 
-def _placed(changes: Sequence[tuple[int, int, int, int]], place: int, *, is_end=False) -> int:
+def _placed(
+    changes: Sequence[tuple[int, int, int, int]], place: int, *, is_end: bool = False
+) -> int:
     shift = 0
     for start, end, other_start, other_end in changes:
         if place <= start:
