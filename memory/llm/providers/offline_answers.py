@@ -30,9 +30,11 @@ WEIGHTS = {
     "bias": -4.53, "judge": 1.9, "like": 5.08, "all": 0.8, "lacks": 0.83, "focus": 0.87,
     "unsaid": -0.69, "newer": -1.32, "recent": 1.76, "long": 0.45, "many": -0.21,
 }  # fmt: skip
-# From where on a sentence is the answer, when it lacks words of the question and when it has all;
-# and from where on it is near enough to be shown as such.
-CERTAIN, CERTAIN_WHOLE, NEAR = 0.72, 0.6, 0.28
+# From where on a sentence is the answer, and from where on it is near enough to be shown as such.
+CERTAIN, NEAR = 0.7, 0.28
+# A sentence of so few characters with all words of the question says little else, and the judge
+# does not see it ("What is my dog called?", "My dog is called Rex").
+PLAIN, CERTAIN_PLAIN = 60, 0.3
 # What holds nothing of the kind that is asked for is never certain: an age without a number.
 NEVER = -3.0
 # Who is meant is known there, whichever words the question has for them.
@@ -101,11 +103,18 @@ def _is_certain(sure: float, one: Recalled, row: dict[str, float], asked: Asked)
     if row["lacks"] <= NEVER or row["unsaid"]:
         return False
     # Where somebody lives or works is told in a frame of its own: of them, and not of their cousin.
-    holders = [holder for key, holder in _told(one).items() if key in asked.frames]
+    holders = [_labels(holder) for key, holder in _told(one).items() if key in asked.frames]
     is_theirs = any(holder & asked.kin if asked.kin else not holder for holder in holders)
-    if holders and (not is_theirs or row["all"]):
-        return is_theirs
-    return sure >= (CERTAIN_WHOLE if row["all"] else CERTAIN)
+    if holders and all(holders) and not is_theirs:
+        return False
+    if is_theirs and row["all"]:
+        return True
+    is_plain = row["all"] and len(one.text) <= PLAIN
+    return sure >= (CERTAIN_PLAIN if is_plain else CERTAIN)
+
+
+def _labels(holder: Iterable[str]) -> set[str]:
+    return {label for word in holder for label in statements.concepts().of(word)}
 
 
 def _without_leads(
