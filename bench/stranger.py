@@ -104,8 +104,8 @@ def judged(reply: str, expected: str) -> str:
     from memory.llm.providers.offline_phrases import PHRASES
 
     def begins(name: str) -> bool:
-        return any(reply.startswith(PHRASES[one][name].split("{")[0].split("\n")[0])
-                   for one in PHRASES)  # fmt: skip
+        first_lines = (told[name].split("\n")[0] for told in PHRASES.values())
+        return reply.startswith(tuple(first_lines))
 
     low = reply.lower()
     if expected and any(one.strip() in low for one in expected.lower().split("|")):

@@ -229,7 +229,7 @@ def asked_of(briefing: Briefing, question: str, spoken: Sequence[Recalled] | Non
 
 
 def probabilities(rows: Sequence[dict[str, float]]) -> list[float]:
-    sums = [sum(WEIGHTS.get(name, 0.0) * value for name, value in row.items()) for row in rows]
+    sums = [sum(WEIGHTS[name] * value for name, value in row.items()) for row in rows]
     return [1 / (1 + math.exp(-total)) for total in sums]
 
 

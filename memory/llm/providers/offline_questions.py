@@ -60,11 +60,6 @@ _SOLVES = re.compile(
     r"\b(?:fix|solv|works? (?:now|again)|instead|must|want|arregl|solucion|hay que)"
 )
 _COST = re.compile(r"\b(?:how much|cost|price|cuanto (?:cost|vale|cuesta|pag)|precio)")
-_MONEY = re.compile(
-    r"\d|[$€£]|\b(?:free|gratis|hundred|thousand|grand|quid|bucks|fiver|tenner|cien\w*|mil|pavos"
-    r"|lucas|two|three|four|five|six|seven|eight|nine|ten|twelve|\w+teen|\w{3,}ty|dos|tres|cuatro"
-    r"|cinco|seis|siete|ocho|nueve|diez|doce|quince|veint\w+|\w+enta|\w+cient[oa]s)\b"
-)
 _WHAT_DOES = re.compile(
     r"\b(?:for a living|job|profession|what do(?:es)? [\w' ]+ do|dedic\w+|profesion|oficio"
     r"|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"
@@ -108,6 +103,10 @@ _AGE = re.compile(r"\b(?:how old|que edad|cuantos anos|cuantos meses)\b")
 _YEARS = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w{3,}ty|dos|tres"
     r"|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|trece|catorce|quince|dieci\w+|veint\w+|\w+enta)\b"
+)
+_MONEY = re.compile(
+    rf"{_YEARS.pattern}|[$€£]|\b(?:free|gratis|hundred|thousand|grand|quid|bucks|fiver|tenner"
+    r"|cien\w*|mil|\w+cient[oa]s|pavos|lucas)\b"
 )
 _MANY = re.compile(r"\b(how many|how much|how old|how often|cuant[oa]s?|que edad|cuantas veces)\b")
 _NUMBER = re.compile(
