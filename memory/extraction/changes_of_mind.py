@@ -93,8 +93,9 @@ def find_superseded(
     known = reachable(space, chat, whole_space=whole_space, speaker=speaker)
     if ignore is not None:
         known = known.exclude(pk=ignore.pk)
-    return judge(
-        _candidates(known, text, subject, speaker),
+    found = judge(
+        # Up to two hundred are compared and at most a few give way: only those are read whole.
+        _candidates(known, text, subject, speaker).select_related(None).only("text", "subject"),
         text,
         # One thing may be called "Ana's dog" and "el perro de Ana": both are told of its owner.
         subject=speaker.author if speaker else subject,
@@ -102,6 +103,8 @@ def find_superseded(
         correcting=correcting,
         likeness=likeness,
     )
+    whole = known.in_bulk([one.fact.pk for one in found]) if found else {}
+    return [one._replace(fact=whole[one.fact.pk]) for one in found if one.fact.pk in whole]
 
 
 @transaction.atomic

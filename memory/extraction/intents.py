@@ -106,6 +106,26 @@ _ASKS_LAST = re.compile(
     r"|\bo no\W*$",
     re.I,
 )
+# "ring size", "names of my nieces", "Medida de las llantas": what is wanted is named, and not told.
+_LOOKS_UP = re.compile(
+    r"(?:(?:and|y|keno)[\s,]+)?(?:"
+    r"(?:(?:my|our|the|his|her|their) )?(?:[^\W\d]+(?:['’]s?)? ){1,3}"
+    r"(?:sizes?|names?|surname|number|address|birthday|date of birth|password|model|postcode|plate)"
+    r"|(?:the )?(?:sizes?|names?|surname|number|address|birthdays?|date|price|model|brand|colou?r)"
+    r" of (?:my|our|the|his|her|their) (?:[^\W\d]+ ?){1,4}"
+    r"|(?:(?:el|la|los|las|mi) )?(?:medidas?|tallas?|nombres?|apellidos?|n[uú]mero|direcci[oó]n"
+    r"|matr[ií]cula|fecha|cumplea[ñn]os|clave|contrase[ñn]a|modelo|marca|horario|precio|tel[eé]fono"
+    r"|color|dosis) (?:del?|de (?:la|las|los|mis?|sus?|nuestr[oa]s?)) (?:[^\W\d]+ ?){1,4}"
+    r")\W*",
+    re.I,
+)
+# A verb among the words tells something: "she forgot my birthday", "cambió el número de teléfono".
+_NO_LOOK_UP = re.compile(
+    r"\b(?:new|nuev[oa]|change[ds]?|changing|forg[eo]t|lost|is|are|was|has|have|got|need|no|not|good"
+    r"|nice|great|happy|feliz|es|son|era|hay|perd[ií]|cambi\w+|i|we|you|he|she|they|it|same|please"
+    r"|remember|note|save|keep|send|give|update|check|add|delete|remove|set|use|call|know)\b",
+    re.I,
+)
 # "I do not know where I put it", "it depends on what day it is": nothing is asked.
 _TELLS_OF_ASKING = re.compile(
     r"\b(?:s[eé]|sab\w+|dij\w+|dic\w+|pregunt\w+|recuerd\w+|acuerd\w+|depende|importa|decid\w+|si"
@@ -435,6 +455,8 @@ def is_question(said: str) -> bool:
     if line.endswith("?") or "¿" in line or asked_back or asks_plainly(line):
         return True
     if (last := _ASKS_LAST.search(line)) and not _TELLS_OF_ASKING.search(line[: last.start()]):
+        return True
+    if _LOOKS_UP.fullmatch(line) and not _NO_LOOK_UP.search(line):
         return True
     begins = _ASKS.match(line) and not _TELLS_WHEN.match(line) and not _EXCLAIMS.match(line)
     return bool(begins)

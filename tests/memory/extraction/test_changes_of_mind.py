@@ -104,11 +104,15 @@ def test_what_has_no_subject_is_found_by_its_words(chat):
     assert found(chat, "El puerto de n8n es 5679", subject="") == ["The port of n8n is 5678"]
 
 
-def test_one_query_however_much_is_known(chat, django_assert_num_queries):
+def test_one_query_however_much_is_known_and_one_for_what_gives_way(
+    chat, django_assert_num_queries
+):
     for n in range(30):
         believe(chat, f"Ana likes thing number {n}")
     believe(chat, "Ana lives in Lima")
     with django_assert_num_queries(1):
+        assert found(chat, "I like swimming") == []
+    with django_assert_num_queries(2):
         assert found(chat, "I moved to Oslo") == ["Ana lives in Lima"]
 
 

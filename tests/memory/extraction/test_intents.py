@@ -209,6 +209,36 @@ def test_people_ask_without_a_question_mark_and_without_accents(said):
 @pytest.mark.parametrize(
     "said",
     [
+        "ring size",
+        "names of my nieces",
+        "Shruti's ring size",
+        "Medida de llantas",
+        "teléfono de la canguro",
+        "y la fecha de la boda",
+    ],
+)
+def test_what_is_only_named_is_looked_up(said):
+    assert read(said).name == "question"
+    assert not_memory(said) == "question"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "new phone number",
+        "she forgot my birthday",
+        "cambió el número de teléfono",
+        "happy birthday",
+        "save my address",
+    ],
+)
+def test_what_is_told_of_it_is_not(said):
+    assert not is_question(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "when i was twelve we moved to Leeds",
         "What a day, my boss quit",
         "was born in Leeds",
