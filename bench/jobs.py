@@ -160,11 +160,11 @@ def forget_a_person(one: Newcomer, *, name: str) -> None:
     one.rail("People and things")
     one.click("link", name, exact=True)
     one.click("link", "Erase all about them…")
-    one.see("This is erased, wherever it was written down:")
+    one.see("This is erased, with what was forgotten, discarded or archived of it:")
     word = one.page.locator(".field .label code").inner_text()
     one.page.fill("[name=typed]", word)
     one.click("button", "Erase")
-    expect(one.page.locator("main")).not_to_contain_text("Erase it for good?")
+    expect(one.page.locator("main")).not_to_contain_text("erase for good?")
 
 
 def export_everything(one: Newcomer) -> None:

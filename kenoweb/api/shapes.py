@@ -29,7 +29,7 @@ class Times(Which):
 
 
 class Part(Asked):
-    limit: int = Field(20, ge=1, le=50, description="At most so many.")
+    limit: int = Field(20, ge=1, le=50, description="How many to return at most.")
     after: str = Field(
         "", max_length=200, description="`next` of the answer before, to read on from there."
     )
@@ -55,7 +55,9 @@ class FactSearch(Search, Clocks):
     subject: str = Field(
         "", max_length=120, description="Only facts about exactly this subject, as facts name it."
     )
-    kind: Literal["", "fact", "concept", "procedure", "lesson", "lore", "goal", "note"] = ""
+    kind: Literal["", "fact", "concept", "procedure", "lesson", "lore", "goal", "note"] = Field(
+        "", description="Only facts of this kind."
+    )
     status: Literal["active", "archived", "superseded"] = Field(
         "active", description="Believed (the usual), put away, or replaced by another."
     )
@@ -86,9 +88,9 @@ class Query(Asked):
 
 
 class Question(Query, Clocks):
-    limit: int = Field(8, ge=1, le=20, description="At most so many memories.")
+    limit: int = Field(8, ge=1, le=20, description="How many memories to return at most.")
     budget: int | None = Field(
-        None, ge=16, le=100_000, description="At most so many tokens of memory together."
+        None, ge=16, le=100_000, description="How many tokens of memory to return at most."
     )
     context: bool = Field(
         False, description="Also give the memories as one block to paste into a prompt."

@@ -14,7 +14,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in, signed_in
 from kenoweb.auth.sessions import sudo
-from kenoweb.ui.responses import ERASE, counted_lines, run_and_toast, space_url, toast_error, typed
+from kenoweb.ui.responses import (
+    ERASE,
+    counted_lines,
+    next_url,
+    run_and_toast,
+    space_url,
+    toast_error,
+    typed,
+)
 from memory import lineage
 from memory.history import actors
 from memory.history.actors import person
@@ -164,11 +172,23 @@ def preview(request, space, kind, pk):
     context = {
         "row": found.name or short(str(row), 200),
         "kind": Kind(kind).label,
+        "back": next_url(request) or _page_of(space, kind, row),
         "lines": counted_lines(found.counts),
         "preview": found,
         "word": found.name or pgettext("typed to confirm", ERASE),
     }
     return render(request, "erase.html", context)
+
+
+def _page_of(space: Space, kind: str, row: Any) -> str:
+    """Where the row stands."""
+    if kind == Kind.MESSAGE:
+        return _url(space, kind, row)
+    own = {Kind.CHAT: "chats:detail", Kind.PERSON: "people:detail"}
+    if kind in own:
+        return space_url(own[kind], space, row.pk)
+    lists = {Kind.MEMBER: "members:index", Kind.IMPORT: "transfer:index"}
+    return space_url(lists.get(kind, "settings:index"), space)
 
 
 @in_space(role="owner")

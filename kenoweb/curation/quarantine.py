@@ -136,7 +136,9 @@ def _words(kind: str, row: Model) -> str:
         return row.text if row.quote in ("", row.text) else f"{row.text}\n{row.quote}"
     if kind == "patterns":
         return f"{row.trigger} → {row.response}"
-    return f"{row.title}\n{row.body}".strip()
+    # A title is most often its first words.
+    is_told = row.title.rstrip("… ") in row.body
+    return (row.body if is_told else f"{row.title}\n{row.body}").strip()
 
 
 def _views(url: str, wanted: KindFilter, numbers: dict[str, int]) -> list[View]:

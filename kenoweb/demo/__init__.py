@@ -9,6 +9,7 @@ from itertools import groupby
 import pgtrigger
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import Min
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
@@ -102,11 +103,20 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
     space.settings = SETTINGS
     space.save(update_fields=["settings"])
     life.calendar.settle()
+    _begin_chats(space)
     _spend(space)
     Notice.objects.filter(space=space, created_at__lt=now - NEWS).update(seen_at=now)
     # Thirty questions take as long as a month of talk: the worker asks them behind the first look.
     jobs.ask_golden(space.pk, GoldenRun.Why.HAND)
     return space
+
+
+def _begin_chats(space: Space) -> None:
+    """Each chat is as old as the first thing said in it."""
+    with pgtrigger.ignore():
+        for chat in Chat.objects.filter(space=space).annotate(first=Min("messages__sent_at")):
+            if chat.first:
+                Chat.objects.filter(pk=chat.pk).update(created_at=chat.first)
 
 
 def _tell(space: Space, done: int, *, of: int) -> None:

@@ -295,7 +295,7 @@ def as_markdown(rows: list[Fact]) -> str:
 
 
 def _subject(fact: Fact) -> str:
-    return _("Lore") if fact.subject == Fact.LORE else fact.subject
+    return _("Everything else") if fact.subject == Fact.LORE else fact.subject
 
 
 def matching(

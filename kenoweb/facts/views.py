@@ -341,6 +341,7 @@ def impact(request, space, pk):
     quiet = request.GET.get("do") == "quiet"
     rule = rulings.dont_mention if quiet else facts.never_again
     context = {"back": reverse("facts:detail", args=[space.slug, pk]), "fact": fact, "quiet": quiet}
+    context["change"] = fact.text
     context["impact"] = replay.impact(space, lambda: rule(fact, by=by), now=timezone.now())
     return render(request, "proposals/impact.html", context)
 

@@ -54,7 +54,7 @@ def impact(request, space, pk):
     """Which of the last answers would change: asked for beside the diff, or as a page."""
     proposal = get_in_space_or_404(space, Proposal, pk)
     proposal.space = space
-    context = {"back": reverse("proposals:detail", args=[space.slug, pk])}
+    context = {"back": reverse("proposals:detail", args=[space.slug, pk]), "change": proposal.title}
     try:
         context["impact"] = proposals.impact(proposal)
     except REFUSALS as refusal:

@@ -19,7 +19,7 @@ from kenoweb.ui.responses import space_url
 from memory.extraction.frames import frame_of
 from memory.models import Chat, Episode, Fact, Member, RecallItem, Space
 from memory.text.normalise import clean, fold, short
-from sleep import proposals
+from sleep import nights, proposals
 from sleep.apply import TargetChanged, check_targets, rows_of
 from sleep.models import Proposal
 
@@ -245,11 +245,10 @@ def listed(space: Space, chosen: ProposalFilter) -> list[Proposal]:
 def queue(space: Space, chosen: ProposalFilter) -> dict:
     """The list beside the desk: waiting by night, then what of the same was decided today."""
     rows = listed(space, chosen)
+    last = nights.latest(space) if rows else None
     groups = [
-        (_heading(night, about, first=n == 0), about, list(some))
-        for n, ((night, about), some) in enumerate(
-            groupby(rows, key=lambda one: (one.night, one.about))
-        )
+        (_heading(night, about, is_last=night == last), about, list(some))
+        for (night, about), some in groupby(rows, key=lambda one: (one.night, one.about))
     ]
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     decided = chosen.apply(rows_in(space, Proposal).filter(decided_at__gte=today))
@@ -348,13 +347,13 @@ def may_decide(member: Member) -> bool:
     return member.may(Member.Role.CURATOR)
 
 
-def _heading(night, about: str, *, first: bool) -> str:
+def _heading(night, about: str, *, is_last: bool) -> str:
     if about:
-        about = _("Lore") if about == Fact.LORE else about
+        about = _("Everything else") if about == Fact.LORE else about
         return _("From an import: %(about)s") % {"about": about}
     if night is None:
         return _("Without a night")
-    if first:
+    if is_last:
         return _("From the last night")
     return dated(night.local_date, _("l j F"))
 

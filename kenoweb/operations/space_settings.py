@@ -115,9 +115,9 @@ LABELS = {
     "check_in_chat": gettext_lazy("Ask in the chat"),
 }
 CHOICES = {
-    "believe": gettext_lazy("believe: it is memory at once"),
-    "hold": gettext_lazy("hold for me: it becomes a proposal"),
-    "read_only": gettext_lazy("read only: nothing is kept of it"),
+    "believe": gettext_lazy("believe at once"),
+    "hold": gettext_lazy("hold for me, as a proposal"),
+    "read_only": gettext_lazy("read only, keep nothing"),
     "everybody": gettext_lazy("everybody allowed in the chat"),
     "members": gettext_lazy("linked members"),
     "auto": gettext_lazy("as the installation says"),

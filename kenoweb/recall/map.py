@@ -302,14 +302,23 @@ def place(drawn_by: Frame, products: np.ndarray) -> list[tuple[float, float, int
 def _with_words(space: Space, dots: list[Dot]) -> list[Dot]:
     """The dots with what is known of them; without words where a reader may not see them."""
     facts = rows_in(space, Fact).filter(pk__in=[dot.owner for dot in dots if dot.kind == "fact"])
-    columns = ("pk", "text", "language", "kind", "subject", "chat__title", "use_count")
+    columns = (
+        "pk",
+        "text",
+        "language",
+        "kind",
+        "subject",
+        "chat__title",
+        "use_count",
+        "created_at",
+    )
     known = {("fact", row[0]): row[1:] for row in facts.values_list(*columns)}
     ids = [dot.owner for dot in dots if dot.kind == "episode"]
     episodes = rows_in(space, Episode).filter(pk__in=ids)
-    columns = ("pk", "title", "body", "language", "chat__title")
-    for pk, title, body, language, chat in episodes.values_list(*columns):
-        known["episode", pk] = ((title or body), language, "episode", "", chat, 0)
-    return [
+    columns = ("pk", "title", "body", "language", "chat__title", "started_at")
+    for pk, title, body, language, chat, at in episodes.values_list(*columns):
+        known["episode", pk] = ((title or body), language, "episode", "", chat, 0, at)
+    found = [
         replace(
             dot,
             text=text[:SHORT],
@@ -318,11 +327,14 @@ def _with_words(space: Space, dots: list[Dot]) -> list[Dot]:
             person="" if subject == Fact.LORE else subject,
             chat=chat or "",
             used=used,
+            # When it was learned, not when what it tells of happens.
+            at=at,
         )
         for dot in dots
         if (row := known.get((dot.kind, dot.owner)))
-        for text, language, what, subject, chat, used in [row]
+        for text, language, what, subject, chat, used, at in [row]
     ]
+    return sorted(found, key=lambda dot: dot.at, reverse=True)
 
 
 def names_of(dots: list[Dot]) -> dict[int, str]:

@@ -46,6 +46,11 @@ CUT = {
     RecallItem.Cut.BUDGET: gettext_lazy("no room in the budget"),
     RecallItem.Cut.SEEN: gettext_lazy("already in the prompt"),
 }
+KINDS = {
+    "fact": gettext_lazy("Gate for facts"),
+    "episode": gettext_lazy("Gate for episodes"),
+    "message": gettext_lazy("Gate for messages"),
+}
 SECTIONS = [
     (gettext_lazy("talk"), ("history", "summary")),
     (gettext_lazy("facts"), ("facts", "chat_facts")),
@@ -229,6 +234,12 @@ class Gate:
 
     def is_short(self, kind: str, relevance: float, *, pinned: bool) -> bool:
         return relevance < self.of(kind) and not pinned
+
+
+def gates(gate: Gate, items: Iterable[RecallItem]) -> list[tuple[str, float]]:
+    """The gate of each kind of memory that was weighed, by its name."""
+    found = {kind for item in items if (kind := item.kind) in KINDS}
+    return [(name, gate.of(kind)) for kind, name in KINDS.items() if kind in found]
 
 
 def gate_of(receipt: Recall, space: Space) -> Gate:

@@ -61,7 +61,7 @@ def learned(fact: Fact) -> dict:
 @register.filter
 def about(subject: str) -> str:
     """Whom or what a fact is about."""
-    return _("Lore") if subject == Fact.LORE else subject
+    return _("Everything else") if subject == Fact.LORE else subject
 
 
 @register.filter

@@ -28,28 +28,36 @@ OPENED_RECEIPT, YEAR = "keno_receipt", 365 * 24 * 3600
 ERASED = {
     gettext_lazy("Facts"): ["memory.Fact"],
     gettext_lazy("Messages"): ["memory.Message"],
-    gettext_lazy("Episodes"): ["memory.Episode", "sleep.Claim"],
+    gettext_lazy("Episodes"): ["memory.Episode"],
     gettext_lazy("Patterns"): ["memory.Pattern"],
     gettext_lazy("People"): ["memory.Entity"],
-    gettext_lazy("Receipts"): ["memory.Recall", "memory.SelfCheck"],
+    gettext_lazy("Receipts"): ["memory.Recall"],
     gettext_lazy("Golden questions"): ["memory.GoldenQuestion"],
     gettext_lazy("Replies on their way"): ["memory.OutboxItem", "memory.Draft"],
-    gettext_lazy("Chats"): ["memory.Chat", "memory.WorkingNote"],
+    gettext_lazy("Chats"): ["memory.Chat"],
+    gettext_lazy("Working notes"): ["memory.WorkingNote"],
     gettext_lazy("Proposals"): ["sleep.Proposal"],
-    gettext_lazy("Nights"): [
-        "sleep.Night", "sleep.PhaseRun", "sleep.NightChange", "sleep.Reflection",
+    gettext_lazy("Nights"): ["sleep.Night"],
+    gettext_lazy("What nights wrote down"): [
+        "sleep.PhaseRun", "sleep.NightChange", "sleep.Reflection", "sleep.Claim",
+        "memory.SelfCheck",
     ],
-    gettext_lazy("Identity"): [
+    gettext_lazy("Rules, preferences and rulings"): [
         "memory.Identity", "memory.Rule", "memory.Preference", "memory.Ruling",
     ],
     gettext_lazy("Files"): ["memory.Parcel", "memory.ParcelLine"],
-    gettext_lazy("Notices and logs"): [
+    gettext_lazy("Notices, model calls and audit"): [
         "memory.Notice", "memory.DeadLetter", "memory.LlmCall", "memory.AuditEntry",
     ],
     gettext_lazy("Members"): ["memory.Member", "memory.ApiToken"],
-    gettext_lazy("Vectors"): ["memory.Embedding"],
-    gettext_lazy("History"): ["history", "pghistory.Context"],
+    gettext_lazy("Entries of the search index"): ["memory.Embedding"],
+    gettext_lazy("Earlier versions"): ["history", "pghistory.Context"],
 }  # fmt: skip
+KINDS = {
+    "facts": gettext_lazy("Fact"),
+    "episodes": gettext_lazy("Episode"),
+    "patterns": gettext_lazy("Pattern"),
+}
 Fetch = Callable[[object, int], Model]
 Respond = Callable[..., HttpResponse]
 
@@ -139,7 +147,13 @@ def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, back: Cal
         row = fetch(space, pk)
         if request.method != "POST":
             gone = writer(row, by=person(request.user), preview=True)
-            return render(request, "erase.html", {"row": row, "lines": counted_lines(gone)})
+            context = {
+                "row": _words_of(row),
+                "kind": KINDS[room],
+                "lines": counted_lines(gone),
+                "back": next_url(request) or space_url(f"{room}:detail", space, pk),
+            }
+            return render(request, "erase.html", context)
         if not typed(request, ERASE):
             toast_error(request, _("Type the word to erase it for good. Nothing was changed."))
             return redirect(f"{room}:detail", space.slug, pk)
@@ -148,6 +162,11 @@ def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, back: Cal
         return go(request, next_url(request) or back(request, f"{room}:index", space))
 
     return view
+
+
+def _words_of(row: Any) -> str:
+    """What a person knows the row by; a pattern's own name is made of its words."""
+    return f"{row.trigger} → {row.response}" if hasattr(row, "trigger") else str(row)
 
 
 def counted_lines(gone: dict[str, int]) -> list[tuple[str, int]]:

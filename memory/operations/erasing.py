@@ -297,7 +297,11 @@ def origins(space: Space, kind: str, pk: int) -> set[lineage.Node] | None:
     """The rows from which to follow what came of it; None when there is no such thing here."""
     if kind in ("fact", "episode"):
         model: Any = Fact if kind == "fact" else Episode
-        return {(kind, pk)} if model.objects.filter(space=space, pk=pk).exists() else None
+        # What was learned from an episode rests on its messages.
+        said = Message.objects.filter(space=space, role=Message.Role.USER, episode=pk)
+        parts = said.values_list("pk", flat=True) if kind == "episode" else ()
+        found = model.objects.filter(space=space, pk=pk).exists()
+        return {(kind, pk), *(("message", part) for part in parts)} if found else None
     row = find(space, kind, pk) if kind in TABLES else None
     if row is None:
         return None

@@ -372,7 +372,7 @@ def test_an_act_of_the_panel_lets_all_that_shows_it_fetch_itself(client, fact):
 
 
 def test_erasing_shows_what_goes_and_asks_for_the_word(client, fact):
-    assert "wherever it was written down" in page(client, "purge", fact.pk)
+    assert "with what was forgotten, discarded or archived of it" in page(client, "purge", fact.pk)
     assert Fact.objects.filter(pk=fact.pk).exists()
     client.post(at("purge", fact.pk), {"typed": "yes"})
     assert "Type the word" in page(client, "detail", fact.pk)
