@@ -126,6 +126,16 @@ document.addEventListener("htmx:afterSettle", () => {
 });
 toEnd();
 
+// A row of tabs that is wider than a phone shows the one that is open.
+function showTab() {
+  for (const tab of $$(".views [aria-current]")) {
+    const row = tab.closest(".views");
+    row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
+  }
+}
+document.addEventListener("htmx:afterSettle", showTab);
+showTab();
+
 // "Select all" and the number of selected rows.
 document.addEventListener("change", (event) => {
   const list = event.target.closest("[data-pick]");
