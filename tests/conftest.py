@@ -1,6 +1,7 @@
 """The database of the tests: DATABASE_URL when it is set, else an embedded server of their own."""
 
 import asyncio
+import gc
 import os
 import shutil
 import tempfile
@@ -147,6 +148,12 @@ def _empty_the_audit_too(sql_flush):
 def pytest_sessionfinish(session):
     if not hasattr(session.config, "workerinput") and not settings.TEST_HOME_IS_KEPT:
         shutil.rmtree(settings.TEST_HOME, ignore_errors=True)
+
+
+def pytest_collection_finish(session):
+    # Thousands of tests and all modules stay: no use in looking through them for garbage.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser):
