@@ -139,7 +139,7 @@ def take_back_a_night(one: Newcomer) -> None:
     one.press_on(one.page.locator("tr[data-row] a").first)
     one.see("night I")
     one.click("link", "Undo this night")
-    one.click("button", "Undo the night")
+    one.click("button", "Undo this night")
     one.see("Took back", within="#toasts")
 
 

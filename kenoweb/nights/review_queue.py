@@ -59,7 +59,7 @@ EDITABLE = {
     "value": gettext_lazy("Value"),
 }
 NOTES = {
-    "contradiction": gettext_lazy("Only one can be true. You decide."),
+    "contradiction": gettext_lazy("Both cannot be true at the same time. You decide."),
     "leaves its chat": gettext_lazy(
         "It was said in another chat; approving tells it beyond that chat."
     ),

@@ -150,6 +150,6 @@ def test_a_night_is_read_and_taken_back_line_by_line(window, owner):
     page.locator("li.undone").get_by_role("button", name="Redo").click()
     expect(page.locator("li.undone")).to_have_count(0)
     page.get_by_role("link", name="Undo this night").click()
-    page.get_by_role("button", name="Undo the night").click()
+    page.get_by_role("button", name="Undo this night").click()
     expect(page.get_by_text("Took back 2 changes.")).to_be_visible()
     assert not Fact.objects.live().exists()
