@@ -8,9 +8,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from memory import identity, lineage, options, patterns, people, rulings
+from memory.calendar import timing
 from memory.episodes import grouping
 from memory.episodes import service as episodes
-from memory.extraction import dates, offers
+from memory.extraction import offers
 from memory.facts import bulk as fact_bulk
 from memory.facts import service as facts
 from memory.models import Chat, Entity, Episode, Fact, Message, Pattern, Preference, Rule, Space
@@ -167,7 +168,7 @@ def add_imported(proposal: Proposal, *, by: str) -> None:
     message = Message.objects.filter(space=proposal.space_id, pk=origin.get("message")).first()
     given = _fact_fields(proposal) | {"source": Fact.Source.IMPORT, "message": message}
     if message:
-        given |= dates.times_of(
+        given |= timing.times_of(
             proposal.after["quote"],
             said_at=message.sent_at,
             zone=proposal.space.zone,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from bot.commands.asked import Answer, CommandCall, command, sentence_for
 from bot.commands.knowledge import facts_in_reach, not_found, numbered
-from memory.extraction import dates
+from memory.calendar import timing
 from memory.extraction.wording import told_to
 from memory.facts import lasting
 from memory.facts import service as facts
@@ -55,7 +55,7 @@ def set_times(call: CommandCall) -> Answer:
         return Answer(not_found())
     said_at = call.now.astimezone(call.space.zone)
     language = call.message.language or call.chat.language or call.space.language
-    told = dates.when_of(words, said_at=said_at, language=language, kind="")
+    told = timing.when_of(words, said_at=said_at, language=language, kind="")
     days = {"valid_from": told.valid_from, "valid_to": told.valid_to}
     given: dict[str, Any] = {name: value for name, value in days.items() if value}
     if not given:

@@ -7,11 +7,15 @@ from typing import NamedTuple
 from memory.chats.service import FORWARDED
 from memory.extraction import grounding
 from memory.extraction.clauses import own_words
-from memory.models import Message
+from memory.models import Entity, Fact, Message
+from memory.models.entity import key_of
+from memory.models.prepared import prepared
 from memory.text import normalise as text
 from memory.text.summaries import sentences
 
 LONGEST_QUOTE = 1000
+# The names among which those in a message are looked for.
+MAX_NAMES = 1000
 # A stranger's words in somebody's mouth: believed only when a person says so, and little then.
 FORWARDED_TRUST = 0.3
 
@@ -30,6 +34,22 @@ def speaker(message: Message) -> str:
     marks = (flag for flag in message.flags if flag.startswith(FORWARDED))
     origin = next(marks, None)
     return message.author if origin is None else origin.removeprefix(FORWARDED)
+
+
+def known_names(message: Message) -> list[str]:
+    """Return whom the message names of those whom facts that this chat may use speak of."""
+    said = [word.removesuffix("'s") for word in text.words(text.fold(message.text))]
+    keys = [key_of(word) for word in said]
+    names = {name for [name] in _names(space=message.space_id, chat=message.chat_id, keys=keys)}
+    return [name for name in sorted(names) if set(said).issuperset(text.words(text.fold(name)))]
+
+
+@prepared(space="bigint", chat="bigint", keys="varchar[]")
+def _names(space, chat, keys):
+    about = Fact.objects.known_in(space, chat).live().exclude(subject="")
+    subjects = about.order_by().values_list("subject").distinct()[:MAX_NAMES]
+    known = Entity.objects.filter(space=space).in_scope(chat).filter(keys__overlap=keys)
+    return subjects.union(known.order_by().values_list("name")[:MAX_NAMES])
 
 
 def find(candidate: str, messages: Sequence[Message]) -> Evidence | None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from django.db import OperationalError, transaction
@@ -19,15 +18,14 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 
 from memory import options, people
+from memory.calendar import timing
 from memory.episodes import service as episodes
 from memory.extraction import (
     changes_of_mind,
-    dates,
+    corrections,
     evidence,
     intents,
     propose,
-    rescheduling,
-    wording,
 )
 from memory.extraction.propose import Candidate
 from memory.facts import plans
@@ -37,13 +35,11 @@ from memory.guards.inspect import REDACTED
 from memory.guards.screening import ORDERS, screen
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models import Chat, Entity, Fact, Message, Space, encryption
-from memory.models.entity import key_of
+from memory.models import Chat, Fact, Message, Space, encryption
 from memory.models.prepared import prepared, save_fields
 from memory.models.space import ask_again
 from memory.spaces.chat_links import said_by_same
 from memory.text import normalise as text
-from memory.text import shorthand
 from memory.vectors import likeness
 
 log = logging.getLogger(__name__)
@@ -52,8 +48,6 @@ SHORTEST = 4
 MOST_AT_ONCE = 1000
 # A message that keeps failing is given up, with its errors on it.
 ATTEMPTS = 5
-# The names among which those in a message are looked for.
-MAX_NAMES = 1000
 # The newest facts about a subject that a new one may only repeat.
 MAX_COMPARED = 60
 # The reason in the journal when a call of a model was saved.
@@ -62,11 +56,7 @@ NOT_ASKED = "nothing to ask a model about"
 OFFERED, WISH, MAX_WISHES = "offered", "wish", 2
 # What Keno may not do without asking: saved, it is a rule.
 LIMIT = "limit"
-# "No, Max" is about what was learned a moment ago.
-A_MOMENT = timedelta(hours=1)
 A_FEW_MINUTES = timedelta(minutes=10)
-# How many of the last facts "Friday, not Thursday" may mean.
-MOST_MENDED = 5
 _READERS = ThreadPoolExecutor(2, thread_name_prefix="read")
 
 Complete = Callable[[str], str]
@@ -241,7 +231,7 @@ def _proposed(
         "author": evidence.speaker(message),
         "language": message.language,
         "previous": _previous(message),
-        "people": _known_names(message),
+        "people": evidence.known_names(message),
         "earlier": _earlier(message) if propose.speaks_of_somebody(said) else "",
         "believe_at": sure.believe_from,
         "offer_at": sure.offer_from,
@@ -256,30 +246,20 @@ def _proposed(
     whole = [one for one in found if intents.read(one.text).name != "correct"]
     reminders = _reminders(message)
     # What is to be said on Friday is one plan, however else it may be heard.
-    apart = [one for one in whole if not _is_quoted(one.quote, reminders)]
-    mended = _corrections(message, apart, now=now)
-    known = [*reminders, *(mended or _corrected_at_once(message, apart or _behind_lead(found)))]
+    apart = [one for one in whole if not corrections.is_quoted(one.quote, reminders)]
+    mended = corrections.read(message, apart, now=now)
+    known = [
+        *reminders,
+        *(
+            mended
+            or corrections.corrected_at_once(message, apart or corrections.behind_lead(found))
+        ),
+    ]
     found = [*known, *_wishes(message, found)]
     if found:
         return found, []
     reason = NOT_ASKED if complete else "no fact in it"
     return [], [{"outcome": "skipped", "reason": reason}]
-
-
-def _known_names(message: Message) -> list[str]:
-    """Return whom the message names of those whom facts that this chat may use speak of."""
-    said = [word.removesuffix("'s") for word in text.words(text.fold(message.text))]
-    keys = [key_of(word) for word in said]
-    names = {name for [name] in _names(space=message.space_id, chat=message.chat_id, keys=keys)}
-    return [name for name in sorted(names) if set(said).issuperset(text.words(text.fold(name)))]
-
-
-@prepared(space="bigint", chat="bigint", keys="varchar[]")
-def _names(space, chat, keys):
-    about = Fact.objects.known_in(space, chat).live().exclude(subject="")
-    subjects = about.order_by().values_list("subject").distinct()[:MAX_NAMES]
-    known = Entity.objects.filter(space=space).in_scope(chat).filter(keys__overlap=keys)
-    return subjects.union(known.order_by().values_list("name")[:MAX_NAMES])
 
 
 def _previous(message: Message) -> str:
@@ -308,142 +288,9 @@ def _earlier(message: Message) -> str:
     return own.order_by("-pk").values_list("text", flat=True).first() or ""
 
 
-def _corrections(
-    message: Message, apart: list[Candidate], *, now: datetime | None
-) -> list[Candidate]:
-    """What the message mends, with what it states besides; nothing when it mends nothing."""
-    # What is surely stated stands; "no wait, Friday" is only heard as if it were something new.
-    mended = [] if any(one.believed for one in apart) else _mended(message, now=now)
-    moved = mended or _rescheduled(message)
-    rest = [one for one in apart if not rescheduling.is_of_move(f"{one.text} {one.quote}")]
-    return mended or ([*moved, *rest] if moved else _given_back(message, apart) or _put(message))
-
-
-def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
-    """ "No, Max": the fact that its speaker was last noted for here, with another value."""
-    intent = intents.read(message.text)
-    if intent.name != "correct":
-        return []
-    if told := _told_otherwise(message, intent.rest):
-        return told
-    since = (now or message.sent_at) - A_MOMENT
-    own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
-    lately = own.filter(last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST_MENDED]
-    for number, fact in enumerate(lately):
-        # Only what names the old value ("Friday, not Thursday") can mean an earlier one.
-        with_latest = fact.message_id == lately[0].message_id
-        mended = intents.mend(fact.text, intent.rest, latest=not number, lately=with_latest)
-        if mended:
-            return [_instead_of(fact, mended, message)]
-    return []
-
-
-def _instead_of(fact: Fact, told: str, message: Message) -> Candidate:
-    same = {name: getattr(fact, name) for name in ("subject", "kind", "category", "confidence")}
-    same |= {"language": fact.language, "mode": fact.mode, "replaces": fact.pk}
-    same |= {"heard_as": "plan"} if fact.occurs_at else {}
-    return Candidate(told, message.text, **same)
-
-
-def _rescheduled(message: Message) -> list[Candidate]:
-    """ "The dentist is on Friday now": what its speaker told of it here, at the new time."""
-    said = shorthand.written_out(message.text)
-    corrects = intents.read(said).name == "correct" and rescheduling.has_time(said)
-    if not corrects and not rescheduling.moves(said):
-        return []
-    people = [evidence.speaker(message), *_known_names(message)]
-    fact = _told_before(message, said, rescheduling.has_time, names=people)
-    told = rescheduling.retimed(fact.text, said) if fact else ""
-    return [_instead_of(fact, told, message)] if fact and told else []
-
-
-def _put(message: Message) -> list[Candidate]:
-    """ "Moved the key, it's in the meter box now": where it was is over."""
-    said = shorthand.written_out(message.text)
-    if not rescheduling.put_elsewhere(said):
-        return []
-    people = [evidence.speaker(message), *_known_names(message)]
-    fact = _told_before(message, said, rescheduling.is_kept, names=people)
-    told = rescheduling.kept_at(fact.text, said) if fact else ""
-    return [_instead_of(fact, told, message)] if fact and told else []
-
-
-def _told_before(
-    message: Message, said: str, fits: Callable[[str], bool], *, names: Iterable[str] = ()
-) -> Fact | None:
-    """What its speaker told here of the same, the nearest of it."""
-    own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
-    known = own.exclude(message=message).order_by("-last_seen_at", "-pk")[:MAX_COMPARED]
-    shared = {
-        fact: rescheduling.is_about_same(fact.text, said, names=names)
-        for fact in known
-        if fits(fact.text)
-    }
-    best = max(shared, key=shared.__getitem__, default=None)
-    return best if best and shared[best] else None
-
-
-def _given_back(message: Message, apart: list[Candidate]) -> list[Candidate]:
-    """ "Bec dropped the fridge back": that it was lent is over; what else is stated stays."""
-    lines = [one for one in intents.told(message.text) if rescheduling.gives_back(one)]
-    fact = _told_before(message, lines[0], rescheduling.was_lent) if lines else None
-    if fact is None:
-        return []
-    told = [one for one in apart if rescheduling.gives_back(one.text)]
-    spoken = {"author": evidence.speaker(message), "language": message.language or "en"}
-    worded = wording.word_facts(lines[0], kind="event", **spoken)
-    text = told[0].text if told else worded[0].text if worded else lines[0]
-    rest = [one for one in apart if one not in told]
-    return [replace(_instead_of(fact, text, message), quote=lines[0], heard_as="event"), *rest]
-
-
-def _behind_lead(found: list[Candidate]) -> list[Candidate]:
-    """ "I was wrong: they arrive on the 19th", where nothing was noted that this could mend."""
-    told = [(one, intents.read(one.text)) for one in found]
-    return [
-        replace(one, text=intent.rest[:1].upper() + intent.rest[1:])
-        for one, intent in told
-        if intent.name == "correct"
-        and len(intent.rest.split()) >= propose.OWN_WORDS
-        and not propose.speaks_of_somebody(intent.rest)
-    ]
-
-
-def _corrected_at_once(message: Message, found: list[Candidate]) -> list[Candidate]:
-    """ "He comes at nine. No, sorry, at eleven": the value that was said last."""
-    lines = intents.sentences(shorthand.written_out(message.text))
-    for before, line in pairwise(lines):
-        intent = intents.read(line)
-        if intent.name == "correct":
-            found = [
-                replace(one, text=intents.mend(one.text, intent.rest) or one.text)
-                if _is_quoted(before, [one])
-                else one
-                for one in found
-            ]
-    return found
-
-
 def _is_secret(one: Candidate) -> bool:
     """Whether what it states was left out of the message: "the code is [redacted:pin]"."""
     return REDACTED in one.quote
-
-
-def _told_otherwise(message: Message, rest: str) -> list[Candidate]:
-    """ "No, Mateo is 8": a whole statement that cannot stand beside what its speaker told here."""
-    told: dict[str, Any] = {"author": evidence.speaker(message), "people": _known_names(message)}
-    spoken = message.language or "en"
-    for one in wording.word_facts(rest, language=spoken, kind="people", **told):
-        changed = changes_of_mind.find_superseded(
-            message.space, message.chat, one.text, str(one.subject), speaker=message,
-            correcting=True,
-        )  # fmt: skip
-        for old in (found.fact for found in changed if one.retold):
-            same = {"subject": old.subject, "kind": old.kind, "category": old.category}
-            sure: dict[str, Any] = {"confidence": 0.9, "mode": propose.HEURISTICS}
-            given = same | sure | {"language": spoken, "replaces": old.pk}
-            return [Candidate(one.text, message.text, **given)]
-    return []
 
 
 def _reminders(message: Message) -> list[Candidate]:
@@ -476,7 +323,9 @@ def _reminder(message: Message, line: str) -> list[Candidate]:
 
 def _wishes(message: Message, found: list[Candidate]) -> list[Candidate]:
     """How the person wants Keno to talk: never a fact, and never obeyed until a person says so."""
-    told = [line for line in intents.manners(message.text) if not _is_quoted(line, found)]
+    told = [
+        line for line in intents.manners(message.text) if not corrections.is_quoted(line, found)
+    ]
     bounds = [line for line in intents.told(message.text) if limits.is_limit(line)]
     several = list(dict.fromkeys([*bounds, *told]))
     return [wish(message, line) for line in several[:MAX_WISHES]]
@@ -488,10 +337,6 @@ def wish(message: Message, line: str, *, mode: str = propose.HEURISTICS) -> Cand
         category=LIMIT if limits.is_limit(line) else "preference",
         confidence=0.9, language=message.language, mode=mode, believed=False,
     )  # fmt: skip
-
-
-def _is_quoted(line: str, found: list[Candidate]) -> bool:
-    return any(one.quote in line or line in one.quote for one in found)
 
 
 def gate(message: Message, *, by: str = "extraction") -> str:
@@ -554,7 +399,7 @@ def _believe(
             replaced = facts.supersede(old, by=by, new=done.row, until=until, now=now)
             gone += [old] if replaced.changed else []
         for old in gone:
-            whole = dates.with_month(done.row.text, before=old.text, language=one.language)
+            whole = timing.with_month(done.row.text, before=old.text, language=one.language)
             if whole != done.row.text:
                 facts.revise(done.row, by=by, text=whole, now=now, **_times(message, one, whole))
         return done, gone
@@ -605,7 +450,7 @@ def remember(
 
 def _times(message: Message, one: Candidate, said: str) -> dict[str, datetime | None]:
     zone = message.space.zone
-    return dates.times_of(
+    return timing.times_of(
         said, said_at=message.sent_at, zone=zone, language=one.language, kind=one.heard_as
     )
 

@@ -1,10 +1,10 @@
-"""How one thing went on: at another time ("my appointment is now the 12th"), or given back. Pure.
+"""How one thing went on: at another time ("it is now the 12th"), elsewhere, or over. Pure.
 
 A day, a date and an hour are told apart, so that each replaces its like and the rest stays.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from memory.calendar.words import MONTHS, SHORT_MONTHS, WEEKDAYS
@@ -69,9 +69,31 @@ _MOVES = re.compile(
 
 _GIVES_BACK = re.compile(
     r"\b(?:brought|gave|dropped|handed|sent|paid)\b[^.!?]{0,40}\bback\b|\breturned\b"
-    r"|\b(?:me|nos|le|les) (?:ha |han |he )?(?:devuelto|devolvi(?:ó|o|eron)|devolví)",
+    r"|\bpaid (?:up|me|us|him|her|them|off)\b|\b(?:we['’]?re|are|now) (?:square|even)\b"
+    r"|\b(?:me|nos|le|les) (?:ha |han |he )?(?:devuelto|devolvi(?:ó|o|eron)|devolví)"
+    r"|\b(?:ya )?(?:me|nos|le) (?:ha |han |he )?(?:pag(?:ó|o|aron|ué|ue|ado))\b",
     re.I,
 )
+# "Krakow is OFF", "they called off the wedding", "se canceló el concierto", "ya no vamos a Vigo"
+_CALLS_OFF = re.compile(
+    r"\b(?:is|are|['’]s|was|got|been|be) (?:all |now |definitely )?"
+    r"(?:off(?= now\b|\W*$)|(?:cancel+ed|called off|scrapped))\b"
+    r"|\bcall(?:ed|ing) (?:it |[^.!?,]{0,30} )?off\b|\bcancel+ed (?:the|our|my)\b"
+    r"|\bse (?:ha |han )?(?:cancel(?:ó|o|aron|ado)|suspend(?:ió|ieron|ido))\b"
+    r"|\b(?:cancelamos|cancelaron|cancelé) (?:el|la|los|las|lo)\b|\b(?:hemos|han|he) cancelado\b"
+    r"|\bya no (?:voy|vamos|va|van|iremos|vienen?|hay)\b"
+    r"|\b(?:not|no longer) going (?:to|on)\b(?! be\b)",
+    re.I,
+)
+_PLANNED = re.compile(
+    r"\b(?:trip|flights?|fly(?:ing)?|holidays?|cruise|wedding|party|concert|gig|match|appointment"
+    r"|book(?:ed|ing)|going to|plan\w*|visit\w*|tickets?|meeting|course|class|viaj\w+|vuelos?"
+    r"|vacaciones|boda|fiesta|concierto|partido|reserv\w+|va a|van a|voy a|vamos a|ir a|cita"
+    r"|entradas|reuni[oó]n|curso|clase)\b",
+    re.I,
+)
+_PART = re.compile(r"[,;:]\s+|\s+[-–—]+\s+")
+_LEADS = re.compile(r"^(?:so|and|but|well|anyway|ok|oh|y|pero|pues|así que|bueno)\s+", re.I)
 _LENT = re.compile(
     r"\b(?:lent|loaned|borrowed|owes?)\b|\b(?:le|les|me|nos)(?: he| ha| han)?"
     r" (?:prest\w+|dej(?:é|ó|ado|aron)|debe)\b|\bprestad[oa]\b",
@@ -139,13 +161,25 @@ def kept_at(fact: str, said: str) -> str:
     return f"{held['what']} {now['where'].rstrip('.! ')}" if held and now else ""
 
 
-def gives_back(said: str) -> bool:
-    """Whether the words tell that something came back that was lent."""
-    return bool(_GIVES_BACK.search(said))
+def endings(said: str) -> list[tuple[str, Callable[[str], bool]]]:
+    """The parts of a sentence that tell an end, each with the test of what it may be the end of.
+
+    Something came back that was lent, or will not be that was planned.
+    """
+    found: list[tuple[str, Callable[[str], bool]]] = []
+    if _GIVES_BACK.search(said):
+        found.append((said, was_lent))
+    parts = [_LEADS.sub("", part).strip() for part in _PART.split(said)]
+    return [*found, *((part, was_planned) for part in parts if _CALLS_OFF.search(part))]
 
 
 def was_lent(fact: str) -> bool:
-    return bool(_LENT.search(fact)) and not gives_back(fact)
+    return bool(_LENT.search(fact)) and not _GIVES_BACK.search(fact)
+
+
+def was_planned(fact: str) -> bool:
+    is_plan = _PLANNED.search(fact) or has_time(fact)
+    return bool(is_plan) and not _CALLS_OFF.search(fact)
 
 
 def without_same(said: str) -> str:

@@ -50,8 +50,6 @@ MAX_BACKFILL = 8
 MAX_REPLACED = 20
 # How often it is asked further, from how many of the best, and how much of that is taken.
 MOST_HOPS, MOST_LEADS, MOST_FOUND = 2, 3, 3
-# What is found of somebody who may be another stands behind so many of the best.
-BEHIND_THE_BEST = 7
 # Date, speaker and list mark of a memory in the prompt, in tokens.
 TOKENS_PER_ITEM = 8
 Judge = Callable[[list[str]], object]
@@ -270,8 +268,8 @@ def _ask_of_kin(request: RecallRequest, kept: list[Scored], result: Recalled) ->
 def _ask_on(request: RecallRequest, kept: list[Scored], result: Recalled) -> list[Scored]:
     """Ask once or twice more where the best memories name whom the question only describes.
 
-    What that finds stands right behind the memory that led to it, or behind the best where it is
-    not sure who is meant, in the lane "hop"; the receipt keeps what was asked.
+    What that finds stands right behind the memory that led to it, in the lane "hop"; the receipt
+    keeps what was asked.
     """
     asked, leads = result.question, kept[:MOST_LEADS]
     for _hop in range(MOST_HOPS):
@@ -288,7 +286,7 @@ def _ask_on(request: RecallRequest, kept: list[Scored], result: Recalled) -> lis
         found = _found_by(request, further, known={item.key for item in kept})
         for item in found:
             item.via = lead.unit.text
-        place = max(kept.index(lead) + 1, BEHIND_THE_BEST if further.is_guess else 0)
+        place = kept.index(lead) + 1
         kept = [*kept[:place], *found, *kept[place:]]
         words = [*result.question.expansion, further.text]
         result.question, leads, asked = replace(result.question, expansion=words), found, further

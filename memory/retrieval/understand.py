@@ -130,8 +130,6 @@ class Question:
     folded_words: list[str] = field(default_factory=list)
     asks_when: bool = False
     written: str = ""
-    # Asked on of somebody whom a memory names, and who may be another.
-    is_guess: bool = False
 
 
 def understand(
@@ -204,7 +202,7 @@ def follow(question: Question, memory: str, *, person: str = "") -> Question | N
     for sure, some in ((True, [] if is_who else whole), (True, inner), (False, whole)):
         for span in some if sure or not is_who else []:
             if names := _names_of(memory, span, known, sure=sure):
-                return replace(_asked_of(question, span, names), is_guess=not sure)
+                return _asked_of(question, span, names)
     return None
 
 

@@ -237,3 +237,27 @@ def test_what_came_back_is_not_lent_any_more(space, settings, lent, back, asked,
     assert [text for text in believed() if gone in text.lower()] == []
     reply = Message.objects.filter(chat=chat, role="assistant").latest("pk").text
     assert gone not in reply.lower()
+
+
+@pytest.mark.parametrize(
+    ("planned", "off", "gone"),
+    [
+        ("We booked a cruise to Alaska", "Lorraine fell, so Alaska is off, sadly", "Alaska"),
+        ("we are going to krakow in march, flights booked", "krakow is OFF", "krakow"),
+        ("Vamos a Cracovia en marzo con Noe", "se canceló lo de Cracovia", "marzo"),
+        ("lachie owes me 60 bucks for the footy tix", "lachie paid up. miracles happen", "60"),
+        ("Beto me debe 6,500 pesos del asador", "Beto ya me pagó lo del asador", "6,500"),
+    ],
+)  # fmt: skip
+def test_what_is_off_or_paid_is_over(space, settings, planned, off, gone):
+    chat = make_chat(space, channel="telegram")
+    say(chat, planned, 0)
+    assert [fact for fact in believed() if gone in fact]
+    say(chat, off, 60)
+    assert [fact for fact in believed("superseded") if gone in fact]
+
+
+def test_a_day_off_ends_no_plan(chat):
+    say(chat, "We have tickets for the Bilbao concert", 0)
+    say(chat, "Marcus works in Bilbao and is off at some conference", 60)
+    assert believed("superseded") == []

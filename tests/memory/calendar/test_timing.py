@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.extraction.dates import Timing, times_of, when_of
+from memory.calendar.timing import Timing, times_of, when_of
 
 MADRID = ZoneInfo("Europe/Madrid")
 MEXICO = ZoneInfo("America/Mexico_City")

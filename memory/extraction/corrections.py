@@ -1,0 +1,162 @@
+"""What a message mends of what its speaker told before: a value, a time, a place, or its end."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from memory.extraction import changes_of_mind, evidence, intents, propose, rescheduling, wording
+from memory.extraction.propose import Candidate
+from memory.models import Fact, Message
+from memory.spaces.chat_links import said_by_same
+from memory.text import shorthand
+
+# "No, Max" is about what was learned a moment ago.
+A_MOMENT = timedelta(hours=1)
+# How many of the last facts "Friday, not Thursday" may mean, and among how many another time or
+# place of the same thing is looked for.
+MOST_MENDED, MAX_COMPARED = 5, 60
+
+
+def read(message: Message, apart: list[Candidate], *, now: datetime | None) -> list[Candidate]:
+    """What the message mends, with what it states besides; nothing when it mends nothing."""
+    # What is surely stated stands; "no wait, Friday" is only heard as if it were something new.
+    mended = [] if any(one.believed for one in apart) else _mended(message, now=now)
+    moved = mended or _rescheduled(message)
+    rest = [one for one in apart if not rescheduling.is_of_move(f"{one.text} {one.quote}")]
+    return mended or ([*moved, *rest] if moved else _ended(message, apart) or _put(message))
+
+
+def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
+    """ "No, Max": the fact that its speaker was last noted for here, with another value."""
+    intent = intents.read(message.text)
+    if intent.name != "correct":
+        return []
+    if told := _told_otherwise(message, intent.rest):
+        return told
+    since = (now or message.sent_at) - A_MOMENT
+    own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
+    lately = own.filter(last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST_MENDED]
+    for number, fact in enumerate(lately):
+        # Only what names the old value ("Friday, not Thursday") can mean an earlier one.
+        with_latest = fact.message_id == lately[0].message_id
+        mended = intents.mend(fact.text, intent.rest, latest=not number, lately=with_latest)
+        if mended:
+            return [_instead_of(fact, mended, message)]
+    return []
+
+
+def _instead_of(fact: Fact, told: str, message: Message) -> Candidate:
+    same = {name: getattr(fact, name) for name in ("subject", "kind", "category", "confidence")}
+    same |= {"language": fact.language, "mode": fact.mode, "replaces": fact.pk}
+    same |= {"heard_as": "plan"} if fact.occurs_at else {}
+    return Candidate(told, message.text, **same)
+
+
+def _rescheduled(message: Message) -> list[Candidate]:
+    """ "The dentist is on Friday now": what its speaker told of it here, at the new time."""
+    said = shorthand.written_out(message.text)
+    corrects = intents.read(said).name == "correct" and rescheduling.has_time(said)
+    if not corrects and not rescheduling.moves(said):
+        return []
+    people = [evidence.speaker(message), *evidence.known_names(message)]
+    fact = _told_before(message, said, rescheduling.has_time, names=people)
+    told = rescheduling.retimed(fact.text, said) if fact else ""
+    return [_instead_of(fact, told, message)] if fact and told else []
+
+
+def _put(message: Message) -> list[Candidate]:
+    """ "Moved the key, it's in the meter box now": where it was is over."""
+    said = shorthand.written_out(message.text)
+    if not rescheduling.put_elsewhere(said):
+        return []
+    people = [evidence.speaker(message), *evidence.known_names(message)]
+    fact = _told_before(message, said, rescheduling.is_kept, names=people)
+    told = rescheduling.kept_at(fact.text, said) if fact else ""
+    return [_instead_of(fact, told, message)] if fact and told else []
+
+
+def _told_before(
+    message: Message, said: str, fits: Callable[[str], bool], *, names: Iterable[str] = ()
+) -> Fact | None:
+    """What its speaker told here of the same, the nearest of it."""
+    own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
+    known = own.exclude(message=message).order_by("-last_seen_at", "-pk")[:MAX_COMPARED]
+    shared = {
+        fact: rescheduling.is_about_same(fact.text, said, names=names)
+        for fact in known
+        if fits(fact.text)
+    }
+    best = max(shared, key=shared.__getitem__, default=None)
+    return best if best and shared[best] else None
+
+
+def _ended(message: Message, apart: list[Candidate]) -> list[Candidate]:
+    """ "Bec dropped the fridge back", "Krakow is off": that it was lent, or planned, is over."""
+    for line in intents.told(message.text):
+        for part, was in rescheduling.endings(line):
+            if fact := _told_before(message, part, was):
+                return _over(fact, part, message, apart)
+    return []
+
+
+def _over(fact: Fact, part: str, message: Message, apart: list[Candidate]) -> list[Candidate]:
+    """The end in the place of the fact, in the words that were heard of it; the rest stays."""
+    told = [one for one in apart if rescheduling.endings(one.text)]
+    spoken = {"author": evidence.speaker(message), "language": message.language or "en"}
+    worded = wording.word_facts(part, kind="event", **spoken)
+    text = told[0].text if told else worded[0].text if worded else part[:1].upper() + part[1:]
+    rest = [one for one in apart if one not in told]
+    return [replace(_instead_of(fact, text, message), quote=part, heard_as="event"), *rest]
+
+
+def behind_lead(found: list[Candidate]) -> list[Candidate]:
+    """ "I was wrong: they arrive on the 19th", where nothing was noted that this could mend."""
+    told = [(one, intents.read(one.text)) for one in found]
+    return [
+        replace(one, text=intent.rest[:1].upper() + intent.rest[1:])
+        for one, intent in told
+        if intent.name == "correct"
+        and len(intent.rest.split()) >= propose.OWN_WORDS
+        and not propose.speaks_of_somebody(intent.rest)
+    ]
+
+
+def corrected_at_once(message: Message, found: list[Candidate]) -> list[Candidate]:
+    """ "He comes at nine. No, sorry, at eleven": the value that was said last."""
+    lines = intents.sentences(shorthand.written_out(message.text))
+    for before, line in pairwise(lines):
+        intent = intents.read(line)
+        if intent.name == "correct":
+            found = [
+                replace(one, text=intents.mend(one.text, intent.rest) or one.text)
+                if is_quoted(before, [one])
+                else one
+                for one in found
+            ]
+    return found
+
+
+def _told_otherwise(message: Message, rest: str) -> list[Candidate]:
+    """ "No, Mateo is 8": a whole statement that cannot stand beside what its speaker told here."""
+    told: dict[str, Any] = {
+        "author": evidence.speaker(message),
+        "people": evidence.known_names(message),
+    }
+    spoken = message.language or "en"
+    for one in wording.word_facts(rest, language=spoken, kind="people", **told):
+        changed = changes_of_mind.find_superseded(
+            message.space, message.chat, one.text, str(one.subject), speaker=message,
+            correcting=True,
+        )  # fmt: skip
+        for old in (found.fact for found in changed if one.retold):
+            same = {"subject": old.subject, "kind": old.kind, "category": old.category}
+            sure: dict[str, Any] = {"confidence": 0.9, "mode": propose.HEURISTICS}
+            given = same | sure | {"language": spoken, "replaces": old.pk}
+            return [Candidate(one.text, message.text, **given)]
+    return []
+
+
+def is_quoted(line: str, found: list[Candidate]) -> bool:
+    return any(one.quote in line or line in one.quote for one in found)
