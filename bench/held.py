@@ -15,8 +15,6 @@ from memory.retrieval.understand import understand
 from memory.text import normalise as text
 from memory.vectors import store as embeddings
 
-JUDGE_MS = 1000
-
 
 @dataclass
 class Held:
@@ -38,6 +36,8 @@ class Held:
             kinds=(self.conversation.kind,),
             limit=DEEPEST,
             profile=profile,
+            # By the clock the judge would read less on a busy machine, and find less.
+            settled=True,
         )
         ms = (time.perf_counter() - began) * 1000
         if result.error:
@@ -69,10 +69,7 @@ class Held:
 
 
 def hold(conversation: Conversation, *, slug: str) -> Held:
-    # The judge has its time by the clock: on a busy machine the usual one would be too short.
-    space = Space.objects.create(
-        name=slug, slug=slug, language=conversation.language, settings={"judge_ms": JUDGE_MS}
-    )
+    space = Space.objects.create(name=slug, slug=slug, language=conversation.language)
     if conversation.kind == "fact":
         return _facts(conversation, space)
     chat = Chat.objects.create(
