@@ -231,7 +231,9 @@ class TokenForm(forms.Form):
         label=_("What it writes"),
         choices=ApiToken.Gate.choices,
         initial=ApiToken.Gate.HOLD,
-        help_text=_("Hold is usual for agents: nothing they write counts unseen."),
+        help_text=_(
+            "Hold is best for agents: what they write is not believed until a person has seen it."
+        ),
     )
     expires = forms.ChoiceField(
         label=_("Expires"), choices=list(EXPIRES.items()), required=False, initial="90"
