@@ -124,6 +124,10 @@ class PasswordForm(NewPassword):
     old = _password(_("Current password"), autocomplete="current-password")
     field_order = ("old", "new", "again")
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["new"].label = _("New password")
+
 
 class NewAccountForm(NewPassword):
     called = OneLine(
