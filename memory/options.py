@@ -47,9 +47,13 @@ class Options:
     sleep_hour: int = _number(4, 0, 23, _("Local hour after which the night may begin."))
     sleep_minute: int = _number(0, 0, 59, _("Minute of that hour."))
     episodes_per_night: int = _number(20, 1, 100000, _("Episodes a night reads, by salience."))
-    use_retrieval: bool = _switch(True, _("Recall what fits the message; off: the newest notes."))
+    use_retrieval: bool = _switch(
+        True, _("Recall what fits the message. When off, replies see the newest notes.")
+    )
     recall_profile: str = _text("keno", _("How recall ranks: keno, classic or a profile of yours."))
-    recall_strict: bool = _switch(False, _("Recall only what surely fits; off: the best there is."))
+    recall_strict: bool = _switch(
+        False, _("Recall only what surely fits. When off, recall the best there is.")
+    )
     shared_with: str = _choice(
         "everybody",
         ("everybody", "members"),
@@ -59,35 +63,40 @@ class Options:
         False, _("New chats in the browser are private to whoever begins them.")
     )
     judge_ms: int = _number(
-        80, 0, 2000, _("Milliseconds in which the judge may read the best memories; 0: never.")
+        80, 0, 2000, _("Milliseconds in which the judge may read the best memories; 0 means never.")
     )
     receipt_days: int = _number(90, 1, 3650, _("Days that receipts of recalls are kept."))
     log_days: int = _number(
-        400, 7, 3650, _("Days that calls of models, seen notices and sent messages are kept.")
+        400, 7, 3650, _("Days that model calls, seen notices and sent messages are kept.")
     )
     call_days: int = _number(
-        0, 0, 14, _("Days that the words of model calls can be read, without secrets; 0: never.")
+        0,
+        0,
+        14,
+        _("Days that the words of model calls can be read, without secrets; 0 means never."),
     )
     expand_search: bool = _switch(False, _("Let the small model add words to search by."))
     memory_days: int = _number(3, 0, 30, _("Days of notes a reply sees when recall is off."))
     chat_provider: str = _choice("auto", PROVIDERS, _("The provider that answers in chats."))
-    chat_model: str = _text("", _("The model that answers in chats; empty: the provider's usual."))
+    chat_model: str = _text(
+        "", _("The model that answers in chats. Leave empty for the provider's default.")
+    )
     fast_provider: str = _choice(
         "auto", PROVIDERS, _("The provider that finds facts and search words.")
     )
     fast_model: str = _text("", _("The small model for facts, search words and summaries."))
     sleep_provider: str = _choice("auto", PROVIDERS, _("The provider of the night."))
     sleep_model: str = _text("", _("The model of the night."))
-    budget_day: float = _number(1, 0, 100000, _("US dollars a day; 0: no limit."))
-    budget_month: float = _number(30, 0, 1000000, _("US dollars a month; 0: no limit."))
+    budget_day: float = _number(1, 0, 100000, _("US dollars a day; 0 means no limit."))
+    budget_month: float = _number(30, 0, 1000000, _("US dollars a month; 0 means no limit."))
     budget_night: float = _number(
-        0.5, 0, 100000, _("US dollars a night may spend on its model; 0: no limit.")
+        0.5, 0, 100000, _("US dollars a night may spend on its model; 0 means no limit.")
     )
     night_questions: int = _number(200, 0, 100000, _("Questions a night may ask its model."))
     budget_action: str = _choice(
         "cheap",
         ("warn", "cheap", "pause"),
-        _("When the budget is spent: warn, cheap model, pause."),
+        _("What happens when the budget is spent."),
     )
     batch_silence: float = _number(2, 0, 30, _("Seconds of silence before Keno answers."))
     batch_size: int = _number(5, 1, 50, _("Messages after which Keno answers at once."))
@@ -100,10 +109,16 @@ class Options:
     )
     learning_feedback: bool = _switch(True, _("Show under a reply what was learned from it."))
     believe_from: float = _number(
-        0.8, 0, 1, _("How sure Keno must be to believe what it hears; 1: it never does by itself.")
+        0.8,
+        0,
+        1,
+        _("How sure Keno must be to believe what it hears. At 1 it never does so by itself."),
     )
     offer_from: float = _number(
-        0.5, 0, 1, _("How sure it must be to offer what it does not believe; below: nothing.")
+        0.5,
+        0,
+        1,
+        _("How sure Keno must be to offer what it does not believe. Below this it offers nothing."),
     )
     gate_telegram: str = _gate(_("What becomes of what people say in Telegram."))
     gate_discord: str = _gate(_("What becomes of what people say in Discord."))
@@ -112,16 +127,16 @@ class Options:
     gate_tags: str = _gate(_("What becomes of what a model notes in the tags of its replies."))
     gate_imports: str = _gate(_("What becomes of facts that a file brings."))
     check_home_days: int = _number(
-        365, 0, 3650, _("Days until home and work are asked about again; 0: never.")
+        365, 0, 3650, _("Days until home and work are asked about again; 0 means never.")
     )
     check_taste_days: int = _number(
-        730, 0, 3650, _("Days until likes and dislikes are asked about again; 0: never.")
+        730, 0, 3650, _("Days until likes and dislikes are asked about again; 0 means never.")
     )
     check_health_days: int = _number(
-        182, 0, 3650, _("Days until health is asked about again; 0: never.")
+        182, 0, 3650, _("Days until health is asked about again; 0 means never.")
     )
     check_plan_days: int = _number(
-        1, 0, 365, _("Days after a plan until Keno asks whether it happened; 0: never.")
+        1, 0, 365, _("Days after a plan until Keno asks whether it happened; 0 means never.")
     )
     checks_a_day: int = _number(5, 0, 50, _("Facts that are asked about a day."))
     check_in_chat: bool = _switch(

@@ -377,11 +377,24 @@ def _prefer(context: PhaseContext) -> Iterator[Proposal | None]:
             key=proposals.key("preference", name),
             night=context.night,
             title=told,
-            after={"key": name.capitalize(), "value": told} | _whom(facts),
-            rationale=sentence(N_("%(who)s said so."), {"who": ", ".join(sorted(people))}),
+            after={"key": name.capitalize(), "value": _without(name, told)} | _whom(facts),
+            rationale=_said_so(sorted(people)),
             evidence=[proposals.evidence_of(fact) for fact in facts],
             confidence=0.6,
         )
+
+
+def _without(name: str, told: str) -> str:
+    """Leave the key out of its value: "Reports" and "As bullet points"."""
+    first, _space, rest = told.partition(" ")
+    return rest[:1].upper() + rest[1:] if rest and fold(first) == name else told
+
+
+def _said_so(names: list[str]) -> str:
+    if len(names) == 1:
+        return sentence(N_("%(who)s said so."), {"who": names[0]})
+    some = {"some": ", ".join(names[:-1]), "last": names[-1]}
+    return sentence(N_("%(some)s and %(last)s said so."), some)
 
 
 def _whom(facts: list[Fact]) -> dict:

@@ -238,7 +238,7 @@ def ask_about_people(space: Space, *, night: Night | None = None) -> int:
         given: dict[str, Any] = {
             "key": key("same", one.pk, other.pk),
             "night": night,
-            "title": f"{one.name} = {other.name}?",
+            "title": _same_title(one, other),
             "targets": [target_of(one), target_of(other)],
             "before": image(one, other),
             "after": {"names": [one.name, other.name]},
@@ -249,6 +249,15 @@ def ask_about_people(space: Space, *, night: Night | None = None) -> int:
         if made >= MAX_PEOPLE:
             break
     return made
+
+
+def _same_title(one: Entity, other: Entity) -> str:
+    if one.name == other.name:
+        return sentence(
+            N_("Two are called %(name)s: are they the same person?"), {"name": one.name}
+        )
+    names = {"name": one.name, "other": other.name}
+    return sentence(N_("Are %(name)s and %(other)s the same person?"), names)
 
 
 def _some_facts(entity: Entity) -> Iterable[Fact]:

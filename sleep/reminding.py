@@ -31,10 +31,13 @@ def announce(night: Night) -> Notice | None:
 
 def _announced(night: Night, waiting: list[Proposal]) -> str:
     kinds = Counter(one.get_kind_display() for one in waiting)
-    told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+    told = ", ".join(
+        f"{kind.lower()} ({count})" if count > 1 else kind.lower()
+        for kind, count in sorted(kinds.items())
+    )
     return ngettext(
-        "The night of %(date)s proposes %(n)s item: %(kinds)s.",
-        "The night of %(date)s proposes %(n)s items: %(kinds)s.",
+        "The night of %(date)s has %(n)s proposal for you: %(kinds)s.",
+        "The night of %(date)s has %(n)s proposals for you: %(kinds)s.",
         len(waiting),
     ) % {
         "date": date_format(night.local_date, "MONTH_DAY_FORMAT"),

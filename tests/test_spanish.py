@@ -34,7 +34,7 @@ CODE = sorted(
 )
 LITERAL = r"""u?(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 CALL = re.compile(rf"\b(_|n?p?gettext)\(\s*({LITERAL}(?:\s*,\s*{LITERAL})*)")
-SPEAKS = {"_", "gettext", "gettext_lazy", "gettext_noop"}
+SPEAKS = {"_", "N_", "gettext", "gettext_lazy", "gettext_noop"}
 COUNTS = {"ngettext", "ngettext_lazy"}
 PLACE = re.compile(r"%(?:\(\w+\))?[.\d]*[sdgf%]")
 

@@ -232,7 +232,7 @@ def deprecate(call: CommandCall) -> Answer:
     "forget",
     es="olvida olvidar",
     usage=gettext_lazy("[last | words]"),
-    help=gettext_lazy("discard this conversation, forget the last fact, or a certain one"),
+    help=gettext_lazy("discard this episode, forget the last fact, or a certain one"),
 )
 def forget(call: CommandCall) -> Answer:
     found = _found(call)

@@ -111,7 +111,7 @@ def forget_episode(call: CommandCall) -> Answer:
     done = episodes.discard(episode, by=call.by, reason=reason, now=call.now)
     return Answer(
         _(
-            "This conversation is in the trash: it is not recalled and not learned from."
+            "This episode is in the trash: it is not recalled and not learned from."
             " /undo brings it back. Facts noted from it stay; /forget last takes the last one."
         ),
         [done.change_id] if done.changed else [],

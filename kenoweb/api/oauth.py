@@ -79,7 +79,9 @@ class ConsentForm(AllowForm):
         choices=ApiToken.Gate.choices,
         initial=ApiToken.Gate.HOLD,
         required=False,
-        help_text=gettext_lazy("Hold is usual for agents: nothing they write counts unseen."),
+        help_text=gettext_lazy(
+            "Hold is best for agents: what they write is not believed until a person has seen it."
+        ),
     )
 
     def __init__(self, *args, spaces: list, **kwargs):

@@ -65,7 +65,7 @@ class ModelForm(forms.Form):
         required=False,
         max_length=400,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text=gettext_lazy("Kept encrypted. Left empty, the one that is there stays."),
+        help_text=gettext_lazy("Kept encrypted. Leave empty to keep the current key."),
     )
     base = forms.URLField(
         label=gettext_lazy("Address"),

@@ -47,7 +47,12 @@ class PreferenceForm(forms.Form):
         help_text=gettext_lazy("Tone, language, format …"),
     )
     value = OneLine(label=gettext_lazy("How it should be"), max_length=1000)
-    section = OneLine(label=gettext_lazy("Heading"), max_length=80, required=False)
+    section = OneLine(
+        label=gettext_lazy("Heading"),
+        max_length=80,
+        required=False,
+        help_text=gettext_lazy("Preferences with the same heading stand together."),
+    )
     everybody = forms.BooleanField(
         label=gettext_lazy("For everybody"),
         required=False,
@@ -77,7 +82,12 @@ class PreferenceForm(forms.Form):
 
 class RuleForm(forms.Form):
     slug = OneLine(label=gettext_lazy("Name"), max_length=80, required=False)
-    category = OneLine(label=gettext_lazy("Category"), max_length=60, required=False)
+    category = OneLine(
+        label=gettext_lazy("Category"),
+        max_length=60,
+        required=False,
+        help_text=gettext_lazy("Rules with the same category stand together in the prompt."),
+    )
     instruction = forms.CharField(
         label=gettext_lazy("Instruction"),
         required=False,
@@ -89,7 +99,8 @@ class RuleForm(forms.Form):
         required=False,
         max_length=20_000,
         help_text=gettext_lazy(
-            "One phrase a line; “phrase | reason” gives the reason, /pattern/ a pattern."
+            "One phrase a line, with a reason after | if you like. "
+            "Between slashes it is a regular expression: /colou?r/."
         ),
         widget=forms.Textarea(attrs={"rows": 4}),
     )

@@ -124,6 +124,10 @@ class PasswordForm(NewPassword):
     old = _password(_("Current password"), autocomplete="current-password")
     field_order = ("old", "new", "again")
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["new"].label = _("New password")
+
 
 class NewAccountForm(NewPassword):
     called = OneLine(
@@ -231,7 +235,9 @@ class TokenForm(forms.Form):
         label=_("What it writes"),
         choices=ApiToken.Gate.choices,
         initial=ApiToken.Gate.HOLD,
-        help_text=_("Hold is usual for agents: nothing they write counts unseen."),
+        help_text=_(
+            "Hold is best for agents: what they write is not believed until a person has seen it."
+        ),
     )
     expires = forms.ChoiceField(
         label=_("Expires"), choices=list(EXPIRES.items()), required=False, initial="90"

@@ -302,7 +302,7 @@ def story(night: Night, runs: list[PhaseRun], found: list[Line], asked: int) -> 
 
 def _lead(night: Night, runs: list[PhaseRun], believed: int, asked: int) -> SafeString:
     read = int(sum(run.counts.get("episodes", 0) for run in runs if run.phase == "consolidation"))
-    heard = ngettext("read %(n)s conversation", "read %(n)s conversations", read)
+    heard = ngettext("read %(n)s episode", "read %(n)s episodes", read)
     took_in = ngettext("believed %(n)s thing", "believed %(n)s things", believed)
     question = ngettext("asked you %(n)s thing", "asked you %(n)s things", asked)
     parts = {

@@ -12,6 +12,7 @@ from django.db.models.lookups import GreaterThan
 from django.http import QueryDict
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
@@ -21,7 +22,17 @@ from kenoweb.ui.filters import SINCE, Filter, of_age
 from kenoweb.ui.formatting import number
 from kenoweb.ui.list_page import Order, capped_number, counted, filter_url, part
 from kenoweb.ui.responses import space_url
-from memory.models import AuditEntry, Chat, Entity, Episode, Fact, Member, Pattern, Space
+from memory.models import (
+    ApiToken,
+    AuditEntry,
+    Chat,
+    Entity,
+    Episode,
+    Fact,
+    Member,
+    Pattern,
+    Space,
+)
 from memory.text.normalise import short
 from sleep.models import Proposal
 
@@ -155,6 +166,17 @@ NAMED = {
     "chat": (Chat, "title"),
     "entity": (Entity, "name"),
     "proposal": (Proposal, "title"),
+    "member": (Member, "user__username"),
+    "apitoken": (ApiToken, "name"),
+}
+# An erasure keeps no words either: it is called by what was erased.
+ERASED = {
+    "message": _("a message"),
+    "chat": _("a chat"),
+    "person": _("a person"),
+    "member": _("what a member said"),
+    "import": _("an import"),
+    "space": _("a space"),
 }
 WORDS = dict(Member.Role.choices) | {
     "person": _("person"),
@@ -197,10 +219,14 @@ class AuditList:
     rows: list[Entry]
     filter: AuditFilter
     selects: list[tuple[str, str, dict]]
-    count: str
+    found: int
     url: str
     more: str
     nothing_yet: bool
+
+    @property
+    def count(self) -> str:
+        return capped_number(self.found)
 
 
 def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
@@ -216,7 +242,7 @@ def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
             for name in (field.name for field in fields(wanted))
             if name in wanted.CHOICES
         ],
-        count=capped_number(counted(rows)[0] if found.after or wanted.after else len(found.rows)),
+        found=counted(rows)[0] if found.after or wanted.after else len(found.rows),
         url=url,
         more=filter_url(url, wanted, after=found.after) if found.after else "",
         nothing_yet=not found.rows and wanted.is_bare(),
@@ -230,23 +256,34 @@ def entries(rows: Sequence[AuditEntry], space: Space, user: User) -> list[Entry]
 
 
 def entry(row: AuditEntry, space: Space, user: User, *, names: dict) -> Entry:
-    words, page = THINGS.get(row.object_type, (row.object_type, ""))
-    is_thing = bool(row.object_id and row.object_type != "space")
+    page = THINGS[row.object_type][1] if row.object_type in THINGS else ""
+    # "created the space" says all: whoever did it is its first member.
+    is_thing = bool(row.object_id) and not row.action.startswith("space.")
+    details = dict(row.details)
     name = names.get((row.object_type, row.object_id), "")
+    if row.object_type == "erasure" and details.get("kind") in ERASED:
+        name = str(ERASED[details.pop("kind")])
     # What is gone, or not for this reader's eyes, has a number and no page.
     is_there = bool(name) or row.object_type not in NAMED
     return Entry(
         row,
         who=history_thread.who(row.actor, user),
         did=str(ACTIONS.get(row.action) or re.sub(r"[._]+", " ", row.action)),
-        thing=(name or f"{words} {row.object_id}") if is_thing else "",
+        thing=(name or _numbered(row)) if is_thing else "",
         url=space_url(page, space, row.object_id) if is_thing and page and is_there else "",
         details=[
             (str(DETAILS[name]), _value(value))
-            for name, value in list(row.details.items())[:6]
+            for name, value in list(details.items())[:6]
             if name in DETAILS and value
         ],
     )
+
+
+def _numbered(row: AuditEntry) -> str:
+    """What has no name any more; the words of the action say what it was."""
+    if row.object_type not in THINGS:
+        return ""
+    return gettext("no. %(number)s") % {"number": row.object_id}
 
 
 def _names(rows: Sequence[AuditEntry], space: Space) -> dict[tuple[str, str], str]:
@@ -260,7 +297,7 @@ def _names(rows: Sequence[AuditEntry], space: Space) -> dict[tuple[str, str], st
         ]
         known = rows_in(space, model).filter(pk__in=pks).values_list("pk", field) if pks else ()
         for pk, name in known:
-            found[kind, str(pk)] = short(name, MAX_NAME) or f"{THINGS[kind][0]} {pk}"
+            found[kind, str(pk)] = short(name, MAX_NAME) or str(THINGS[kind][0])
     return found
 
 

@@ -50,6 +50,7 @@ PURPOSES = [
     (LlmCall.Purpose.SLEEP, gettext_lazy("Night"), "d4"),
     (LlmCall.Purpose.EXPAND, gettext_lazy("Search words"), "d5"),
 ]
+NAMES = {purpose: name for purpose, name, _tone in PURPOSES}
 AFTER = {
     "warn": gettext_lazy("Keno says so and goes on as before."),
     "cheap": gettext_lazy("Keno goes on with the small model."),
@@ -346,7 +347,8 @@ def facts(request, space):
 def calls(request, space):
     """The last calls of models, each with its words where the space keeps them."""
     rows = rows_in(space, LlmCall).order_by("-at", "-pk")[:CALLS]
-    return render(request, "costs/calls.html", {"calls": rows, "days": space.options.call_days})
+    found = [(row, NAMES[row.purpose]) for row in rows]
+    return render(request, "costs/calls.html", {"calls": found, "days": space.options.call_days})
 
 
 def belongs_to(call: LlmCall, *, space: Space) -> dict:
@@ -378,5 +380,5 @@ def belongs_to(call: LlmCall, *, space: Space) -> dict:
 def call(request, space, pk):
     """One call: what it was for, what it took, and its words where the space keeps them."""
     row = get_in_space_or_404(space, LlmCall, pk)
-    shown = {"call": row, "days": space.options.call_days}
+    shown = {"call": row, "purpose": NAMES[row.purpose], "days": space.options.call_days}
     return render(request, "costs/call.html", shown | belongs_to(row, space=space))

@@ -75,7 +75,7 @@ TO_DO = {
     "costs": gettext_lazy("Raise the budget, or choose what happens when it is spent."),
     "unanswered": gettext_lazy("They are answered as soon as the worker and the model are OK."),
     "deliveries": gettext_lazy("Open the dead letters and retry them."),
-    "memory": gettext_lazy("Check it; nothing is lost."),
+    "memory": gettext_lazy("Check them; nothing is lost."),
     "night": gettext_lazy("A running worker starts the night. You can also start it now."),
     "embeddings": gettext_lazy(
         "They are computed in the background; manage.py memory_embed does it now."
@@ -93,6 +93,7 @@ TO_DO = {
     "replica": gettext_lazy("Check that it runs and that DATABASE_READ_URL is right."),
     "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
 }
+NONE_YET = gettext_lazy("none yet")
 PAGES = {
     "costs": "settings:index",
     "deliveries": "dead_letters:index",
@@ -214,6 +215,11 @@ class Check:
     to_do: str = ""
     url: str = ""
 
+    @property
+    def is_open(self) -> bool:
+        """Nothing is wrong, but nothing was done yet either: no tick."""
+        return self.level == health_checks.OK and self.value == NONE_YET
+
 
 @dataclass(frozen=True)
 class Worker:
@@ -251,7 +257,7 @@ def health_page(space: Space, *, now: dt.datetime) -> HealthPage:
         workers=workers(beats, now=now),
         breakers=list(Breaker.objects.order_by("provider", "model")),
         counts=counts,
-        oldest=since(now - waited, now=now),
+        oldest=since(now - waited, now=now) if waited else "–",
         version=settings.VERSION,
         at=now,
     )
@@ -359,9 +365,9 @@ def _values(
         else _("never seen"),
         "queue": _("%(n)s waiting, %(m)s running") % waiting,
         "provider": model_name(chosen.model, chosen.provider),
-        "night": date_format(last.local_date, _("j F")) if last else _("none yet"),
+        "night": date_format(last.local_date, _("j F")) if last else str(NONE_YET),
         "embeddings": embedder_name(embed.current().name) if embed.enabled() else _("off"),
-        "backup": since(now - kept, now=now, long=True) if kept else _("none yet"),
+        "backup": since(now - kept, now=now, long=True) if kept else str(NONE_YET),
         "replica": _behind(),
         "size": f"{number(health_checks.resident_mb())} MB",
         "disk": _("%(share)s %% free") % {"share": number(100 * usage.free / usage.total)},

@@ -78,7 +78,7 @@ LABELS = {
     "private_chats": gettext_lazy("Private chats"),
     "judge_ms": gettext_lazy("Judge (ms)"),
     "receipt_days": gettext_lazy("Receipts"),
-    "log_days": gettext_lazy("Logs"),
+    "log_days": gettext_lazy("Calls and notices"),
     "call_days": gettext_lazy("Words of model calls"),
     "mirror": gettext_lazy("Folder of Markdown files"),
     "expand_search": gettext_lazy("More search words"),

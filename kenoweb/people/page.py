@@ -150,7 +150,7 @@ def relation_of(entity: Entity) -> str:
     if not entity.relation or not entity.owner:
         return ""
     word = relation_word(entity.relation, get_language() or "en")
-    return _("%(owner)s’s %(relation)s") % {"owner": entity.owner.name, "relation": word}
+    return _("%(owner)s's %(relation)s") % {"owner": entity.owner.name, "relation": word}
 
 
 def known(space: Space) -> QuerySet[Entity]:

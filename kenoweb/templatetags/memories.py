@@ -1,5 +1,6 @@
 """Words for what a memory is made of."""
 
+import re
 from html import escape
 
 from django import template
@@ -13,7 +14,7 @@ from kenoweb.ui.charts import Piece
 from kenoweb.ui.formatting import number, share, word
 from memory.guards.screening import REASONS
 from memory.history import actors
-from memory.models import Fact
+from memory.models import Fact, Pattern
 from memory.retrieval.features import FEATURES
 
 register = template.Library()
@@ -28,6 +29,7 @@ WROTE = {
     "bot": gettext_lazy("Keno"),
     "api": gettext_lazy("a program"),
 }
+EPISODE = re.compile(r"episode \d+")
 # How something was found without a language model.
 MODES = {
     "heuristics": gettext_lazy("by heuristics, no model"),
@@ -105,6 +107,14 @@ def heard_from(fact: Fact) -> str:
 def found_by(mode: str) -> str:
     """What found it: the name of a model or a program, or that none was asked."""
     return str(MODES.get(mode) or mode.removeprefix("api:"))
+
+
+@register.filter
+def learned_from(pattern: Pattern) -> str:
+    """Where a pattern came from: a night names the episode by its number, which says nothing."""
+    if EPISODE.fullmatch(pattern.learned_from):
+        return _("an episode")
+    return _("a night") if pattern.learned_from == "night" else found_by(pattern.learned_from)
 
 
 @register.filter

@@ -71,4 +71,4 @@ class Pattern(Content):
         indexes = [models.Index(fields=["space", "status", "-updated_at"], name="pattern_recent")]
 
     def __str__(self):
-        return self.slug
+        return self.trigger[:60] or self.slug

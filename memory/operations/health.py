@@ -192,9 +192,10 @@ def unanswered(space: Space, now: datetime, measured: dict) -> Finding:
     count = measured["unanswered"]
     if not count:
         return Finding("unanswered")
-    return Finding(
-        "unanswered", WARNING, _("%(count)s messages wait for an answer.") % {"count": count}
+    text = ngettext(
+        "%(count)s message waits for an answer.", "%(count)s messages wait for an answer.", count
     )
+    return Finding("unanswered", WARNING, text % {"count": count})
 
 
 def _unanswered(space: Space, now: datetime) -> QuerySet:
@@ -210,8 +211,12 @@ def deliveries(space: Space, now: datetime, measured: dict) -> Finding:
     failed, dead = measured["undelivered"], measured["dead_letters"]
     if not failed + dead:
         return Finding("deliveries")
-    text = _("%(dead)s jobs were given up and %(failed)s replies could not be delivered.")
-    return Finding("deliveries", WARNING, text % {"dead": dead, "failed": failed})
+    jobs = ngettext("%(n)s job was given up.", "%(n)s jobs were given up.", dead)
+    replies = ngettext(
+        "%(n)s reply could not be delivered.", "%(n)s replies could not be delivered.", failed
+    )
+    told = [text % {"n": n} for text, n in ((jobs, dead), (replies, failed)) if n]
+    return Finding("deliveries", WARNING, " ".join(told))
 
 
 def _undelivered(space: Space, now: datetime) -> QuerySet:
@@ -234,7 +239,7 @@ def size(space: Space, now: datetime) -> Finding:
     used = resident_mb()
     if used <= WARN_MB:
         return Finding("size")
-    text = _("This process holds %(used)s MB of main memory; usual are 200 to 400.")
+    text = _("This process holds %(used)s MB of main memory; 200 to 400 is usual.")
     level = ERROR if used > ERROR_MB else WARNING
     return Finding("size", level, text % {"used": used})
 
@@ -379,7 +384,11 @@ def _memory_warnings(checks: dict) -> list[str]:
         )
     if checks["waiting_messages"]:
         warnings.append(
-            _("%(n)s messages have not been read for facts yet.")
+            ngettext(
+                "%(n)s message has not been read for facts yet.",
+                "%(n)s messages have not been read for facts yet.",
+                checks["waiting_messages"],
+            )
             % {"n": checks["waiting_messages"]}
         )
     return warnings

@@ -271,7 +271,7 @@ EXPORTS = {
         gettext_lazy("KenoBot folder"), ".kenobot.zip", "application/zip", kenobot.write
     ),
     "snapshot": Export(
-        gettext_lazy("Snapshot to read"), ".MEMORY.md", "text/markdown", session.write
+        gettext_lazy("A page to read"), ".MEMORY.md", "text/markdown", session.write
     ),
 }
 

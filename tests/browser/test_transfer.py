@@ -99,7 +99,7 @@ def test_an_export_is_downloaded(window, owner, script):
     make_fact(owner.space, text="Likes tea")
     page = window(java_script_enabled=script).sign_in(owner.user)
     page.goto(PAGE)
-    page.get_by_label("Snapshot to read").check()
+    page.get_by_label("A page to read").check()
     with page.expect_download() as found:
         page.get_by_role("button", name="Export").click()
     assert "Likes tea" in found.value.path().read_text()

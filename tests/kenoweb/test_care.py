@@ -264,7 +264,7 @@ def test_the_audit_names_what_is_still_there_and_leads_nowhere_else(client, spac
     found = page(client, "audit:index")
     assert f'<a href="{at("facts:detail", kept.pk)}" dir="auto">Bo likes oolong</a>' in found
     assert "took back an approval" in found
-    assert f"fact {number}" in found
+    assert f"no. {number}" in found
     assert at("facts:detail", number) not in found
     assert "kind: message" in found
 

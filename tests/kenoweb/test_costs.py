@@ -202,7 +202,7 @@ class TestWords:
         row = LlmCall.objects.get()
         assert (row.prompt, row.answer) == ("", "")
         page = client.get(reverse("costs:call", args=["casa", row.pk])).content.decode()
-        assert "no words are kept" in page
+        assert "Words are not kept" in page
 
     def test_the_words_are_kept_without_secrets_and_forgotten_after_their_days(
         self, client, space, model

@@ -55,7 +55,7 @@ def test_no_night_yet_says_what_a_night_is(client, member):
 def test_a_night_reads_like_a_story(client, night):
     page = client.get(url("detail", night, night.pk)).content.decode()
     said = " ".join(re.sub("<[^>]+>", "", page).split())
-    assert "That night I read 1 conversation, believed 1 thing and asked you nothing." in said
+    assert "That night I read 1 episode, believed 1 thing and asked you nothing." in said
     assert "The server moved to Hetzner" in page
     assert "Every new fact has a quote" in page
     assert "Undo this night" in page

@@ -38,7 +38,7 @@ def page(client, **query) -> str:
 
 
 def test_without_a_ruling_the_page_says_what_they_are_for(client):
-    assert "Nothing is ruled yet" in page(client)
+    assert "No rulings yet" in page(client)
 
 
 def test_how_often_a_ruling_was_obeyed(client, owner, ruling):

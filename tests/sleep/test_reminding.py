@@ -45,8 +45,8 @@ def asking(*kinds):
 def test_a73_a_night_that_asks_three_things_tells_the_owner_once(space):
     cycle.sleep(space, now=NOW, phases=(asking("advice", "advice", "add"),))
     notice = Notice.objects.get()
-    assert "3 items" in notice.text
-    assert "Advice 2" in notice.text
+    assert "3 proposals" in notice.text
+    assert "advice (2)" in notice.text
     assert (notice.kind, notice.link) == (reminding.NEW_PROPOSALS, "proposals/")
 
 

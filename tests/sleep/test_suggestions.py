@@ -117,6 +117,8 @@ def test_how_two_people_like_replies_is_offered_as_a_preference(space, said, key
     sleep(space)
     (asked,) = waiting("preference")
     assert asked.after["key"] == key
+    assert not asked.after["value"].startswith(key)
+    assert "Ana and Bo said so." in asked.rationale
     assert len(asked.evidence) == 2
     approve(asked)
     assert Preference.objects.get(space=space).key == key
