@@ -18,7 +18,7 @@ from memory.vectors import graphs
 
 QUESTION_TOKENS, MEMORY_TOKENS = 48, 120
 # How many of the best are read, and how many at once: between batches the time is looked at.
-MAX_JUDGED, BATCH = 24, 8
+MAX_JUDGED, BATCH = 16, 8
 # So many batches are read side by side, each on a core.
 READERS = 2
 # The logits that count as 0 and as 1.

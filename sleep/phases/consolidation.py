@@ -82,8 +82,10 @@ def work(context: PhaseContext, item: dict) -> Outcome:
 
 def think(context: PhaseContext, item: dict) -> None:
     speaker_of = speaker_keys(context.space)
-    for episode, messages in _episodes(item.get("read", [])):
-        claim_reader.claims_of(episode, messages, speaker_of=speaker_of, complete=context.complete)
+    batch = list(_episodes(item.get("read", [])))
+    told = claim_reader.read(batch, speaker_of=speaker_of)
+    for episode, messages in batch:
+        claim_reader.claims_of(episode, told[episode.pk], complete=context.complete)
         claim_reader.habit_of(episode, messages, complete=context.complete)
 
 
@@ -100,16 +102,19 @@ def _waiting(night: Night) -> QuerySet[Episode]:
 
 
 def _read(context: PhaseContext, ids: list[int]) -> Outcome:
-    outcome, speaker_of = Outcome(), speaker_keys(context.space)
-    for episode, messages in _episodes(ids):
+    outcome, batch = Outcome(), list(_episodes(ids))
+    told = claim_reader.read(batch, speaker_of=speaker_keys(context.space))
+    found: list[Claim] = []
+    for episode, messages in batch:
         claims, kept_out = claim_reader.claims_of(
-            episode, messages, speaker_of=speaker_of, complete=context.complete
+            episode, told[episode.pk], complete=context.complete
         )
-        Claim.objects.bulk_create(claims, ignore_conflicts=True)
+        found += claims
         outcome.count("episodes")
         outcome.count("claims", len(claims))
         outcome.count("kept_out", kept_out)
         _keep_solution(context, episode, messages, outcome)
+    Claim.objects.bulk_create(found, ignore_conflicts=True)
     Episode.objects.filter(pk__in=ids).update(consolidated_at=context.now)
     return outcome
 

@@ -4,6 +4,7 @@ import pytest
 
 from memory.extraction import rescheduling
 from memory.extraction.intents import mend, read
+from memory.extraction.rescheduling import endings, was_lent, was_planned
 
 
 @pytest.mark.parametrize(
@@ -83,3 +84,29 @@ def test_what_is_kept_elsewhere_now_has_another_place():
     assert told == "Spare key is in the meter box now"
     assert not rescheduling.put_elsewhere("I moved house")
     assert not rescheduling.put_elsewhere("The key is in the can")
+
+
+@pytest.mark.parametrize(
+    ("said", "part"),
+    [
+        ("She fell, so Alaska is off, and they gave us most of it", "Alaska is off"),
+        ("krakow is OFF", "krakow is OFF"),
+        ("They called off the wedding", "They called off the wedding"),
+        ("se canceló el concierto de Bilbao", "se canceló el concierto de Bilbao"),
+        ("ya no vamos a Vigo", "ya no vamos a Vigo"),
+    ],
+)
+def test_what_is_called_off_is_the_end_of_a_plan(said, part):
+    assert endings(said) == [(part, was_planned)]
+
+
+@pytest.mark.parametrize(
+    "said", ["lachie paid up", "Podge gave me back the 200", "Beto ya me pagó", "we're square now"]
+)
+def test_what_is_paid_or_brought_back_is_the_end_of_a_loan(said):
+    assert endings(said) == [(said, was_lent)]
+
+
+@pytest.mark.parametrize("said", ["he is off at some conference", "prawns are off limits", "Hola"])
+def test_other_words_end_nothing(said):
+    assert endings(said) == []
