@@ -7,7 +7,7 @@ from memory.models import Recall
 from memory.retrieval.ranking import Scored
 
 LOW, HIGH = 0.4, 0.7
-TALK = 0.006
+TALK = 0.003
 # Less likely than this a line of talk stays out of a prompt: of twenty such one would help.
 PROMPT = 0.05
 FEW = 3
