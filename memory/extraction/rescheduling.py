@@ -24,7 +24,8 @@ _HOUR = (
     r"(?:\s+(?:thirty|fifteen|forty[- ]five|y\s+(?:media|cuarto)))?"
 )
 _CLOCK = re.compile(
-    rf"\b\d{{1,2}}(?:[:.]\d\d)?\s?[ap]\.?m\b\.?|\b\d{{1,2}}[:.]\d\d\b(?!\s*(?:km|€|\$|kg|%))"
+    rf"\b(?:five|ten|quarter|twenty|half)(?:[- ]five)? (?:past|to) {_HOUR}\b"
+    rf"|\b\d{{1,2}}(?:[:.]\d\d)?\s?[ap]\.?m\b\.?|\b\d{{1,2}}[:.]\d\d\b(?!\s*(?:km|€|\$|kg|%))"
     rf"|(?<=\bat ){_HOUR}\b|(?<=\ba las ){_HOUR}\b|(?<=\ba la ){_HOUR}\b",
     re.I,
 )
@@ -102,7 +103,7 @@ _LENT = re.compile(
 
 # "The key is in the can": what it is, and where.
 _KEPT = re.compile(
-    r"(?P<what>.*?\b(?:is|are|['’]s|est[aá]n?))\s+(?P<where>(?:now |ahora )?"
+    r"(?P<what>.*?\b(?:is|are|['’]s|['’]re|est[aá]n?))\s+(?P<where>(?:now |ahora )?"
     r"(?:in|on|under|behind|inside|next to|at|en|debajo|detr[aá]s|encima|dentro|arriba|abajo)\b.+)",
     re.I | re.S,
 )

@@ -257,6 +257,13 @@ def test_what_is_off_or_paid_is_over(space, settings, planned, off, gone):
     assert [fact for fact in believed("superseded") if gone in fact]
 
 
+def test_what_was_moved_is_in_the_new_place(chat):
+    say(chat, "Spare fuses for the ride are in the blue biscuit tin under the passenger seat", 0)
+    say(chat, "moved the fuses by the way theyre in the pay box now", 60)
+    assert [fact for fact in believed() if "pay box" in fact]
+    assert [fact for fact in believed("superseded") if "biscuit" in fact]
+
+
 def test_a_day_off_ends_no_plan(chat):
     say(chat, "We have tickets for the Bilbao concert", 0)
     say(chat, "Marcus works in Bilbao and is off at some conference", 60)

@@ -50,11 +50,15 @@ def is_we(word: str) -> bool:
     return is_known or bool(re.search("(?:ábamos|íamos|aremos|eremos|iremos|imos)$", word))
 
 
+# "Nunca me gusto la ruta": nobody means the first person, only the accent is missing.
+_PLEASED = frozenset({"gusto", "encanto", "fascino"})
+
+
 def first_form(sentence: Sentence, place: int) -> str | None:
     """The verb of the first person that stands here; "" for another word, None when unclear."""
     words = sentence.words
     word, before = words[place], words[place - 1] if place else ""
-    if place and sentence.is_capitalised(place):
+    if place and (sentence.is_capitalised(place) or (before == "me" and word in _PLEASED)):
         return ""
     if past := verbs.bare_past(word):
         return _bare_past(sentence, place, past)

@@ -199,6 +199,11 @@ def test_a_reply_that_tells_something_is_not_a_formula():
         "la steffy todavia me debe plata o no",
         "can tess have crab",
         "que edad tiene la madre de la encarni",
+        "q animales cria el pololo de mi hermana",
+        "q dia pone el puesto mi señora ahora",
+        "cuando me quedo la revision del auto al final",
+        "cuando le operan el otro ojo a la mama",
+        "como se va a llamar la guagua",
     ],
 )
 def test_people_ask_without_a_question_mark_and_without_accents(said):

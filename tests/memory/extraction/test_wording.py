@@ -90,6 +90,7 @@ OWN = [
     "eres un genio, ya le escribí",
     "lo tiene mi suegro, se lo pido el domingo",
     "se me echo a perder el boiler",
+    "nunca me gusto la ruta 5 de noche",
 ]
 
 
