@@ -137,8 +137,9 @@ def _words(kind: str, row: Model) -> str:
     if kind == "patterns":
         return f"{row.trigger} → {row.response}"
     # A title is most often its first words.
-    is_told = row.title.rstrip("… ") in row.body
-    return (row.body if is_told else f"{row.title}\n{row.body}").strip()
+    body = "\n".join(line.removeprefix("- ") for line in row.body.splitlines())
+    is_told = row.title.rstrip("… ") in body
+    return (body if is_told else f"{row.title}\n{body}").strip()
 
 
 def _views(url: str, wanted: KindFilter, numbers: dict[str, int]) -> list[View]:
