@@ -178,17 +178,21 @@ def test_any_text_gets_a_verdict(text):
      "a\u0301\u0323", "QUJD", "%41", "&#65;", "password is ", "key = a1b2c3 ", "4111 ", "i g n "],
 )  # fmt: skip
 def test_t19_hostile_text_costs_linear_time(seed):
-    """Ten times the promise, because tests share their processor with others."""
+    """Of sixteen times the text no guard makes more than four times that; by squares it would be
+    256 times. Both in the same moment, so that a slow machine is as right as a fast one."""
     small, large = (cost((seed * 32768)[:size]) for size in (2048, 32768))
-    assert small < 0.05
-    assert large < 0.5
+    assert large < 64 * max(small, 0.0005)
 
 
 def cost(text):
-    guards.inspect(text), guards.redact(text)
-    started = time.process_time()
-    guards.inspect(text), guards.redact(text)
-    return time.process_time() - started
+    """Seconds of the processor, the least of three tries."""
+
+    def once():
+        started = time.process_time()
+        guards.inspect(text), guards.redact(text)
+        return time.process_time() - started
+
+    return min(once() for _try in range(3))
 
 
 @pytest.mark.parametrize(
