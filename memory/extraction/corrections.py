@@ -60,10 +60,7 @@ def _rescheduled(message: Message) -> list[Candidate]:
     corrects = intents.read(said).name == "correct" and rescheduling.has_time(said)
     if not corrects and not rescheduling.moves(said):
         return []
-    people = [evidence.speaker(message), *evidence.known_names(message)]
-    fact = _told_before(message, said, rescheduling.has_time, names=people)
-    told = rescheduling.retimed(fact.text, said) if fact else ""
-    return [_instead_of(fact, told, message)] if fact and told else []
+    return _with(rescheduling.retimed, message, said, rescheduling.has_time)
 
 
 def _put(message: Message) -> list[Candidate]:
@@ -71,9 +68,16 @@ def _put(message: Message) -> list[Candidate]:
     said = shorthand.written_out(message.text)
     if not rescheduling.put_elsewhere(said):
         return []
+    return _with(rescheduling.kept_at, message, said, rescheduling.is_kept)
+
+
+def _with(
+    change: Callable[[str, str], str], message: Message, said: str, fits: Callable[[str], bool]
+) -> list[Candidate]:
+    """What its speaker told of it here, changed by these words."""
     people = [evidence.speaker(message), *evidence.known_names(message)]
-    fact = _told_before(message, said, rescheduling.is_kept, names=people)
-    told = rescheduling.kept_at(fact.text, said) if fact else ""
+    fact = _told_before(message, said, fits, names=people)
+    told = change(fact.text, said) if fact else ""
     return [_instead_of(fact, told, message)] if fact and told else []
 
 

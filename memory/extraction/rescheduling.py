@@ -83,7 +83,7 @@ _CALLS_OFF = re.compile(
     r"|\bse (?:ha |han )?(?:cancel(?:ó|o|aron|ado)|suspend(?:ió|ieron|ido))\b"
     r"|\b(?:cancelamos|cancelaron|cancelé) (?:el|la|los|las|lo)\b|\b(?:hemos|han|he) cancelado\b"
     r"|\bya no (?:voy|vamos|va|van|iremos|vienen?|hay)\b"
-    r"|\b(?:not|no longer) going (?:to|on)\b(?! be\b)",
+    r"|\b(?:not|no longer) going (?:on|to (?:the|our|my|that|(?-i:[A-Z])\w+))\b",
     re.I,
 )
 _PLANNED = re.compile(
