@@ -9,7 +9,8 @@ from itertools import groupby
 import pgtrigger
 from django.contrib.auth.models import User
 from django.db import connection
-from django.db.models import Min
+from django.db.models import F, OuterRef
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
@@ -113,10 +114,9 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
 
 def _begin_chats(space: Space) -> None:
     """Each chat is as old as the first thing said in it."""
+    said = Message.objects.filter(chat=OuterRef("pk")).order_by("sent_at").values("sent_at")[:1]
     with pgtrigger.ignore():
-        for chat in Chat.objects.filter(space=space).annotate(first=Min("messages__sent_at")):
-            if chat.first:
-                Chat.objects.filter(pk=chat.pk).update(created_at=chat.first)
+        Chat.objects.filter(space=space).update(created_at=Coalesce(said, F("created_at")))
 
 
 def _tell(space: Space, done: int, *, of: int) -> None:

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import SURE, FactFilter, held_at, in_chat, of_age
+from kenoweb.ui.formatting import about
 from kenoweb.ui.history_thread import rows_at
 from kenoweb.ui.list_page import COUNT_LIMIT, Chip, Order, Select, View, counted, part
 from kenoweb.ui.responses import space_url
@@ -290,12 +290,8 @@ def _near(space: Space, wanted: FactFilter, rows: list[Fact], *, now: datetime) 
 def as_markdown(rows: list[Fact]) -> str:
     """A list for people and models: one line a fact, with its subject."""
     return "".join(
-        f"- {f'{_subject(fact)}: ' if fact.subject else ''}{fact.text}\n" for fact in rows
+        f"- {f'{about(fact.subject)}: ' if fact.subject else ''}{fact.text}\n" for fact in rows
     )
-
-
-def _subject(fact: Fact) -> str:
-    return _("Everything else") if fact.subject == Fact.LORE else fact.subject
 
 
 def matching(

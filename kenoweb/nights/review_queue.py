@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
+from kenoweb.ui.formatting import about as named
 from kenoweb.ui.formatting import dated, day_of
 from kenoweb.ui.responses import space_url
 from memory.extraction.frames import frame_of
@@ -349,8 +350,7 @@ def may_decide(member: Member) -> bool:
 
 def _heading(night, about: str, *, is_last: bool) -> str:
     if about:
-        about = _("Everything else") if about == Fact.LORE else about
-        return _("From an import: %(about)s") % {"about": about}
+        return _("From an import: %(about)s") % {"about": named(about)}
     if night is None:
         return _("Without a night")
     if is_last:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.templatetags.keno import shown
 from kenoweb.ui.charts import Piece
-from kenoweb.ui.formatting import number, share, word
+from kenoweb.ui.formatting import about, number, share, word
 from memory.guards.screening import REASONS
 from memory.history import actors
 from memory.models import Fact, Pattern
@@ -60,10 +60,7 @@ def learned(fact: Fact) -> dict:
     return {"tone": tone, "icon": symbol, "note": note}
 
 
-@register.filter
-def about(subject: str) -> str:
-    """Whom or what a fact is about."""
-    return _("Everything else") if subject == Fact.LORE else subject
+register.filter(about)
 
 
 @register.filter

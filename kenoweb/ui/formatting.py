@@ -12,6 +12,7 @@ from django.utils.text import Truncator
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
+from memory.models import Fact
 from memory.text import normalise as text
 
 CITIES = {"Mexico City": gettext_lazy("Mexico City"), "London": gettext_lazy("London")}
@@ -50,6 +51,11 @@ def share(value: float | None) -> str:
     """A number from 0 to 1 as the pages write it: .87 in English, 0,87 in Spanish."""
     text = number(value, 2)
     return text.removeprefix("0") if text.startswith("0.") else text
+
+
+def about(subject: str) -> str:
+    """Whom or what a fact is about."""
+    return _("Everything else") if subject == Fact.LORE else subject
 
 
 def model_name(model: str, provider: str = "") -> str:

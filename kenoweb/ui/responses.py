@@ -165,7 +165,7 @@ def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, back: Cal
 
 
 def _words_of(row: Any) -> str:
-    """What a person knows the row by; a pattern's own name is made of its words."""
+    """What a person knows the row by: of a pattern both halves."""
     return f"{row.trigger} → {row.response}" if hasattr(row, "trigger") else str(row)
 
 
