@@ -43,7 +43,7 @@ CHATS = {
 # What was proposed longer ago than this has been decided; the rest waits.
 DECIDED = 8
 # Keno slept now and then at first, and every night in the last weeks.
-NOW_AND_THEN, EVERY_NIGHT = 7, 15
+NOW_AND_THEN, EVERY_NIGHT = 12, 15
 # A maker that has told nothing for this long was stopped; its demo can be made again.
 SILENT = dt.timedelta(minutes=2)
 # What the last nights told is news still.

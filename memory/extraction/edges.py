@@ -15,6 +15,8 @@ _APPOSED = re.compile(r"(?:el|la|the|my|mi|our)\b[^,]{2,25},\s", re.I)
 _INSIDE_WORDS = ("'", "’", "-")
 # A run-on without punctuation is not one clause: a span grows by so many words at an edge.
 MAX_GROWTH = 6
+# By more where the edge is in the middle of a phrase: "in the trunk of the | red car".
+MAX_GROWTH_IN_PHRASE, MAX_TAILS = 10, 3
 # Enough of the text before a place to see the comma or the word that joins.
 _LOOK_BACK = 10
 
@@ -25,12 +27,21 @@ def widen(message: str, start: int, end: int) -> tuple[int, int]:
     after = _WORDS["after"].search(message, end)
     left = message[before[-1] if before else 0 : start]
     right = message[end : after.start() if after else len(message)]
-    start -= len(left.lstrip()) if len(left.split()) <= MAX_GROWTH else 0
+    most = MAX_GROWTH_IN_PHRASE if _WORDS["in_phrase"].search(left) else MAX_GROWTH
+    start -= len(left.lstrip()) if len(left.split()) <= most else 0
     named = _NAME_BEFORE.search(message, 0, start) if _APPOSED.match(message, start) else None
     start = named.start(1) if named else start
     end += len(right.rstrip()) if len(right.split()) <= MAX_GROWTH else 0
     ruled_out = _WORDS["contrast"].match(message, end)
     return start, ruled_out.end() if ruled_out else end
+
+
+def tail_end(message: str, end: int) -> int:
+    """Return the end of what still belongs to a span: ", who is six", ", in Leeds"."""
+    for _ in range(MAX_TAILS):
+        tail = _WORDS["tail"].match(message, end)
+        end = tail.end() if tail else end
+    return end
 
 
 def trim(message: str, start: int, end: int) -> tuple[int, int]:
@@ -111,8 +122,10 @@ def is_over(words: str) -> bool:
 
 
 def _quotation_end(message: str, start: int, end: int) -> int:
-    """Return the end of the quotation that begins in the span and is not closed in it."""
-    if message.count('"', start, end) % 2 == 0:
-        return end
-    closing = message.find('"', end)
-    return closing + 1 if closing >= 0 else end
+    """Return the end of the quotation or bracket that begins in the span and goes on behind it."""
+    is_open = {
+        '"': message.count('"', start, end) % 2 == 1,
+        ")": message.count("(", start, end) > message.count(")", start, end),
+    }
+    closing = [message.find(mark, end) for mark, still in is_open.items() if still]
+    return max([end, *(place + 1 for place in closing)])

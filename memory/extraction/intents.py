@@ -42,7 +42,7 @@ olvídate de, olvidate de, olvídalo, borra eso, borra lo, borra que"""
 CORRECTIONS = """actually, wait, sorry, correction, i meant, that's wrong, that is wrong, that's not
 right, not anymore, i beg your pardon, my mistake, my bad, scratch that, en realidad, corrección,
 correccion, corrijo, quise decir, me equivoqué, me fijé mal, me confundí, eso no es así, perdón,
-perdon, ya no, mejor dicho, espera, pará, aguarda"""
+perdon, mejor dicho, espera, pará, aguarda"""
 # How somebody wants to be talked to, which is a wish about Keno and not a fact.
 MANNERS = """answer me, answer in, reply to me, reply in, talk to me, speak to me, write to me, call
 me, keep it short, keep your answers short, be brief, be concise, be formal, be informal,
@@ -77,6 +77,10 @@ _ASKS_PLAINLY = re.compile(
     r"(?!m[aá]s\b|sea\b|quiera\b)\w+"
     r"|(?:ahora )?(?:a|de|en|con|para|hasta|desde)"
     r" (?:qu[eé](?! (?:me|te|se|nos|lo|la|le) \w+[aeo]s\b)|cu[aá]nt[oa]s?|cu[aá]ndo) \w+"
+    r"|(?:qué|cómo|cuándo) (?!\w+ (?:m[aá]s|tan)\b|(?!ten|tien|hay)\w+ que\b)\w+ \w+"
+    r"|que (?:(?:le|les|me|nos) )?\w+o yo\b|que (?:le|les) (?!\w+ado\b)\w+o\b"
+    r"|sigue[ns]? (?:el|la|los|las|mis?|tus?|sus?|nuestr[oa]s?) \w+ (?:con|en|sin|de|trabaj|viv)"
+    r"|(?:te|le|les) debo algo\b"
     r"|ad[oó]nde \w+|(?:para|pa) d[oó]nde \w+|cada cu[aá]nt[oa]s? \w+|d[eé]cime \w+"
     r"|cu[aá]nt[oa]s? \w+"
     r"|qu[eé] (?:d[ií]as?|horas?|n[uú]mero|talla|talle|piso|marca|color|grupo|tipo|calle|fecha|mes"
@@ -144,8 +148,9 @@ _EXCLAIMS = re.compile(
     r"|ilusi[oó]n|suerte|ganas|pereza|flojera|hambre|sed|sueño+|fr[ií]o|calor\w*|semana|noche|tarde"
     r"|aburrimiento|tr[aá]fico|cansancio|estr[eé]s|verg[uü]enza|locura|desastre|susto|alegr[ií]a"
     r"|envidia|barbaridad|miedo|gusto|gracia|guay|chul[oa]|fuerte|tonter[ií]a|dolor|agobio|l[ií]o"
-    r"|rollo|baj[oó]n|nervios|maravilla|divertid[oa]|\w+ (?:m[aá]s|tan)|no (?:que no|me gusta)"
-    r"|siempre|ya|(?:me|te|se|nos) (?:he|has|ha|hemos|han|voy|va|vamos))\b",
+    r"|rollo|baj[oó]n|nervios|maravilla|divertid[oa]|hueva|pesad[oa]|car[oa]s?"
+    r"|\w+ (?:m[aá]s|tan)|no (?:que no|me gusta)|siempre|ya"
+    r"|(?:me|te|se|nos) (?:he|has|ha|hemos|han|voy|va|vamos))\b",
     re.I,
 )
 # "When I was twelve we moved to Leeds", "what a day": the word of a question, and no question.
@@ -469,7 +474,7 @@ def is_question(said: str) -> bool:
 
 def asks_plainly(said: str) -> bool:
     """Whether the words ask by their order, mark or no mark: "whats my wife called"."""
-    return bool(_ASKS_PLAINLY.match(said))
+    return bool(_ASKS_PLAINLY.match(written_out(said)) and not _EXCLAIMS.match(said))
 
 
 def reminder(said: str) -> str:

@@ -25,6 +25,8 @@ NEW_SPAN = 0.5
 EMPTY_WORDS = frozenset(map(fold, [*STOP_WORDS["en"], *STOP_WORDS["es"]])) | frozenset(
     ["", *"yeah yep yup nope nah haha lol wow nice cool great jaja claro vale ya".split()]
 )
+# "Two children: Ana and Leo", "la menor, que es zurda"
+LEADS_ON = {":", "who", "whose", "which", "que", "quien"}
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def _whole_clauses(message: str, previous: str, spans: list[Span]) -> list[Span]
     """Join the fragments of a clause, and widen what is left to its clause."""
     joined = _joined(message, spans, _same_clause)
     widened = [_widen(message, joined, place) for place in range(len(joined))]
-    whole = _joined(message, widened, _belongs)
+    whole = _with_tails(message, _joined(message, widened, _belongs))
     kept = [span for span in whole if fold(message[span.start : span.end]) not in EMPTY_WORDS]
     return [span for span in kept if _says_something(message, previous, span, kept)]
 
@@ -173,6 +175,17 @@ def _joined(
     return joined
 
 
+def _with_tails(message: str, spans: list[Span]) -> list[Span]:
+    """With what belongs to each and was not heard, or was heard as something else."""
+    whole: list[Span] = []
+    for span in spans:
+        if whole and span.start < whole[-1].end:
+            whole[-1] = replace(whole[-1], end=max(span.end, whole[-1].end))
+        else:
+            whole.append(replace(span, end=edges.tail_end(message, span.end)))
+    return whole
+
+
 def _same_clause(message: str, left: Span, right: Span) -> bool:
     gap = message[left.end : right.start]
     return _belongs(message, left, right) or not (
@@ -182,7 +195,10 @@ def _same_clause(message: str, left: Span, right: Span) -> bool:
 
 def _belongs(message: str, left: Span, right: Span) -> bool:
     """Say whether one of the two only tells who, when, where or how of the other."""
-    if message[left.end : right.start].strip(" ,"):
+    between = message[left.end : right.start].strip(" ,")
+    if between in LEADS_ON:
+        return True
+    if between:
         return False
     before, after = message[left.start : left.end], message[right.start : right.end]
     lone = edges.is_lead(before) or edges.is_piece(before) or edges.names(before, after)

@@ -60,8 +60,9 @@ _MOVES = re.compile(
     rf"\b(?:(?:is|are|it's|its|be) now|now (?:on |at |the |{_ANY_DAY}|\d|it's)|now\W*$"
     rf"|{_OF_PEOPLE}moved|mov(?:e|ing) (?!to\b|in\b|out\b|on\b)[\w ]{{1,20}}? to|reschedul\w+"
     r"|chang(?:ed|ing) (?:to|the (?:time|day|date)|[\w ]{1,20}? to)|been changed"
-    r"|shift(?:ed)?|push(?:ed)? (?:back|to)|brought forward|bring forward|postponed"
-    r"|put (?:back|off)|switched to|ahora (?:es|son|ser[aá]n?|toca|va|el|los|a las|\w+a)"
+    r"|shifted\b|shift (?:it|the|that|our|my)\b|push(?:ed)? (?:back|to)|brought forward"
+    r"|bring forward|postponed|put (?:back|off)|switched to"
+    r"|ahora (?:es|son|ser[aá]n?|toca|va|el|los|a las|\w+a)"
     r"|cambi(?:aron|ado|ó|amos|an?|o de planes)|pas(?:a|ó|o|aron|ado) (?:a|al|para)"
     r"|mov(?:ió|ieron|ido)|aplaz\w+"
     r"|adelant\w+|retras\w+|pospo\w+|pospu\w+|sino (?:el|a las|los)|al final (?:es|el|son|los))",
@@ -70,6 +71,8 @@ _MOVES = re.compile(
 
 _GIVES_BACK = re.compile(
     r"\b(?:brought|gave|dropped|handed|sent|paid)\b[^.!?]{0,40}\bback\b|\breturned\b"
+    r"|\bgave (?:me|us) (?:the|my|our|all the|back the) (?:\w+ )?(?:money|cash)\b"
+    r"|\b(?:me|nos) (?:deposit(?:ó|o|aron)|transfiri(?:ó|o|eron)) lo que (?:me|nos) deb[ií]an?\b"
     r"|\bpaid (?:up|me|us|him|her|them|off)\b|\b(?:we['’]?re|are|now) (?:square|even)\b"
     r"|\b(?:me|nos|le|les) (?:ha |han |he )?(?:devuelto|devolvi(?:ó|o|eron)|devolví)"
     r"|\b(?:ya )?(?:me|nos|le) (?:ha |han |he )?(?:pag(?:ó|o|aron|ué|ue|ado))\b",
@@ -82,6 +85,7 @@ _CALLS_OFF = re.compile(
     r"|\bcall(?:ed|ing) (?:it |[^.!?,]{0,30} )?off\b|\bcancel+ed (?:the|our|my)\b"
     r"|\bse (?:ha |han )?(?:cancel(?:ó|o|aron|ado)|suspend(?:ió|ieron|ido))\b"
     r"|\b(?:cancelamos|cancelaron|cancelé) (?:el|la|los|las|lo)\b|\b(?:hemos|han|he) cancelado\b"
+    r"|\b(?:had|have|has) to drop (?!off\b|by\b|in\b)|\b(?:gave|given|giving) up (?:on )?\w"
     r"|\bya no (?:voy|vamos|va|van|iremos|vienen?|hay)\b"
     r"|\b(?:not|no longer) going (?:on|to (?:the|our|my|that|(?-i:[A-Z])\w+))\b",
     re.I,
@@ -96,7 +100,7 @@ _PLANNED = re.compile(
 _PART = re.compile(r"[,;:]\s+|\s+[-–—]+\s+")
 _LEADS = re.compile(r"^(?:so|and|but|well|anyway|ok|oh|y|pero|pues|así que|bueno)\s+", re.I)
 _LENT = re.compile(
-    r"\b(?:lent|loaned|borrowed|owes?)\b|\b(?:le|les|me|nos)(?: he| ha| han)?"
+    r"\b(?:lent|loaned|borrowed|owes?)\b|\bgave \w+ [£$€]?\d+|\b(?:le|les|me|nos)(?: he| ha| han)?"
     r" (?:prest\w+|dej(?:é|ó|ado|aron)|debe)\b|\bprestad[oa]\b",
     re.I,
 )

@@ -14,7 +14,8 @@ ENGLISH = """im I'm|ive I've|dont don't|doesnt doesn't|didnt didn't|cant can't|c
 |wouldnt wouldn't|shouldnt shouldn't|wont won't|isnt isn't|arent aren't|wasnt wasn't|werent weren't
 |havent haven't|hasnt hasn't|hes he's|shes she's|theyre they're|youre you're|weve we've
 |theyve they've|theres there's|thats that's|whats what's|wheres where's|whos who's|hows how's
-|whens when's|u you|ur your|r are|n and|w with|w/ with|cos because|coz because|cuz because
+|whens when's|wat what|wats what's|wot what|wots what's|u you|ur your|r are|n and|w with|w/ with
+|cos because|coz because|cuz because|bc because|atm at the moment
 |tmrw tomorrow|tmr tomorrow|bday birthday|fave favourite|fav favourite|appt appointment
 |smth something|sth something|shd should|wk week|wks weeks|yr year|yrs years|ppl people|pls please
 |plz please|abt about|b4 before|tues Tuesday|weds Wednesday|thurs Thursday|thur Thursday
@@ -22,13 +23,23 @@ ENGLISH = """im I'm|ive I've|dont don't|doesnt doesn't|didnt didn't|cant can't|c
 SPANISH = """q que|qe que|k que|d de|x por|xa para|xfa por favor|xfavor por favor|xq porque
 |pq porque|porq porque|tb también|tmb también|tbn también|dnd donde|vdd verdad|bn bien|cn con
 |mñn mañana|mñna mañana"""
-# What is shorthand only before some words: "its thursday", "pa acordarme".
+# "2" and "4" are figures here: "at 4 the plumber comes".
+_BEFORE_HOUR = "at by from until till after before around to of"
+_HOUR = "".join(rf"(?<!\b{word} )" for word in _BEFORE_HOUR.split())
+# What is shorthand only before some words: "its thursday", "has 2 go back", "pa acordarme".
 _BEFORE = {
     "en": r"(?P<its>its)(?= (?:not|on|at|the|an?|now|just|still|so|really|been|too|going|called"
-    r"|(?:mon|tue|wed|thu|fri|sat|sun)\w*|\d))",
-    "es": r"(?P<para>pa)(?= (?:q|que|el|la|los|las|mi|tu|su|\w+[aei]r(?:me|te|se|lo|la|nos)?)\b)",
+    r"|(?:mon|tue|wed|thu|fri|sat|sun)\w*|\d))"
+    rf"|{_HOUR}(?P<to>2)(?= (?:me|us|him|her|them|the|my|our|your|be|live|send|cry|go|hold|drop"
+    r"|bring|see|get|do|have|make|come|eat|buy|take|give|tell|know|say|sleep|stay|leave|pay|meet"
+    r"|find|learn|ask|keep|let|put)\b)"
+    r"|(?:(?<=moving )|(?<=allergic )|(?<=applying ))(?P<whereto>2)(?=\W*$)"
+    rf"|{_HOUR}(?P<for>4)(?= (?:me|us|him|her|them|the|my|ours?|your|u|this|that|everyone|sure)\b)",
+    "es": r"(?:(?<=\bhe )|(?<=\bha )|(?<=\bhas )|(?<=\bhan )|(?<=\bhemos ))"
+    r"(?!medio\b)(?P<participle>\w+ao|\w*[^\W\daeiou]io)\b"
+    r"|(?P<para>pa)(?= (?:q|que|el|la|los|las|mi|tu|su|\w+[aei]r(?:me|te|se|lo|la|nos)?)\b)",
 }
-_WRITTEN_OUT = {"its": "it's", "para": "para"}
+_WRITTEN_OUT = {"its": "it's", "to": "to", "whereto": "to", "for": "for", "para": "para"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,9 @@ def written_out(text: str) -> str:
 
 
 def _word(found: re.Match, language: str) -> str:
-    if found.lastgroup:
+    if found.lastgroup == "participle":  # "me he comprao un traje"
+        word = f"{found[0][:-1]}do"
+    elif found.lastgroup:
         word = _WRITTEN_OUT[found.lastgroup]
     else:
         word = _words(language)[found[0].lower()]

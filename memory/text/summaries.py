@@ -25,11 +25,13 @@ _LEAD = re.compile(
     r"by the way|you know what|guess what|thank you(?: so much)?|of course|for sure|no way|me too|"
     r"(?:please )?(?:remember|note)(?: that)?|recuerda que|ten en cuenta que|"
     r"por cierto|la verdad|muchas gracias|por supuesto|qué tal|que tal|no manches|"
-    r"hi|hello|hey|hola|buenas|morning|wow|yeah|yep|yup|yes|no|oh|ooh|ah|aw+|ha(?:ha)+h?|lol|haha|"
-    r"well|so|ok|okay|right|sure|thanks|great|nice|cool|awesome|absolutely|totally|definitely|"
+    r"hi|hello|hey|hola|buenas|morning|wow|yeah|yep|yup|yes|oh|ooh|ah|aw+|ha(?:ha)+h?|lol|haha|"
+    r"well|so|ok|okay|thanks|awesome|absolutely|totally|definitely|"
     r"anyway|also|and|but|btw|fyi|please|sorry|damn|ugh|hmm+|glad|congrats|congratulations|"
-    r"(?:ja)+j?|je(?:je)+|oye|mira|pues|bueno|ay|uy|sí|si|claro|vale|gracias|va|órale|orale|ándale|"
-    r"total|también|y|pero|perdón|perdona|uf+|enhorabuena|felicidades|genial|qué bien|que bien)"
+    r"(?:ja)+j?|je(?:je)+|oye|pues|bueno|ay|uy|sí|vale|gracias|órale|orale|ándale|"
+    r"también|y|pero|perdón|perdona|uf+|enhorabuena|felicidades|genial|qué bien|que bien|"
+    # "No, I like it", but "No meat for me"; "Right, off to bed", but "Right knee hurts".
+    r"(?:no|right|sure|great|nice|cool|mira|si|claro|va|total)(?=\s*(?:[,.!…:]|$)))"
     r"(?=[\s,.!…:]|$)[\s,.!…:]*",
     re.IGNORECASE,
 )

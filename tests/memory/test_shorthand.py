@@ -14,6 +14,10 @@ from memory.text.shorthand import read, written_out
         ("en q trabaja el marido d mi hermana", "en que trabaja el marido de mi hermana"),
         ("xq tomo el hierro? xq tengo anemia", "por qué tomo el hierro? porque tengo anemia"),
         ("es celiaco, pa acordarme", "es celiaco, para acordarme"),
+        ("wat does mum sell, wats it called", "what does mum sell, what's it called"),
+        ("it has 2 go back 4 the show", "it has to go back for the show"),
+        ("where is beth moving 2", "where is beth moving to"),
+        ("me he comprao un traje, ha salio caro", "me he comprado un traje, ha salido caro"),
     ],
 )
 def test_shorthand_is_written_out_in_both_languages(typed, means):
@@ -30,6 +34,9 @@ def test_shorthand_is_written_out_in_both_languages(typed, means):
         "D. José vino a la casa de la abuela",
         "the api is at k.example.com/q and the user is @u",
         "El grupo se llama Im, no im.",
+        "at 4 the plumber comes, we have 2 kids and 4 cats",
+        "we fly home on 2 july and rent is up 2 510",
+        "he estado en Bilbao y he dicho que no",
     ],
 )
 def test_what_only_looks_like_it_stays(typed):

@@ -25,6 +25,8 @@ Audrey: Thanks, Andrew!"""
             "Bo: jaja, oye, ya compré los boletos del concierto",
             "Ya compré los boletos del concierto",
         ),
+        ("No soporto el cilantro en la sopa", "No soporto el cilantro en la sopa"),
+        ("Right knee hurts after the marathon", "Right knee hurts after the marathon"),
         ("hi", "hi"),
         ("", ""),
     ],

@@ -16,7 +16,7 @@ from itertools import zip_longest
 from memory.extraction import edges, intents, statements
 from memory.extraction.frames.reading import frames_of
 from memory.extraction.wording import told_to
-from memory.llm.providers.offline_questions import FRAME, NAME, Asked
+from memory.llm.providers.offline_questions import FRAME, NAME, Asked, bare_names
 from memory.llm.request import Briefing, Recalled
 from memory.retrieval import judge
 from memory.retrieval.understand import Question, follow, without_names
@@ -205,7 +205,7 @@ def _followed(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> 
 
 
 def _said(text: str) -> set[str]:
-    return {word.removesuffix("'s") for word in words.words(words.fold(text))}
+    return bare_names(words.fold(text))
 
 
 def _both_sides(near: list[Recalled], fitting: Sequence[Recalled]) -> list[Recalled]:

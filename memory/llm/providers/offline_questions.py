@@ -5,7 +5,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from memory.calendar.words import MONTH, MONTHS, SHORT_WEEKDAYS, WEEKDAYS
+from memory.calendar.words import ANY_MONTH, MONTH, MONTHS, SHORT_WEEKDAYS, WEEKDAYS
 from memory.extraction import edges, statements
 from memory.extraction.frames.reading import frames_of
 from memory.extraction.grammar import spanish_verbs
@@ -47,6 +47,7 @@ _ASKING = (
 )
 # "Where do I live?" is about whoever asks and nobody else; "where is my dog?" is not.
 _I = re.compile(r"\b(?:i|i'm|i've|me|yo)\b", re.I)
+_IM = re.compile(r"\b(?:im|ive|id|ill)\b")
 _MY = re.compile(r"\b(?:my|mi|mis|our|nuestr[oa]s?)\b", re.I)
 _US = re.compile(r"\b(?:we|our|us|nuestr[oa]s?|nosotr[oa]s|\w+[aei]mos)\b")
 # Forms of the first person that are mostly other words.
@@ -78,6 +79,7 @@ _NAMES = re.compile(r"\b(?:called|named|name is|name's|se llaman?|me llamo|nombr
 _MARRIES = re.compile(
     r"\b(?:married|engaged) to (?!an?\b|the\b)\w|\bcasad[oa] con (?!un|el\b|la\b)\w"
 )
+_IS_MINE = re.compile(r"\W*[A-ZÀ-Ý]\w+ (?:is|es) (?:my|our|mi|nuestr[oa])\b")
 _DAYS = re.compile(r"\b(?:what|which|que|cuales) (?:days?|dias?)\b")
 _A_DAY = re.compile(
     rf"\b(?:{DAY}|weekends?|fin(?:es)? de semana|findes?|every day|todos los dias)", re.I
@@ -96,6 +98,7 @@ _WHERE = {"home", "employer", "job"}
 _WH = re.compile(r"\b(?:where|what|which|who|whose|donde|que|cual|cuales|quien|quienes)\b")
 _NOT = re.compile(r"\b(?:not?|never|n't|nunca|jamas|sin|without|hate|dislike|odi\w+)\b|n't\b")
 _ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
+_NO_NAME = re.compile(r"\w+(?:ing|ed|ly)|still|allergic|left|due|next")
 _FOLLOWS = re.compile(r"(?:^|[.!?¿¡:]\s*)\W*\w+")
 NAME = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\wà-ÿ-]+")
 # "We have a girl, Lia" tells no age.
@@ -107,6 +110,11 @@ _YEARS = re.compile(
 _MONEY = re.compile(
     rf"{_YEARS.pattern}|[$€£]|\b(?:free|gratis|hundred|thousand|grand|quid|bucks|fiver|tenner"
     r"|cien\w*|mil|\w+cient[oa]s|pavos|lucas)\b"
+)
+# A date is neither an age nor a price.
+_DATED = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of |de )?{ANY_MONTH}\b"
+    rf"|\b{ANY_MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b"
 )
 _MANY = re.compile(r"\b(how many|how much|how old|how often|cuant[oa]s?|que edad|cuantas veces)\b")
 _NUMBER = re.compile(
@@ -160,6 +168,14 @@ _NOT_FOCUS = FRAME | frozenset(
     ).split()
 )
 _ASKS_WHO = re.compile(r"\b(?:name|called|named|surname|llama\w*|nombre|apellido|who|quien)\b")
+# "Mum had her eye done" does not tell which, "Macarena marries in June" not whom.
+_ASKS_SIDE = re.compile(
+    r"\bwhich (?:eye|ear|arm|hand|leg|knee|foot|ankle|shoulder|hip|elbow|wrist|side)\b"
+    r"|\b(?:que|cual) (?:ojo|oido|brazo|mano|pierna|rodilla|pie|tobillo|hombro|cadera|codo|lado)\b"
+)
+_SIDE = re.compile(r"\b(?:left|right|both|izquierd[oa]|derech[oa]|amb[oa]s|los dos|las dos)\b")
+_ASKS_WITH = re.compile(r"\bcon quien(?:es)?\b|\bwho\b.* with\W*$|^\W*with whom\b")
+_WITH = re.compile(r"\b(?:with|and|to|con|y|e|contigo) \w")
 # What is asked for, what an answer holds, and how far from one the words are without it.
 _NUMBERED = (
     (_AGE, _YEARS, -3.0),
@@ -170,12 +186,31 @@ _NUMBERED = (
     (_ASKS_CODE, re.compile(r"\d"), -3.0),
     (_ASKS_WHY, _REASON, -2.0),
     (_ASKS_BIRTHDAY, _BIRTHDAY, -3.0),
+    (_ASKS_SIDE, _SIDE, -3.0),
+    (_ASKS_WITH, _WITH, -3.0),
 )
 # "I taught at a school" does not tell what it was called.
 _ASKS_NAME = re.compile(
     r"\bname of\b|'s name\b|\b(?:what|how)(?:'s| is| was| are| were)\b.*\b(?:called|named)\b"
     r"|\bcomo se llam\w+|\bnombre de\b"
 )
+# What is to have a name, and how it stands in the words where it has none: "a tabby cat."
+_TO_NAME = re.compile(
+    r"(?P<called>[a-z]+) (?:called|named)\b"
+    r"|\bname of (?:the |my |our |his |her |their )?(?P<of>[a-z]+)"
+    r"|\bcomo se llam\w+ (?:el|la|los|las|mis?|tus?|sus?|nuestr[oa]s?)"
+    r" (?P<spanish>[a-z]+)(?: (?P<like>[a-z]+))?"
+)
+_UNNAMED = (
+    r"(?<!is my )(?<!is our )(?<!is the )(?<!es mi )(?<!es nuestro )(?<!es nuestra )(?<!es el )"
+    r"(?<!es la )\b{noun}s?(?: {like})?(?=\W*$|[.;!?]"
+    r"| (?:with|in|at|on|for|from|and|of|to|that|which|near|con|en|de|del|para|por|y|que|cerca)\b)"
+)
+# "El perro de Ana se llama Rex"
+_NAMED_BEHIND = re.compile(r"(?: \w+){0,4} (?:is|are|was|es|son|called|named|se llaman?)\b")
+# "Who won?" is not answered where nobody is named.
+_WHO = re.compile(r"^\W*(?:who|quien)(?! (?:is|are|was|were|es|son|era)\b)(?!'s) \w")
+_SOMEBODY = re.compile(r"\b(?:he|she|they|him|her|them|his|my|ella|ellos|mis?)\b")
 _COUNT = re.compile(r"\b(?:how many|cuant[oa]s)\b(?! (?:anos|years|times|veces))")
 # Who is meant by a word for several.
 _SEVERAL = {
@@ -205,7 +240,7 @@ class Asked:
         first = _FOLLOWS.match(self.text)
         written = {words.fold(one[0].removesuffix("'s")) for one in NAME.finditer(self.text)
                    if not first or one.start() >= first.end()}  # fmt: skip
-        listed = {word.removesuffix("'s") for word in words.words(self.folded)}
+        listed = bare_names(self.folded)
         stands = {one["name"] for one in _ASKED_OF.finditer(self.folded)} - FRAME
         known = self.known | self.named
         stands = {one for one in stands if one in known}
@@ -289,15 +324,20 @@ class Asked:
     def fits_type(self, said: str) -> float:
         """1 when the words hold the kind of answer that is asked for, below 0 when not, else 0."""
         plain = words.fold(said)
+        if self._is_of_speaker(said, plain):
+            return -3.0
         if _COST.search(self.folded):
-            return 1.0 if _MONEY.search(plain) else -3.0
+            return 1.0 if _MONEY.search(_DATED.sub(" ", plain)) else -3.0
         if _HOW_TO.match(self.folded):
             return 1.0 if _SOLVES.search(plain) else -1.0
         if _COUNT.search(self.folded):
             return 1.0 if self._is_counted(plain) else -1.0
         for asks, answers, otherwise in _NUMBERED:
             if asks.search(self.folded):
-                return 1.0 if answers.search(plain) else otherwise
+                held = _DATED.sub(" ", plain) if asks is _AGE else plain
+                return 1.0 if answers.search(held) else otherwise
+        if self._leaves_unnamed(plain) or (_WHO.match(self.folded) and self._names_nobody(said)):
+            return -3.0
         if _ASKS_NAME.search(self.folded) and not self._holds_name(said):
             # Who types all small types names small, too.
             return -0.5 if said == said.lower() else -2.0
@@ -335,7 +375,7 @@ class Asked:
     def _holds_name(self, said: str) -> bool:
         """Somebody or something is called so, or has a name that the question does not have."""
         plain = words.fold(said)
-        if _NAMES.search(plain) or _MARRIES.search(plain):
+        if _NAMES.search(plain) or _MARRIES.search(plain) or _IS_MINE.match(said):
             return True
         first = _FOLLOWS.match(said)
         inside = {
@@ -345,6 +385,37 @@ class Asked:
         }
         person = set(words.words(words.fold(self.person)))
         return bool(inside - person - self.names - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS})
+
+    def _is_of_speaker(self, said: str, plain: str) -> bool:
+        """ "I'm a size 9" tells nothing of Hemi."""
+        stands = {one["name"] for one in _ASKED_OF.finditer(self.folded)}
+        others = {one for one in stands - FRAME - self.kin if not _NO_NAME.fullmatch(one)}
+        if (
+            not others
+            or MINE.search(self.text)
+            or any(statements.concepts().of(one) for one in others)
+        ):
+            return False
+        return bool(_I.search(said) or _IM.search(plain)) and not others & set(words.words(plain))
+
+    def _leaves_unnamed(self, plain: str) -> bool:
+        """ "She has a tabby cat" does not tell what it is called."""
+        found = _TO_NAME.search(self.folded)
+        if not found:
+            return False
+        noun = found["called"] or found["of"] or found["spanish"]
+        stands = re.search(_UNNAMED.format(noun=noun, like=found["like"] or noun), plain)
+        return bool(stands) and not _NAMED_BEHIND.match(plain, stands.end())
+
+    def _names_nobody(self, said: str) -> bool:
+        if said == said.lower() or _SOMEBODY.search(words.fold(said)):
+            return False
+        named = {words.fold(one[0].removesuffix("'s")) for one in NAME.finditer(said)}
+        apart = (
+            named - FRAME - set(words.words(self.folded)) - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS}
+        )
+        kinds = {statements.kind(one) for one in statements.Statement.of(said).concepts}
+        return not apart and "kin" not in kinds
 
     def _is_counted(self, plain: str) -> bool:
         """A number stands before what is counted, or a list behind it: "my cats are A and B"."""
@@ -358,6 +429,14 @@ class Asked:
     def _wants_what_is(self) -> bool:
         """ "Where do I work?" is not answered by where it is no longer."""
         return bool(_WH.search(self.folded)) and not _NOT.search(self.folded)
+
+
+def bare_names(folded: str) -> set[str]:
+    """The words, also without the ending of whom something belongs to: "niko's", "nikos"."""
+    said = set(words.words(folded))
+    return {word.removesuffix("'s") for word in said} | {
+        word[:-1] for word in said if word.endswith("s") and len(word) > 3
+    }
 
 
 def _members(said: Iterable[str]) -> set[str]:

@@ -204,6 +204,12 @@ def test_a_reply_that_tells_something_is_not_a_formula():
         "cuando me quedo la revision del auto al final",
         "cuando le operan el otro ojo a la mama",
         "como se va a llamar la guagua",
+        "wat job does zuris dad do",
+        "qué mariscos no puedo comer",
+        "qué tengo que llevar al baby shower",
+        "que le quito yo al gazpacho",
+        "sigue la rocio con el iker",
+        "le debo algo todavia al de la pesca",
     ],
 )
 def test_people_ask_without_a_question_mark_and_without_accents(said):
@@ -257,11 +263,18 @@ def test_what_is_told_of_it_is_not(said):
         "no sé si ir o no",
         "la mesa está donde la deje",
         "no me acuerdo de a qué hora sale",
+        "qué pesado es mi jefe",
+        "sigue lloviendo en Vigo",
     ],
 )
 def test_the_word_of_a_question_alone_does_not_ask(said):
     assert not is_question(said)
     assert not_memory(said) == ""
+
+
+@pytest.mark.parametrize("said", ["ya no fumo", "Ya no cargo en Algeciras, ahora voy a Huelva"])
+def test_what_is_no_longer_so_takes_nothing_back(said):
+    assert read(said).name == "statement"
 
 
 def test_what_somebody_wanted_and_asks_for_is_no_plan():

@@ -24,6 +24,28 @@ def heard(message, previous=""):
         ),
         ("mi hija Carla cumple 4", [("mi hija Carla cumple 4", "people")]),
         ("My dog Rex died yesterday", [("My dog Rex died yesterday", "event")]),
+        (
+            "Margaret and Pierre have two children: Sophie, who is 12, and Theo, who is 6.",
+            [
+                (
+                    "Margaret and Pierre have two children: Sophie, who is 12, and Theo, who is 6",
+                    "people",
+                )
+            ],
+        ),
+        (
+            "Tenemos tres hijos: la Paulina, el Rodrigo y la Javiera, que es la menor.",
+            [
+                (
+                    "Tenemos tres hijos: la Paulina, el Rodrigo y la Javiera, que es la menor",
+                    "people",
+                )
+            ],
+        ),
+        (
+            "Guardé las escrituras de la casa en el baúl, debajo de las frazadas.",
+            [("Guardé las escrituras de la casa en el baúl, debajo de las frazadas", "plan")],
+        ),
         ("Sorry for the confusion", []),
         ("let me show you", []),
         ("what is my job?", []),

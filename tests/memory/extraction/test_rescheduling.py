@@ -51,6 +51,7 @@ def test_what_was_moved_keeps_all_but_its_time(fact, said, now):
         "I have to move to Leeds by Friday",
         "we've moved in on the 3rd of May",
         "Swimming is on Monday",
+        "had to drop salsa because of evening shifts, doing climbing on Thursday instead",
     ],
 )
 def test_not_everything_with_a_day_was_moved(said):
@@ -97,6 +98,7 @@ def test_what_is_kept_elsewhere_now_has_another_place():
         ("They called off the wedding", "They called off the wedding"),
         ("se canceló el concierto de Bilbao", "se canceló el concierto de Bilbao"),
         ("ya no vamos a Vigo", "ya no vamos a Vigo"),
+        ("had to drop salsa because of my shifts", "had to drop salsa because of my shifts"),
     ],
 )
 def test_what_is_called_off_is_the_end_of_a_plan(said, part):
@@ -104,7 +106,15 @@ def test_what_is_called_off_is_the_end_of_a_plan(said, part):
 
 
 @pytest.mark.parametrize(
-    "said", ["lachie paid up", "Podge gave me back the 200", "Beto ya me pagó", "we're square now"]
+    "said",
+    [
+        "lachie paid up",
+        "Podge gave me back the 200",
+        "Beto ya me pagó",
+        "we're square now",
+        "tolu finally gave me the train money",
+        "Memo ya me depositó lo que me debía",
+    ],
 )
 def test_what_is_paid_or_brought_back_is_the_end_of_a_loan(said):
     assert endings(said) == [(said, was_lent)]

@@ -1,0 +1,46 @@
+"""What kind of answer a question wants, and whether words hold one."""
+
+import pytest
+
+from memory.llm.providers.offline_questions import Asked
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("how much was my flight home", "FLIGHT HOME BOOKED 2 july with qatar"),
+        ("how old is biscuit", "biscuit is at the vet for her jabs on 14 june"),
+        ("which shoulder did hemi hurt", "hemi did his shoulder in on a site"),
+        ("con quien se casa la macarena", "El 22 de junio se casa tu sobrina Macarena"),
+        ("whats mrs kaurs cat called", "mrs kaur next door has the nice tabby cat"),
+        ("cómo se llama la banda de Beto", "Mi novio se llama Beto, toca en una banda de covers"),
+        ("como se llama la casa rural", "hemos alquilado una casa rural con piscina"),
+        ("Who won at cribbage?", "Our cribbage is on Friday mornings at the fire hall"),
+        ("what size boots does hemi take", "Im a size 9 in work boots"),
+    ],
+)
+def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
+    assert Asked(question, "Sam").fits_type(said) == -3
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("how much was my flight home", "flight home is booked, 612 quid, 2 july"),
+        ("how old is raewyn turning", "going to rarotonga for raewyns 50th"),
+        ("which shoulder did hemi hurt", "hemi did his left shoulder in"),
+        ("con quien se casa la macarena", "La Macarena se casa con Iker"),
+        ("whats mrs kaurs cat called", "mrs kaur has a cat called tabitha"),
+        ("What is my cat called?", "Rex is my cat"),
+        ("¿Cómo se llama mi perro?", "El perro de Sam se llama Rex"),
+        ("Who won at cribbage?", "Wilfred won at cribbage again"),
+        ("what size boots does hemi take", "I know hemi takes a 10 in boots"),
+    ],
+)
+def test_words_that_hold_it_may_be(question, said):
+    assert Asked(question, "Sam").fits_type(said) >= 0
+
+
+def test_whose_it_is_needs_no_apostrophe():
+    asked = Asked("whos arohas form teacher", "Sam", known=frozenset({"aroha", "niko"}))
+    assert asked.names == {"aroha"}
