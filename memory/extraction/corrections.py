@@ -56,7 +56,7 @@ def _instead_of(fact: Fact, told: str, message: Message) -> Candidate:
 
 def _rescheduled(message: Message) -> list[Candidate]:
     """ "The dentist is on Friday now": what its speaker told of it here, at the new time."""
-    said = shorthand.written_out(message.text)
+    said = _told(message)
     corrects = intents.read(said).name == "correct" and rescheduling.has_time(said)
     if not corrects and not rescheduling.moves(said):
         return []
@@ -65,10 +65,15 @@ def _rescheduled(message: Message) -> list[Candidate]:
 
 def _put(message: Message) -> list[Candidate]:
     """ "Moved the key, it's in the meter box now": where it was is over."""
-    said = shorthand.written_out(message.text)
+    said = _told(message)
     if not rescheduling.put_elsewhere(said):
         return []
     return _with(rescheduling.kept_at, message, said, rescheduling.is_kept)
+
+
+def _told(message: Message) -> str:
+    """What the message tells: "which course do I have on Fridays now?" moves nothing."""
+    return " ".join(intents.told(shorthand.written_out(message.text)))
 
 
 def _with(
@@ -98,7 +103,7 @@ def _told_before(
 
 def _ended(message: Message, apart: list[Candidate]) -> list[Candidate]:
     """ "Bec dropped the fridge back", "Krakow is off": that it was lent, or planned, is over."""
-    for line in intents.told(message.text):
+    for line in intents.told(shorthand.written_out(message.text)):
         for part, was in rescheduling.endings(line):
             if fact := _told_before(message, part, was):
                 return _over(fact, part, message, apart)
@@ -112,7 +117,8 @@ def _over(fact: Fact, part: str, message: Message, apart: list[Candidate]) -> li
     worded = wording.word_facts(part, kind="event", **spoken)
     text = told[0].text if told else worded[0].text if worded else part[:1].upper() + part[1:]
     rest = [one for one in apart if one not in told]
-    return [replace(_instead_of(fact, text, message), quote=part, heard_as="event"), *rest]
+    quote = shorthand.read(message.text).as_written(part)
+    return [replace(_instead_of(fact, text, message), quote=quote, heard_as="event"), *rest]
 
 
 def behind_lead(found: list[Candidate]) -> list[Candidate]:

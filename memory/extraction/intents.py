@@ -65,6 +65,7 @@ _ASKS_PLAINLY = re.compile(
     r"(?:what|who|where|when|how|why)['’]?s\b(?! up\b)"
     r"|(?:what|which|whose|how)(?: \w+){0,3}? (?:(?:do|does|did)(?:n['’]?t)?|is|are|am|was|were"
     r"|have|has|can|could|will|would|should) (?:i|you|he|she|it|we|they|my|our|the)\b"
+    r"|what (?:i|we) (?:gotta|need to|have to|should|owe)\b[^,]*$"
     r"|(?:what|which|whose|who|whom|where|when|why|how)"
     r" (?:do|does|did|is|are|am|was|were|has|have|can|could|will|would|should)\b"
     r"|(?:does|doesn['’]?t|is|are|isn['’]?t|aren['’]?t)"
@@ -94,7 +95,8 @@ _ASKS_PLAINLY = re.compile(
     r" (?:el|la|los|las|mis?|tus?|sus?|nuestr[oa]s?)\b"
     r"|qu[eé] (?:edad|raza|talla|marca|modelo|equipo|apellido|nombre|instrumento|carrera) \w+"
     r"|qu[eé] (?:\w+ ){1,3}(?:tengo|tenemos|tiene|tienen|llevo|lleva|uso|usa|toma|tomo|come)\W*$"
-    r"|cu[aá]ndo (?:me|te|le|les|nos|se) (?:oper|qued|toc|pag|entreg|cas|mud|jubil|vacun)\w+[^,]*$"
+    r"|cu[aá]ndo (?:me|te|le|les|nos|se) (?:oper|qued|toc|pag|entreg|cas|mud|jubil|vacun|dij)"
+    r"\w+[^,]*$"
     r"|c[oó]mo (?:se (?:(?:van?|iba) a llamar|(?:llama|dice|escribe)\w*)|te llamas|me llamo"
     r"|est[aá]n?|le va|les va|fue|era"
     r"|es (?:mi|tu|su|el|la))\b"
@@ -464,8 +466,6 @@ def is_question(said: str) -> bool:
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])
     if line.endswith("?") or "¿" in line or asked_back or asks_plainly(line):
         return True
-    if (last := _ASKS_LAST.search(line)) and not _TELLS_OF_ASKING.search(line[: last.start()]):
-        return True
     if _LOOKS_UP.fullmatch(line) and not _NO_LOOK_UP.search(line):
         return True
     begins = _ASKS.match(line) and not _TELLS_WHEN.match(line) and not _EXCLAIMS.match(line)
@@ -474,7 +474,11 @@ def is_question(said: str) -> bool:
 
 def asks_plainly(said: str) -> bool:
     """Whether the words ask by their order, mark or no mark: "whats my wife called"."""
-    return bool(_ASKS_PLAINLY.match(written_out(said)) and not _EXCLAIMS.match(said))
+    line = written_out(said)
+    last = _ASKS_LAST.search(line)
+    if last and not _TELLS_OF_ASKING.search(line[: last.start()]):
+        return True
+    return bool(_ASKS_PLAINLY.match(line) and not _EXCLAIMS.match(line))
 
 
 def reminder(said: str) -> str:

@@ -268,3 +268,25 @@ def test_a_day_off_ends_no_plan(chat):
     say(chat, "We have tickets for the Bilbao concert", 0)
     say(chat, "Marcus works in Bilbao and is off at some conference", 60)
     assert believed("superseded") == []
+
+
+@pytest.mark.parametrize(
+    "asked", ["¿Qué taller llevo ahora los viernes?", "qué curso llevo ahora los viernes"]
+)
+def test_a_question_moves_nothing(chat, asked):
+    say(chat, "Estoy llevando un curso de quechua los martes en la noche por Zoom", 0)
+    say(chat, asked, 60)
+    assert [fact for fact in believed() if "martes" in fact]
+    assert not [fact for fact in believed() if "viernes" in fact]
+
+
+def test_what_was_given_up_for_something_else_is_over_and_not_moved(chat):
+    say(chat, "i do salsa on weds w priya from my course", 0)
+    say(chat, "had 2 drop salsa bc of evening shifts, doing climbing on thurs w anya instead", 60)
+    assert not [fact for fact in believed() if "salsa on Thursday" in fact]
+    assert [fact for fact in believed("superseded") if "salsa on Wednesday" in fact]
+
+
+def test_what_is_no_longer_so_is_kept_as_it_was_said(chat):
+    say(chat, "ya no cargo en Algeciras, desde este mes hago la ruta de Huelva", 0)
+    assert not [fact for fact in believed() if fact.startswith("Cargo")]

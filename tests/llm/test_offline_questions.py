@@ -17,6 +17,9 @@ from memory.llm.providers.offline_questions import Asked
         ("como se llama la casa rural", "hemos alquilado una casa rural con piscina"),
         ("Who won at cribbage?", "Our cribbage is on Friday mornings at the fire hall"),
         ("what size boots does hemi take", "Im a size 9 in work boots"),
+        ("how old is priti", "you live with 3 others niamh ollie and priti"),
+        ("how much is the school trip", "school trip to MOTAT is the 26th"),
+        ("what tablets do i take", "terrys tablets are amlodipine one every morning"),
     ],
 )
 def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
@@ -39,6 +42,19 @@ def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
 )
 def test_words_that_hold_it_may_be(question, said):
     assert Asked(question, "Sam").fits_type(said) >= 0
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "leaves"),
+    [
+        ("what size hoodie should i get", "hoodie fits in xl", False),
+        ("What color is the kitchen going to be?", "the painter comes with blue", False),
+        ("what position does malia play", "malia does netball on saturdays", True),
+        ("¿De qué marca es la lavadora?", "la garantia de la lavadora esta en la carpeta", True),
+    ],
+)
+def test_a_word_of_its_kind_stands_for_what_is_asked_for(question, said, leaves):
+    assert Asked(question, "Sam").leaves_focus(said) == leaves
 
 
 def test_whose_it_is_needs_no_apostrophe():

@@ -359,6 +359,15 @@ _BACK = {"su": "tu", "sus": "tus", "consigo": "contigo"}
 _TOLD_TO_US = re.compile(r"\b(?:que|no)\s+me\s+\w+[ae]s\b", re.IGNORECASE)
 
 
+_BEFORE_VERB = frozenset("me te se le les lo nos no ya".split())
+_DETERMINERS = frozenset("el la los las mi su tu un una este esta ese esa".split())
+_TIMES = frozenset(
+    """lunes martes miércoles miercoles jueves viernes sábado sabado sábados sabados domingo
+    domingos mañana mañanas tarde tardes noche noches día dia días dias semana semanas mes año años
+    verano invierno finde""".split()
+)
+
+
 def address(clause: str) -> str:
     """First-person words said back: "vivo con mi madre" -> "Vives con tu madre"."""
     sentence = Sentence(re.sub(r"^a mi(?=,? (?:\w+ ){0,4}me )", "a mí", clause, flags=re.I))
@@ -391,6 +400,8 @@ def _addressed(sentence: Sentence, place: int) -> bool:
 
 def _addressed_verb(sentence: Sentence, place: int) -> bool:
     form = first_form(sentence, place)
+    if form and _may_be_past(sentence.words, place):
+        return False
     if form:
         second = verbs.shifted(form, verbs.FIRST, verbs.SECOND)
         sentence.put(place, second)
@@ -399,6 +410,16 @@ def _addressed_verb(sentence: Sentence, place: int) -> bool:
     word = sentence.words[place]
     of_both = verbs.shifted(word, verbs.FIRST, verbs.THIRD) == word
     return form is not None and not (of_both and is_third_here(sentence, place))
+
+
+def _may_be_past(words: list[str], place: int) -> bool:
+    """ "La veterinaria cobro 95 mil", "el Chino me pago": the accent of "cobró" is missing."""
+    if not words[place].endswith("o"):
+        return False
+    before = place - 1
+    while before > 0 and words[before] in _BEFORE_VERB:
+        before -= 1
+    return before > 0 and words[before - 1] in _DETERMINERS and words[before] not in _TIMES
 
 
 def address_retold(fact: str, name: str) -> str:

@@ -12,6 +12,7 @@ from memory.extraction.grammar import spanish_verbs
 from memory.extraction.rescheduling import DAY
 from memory.retrieval.understand import asks_when, says_when, without_names
 from memory.text import normalise as words
+from memory.vectors.graphs import word_vectors
 
 # What frames a question and is not what it is about.
 FRAME = frozenset(
@@ -48,6 +49,8 @@ _ASKING = (
 # "Where do I live?" is about whoever asks and nobody else; "where is my dog?" is not.
 _I = re.compile(r"\b(?:i|i'm|i've|me|yo)\b", re.I)
 _IM = re.compile(r"\b(?:im|ive|id|ill)\b")
+_OF_ME = re.compile(r"\b(?:i|i'm|im|ive|my|mine|me|yo|mi|mis|you|your|tu|tus)\b")
+_NO_OWNERS = frozenset("this its always sometimes was has does yes less various".split())
 _MY = re.compile(r"\b(?:my|mi|mis|our|nuestr[oa]s?)\b", re.I)
 _US = re.compile(r"\b(?:we|our|us|nuestr[oa]s?|nosotr[oa]s|\w+[aei]mos)\b")
 # Forms of the first person that are mostly other words.
@@ -67,8 +70,11 @@ _WHAT_DOES = re.compile(
 )
 # What is asked for, by the words of the question -> what an answer holds.
 _TYPES = (
+    (re.compile(r"\bwhere\b.* from\b|\bde donde\b"),
+     re.compile(r"\b(?:from|born|grew up|originally|de|del|naci\w*)\b")),
     (re.compile(r"\b(?:where|donde|adonde|which (?:city|town|country)|que (?:ciudad|pais))\b"),
-     re.compile(r"\b(?:in|at|to|from|on|near|with|en|a|al|de|por|cerca|con)\b")),
+     re.compile(r"\b(?:in|at|to(?! \d)|from|on|near|with|under|behind|by|inside|en|a|al|cerca|con"
+                r"|debajo|detras|encima|dentro|junto|por(?! (?:fin|cierto|favor|suerte)))\b")),
     (_WHAT_DOES,
      re.compile(r"(?:\b(?:is|was|am|are|as|being|become|becoming|im|hes|shes)|'s|'m|'re) an?\b"
                 r"|\b(?:works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
@@ -111,11 +117,16 @@ _MONEY = re.compile(
     rf"{_YEARS.pattern}|[$€£]|\b(?:free|gratis|hundred|thousand|grand|quid|bucks|fiver|tenner"
     r"|cien\w*|mil|\w+cient[oa]s|pavos|lucas)\b"
 )
+# "With 3 others" tells no age either.
+_OF_OTHERS = re.compile(
+    r"\b\w+ (?:others?|people|kids|children|of (?:us|them)|personas|hijos|mas)\b"
+)
 # A date is neither an age nor a price.
 _DATED = re.compile(
     rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of |de )?{ANY_MONTH}\b"
     rf"|\b{ANY_MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b"
 )
+_NTH = re.compile(r"\b\d{1,2}(?:st|nd|rd|th)\b")
 _MANY = re.compile(r"\b(how many|how much|how old|how often|cuant[oa]s?|que edad|cuantas veces)\b")
 _NUMBER = re.compile(
     r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|once|twice|un|una|dos|tres|cuatro|cinco|"
@@ -161,6 +172,11 @@ _FOCUS = re.compile(
     r"\b(?:what|which|whats|que|cual|de que|en que|a que) (?:the |is the |es el |es la |son los "
     r"|(?:sort|kind|type) of |kinda |(?:tipo|clase) de )?(?P<noun>[a-z]{3,})"
 )
+# "What size boots?": "a 9 in boots".
+_MEASURED = frozenset("size sizes talla talle numero number".split())
+_A_SIZE = re.compile(r"\d|\b(?:x{0,3}[sml]|small|medium|large|chic[oa]|median[oa]|grande)\b")
+# From where on a word is one of a kind: "orange" of "colour".
+OF_ITS_KIND = 0.28
 _NOT_FOCUS = FRAME | frozenset(
     words.fold(
         """sort time date year month hora fecha lo toca pasa happened am they tipo clase dijo dije
@@ -204,7 +220,8 @@ _TO_NAME = re.compile(
 _UNNAMED = (
     r"(?<!is my )(?<!is our )(?<!is the )(?<!es mi )(?<!es nuestro )(?<!es nuestra )(?<!es el )"
     r"(?<!es la )\b{noun}s?(?: {like})?(?=\W*$|[.;!?]"
-    r"| (?:with|in|at|on|for|from|and|of|to|that|which|near|con|en|de|del|para|por|y|que|cerca)\b)"
+    r"|, (?:an?|una?)\b| (?:with|in|at|on|for|from|and|of|to|that|which|near|con|en|del?|para|por"
+    r"|y|que|cerca)\b)"
 )
 # "El perro de Ana se llama Rex"
 _NAMED_BEHIND = re.compile(r"(?: \w+){0,4} (?:is|are|was|es|son|called|named|se llaman?)\b")
@@ -324,17 +341,17 @@ class Asked:
     def fits_type(self, said: str) -> float:
         """1 when the words hold the kind of answer that is asked for, below 0 when not, else 0."""
         plain = words.fold(said)
-        if self._is_of_speaker(said, plain):
+        if self._is_of_speaker(said, plain) or self._is_of_another(plain):
             return -3.0
         if _COST.search(self.folded):
-            return 1.0 if _MONEY.search(_DATED.sub(" ", plain)) else -3.0
+            return 1.0 if _MONEY.search(_NTH.sub(" ", _DATED.sub(" ", plain))) else -3.0
         if _HOW_TO.match(self.folded):
             return 1.0 if _SOLVES.search(plain) else -1.0
         if _COUNT.search(self.folded):
             return 1.0 if self._is_counted(plain) else -1.0
         for asks, answers, otherwise in _NUMBERED:
             if asks.search(self.folded):
-                held = _DATED.sub(" ", plain) if asks is _AGE else plain
+                held = _OF_OTHERS.sub(" ", _DATED.sub(" ", plain)) if asks is _AGE else plain
                 return 1.0 if answers.search(held) else otherwise
         if self._leaves_unnamed(plain) or (_WHO.match(self.folded) and self._names_nobody(said)):
             return -3.0
@@ -363,8 +380,15 @@ class Asked:
         return next((noun for noun in nouns if noun not in _NOT_FOCUS), "")
 
     def leaves_focus(self, told: str) -> bool:
-        """Whether the folded words do not have what is asked for."""
-        return bool(self.focus and not _ASKS_WHO.search(self.folded)) and self.focus[:4] not in told
+        """Whether the folded words have neither what is asked for nor anything of its kind."""
+        if not self.focus or _ASKS_WHO.search(self.folded) or self.focus[:4] in told:
+            return False
+        if self.focus in _MEASURED:
+            return not _A_SIZE.search(told)
+        others = {one for one in words.words(told) if len(one) > 2} - FRAME
+        others -= set(words.words(self.folded))
+        alike = word_vectors().of([self.focus, *sorted(others)])
+        return not others or float((alike[1:] @ alike[0]).max()) < OF_ITS_KIND
 
     @cached_property
     def frames(self) -> set[str]:
@@ -398,6 +422,13 @@ class Asked:
             return False
         return bool(_I.search(said) or _IM.search(plain)) and not others & set(words.words(plain))
 
+    def _is_of_another(self, plain: str) -> bool:
+        """ "Terrys tablets are amlodipine" does not tell which tablets I take."""
+        if not self.is_of_me_alone or not self.focus or _OF_ME.search(plain):
+            return False
+        owner = re.search(rf"\b(?P<who>his|her|their|[a-z]{{3,}}'?s) {self.focus}\b", plain)
+        return bool(owner) and owner["who"] not in _NO_OWNERS
+
     def _leaves_unnamed(self, plain: str) -> bool:
         """ "She has a tabby cat" does not tell what it is called."""
         found = _TO_NAME.search(self.folded)
@@ -411,9 +442,8 @@ class Asked:
         if said == said.lower() or _SOMEBODY.search(words.fold(said)):
             return False
         named = {words.fold(one[0].removesuffix("'s")) for one in NAME.finditer(said)}
-        apart = (
-            named - FRAME - set(words.words(self.folded)) - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS}
-        )
+        known = {*words.words(self.folded), *words.words(words.fold(self.person))}
+        apart = named - FRAME - known - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS}
         kinds = {statements.kind(one) for one in statements.Statement.of(said).concepts}
         return not apart and "kin" not in kinds
 

@@ -45,6 +45,8 @@ OWN_WORDS = {
     "we got engaged in May": "“we got engaged in May”",
     "I was sold and was raised": "“I was sold and was raised”",
     "nos mudamos en marzo": "“nos mudamos en marzo”",
+    "la veterinaria me cobro 95 mil": "“la veterinaria me cobro 95 mil”",
+    "los sábados trabajo en una cafetería": "Los sábados trabajas en una cafetería",
     "prefiero que me hables sin emojis": "“prefiero que me hables sin emojis”",
 }
 
