@@ -34,6 +34,8 @@ DIRECTIONS, ROUNDS = 6, 12
 CACHE_SECONDS, MANY, LOOK_AGAIN = 600, 10_000, 120
 SHORT, ROWS, WEEKS = 160, 50, 26
 LABELS, LABEL = 12, 30
+# So many are tried at most, and so far a dot reaches.
+TRIED, DOT = 400, 4
 # The height of letters, on the map of 1200: of a dot, of an island, and of an island on a phone.
 # As in static/css/recall.css. A letter is at most about so wide for its height.
 NAME, ISLE, ISLE_ON_PHONE, LETTER = 12, 14, 34, 0.62
@@ -450,19 +452,26 @@ def isle_labels(found: list[Island], *, size: int) -> list[Label]:
 
 
 def dot_labels(found: list[Dot], placed: list[Label]) -> list[Label]:
-    """The words of the dots used most, beside them, where nothing else is written."""
+    """The words of the dots used most, beside them, where nothing is written and no dot lies."""
     told: list[Label] = []
-    for dot in sorted(found, key=lambda dot: (-dot.used, dot.kind, -dot.owner)):
-        if dot.kind != "fact":
-            continue
+    spots = np.array([(dot.x, dot.y) for dot in found]).reshape(-1, 2)
+    facts = (dot for dot in found if dot.kind == "fact")
+    for dot in sorted(facts, key=lambda dot: (-dot.used, -dot.owner))[:TRIED]:
         tries = [
             Label(dot.x + aside, dot.y + 4, anchor, short(dot.text, LABEL), NAME)
             for aside, anchor in ((9, "start"), (-9, "end"))
         ]
-        told += _first_free([one for one in tries if one == _within(one)], [*placed, *told])
+        clear = [one for one in tries if one == _within(one) and not _lies_on(one, spots)]
+        told += _first_free(clear, [*placed, *told])
         if len(told) == LABELS:
             break
     return told
+
+
+def _lies_on(label: Label, spots: np.ndarray) -> bool:
+    left, top, right, bottom = label.box
+    x, y = spots.T
+    return bool(((x > left - DOT) & (x < right + DOT) & (y > top - DOT) & (y < bottom + DOT)).any())
 
 
 def _within(label: Label) -> Label:

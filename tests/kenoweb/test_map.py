@@ -188,12 +188,15 @@ def test_names_on_the_map_do_not_cover_each_other_and_are_not_cut_off(size):
         for n, top in enumerate([20.0] * 8 + [400.0] * 8)
     ]
     dots = [
-        memory_map.Dot("fact", n, NOW, 71.0 * (n % 17), 40.0 * (n // 17), text="x" * 60, used=n)
+        memory_map.Dot("fact", n, NOW, 97.0 * (n % 5), 9.0 * (n // 3), text="x" * 60, used=n)
         for n in range(200)
     ]
     named = memory_map.isle_labels(islands, size=size)
-    labels = [*named, *memory_map.dot_labels(dots, named)]
+    of_dots = memory_map.dot_labels(dots, named)
+    labels = [*named, *of_dots]
     assert named
+    for left, top, right, bottom in (label.box for label in of_dots):
+        assert not [dot for dot in dots if left < dot.x < right and top < dot.y < bottom]
     assert len(labels) > len(named)
     for place, label in enumerate(labels):
         assert not [other for other in labels[:place] if label.covers(other)]
