@@ -27,7 +27,8 @@ def widen(message: str, start: int, end: int) -> tuple[int, int]:
     after = _WORDS["after"].search(message, end)
     left = message[before[-1] if before else 0 : start]
     right = message[end : after.start() if after else len(message)]
-    most = MAX_GROWTH_IN_PHRASE if _WORDS["in_phrase"].search(left) else MAX_GROWTH
+    is_cut = _WORDS["in_phrase"].search(left) or _WORDS["headless"].match(message, start)
+    most = MAX_GROWTH_IN_PHRASE if is_cut else MAX_GROWTH
     start -= len(left.lstrip()) if len(left.split()) <= most else 0
     named = _NAME_BEFORE.search(message, 0, start) if _APPOSED.match(message, start) else None
     start = named.start(1) if named else start

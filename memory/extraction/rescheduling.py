@@ -50,6 +50,10 @@ _GLUE = re.compile(
     r"|de la (?:tarde|mañana|noche))\b",
     re.I,
 )
+# "At 3 in the afternoon" is not "at 10 in the afternoon".
+_PART_OF_DAY = re.compile(
+    r"^\s(?:de la (?:mañana|tarde|noche)|in the (?:morning|afternoon|evening))\b", re.I
+)
 _SAME = re.compile(
     r"[\s,.;(]*\b(?:(?:still )?(?:at )?(?:the )?same (?:time|place|hour|day)(?: and place)?"
     r"|(?:a |en )?(?:la |el )?mism[oa] (?:hora|sitio|lugar|d[ií]a))\W*$",
@@ -73,6 +77,7 @@ _GIVES_BACK = re.compile(
     r"\b(?:brought|gave|dropped|handed|sent|paid)\b[^.!?]{0,40}\bback\b|\breturned\b"
     r"|\bgave (?:me|us) (?:the|my|our|all the|back the) (?:\w+ )?(?:money|cash)\b"
     r"|\b(?:me|nos) (?:deposit(?:ó|o|aron)|transfiri(?:ó|o|eron)) lo que (?:me|nos) deb[ií]an?\b"
+    r"|\bI(?:['’]ve| have)? paid (?!for\b|the\b|my\b|our\b|an?\b|\d|off\b)[^\W\d]\w+"
     r"|\bpaid (?:up|me|us|him|her|them|off)\b|\b(?:we['’]?re|are|now) (?:square|even)\b"
     r"|\b(?:me|nos|le|les) (?:ha |han |he )?(?:devuelto|devolvi(?:ó|o|eron)|devolví)"
     r"|\b(?:ya )?(?:me|nos|le) (?:ha |han |he )?(?:pag(?:ó|o|aron|ué|ue|ado))\b",
@@ -216,7 +221,7 @@ def retimed(fact: str, said: str) -> str:
         changes.append((had.dates[0], has.days[0][0]))
     told = fact
     for old, new in sorted(changes, key=lambda one: -one[0].start()):
-        told = told[: old.start()] + new + told[old.end() :]
+        told = told[: old.start()] + new + _PART_OF_DAY.sub("", told[old.end() :], count=1)
     return told if told != fact else ""
 
 

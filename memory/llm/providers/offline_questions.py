@@ -63,7 +63,10 @@ _HOW_TO = re.compile(
 _SOLVES = re.compile(
     r"\b(?:fix|solv|works? (?:now|again)|instead|must|want|arregl|solucion|hay que)"
 )
-_COST = re.compile(r"\b(?:how much|cost|price|cuanto (?:cost|vale|cuesta|pag)|precio)")
+_COST = re.compile(
+    r"\b(?:how much|cost|price|what did (?:i|we|he|she|they|you) pay|precio"
+    r"|cuanto (?:(?:me|te|le|nos|les) )?(?:cost|vale|cuesta|pag|compr|vend|cobr|sali))"
+)
 _WHAT_DOES = re.compile(
     r"\b(?:for a living|job|profession|what do(?:es)? [\w' ]+ do|dedic\w+|profesion|oficio"
     r"|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"
@@ -73,7 +76,8 @@ _TYPES = (
     (re.compile(r"\bwhere\b.* from\b|\bde donde\b"),
      re.compile(r"\b(?:from|born|grew up|originally|de|del|naci\w*)\b")),
     (re.compile(r"\b(?:where|donde|adonde|which (?:city|town|country)|que (?:ciudad|pais))\b"),
-     re.compile(r"\b(?:in|at|to(?! \d)|from|on|near|with|under|behind|by|inside|en|a|al|cerca|con"
+     re.compile(r"\b(?:in|at|to(?! \d)|from|on|near|with|under|behind|by|inside|en|al|cerca|con"
+                r"|a (?:la|las|los|casa|mi|tu|su|un|una)"
                 r"|debajo|detras|encima|dentro|junto|por(?! (?:fin|cierto|favor|suerte)))\b")),
     (_WHAT_DOES,
      re.compile(r"(?:\b(?:is|was|am|are|as|being|become|becoming|im|hes|shes)|'s|'m|'re) an?\b"
@@ -123,7 +127,7 @@ _OF_OTHERS = re.compile(
 )
 # A date is neither an age nor a price.
 _DATED = re.compile(
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of |de )?{ANY_MONTH}\b"
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of |de )?{ANY_MONTH}\b(?:,? (?:at )?\d{{1,2}}[.:]\d\d\b)?"
     rf"|\b{ANY_MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b"
 )
 _NTH = re.compile(r"\b\d{1,2}(?:st|nd|rd|th)\b")
@@ -228,6 +232,12 @@ _NAMED_BEHIND = re.compile(r"(?: \w+){0,4} (?:is|are|was|es|son|called|named|se 
 # "Who won?" is not answered where nobody is named.
 _WHO = re.compile(r"^\W*(?:who|quien)(?! (?:is|are|was|were|es|son|era)\b)(?!'s) \w")
 _SOMEBODY = re.compile(r"\b(?:he|she|they|him|her|them|his|my|ella|ellos|mis?)\b")
+_WHO_DID = re.compile(r"^\W*who (?P<verb>[a-z]+)\b")
+_WHICH_PLACE = re.compile(
+    r"\b(?:what|which|que|cual) (?P<place>hotel|school|hospital|clinic|company|shop|restaurant"
+    r"|church|university|college|bank|airline|colegio|escuela|clinica|empresa|tienda|iglesia|universidad"
+    r"|banco|aerolinea|restaurante)\b"
+)
 _COUNT = re.compile(r"\b(?:how many|cuant[oa]s)\b(?! (?:anos|years|times|veces))")
 # Who is meant by a word for several.
 _SEVERAL = {
@@ -353,7 +363,9 @@ class Asked:
             if asks.search(self.folded):
                 held = _OF_OTHERS.sub(" ", _DATED.sub(" ", plain)) if asks is _AGE else plain
                 return 1.0 if answers.search(held) else otherwise
-        if self._leaves_unnamed(plain) or (_WHO.match(self.folded) and self._names_nobody(said)):
+        if self._leaves_unnamed(plain) or self._leaves_unsaid_which(plain):
+            return -3.0
+        if _WHO.match(self.folded) and (self._names_nobody(said) or self._only_points(plain)):
             return -3.0
         if _ASKS_NAME.search(self.folded) and not self._holds_name(said):
             # Who types all small types names small, too.
@@ -435,8 +447,25 @@ class Asked:
         if not found:
             return False
         noun = found["called"] or found["of"] or found["spanish"]
+        said = statements.Statement.of(plain)
+        labels = statements.concepts().of(noun)
+        is_kin = any(statements.kind(one) == "kin" for one in labels)
+        if not is_kin and not statements.stems(noun) & said.forms and not labels & said.concepts:
+            return True
         stands = re.search(_UNNAMED.format(noun=noun, like=found["like"] or noun), plain)
         return bool(stands) and not _NAMED_BEHIND.match(plain, stands.end())
+
+    def _leaves_unsaid_which(self, plain: str) -> bool:
+        """ "He works in a hotel" does not tell in which."""
+        found = _WHICH_PLACE.search(self.folded)
+        return bool(
+            found and re.search(rf"\b(?:an?|una?|some) {found['place']}\b(?! calle)", plain)
+        )
+
+    def _only_points(self, plain: str) -> bool:
+        """ "She stitched up my thumb" does not tell who did."""
+        asked = _WHO_DID.match(self.folded)
+        return bool(asked and re.search(rf"\b(?:he|she|they) {asked['verb']}\b", plain))
 
     def _names_nobody(self, said: str) -> bool:
         if said == said.lower() or _SOMEBODY.search(words.fold(said)):

@@ -32,6 +32,8 @@ from memory.extraction.rescheduling import endings, was_lent, was_planned
         ("A Karina le toca ultrasonido el sabado 20 a las 10",
          "cambio de planes, el ultrasonido se paso al martes 23 a las 12",
          "A Karina le toca ultrasonido el martes 23 a las 12"),
+        ("La cita es el jueves 9 a las 3 de la tarde", "la cita ahora es el lunes 13 a las 10",
+         "La cita es el lunes 13 a las 10"),
         ("La cita es el 12 de agosto a las 9:20", "La cita ya no es el 12 sino el 14",
          "La cita es el 14 de agosto a las 9:20"),
         ("entrena lunes, miércoles y viernes a las 18", "ahora entrena martes y jueves a las 19",
@@ -113,6 +115,7 @@ def test_what_is_called_off_is_the_end_of_a_plan(said, part):
         "Beto ya me pagó",
         "we're square now",
         "tolu finally gave me the train money",
+        "I paid Rutherford this morning",
         "Memo ya me depositó lo que me debía",
     ],
 )
