@@ -40,6 +40,8 @@ def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
         ("con quien se casa la macarena", "La Macarena se casa con Iker"),
         ("whats mrs kaurs cat called", "mrs kaur has a cat called tabitha"),
         ("What is my cat called?", "Rex is my cat"),
+        ("whats our quiz team called", "i do the pub quiz with dee, were called the bendy buses"),
+        ("what is it called", "the new place in northcote is called pomelo"),
         ("¿Cómo se llama mi perro?", "El perro de Sam se llama Rex"),
         ("Who won at cribbage?", "Wilfred won at cribbage again"),
         ("what size boots does hemi take", "I know hemi takes a 10 in boots"),
