@@ -365,7 +365,7 @@ class Asked:
                 return 1.0 if answers.search(held) else otherwise
         if self._leaves_unnamed(plain) or self._leaves_unsaid_which(plain):
             return -3.0
-        if _WHO.match(self.folded) and (self._names_nobody(said) or self._only_points(plain)):
+        if _WHO.match(self.folded) and self._names_nobody(said):
             return -3.0
         if _ASKS_NAME.search(self.folded) and not self._holds_name(said):
             # Who types all small types names small, too.
@@ -447,13 +447,6 @@ class Asked:
         noun = found and (found["called"] or found["of"] or found["spanish"])
         if not noun or noun in FRAME:
             return False
-        said = statements.Statement.of(plain)
-        labels = statements.concepts().of(noun)
-        is_kin = any(statements.kind(one) == "kin" for one in labels)
-        if not is_kin and not statements.stems(noun) & said.forms and not labels & said.concepts:
-            # "The pub quiz with Dee, we are called the Bendy Buses" names the quiz team.
-            of_it = any(roots & said.forms for roots, _labels in self.topics)
-            return not (of_it and _NAMES.search(plain))
         stands = re.search(_UNNAMED.format(noun=noun, like=found["like"] or noun), plain)
         return bool(stands) and not _NAMED_BEHIND.match(plain, stands.end())
 
@@ -462,19 +455,19 @@ class Asked:
         found = _WHICH_PLACE.search(self.folded)
         return bool(found and re.search(rf"\b(?:an?|una?|some) {found['place']}\b", plain))
 
-    def _only_points(self, plain: str) -> bool:
-        """ "She stitched up my thumb" does not tell who did."""
-        asked = _WHO_DID.match(self.folded)
-        return bool(asked and re.search(rf"\b(?:he|she|they) {asked['verb']}\b", plain))
-
     def _names_nobody(self, said: str) -> bool:
-        if said == said.lower() or _SOMEBODY.search(words.fold(said)):
-            return False
+        """ "Cribbage is on Fridays", "she stitched up my thumb"."""
         named = {words.fold(one[0].removesuffix("'s")) for one in NAME.finditer(said)}
         known = {*words.words(self.folded), *words.words(words.fold(self.person))}
-        apart = named - FRAME - known - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS}
-        kinds = {statements.kind(one) for one in statements.Statement.of(said).concepts}
-        return not apart and "kin" not in kinds
+        if named - FRAME - known - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS}:
+            return False
+        plain, did = words.fold(said), _WHO_DID.match(self.folded)
+        if did and re.search(rf"\b(?:he|she|they) {did['verb']}\b", plain):
+            return True
+        # Who types all small types names small, too.
+        if said == said.lower() or _SOMEBODY.search(plain):
+            return False
+        return all(statements.kind(one) != "kin" for one in statements.Statement.of(said).concepts)
 
     def _is_counted(self, plain: str) -> bool:
         """A number stands before what is counted, or a list behind it: "my cats are A and B"."""
