@@ -425,7 +425,9 @@ class Asked:
     def _is_of_speaker(self, said: str, plain: str) -> bool:
         """ "I'm a size 9" tells nothing of Hemi."""
         stands = {one["name"] for one in _ASKED_OF.finditer(self.folded)}
-        others = {one for one in stands - FRAME - self.kin if not _NO_NAME.fullmatch(one)}
+        # Whoever is known is told apart by who said it.
+        unknown = stands - FRAME - self.known - self.named
+        others = {one for one in unknown if not _NO_NAME.fullmatch(one)}
         if (
             not others
             or MINE.search(self.text)
