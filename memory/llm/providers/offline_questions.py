@@ -459,9 +459,11 @@ class Asked:
 
     def _names_nobody(self, said: str) -> bool:
         """ "Cribbage is on Fridays", "she stitched up my thumb"."""
-        named = {words.fold(one[0].removesuffix("'s")) for one in NAME.finditer(said)}
-        known = {*words.words(self.folded), *words.words(words.fold(self.person))}
-        if named - FRAME - known - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS}:
+        # "They check Sam's eyes" names who asks, and not who does it.
+        owned = rf"(?i:\b(?:a|de|of|to|for|para|con) {re.escape(self.person)}\b)"
+        told = re.sub(rf"{owned}|\b{re.escape(self.person)}['’]s\b", " ", said)
+        named = {words.fold(one[0].removesuffix("'s")) for one in NAME.finditer(told)}
+        if named - FRAME - {*words.words(self.folded), *WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS}:
             return False
         plain, did = words.fold(said), _WHO_DID.match(self.folded)
         if did and re.search(rf"\b(?:he|she|they) {did['verb']}\b", plain):
