@@ -441,16 +441,18 @@ class Asked:
         if not self.is_of_me_alone or not self.focus or _OF_ME.search(plain):
             return False
         owner = re.search(rf"\b(?P<who>his|her|their|[a-z]{{3,}}'?s) {self.focus}\b", plain)
-        return bool(owner) and owner["who"] not in _NO_OWNERS
+        return owner is not None and owner["who"] not in _NO_OWNERS
 
     def _leaves_unnamed(self, plain: str) -> bool:
         """ "She has a tabby cat" does not tell what it is called."""
         found = _TO_NAME.search(self.folded)
-        noun = found and (found["called"] or found["of"] or found["spanish"])
-        if not noun or noun in FRAME:
+        if not found:
             return False
+        noun = found["called"] or found["of"] or found["spanish"]
         stands = re.search(_UNNAMED.format(noun=noun, like=found["like"] or noun), plain)
-        return bool(stands) and not _NAMED_BEHIND.match(plain, stands.end())
+        if noun in FRAME or not stands:
+            return False
+        return not _NAMED_BEHIND.match(plain, stands.end())
 
     def _leaves_unsaid_which(self, plain: str) -> bool:
         """ "He works in a hotel" does not tell in which."""
