@@ -289,4 +289,5 @@ def test_what_was_given_up_for_something_else_is_over_and_not_moved(chat):
 
 def test_what_is_no_longer_so_is_kept_as_it_was_said(chat):
     say(chat, "ya no cargo en Algeciras, desde este mes hago la ruta de Huelva", 0)
+    assert [fact for fact in believed() if "ya no carga en Algeciras" in fact]
     assert not [fact for fact in believed() if fact.startswith("Cargo")]

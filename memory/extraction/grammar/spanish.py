@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 
+from memory.calendar.words import WEEKDAYS
 from memory.extraction.grammar import spanish_verbs as verbs
 from memory.extraction.grammar.sentences import USED_AS_NAMES, Sentence, capitalised
 from memory.extraction.grammar.spanish_words import (
@@ -361,11 +362,7 @@ _TOLD_TO_US = re.compile(r"\b(?:que|no)\s+me\s+\w+[ae]s\b", re.IGNORECASE)
 
 _BEFORE_VERB = frozenset("me te se le les lo nos no ya".split())
 _DETERMINERS = frozenset("el la los las mi su tu un una este esta ese esa".split())
-_TIMES = frozenset(
-    """lunes martes miércoles miercoles jueves viernes sábado sabado sábados sabados domingo
-    domingos mañana mañanas tarde tardes noche noches día dia días dias semana semanas mes año años
-    verano invierno finde""".split()
-)
+_TIMES = frozenset({*WEEKDAYS, *"manana tarde noche dia semana mes ano verano finde".split()})
 
 
 def address(clause: str) -> str:
@@ -419,7 +416,9 @@ def _may_be_past(words: list[str], place: int) -> bool:
     before = place - 1
     while before > 0 and words[before] in _BEFORE_VERB:
         before -= 1
-    return before > 0 and words[before - 1] in _DETERMINERS and words[before] not in _TIMES
+    plain = fold(words[before])
+    is_time = plain in _TIMES or plain.removesuffix("s") in _TIMES
+    return before > 0 and words[before - 1] in _DETERMINERS and not is_time
 
 
 def address_retold(fact: str, name: str) -> str:
