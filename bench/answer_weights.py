@@ -20,10 +20,9 @@ import django
 import numpy as np
 
 from bench import answers, stranger
+from bench.fitting import logistic
 from bench.fresh_database import fresh_database
 
-# How strongly weights are held near zero, on features of unit spread.
-HOLD = 3.0
 FOLDS = 6
 
 
@@ -129,23 +128,7 @@ def _best(one: dict, weights: dict[str, float], names: list[str]) -> tuple[float
 
 
 def fit(asked: list[dict], names: list[str]) -> dict[str, float]:
-    """Weights of a logistic curve over all sentences, by Newton's steps."""
-    pairs = [pair for one in asked for pair in one["rows"]]
-    x = np.array([[row[name] for name in names] for row, _holds in pairs])
-    y = np.array([holds for _row, holds in pairs], dtype=float)
-    free = np.array([name == "bias" for name in names])
-    mean = np.where(free, 0.0, x.mean(axis=0))
-    spread = np.where(free, 1.0, np.maximum(x.std(axis=0), 1e-6))
-    x = (x - mean) / spread
-    held, weights = np.where(free, 0.0, HOLD), np.zeros(len(names))
-    for _ in range(30):
-        likely = 1 / (1 + np.exp(-(x @ weights)))
-        slope = x.T @ (likely - y) + held * weights
-        curve = (x * (likely * (1 - likely))[:, None]).T @ x + np.diag(held)
-        weights = weights - np.linalg.solve(curve, slope)
-    weights = weights / spread
-    weights[free] -= (weights * mean)[~free].sum()
-    return dict(zip(names, weights.tolist(), strict=True))
+    return logistic([pair for one in asked for pair in one["rows"]], names)
 
 
 if __name__ == "__main__":

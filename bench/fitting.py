@@ -1,4 +1,4 @@
-"""Learning weights: the likeliest linear ranking that puts the evidence first."""
+"""Learning weights: of a ranking that puts the evidence first, and of a probability."""
 
 import numpy as np
 
@@ -69,3 +69,27 @@ def _direction(slope: np.ndarray, moves: list) -> np.ndarray:
     for (step, turn), share in zip(moves, reversed(shares), strict=True):
         towards += step * (share - (turn @ towards) / (turn @ step))
     return -towards
+
+
+def logistic(
+    pairs: list[tuple[dict[str, float], bool]], names: list[str], *, hold: float = 3.0
+) -> dict[str, float]:
+    """Weights of a logistic curve over (features, whether it is so), by Newton's steps.
+
+    "bias" is a feature that is always 1 and is not held near zero as the others are.
+    """
+    x = np.array([[row[name] for name in names] for row, _holds in pairs])
+    y = np.array([holds for _row, holds in pairs], dtype=float)
+    free = np.array([name == "bias" for name in names])
+    mean = np.where(free, 0.0, x.mean(axis=0))
+    spread = np.where(free, 1.0, np.maximum(x.std(axis=0), 1e-6))
+    x = (x - mean) / spread
+    held, weights = np.where(free, 0.0, hold), np.zeros(len(names))
+    for _ in range(30):
+        likely = 1 / (1 + np.exp(-(x @ weights)))
+        slope = x.T @ (likely - y) + held * weights
+        curve = (x * (likely * (1 - likely))[:, None]).T @ x + np.diag(held)
+        weights = weights - np.linalg.solve(curve, slope)
+    weights = weights / spread
+    weights[free] -= (weights * mean)[~free].sum()
+    return dict(zip(names, weights.tolist(), strict=True))

@@ -1,12 +1,13 @@
 """How far the gate's probabilities can be believed, and whether recall knows when it knows nothing.
 
-    python -m bench.gate [--judged FILE] [--talks FILE] [--json OUT]
+    python -m bench.gate [--judged FILE...] [--talks FILE...] [--fit] [--json OUT]
 
 `--judged` holds lines of a question with memories that help (+) and that do not (-), all of them in
 one space as facts; `--talks` numbered talks with questions behind them, one chat a language. Both
 have questions that nothing answers. Printed by tenths: how many of the memories that were said to
 be so likely were really asked for; and how often the confidence of a whole recall is higher where
-the answer is there than where it is not (AUC).
+the answer is there than where it is not (AUC). `--fit` prints the curves that these questions would
+give, for `memory/retrieval/built_in/keno.json`: give it lines the judge was not taught.
 """
 
 import argparse
@@ -17,15 +18,25 @@ from pathlib import Path
 import django
 
 from bench import questions
+from bench.fitting import logistic
 from bench.fresh_database import fresh_database
 
 DEEP = 24
+# What each curve of the gate looks at.
+CURVES = {
+    "fact": ["bias", "about", "lead", "ahead", "answers"],
+    "talk": ["bias", "semantic", "answers", "lead"],
+    "recall": ["bias", "answers", "semantic"],
+}
+# Features of a memory or of the best memories, and whether it is what was asked for.
+Seen = tuple[dict[str, float], bool]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--judged", type=Path)
-    parser.add_argument("--talks", type=Path)
+    parser.add_argument("--judged", type=Path, nargs="*", default=[])
+    parser.add_argument("--talks", type=Path, nargs="*", default=[])
+    parser.add_argument("--fit", action="store_true")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     with fresh_database("keno_gate"):
@@ -34,15 +45,21 @@ def main() -> None:
         from django.core.management import call_command
 
         call_command("migrate", verbosity=0)
-        talks = questions.judged(given.judged) if given.judged else []
-        talks += questions.talks(given.talks) if given.talks else []
-        rows = [report(talk, number) for number, talk in enumerate(talks)]
+        talks = [talk for file in given.judged for talk in questions.judged(file)]
+        talks += [talk for file in given.talks for talk in questions.talks(file)]
+        seen: dict[str, list[Seen]] = {kind: [] for kind in CURVES}
+        rows = [report(talk, number, seen) for number, talk in enumerate(talks)]
+    if given.fit:
+        show_curves(seen)
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1))
 
 
-def report(talk: questions.Conversation, number: int) -> dict:
-    """Ask every question of a conversation and print what the gate said of it."""
+def report(talk: questions.Conversation, number: int, seen: dict[str, list[Seen]]) -> dict:
+    """Ask every question of a conversation and print what the gate said of it.
+
+    What the curves could have looked at is added to `seen`.
+    """
     from bench.held import hold
 
     held = hold(talk, slug=f"gate-{number}")
@@ -53,6 +70,15 @@ def report(talk: questions.Conversation, number: int) -> dict:
         ranked = sorted((*found.items, *found.cut), key=lambda item: -item.score)[:DEEP]
         pairs += [(i.confidence, held.ids[i.unit.owner_id] in question.evidence) for i in ranked]
         sure[bool(question.evidence)].append(found.confidence)
+        kind = "fact" if talk.kind == "fact" else "talk"
+        seen[kind] += [
+            ({"bias": 1.0, **i.features}, held.ids[i.unit.owner_id] in question.evidence)
+            for i in ranked
+        ]
+        read = [i.features for i in ranked if i.features.get("answers")]
+        if read:
+            best = {name: max(one[name] for one in read) for name in ("answers", "semantic")}
+            seen["recall"].append(({"bias": 1.0, **best}, bool(question.evidence)))
     row = {
         "name": talk.name,
         "questions": len(talk.questions),
@@ -66,11 +92,19 @@ def report(talk: questions.Conversation, number: int) -> dict:
     return row
 
 
+def show_curves(seen: dict[str, list[Seen]]) -> None:
+    for kind, names in CURVES.items():
+        if seen[kind]:
+            curve = logistic(seen[kind], names, hold=1.0)
+            print(f'"{kind}":', {name: round(one, 3) for name, one in curve.items()})
+
+
 def _recalled(held, question: questions.Question):
     from memory.retrieval.recall import recall
 
     kinds, now = (held.conversation.kind,), held.conversation.now
-    return recall(held.space, question.text, chat=held.chat, now=now, kinds=kinds, save=False)
+    given = {"chat": held.chat, "now": now, "kinds": kinds, "save": False, "settled": True}
+    return recall(held.space, question.text, **given)
 
 
 def by_tenths(pairs: list[tuple[float, bool]]) -> list[dict]:

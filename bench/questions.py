@@ -31,6 +31,8 @@ class Question:
     text: str
     evidence: frozenset[str]
     category: int = 0
+    # Which talk or line of a file it belongs to: the first part of its memories' ids.
+    block: str = ""
 
 
 @dataclass
@@ -97,7 +99,7 @@ def _add_talk(talk: Conversation, session: int, lines: list[str]) -> None:
         if line.startswith("?"):
             asked, _, numbers = line[1:].rpartition("=")
             evidence = frozenset(f"{session}:{n.strip()}" for n in numbers.split(",") if n.strip())
-            talk.questions.append(Question(asked.strip(), evidence))
+            talk.questions.append(Question(asked.strip(), evidence, block=str(session)))
         else:
             number, _, said = line.partition(" ")
             speaker, _, words = said.partition(": ")
@@ -114,7 +116,7 @@ def judged(path: Path) -> list[Conversation]:
         helps = zip(rows, memories, strict=True)
         evidence = frozenset(row.id for row, said in helps if said.startswith("+"))
         made.memories += rows
-        made.questions.append(Question(asked, evidence))
+        made.questions.append(Question(asked, evidence, block=str(number)))
     return [made]
 
 
