@@ -36,10 +36,9 @@ NORMS = {"first_norm": "attention.output.LayerNorm", "second_norm": "output.Laye
 class _RoundInput(torch.autograd.Function):
     @staticmethod
     def forward(ctx, given: Tensor) -> Tensor:
-        low, high = min(float(given.min()), 0.0), max(float(given.max()), 0.0)
-        step = (high - low) / 255 or 1.0
-        zero = round(-low / step)
-        return ((given / step).round() + zero).clamp(0, 255).sub(zero).mul(step)
+        low, high = (float(end) for end in torch.aminmax(given))
+        step = (max(high, 0.0) - min(low, 0.0)) / 255 or 1.0
+        return given.mul(1 / step).round_().mul_(step)
 
     @staticmethod
     def backward(ctx, slope: Tensor) -> Tensor:
@@ -71,7 +70,6 @@ class Layer(nn.Module):
         self.joined = Rounded(SIZE, SIZE)
         self.inner, self.outer = Rounded(SIZE, INNER), Rounded(INNER, SIZE)
         self.first_norm, self.second_norm = (nn.LayerNorm(SIZE, eps=1e-12) for _ in range(2))
-        self.drop = nn.Dropout(DROPPED)
 
     def forward(self, given: Tensor, hidden: Tensor) -> Tensor:
         rows, length, _ = given.shape
@@ -80,15 +78,12 @@ class Layer(nn.Module):
             return part(given).view(rows, length, HEADS, -1).transpose(1, 2)
 
         seen = functional.scaled_dot_product_attention(
-            by_head(self.query),
-            by_head(self.key),
-            by_head(self.value),
-            attn_mask=hidden,
-            dropout_p=DROPPED if self.training else 0.0,
+            by_head(self.query), by_head(self.key), by_head(self.value), attn_mask=hidden
         )
         joined = self.joined(seen.transpose(1, 2).reshape(rows, length, SIZE))
-        middle = self.first_norm(given + self.drop(joined))
-        return self.second_norm(middle + self.drop(self.outer(functional.gelu(self.inner(middle)))))
+        middle = self.first_norm(given + joined)
+        outer = self.outer(functional.gelu(self.inner(middle)))
+        return self.second_norm(middle + functional.dropout(outer, DROPPED, self.training))
 
 
 class Network(nn.Module):
@@ -129,7 +124,10 @@ class Network(nn.Module):
         for layer in self.layers[SHARED:]:
             given = layer(given, hidden)
         given = functional.dropout(given, DROPPED, self.training)
-        return {name: head(given if name == "tags" else given[:, 0]) for name, head in self._all()}
+        return {
+            name: head(given if name == "tags" else given[:, 0])
+            for name, head in self.heads.items()
+        }
 
     def write(self, folder: Path) -> None:
         """Copy the files to the folder, with what was learned in place of what was there."""
@@ -150,9 +148,6 @@ class Network(nn.Module):
                 for name, value in values.items():
                     _put(stored[name], value, file)
         onnx.save(model, path)
-
-    def _all(self) -> list[tuple[str, nn.Module]]:
-        return list(self.heads.items())
 
     def _read_words(self) -> None:
         named = "b.embeddings.{}.weight"

@@ -3,8 +3,8 @@
     python -m bench.teach judge FILE... [--again FILE...] [--minutes 36] --to DIR
     python -m bench.teach listen FILE... [--again FILE...] [--minutes 10] --to DIR
 
-Files of the judge: judge_*.txt have lines of a question with memories that help (+) and that do not
-(-), talks_*.txt numbered talks with questions behind them. Files of the listener: marked messages
+Files of the judge: judge*.txt have lines of a question with memories that help (+) and that do not
+(-), talks*.txt numbered talks with questions behind them. Files of the listener: marked messages
 (.tsv). What was taught before is given with --again and half as much of it is repeated, so that it
 is not forgotten. DIR gets the five files of the model: compare before you put them into
 memory/vectors/model. Needs what Keno itself does not: pip install torch onnx.
@@ -176,7 +176,7 @@ class JudgeSchool:
 def _lessons(files: Sequence[Path]) -> list[Lesson]:
     found = []
     for file in files:
-        read: Callable = questions.judged if file.name.startswith("judge") else questions.talks
+        read: Callable = questions.judged if "judge" in file.name else questions.talks
         for conversation in read(file):
             by_block: dict[str, list[questions.Memory]] = {}
             for memory in conversation.memories:
