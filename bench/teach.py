@@ -27,11 +27,12 @@ from torch.nn.utils import clip_grad_norm_
 from bench import marked_lines, questions
 from bench.taught_graph import Network
 from memory.extraction.listener import KINDS, PREVIOUS_TOKENS
-from memory.retrieval.judge import MEMORY_TOKENS, QUESTION_TOKENS
 from memory.vectors import graphs
 from memory.vectors.graphs import BEGIN, END
 
 RATE = {"judge": 8e-5, "listen": 5e-5}
+# As memory.retrieval.judge reads them, which needs the settings of Django.
+QUESTION_TOKENS, MEMORY_TOKENS = 48, 120
 WARM_UP, LEAST_RATE, DECAY, STEADY = 60, 0.03, 0.01, 0.99
 # Questions a step, memories a question, and how many of a talk's are taken from the nearest.
 QUESTIONS, MEMORIES, NEAREST, NEAR = 16, 8, 8, 4
@@ -40,8 +41,6 @@ NO_TAG = -100
 _PUNCTUATION = re.compile(r"[¿?¡!.,;:'’]")
 _SPEAKER = re.compile(r"^\w{2,12}: ")
 REFUSALS = ["I do not remember anything about that.", "No recuerdo nada sobre eso.", "Noted."]
-# A part of a batch: token ids, mask, and what should come out.
-Part = tuple[Tensor, Tensor, Tensor]
 
 
 @dataclass(frozen=True)

@@ -29,22 +29,35 @@ def test_the_weights_are_mapped_so_that_processes_share_them():
     assert str(graphs.FOLDER / "weights.bin") in Path("/proc/self/maps").read_text()
 
 
-def test_the_judge_prefers_the_memory_that_answers():
+def opinion(question: str, memory: str) -> float:
     pieces = graphs.word_pieces()
-    question = pieces.encode("where do I live?")
-    memories = ["Ana: I live in Lisbon since 2018", "Ana: I love tea"]
-    pairs = [question + pieces.encode(memory)[1:] for memory in memories]
-    answers = {place: float(probability) for place, (probability,) in graphs.run("judge", pairs)}
-    assert answers[0] > 0.5 > answers[1]
+    pair = pieces.encode(question) + pieces.encode(memory)[1:]
+    ((_, (probability,)),) = graphs.run("judge", [pair])
+    return float(probability)
+
+
+def test_the_judge_prefers_the_memory_that_answers():
+    asked = "where do I live?"
+    lives, loves = opinion(asked, "Ana: I live in Lisbon since 2018"), opinion(asked, "I love tea")
+    assert lives > 0.2
+    assert lives > 100 * loves
+
+
+@pytest.mark.parametrize(
+    ("question", "memory"),
+    [
+        ("what is my dog called", "My dog is called Rex"),
+        ("who is my boss", "My boss is called Marta"),
+        ("q talla de zapato soy", "calzo 42 y siempre me quedan chicos"),
+    ],
+)
+def test_the_judge_sees_that_a_plain_statement_answers(question, memory):
+    assert opinion(question, memory) > 0.5
 
 
 def test_the_judge_says_the_same_on_every_processor():
-    pieces = graphs.word_pieces()
-    pair = pieces.encode("whats my wife called")
-    pair += pieces.encode("married to ingrid, she runs a bakery")[1:]
-    ((_, (probability,)),) = graphs.run("judge", [pair])
-    # .903 on a processor that adds products in 16 bits.
-    assert float(probability) == pytest.approx(0.755, abs=0.02)
+    # .728 on a processor that adds products in 16 bits.
+    assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.770, abs=0.02)
 
 
 def test_long_texts_go_in_small_batches_because_a_graph_keeps_the_memory_of_its_largest(
