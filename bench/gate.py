@@ -22,7 +22,7 @@ from bench.fitting import logistic
 from bench.fresh_database import fresh_database
 
 DEEP = 24
-# What each curve of the gate looks at.
+# What each curve of the gate could look at.
 CURVES = {
     "fact": ["bias", "about", "lead", "ahead", "answers"],
     "talk": ["bias", "semantic", "answers", "lead"],
@@ -68,13 +68,11 @@ def report(talk: questions.Conversation, number: int, seen: dict[str, list[Seen]
     for question in talk.questions:
         found = _recalled(held, question)
         ranked = sorted((*found.items, *found.cut), key=lambda item: -item.score)[:DEEP]
-        pairs += [(i.confidence, held.ids[i.unit.owner_id] in question.evidence) for i in ranked]
+        right = [held.ids[item.unit.owner_id] in question.evidence for item in ranked]
+        pairs += zip((item.confidence for item in ranked), right, strict=True)
         sure[bool(question.evidence)].append(found.confidence)
-        kind = "fact" if talk.kind == "fact" else "talk"
-        seen[kind] += [
-            ({"bias": 1.0, **i.features}, held.ids[i.unit.owner_id] in question.evidence)
-            for i in ranked
-        ]
+        weighed = ({"bias": 1.0, **item.features} for item in ranked)
+        seen["fact" if talk.kind == "fact" else "talk"] += zip(weighed, right, strict=True)
         read = [i.features for i in ranked if i.features.get("answers")]
         if read:
             best = {name: max(one[name] for one in read) for name in ("answers", "semantic")}

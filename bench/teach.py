@@ -43,6 +43,9 @@ _SPEAKER = re.compile(r"^\w{2,12}: ")
 REFUSALS = ["I do not remember anything about that.", "No recuerdo nada sobre eso.", "Noted."]
 
 
+_model = graphs.EmbeddedModel()
+
+
 @dataclass(frozen=True)
 class Lesson:
     """A question, what answers it and what does not; the nearest of a talk first."""
@@ -194,9 +197,6 @@ def _lesson(asked: questions.Question, by_block: dict[str, list[questions.Memory
     return Lesson(asked.text, right, wrong)
 
 
-_model = graphs.EmbeddedModel()
-
-
 def _pair(asked: str, memory: str) -> list[int]:
     pieces = graphs.word_pieces()
     first = pieces.encode(asked, limit=QUESTION_TOKENS + 2)
@@ -275,12 +275,8 @@ def _tagged(
 
 
 def _padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
-    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
-    mask = torch.zeros_like(ids)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)] = torch.tensor(row)
-        mask[place, : len(row)] = 1
-    return ids, mask
+    ids, mask = graphs.padded(rows).values()
+    return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
 def _sloppy(text: str, rng: random.Random, *, mistyped: float, bare: float) -> str:

@@ -166,7 +166,7 @@ def run(graph: str, ids: Sequence[Sequence[int]]) -> Iterator[tuple[int, list[np
     by_length = sorted(range(len(ids)), key=lambda place: len(ids[place]))
     for batch in _batches([len(ids[place]) for place in by_length]):
         places = by_length[batch]
-        outputs = session(graph).run(None, _padded([ids[place] for place in places]))
+        outputs = session(graph).run(None, padded([ids[place] for place in places]))
         for row, place in enumerate(places):
             yield place, [output[row] for output in outputs]
 
@@ -194,7 +194,8 @@ def _session(graph: str) -> "InferenceSession":
     )
 
 
-def _padded(ids: list[Sequence[int]]) -> dict[str, np.ndarray]:
+def padded(ids: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
+    """Return the inputs of a graph: token ids and mask, as long as the longest."""
     tokens = np.zeros((len(ids), max(map(len, ids))), dtype=np.int64)
     mask = np.zeros_like(tokens)
     for row, line in enumerate(ids):

@@ -32,8 +32,8 @@ WEIGHTS = {
 }  # fmt: skip
 # From where on a sentence is the answer, and from where on it is near enough to be shown as such.
 CERTAIN, NEAR = 0.7, 0.28
-# A sentence of so few characters with all words of the question says little else, and the judge
-# does not see it ("What is my dog called?", "My dog is called Rex").
+# A sentence of so few characters with all words of the question says little else, and the judge is
+# seldom sure of it ("What is my dog called?", "Sam: My dog is called Rex").
 PLAIN, CERTAIN_PLAIN = 60, 0.3
 # What holds nothing of the kind that is asked for is never certain: an age without a number.
 NEVER = -3.0
