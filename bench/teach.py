@@ -275,8 +275,13 @@ def _tagged(
 
 
 def _padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
-    ids, mask = graphs.padded(rows).values()
-    return torch.from_numpy(ids), torch.from_numpy(mask)
+    """Token ids and mask, as long as the longest."""
+    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
+    mask = torch.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)] = torch.tensor(row)
+        mask[place, : len(row)] = 1
+    return ids, mask
 
 
 def _sloppy(text: str, rng: random.Random, *, mistyped: float, bare: float) -> str:

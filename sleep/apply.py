@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memory import identity, lineage, options, patterns, people, rulings
 from memory.calendar import timing
@@ -17,6 +18,7 @@ from memory.facts import service as facts
 from memory.models import Chat, Entity, Episode, Fact, Message, Pattern, Preference, Rule, Space
 from sleep.models import Proposal
 
+NO_SOURCES = gettext_lazy("What it rests on was discarded.")
 MODELS = {
     "fact": Fact,
     "episode": Episode,
@@ -111,9 +113,15 @@ def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[Any]:
 
 def check_sources(proposal: Proposal) -> None:
     """Raise when everything that it rests on was discarded."""
-    rests_on = lineage.sources_of(proposal)["proposal", proposal.pk]
-    if rests_on and lineage.fallen(proposal.space, rests_on) == rests_on:
-        raise TargetChanged(_("What it rests on was discarded."))
+    if unfounded(proposal.space, [proposal]):
+        raise TargetChanged(NO_SOURCES)
+
+
+def unfounded(space: Space, some: Iterable[Proposal]) -> set[int]:
+    """The ids of those of the proposals whose every source was discarded."""
+    rests_on = lineage.sources_of(*some)
+    fallen = lineage.fallen(space, {node for sources in rests_on.values() for node in sources})
+    return {pk for (_kind, pk), sources in rests_on.items() if sources and sources <= fallen}
 
 
 def _check_setting(proposal: Proposal) -> None:

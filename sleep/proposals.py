@@ -28,6 +28,7 @@ from memory.text.normalise import clean, short
 from memory.trust import replay
 from sleep.apply import (
     APPLY,
+    NO_SOURCES,
     TargetChanged,
     both_in_their_time,
     check_sources,
@@ -40,6 +41,7 @@ from sleep.apply import (
     rule_out,
     standing_targets,
     target_of,
+    unfounded,
 )
 from sleep.models import SENTENCE, Night, Proposal, sentence, shown
 
@@ -490,14 +492,16 @@ def expire_gone(space: Space) -> int:
     """
     count, waiting = 0, Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
     rows = rows_of(waiting)
+    gone = dict.fromkeys(unfounded(space, waiting), str(NO_SOURCES))
     for proposal in waiting:
         try:
             standing_targets(proposal, rows)
-            check_sources(proposal)
         except TargetChanged as error:
-            count += Proposal.objects.filter(pk=proposal.pk, status=Proposal.Status.PENDING).update(
-                status=Proposal.Status.EXPIRED, reason=str(error)[:300]
-            )
+            gone[proposal.pk] = str(error)
+    for pk, reason in gone.items():
+        count += Proposal.objects.filter(pk=pk, status=Proposal.Status.PENDING).update(
+            status=Proposal.Status.EXPIRED, reason=reason[:300]
+        )
     return count
 
 

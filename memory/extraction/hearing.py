@@ -23,6 +23,9 @@ CUES, LISTENER, BOTH = "cues", "listener", "both"
 BELIEVE_FROM, OFFER_FROM = Options().believe_from, Options().offer_from
 # People state what lasts early; the rest of a longer text was pasted.
 MAX_LENGTH = 4000
+# What was heard, by the hash of the words: they themselves are not kept.
+MAX_KEPT = 20_000
+_kept: dict[int, list["Heard"]] = {}
 # What the cues hear and the listener does not is less sure.
 CUE_ALONE = 0.9
 # "Remember that …", said to Keno: believed also when nothing else speaks for it.
@@ -82,7 +85,31 @@ def hear_messages(
     believe_at: float = BELIEVE_FROM,
     offer_at: float = OFFER_FROM,
 ) -> list[list[Heard]]:
-    """Return what each (message, previous message) says that lasts; batches are faster."""
+    """Return what each (message, previous message) says that lasts; batches are faster.
+
+    The same words after the same words are heard once: people repeat themselves, imports even more.
+    """
+    if len(_kept) > MAX_KEPT:
+        _kept.clear()
+    keys = [hash((*pair, language, believe_at, offer_at)) for pair in pairs]
+    known = {key: _kept[key] for key in keys if key in _kept}
+    unheard = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
+    heard = _hear(list(unheard.values()), language, believe_at, offer_at)
+    new = {
+        key: [replace(item, quote="") for item in items]
+        for key, items in zip(unheard, heard, strict=True)
+    }
+    _kept.update(new)
+    known |= new
+    return [
+        [replace(item, quote=message[item.start : item.end]) for item in known[key]]
+        for key, (message, _previous) in zip(keys, pairs, strict=True)
+    ]
+
+
+def _hear(
+    pairs: Sequence[tuple[str, str]], language: str, believe_at: float, offer_at: float
+) -> list[list[Heard]]:
     heard = []
     readings = [shorthand.read(message[:MAX_LENGTH]) for message, _ in pairs]
     before = [shorthand.written_out(previous[-MAX_LENGTH:]) for _, previous in pairs]

@@ -5,10 +5,8 @@ answer may have a small probability and still be far ahead of the others.
 """
 
 import math
-import os
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import takewhile
 from time import perf_counter
 
@@ -17,10 +15,8 @@ from memory.retrieval.lanes import Candidate
 from memory.vectors import graphs
 
 QUESTION_TOKENS, MEMORY_TOKENS = 48, 120
-# How many of the best are read, and how many at once: between batches the time is looked at.
-MAX_JUDGED, BATCH = 16, 8
-# So many batches are read side by side, each on a core.
-READERS = 2
+# How many of the best are read, and how many before the time is looked at again.
+MAX_JUDGED, AT_ONCE = 16, 16
 # The logits that count as 0 and as 1.
 LOWEST, HIGHEST = -12.0, 4.0
 # A longer memory is cut to the part that has most of the question's words.
@@ -28,7 +24,6 @@ LONG = 400
 # What was thought, by the hash of question and memory: their words are not kept.
 MAX_KEPT = 50_000
 _kept: dict[int, float] = {}
-_readers = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="judge")
 _SENTENCE = re.compile(r"(?<=[.!?…\n])\s+")
 
 
@@ -50,16 +45,11 @@ def opinions(
     known = {key: _kept[key] for key in keys if key in _kept}
     unread = {key: one for key, one in zip(keys, memories, strict=True) if key not in known}
     asked = graphs.word_pieces().encode(question, limit=QUESTION_TOKENS + 2) if unread else []
-    batches = [list(unread)[start : start + BATCH] for start in range(0, len(unread), BATCH)]
-    for start in range(0, len(batches), READERS):
+    for start in range(0, len(unread), AT_ONCE):
         if (clock() - began) * 1000 >= budget_ms:
             break
-        some = batches[start : start + READERS]
-        pairs = [[_pair(asked, unread[key]) for key in batch] for batch in some]
-        others = [_readers.submit(_read, batch) for batch in pairs[1:]]
-        found = [_read(pairs[0]), *(one.result() for one in others)]
-        for batch, thought in zip(some, found, strict=True):
-            known |= dict(zip(batch, thought, strict=True))
+        some = list(unread)[start : start + AT_ONCE]
+        known |= dict(zip(some, _read(asked, [unread[key] for key in some]), strict=True))
     _kept.update(known)
     return [known[key] for key in takewhile(known.__contains__, keys)]
 
@@ -70,13 +60,10 @@ def as_read(unit: Candidate, question: str) -> str:
     return f"{unit.speaker}: {words}" if unit.kind == "message" and unit.speaker else words
 
 
-def _read(pairs: list[list[int]]) -> list[float]:
-    found = dict(graphs.run("judge", pairs))
-    return [_scaled(float(found[place][0].item())) for place in range(len(pairs))]
-
-
-def _pair(asked: list[int], memory: str) -> list[int]:
-    return asked + graphs.word_pieces().encode(memory, limit=MEMORY_TOKENS + 2)[1:]
+def _read(asked: list[int], memories: list[str]) -> list[float]:
+    pieces = graphs.word_pieces()
+    pairs = [asked + pieces.encode(one, limit=MEMORY_TOKENS + 2)[1:] for one in memories]
+    return [_scaled(float(probability.item())) for (probability,) in graphs.run("judge", pairs)]
 
 
 def _scaled(probability: float) -> float:

@@ -4,12 +4,14 @@ Each graph is loaded on first use and kept for the process. The weights are mapp
 not read, so that graphs and processes share them.
 """
 
+import os
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,17 +33,16 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 FOLDER = Path(__file__).parent / "model"
 MAX_TOKENS = 256
-# So many texts at once, of so many tokens together: a graph keeps the memory of its largest batch,
-# and 32 long texts would leave a worker twice as large.
-BATCH, BATCH_TOKENS = 32, 1024
-# A text may be padded to so many times its length, or by so little: short ones cost nothing anyway.
-PADDED, LITTLE = 1.5, 16
-# One thread that does not spin: a second one gains a third and burns the other core while it waits.
+# A text on one thread that does not spin: a second one gains a third and burns the other core while
+# it waits. Several texts are read side by side.
 THREADS = 1
 _lock = threading.RLock()
+_readers: list[ThreadPoolExecutor] = []
+# A forked process has none of the threads of its parent.
+os.register_at_fork(after_in_child=_readers.clear)
 DIMENSIONS = 384
 # What is asked about comes again: for recall, for its topic, for its row, in every answer tried.
-# So few are embedded one by one, as the others of a batch move a vector a little.
+# Where there are more than so few, nobody asks for them again.
 FEW, KEPT = 64, 2048
 # Where weights.bin holds the quantised table: first byte, and one row a piece of the vocabulary.
 FIRST_BYTE, SHAPE = 139_264, (51_875, 384)
@@ -157,18 +158,28 @@ def session(graph: str) -> "InferenceSession":
         return _session(graph)
 
 
-def run(graph: str, ids: Sequence[Sequence[int]]) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Run the graph over texts given as token ids; yield (place of the text, its outputs).
+def run(graph: str, ids: Sequence[Sequence[int]]) -> list[list[np.ndarray]]:
+    """Run the graph over texts given as token ids; return the outputs of each.
 
-    Texts of a batch are of like length, so that little is padding. An output per token is padded
-    to the longest of the batch.
+    Each by itself, side by side on the cores. The graph rounds by the largest number it sees: in a
+    batch a text would get another result beside other texts, and a batch is hardly faster.
     """
-    by_length = sorted(range(len(ids)), key=lambda place: len(ids[place]))
-    for batch in _batches([len(ids[place]) for place in by_length]):
-        places = by_length[batch]
-        outputs = session(graph).run(None, padded([ids[place] for place in places]))
-        for row, place in enumerate(places):
-            yield place, [output[row] for output in outputs]
+    return _side_by_side(partial(_run_one, graph), ids)
+
+
+def _side_by_side(read: Callable[[Any], Any], items: Sequence) -> list:
+    if len(items) < 2:
+        return [read(item) for item in items]
+    with _lock:
+        if not _readers:
+            _readers.append(ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="graphs"))
+        some = _readers[0]
+    return list(some.map(read, items))
+
+
+def _run_one(graph: str, ids: Sequence[int]) -> list[np.ndarray]:
+    given = {"input_ids": np.array([ids]), "attention_mask": np.ones((1, len(ids)), np.int64)}
+    return [output[0] for output in session(graph).run(None, given)]
 
 
 @cache
@@ -194,27 +205,6 @@ def _session(graph: str) -> "InferenceSession":
     )
 
 
-def padded(ids: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
-    """Return the inputs of a graph: token ids and mask, as long as the longest."""
-    tokens = np.zeros((len(ids), max(map(len, ids))), dtype=np.int64)
-    mask = np.zeros_like(tokens)
-    for row, line in enumerate(ids):
-        tokens[row, : len(line)] = line
-        mask[row, : len(line)] = 1
-    return {"input_ids": tokens, "attention_mask": mask}
-
-
-def _batches(lengths: list[int]) -> Iterator[slice]:
-    """Cut a rising list of lengths into runs that are worth padding to their longest."""
-    start = 0
-    for end in range(1, len(lengths) + 1):
-        full = end - start == BATCH
-        full |= end < len(lengths) and (end + 1 - start) * lengths[end] > BATCH_TOKENS
-        if end == len(lengths) or full or lengths[end] > max(LITTLE, PADDED * lengths[start]):
-            yield slice(start, end)
-            start = end
-
-
 class EmbeddedModel:
     """Loaded on first use and kept: 0.1 s once, then 2-3 ms a text."""
 
@@ -233,14 +223,11 @@ class EmbeddedModel:
         """Return one row a text."""
         if not 0 < len(texts) <= FEW:
             return self._embed(texts)
-        return np.stack([self._alone(text) for text in texts])
+        return np.stack(_side_by_side(self._alone, texts))
 
     def _embed(self, texts: list[str]) -> np.ndarray:
-        pieces = word_pieces()
-        rows = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-        for place, (vector,) in run("embed", [pieces.encode(text) for text in texts]):
-            rows[place] = vector
-        return rows
+        vectors = run("embed", [word_pieces().encode(text) for text in texts])
+        return np.array([vector for (vector,) in vectors], np.float32).reshape(-1, DIMENSIONS)
 
 
 class WordVectors:

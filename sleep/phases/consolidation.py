@@ -26,6 +26,11 @@ BATCH = 200
 QUIET = timedelta(minutes=30)
 # A claim nobody repeats within this time is not waited for any longer.
 PATIENCE = timedelta(days=90)
+# What is read of a message; the rest of its row would take as long to load as all this.
+READ = (
+    "space", "episode", "chat__channel", "role", "author", "author_id", "text", "flags", "sent_at",
+    "ingested_at",
+)  # fmt: skip
 # How alike two problems are that are one, and so many facts of a subject are compared.
 SAME_PROBLEM, MAX_FACTS = 0.4, 400
 
@@ -122,7 +127,7 @@ def _read(context: PhaseContext, ids: list[int]) -> Outcome:
 def _episodes(ids: list[int]) -> Iterator[tuple[Episode, list[Message]]]:
     grouped: dict[int, list[Message]] = {}
     rows = Message.objects.filter(episode__in=ids).select_related("chat")
-    for message in rows.order_by("sent_at", "pk"):
+    for message in rows.only(*READ).order_by("sent_at", "pk"):
         grouped.setdefault(message.episode_id, []).append(message)
     for episode in Episode.objects.filter(pk__in=ids, status="closed").order_by("pk"):
         yield episode, grouped.get(episode.pk, [])

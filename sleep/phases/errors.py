@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from memory.models import Episode, Fact, LlmCall
+from django.db.models import Prefetch
+
+from memory.models import Episode, Fact, LlmCall, Message
 from memory.text.normalise import said_key
 from sleep import budgeted_model, claims, error_patterns, proposals
 from sleep.budgeted_model import HEURISTICS
@@ -47,7 +49,10 @@ def think(context: PhaseContext, item: dict) -> None:
 def _troubled(ids: list[int]) -> Iterator[tuple[Episode, str]]:
     """Episodes that speak of an error, each with its words."""
     episodes = Episode.objects.filter(pk__in=ids).exclude(status=Episode.Status.DISCARDED)
-    for episode in episodes.order_by("pk").prefetch_related("messages"):
+    said = Message.objects.only("space", "episode", "role", "flags", "text")
+    words = Prefetch("messages", said)
+    episodes = episodes.only("space", "chat", "body", "language")
+    for episode in episodes.order_by("pk").prefetch_related(words):
         text = claims.unsuspected(episode, episode.messages.all())
         if error_patterns.is_error(text):
             yield episode, text

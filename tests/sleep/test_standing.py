@@ -76,6 +76,27 @@ def test_a_night_expires_what_lost_its_target_and_keeps_what_only_reads_differen
     assert "Forgotten" in gone.reason
 
 
+def test_a_night_asks_once_whether_what_proposals_rest_on_still_stands(
+    space, django_assert_num_queries
+):
+    chat, said = make_chat(space), []
+    for n in range(12):
+        said.append(make_message(chat=chat, text=f"Ana plays {n} games"))
+        proposals.propose(
+            space, "add", key=str(n), title=f"Ana plays {n} games",
+            after={"text": f"Ana plays {n} games", "subject": "Ana"},
+            evidence=[{"message": said[n].pk, "quote": said[n].text}],
+        )  # fmt: skip
+    episode = Episode.objects.create(space=space, chat=chat, started_at=NOW, ended_at=NOW)
+    said[3].episode = episode
+    said[3].save()
+    episodes.discard(episode, by="person:ana")
+    # What waits, what it rests on, and the one that fell.
+    with django_assert_num_queries(3):
+        assert proposals.expire_gone(space) == 1
+    assert Proposal.objects.get(key="3").reason == "What it rests on was discarded."
+
+
 def test_what_lost_its_target_cannot_be_shown_anew(space, member, old):
     proposal = contradiction(space, old)
     facts.forget(old, by="person:ana")

@@ -4,8 +4,9 @@ import time
 
 import pytest
 
+from memory.extraction import hearing, listener
 from memory.extraction.edges import is_over
-from memory.extraction.hearing import BELIEVE, BOTH, CUES, OFFER, hear_message
+from memory.extraction.hearing import BELIEVE, BOTH, CUES, OFFER, hear_message, hear_messages
 
 
 def believed(message, previous=""):
@@ -145,3 +146,20 @@ def test_a_negation_stays_in_the_quote(message):
 )
 def test_the_first_of_several_days_is_not_the_end_of_it(said, last):
     assert any(item.quote.endswith(last) for item in hear_message(said))
+
+
+def test_the_same_words_are_heard_once_and_are_not_kept(monkeypatch):
+    pairs = [("I live in Lisbon now", ""), ("ok thanks", "I live in Lisbon now")]
+    first = hear_messages(pairs)
+    monkeypatch.setattr(listener, "hear", lambda some: pytest.fail("again") if some else [])
+    assert hear_messages([*pairs, *pairs]) == [*first, *first]
+    assert first[0][0].quote == "I live in Lisbon now"
+    assert all(isinstance(key, int) for key in hearing._kept)
+    assert not any(heard.quote for items in hearing._kept.values() for heard in items)
+
+
+def test_what_is_heard_does_not_depend_on_what_else_is_heard():
+    lines = ["I really like mushrooms", "The import failed with error 7.", "mi hermana es zurda"]
+    together = hear_messages([(line, "") for line in lines])
+    hearing._kept.clear()
+    assert together == [hear_message(line) for line in lines]

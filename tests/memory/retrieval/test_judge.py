@@ -37,9 +37,9 @@ def test_the_memory_that_answers_is_put_first(question, right, wrong):
 
 def test_when_the_time_is_spent_the_rest_is_not_read():
     ticks = count()
-    memories = [f"Ana likes tea number {n}" for n in range(3 * judge.BATCH)]
-    read = judge.opinions("tea?", memories, budget_ms=1500, clock=lambda: next(ticks))
-    assert len(read) == 2 * judge.BATCH
+    memories = [f"Ana likes tea number {n}" for n in range(3 * judge.AT_ONCE)]
+    read = judge.opinions("tea?", memories, budget_ms=2500, clock=lambda: next(ticks))
+    assert len(read) == 2 * judge.AT_ONCE
 
 
 def test_a_pair_is_read_once_and_its_words_are_not_kept(monkeypatch):

@@ -1,5 +1,6 @@
 """One file of weights serves three graphs, each loaded once."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,25 @@ LINES = ["Ana likes tea", "¿Dónde vive mi hermana? No lo sé", "", "word " * 4
 @pytest.mark.parametrize("graph", ["embed", "listen", "judge"])
 def test_every_graph_answers_for_every_text_in_any_order(graph):
     ids = [graphs.word_pieces().encode(line) for line in LINES]
-    outputs = dict(graphs.run(graph, ids))
-    assert sorted(outputs) == [0, 1, 2, 3]
-    assert all(np.isfinite(values).all() for row in outputs.values() for values in row)
+    outputs = graphs.run(graph, ids)
+    assert len(outputs) == len(LINES)
+    assert all(np.isfinite(values).all() for row in outputs for values in row)
+
+
+@pytest.mark.parametrize("graph", ["embed", "listen", "judge"])
+def test_a_text_gives_the_same_alone_and_beside_others(graph):
+    ids = [graphs.word_pieces().encode(line) for line in LINES]
+    for line, beside in zip(ids, graphs.run(graph, ids), strict=True):
+        (alone,) = graphs.run(graph, [line])
+        assert all(map(np.array_equal, alone, beside))
+
+
+def test_a_forked_process_reads_with_threads_of_its_own():
+    graphs.run("embed", [[101, 102], [101, 1000, 102]])
+    child = os.fork()
+    if not child:
+        os._exit(len(graphs.run("embed", [[101, 102]] * 3)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
 
 
 @pytest.mark.parametrize("graph", ["embed", "listen", "judge"])
@@ -32,7 +49,7 @@ def test_the_weights_are_mapped_so_that_processes_share_them():
 def opinion(question: str, memory: str) -> float:
     pieces = graphs.word_pieces()
     pair = pieces.encode(question) + pieces.encode(memory)[1:]
-    ((_, (probability,)),) = graphs.run("judge", [pair])
+    ((probability,),) = graphs.run("judge", [pair])
     return float(probability)
 
 
@@ -58,20 +75,3 @@ def test_the_judge_sees_that_a_plain_statement_answers(question, memory):
 def test_the_judge_says_the_same_on_every_processor():
     # .728 on a processor that adds products in 16 bits.
     assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.770, abs=0.02)
-
-
-def test_long_texts_go_in_small_batches_because_a_graph_keeps_the_memory_of_its_largest(
-    monkeypatch,
-):
-    seen = []
-
-    class Watched:
-        def run(self, _names, given):
-            seen.append(given["input_ids"].shape)
-            return graphs._session("embed").run(None, given)
-
-    monkeypatch.setattr(graphs, "session", lambda graph: Watched())
-    long = [101] + [1000] * (graphs.MAX_TOKENS - 2) + [102]
-    assert len(dict(graphs.run("embed", [long] * 9 + [[101, 1000, 102]] * 40))) == 49
-    assert max(rows * tokens for rows, tokens in seen) <= graphs.BATCH_TOKENS
-    assert (graphs.BATCH, 3) in seen
