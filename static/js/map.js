@@ -25,6 +25,7 @@ function start(box) {
     view.y = Math.min(HEIGHT * (1 - view.near), Math.max(0, view.y));
     svg.setAttribute("viewBox", `${view.x} ${view.y} ${WIDTH * view.near} ${HEIGHT * view.near}`);
     svg.style.setProperty("--near", view.near);
+    svg.style.touchAction = view.near < 1 ? "none" : "pan-y";
     read(here);
   }
 
@@ -82,26 +83,46 @@ function start(box) {
     Enter: () => here?.[4] && location.assign(here[4]), Escape: () => read(null),
   };
   svg.tabIndex = 0;
+  show();
   svg.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
     event.preventDefault();
     KEYS[event.key]();
   });
 
+  // A mouse drags. A finger does so once the map is nearer, before that it scrolls the page; two fingers zoom.
   let from = null; // where a drag began
   let moved = false;
+  const fingers = new Map();
+  function pinch() {
+    const [one, other] = [...fingers.values()];
+    return { wide: Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY),
+      at: spot({ clientX: (one.clientX + other.clientX) / 2, clientY: (one.clientY + other.clientY) / 2 }) };
+  }
+  function lift(event) {
+    fingers.delete(event.pointerId);
+    from = null;
+  }
   svg.addEventListener("wheel", (event) => { event.preventDefault(); zoom(event.deltaY > 0 ? 1.25 : 0.8, spot(event)); }, { passive: false });
-  svg.addEventListener("pointerdown", (event) => { from = event.pointerType === "mouse" ? spot(event) : null; moved = false; });
+  svg.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "touch") fingers.set(event.pointerId, event);
+    from = event.pointerType === "mouse" || view.near < 1 ? spot(event) : null;
+    moved = fingers.size > 1;
+  });
   svg.addEventListener("pointermove", (event) => {
     const at = spot(event);
-    if (from && event.buttons) {
+    if (fingers.size === 2 && fingers.has(event.pointerId)) {
+      const before = pinch();
+      fingers.set(event.pointerId, event);
+      zoom(before.wide / pinch().wide, before.at);
+    } else if (from && event.buttons) {
       moved ||= Math.hypot(at.x - from.x, at.y - from.y) > WIDTH * view.near / 200;
       view.x += from.x - at.x;
       view.y += from.y - at.y;
       show();
     } else read(under(at));
   });
-  svg.addEventListener("pointerleave", () => { from = null; });
+  for (const end of ["pointerup", "pointercancel", "pointerleave"]) svg.addEventListener(end, lift);
   svg.addEventListener("click", (event) => {
     if (moved) return;
     read(under(spot(event)));

@@ -184,6 +184,40 @@ def test_the_map_is_walked_by_keys_and_played(window, owner):
     opened.check()
 
 
+def test_on_a_phone_two_fingers_bring_the_map_nearer_and_one_moves_it(window, owner):
+    opened = window(phone=True)
+    page = opened.sign_in(owner.user)
+    page.goto("/s/home/map/")
+    page.wait_for_selector("[data-map][data-loaded]")
+    stage, hand = page.locator(".stage > svg"), opened.context.new_cdp_session(page)
+    box = stage.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def touch(kind, *places):
+        points = [{"x": x + aside, "y": y, "id": n} for n, aside in enumerate(places)]
+        hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def view():
+        return [float(number) for number in stage.get_attribute("viewBox").split()]
+
+    touch("touchStart", -20, 20)
+    touch("touchMove", -60, 60)
+    touch("touchEnd")
+    expect(stage).not_to_have_attribute("viewBox", "0 0 1200 680")
+    left, _top, wide, _high = view()
+    assert 300 < wide < 600
+    touch("touchStart", 0)
+    touch("touchMove", -30)
+    touch("touchMove", -60)
+    touch("touchEnd")
+    page.wait_for_function(
+        "left => document.querySelector('.stage > svg').viewBox.baseVal.x > left",
+        arg=left,
+    )
+    assert view()[2] == wide
+    assert "/map/" in page.url
+
+
 def test_the_map_is_a_picture_and_a_table_without_script(window, owner):
     page = window(java_script_enabled=False).sign_in(owner.user)
     page.goto("/s/home/map/")
