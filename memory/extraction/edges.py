@@ -32,7 +32,9 @@ def widen(message: str, start: int, end: int) -> tuple[int, int]:
     start -= len(left.lstrip()) if len(left.split()) <= most else 0
     named = _NAME_BEFORE.search(message, 0, start) if _APPOSED.match(message, start) else None
     start = named.start(1) if named else start
-    end += len(right.rstrip()) if len(right.split()) <= MAX_GROWTH else 0
+    # "In the box of | the red shoes": the space stands for the end of the word.
+    most = MAX_GROWTH_IN_PHRASE if _WORDS["in_phrase"].search(f"{message[:end]} ") else MAX_GROWTH
+    end += len(right.rstrip()) if len(right.split()) <= most else 0
     ruled_out = _WORDS["contrast"].match(message, end)
     return start, ruled_out.end() if ruled_out else end
 

@@ -78,6 +78,9 @@ _ASKS_PLAINLY = re.compile(
     r"(?!m[aá]s\b|sea\b|quiera\b)\w+"
     r"|(?:ahora )?(?:a|de|en|con|para|hasta|desde)"
     r" (?:qu[eé](?! (?:me|te|se|nos|lo|la|le) \w+[aeo]s\b)|cu[aá]nt[oa]s?|cu[aá]ndo) \w+"
+    r"|pa cu[aá]ndo \w+[^,]*$|a cómo \w+"
+    r"|(?:qu[eé]|q) (?!(?:nadie|nada|ya|no|yo|s[ií]|siempre|nunca|hoy|mañana|luego|ahora|as[ií])\b)"
+    r"\w+ (?:ya )?(?:no )?(?:(?:me|te|le|nos|les|se) )?(?:puedo|podemos|debo|debemos)\b[^,]*$"
     r"|(?:qué|cómo|cuándo) (?!\w+ (?:m[aá]s|tan)\b|(?!ten|tien|hay)\w+ que\b)\w+ \w+"
     r"|que (?:(?:le|les|me|nos) )?\w+o yo\b|que (?:le|les) (?!\w+ado\b)\w+o\b"
     r"|sigue[ns]? (?:el|la|los|las|mis?|tus?|sus?|nuestr[oa]s?) \w+ (?:con|en|sin|de|trabaj|viv)"
@@ -100,7 +103,8 @@ _ASKS_PLAINLY = re.compile(
     r"|c[oó]mo (?:se (?:(?:van?|iba) a llamar|(?:llama|dice|escribe)\w*)|te llamas|me llamo"
     r"|est[aá]n?|le va|les va|fue|era"
     r"|es (?:mi|tu|su|el|la))\b"
-    r"|cu[aá]ndo (?:es|son|fue|era (?:el|la|mi)|cumpl\w+|naci\w+|empie\w+|termina|acaba"
+    r"|cu[aá]ndo (?:es|son|fue|est[aá]n? de cumple|era (?:el|la|mi)|cumpl\w+|naci\w+|empie\w+"
+    r"|termina|acaba"
     r"|llega\w*|vuelv\w+|vamos|llev\w+|viaj\w+|nos vamos|toca"
     r"|ten(?:go|emos) (?:el|la|los|las|mi|cita|que))\b[^,]*$"
     r")",
@@ -158,7 +162,7 @@ _EXCLAIMS = re.compile(
 # "When I was twelve we moved to Leeds", "what a day": the word of a question, and no question.
 _TELLS_WHEN = re.compile(
     r"^[\W_]*(?:(?:when|where|what|how|who) (?:i|we|he|she|they|you|my|our|the)\b"
-    r"(?:[^,]*,|(?:\W+\w+){6})"
+    r"(?! \w+ing\b)(?:[^,]*,|(?:\W+\w+){6})"
     r"|(?:was|were) (?:an?|born|in|at|on|not|never|so|very|\w+ing|\w+ed)\b"
     r"|what an? |how (?:nice|lovely|sad|cool|funny|sweet|awful)\b)",
     re.I,

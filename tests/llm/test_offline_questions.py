@@ -25,6 +25,12 @@ from memory.llm.providers.offline_questions import Asked
         ("how old is priti", "you live with 3 others niamh ollie and priti"),
         ("how much is the school trip", "school trip to MOTAT is the 26th"),
         ("what tablets do i take", "terrys tablets are amlodipine one every morning"),
+        ("cómo se llama la banda de esteban", "toca el bajo en una banda de punk y es de pereira"),
+        ("como se llama la banda del gonza", "el gonza toca en una banda d cumbia"),
+        ("where did neil move to", "neil moved out"),
+        ("¿Adónde se fue Neil?", "Neil se fue"),
+        ("how much does Steve earn", "big steve says from june I'm on 15.80 an hour"),
+        ("a quien le pagamos el arriendo", "Subieron el arriendo a 465 desde el mes que viene"),
     ],
 )
 def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
@@ -47,6 +53,10 @@ def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
         ("¿Cómo se llama mi perro?", "El perro de Sam se llama Rex"),
         ("Who won at cribbage?", "Wilfred won at cribbage again"),
         ("what size boots does hemi take", "I know hemi takes a 10 in boots"),
+        ("cómo se llama la banda de Ana", "la banda de punk de Ana se llama Los Bu"),
+        ("where did neil move to", "neil moved to York"),
+        ("how much does Steve earn", "Steve earns 20 an hour"),
+        ("a quien le pagamos el arriendo", "El arriendo se lo pagamos a Lucho"),
     ],
 )
 def test_words_that_hold_it_may_be(question, said):

@@ -12,6 +12,7 @@ from memory.extraction.grammar import spanish_verbs
 from memory.extraction.rescheduling import DAY
 from memory.retrieval.understand import asks_when, says_when, without_names
 from memory.text import normalise as words
+from memory.text.shorthand import written_out
 from memory.vectors.graphs import word_vectors
 
 # What frames a question and is not what it is about.
@@ -71,14 +72,17 @@ _WHAT_DOES = re.compile(
     r"\b(?:for a living|job|profession|what do(?:es)? [\w' ]+ do|dedic\w+|profesion|oficio"
     r"|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"
 )
+_PLACE = re.compile(
+    r"\b(?:in|at|to(?! \d)|from|on|near|with|under|behind|by|inside|en|al|cerca|con"
+    r"|a (?:la|las|los|casa|mi|tu|su|un|una)"
+    r"|debajo|detras|encima|dentro|junto|por(?! (?:fin|cierto|favor|suerte)))\b"
+)
 # What is asked for, by the words of the question -> what an answer holds.
 _TYPES = (
     (re.compile(r"\bwhere\b.* from\b|\bde donde\b"),
      re.compile(r"\b(?:from|born|grew up|originally|de|del|naci\w*)\b")),
     (re.compile(r"\b(?:where|donde|adonde|which (?:city|town|country)|que (?:ciudad|pais))\b"),
-     re.compile(r"\b(?:in|at|to(?! \d)|from|on|near|with|under|behind|by|inside|en|al|cerca|con"
-                r"|a (?:la|las|los|casa|mi|tu|su|un|una)"
-                r"|debajo|detras|encima|dentro|junto|por(?! (?:fin|cierto|favor|suerte)))\b")),
+     _PLACE),
     (_WHAT_DOES,
      re.compile(r"(?:\b(?:is|was|am|are|as|being|become|becoming|im|hes|shes)|'s|'m|'re) an?\b"
                 r"|\b(?:works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
@@ -219,7 +223,7 @@ _TO_NAME = re.compile(
     r"(?P<called>[a-z]+) (?:called|named)\b"
     r"|\bname of (?:the |my |our |his |her |their )?(?P<of>[a-z]+)"
     r"|\bcomo se llam\w+ (?:el|la|los|las|mis?|tus?|sus?|nuestr[oa]s?)"
-    r" (?P<spanish>[a-z]+)(?: (?P<like>[a-z]+))?"
+    r" (?P<spanish>[a-z]+)(?: (?!del?\b)(?P<like>[a-z]+))?"
 )
 _UNNAMED = (
     r"(?<!is my )(?<!is our )(?<!is the )(?<!es mi )(?<!es nuestro )(?<!es nuestra )(?<!es el )"
@@ -228,9 +232,24 @@ _UNNAMED = (
     r"|y|que|cerca)\b)"
 )
 # "El perro de Ana se llama Rex"
-_NAMED_BEHIND = re.compile(r"(?: \w+){0,4} (?:is|are|was|es|son|called|named|se llaman?)\b")
+_NAMED_BEHIND = re.compile(
+    r"(?: (?!(?:y|and|que|who|which)\b)\w+){0,4} (?:is|are|was|es|son|called|named|se llaman?)\b"
+)
 # "Who won?" is not answered where nobody is named.
-_WHO = re.compile(r"^\W*(?:who|quien)(?! (?:is|are|was|were|es|son|era)\b)(?!'s) \w")
+_WHO = re.compile(
+    r"^\W*(?:(?:a|de|con|para|por) )?(?:who|quien)(?! (?:is|are|was|were|es|son|era)\b)(?!'s) \w"
+)
+# "Subieron el arriendo" names nobody.
+_DID = re.compile(r"\w+(?:aron|ieron|amos|imos)")
+# "Neil moved out" does not tell where to.
+_ASKS_GONE = re.compile(
+    r"\bwhere\b.*\b(?:move[sd]?|moving|go|goes|going|gone|went)\b"
+    r"|\ba?donde se (?:fue|mud\w+|van?|ha ido)\b"
+)
+# "Steve says I'm on 15.80" is about who tells it.
+_REPORTED = (
+    r"\b(?:{names}) (?:says|said|reckons|told me|dice|dijo)\b.*\b(?:i|i'm|im|my|me|mi|estoy)\b"
+)
 _SOMEBODY = re.compile(r"\b(?:he|she|they|him|her|them|his|my|ella|ellos|mis?)\b")
 _WHO_DID = re.compile(r"^\W*who (?P<verb>[a-z]+)\b")
 _WHICH_PLACE = re.compile(
@@ -350,8 +369,11 @@ class Asked:
 
     def fits_type(self, said: str) -> float:
         """1 when the words hold the kind of answer that is asked for, below 0 when not, else 0."""
+        said = written_out(said)
         plain = words.fold(said)
         if self._is_of_speaker(said, plain) or self._is_of_another(plain):
+            return -3.0
+        if _ASKS_GONE.search(self.folded) and not _PLACE.search(plain):
             return -3.0
         if _COST.search(self.folded):
             return 1.0 if _MONEY.search(_NTH.sub(" ", _DATED.sub(" ", plain))) else -3.0
@@ -423,7 +445,10 @@ class Asked:
         return bool(inside - person - self.names - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS})
 
     def _is_of_speaker(self, said: str, plain: str) -> bool:
-        """ "I'm a size 9" tells nothing of Hemi."""
+        """ "I'm a size 9" tells nothing of Hemi, nor does what Hemi says of me."""
+        names = "|".join(map(re.escape, sorted(self.names)))
+        if names and not self.is_mine and re.search(_REPORTED.format(names=names), plain):
+            return True
         stands = {one["name"] for one in _ASKED_OF.finditer(self.folded)}
         # Whoever is known is told apart by who said it.
         unknown = stands - FRAME - self.known - self.named
@@ -465,6 +490,7 @@ class Asked:
         owned = rf"(?i:\b(?:a|de|of|to|for|para|con) {re.escape(self.person)}\b)"
         told = re.sub(rf"{owned}|\b{re.escape(self.person)}['’]s\b", " ", said)
         named = {words.fold(one[0].removesuffix("'s")) for one in NAME.finditer(told)}
+        named = {one for one in named if not _DID.fullmatch(one)}
         if named - FRAME - {*words.words(self.folded), *WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS}:
             return False
         plain, did = words.fold(said), _WHO_DID.match(self.folded)

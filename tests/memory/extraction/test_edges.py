@@ -28,6 +28,12 @@ def test_a_run_on_without_punctuation_is_not_one_clause():
     assert edges.widen(message, start, len(message)) == (start, len(message))
 
 
+def test_no_phrase_is_cut_in_two():
+    message = "el diploma lo guardé en la caja de los zapatos rojos debajo de la cama"
+    end = message.index(" los zapatos")
+    assert edges.widen(message, 0, end) == (0, len(message))
+
+
 def test_fillers_punctuation_and_emoji_stay_outside():
     message = "Hey, btw I'm vegan!! 🌱"
     start, end = edges.trim(message, 0, len(message))

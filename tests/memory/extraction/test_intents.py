@@ -210,6 +210,11 @@ def test_a_reply_that_tells_something_is_not_a_formula():
         "que le quito yo al gazpacho",
         "sigue la rocio con el iker",
         "le debo algo todavia al de la pesca",
+        "pa cuando es la entrega final d serigrafia",
+        "a cómo vendí la nmax",
+        "q postre ya no le puedo llevar a mi abuela",
+        "cuando esta d cumple mi abuelo",
+        "where we sleeping on the way to karlas",
     ],
 )
 def test_people_ask_without_a_question_mark_and_without_accents(said):
@@ -265,6 +270,8 @@ def test_what_is_told_of_it_is_not(said):
         "no me acuerdo de a qué hora sale",
         "qué pesado es mi jefe",
         "sigue lloviendo en Vigo",
+        "pa cuando llegues ya habré comido, tranqui",
+        "where we went to school they had a pool and a gym",
     ],
 )
 def test_the_word_of_a_question_alone_does_not_ask(said):
