@@ -4,7 +4,7 @@
 
 200 questions of our own in `answers.tsv`, half of them Spanish, a third without an answer in
 memory. Every second one was used to fit the weights ("tuned"); the others are only reported. A
-reply is right when it holds what the file says, also when it is hedged ("the nearest I have") and
+reply is right when it holds what the file says, also when it is hedged ("I think this is it") and
 quotes the evidence; wrong but certain when it answers something else without hedging.
 """
 
@@ -125,7 +125,8 @@ def judged(one: Asked, said: str) -> str:
         return "missed" if one.right else "abstained"
     if one.right and re.search(one.right, said):
         return "right"
-    return "hedged" if said.startswith(phrases["nearest"].split("\n")[0]) else "wrong"
+    hedges = tuple(phrases[name].split("\n")[0] for name in ("thought", "nearest"))
+    return "hedged" if said.startswith(hedges) else "wrong"
 
 
 def row(language: str, found: Counter) -> dict:

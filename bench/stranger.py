@@ -4,8 +4,9 @@
 
 A line of a file is `say`, `ask` or `no`, the text, and for `ask` what an answer must hold (several
 spellings, parted by |); `no` is a question that nobody told the answer of. Let somebody else write
-the files: what one writes oneself, Keno has heard before. An answer that is hedged ("the nearest I
-have") counts apart; wrong is what is said for certain and holds something else.
+the files: what one writes oneself, Keno has heard before. An answer that is hedged counts apart:
+thought ("I think this is it"; misled where it is not) and nearest ("the nearest I have"). Wrong is
+what is said for certain and holds something else.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import django
 
 from bench.fresh_database import fresh_database
 
-KINDS = ("answered", "nearest", "missed", "wrong")
+KINDS = ("answered", "thought", "nearest", "missed", "misled", "wrong")
 
 
 def main() -> None:
@@ -109,7 +110,9 @@ def judged(reply: str, expected: str) -> str:
 
     low = reply.lower()
     if expected and any(one.strip() in low for one in expected.lower().split("|")):
-        return "nearest" if begins("nearest") else "answered"
+        return next((name for name in ("thought", "nearest") if begins(name)), "answered")
+    if begins("thought"):
+        return "misled"
     if begins("nearest"):
         return "nearest" if not expected else "missed"
     return "missed" if begins("unknown") or begins("world") else "wrong"

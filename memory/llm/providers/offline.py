@@ -133,7 +133,7 @@ def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
         return say(language, _unknown(briefing, asked))
     lines = [_line(one, briefing, language) for one in found.memories]
     if not found.exact:
-        return say(language, "nearest", lines=_list(lines))
+        return say(language, "thought" if found.thought else "nearest", lines=_list(lines))
     if any(one.opposed for one in found.memories):
         return say(language, "opposed", lines=_list(lines))
     if len(lines) == 1:

@@ -30,8 +30,8 @@ WEIGHTS = {
     "bias": -4.53, "judge": 1.9, "like": 5.08, "all": 0.8, "lacks": 0.83, "focus": 0.87,
     "unsaid": -0.69, "newer": -1.32, "recent": 1.76, "long": 0.45, "many": -0.21,
 }  # fmt: skip
-# From where on a sentence is the answer, and from where on it is near enough to be shown as such.
-CERTAIN, NEAR = 0.7, 0.28
+# From where on a sentence is the answer, is thought to be, and is near enough to be shown as such.
+CERTAIN, THOUGHT, NEAR = 0.7, 0.5, 0.28
 # A sentence of so few characters with all words of the question says little else, and the judge is
 # seldom sure of it ("What is my dog called?", "Sam: My dog is called Rex").
 PLAIN, CERTAIN_PLAIN = 60, 0.3
@@ -64,10 +64,11 @@ _PHOTO = re.compile(r"\s*\[shares [^\]]*\]")
 
 @dataclass(frozen=True)
 class Found:
-    """What answers; not `exact` when it is only near."""
+    """What answers; where it is not `exact` it is thought to, or is only near."""
 
     memories: Sequence[Recalled] = ()
     exact: bool = True
+    thought: bool = False
 
 
 def find(briefing: Briefing, question: str) -> Found:
@@ -93,21 +94,36 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
         near = [one for sure, one in best if sure >= best[0][0] - BESIDE]
         near = _ended([one for _sure, one in best], asked) or near
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
+    thought = [one for sure, one, row in weighed if sure >= THOUGHT and _may_be(one, row, asked)]
+    if thought and ranked[0][1] in thought:
+        return Found(_newest(_apart(thought), asked, fitting)[:MOST], exact=False, thought=True)
     near = [one for sure, one in ranked if sure >= (NEAR_BY_NAME if one.asked else NEAR)]
     # Who is asked about by a relation is not named by what only names the other.
     near = near or _naming(fitting if asked.kin else spoken, asked)
     return Found(_newest(_apart(near), asked, fitting)[:MOST], exact=False)
 
 
+def _may_be(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
+    """Whether nothing speaks against it as the answer."""
+    holders = _holders(one, asked)
+    is_of_others = bool(holders) and all(holders) and not _is_theirs(holders, asked)
+    return row["lacks"] > NEVER and not row["unsaid"] and not is_of_others
+
+
+def _holders(one: Recalled, asked: Asked) -> list[set[str]]:
+    """Of whom it tells what is asked for: where somebody lives or works has a frame of its own."""
+    return [_labels(holder) for key, holder in _told(one).items() if key in asked.frames]
+
+
+def _is_theirs(holders: list[set[str]], asked: Asked) -> bool:
+    """Whether it is told of whom the question is about, and not of their cousin."""
+    return any(holder & asked.kin if asked.kin else not holder for holder in holders)
+
+
 def _is_certain(sure: float, one: Recalled, row: dict[str, float], asked: Asked) -> bool:
-    if row["lacks"] <= NEVER or row["unsaid"]:
+    if not _may_be(one, row, asked):
         return False
-    # Where somebody lives or works is told in a frame of its own: of them, and not of their cousin.
-    holders = [_labels(holder) for key, holder in _told(one).items() if key in asked.frames]
-    is_theirs = any(holder & asked.kin if asked.kin else not holder for holder in holders)
-    if holders and all(holders) and not is_theirs:
-        return False
-    if is_theirs and row["all"]:
+    if row["all"] and _is_theirs(_holders(one, asked), asked):
         return True
     is_plain = row["all"] and len(one.text) <= PLAIN
     return sure >= (CERTAIN_PLAIN if is_plain else CERTAIN)
