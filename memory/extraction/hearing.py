@@ -28,6 +28,8 @@ MAX_KEPT = 20_000
 _kept: dict[int, list["Heard"]] = {}
 # What the cues hear and the listener does not is less sure.
 CUE_ALONE = 0.9
+# A space that believes nothing by itself asks for 1.
+SUREST = 0.999
 # "Remember that …", said to Keno: believed also when nothing else speaks for it.
 ASKED_TO_KEEP = 0.95
 _ENDS_IN_DAY = re.compile(rf"\b{DAY}\Z", re.I)
@@ -193,7 +195,7 @@ def _heard(
         return None
     quote = message[span.start : span.end]
     needs_previous = checks.needs_previous(quote, previous)
-    score = round(span.score, 3)
+    score = min(round(span.score, 3), SUREST)
     return Heard(
         span.start, span.end, quote, span.kind, score, source, "", needs_previous,
         filed_as or span.kind,

@@ -9,6 +9,7 @@ from memory import tasks
 from memory.chats import inbox
 from memory.extraction import ingest
 from memory.facts import service as facts
+from memory.llm.providers import offline_answers
 from memory.models import Fact, Message, Recall, SelfCheck
 from tests.bot.conftest import NOON
 from tests.factories import make_chat, make_message
@@ -501,6 +502,22 @@ def test_what_only_looks_like_an_answer_is_not_told_as_one(talk, told, asked):
     for line in told:
         talk(line)
     assert talk(asked).startswith(("I do not remember", "No recuerdo", "I only know"))
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "begins"),
+    [
+        ("pete brought the dish back on sunday after church with a rhubarb pie in it",
+         "what kind of pie did the neighbour bring us", "I think this is it:"),
+        ("doña amparo por fin me devolvió el secador del pelo y encima me trajo natilla",
+         "¿Qué me regaló la vecina?", "Creo que es esto:"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("sure", [0.4, 0.6])
+def test_what_probably_answers_is_told_as_such(monkeypatch, talk, told, asked, begins, sure):
+    monkeypatch.setattr(offline_answers, "probabilities", lambda rows: [sure] * len(rows))
+    talk(told)
+    assert talk(asked).startswith(begins) == (sure > 0.5)
 
 
 @pytest.mark.parametrize(

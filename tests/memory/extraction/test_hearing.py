@@ -163,3 +163,8 @@ def test_what_is_heard_does_not_depend_on_what_else_is_heard():
     together = hear_messages([(line, "") for line in lines])
     hearing._kept.clear()
     assert together == [hear_message(line) for line in lines]
+
+
+def test_a_space_that_asks_for_certainty_believes_nothing_by_itself():
+    surest = hear_message("my dog is called Rex", believe_at=1)
+    assert [heard.verdict for heard in surest] == [OFFER]
