@@ -87,14 +87,14 @@ def hear_messages(
     believe_at: float = BELIEVE_FROM,
     offer_at: float = OFFER_FROM,
 ) -> list[list[Heard]]:
-    """Return what each (message, previous message) says that lasts; batches are faster.
+    """Return what each (message, previous message) says that lasts, read side by side.
 
     The same words after the same words are heard once: people repeat themselves, imports even more.
     """
     if len(_kept) > MAX_KEPT:
         _kept.clear()
     keys = [hash((*pair, language, believe_at, offer_at)) for pair in pairs]
-    known = {key: _kept[key] for key in keys if key in _kept}
+    known = {key: found for key in keys if (found := _kept.get(key)) is not None}
     unheard = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
     heard = _hear(list(unheard.values()), language, believe_at, offer_at)
     new = {

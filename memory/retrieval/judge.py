@@ -42,7 +42,7 @@ def opinions(
     if len(_kept) > MAX_KEPT:
         _kept.clear()
     keys = [hash((question, memory)) for memory in memories]
-    known = {key: _kept[key] for key in keys if key in _kept}
+    known = {key: found for key in keys if (found := _kept.get(key)) is not None}
     unread = {key: one for key, one in zip(keys, memories, strict=True) if key not in known}
     asked = graphs.word_pieces().encode(question, limit=QUESTION_TOKENS + 2) if unread else []
     for start in range(0, len(unread), AT_ONCE):
