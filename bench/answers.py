@@ -4,7 +4,7 @@
 
 200 questions of our own in `answers.tsv`, half of them Spanish, a third without an answer in
 memory. Every second one was used to fit the weights ("tuned"); the others are only reported. A
-reply is right when it holds what the file says, also when it is hedged ("I think this is it") and
+reply is right when it holds what the file says, also when it is hedged ("This may be it") and
 quotes the evidence; wrong but certain when it answers something else without hedging.
 """
 

@@ -5,7 +5,7 @@
 A line of a file is `say`, `ask` or `no`, the text, and for `ask` what an answer must hold (several
 spellings, parted by |); `no` is a question that nobody told the answer of. Let somebody else write
 the files: what one writes oneself, Keno has heard before. An answer that is hedged counts apart:
-thought ("I think this is it"; misled where it is not) and nearest ("the nearest I have"). Wrong is
+thought ("This may be it"; misled where it is not) and nearest ("the nearest I have"). Wrong is
 what is said for certain and holds something else.
 """
 

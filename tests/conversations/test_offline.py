@@ -508,9 +508,9 @@ def test_what_only_looks_like_an_answer_is_not_told_as_one(talk, told, asked):
     ("told", "asked", "begins"),
     [
         ("pete brought the dish back on sunday after church with a rhubarb pie in it",
-         "what kind of pie did the neighbour bring us", "I think this is it:"),
+         "what kind of pie did the neighbour bring us", "This may be it:"),
         ("doña amparo por fin me devolvió el secador del pelo y encima me trajo natilla",
-         "¿Qué me regaló la vecina?", "Creo que es esto:"),
+         "¿Qué me regaló la vecina?", "Puede que sea esto:"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("sure", [0.4, 0.6])

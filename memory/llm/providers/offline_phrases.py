@@ -114,7 +114,7 @@ PHRASES = {
         "new_nothing": "Nothing new since {when}.",
         "age_me": "You are {years}: {said}",
         "age": "{who} is {years}: {said}",
-        "thought": "I think this is it:\n{lines}",
+        "thought": "This may be it:\n{lines}",
         "nearest": "I do not remember exactly that. The nearest I have:\n{lines}",
         "unknown": (
             "I do not remember anything about that: nobody here has told me. Tell me, and I will."
@@ -176,7 +176,7 @@ PHRASES = {
         "new_nothing": "Nada nuevo desde {when}.",
         "age_me": "Tienes {years} años: {said}",
         "age": "{who} tiene {years} años: {said}",
-        "thought": "Creo que es esto:\n{lines}",
+        "thought": "Puede que sea esto:\n{lines}",
         "nearest": "No recuerdo exactamente eso. Lo más parecido que tengo:\n{lines}",
         "unknown": (
             "No recuerdo nada sobre eso: aquí nadie me lo ha contado. Cuéntamelo y lo recordaré."
