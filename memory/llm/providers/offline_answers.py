@@ -94,13 +94,13 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
         near = [one for sure, one in best if sure >= best[0][0] - BESIDE]
         near = _ended([one for _sure, one in best], asked) or near
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
-    thought = [one for sure, one, row in weighed if sure >= THOUGHT and _may_be(one, row, asked)]
-    if thought and ranked[0][1] in thought:
-        return Found(_newest(_apart(thought), asked, fitting)[:MOST], exact=False, thought=True)
+    likely = [one for sure, one, row in weighed if sure >= THOUGHT and _may_be(one, row, asked)]
+    thought = bool(ranked) and ranked[0][1] in likely
     near = [one for sure, one in ranked if sure >= (NEAR_BY_NAME if one.asked else NEAR)]
     # Who is asked about by a relation is not named by what only names the other.
     near = near or _naming(fitting if asked.kin else spoken, asked)
-    return Found(_newest(_apart(near), asked, fitting)[:MOST], exact=False)
+    near = _newest(_apart(near), asked, fitting)[:MOST]
+    return Found(near, exact=False, thought=thought)
 
 
 def _may_be(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
