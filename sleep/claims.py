@@ -115,7 +115,7 @@ def lines_of(
 def read(
     episodes: Iterable[tuple[Episode, list[Message]]], *, speaker_of: SpeakerOf
 ) -> dict[int, Told]:
-    """What the lines of each episode tell: all are heard in one batch, which is faster."""
+    """What the lines of each episode tell: all are heard together, side by side on the cores."""
     clean, kept_out = {}, {}
     for episode, messages in episodes:
         lines = lines_of(episode, messages, speaker_of)

@@ -160,6 +160,7 @@ def test_the_same_words_are_heard_once_and_are_not_kept(monkeypatch):
 
 def test_what_is_heard_does_not_depend_on_what_else_is_heard():
     lines = ["I really like mushrooms", "The import failed with error 7.", "mi hermana es zurda"]
+    hearing._kept.clear()
     together = hear_messages([(line, "") for line in lines])
     hearing._kept.clear()
     assert together == [hear_message(line) for line in lines]

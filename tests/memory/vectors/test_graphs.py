@@ -31,7 +31,11 @@ def test_a_forked_process_reads_with_threads_of_its_own():
     graphs.run("embed", [[101, 102], [101, 1000, 102]])
     child = os.fork()
     if not child:
-        os._exit(len(graphs.run("embed", [[101, 102]] * 3)))
+        read = 0
+        try:
+            read = len(graphs.run("embed", [[101, 102]] * 3))
+        finally:
+            os._exit(read)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
 
 
