@@ -96,8 +96,13 @@ class _Scope:
         assert self.chat
         mark = f"{self.chat.channel}:"
         ids = [one.removeprefix(mark) for one in row.accounts if one.startswith(mark)]
-        said = Message.objects.filter(chat=self.chat, role=Message.Role.USER, author_id__in=ids)
-        return bool(ids) and said.exists()
+        return bool(ids and _said_something(chat=self.chat.pk, authors=ids))
+
+
+@prepared(chat="bigint", authors="varchar[]")
+def _said_something(chat, authors):
+    rows = Message.objects.filter(chat=chat, role=Message.Role.USER, author_id__any_of=authors)
+    return rows.order_by().values_list("pk")[:1]
 
 
 @prepared(space="bigint", chat="bigint", keys="varchar[]")

@@ -89,7 +89,8 @@ def lift(ruling: Ruling, *, by: str) -> ChangeResult:
 
 def forbidding_rulings(space: Space) -> list[Ruling]:
     """Return the rulings that forbidden() checks, for callers that check several texts."""
-    return list(_in_force(space, Ruling.Kind.NEVER_REMEMBER))
+    kind = Ruling.Kind.NEVER_REMEMBER
+    return kept(space, f"rulings {kind}", lambda: list(_active(space, kind)))
 
 
 def forbidden(

@@ -298,6 +298,9 @@ def _release(context: PhaseContext) -> Iterator[Proposal | None]:
 
 def _retire_patterns(context: PhaseContext) -> Iterator[Proposal | None]:
     """Patterns that nothing called for in a month; asked once a month."""
+    key = proposals.key("unused-patterns", context.now.strftime("%Y-%m"))
+    if proposals.is_known(context.space, key):
+        return
     rows = list(unused_patterns(context.space, now=context.now).order_by("pk"))
     if not rows:
         return
@@ -305,7 +308,7 @@ def _retire_patterns(context: PhaseContext) -> Iterator[Proposal | None]:
         context,
         rows,
         kind=Kind.RETIRE_PATTERN,
-        key=proposals.key("unused-patterns", context.now.strftime("%Y-%m")),
+        key=key,
         title=sentence(N_("Retire %(n)s patterns that were never used"), {"n": len(rows)}),
         rationale="\n".join(f"{one.trigger} → {one.response}" for one in rows[:20]),
     )
@@ -314,9 +317,10 @@ def _retire_patterns(context: PhaseContext) -> Iterator[Proposal | None]:
 def _retire_facts(context: PhaseContext) -> Iterator[Proposal | None]:
     """Facts that no reply needed for three months, when there are many; asked once a month."""
     key = proposals.key("unused-facts", context.now.strftime("%Y-%m"))
+    if proposals.is_known(context.space, key):
+        return
     rows = list(unused_facts(context.space, now=context.now)[:20])
-    known = Proposal.objects.filter(space=context.space, key=key)
-    if len(rows) < ENOUGH_FACTS or known.exists():
+    if len(rows) < ENOUGH_FACTS:
         return
     rows, proof = golden.unneeded(context.space, rows, now=context.now)
     if not rows:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop as N_
 
 from memory import jobs, notices
 from memory.models import Space
+from memory.models.prepared import save_fields
 from memory.operations import leases
 from memory.trust import golden
 from sleep import budgeted_model, nights, reminding
@@ -292,7 +293,7 @@ def _do_item(run: PhaseRun, phase: Phase, context: PhaseContext, lease: leases.H
     if run.cursor == len(run.plan):
         run.status, run.ended_at = PhaseRun.Status.SUCCESS, timezone.now()
         written += ["status", "ended_at"]
-    run.save(update_fields=written)
+    save_fields(run, *written)
     # Last, so that the row is held for a moment only: whoever was taken over keeps nothing.
     leases.confirm(lease)
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, cast
 
 import pgtrigger
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -23,7 +23,7 @@ from memory.guards.screening import ORDERS, redacted, redacted_values, screen
 from memory.history import actors, audit
 from memory.history import changes as history
 from memory.models import ApiToken, Entity, Fact, Member, Space
-from memory.models.prepared import prepared
+from memory.models.prepared import insert, prepared
 from memory.text.normalise import clean, short
 from memory.trust import replay
 from sleep.apply import (
@@ -98,7 +98,8 @@ def key(*parts: object) -> str:
 def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) -> Proposal | None:
     """Put a change before the people of the space; None when it was proposed before, or when a
     ruling says never to remember what it would add."""
-    if _ruled_out(space, kind, after):
+    # Most of what a night finds it has found before.
+    if is_known(space, key) or _ruled_out(space, kind, after):
         return None
     targets = fields.pop("targets", [])
     after = cast(dict, redacted_values(after))
@@ -108,22 +109,30 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) ->
     fields["evidence"] = redacted_values(fields.get("evidence", []))
     if _looks_hostile(kind, after):
         fields["flags"] = [*fields.get("flags", []), SUSPICIOUS]
-    try:
-        with transaction.atomic():
-            made = Proposal.objects.create(
-                space=space,
-                title=title,
-                kind=kind,
-                key=key,
-                after=after,
-                targets=targets,
-                digest=digest(kind, targets, after),
-                **fields,
-            )
-    except IntegrityError:
+    made = Proposal(
+        space=space,
+        title=title,
+        kind=kind,
+        key=key,
+        after=after,
+        targets=targets,
+        digest=digest(kind, targets, after),
+        **fields,
+    )
+    if not insert(made, unless_there=True):
         return None
     made.title, made.rationale = shown(made.title), shown(made.rationale)
     return made
+
+
+def is_known(space: Space, key: str) -> bool:
+    """Whether this was proposed before, whatever became of it."""
+    return bool(_with_key(space=space.pk, key=key))
+
+
+@prepared(space="bigint", key="varchar")
+def _with_key(space, key):
+    return Proposal.objects.filter(space=space, key=key).order_by().values_list("pk")
 
 
 def hold(

@@ -26,7 +26,7 @@ SLUG = "demo"
 # Says that a space was made here and may be made anew or removed.
 MARK = {"demo": True}
 # Only the last replies have a receipt: to make one takes as long as ten messages.
-RECEIPTS = dt.timedelta(days=3)
+RECEIPTS = dt.timedelta(days=2)
 # Three months must leave something to check.
 SETTINGS = MARK | {"check_home_days": 60}
 # The judge reads as many memories as it has time for. With the usual time a busy machine would make
@@ -43,7 +43,7 @@ CHATS = {
 # What was proposed longer ago than this has been decided; the rest waits.
 DECIDED = 8
 # Keno slept now and then at first, and every night in the last weeks.
-NOW_AND_THEN, EVERY_NIGHT = 12, 15
+NOW_AND_THEN, EVERY_NIGHT = 24, 15
 # A maker that has told nothing for this long was stopped; its demo can be made again.
 SILENT = dt.timedelta(minutes=2)
 # What the last nights told is news still.

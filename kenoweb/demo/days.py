@@ -25,6 +25,7 @@ from memory.facts import service as facts
 from memory.history import actors
 from memory.identity import preferences
 from memory.models import ApiToken, AuditEntry, Chat, Episode, Fact, Member, Message, Space
+from memory.models.prepared import prepared
 from memory.models.space import one_turn
 from memory.operations import erasing
 from memory.prompt import builder as context
@@ -207,7 +208,7 @@ class Life:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """What is known of the space is asked for once, as it is now."""
-        self.space.refresh_from_db(fields=["version"])
+        ((self.space.version,),) = _version(space=self.space.pk)
         with one_turn():
             yield
 
@@ -249,6 +250,11 @@ class Life:
     def _morning(day: int, time: dt.time, now: dt.datetime) -> dt.datetime:
         date = now.astimezone(ZoneInfo(ZONE)).date() - dt.timedelta(days=day - 1)
         return dt.datetime.combine(date, time, tzinfo=ZoneInfo(ZONE))
+
+
+@prepared(space="bigint")
+def _version(space):
+    return Space.objects.filter(pk=space).values_list("version")
 
 
 # What the owner declines, by words of the title, and why. Everything else is approved.

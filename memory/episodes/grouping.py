@@ -16,6 +16,7 @@ from memory.history import changes as history
 from memory.history import rows
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Fact, Message, Space
+from memory.models.prepared import prepared
 from memory.text import frontmatter, summaries
 from memory.text import normalise as text
 from memory.text.summaries import says_something, topic_changes
@@ -71,7 +72,7 @@ def said_by_people(messages: Iterable[Message]) -> list[Message]:
 def by_topic(messages: list[Message]) -> list[list[Message]]:
     """Return the messages in parts, one a topic; most often it is one part."""
     telling = [m for m in said_by_people(messages) if says_something(m.text)][:MAX_TELLING]
-    vectors = likeness.vectors([m.text for m in telling])
+    vectors = likeness.vectors([m.text for m in telling]) if len(telling) > 1 else None
     begins = {telling[place].pk for place in topic_changes(vectors)} if vectors is not None else ()
     parts: list[list[Message]] = [[]]
     for message in messages:
@@ -86,14 +87,19 @@ def describe(messages: list[Message], complete: Complete | None = None) -> dict:
     people = said_by_people(messages)
     said = "\n".join(f"{m.author}: {m.text}" if m.author else m.text for m in people)
     names = unique_lines((m.author for m in people), 120)
-    quotes = Fact.objects.filter(message__in=people).exclude(quote="")
-    heard = list(quotes.values_list("quote", flat=True))
+    heard = [quote for (quote,) in _quotes(messages=[m.pk for m in people])]
     return {
         "title": summaries.title(said, names=names, heard=heard)[:200],
         "body": make_summary([said], complete, names=names, heard=heard),
         "tags": summaries.tags(said, names=names),
         "participants": names,
     }
+
+
+@prepared(messages="bigint[]")
+def _quotes(messages):
+    rows = Fact.objects.filter(message__id__any_of=messages).exclude(quote="")
+    return rows.order_by("pk").values_list("quote")
 
 
 def make_summary(

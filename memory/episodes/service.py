@@ -22,7 +22,7 @@ from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Message, SilencedMessage, Space
-from memory.models.prepared import prepared, prepared_update
+from memory.models.prepared import insert, prepared, prepared_update, save_fields
 from memory.text import normalise as text
 from memory.text import summaries
 from memory.text.summaries import boundary, similarity
@@ -53,7 +53,7 @@ def follow(
     if message.episode:
         return message.episode
     episode = find(message, by=by, likeness=likeness)
-    message.save(update_fields=["episode"])
+    save_fields(message, "episode")
     return episode
 
 
@@ -64,7 +64,7 @@ def find(
     episode = _open_in(message.chat_id)
     if episode is None or _is_over(episode, message, likeness=likeness):
         # Locked, so that two messages of one chat cannot begin two episodes.
-        chat = Chat.objects.select_for_update().select_related("space").get(pk=message.chat_id)
+        (chat,) = _locked_chat(chat=message.chat_id)
         before, episode = episode, _open_in(message.chat_id)
         is_same = episode == before
         if episode is None or is_same or _is_over(episode, message, likeness=likeness):
@@ -73,6 +73,11 @@ def find(
             return begun
     _go_on(episode, message, by=by)
     return episode
+
+
+@prepared(chat="bigint")
+def _locked_chat(chat):
+    return Chat.objects.select_for_update().select_related("space").filter(pk=chat)
 
 
 def _open_in(chat_id: int) -> Episode | None:
@@ -112,10 +117,11 @@ def _begin(
     language = chat.language or (first.language if first else "")
     names = grouping.add_author([], first) if first else []
     with history.change(by=by, why="an episode begins") as context:
-        episode = Episode.objects.create(
+        episode = Episode(
             chat=chat, space=chat.space, started_at=at, ended_at=at, language=language,
             participants=names,
         )  # fmt: skip
+        insert(episode)
     return ChangeResult(episode, context.id, outcome="new")
 
 
@@ -126,7 +132,7 @@ def extend(episode: Episode, *, message: Message, by: str) -> ChangeResult:
     if episode.status != Status.OPEN:
         return ChangeResult(episode, outcome="refused", reason=_("The episode is over."))
     done = _go_on(episode, message, by=by)
-    message.save(update_fields=["episode"])
+    save_fields(message, "episode")
     return done
 
 

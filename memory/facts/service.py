@@ -27,6 +27,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Ruling, Space
 from memory.models.fact import FactQuerySet
+from memory.models.prepared import prepared
 from memory.text import normalise as text
 
 # A belief that was not said again for this long counts half when the caps choose what goes.
@@ -272,7 +273,7 @@ def trim(
     cap = options.lore_cap if subject == Fact.LORE else options.facts_per_subject
     keep = cap if keep is None else keep
     # Counted first: weighing them all is for the few subjects that are over their cap.
-    if not subject or Fact.objects.in_space(space).live().about(subject).count() <= keep:
+    if not subject or len(_live_about(space=space.pk, subject=subject, most=keep + 1)) <= keep:
         return ChangeResult(None, outcome="unchanged")
     over = _trimmable(space, now).about(subject).values_list("pk", flat=True)
     weakest = list(over[keep:])
@@ -281,6 +282,11 @@ def trim(
             status=Status.ARCHIVED, updated_at=now
         )
     return ChangeResult(None, context.id if count else None, outcome="archived", count=count)
+
+
+@prepared(space="bigint", subject="varchar")
+def _live_about(space, subject, most):
+    return Fact.objects.filter(space=space).live().about(subject).values_list("pk")[:most]
 
 
 @transaction.atomic

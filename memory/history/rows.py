@@ -10,12 +10,25 @@ from django.utils import timezone
 from memory.history import actors, audit
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models.prepared import save_fields
+from memory.models.prepared import prepared, save_fields
 
 
 def lock(row: models.Model) -> None:
     """Lock the row until the transaction ends, and refresh it."""
-    row.refresh_from_db(from_queryset=type(row)._default_manager.select_for_update())
+    model: Any = type(row)
+    found = _locked(model=model, pk=row.pk)
+    if not found:
+        raise model.DoesNotExist(f"{model.__name__} {row.pk} is gone.")
+    for field in model._meta.concrete_fields:
+        value = getattr(found[0], field.attname)
+        if field.is_relation and getattr(row, field.attname) != value:
+            field.delete_cached_value(row)
+        setattr(row, field.attname, value)
+
+
+@prepared(pk="bigint")
+def _locked(model, pk):
+    return model._default_manager.select_for_update().filter(pk=pk)
 
 
 def change(

@@ -208,11 +208,14 @@ class _Statement:
 def cursor_for(sql: str) -> Any:
     """A cursor that prepares the statement, where sessions last; else Django's own.
 
-    History puts a statement of its own before a write, and two together cannot be prepared.
+    History puts a statement of its own before a write, and whoever ignores triggers before every
+    statement; two together cannot be prepared.
     """
     is_write = not sql.lstrip().startswith("SELECT")
     pooled = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
-    if pooled or (is_write and connection.execute_wrappers):
+    wrappers = connection.execute_wrappers
+    ignoring = any(one.__module__.startswith("pgtrigger") for one in wrappers)
+    if pooled or ignoring or (is_write and wrappers):
         return connection.cursor()
     connection.ensure_connection()
     connection.connection.prepare_threshold = 0

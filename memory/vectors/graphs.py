@@ -42,8 +42,7 @@ _readers: list[ThreadPoolExecutor] = []
 os.register_at_fork(after_in_child=_readers.clear)
 DIMENSIONS = 384
 # What is asked about comes again: for recall, for its topic, for its row, in every answer tried.
-# Where there are more than so few, nobody asks for them again.
-FEW, KEPT = 64, 2048
+KEPT = 2048
 # Where weights.bin holds the quantised table: first byte, and one row a piece of the vocabulary.
 FIRST_BYTE, SHAPE = 139_264, (51_875, 384)
 
@@ -217,17 +216,14 @@ class EmbeddedModel:
     dims = DIMENSIONS
 
     def __init__(self):
-        self._alone = lru_cache(maxsize=KEPT)(lambda text: self._embed([text])[0])
+        self._kept = lru_cache(maxsize=KEPT)(
+            lambda text: _run_one("embed", word_pieces().encode(text))[0]
+        )
 
     def embed(self, texts: list[str], *, query: bool = False) -> np.ndarray:
         """Return one row a text."""
-        if not 0 < len(texts) <= FEW:
-            return self._embed(texts)
-        return np.stack(_side_by_side(self._alone, texts))
-
-    def _embed(self, texts: list[str]) -> np.ndarray:
-        vectors = run("embed", [word_pieces().encode(text) for text in texts])
-        return np.array([vector for (vector,) in vectors], np.float32).reshape(-1, DIMENSIONS)
+        vectors = _side_by_side(self._kept, texts)
+        return np.array(vectors, np.float32).reshape(-1, DIMENSIONS)
 
 
 class WordVectors:

@@ -164,7 +164,7 @@ def test_a_change_of_the_story_can_be_undone_as_any_other():
 def test_the_demo_lives_sleeps_and_is_gone_in_one_command():
     owner, home = make_user("ana"), make_space("home")
     kept = facts.remember(home, text="Stays here", by="person:ana").row
-    later = "-3 18:40 familia Lucía: ¿A qué soy alérgica?\n-3 18:40 familia Keno: A los cacahuates."
+    later = "-1 18:40 familia Lucía: ¿A qué soy alérgica?\n-1 18:40 familia Keno: A los cacahuates."
     space = demo.make(owners=[owner], now=NOW, story="\n".join([*LINES[:40], later]))
     mine = {"space": space}
     assert space.members.get().user == owner

@@ -1,11 +1,12 @@
 """Statements that are made once give what Django's own would."""
 
+import pgtrigger
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F, Value
 from django.forms.models import model_to_dict
 
-from memory.history import actors
+from memory.history import actors, rows
 from memory.history import changes as history
 from memory.models import Fact, Message
 from memory.models.prepared import insert, prepared, prepared_update, save_fields
@@ -72,6 +73,25 @@ def test_it_can_be_asked_and_written_inside_a_change(chat):
     fact.refresh_from_db()
     assert fact.confidence == 0.4
     assert history.history(fact)[0].why == "a test"
+
+
+def test_it_can_be_asked_while_triggers_are_ignored(chat):
+    fact = make_fact(chat.space)
+    with transaction.atomic(), pgtrigger.ignore():
+        rows.lock(fact)
+        assert said(chat=chat.pk, texts=None, limit=None) == []
+
+
+def test_a_locked_row_is_as_it_is_stored_and_points_where_it_points_now(chat):
+    fact, other = make_fact(chat.space, chat=chat), make_chat(chat.space)
+    assert fact.chat == chat
+    type(fact).objects.filter(pk=fact.pk).update(chat=other, confidence=0.3)
+    with transaction.atomic():
+        rows.lock(fact)
+    assert (fact.chat, fact.confidence, fact.space) == (other, 0.3, chat.space)
+    type(fact).objects.filter(pk=fact.pk).delete()
+    with pytest.raises(type(fact).DoesNotExist, match="is gone"), transaction.atomic():
+        rows.lock(fact)
 
 
 def test_a_row_that_is_there_already_is_left_alone(chat):
