@@ -2,12 +2,14 @@
 
     python -m bench.teach judge FILE... [--again FILE...] [--minutes 36] --to DIR
     python -m bench.teach listen FILE... [--again FILE...] [--minutes 10] --to DIR
+    python -m bench.teach listen --mean DIR=SHARE... --to DIR
 
 Files of the judge: judge*.txt have lines of a question with memories that help (+) and that do not
 (-), talks*.txt numbered talks with questions behind them. Files of the listener: marked messages
 (.tsv). What was taught before is given with --again and half as much of it is repeated, so that it
 is not forgotten. DIR gets the five files of the model: compare before you put them into
-memory/vectors/model. Needs what Keno itself does not: pip install torch onnx.
+memory/vectors/model. --mean teaches nothing: it mixes the weights of several that were taught from
+the same ones, which keeps what each alone forgot. Needs what Keno itself does not: pip install torch onnx.
 """
 
 import argparse
@@ -58,19 +60,42 @@ class Lesson:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("graph", choices=list(RATE))
-    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("files", type=Path, nargs="*")
+    parser.add_argument("--mean", nargs="*", default=[], metavar="DIR=SHARE")
     parser.add_argument("--again", type=Path, nargs="*", default=[])
     parser.add_argument("--minutes", type=float, default=36)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--to", type=Path, required=True)
     given = parser.parse_args()
+    if bool(given.files) == bool(given.mean):
+        parser.error("give files to teach with, or --mean with what to mix")
     torch.manual_seed(given.seed)
-    rng, network = random.Random(given.seed), Network(given.graph, graphs.FOLDER)
-    school = {"judge": JudgeSchool, "listen": ListenSchool}[given.graph]
-    taught = school(given.files, given.again, rng)
-    teach(network, taught, rate=RATE[given.graph], seconds=given.minutes * 60)
+    network = Network(given.graph, graphs.FOLDER)
+    if given.mean:
+        shares = {Path(folder): float(share) for folder, _, share in map(_parted, given.mean)}
+        mix(network, {Network(given.graph, one): share for one, share in shares.items()})
+    else:
+        school = {"judge": JudgeSchool, "listen": ListenSchool}[given.graph]
+        taught = school(given.files, given.again, random.Random(given.seed))
+        teach(network, taught, rate=RATE[given.graph], seconds=given.minutes * 60)
     network.write(given.to)
     print(f"Written to {given.to}.")
+
+
+def _parted(given: str) -> tuple[str, str, str]:
+    return given.rpartition("=")
+
+
+def mix(network: Network, shares: dict[Network, float]) -> None:
+    """Give the network the mean of the others, each with its share."""
+    total = sum(shares.values())
+    states = [(one.state_dict(), share / total) for one, share in shares.items()]
+    mean = {
+        name: sum(state[name] * share for state, share in states)
+        for name, value in network.state_dict().items()
+        if value.is_floating_point()
+    }
+    network.load_state_dict(mean, strict=False)
 
 
 def teach(network: Network, school, *, rate: float, seconds: float) -> None:

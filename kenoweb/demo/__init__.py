@@ -26,7 +26,7 @@ SLUG = "demo"
 # Says that a space was made here and may be made anew or removed.
 MARK = {"demo": True}
 # Only the last replies have a receipt: to make one takes as long as ten messages.
-RECEIPTS = dt.timedelta(days=2)
+RECEIPTS = dt.timedelta(days=1)
 # Three months must leave something to check.
 SETTINGS = MARK | {"check_home_days": 60}
 # The judge reads as many memories as it has time for. With the usual time a busy machine would make

@@ -21,8 +21,9 @@ _PASTED = re.compile(
 _TITLES = "|".join(rf"(?<=\b{name})\." for name in TITLES)
 _SENTENCE = re.compile(rf"(?:[^.!?…;\n]|(?<=\w)\.(?=\w)|{_TITLES})+[.!?…;]*", re.DOTALL)
 _WORDS = dict(rulebook.read(Path(__file__).with_name("clauses.txt")))
-_JOINT, _OPENING, _JOKE, _UNREAL = (
-    re.compile(_WORDS[name], re.IGNORECASE) for name in ("joint", "opening", "joke", "unreal")
+_JOINT, _OPENING, _OWNED, _JOKE, _UNREAL = (
+    re.compile(_WORDS[name], re.IGNORECASE)
+    for name in ("joint", "opening", "owned", "joke", "unreal")
 )
 _REPORTED = re.compile(_WORDS["reported"])
 # What follows only comments on the statement.
@@ -76,8 +77,11 @@ def sentences(message: str) -> list[Clause]:
 
 
 def own_words(message: str) -> str:
-    """Return the message with code, quotes and pasted mail blanked out, character by character."""
-    return _spoken(message).replace(_BLANK, " ")
+    """Return the message with code, quotes and pasted mail blanked out, character by character.
+
+    And what only says that it is so: the listener hears less behind "en realidad".
+    """
+    return _OWNED.sub(_blank, _spoken(message)).replace(_BLANK, " ")
 
 
 def _spoken(message: str) -> str:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from memory.extraction import changes_of_mind, evidence, intents, propose, rescheduling, wording
+from memory.extraction.grammar import spanish_verbs
 from memory.extraction.propose import Candidate
 from memory.models import Fact, Message
 from memory.spaces.chat_links import said_by_same
@@ -26,6 +27,14 @@ def read(message: Message, apart: list[Candidate], *, now: datetime | None) -> l
     moved = mended or _rescheduled(message)
     rest = [one for one in apart if not rescheduling.is_of_move(f"{one.text} {one.quote}")]
     return mended or ([*moved, *rest] if moved else _ended(message, apart) or _put(message))
+
+
+def is_part(one: Candidate, message: Message) -> bool:
+    """Whether it only mends what was told before: "no, Friday"; "No, vive en Lima", of whom?"""
+    if intents.read(one.text).name == "correct":
+        return True
+    verb = one.text.partition(" ")[0].lower()
+    return intents.read(message.text).name == "correct" and spanish_verbs.is_singular_third(verb)
 
 
 def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:

@@ -242,8 +242,8 @@ def _proposed(
     else:
         found = _READERS.submit(propose.read, said, **given).result(timeout=within)
     # "No, she lives in Lima" states nothing alone: it mends what was noted a moment ago.
-    found = [one for one in found if not limits.is_limit(one.quote) and not _is_secret(one)]
-    whole = [one for one in found if intents.read(one.text).name != "correct"]
+    found = [one for one in found if not _is_wish(one) and not _is_secret(one)]
+    whole = [one for one in found if not corrections.is_part(one, message)]
     reminders = _reminders(message)
     # What is to be said on Friday is one plan, however else it may be heard.
     apart = [one for one in whole if not corrections.is_quoted(one.quote, reminders)]
@@ -286,6 +286,12 @@ def _earlier(message: Message) -> str:
     own = Message.objects.filter(said_by_same(message), chat=message.chat, role=message.role)
     own = own.filter(pk__lt=message.pk, sent_at__gte=since, silenced_by=None, not_recalled="")
     return own.order_by("-pk").values_list("text", flat=True).first() or ""
+
+
+def _is_wish(one: Candidate) -> bool:
+    """Whether it tells nothing of anybody but asks something of Keno: "Answer me in French"."""
+    asks = one.text == one.quote and one.quote in intents.manners(one.quote)
+    return asks or limits.is_limit(one.quote)
 
 
 def _is_secret(one: Candidate) -> bool:

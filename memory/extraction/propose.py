@@ -254,12 +254,17 @@ def _candidate(
         subject=subject,
         kind="lore" if subject == LORE else "fact",
         category=category,
-        confidence=round(sure, 2),
+        confidence=_rounded(sure),
         language=language,
         mode=more.get("mode", HEURISTICS),
         heard_as=more.get("heard_as") or hearing.KIND_OF_CATEGORY.get(category, "lore"),
         believed=more.get("believed", True),
     )
+
+
+def _rounded(sure: float) -> float:
+    """Nothing that was only heard is certain."""
+    return min(round(sure, 2), 0.99)
 
 
 def _by_model(
@@ -285,7 +290,7 @@ def _agreed(told: list[Candidate], heard: list[Candidate], believe_at: float) ->
         same = next((other for other in alone if says_the_same(one, other)), None)
         if same:
             alone.remove(same)
-            sure = round(1 - (1 - one.confidence) * (1 - same.confidence), 2)
+            sure = _rounded(1 - (1 - one.confidence) * (1 - same.confidence))
             one = replace(
                 one, confidence=sure, believed=sure >= believe_at, heard_as=same.heard_as,
                 category=same.category if one.category == "other" else one.category,
@@ -300,7 +305,7 @@ def as_heard(one: Candidate, message: str) -> Candidate:
     best = max(heard, key=lambda item: item.score, default=None)
     if best is None:
         return one
-    sure = round(1 - (1 - one.confidence) * (1 - best.score), 2)
+    sure = _rounded(1 - (1 - one.confidence) * (1 - best.score))
     return replace(
         one, heard_as=best.kind, category=CATEGORY_OF_KIND[best.filed_as], confidence=sure
     )

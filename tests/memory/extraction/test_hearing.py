@@ -86,13 +86,26 @@ def test_what_cues_and_listener_both_hear_is_surer():
     assert heard.score > 0.95
 
 
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("En realidad me mudé a Oporto", "me mudé a Oporto"),
+        ("I was wrong. Actually I'm a vegetarian", "I'm a vegetarian"),
+        ("I got a cat, she is lovely", "I got a cat, she is lovely"),
+    ],
+)
+def test_a_plain_statement_is_believed_whatever_leads_to_it(said, quote):
+    (heard,) = hear_message(said)
+    assert (heard.quote, heard.verdict) == (quote, BELIEVE)
+
+
 def test_what_only_the_cues_hear_is_offered():
-    (heard,) = hear_message("I recently surprisingly got a dog")
+    (heard,) = hear_message("I recently surprisingly bought a boat")
     assert (heard.source, heard.verdict) == (CUES, OFFER)
 
 
 def test_the_thresholds_decide():
-    message = "My dog Rex died yesterday"
+    message = "I broke up a fight"
     assert hear_message(message, believe_at=0.3, offer_at=0.2)[0].verdict == BELIEVE
     assert hear_message(message, believe_at=0.99, offer_at=0.2)[0].verdict == OFFER
     assert hear_message(message, believe_at=0.99, offer_at=0.98) == []
