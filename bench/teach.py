@@ -9,7 +9,8 @@ Files of the judge: judge*.txt have lines of a question with memories that help 
 (.tsv). What was taught before is given with --again and half as much of it is repeated, so that it
 is not forgotten. DIR gets the five files of the model: compare before you put them into
 memory/vectors/model. --mean teaches nothing: it mixes the weights of several that were taught from
-the same ones, which keeps what each alone forgot. Needs what Keno itself does not: pip install torch onnx.
+the same ones, which keeps what each alone forgot. Needs what Keno itself does not: pip install
+torch onnx.
 """
 
 import argparse

@@ -16,6 +16,7 @@ from memory.extraction.frames.compare import compare
 from memory.extraction.grammar import english
 from memory.extraction.wording import Wording, word_facts
 from memory.text import shorthand
+from memory.text.kinship import relatives_in
 from memory.text.normalise import (
     STOP_WORDS,
     clean,
@@ -197,7 +198,7 @@ def _worded(
     is_lore = heard.kind == "lore" and worded is not told
     return [
         _candidate(
-            _as_lore(fact.text) if is_lore else fact.text,
+            _as_lore(fact.text) if is_lore else _by_name(fact, author),
             fact.quote or heard.quote,
             LORE if is_lore else str(fact.subject) or author,
             CATEGORY_OF_KIND[heard.filed_as],
@@ -213,6 +214,19 @@ def _worded(
         and (fact.retold or len(_SPACE.split(fact.text)) >= OWN_WORDS)
         and _keeps_end(fact.text, fact.quote or heard.quote)
     ]
+
+
+def _by_name(fact: Wording, author: str) -> str:
+    """Name whom it is about: "Sam's dog is 4" is not found by who asks how old Biscuit is."""
+    name, text = str(fact.subject), fact.text
+    if not name.isalpha() or name == author or name in text:
+        return text
+    one = next(iter(relatives_in(text)), None)
+    if one is None or one.name or not one.label or not text.startswith(one.label):
+        return text
+    # "El perro de Sam, Bizcocho, tiene 4 años"
+    named = f" {name}" if one.label.startswith(one.owner) else f", {name},"
+    return f"{one.label}{named}{text.removeprefix(one.label)}"
 
 
 def speaks_of_somebody(text: str) -> bool:

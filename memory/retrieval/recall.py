@@ -213,6 +213,7 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
             _backfill(candidates, *vectors)
     with clock("rank"):
         ranked, kept, result.unjudged = _rank(request, question, candidates)
+        kept = _with_whom_it_names(request, question, kept, ranked)
         kept = _ask_of_kin(request, kept, result) or _ask_on(request, kept, result)
         kept = _with_opposites(request, kept, ranked)
         _choose(request, _current(_diverse(request.profile, kept), ranked), result)
@@ -241,6 +242,23 @@ def _rank(
     unjudged = "off" if not judge_ms else "time" if unread else ""
     unjudged = unjudged if request.asks else "unasked"
     return ranked, gate.apply(ranked, passes, strict=request.strict), unjudged
+
+
+def _with_whom_it_names(
+    request: RecallRequest, question: Question, kept: list[Scored], ranked: list[Scored]
+) -> list[Scored]:
+    """Keep one fact about whom the question names, if the gate leaves nothing about them."""
+    names = set(question.names) - set(text.words(text.fold(request.person)))
+    if not names or not request.asks or request.strict:
+        return kept
+    if any(names & set(text.words(text.fold(item.unit.text))) for item in kept):
+        return kept
+    about = (item for item in ranked if item.unit.kind == "fact" and item.unit.holds)
+    best = next((item for item in about if item.unit.speaker in names), None)
+    if best is None:
+        return kept
+    best.cut = ""
+    return [*kept, best]
 
 
 def _ask_of_kin(request: RecallRequest, kept: list[Scored], result: Recalled) -> list[Scored]:

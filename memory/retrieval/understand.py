@@ -143,7 +143,7 @@ def understand(
     then: Past | None = None,
 ) -> Question:
     written = text.clean(question, limit=MAX_LENGTH).strip()
-    question = written_out(written)
+    question = in_plain_words(written_out(written))
     language = text.detect_language(question)
     words = keywords(question, language=language)
     wider = expansion(question, words, expand)
@@ -161,6 +161,27 @@ def understand(
         asks_when=asks_when(question),
         written=written,
     )
+
+
+# Ways of asking in which no word is one of the answer.
+_PLAINER = (
+    (re.compile(r"^\W*what do i do(?: for (?:a living|work|a job|money))?\W*$", re.I),
+     "what is my job?"),
+    (re.compile(r"^\W*what does (?P<who>(?!my\b|our\b|the\b)[\w'’-]+) do"
+                r"(?: for (?:a living|work|a job|money))?\W*$", re.I), r"what is \g<who>'s job?"),
+    (re.compile(r"^\W*what (?:(?P<do>do)n['’]?t|(?P<does>does)n['’]?t) (?P<who>[^?]{1,40}?) like\b",
+                re.I), r"what \g<do>\g<does> \g<who> hate"),
+    (re.compile(r"^\W*a qu[eé] me dedico\W*$", re.I), "¿en qué trabajo?"),
+    (re.compile(r"^\W*a qu[eé] se dedica (?P<who>[\w-]+)\W*$", re.I),
+     r"¿en qué trabaja \g<who>?"),
+)  # fmt: skip
+
+
+def in_plain_words(question: str) -> str:
+    """Return the question with the word that an answer has: "for a living" as "job"."""
+    for asks, plainer in _PLAINER:
+        question = asks.sub(plainer, question, count=1)
+    return question
 
 
 # "My sister's husband", "el marido de mi hermana": somebody who is described and not named.

@@ -15,6 +15,7 @@ from itertools import zip_longest
 
 from memory.extraction import edges, intents, statements
 from memory.extraction.frames.reading import frames_of
+from memory.extraction.grammar import spanish_verbs
 from memory.extraction.wording import told_to
 from memory.llm.providers.offline_questions import FRAME, NAME, Asked, bare_names
 from memory.llm.request import Briefing, Recalled
@@ -35,6 +36,8 @@ CERTAIN, THOUGHT, NEAR = 0.7, 0.5, 0.28
 # A sentence of so few characters with all words of the question says little else, and the judge is
 # seldom sure of it ("What is my dog called?", "Sam: My dog is called Rex").
 PLAIN, CERTAIN_PLAIN = 60, 0.3
+# What is told of the very person in the very words needs hardly any opinion of the judge.
+CERTAIN_OF_THEM = 0.1
 # What holds nothing of the kind that is asked for is never certain: an age without a number.
 NEVER = -3.0
 # Who is meant is known there, whichever words the question has for them.
@@ -57,6 +60,7 @@ _MARRIED = re.compile(
     re.I,
 )
 _MINE = re.compile(r"\b(?:my|our|mis?|nuestr[oa]s?)\b", re.I)
+_OF_ME = re.compile(r"\W*(?:i|i['’]?m|i['’]?ve|we|we['’]re|yo|me|soy|estoy|tengo|nos)\b", re.I)
 _LIVES_AT = re.compile(r"\b(?:live[sd]?|living|viv(?:o|e|es|imos|en))\b.*\d", re.I)
 _TURN = re.compile(r"^\s*-?\s*(?P<who>[^:\n]{1,40}):\s+(?P<said>.+)$")
 _PHOTO = re.compile(r"\s*\[shares [^\]]*\]")
@@ -105,9 +109,12 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
 
 def _may_be(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
     """Whether nothing speaks against it as the answer."""
+    return row["lacks"] > NEVER and not row["unsaid"] and not _is_of_others(one, asked)
+
+
+def _is_of_others(one: Recalled, asked: Asked) -> bool:
     holders = _holders(one, asked)
-    is_of_others = bool(holders) and all(holders) and not _is_theirs(holders, asked)
-    return row["lacks"] > NEVER and not row["unsaid"] and not is_of_others
+    return bool(holders) and all(holders) and not _is_theirs(one, holders, asked)
 
 
 def _holders(one: Recalled, asked: Asked) -> list[set[str]]:
@@ -115,18 +122,45 @@ def _holders(one: Recalled, asked: Asked) -> list[set[str]]:
     return [_labels(holder) for key, holder in _told(one).items() if key in asked.frames]
 
 
-def _is_theirs(holders: list[set[str]], asked: Asked) -> bool:
+def _is_theirs(one: Recalled, holders: list[set[str]], asked: Asked) -> bool:
     """Whether it is told of whom the question is about, and not of their cousin."""
+    if holders and asked.names & set(words.words(words.fold(one.subject))):
+        return True
     return any(holder & asked.kin if asked.kin else not holder for holder in holders)
 
 
 def _is_certain(sure: float, one: Recalled, row: dict[str, float], asked: Asked) -> bool:
+    if sure >= CERTAIN_OF_THEM and _is_plain(one, row, asked):
+        return True
     if not _may_be(one, row, asked):
         return False
-    if row["all"] and _is_theirs(_holders(one, asked), asked):
+    tells_all = row["all"] or not asked.topics
+    if tells_all and _is_theirs(one, _holders(one, asked), asked):
         return True
-    is_plain = row["all"] and len(one.text) <= PLAIN
-    return sure >= (CERTAIN_PLAIN if is_plain else CERTAIN)
+    return sure >= (CERTAIN_PLAIN if row["all"] and len(one.text) <= PLAIN else CERTAIN)
+
+
+def _is_plain(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
+    """Whether it tells in few words just that of just them."""
+    if len(one.text) > PLAIN or row["lacks"] < 0 or _is_of_others(one, asked):
+        return False
+    return _is_of_them(one, asked) and asked.tells_plainly(one.text)
+
+
+def _is_of_them(one: Recalled, asked: Asked) -> bool:
+    """Whether it is told of the very person who is asked about, and of nobody of theirs."""
+    if asked.names:
+        return asked.names <= _said(f"{one.subject} {one.text}")
+    told = statements.Statement.of(one.text).concepts
+    kin = {label for label in told if statements.kind(label) == "kin"}
+    if asked.kin:
+        return kin <= asked.kin
+    return asked.is_of_me_alone and not kin and _is_of_speaker(one.quote or one.text)
+
+
+def _is_of_speaker(said: str) -> bool:
+    first = words.words(said)[:1]
+    return bool(_OF_ME.match(said) or (first and spanish_verbs.first_person(first[0])))
 
 
 def _labels(holder: Iterable[str]) -> set[str]:

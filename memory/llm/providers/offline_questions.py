@@ -13,6 +13,7 @@ from memory.extraction.rescheduling import DAY
 from memory.retrieval.understand import asks_when, says_when, without_names
 from memory.text import normalise as words
 from memory.text.shorthand import written_out
+from memory.vectors import likeness as meaning
 from memory.vectors.graphs import word_vectors
 
 # What frames a question and is not what it is about.
@@ -30,7 +31,7 @@ FRAME = frozenset(
         iremos fuimos hace hago haces hacen hacer dedica dedico dedicas esta estan estoy estas ser
         quien quienes living remind recuerda people someone anyone alguien again
         whats whos wheres whens hows dont doesnt didnt tenia tenias tenemos teniamos tuve queria
-        queriamos days dias"""
+        queriamos days dias don't doesn't didn't isn't aren't wasn't can't"""
     ).split()
 )
 MINE = re.compile(r"\b(?:i|i'm|me|my|mine|myself|yo|mi|mis|m[ií]o|m[ií]a|soy|estoy)\b", re.I)
@@ -105,10 +106,24 @@ _FRAMES = (
     (re.compile(r"\b(?:where|who|what|donde|para quien|en que|de que)\b.*"
                 r"\b(?:work(?:s|ing)?|trabaj(?:o|a|as|an|amos|ando)|job|for a living)\b"),
      {"employer", "job"}),
+    (re.compile(r"^\W*what do(?:es)? (?:i|[\w' ]+) do(?: for (?:work|money|a job))?\W*$"
+                r"|^\W*a que (?:me|te|se) dedic\w+"), {"employer", "job"}),
     (re.compile(r"\b(?:my|our) (?:home )?address\b|\b(?:mi|nuestra) direccion\b(?! de correo)"),
      {"home"}),
 )  # fmt: skip
 _WHERE = {"home", "employer", "job"}
+# "What do I like?" is not answered by what I hate.
+_DISLIKES = re.compile(
+    r"\b(?:hate[sd]?|dislike[sd]?|detest\w*|loathe[sd]?|(?:can'?t|cannot) stand|(?:not|dont|doesnt)"
+    r" (?:like|love|enjoy)|odi(?:o|a|as|an|amos)|no (?:(?:me|te|le|les|nos) (?:gusta|encanta)\w*"
+    r"|soport\w+|aguant\w+))\b|n't (?:\w+ )?(?:like|love|enjoy|stand)\b"
+)
+_LIKES = re.compile(
+    r"\b(?:likes?|loves?|enjoys?|prefers?|favou?rite|gusta\w*|encanta\w*|prefier\w+|favorit[oa]s?)\b"
+)
+_PREPOSITION = frozenset(
+    "in at on with to for from by of about as near en con de del por para sobre como".split()
+)
 _WH = re.compile(r"\b(?:where|what|which|who|whose|donde|que|cual|cuales|quien|quienes)\b")
 _NOT = re.compile(r"\b(?:not?|never|n't|nunca|jamas|sin|without|hate|dislike|odi\w+)\b|n't\b")
 _ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
@@ -178,13 +193,15 @@ _REASON = re.compile(
 # "What position does she play?" asks for a position; a name, an hour or a number says so itself.
 _FOCUS = re.compile(
     r"\b(?:what|which|whats|que|cual|de que|en que|a que) (?:the |is the |es el |es la |son los "
-    r"|(?:sort|kind|type) of |kinda |(?:tipo|clase) de )?(?P<noun>[a-z]{3,})"
+    r"|(?:sort|kind|type) of |kinda |(?:tipo|clase) de )?(?P<noun>[a-z]{3,})\b(?!')"
 )
 # "What size boots?": "a 9 in boots".
 _MEASURED = frozenset("size sizes talla talle numero number".split())
 _A_SIZE = re.compile(r"\d|\b(?:x{0,3}[sml]|small|medium|large|chic[oa]|median[oa]|grande)\b")
 # From where on a word is one of a kind: "orange" of "colour".
 OF_ITS_KIND = 0.28
+# The same by the model, which knows more and costs more: for the few that may be the answer.
+KIND_OF, MOST_COMPARED = 0.4, 8
 _NOT_FOCUS = FRAME | frozenset(
     words.fold(
         """sort time date year month hora fecha lo toca pasa happened am they tipo clase dijo dije
@@ -218,6 +235,9 @@ _ASKS_NAME = re.compile(
     r"\bname of\b|'s name\b|\b(?:what|how)(?:'s| is| was| are| were)\b.*\b(?:called|named)\b"
     r"|\bcomo se llam\w+|\bnombre de\b"
 )
+_WHAT = re.compile(r"^\W*(?:what|whats|que)\b(?!'s)")
+_WHO_IS = re.compile(r"^\W*(?:who(?: is| was| are|'s|s)|quien (?:es|era)|quienes son)\b")
+_NAME_BEHIND = re.compile(r",? (?:is |es |called |named |se llama )*[A-ZÀ-Ý][a-zà-ÿ]+")
 # What is to have a name, and how it stands in the words where it has none: "a tabby cat."
 _TO_NAME = re.compile(
     r"(?P<called>[a-z]+) (?:called|named)\b"
@@ -373,6 +393,10 @@ class Asked:
         plain = words.fold(said)
         if self._is_of_speaker(said, plain) or self._is_of_another(plain):
             return -3.0
+        if self._is_otherwise_liked(plain):
+            return -3.0
+        if self._asks_who_is and self._names_kin(said):
+            return 1.0
         if _ASKS_GONE.search(self.folded) and not _PLACE.search(plain):
             return -3.0
         if _COST.search(self.folded):
@@ -406,6 +430,52 @@ class Asked:
                 fits = 1.0 if answers.search(plain) else -1.0
                 return -3.0 if asks is _WHAT_DOES and _NAMES.search(plain) else fits
         return 0.0
+
+    def tells_plainly(self, said: str) -> bool:
+        """Whether the words tell all that is asked for: "Leo plays the drums" of what Leo plays."""
+        if not self.topics:
+            return self.fits_type(said) > 0
+        told = statements.Statement.of(said)
+        for roots, labels in self.topics:
+            is_focus = bool(self.focus) and bool(roots & statements.stems(self.focus))
+            if is_focus and self.leaves_focus(told.text):
+                if not self._has_of_kind(told.text):
+                    return False
+            elif not (roots & told.forms or labels & told.concepts):
+                return False
+        return not _WHAT.match(self.folded) or self._has_object(said)
+
+    def _has_of_kind(self, said: str) -> bool:
+        """Whether a word means something of the kind that is asked for: "drums" of "instrument"."""
+        others = {one for one in words.words(words.fold(said)) if len(one) > 2} - FRAME
+        others -= {*words.words(self.folded), *self.known, *self.named}
+        alike = meaning.table([self.focus], sorted(others)[:MOST_COMPARED])
+        return alike is not None and float(alike.max()) >= KIND_OF
+
+    def _has_object(self, said: str) -> bool:
+        """ "Ines studies in Leeds" does not tell what."""
+        asked, told = words.words(self.folded), words.words(words.fold(said))
+        roots = statements.stems(asked[-1]) | statements.stems(asked[1 if len(asked) > 1 else 0])
+        places = [n for n, word in enumerate(told) if statements.stems(word) & roots]
+        if asked[-1] in _PREPOSITION or not places:
+            return True
+        return any(n + 1 < len(told) and told[n + 1] not in _PREPOSITION for n in places)
+
+    def _is_otherwise_liked(self, plain: str) -> bool:
+        asked, told = (_liking(one) for one in (self.folded, plain))
+        return bool(asked and told and asked != told)
+
+    @cached_property
+    def _asks_who_is(self) -> bool:
+        return bool(self.kin and (_ASKS_NAME.search(self.folded) or _WHO_IS.match(self.folded)))
+
+    def _names_kin(self, said: str) -> bool:
+        """Whether a name stands behind the one who is asked about: "my son Leo"."""
+        return any(
+            statements.concepts().of(words.fold(one[0])) & self.kin
+            and _NAME_BEHIND.match(said, one.end())
+            for one in re.finditer(r"\w+", said)
+        )
 
     @cached_property
     def focus(self) -> str:
@@ -463,7 +533,11 @@ class Asked:
 
     def _is_of_another(self, plain: str) -> bool:
         """ "Terrys tablets are amlodipine" does not tell which tablets I take."""
-        if not self.is_of_me_alone or not self.focus or _OF_ME.search(plain):
+        if not self.is_of_me_alone or not self.focus:
+            return False
+        if re.search(rf"\b{self.focus} del? (?:mi|su|la|el|nuestr[oa]) \w", plain):
+            return True
+        if _OF_ME.search(plain):
             return False
         owner = re.search(rf"\b(?P<who>his|her|their|[a-z]{{3,}}'?s) {self.focus}\b", plain)
         return owner is not None and owner["who"] not in _NO_OWNERS
@@ -513,6 +587,11 @@ class Asked:
     def _wants_what_is(self) -> bool:
         """ "Where do I work?" is not answered by where it is no longer."""
         return bool(_WH.search(self.folded)) and not _NOT.search(self.folded)
+
+
+def _liking(folded: str) -> int:
+    """1 where somebody likes something, -1 where they do not, 0 where it is about nothing so."""
+    return -1 if _DISLIKES.search(folded) else int(bool(_LIKES.search(folded)))
 
 
 def bare_names(folded: str) -> set[str]:
