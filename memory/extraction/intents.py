@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from memory.extraction import rescheduling
+from memory.extraction.grammar import spanish_verbs
 from memory.extraction.rescheduling import DAY
 from memory.text import normalise as words
 from memory.text.shorthand import written_out
@@ -59,6 +60,16 @@ cuánta, cuántas, since when, desde cuándo, desde cuando, recuerdas, te acuerd
 cuéntame"""
 # How people ask who type no question mark and no accents. Nothing of this begins a statement:
 # "did my taxes", "como mucho pescado" and "cuando era niña vivía en Vigo" tell.
+MOST_WORDS_ASKED = 8
+_CLITICS = frozenset("me te se le les lo la los las nos ya no".split())
+# Forms of verbs that are mostly other words.
+_NO_VERBS = frozenset("para de a casa sobre una entre cita cena toma visita fiesta cuenta".split())
+_WHEN_VERBS = frozenset(
+    """tengo tiene tienen tenemos viene vienen vengo sale salen salgo salimos juego juega juegan
+    cierra cierran abre abren entrega entregan entrego cobro cobra pago paga cumple cumplo vence
+    vencen"""
+    .split()
+)  # fmt: skip
 _ASKS_PLAINLY = re.compile(
     r"^[\W_]*(?:(?:please|por favor|oye|hey|keno|ok|okay|vale|y|and|so|but|pero|oh|btw|haha|jaja)"
     r"[\s,:]+)*(?:"
@@ -476,13 +487,24 @@ def is_question(said: str) -> bool:
     return bool(begins)
 
 
+def _asks_cuando(line: str) -> bool:
+    """ "cuando tengo examen" asks; "cuando llego a casa tomo té" has a second verb and tells."""
+    said = [one for one in words.words(words.fold(line)) if one not in _CLITICS]
+    if said[:1] != ["cuando"] or not 3 <= len(said) <= MOST_WORDS_ASKED or "," in line:
+        return False
+    others = [one for one in said[2:] if one not in _NO_VERBS]
+    return said[1] in _WHEN_VERBS and not any(
+        spanish_verbs.first_person(one) or spanish_verbs.is_we(one) for one in others
+    )
+
+
 def asks_plainly(said: str) -> bool:
     """Whether the words ask by their order, mark or no mark: "whats my wife called"."""
     line = written_out(said)
     last = _ASKS_LAST.search(line)
     if last and not _TELLS_OF_ASKING.search(line[: last.start()]):
         return True
-    return bool(_ASKS_PLAINLY.match(line) and not _EXCLAIMS.match(line))
+    return bool(_ASKS_PLAINLY.match(line) and not _EXCLAIMS.match(line)) or _asks_cuando(line)
 
 
 def reminder(said: str) -> str:

@@ -305,7 +305,8 @@ def ask_by_name(question: Question, whom: Kinsfolk, name: str) -> tuple[Question
     words = [_TO_YOU.get(word.lower(), word) for word in phrase.split()]
     verb = "es" if question.language == "es" else "is"
     asked = _asked_of(question, Described(whom.start, whom.end, ""), [name])
-    return asked, f"{name} {verb} {' '.join(words)}"
+    whose = " ".join(words).removesuffix("'s").removesuffix("’s")
+    return asked, f"{name} {verb} {whose}"
 
 
 def _asked_of(question: Question, span: Described, names: list[str]) -> Question:

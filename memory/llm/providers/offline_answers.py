@@ -21,6 +21,7 @@ from memory.llm.providers.offline_questions import FRAME, NAME, Asked, bare_name
 from memory.llm.request import Briefing, Recalled
 from memory.retrieval import judge
 from memory.retrieval.understand import Question, follow, without_names
+from memory.text import kinship
 from memory.text import normalise as words
 from memory.text.summaries import sentences as split_sentences
 from memory.text.summaries import without_address
@@ -37,7 +38,7 @@ CERTAIN, THOUGHT, NEAR = 0.7, 0.5, 0.28
 # seldom sure of it ("What is my dog called?", "Sam: My dog is called Rex").
 PLAIN, CERTAIN_PLAIN = 60, 0.3
 # What is told of the very person in the very words needs hardly any opinion of the judge.
-CERTAIN_OF_THEM = 0.1
+CERTAIN_OF_THEM = 0.05
 # What holds nothing of the kind that is asked for is never certain: an age without a number.
 NEVER = -3.0
 # Who is meant is known there, whichever words the question has for them.
@@ -124,9 +125,15 @@ def _holders(one: Recalled, asked: Asked) -> list[set[str]]:
 
 def _is_theirs(one: Recalled, holders: list[set[str]], asked: Asked) -> bool:
     """Whether it is told of whom the question is about, and not of their cousin."""
-    if holders and asked.names & set(words.words(words.fold(one.subject))):
+    if holders and asked.names & (set(words.words(words.fold(one.subject))) | _kin_named(one.text)):
         return True
     return any(holder & asked.kin if asked.kin else not holder for holder in holders)
+
+
+def _kin_named(said: str) -> set[str]:
+    """Who is told of by name and as somebody's: "my daughter Fiona is a vet"."""
+    found = re.finditer(r"\b(?P<kin>\w+),? (?P<name>\w+)", said)
+    return {words.fold(one["name"]) for one in found if kinship.kin(one["kin"])}
 
 
 def _is_certain(sure: float, one: Recalled, row: dict[str, float], asked: Asked) -> bool:
@@ -137,7 +144,8 @@ def _is_certain(sure: float, one: Recalled, row: dict[str, float], asked: Asked)
     tells_all = row["all"] or not asked.topics
     if tells_all and _is_theirs(one, _holders(one, asked), asked):
         return True
-    return sure >= (CERTAIN_PLAIN if row["all"] and len(one.text) <= PLAIN else CERTAIN)
+    is_short = row["all"] and row["lacks"] >= 0 and len(one.text) <= PLAIN
+    return sure >= (CERTAIN_PLAIN if is_short else CERTAIN)
 
 
 def _is_plain(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
@@ -149,18 +157,24 @@ def _is_plain(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
 
 def _is_of_them(one: Recalled, asked: Asked) -> bool:
     """Whether it is told of the very person who is asked about, and of nobody of theirs."""
+    if asked.asks_own_name:
+        return True
     if asked.names:
         return asked.names <= _said(f"{one.subject} {one.text}")
     told = statements.Statement.of(one.text).concepts
     kin = {label for label in told if statements.kind(label) == "kin"}
     if asked.kin:
         return kin <= asked.kin
-    return asked.is_of_me_alone and not kin and _is_of_speaker(one.quote or one.text)
+    is_of_us = asked.is_mine or asked.is_about_us
+    return is_of_us and not kin and _is_of_speaker(one.quote or one.text)
 
 
 def _is_of_speaker(said: str) -> bool:
     first = words.words(said)[:1]
-    return bool(_OF_ME.match(said) or (first and spanish_verbs.first_person(first[0])))
+    if first == ["no"]:
+        return _is_of_speaker(said.strip()[2:])
+    is_past = first and (spanish_verbs.first_person(first[0]) or spanish_verbs.bare_past(first[0]))
+    return bool(_OF_ME.match(said) or is_past)
 
 
 def _labels(holder: Iterable[str]) -> set[str]:

@@ -8,9 +8,10 @@ from functools import cached_property
 from memory.calendar.words import ANY_MONTH, MONTH, MONTHS, SHORT_WEEKDAYS, WEEKDAYS
 from memory.extraction import edges, statements
 from memory.extraction.frames.reading import frames_of
-from memory.extraction.grammar import spanish_verbs
+from memory.extraction.grammar import english, spanish_verbs
 from memory.extraction.rescheduling import DAY
 from memory.retrieval.understand import asks_when, says_when, without_names
+from memory.text import kinship
 from memory.text import normalise as words
 from memory.text.shorthand import written_out
 from memory.vectors import likeness as meaning
@@ -31,7 +32,8 @@ FRAME = frozenset(
         iremos fuimos hace hago haces hacen hacer dedica dedico dedicas esta estan estoy estas ser
         quien quienes living remind recuerda people someone anyone alguien again
         whats whos wheres whens hows dont doesnt didnt tenia tenias tenemos teniamos tuve queria
-        queriamos days dias don't doesn't didn't isn't aren't wasn't can't"""
+        queriamos days dias don't doesn't didn't isn't aren't wasn't can't
+        adonde desde aca aqui here since edad puedo puede puedes podemos pueden age"""
     ).split()
 )
 MINE = re.compile(r"\b(?:i|i'm|me|my|mine|myself|yo|mi|mis|m[ií]o|m[ií]a|soy|estoy)\b", re.I)
@@ -102,9 +104,11 @@ _A_DAY = re.compile(
 # Questions whose answer has a frame of its own: "I moved to Bristol for work" is not an employer.
 _FRAMES = (
     (re.compile(r"\b(?:where|which (?:city|town|country)|donde|en que (?:ciudad|pais))\b.*"
-                r"\b(?:live[sd]?|living|viv(?:o|e|es|en|imos|iendo))\b"), {"home"}),
+                r"\b(?:live[sd]?|living|viv(?:o|e|es|en|imos|iendo))\b"
+                r"|^\W*en que (?:ciudad|pais|pueblo) esta\b"), {"home"}),
     (re.compile(r"\b(?:where|who|what|donde|para quien|en que|de que)\b.*"
-                r"\b(?:work(?:s|ing)?|trabaj(?:o|a|as|an|amos|ando)|job|for a living)\b"),
+                r"\b(?:work(?:s|ing)?|trabaj(?:o|a|as|an|amos|ando)|chambe(?:o|a)|labur(?:o|a)|job"
+                r"|profession|for a living)\b|\b(?:mi|su|tu) (?:profesion|oficio|trabajo)\b"),
      {"employer", "job"}),
     (re.compile(r"^\W*what do(?:es)? (?:i|[\w' ]+) do(?: for (?:work|money|a job))?\W*$"
                 r"|^\W*a que (?:me|te|se) dedic\w+"), {"employer", "job"}),
@@ -112,6 +116,11 @@ _FRAMES = (
      {"home"}),
 )  # fmt: skip
 _WHERE = {"home", "employer", "job"}
+# What such a question calls it, and the answer does not: "which town do I live in?".
+_FRAME_WORDS = frozenset(
+    """town city country place village job profession work works company employer ciudad pais pueblo
+    lugar trabajo trabaja profesion empresa oficio chambeo chambea laburo labura""".split()
+)
 # "What do I like?" is not answered by what I hate.
 _DISLIKES = re.compile(
     r"\b(?:hate[sd]?|dislike[sd]?|detest\w*|loathe[sd]?|(?:can'?t|cannot) stand|(?:not|dont|doesnt)"
@@ -125,6 +134,9 @@ _PREPOSITION = frozenset(
     "in at on with to for from by of about as near en con de del por para sobre como".split()
 )
 _WH = re.compile(r"\b(?:where|what|which|who|whose|donde|que|cual|cuales|quien|quienes)\b")
+_PAST = re.compile(
+    r"\b(?:was|were|used to|before|era|eran|fue|antes|trabajaba|vivia|tenia|hacia)\b"
+)
 _NOT = re.compile(r"\b(?:not?|never|n't|nunca|jamas|sin|without|hate|dislike|odi\w+)\b|n't\b")
 _ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
 _NO_NAME = re.compile(r"\w+(?:ing|ed|ly)|still|allergic|left|due|next")
@@ -139,6 +151,11 @@ _YEARS = re.compile(
 _MONEY = re.compile(
     rf"{_YEARS.pattern}|[$€£]|\b(?:free|gratis|hundred|thousand|grand|quid|bucks|fiver|tenner"
     r"|cien\w*|mil|\w+cient[oa]s|pavos|lucas)\b"
+)
+_AGED = re.compile(
+    rf"(?:\b(?:is|are|am|im|turn(?:s|ed|ing)?|aged?|tiene|tengo|tienen|cumpl\w+)|'s|'m|'re) "
+    rf"(?:now |about |nearly |almost |casi |ya |only |just )*(?:{_YEARS.pattern})"
+    rf"|(?:{_YEARS.pattern})[- ](?:years?|yrs?|months?|weeks?|anos?|meses)\b"
 )
 # "With 3 others" tells no age either.
 _OF_OTHERS = re.compile(
@@ -198,14 +215,21 @@ _FOCUS = re.compile(
 # "What size boots?": "a 9 in boots".
 _MEASURED = frozenset("size sizes talla talle numero number".split())
 _A_SIZE = re.compile(r"\d|\b(?:x{0,3}[sml]|small|medium|large|chic[oa]|median[oa]|grande)\b")
+# "Where did I put the passport?" is answered by where it is.
+_ASKS_WHERE = re.compile(r"^\W*(?:where|wheres|a?donde)\b")
+_PUT = frozenset(
+    """put left leave keep kept store stored hide hid guarde guardo guardamos deje dejo dejamos puse
+    pongo metimos meti tengo tenemos esta estan""".split()
+)
+_NOUNS_TOO = frozenset("marca toma pesca compra visita cuenta cocina musica".split())
 # From where on a word is one of a kind: "orange" of "colour".
 OF_ITS_KIND = 0.28
 # The same by the model, which knows more and costs more: for the few that may be the answer.
 KIND_OF, MOST_COMPARED = 0.4, 8
 _NOT_FOCUS = FRAME | frozenset(
     words.fold(
-        """sort time date year month hora fecha lo toca pasa happened am they tipo clase dijo dije
-        haces"""
+        """sort time date year month hora fecha edad ano lo toca pasa happened am they tipo clase
+        dijo dije haces"""
     ).split()
 )
 _ASKS_WHO = re.compile(r"\b(?:name|called|named|surname|llama\w*|nombre|apellido|who|quien)\b")
@@ -232,9 +256,19 @@ _NUMBERED = (
 )
 # "I taught at a school" does not tell what it was called.
 _ASKS_NAME = re.compile(
-    r"\bname of\b|'s name\b|\b(?:what|how)(?:'s| is| was| are| were)\b.*\b(?:called|named)\b"
+    r"\bname of\b|'s name\b|^\W*what(?:'s| is|s)(?: the| my| our)? \w+s name\b"
+    r"|\b(?:what|how)(?:'s| is| was| are| were)\b.*\b(?:called|named)\b"
     r"|\bcomo se llam\w+|\bnombre de\b"
 )
+_ASKS_OWN_NAME = re.compile(
+    r"^\W*(?:what(?:'s| is|s) my name|who am i|como me llamo|cual es mi nombre|quien soy)\W*$"
+)
+_OWN_NAME = re.compile(
+    r"^\W*(?:my name(?: is|['’]s)|i(?:['’]?m| am) called|me llamo|\w+['’]s name is|\w+ se llama)\b",
+    re.I,
+)
+# "Who is Imran marrying?"
+_WHO_DOES = re.compile(r"^\W*(?:who(?: is| are| was|'s|s)|con quien) \w+ (?:\w+ing|se cas\w+)\b")
 _WHAT = re.compile(r"^\W*(?:what|whats|que)\b(?!'s)")
 _WHO_IS = re.compile(r"^\W*(?:who(?: is| was| are|'s|s)|quien (?:es|era)|quienes son)\b")
 _NAME_BEHIND = re.compile(r",? (?:is |es |called |named |se llama )*[A-ZÀ-Ý][a-zà-ÿ]+")
@@ -254,6 +288,7 @@ _UNNAMED = (
 # "El perro de Ana se llama Rex"
 _NAMED_BEHIND = re.compile(
     r"(?: (?!(?:y|and|que|who|which)\b)\w+){0,4} (?:is|are|was|es|son|called|named|se llaman?)\b"
+    r"|,? (?:que se llaman?|(?:which|who|that)(?: is|'s) (?:called|named))\b"
 )
 # "Who won?" is not answered where nobody is named.
 _WHO = re.compile(
@@ -363,6 +398,12 @@ class Asked:
         # Somebody's name is looked at apart; a place or a thing is what it is about.
         people = self.names & self.known
         about = [(n, word) for n, word in about if len(word) > 2 and word not in people]
+        # Where the frame is known, it says what is asked for.
+        if self.frames:
+            bare = {one for name in self.names for one in (name, f"{name}'s", f"{name}s")}
+            about = [(n, word) for n, word in about if word not in _FRAME_WORDS | bare]
+        if _ASKS_WHERE.match(self.folded):
+            about = [(n, word) for n, word in about if word not in _PUT]
         return [
             (statements.stems(word), standing.get(n, set()) | _members([word])) for n, word in about
         ]
@@ -395,6 +436,8 @@ class Asked:
             return -3.0
         if self._is_otherwise_liked(plain):
             return -3.0
+        if self.asks_own_name:
+            return 1.0 if _OWN_NAME.search(said) else -3.0
         if self._asks_who_is and self._names_kin(said):
             return 1.0
         if _ASKS_GONE.search(self.folded) and not _PLACE.search(plain):
@@ -411,7 +454,8 @@ class Asked:
                 return 1.0 if answers.search(held) else otherwise
         if self._leaves_unnamed(plain) or self._leaves_unsaid_which(plain):
             return -3.0
-        if _WHO.match(self.folded) and self._names_nobody(said):
+        who = _WHO.match(self.folded) or _WHO_DOES.match(self.folded)
+        if who and self._names_nobody(said):
             return -3.0
         if _ASKS_NAME.search(self.folded) and not self._holds_name(said):
             # Who types all small types names small, too.
@@ -433,8 +477,10 @@ class Asked:
 
     def tells_plainly(self, said: str) -> bool:
         """Whether the words tell all that is asked for: "Leo plays the drums" of what Leo plays."""
+        if _AGE.search(self.folded) and not _AGED.search(words.fold(said)):
+            return False
         if not self.topics:
-            return self.fits_type(said) > 0
+            return self._may_have_no_topic and self._fits(said)
         told = statements.Statement.of(said)
         for roots, labels in self.topics:
             is_focus = bool(self.focus) and bool(roots & statements.stems(self.focus))
@@ -445,10 +491,22 @@ class Asked:
                 return False
         return not _WHAT.match(self.folded) or self._has_object(said)
 
+    @cached_property
+    def _may_have_no_topic(self) -> bool:
+        """ "Where am I going?" is not answered by any place, "how old is Rex?" by his age."""
+        asks = _AGE.search(self.folded) or _WHAT_DOES.search(self.folded)
+        return bool(self.names or self.kin or self.asks_own_name or asks)
+
+    def _fits(self, said: str) -> bool:
+        if self.fits_type(said) > 0:
+            return True
+        return bool(_ASKS_NAME.search(self.folded)) and self._holds_name(said)
+
     def _has_of_kind(self, said: str) -> bool:
         """Whether a word means something of the kind that is asked for: "drums" of "instrument"."""
         others = {one for one in words.words(words.fold(said)) if len(one) > 2} - FRAME
-        others -= {*words.words(self.folded), *self.known, *self.named}
+        others -= {*words.words(self.folded), *self.known, *self.named, *self.names}
+        others = {one for one in others if not _is_plain_kin(one)}
         alike = meaning.table([self.focus], sorted(others)[:MOST_COMPARED])
         return alike is not None and float(alike.max()) >= KIND_OF
 
@@ -466,6 +524,10 @@ class Asked:
         return bool(asked and told and asked != told)
 
     @cached_property
+    def asks_own_name(self) -> bool:
+        return bool(_ASKS_OWN_NAME.match(self.folded))
+
+    @cached_property
     def _asks_who_is(self) -> bool:
         return bool(self.kin and (_ASKS_NAME.search(self.folded) or _WHO_IS.match(self.folded)))
 
@@ -473,15 +535,39 @@ class Asked:
         """Whether a name stands behind the one who is asked about: "my son Leo"."""
         return any(
             statements.concepts().of(words.fold(one[0])) & self.kin
-            and _NAME_BEHIND.match(said, one.end())
+            and (_NAME_BEHIND.match(said, one.end()) or self._is_small_name(said[one.end() :]))
             for one in re.finditer(r"\w+", said)
+        )
+
+    @staticmethod
+    def _is_small_name(rest: str) -> bool:
+        """Whether a name follows where nobody types capitals: "mi esposo wilson maneja taxi"."""
+        behind = words.words(words.fold(rest))[:2]
+        if rest != rest.lower() or len(behind) < 2 or not rest.startswith(" "):
+            return False
+        name, then = behind
+        stem = name.removesuffix("s")
+        is_verb = spanish_verbs.infinitives(name) or {name, stem, stem + "e"} & english.BASES
+        return (
+            not is_verb
+            and name not in FRAME
+            and bool(
+                spanish_verbs.is_third(then)
+                or then.removesuffix("s") in english.BASES
+                or then in FRAME
+            )
         )
 
     @cached_property
     def focus(self) -> str:
         """The noun that an answer has or is: "position" of "what position does she play?"."""
         nouns = (found["noun"] for found in _FOCUS.finditer(self.folded))
-        return next((noun for noun in nouns if noun not in _NOT_FOCUS), "")
+        focus = next((noun for noun in nouns if noun not in _NOT_FOCUS), "")
+        if self.frames and focus in _FRAME_WORDS:
+            return ""
+        # "¿En qué anda?" asks for no noun.
+        is_verb = spanish_verbs.is_third(focus) and words.detect_language(self.text) == "es"
+        return "" if is_verb and focus not in _NOUNS_TOO else focus
 
     def leaves_focus(self, told: str) -> bool:
         """Whether the folded words have neither what is asked for nor anything of its kind."""
@@ -556,7 +642,10 @@ class Asked:
     def _leaves_unsaid_which(self, plain: str) -> bool:
         """ "He works in a hotel" does not tell in which."""
         found = _WHICH_PLACE.search(self.folded)
-        return bool(found and re.search(rf"\b(?:an?|una?|some) {found['place']}\b", plain))
+        if not found:
+            return False
+        is_any = re.search(rf"\b(?:an?|una?|some) {found['place']}\b", plain)
+        return bool(is_any) or not (_PLACE.search(plain) or found["place"] in plain)
 
     def _names_nobody(self, said: str) -> bool:
         """ "Cribbage is on Fridays", "she stitched up my thumb"."""
@@ -586,12 +675,22 @@ class Asked:
     @cached_property
     def _wants_what_is(self) -> bool:
         """ "Where do I work?" is not answered by where it is no longer."""
-        return bool(_WH.search(self.folded)) and not _NOT.search(self.folded)
+        if _NOT.search(self.folded) or _PAST.search(self.folded):
+            return False
+        return bool(_WH.search(self.folded))
+
+
+def _is_plain_kin(word: str) -> bool:
+    """What somebody is does not tell of what kind: a dog is no breed, a Labrador is one."""
+    kin = kinship.kin(word)
+    return kin is not None and word in (kin.relation, kinship.relation_word(kin.relation, "es"))
 
 
 def _liking(folded: str) -> int:
     """1 where somebody likes something, -1 where they do not, 0 where it is about nothing so."""
-    return -1 if _DISLIKES.search(folded) else int(bool(_LIKES.search(folded)))
+    dislikes, likes = _DISLIKES.search(folded), _LIKES.search(_DISLIKES.sub(" ", folded))
+    # "I like green and hate onions" answers both.
+    return 0 if dislikes and likes else -1 if dislikes else int(bool(likes))
 
 
 def bare_names(folded: str) -> set[str]:
