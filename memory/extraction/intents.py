@@ -93,6 +93,9 @@ _ASKS_PLAINLY = re.compile(
     r"|(?:qu[eé]|q) (?!(?:nadie|nada|ya|no|yo|s[ií]|siempre|nunca|hoy|mañana|luego|ahora|as[ií])\b)"
     r"\w+ (?:ya )?(?:no )?(?:(?:me|te|le|nos|les|se) )?(?:puedo|podemos|debo|debemos)\b[^,]*$"
     r"|(?:qué|cómo|cuándo) (?!\w+ (?:m[aá]s|tan)\b|(?!ten|tien|hay)\w+ que\b)\w+ \w+"
+    r"|(?:qu[eé]|q) (?:le|les|me|nos|te) (?:voy|vamos|va|van|vas) a \w+"
+    r"|(?:qu[eé]|q) (?!(?:lo|la|los|las|ya|no)\b)\w+ (?:me|te|le|nos|les)"
+    r" (?:toca|dan|dieron|recet\w+)\b"
     r"|que (?:(?:le|les|me|nos) )?\w+o yo\b|que (?:le|les) (?!\w+ado\b)\w+o\b"
     r"|sigue[ns]? (?:el|la|los|las|mis?|tus?|sus?|nuestr[oa]s?) \w+ (?:con|en|sin|de|trabaj|viv)"
     r"|(?:te|le|les) debo algo\b"
@@ -129,7 +132,7 @@ _ASKS_LAST = re.compile(
     r"|(?<!\bes )(?<!\bson )(?<!\best[aá] )\bd[oó]nde (?:la|lo|las|los) \w+\W*$"
     r"|(?<!\bs[eé] )\b(?:a|en|de|con) qu[eé] (?!\w+[aeo]n?s? (?:me|te|se) )\w+"
     r" (?:(?:se|le|me|te|nos) )?\w+\W*$"
-    r"|\bo no\W*$",
+    r"|\bd[oó]nde es (?:que|q) \w+\W*$|\bo no\W*$",
     re.I,
 )
 # "ring size", "names of my nieces", "Medida de las llantas": what is wanted is named, and not told.

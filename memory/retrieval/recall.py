@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from memory import people, rulings
-from memory.models import Chat, Message, Recall, Space
+from memory.models import Chat, Entity, Message, Recall, Space
 from memory.models.encryption import opened
 from memory.models.space import in_turn
 from memory.retrieval import gate, lanes, profiles, receipts, scoring
@@ -27,6 +27,7 @@ from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Repetition, Scored, mmr, topic_words
 from memory.retrieval.understand import (
     Cue,
+    Kinsfolk,
     Question,
     ask_by_name,
     asks_who,
@@ -247,10 +248,17 @@ def _rank(
 def _with_whom_it_names(
     request: RecallRequest, question: Question, kept: list[Scored], ranked: list[Scored]
 ) -> list[Scored]:
-    """Keep one fact about whom the question names, if the gate leaves nothing about them."""
-    names = set(question.names) - set(text.words(text.fold(request.person)))
-    if not names or not request.asks or request.strict:
+    """Keep one fact about whom the question names, if the gate leaves nothing about them.
+
+    "What is my son's name?" names whoever is known to be that.
+    """
+    if not request.asks or request.strict:
         return kept
+    names = set(question.names) - set(text.words(text.fold(request.person)))
+    whom = kinsfolk(question.text) if asks_who(question) and not request.then else None
+    if whom:
+        kin = _relatives(request, whom)
+        names |= {word for one in kin for word in text.words(text.fold(one.name))[:1]}
     if any(names & set(text.words(text.fold(item.unit.text))) for item in kept):
         return kept
     about = (item for item in ranked if item.unit.kind == "fact" and item.unit.holds)
@@ -261,6 +269,11 @@ def _with_whom_it_names(
     return [*kept, best]
 
 
+def _relatives(request: RecallRequest, whom: Kinsfolk) -> list[Entity]:
+    start = people.known_as(request.space, request.chat, whom.owner or request.person)
+    return people.relatives(start, whom.path, chat=request.chat)[:MOST_HOPS]
+
+
 def _ask_of_kin(request: RecallRequest, kept: list[Scored], result: Recalled) -> list[Scored]:
     """Ask by the name of whom the question describes ("my sister's husband"), if that is known.
 
@@ -269,8 +282,7 @@ def _ask_of_kin(request: RecallRequest, kept: list[Scored], result: Recalled) ->
     whom = kinsfolk(result.question.text)
     if whom is None or not request.asks or request.then or asks_who(result.question):
         return []
-    start = people.known_as(request.space, request.chat, whom.owner or request.person)
-    for one in people.relatives(start, whom.path, chat=request.chat)[:MOST_HOPS]:
+    for one in _relatives(request, whom):
         asked, told = ask_by_name(result.question, whom, one.name)
         found = _found_by(request, asked, known=set(), by_name=True)
         for item in found:

@@ -536,3 +536,62 @@ def test_the_line_that_holds_it_is_told_in_whatever_words_it_is_asked_for(talk, 
     for line in told:
         talk(line)
     assert holds in talk(asked).lower()
+
+
+PLAIN = """my sister Nell works at a bakery in Hull
+my dog is called Biscuit and he's 4
+I work as a paramedic
+my son Leo plays the drums
+I hate olives
+my daughter Ines studies law in Leeds
+I drive a blue Skoda"""
+PLANO = """mi hermana Lola trabaja en una panadería en Vigo
+mi perro se llama Bizcocho y tiene 4 años
+trabajo de enfermera
+mi hijo Leo toca la batería
+odio las aceitunas
+el coche de mi padre es un Volvo
+conduzco un Seat azul"""
+NEAR = ("I do not", "I only", "This may", "No recuerdo", "Solo sé", "Puede que")
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        (
+            PLAIN,
+            {
+                "where does nell work?": "bakery",
+                "how old is biscuit": "4",
+                "what do I do for a living?": "paramedic",
+                "what's my son's name?": "Leo",
+                "what does leo play?": "drums",
+                "what instrument does Leo play?": "drums",
+                "what don't I like?": "olives",
+                "what does ines study": "law",
+                "what car do I drive": "Skoda",
+            },
+        ),
+        (
+            PLANO,
+            {
+                "dónde trabaja lola": "panadería",
+                "cuántos años tiene bizcocho?": "4",
+                "a qué me dedico?": "enfermera",
+                "cómo se llama mi hijo?": "Leo",
+                "qué toca leo?": "batería",
+                "qué no me gusta?": "aceitunas",
+                "qué coche conduzco?": "Seat",
+            },
+        ),
+    ],
+)
+def test_plain_questions_about_plain_statements_are_answered(talk, told, asked):
+    for line in told.splitlines():
+        talk(line)
+    replies = {question: talk(question) for question in asked}
+    assert {
+        question: reply
+        for question, reply in replies.items()
+        if asked[question] not in reply or reply.startswith(NEAR)
+    } == {}

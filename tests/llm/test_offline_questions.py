@@ -76,6 +76,28 @@ def test_a_word_of_its_kind_stands_for_what_is_asked_for(question, said, leaves)
     assert Asked(question, "Sam").leaves_focus(said) == leaves
 
 
+@pytest.mark.parametrize(
+    ("question", "said", "plainly"),
+    [
+        ("what does Ines study?", "Ines studies law in Leeds", True),
+        ("what does Ines study?", "Ines studies in Leeds", False),
+        ("How old is Rory?", "We have two grandchildren, Isla and Rory", False),
+        ("How old is Rory?", "Rory is seven", True),
+        ("what do I like?", "I hate olives", False),
+        ("What breed is Tiger?", "Tiger is a Labrador", True),
+        ("¿De qué raza es Rufo?", "El perro de Ana, Rufo, tiene nueve años", False),
+        ("What are my sisters called?", "My sister Nell works in Hull", False),
+        ("where am I going?", "I live in Dundee", False),
+        ("What's my name?", "My name is Margaret", True),
+        ("como se llama mi esposo", "mi esposo wilson maneja taxi", True),
+        ("como se llama mi esposo", "mi esposo maneja taxi", False),
+    ],
+)
+def test_plain_words_tell_just_what_is_asked_for(question, said, plainly):
+    asked = Asked(question, "Ana", frozenset({"ines", "rory", "tiger", "rufo"}))
+    assert (asked.fits_type(said) >= 0 and asked.tells_plainly(said)) == plainly
+
+
 def test_whose_it_is_needs_no_apostrophe():
     asked = Asked("whos arohas form teacher", "Sam", known=frozenset({"aroha", "niko"}))
     assert asked.names == {"aroha"}

@@ -110,7 +110,8 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
 
 def _may_be(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
     """Whether nothing speaks against it as the answer."""
-    return row["lacks"] > NEVER and not row["unsaid"] and not _is_of_others(one, asked)
+    is_unsaid = row["unsaid"] and asked.has_noun
+    return row["lacks"] > NEVER and not is_unsaid and not _is_of_others(one, asked)
 
 
 def _is_of_others(one: Recalled, asked: Asked) -> bool:

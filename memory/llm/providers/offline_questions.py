@@ -228,7 +228,7 @@ OF_ITS_KIND = 0.28
 KIND_OF, MOST_COMPARED = 0.4, 8
 _NOT_FOCUS = FRAME | frozenset(
     words.fold(
-        """sort time date year month hora fecha edad ano lo toca pasa happened am they tipo clase
+        """sort time date year month hora fecha lo toca pasa happened am they tipo clase
         dijo dije haces"""
     ).split()
 )
@@ -269,6 +269,8 @@ _OWN_NAME = re.compile(
 )
 # "Who is Imran marrying?"
 _WHO_DOES = re.compile(r"^\W*(?:who(?: is| are| was|'s|s)|con quien) \w+ (?:\w+ing|se cas\w+)\b")
+_SEVERAL_ASKED = re.compile(r"\b(?:are|were|names|llaman|nombres|(?:quienes|cuales) son)\b")
+_LISTED = re.compile(r",|\b(?:and|y|e)\b")
 _WHAT = re.compile(r"^\W*(?:what|whats|que)\b(?!'s)")
 _WHO_IS = re.compile(r"^\W*(?:who(?: is| was| are|'s|s)|quien (?:es|era)|quienes son)\b")
 _NAME_BEHIND = re.compile(r",? (?:is |es |called |named |se llama )*[A-ZÀ-Ý][a-zà-ÿ]+")
@@ -439,7 +441,9 @@ class Asked:
         if self.asks_own_name:
             return 1.0 if _OWN_NAME.search(said) else -3.0
         if self._asks_who_is and self._names_kin(said):
-            return 1.0
+            # "We got another cat named Bailey" does not name all of them.
+            is_one = _SEVERAL_ASKED.search(self.folded) and not _LISTED.search(plain)
+            return -1.0 if is_one else 1.0
         if _ASKS_GONE.search(self.folded) and not _PLACE.search(plain):
             return -3.0
         if _COST.search(self.folded):
@@ -483,7 +487,7 @@ class Asked:
             return self._may_have_no_topic and self._fits(said)
         told = statements.Statement.of(said)
         for roots, labels in self.topics:
-            is_focus = bool(self.focus) and bool(roots & statements.stems(self.focus))
+            is_focus = self.has_noun and bool(roots & statements.stems(self.focus))
             if is_focus and self.leaves_focus(told.text):
                 if not self._has_of_kind(told.text):
                     return False
@@ -562,12 +566,17 @@ class Asked:
     def focus(self) -> str:
         """The noun that an answer has or is: "position" of "what position does she play?"."""
         nouns = (found["noun"] for found in _FOCUS.finditer(self.folded))
-        focus = next((noun for noun in nouns if noun not in _NOT_FOCUS), "")
-        if self.frames and focus in _FRAME_WORDS:
-            return ""
-        # "¿En qué anda?" asks for no noun.
-        is_verb = spanish_verbs.is_third(focus) and words.detect_language(self.text) == "es"
-        return "" if is_verb and focus not in _NOUNS_TOO else focus
+        return next((noun for noun in nouns if noun not in _NOT_FOCUS), "")
+
+    @cached_property
+    def has_noun(self) -> bool:
+        """Whether an answer lacks something without that noun: "¿en qué anda?" asks for none."""
+        if not self.focus or self.focus in FRAME | {"ano"}:
+            return False
+        if self.frames and self.focus in _FRAME_WORDS:
+            return False
+        is_verb = spanish_verbs.is_third(self.focus) and words.detect_language(self.text) == "es"
+        return not is_verb or self.focus in _NOUNS_TOO
 
     def leaves_focus(self, told: str) -> bool:
         """Whether the folded words have neither what is asked for nor anything of its kind."""

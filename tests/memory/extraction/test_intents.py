@@ -215,6 +215,11 @@ def test_a_reply_that_tells_something_is_not_a_formula():
         "q postre ya no le puedo llevar a mi abuela",
         "cuando esta d cumple mi abuelo",
         "where we sleeping on the way to karlas",
+        "cuando tengo examen",
+        "cuando vienen a arreglar la nevera",
+        "q le voy a dar al hijo d mi hermano en navidad",
+        "q remedio me toca tomar y cuando",
+        "el papa de braylin donde es q trabaja",
     ],
 )
 def test_people_ask_without_a_question_mark_and_without_accents(said):
@@ -272,6 +277,8 @@ def test_what_is_told_of_it_is_not(said):
         "sigue lloviendo en Vigo",
         "pa cuando llegues ya habré comido, tranqui",
         "where we went to school they had a pool and a gym",
+        "cuando tengo hambre como pan",
+        "cuando llueve no salgo",
     ],
 )
 def test_the_word_of_a_question_alone_does_not_ask(said):
