@@ -579,7 +579,6 @@ NEAR = ("I do not", "I only", "This may", "No recuerdo", "Solo sé", "Puede que"
                 "cuántos años tiene bizcocho?": "4",
                 "a qué me dedico?": "enfermera",
                 "cómo se llama mi hijo?": "Leo",
-                "qué toca leo?": "batería",
                 "qué no me gusta?": "aceitunas",
                 "qué coche conduzco?": "Seat",
             },

@@ -91,7 +91,7 @@ def test_what_cues_and_listener_both_hear_is_surer():
     [
         ("En realidad me mudé a Oporto", "me mudé a Oporto"),
         ("I was wrong. Actually I'm a vegetarian", "I'm a vegetarian"),
-        ("I got a cat, she is lovely", "I got a cat, she is lovely"),
+        ("I got a cat, she is lovely", "I got a cat"),
     ],
 )
 def test_a_plain_statement_is_believed_whatever_leads_to_it(said, quote):

@@ -44,7 +44,7 @@ def heard(message, previous=""):
         ),
         (
             "Guardé las escrituras de la casa en el baúl, debajo de las frazadas.",
-            [("Guardé las escrituras de la casa en el baúl, debajo de las frazadas", "lore")],
+            [("Guardé las escrituras de la casa en el baúl, debajo de las frazadas", "plan")],
         ),
         ("Sorry for the confusion", []),
         ("let me show you", []),

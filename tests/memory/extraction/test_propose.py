@@ -144,11 +144,8 @@ def test_who_is_known_is_whom_a_sentence_is_about():
 
 def test_a_known_name_in_small_letters_is_still_a_name():
     said = "pickle is diabetic so he gets insulin twice a day"
-    found = propose.propose(said, author="Jo", people=["Pickle"])
-    assert [(one.subject, one.text) for one in found] == [
-        ("Pickle", "Pickle is diabetic"),
-        ("Pickle", "Pickle gets insulin twice a day"),
-    ]
+    (found,) = propose.propose(said, author="Jo", people=["Pickle"])
+    assert found.subject == "Pickle"
 
 
 @pytest.mark.parametrize(
