@@ -485,11 +485,11 @@ class Asked:
             return False
         if not self.topics:
             return self._may_have_no_topic and self._fits(said)
-        told = statements.Statement.of(said)
+        told, plain = statements.Statement.of(said), words.fold(said)
         for roots, labels in self.topics:
             is_focus = self.has_noun and bool(roots & statements.stems(self.focus))
-            if is_focus and self.leaves_focus(told.text):
-                if not self._has_of_kind(told.text):
+            if is_focus and self.leaves_focus(plain):
+                if not self._has_of_kind(plain):
                     return False
             elif not (roots & told.forms or labels & told.concepts):
                 return False
@@ -506,9 +506,9 @@ class Asked:
             return True
         return bool(_ASKS_NAME.search(self.folded)) and self._holds_name(said)
 
-    def _has_of_kind(self, said: str) -> bool:
+    def _has_of_kind(self, plain: str) -> bool:
         """Whether a word means something of the kind that is asked for: "drums" of "instrument"."""
-        others = {one for one in words.words(words.fold(said)) if len(one) > 2} - FRAME
+        others = {one for one in words.words(plain) if len(one) > 2} - FRAME
         others -= {*words.words(self.folded), *self.known, *self.named, *self.names}
         others = {one for one in others if not _is_plain_kin(one)}
         alike = meaning.table([self.focus], sorted(others)[:MOST_COMPARED])
@@ -517,7 +517,8 @@ class Asked:
     def _has_object(self, said: str) -> bool:
         """ "Ines studies in Leeds" does not tell what."""
         asked, told = words.words(self.folded), words.words(words.fold(said))
-        roots = statements.stems(asked[-1]) | statements.stems(asked[1 if len(asked) > 1 else 0])
+        # The noun behind "what", or the verb at the end.
+        roots = statements.stems(asked[-1]) | statements.stems(asked[:2][-1])
         places = [n for n, word in enumerate(told) if statements.stems(word) & roots]
         if asked[-1] in _PREPOSITION or not places:
             return True
