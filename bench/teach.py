@@ -73,18 +73,14 @@ def main() -> None:
     torch.manual_seed(given.seed)
     network = Network(given.graph, graphs.FOLDER)
     if given.mean:
-        shares = {Path(folder): float(share) for folder, _, share in map(_parted, given.mean)}
-        mix(network, {Network(given.graph, one): share for one, share in shares.items()})
+        parts = [one.rpartition("=") for one in given.mean]
+        mix(network, {Network(given.graph, Path(one)): float(share) for one, _, share in parts})
     else:
         school = {"judge": JudgeSchool, "listen": ListenSchool}[given.graph]
         taught = school(given.files, given.again, random.Random(given.seed))
         teach(network, taught, rate=RATE[given.graph], seconds=given.minutes * 60)
     network.write(given.to)
     print(f"Written to {given.to}.")
-
-
-def _parted(given: str) -> tuple[str, str, str]:
-    return given.rpartition("=")
 
 
 def mix(network: Network, shares: dict[Network, float]) -> None:

@@ -58,8 +58,7 @@ am i, was, were, can you tell, can you remind, could you tell, could you remind,
 qué, que, quién, quien, dónde, donde, cuándo, cuál, cuáles, cual, cómo, por qué, cuánto, cuántos,
 cuánta, cuántas, since when, desde cuándo, desde cuando, recuerdas, te acuerdas, sabes, dime,
 cuéntame"""
-# How people ask who type no question mark and no accents. Nothing of this begins a statement:
-# "did my taxes", "como mucho pescado" and "cuando era niña vivía en Vigo" tell.
+# "cuando tengo examen": so few words, one of these verbs, and no other.
 MOST_WORDS_ASKED = 8
 _CLITICS = frozenset("me te se le les lo la los las nos ya no".split())
 # Forms of verbs that are mostly other words.
@@ -70,6 +69,8 @@ _WHEN_VERBS = frozenset(
     vencen"""
     .split()
 )  # fmt: skip
+# How people ask who type no question mark and no accents. Nothing of this begins a statement:
+# "did my taxes", "como mucho pescado" and "cuando era niña vivía en Vigo" tell.
 _ASKS_PLAINLY = re.compile(
     r"^[\W_]*(?:(?:please|por favor|oye|hey|keno|ok|okay|vale|y|and|so|but|pero|oh|btw|haha|jaja)"
     r"[\s,:]+)*(?:"

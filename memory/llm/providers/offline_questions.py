@@ -497,7 +497,7 @@ class Asked:
 
     @cached_property
     def _may_have_no_topic(self) -> bool:
-        """ "Where am I going?" is not answered by any place, "how old is Rex?" by his age."""
+        """ "How old is Rex?" wants just an age; "where am I going?" more than any place of mine."""
         asks = _AGE.search(self.folded) or _WHAT_DOES.search(self.folded)
         return bool(self.names or self.kin or self.asks_own_name or asks)
 
@@ -553,15 +553,10 @@ class Asked:
         name, then = behind
         stem = name.removesuffix("s")
         is_verb = spanish_verbs.infinitives(name) or {name, stem, stem + "e"} & english.BASES
-        return (
-            not is_verb
-            and name not in FRAME
-            and bool(
-                spanish_verbs.is_third(then)
-                or then.removesuffix("s") in english.BASES
-                or then in FRAME
-            )
-        )
+        if is_verb or name in FRAME:
+            return False
+        does = spanish_verbs.is_third(then) or then.removesuffix("s") in english.BASES
+        return does or then in FRAME
 
     @cached_property
     def focus(self) -> str:
