@@ -5,7 +5,6 @@ import re
 import socket
 import threading
 import time
-from collections import Counter
 from typing import Any
 
 from gunicorn.glogging import Logger
@@ -54,16 +53,18 @@ class SlowCallers:
         self.lock = threading.Lock()
         self.reading: dict[TConn, float] = {}
 
-    def begin(self, conn: TConn, now: float) -> bool:
-        """Note that it is read from; False when its address keeps enough threads already."""
+    def begin(self, conn: TConn, now: float) -> float:
+        """Note that it is read from; how many seconds its headers may take.
+
+        Beyond the connections that an address may be slow with, the next ones have a second,
+        and none at all once those before them are slow.
+        """
         with self.lock:
-            slow = Counter(
-                address(other) for other, at in self.reading.items() if now - at > SLOW_SECONDS
-            )
-            if slow[address(conn)] >= self.most:
-                return False
+            waits = [now - at for it, at in self.reading.items() if address(it) == address(conn)]
+            if sum(wait > SLOW_SECONDS for wait in waits) >= self.most:
+                return 0
             self.reading[conn] = now
-            return True
+            return HEADER_SECONDS if len(waits) < self.most else SLOW_SECONDS
 
     def end(self, conn: TConn) -> None:
         with self.lock:
@@ -82,12 +83,12 @@ class Worker(ThreadWorker):
         if not conn.initialized and not conn.wait_for_data(IDLE_SECONDS):
             return _DEFER
         now = time.monotonic()
-        if not self.slow.begin(conn, now):
+        if not (seconds := self.slow.begin(conn, now)):
             return False
         try:
             conn.sock.setblocking(True)
             conn.init()
-            _limit(conn, now + HEADER_SECONDS)
+            _limit(conn, now + seconds)
             return super().handle(conn)
         finally:
             self.slow.end(conn)

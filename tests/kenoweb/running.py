@@ -47,10 +47,10 @@ def free_port() -> int:
         return door.getsockname()[1]
 
 
-def fetch(url: str) -> tuple[int, str]:
+def fetch(url: str, *, seconds: int = 10) -> tuple[int, str]:
     """Status and body; 0 when nobody answers."""
     try:
-        with urllib.request.urlopen(url, timeout=10) as response:
+        with urllib.request.urlopen(url, timeout=seconds) as response:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         with error:
