@@ -4,11 +4,13 @@ import os
 from django.core.wsgi import get_wsgi_application
 from django.db import connection
 from django.db.backends.signals import connection_created
+from django.urls import resolve
 
 from kenoweb.launcher import database
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kenoweb.settings")
 application = get_wsgi_application()
+resolve("/healthz")  # loads all pages once, before the workers part; else each loads them itself
 database.use_pooler(connection)
 connection_created.connect(database.limit_statements)
 # What is loaded by now stays. To look through all of it for garbage took 110 to 160 ms, of every

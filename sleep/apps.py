@@ -1,10 +1,13 @@
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class SleepConfig(AppConfig):
     name = "sleep"
 
     def ready(self):
+        if settings.ONLY_STARTS_OTHERS:
+            return
         from memory.extraction import changes_of_mind
         from memory.operations import health as health_checks
         from memory.retrieval import recall

@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
@@ -181,7 +182,10 @@ STORAGES = {
 # Files come in on one page only, for owners, and no larger than this.
 KENO_UPLOAD_MB = envint("KENO_UPLOAD_MB", 200, low=1, high=2000)
 FILE_UPLOAD_HANDLERS = ["kenoweb.transfer.views.Capped"]
-PROCRASTINATE_IMPORT_PATHS = ["memory.transfer.tasks"]
+# `up` starts the others: it runs no job and answers nobody, so it loads neither jobs nor nights.
+ONLY_STARTS_OTHERS = sys.argv[1:2] == ["up"]
+PROCRASTINATE_AUTODISCOVER_MODULE_NAME = None if ONLY_STARTS_OTHERS else "tasks"
+PROCRASTINATE_IMPORT_PATHS = [] if ONLY_STARTS_OTHERS else ["memory.transfer.tasks"]
 
 EMBEDDING_ENABLED = envbool("EMBEDDING_ENABLED", True)
 EMBEDDING_PROVIDER = envchoice(

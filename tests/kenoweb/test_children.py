@@ -2,12 +2,15 @@
 
 import os
 import signal
+import sys
+import threading
 
 import pytest
 
 from kenoweb.data_dir import NotReady
 from kenoweb.launcher import supervisor
 from kenoweb.launcher.supervisor import Child, Supervisor
+from kenoweb.management.commands import up
 from tests.kenoweb.running import until
 
 SLEEPER = ("-c", "import time; time.sleep(600)")
@@ -76,3 +79,28 @@ def test_a_child_that_does_not_listen_is_killed(start, monkeypatch, tmp_path):
     processes = [child.process for child in house.children]
     house.stop()
     assert [process.returncode for process in processes] == [-signal.SIGKILL, -signal.SIGTERM]
+
+
+@pytest.mark.parametrize("line", range(1, 12))
+def test_ctrl_c_ends_it_whichever_line_is_running(monkeypatch, line):
+    """Python runs the handler between any two lines, those of its own library too."""
+    monkeypatch.setattr(up, "TICK", 0)
+    monkeypatch.setattr(up.database, "direct", lambda: True)
+    command, house, lines = up.Command(), Supervisor([]), []
+
+    def trace(frame, event, _):
+        lines.extend([event] if event == "line" else [])
+        if len(lines) < line:
+            return trace
+        sys.settrace(None)
+        command._stop(signal.SIGINT, frame)
+
+    def run():
+        sys.settrace(trace)
+        command._watch(house)
+
+    running = threading.Thread(target=run, daemon=True)
+    running.start()
+    running.join(20)
+    assert not running.is_alive()
+    house.stop()

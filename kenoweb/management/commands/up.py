@@ -4,7 +4,6 @@ import http.client
 import os
 import signal
 import sys
-import threading
 import time
 from argparse import BooleanOptionalAction
 from contextlib import closing
@@ -28,6 +27,7 @@ TICK = 0.25
 class Command(BaseCommand):
     help = __doc__
     requires_system_checks = []  # safety.refuse() knows the address too
+    is_stopping = False  # no Event: a signal that comes while its lock is held waits for itself
 
     def add_arguments(self, parser):
         parser.add_argument("--bind", default=envstr("KENO_BIND"), help="address, address:port")
@@ -41,7 +41,6 @@ class Command(BaseCommand):
 
     def handle(self, *, bind, port, second_wall, **options):
         self.second_wall = second_wall
-        self.stopping = threading.Event()
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             signal.signal(getattr(signal, name), self._stop)
         try:
@@ -53,7 +52,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _stop(self, *signal_and_frame):
-        self.stopping.set()
+        self.is_stopping = True
 
     def _claim(self):
         """The lock that says Keno runs in this home; its file holds where."""
@@ -129,10 +128,10 @@ class Command(BaseCommand):
         return children
 
     def _greet(self, supervisor, address, host, port):
-        while not self.stopping.is_set() and not _answers(host, port):
+        while not self.is_stopping and not _answers(host, port):
             supervisor.restart_dead(self.say, now=time.monotonic())
-            self.stopping.wait(0.05)
-        if self.stopping.is_set():
+            time.sleep(0.05)
+        if self.is_stopping:
             return
         self.line("pages", address)
         if len(supervisor.children) > 1:
@@ -166,7 +165,10 @@ class Command(BaseCommand):
 
     def _watch(self, supervisor):
         """Until told to stop, keep the children and the embedded database alive."""
-        while not self.stopping.wait(TICK):
+        while True:
+            time.sleep(TICK)
+            if self.is_stopping:
+                return
             supervisor.restart_dead(self.say, now=time.monotonic())
             if not database.direct():
                 self._tend_database()
