@@ -8,10 +8,11 @@ import pytest
 from asgiref.sync import async_to_sync
 from telegram import Update
 
-from bot import channels, outbox, replies, turn
+from bot import channels, outbox, replies, tools, turn
 from bot.channels.base import AllowList
 from bot.channels.telegram import TelegramChannel
 from memory import tasks
+from memory.llm.complete import complete
 from memory.llm.request import ProviderError
 from memory.models import Breaker, Fact, Message, Notice, OutboxItem
 from tests.bot import bot_api
@@ -34,8 +35,9 @@ def telegram(bot_server, settings, monkeypatch, provider):  # noqa: F811
     settings.CONSCIOUSNESS_ENABLED = False
     channel = TelegramChannel(allow=AllowList.of([7]))
     monkeypatch.setitem(channels._open, "telegram", channel)
-    quick = functools.partial(replies.complete, pause=lambda seconds: None)
-    monkeypatch.setattr(replies, "complete", quick)
+    quick = functools.partial(complete, pause=lambda seconds: None)
+    for asks in (replies, tools):
+        monkeypatch.setattr(asks, "complete", quick)
     return channel
 
 

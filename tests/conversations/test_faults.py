@@ -4,9 +4,10 @@ import functools
 
 import pytest
 
-from bot import replies, turn
+from bot import replies, tools, turn
 from memory import tasks
 from memory.chats import inbox
+from memory.llm.complete import complete
 from memory.llm.request import ProviderError
 from memory.models import Fact, Message, Notice, OutboxItem
 from tests.bot.conftest import after
@@ -20,8 +21,9 @@ def _impatient(monkeypatch, settings, provider):  # noqa: F811
     """No real waiting between attempts, and little for a server that hangs."""
     settings.LLM_TIMEOUT = 2
     settings.CONSCIOUSNESS_ENABLED = False
-    quick = functools.partial(replies.complete, pause=lambda seconds: None)
-    monkeypatch.setattr(replies, "complete", quick)
+    quick = functools.partial(complete, pause=lambda seconds: None)
+    for asks in (replies, tools):
+        monkeypatch.setattr(asks, "complete", quick)
 
 
 pytestmark = pytest.mark.usefixtures("_impatient")

@@ -318,7 +318,7 @@ def cost(client, url) -> int:
     return len(found)
 
 
-def test_list_and_panel_cost_the_same_for_100_and_for_10_000(client, space, chat, episode):
+def test_list_and_panel_cost_the_same_for_100_and_for_1_000(client, space, chat, episode):
     def many(n):
         Episode.objects.bulk_create(
             Episode(space=space, chat=chat, title=f"bulk {i}", status="closed") for i in range(n)
@@ -333,7 +333,7 @@ def test_list_and_panel_cost_the_same_for_100_and_for_10_000(client, space, chat
 
     many(1)
     few = many(99)
-    assert many(9_900) == few
+    assert many(900) == few
     assert max(few) <= 26
 
 

@@ -433,7 +433,7 @@ def cost(client, url) -> int:
     return len(found)
 
 
-def test_list_and_panel_cost_the_same_for_100_and_for_10_000(client, space, fact):
+def test_list_and_panel_cost_the_same_for_100_and_for_1_000(client, space, fact):
     def many(n):
         Fact.objects.bulk_create(
             Fact(space=space, text=f"bulk {n} {i}", said_key=f"{n}-{i}", subject=f"s{i % 9}")
@@ -444,7 +444,7 @@ def test_list_and_panel_cost_the_same_for_100_and_for_10_000(client, space, fact
 
     many(1)  # what is looked up once per process is known now
     few = many(99)
-    assert many(9_900) == few
+    assert many(900) == few
     assert max(few) <= 25
 
 
