@@ -102,7 +102,8 @@ def _add_talk(talk: Conversation, session: int, lines: list[str]) -> None:
             talk.questions.append(Question(asked.strip(), evidence, block=str(session)))
         else:
             number, _, said = line.partition(" ")
-            speaker, _, words = said.partition(": ")
+            # A fact has no speaker.
+            speaker, _, words = said.partition(": ") if ": " in said else ("", "", said)
             at = began + timedelta(minutes=place)
             talk.memories.append(Memory(f"{session}:{number}", words, speaker, at, session))
 

@@ -1,13 +1,14 @@
 """Apply a profile to the candidates: scores with their parts, and its gate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from memory.retrieval import classic, features, gate, judge, ranking
-from memory.retrieval.lanes import Candidates
+from memory.retrieval.lanes import Candidate, Candidates
 from memory.retrieval.profiles import Profile, built_in
 from memory.retrieval.ranking import Scored
 from memory.retrieval.understand import Question
+from memory.text import normalise as words
 
 # Likeness in meaning that says nothing yet, and that says all.
 FAR, NEAR = 0.3, 0.5
@@ -92,14 +93,29 @@ def _keno(
     units, weights, unread = candidates.units, profile.weights, 0
     table = ranking.Table(units, values, weights)
     if weights.get("answers") and judge_ms and len(units) > 1:
-        best = table.order()[: judge.MAX_JUDGED]
+        alike = _alike(units, table.order())
+        best = list(alike)[: judge.MAX_JUDGED]
         memories = [judge.as_read(units[place], question.text) for place in best]
         opinions = judge.opinions(question.text, memories, budget_ms=judge_ms)
-        _fill(table, values, "answers", dict(zip(best, opinions, strict=False)))
+        read = zip(best, opinions, strict=False)
+        _fill(table, values, "answers", {n: found for place, found in read for n in alike[place]})
         unread = len(best) - len(opinions)
     if weights.get("crowd"):
         _fill(table, values, "crowd", ranking.crowding(units, table.order()))
     return table.ranked(), unread
+
+
+def _alike(units: Sequence[Candidate], order: Iterable[int]) -> dict[int, list[int]]:
+    """Put a fact and the message it was heard in together, which the judge reads once.
+
+    The place of the better one -> the places of all that say it.
+    """
+    first: dict[str, int] = {}
+    alike: dict[int, list[int]] = {}
+    for place in order:
+        said = words.fold(units[place].quote or units[place].text).strip(" .!")
+        alike.setdefault(first.setdefault(said, place), []).append(place)
+    return alike
 
 
 def _fill(table: ranking.Table, values: dict, name: str, found: dict[int, float]) -> None:

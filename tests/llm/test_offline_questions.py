@@ -2,6 +2,7 @@
 
 import pytest
 
+from memory.llm.providers.offline_fit import fits_type, leaves_focus, tells_plainly
 from memory.llm.providers.offline_questions import Asked
 
 
@@ -34,7 +35,7 @@ from memory.llm.providers.offline_questions import Asked
     ],
 )
 def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
-    assert Asked(question, "Sam").fits_type(said) == -3
+    assert fits_type(Asked(question, "Sam"), said) == -3
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
     ],
 )
 def test_words_that_hold_it_may_be(question, said):
-    assert Asked(question, "Sam").fits_type(said) >= 0
+    assert fits_type(Asked(question, "Sam"), said) >= 0
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_words_that_hold_it_may_be(question, said):
     ],
 )
 def test_a_word_of_its_kind_stands_for_what_is_asked_for(question, said, leaves):
-    assert Asked(question, "Sam").leaves_focus(said) == leaves
+    assert leaves_focus(Asked(question, "Sam"), said) == leaves
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_a_word_of_its_kind_stands_for_what_is_asked_for(question, said, leaves)
 )
 def test_plain_words_tell_just_what_is_asked_for(question, said, plainly):
     asked = Asked(question, "Ana", frozenset({"ines", "rory", "tiger", "rufo"}))
-    assert (asked.fits_type(said) >= 0 and asked.tells_plainly(said)) == plainly
+    assert (fits_type(asked, said) >= 0 and tells_plainly(asked, said)) == plainly
 
 
 def test_whose_it_is_needs_no_apostrophe():

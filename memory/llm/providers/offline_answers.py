@@ -17,6 +17,7 @@ from memory.extraction import edges, intents, statements
 from memory.extraction.frames.reading import frames_of
 from memory.extraction.grammar import spanish_verbs
 from memory.extraction.wording import told_to
+from memory.llm.providers.offline_fit import fits_type, leaves_focus, tells_plainly
 from memory.llm.providers.offline_questions import FRAME, NAME, Asked, bare_names
 from memory.llm.request import Briefing, Recalled
 from memory.retrieval import judge
@@ -153,7 +154,7 @@ def _is_plain(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
     """Whether it tells in few words just that of just them."""
     if len(one.text) > PLAIN or row["lacks"] < 0 or _is_of_others(one, asked):
         return False
-    return _is_of_them(one, asked) and asked.tells_plainly(one.text)
+    return _is_of_them(one, asked) and tells_plainly(asked, one.text)
 
 
 def _is_of_them(one: Recalled, asked: Asked) -> bool:
@@ -192,7 +193,7 @@ def _without_leads(
     led = [
         one
         for place, (_, one) in enumerate(ranked)
-        if one.via and (not place or asked.fits_type(one.text) > asked.fits_type(one.via))
+        if one.via and (not place or fits_type(asked, one.text) > fits_type(asked, one.via))
     ]
     leads = [replace(one, text=one.via, quote="") for one in led]
     return [
@@ -311,8 +312,8 @@ def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]
         rows.append({
             "bias": 1.0, "judge": judged[place], "like": max(alike[place], by_name[place][1]),
             "all": float(covered == 1), "focus": float(bool(asked.focus)),
-            "lacks": min(0.0, asked.fits_type(f"{one.text} {one.after}")),
-            "unsaid": float(asked.leaves_focus(words.fold(told))),
+            "lacks": min(0.0, fits_type(asked, f"{one.text} {one.after}")),
+            "unsaid": float(leaves_focus(asked, words.fold(told))),
             "newer": float(_has_newer(place, spoken, judged)), "recent": float(one.recent),
             "long": min(len(one.text) / 100, 3.0), "many": len(spoken) / 10,
         })  # fmt: skip

@@ -1,21 +1,14 @@
-"""A question as the built-in provider reads it: whom it is about, what about, what it wants."""
+"""A question as the built-in provider reads it: whom it is about, and what about."""
 
 import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from memory.calendar.words import ANY_MONTH, MONTH, MONTHS, SHORT_WEEKDAYS, WEEKDAYS
-from memory.extraction import edges, statements
-from memory.extraction.frames.reading import frames_of
-from memory.extraction.grammar import english, spanish_verbs
-from memory.extraction.rescheduling import DAY
-from memory.retrieval.understand import asks_when, says_when, without_names
-from memory.text import kinship
+from memory.extraction import statements
+from memory.extraction.grammar import spanish_verbs
+from memory.retrieval.understand import without_names
 from memory.text import normalise as words
-from memory.text.shorthand import written_out
-from memory.vectors import likeness as meaning
-from memory.vectors.graphs import word_vectors
 
 # What frames a question and is not what it is about.
 FRAME = frozenset(
@@ -51,55 +44,15 @@ _ASKING = (
     "cual",
 )
 # "Where do I live?" is about whoever asks and nobody else; "where is my dog?" is not.
-_I = re.compile(r"\b(?:i|i'm|i've|me|yo)\b", re.I)
-_IM = re.compile(r"\b(?:im|ive|id|ill)\b")
-_OF_ME = re.compile(r"\b(?:i|i'm|im|ive|my|mine|me|yo|mi|mis|you|your|tu|tus)\b")
-_NO_OWNERS = frozenset("this its always sometimes was has does yes less various".split())
+I_OR_ME = re.compile(r"\b(?:i|i'm|i've|me|yo)\b", re.I)
 _MY = re.compile(r"\b(?:my|mi|mis|our|nuestr[oa]s?)\b", re.I)
 _US = re.compile(r"\b(?:we|our|us|nuestr[oa]s?|nosotr[oa]s|\w+[aei]mos)\b")
 # Forms of the first person that are mostly other words.
 _NOT_VERBS = frozenset("como sobre bajo caso uso rio gusto creo entre cuando".split())
 _BEFORE_NOUN = frozenset("el un mi tu su del al de este ese otro cada".split())
 # "How do I fix it?" is not about whoever asks.
-_HOW_TO = re.compile(
+HOW_TO = re.compile(
     r"^\W*(?:how (?:do|can|should|did) (?:i|we)|como (?:puedo|hago|se arregl|arregl|solucion))"
-)
-_SOLVES = re.compile(
-    r"\b(?:fix|solv|works? (?:now|again)|instead|must|want|arregl|solucion|hay que)"
-)
-_COST = re.compile(
-    r"\b(?:how much|cost|price|what did (?:i|we|he|she|they|you) pay|precio"
-    r"|cuanto (?:(?:me|te|le|nos|les) )?(?:cost|vale|cuesta|pag|compr|vend|cobr|sali))"
-)
-_WHAT_DOES = re.compile(
-    r"\b(?:for a living|job|profession|what do(?:es)? [\w' ]+ do|dedic\w+|profesion|oficio"
-    r"|que hac(?:e|es|en|o)|de que trabaj\w+|en que trabaj\w+)\b"
-)
-_PLACE = re.compile(
-    r"\b(?:in|at|to(?! \d)|from|on|near|with|under|behind|by|inside|en|al|cerca|con"
-    r"|a (?:la|las|los|casa|mi|tu|su|un|una)"
-    r"|debajo|detras|encima|dentro|junto|por(?! (?:fin|cierto|favor|suerte)))\b"
-)
-# What is asked for, by the words of the question -> what an answer holds.
-_TYPES = (
-    (re.compile(r"\bwhere\b.* from\b|\bde donde\b"),
-     re.compile(r"\b(?:from|born|grew up|originally|de|del|naci\w*)\b")),
-    (re.compile(r"\b(?:where|donde|adonde|which (?:city|town|country)|que (?:ciudad|pais))\b"),
-     _PLACE),
-    (_WHAT_DOES,
-     re.compile(r"(?:\b(?:is|was|am|are|as|being|become|becoming|im|hes|shes)|'s|'m|'re) an?\b"
-                r"|\b(?:works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
-                r"|estudi\w+|dedic\w+)\b")),
-)  # fmt: skip
-# "My sister's boyfriend is called Theo" does not tell what he does.
-_NAMES = re.compile(r"\b(?:called|named|name is|name's|se llaman?|me llamo|nombre es)\b")
-_MARRIES = re.compile(
-    r"\b(?:married|engaged) to (?!an?\b|the\b)\w|\bcasad[oa] con (?!un|el\b|la\b)\w"
-)
-_IS_MINE = re.compile(r"\W*[A-ZÀ-Ý]\w+ (?:is|es) (?:my|our|mi|nuestr[oa])\b")
-_DAYS = re.compile(r"\b(?:what|which|que|cuales) (?:days?|dias?)\b")
-_A_DAY = re.compile(
-    rf"\b(?:{DAY}|weekends?|fin(?:es)? de semana|findes?|every day|todos los dias)", re.I
 )
 # Questions whose answer has a frame of its own: "I moved to Bristol for work" is not an employer.
 _FRAMES = (
@@ -115,106 +68,23 @@ _FRAMES = (
     (re.compile(r"\b(?:my|our) (?:home )?address\b|\b(?:mi|nuestra) direccion\b(?! de correo)"),
      {"home"}),
 )  # fmt: skip
-_WHERE = {"home", "employer", "job"}
 # What such a question calls it, and the answer does not: "which town do I live in?".
 _FRAME_WORDS = frozenset(
     """town city country place village job profession work works company employer ciudad pais pueblo
     lugar trabajo trabaja profesion empresa oficio chambeo chambea laburo labura""".split()
 )
-# "What do I like?" is not answered by what I hate.
-_DISLIKES = re.compile(
-    r"\b(?:hate[sd]?|dislike[sd]?|detest\w*|loathe[sd]?|(?:can'?t|cannot) stand|(?:not|dont|doesnt)"
-    r" (?:like|love|enjoy)|odi(?:o|a|as|an|amos)|no (?:(?:me|te|le|les|nos) (?:gusta|encanta)\w*"
-    r"|soport\w+|aguant\w+))\b|n't (?:\w+ )?(?:like|love|enjoy|stand)\b"
-)
-_LIKES = re.compile(
-    r"\b(?:likes?|loves?|enjoys?|prefers?|favou?rite|gusta\w*|encanta\w*|prefier\w+|favorit[oa]s?)\b"
-)
-_PREPOSITION = frozenset(
-    "in at on with to for from by of about as near en con de del por para sobre como".split()
-)
-_WH = re.compile(r"\b(?:where|what|which|who|whose|donde|que|cual|cuales|quien|quienes)\b")
-_PAST = re.compile(
-    r"\b(?:was|were|used to|before|era|eran|fue|antes|trabajaba|vivia|tenia|hacia)\b"
-)
-_NOT = re.compile(r"\b(?:not?|never|n't|nunca|jamas|sin|without|hate|dislike|odi\w+)\b|n't\b")
-_ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
-_NO_NAME = re.compile(r"\w+(?:ing|ed|ly)|still|allergic|left|due|next")
-_FOLLOWS = re.compile(r"(?:^|[.!?¿¡:]\s*)\W*\w+")
+ASKED_OF = re.compile(r"\b(?:does|did|is|was|has|can|will)\s+(?P<name>[a-z]{2,})\b")
+SENTENCE_START = re.compile(r"(?:^|[.!?¿¡:]\s*)\W*\w+")
 NAME = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\wà-ÿ-]+")
-# "We have a girl, Lia" tells no age.
-_AGE = re.compile(r"\b(?:how old|que edad|cuantos anos|cuantos meses)\b")
-_YEARS = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w{3,}ty|dos|tres"
-    r"|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|trece|catorce|quince|dieci\w+|veint\w+|\w+enta)\b"
-)
-_MONEY = re.compile(
-    rf"{_YEARS.pattern}|[$€£]|\b(?:free|gratis|hundred|thousand|grand|quid|bucks|fiver|tenner"
-    r"|cien\w*|mil|\w+cient[oa]s|pavos|lucas)\b"
-)
-_AGED = re.compile(
-    rf"(?:\b(?:is|are|am|im|turn(?:s|ed|ing)?|aged?|tiene|tengo|tienen|cumpl\w+)|'s|'m|'re) "
-    rf"(?:now |about |nearly |almost |casi |ya |only |just )*(?:{_YEARS.pattern})"
-    rf"|(?:{_YEARS.pattern})[- ](?:years?|yrs?|months?|weeks?|anos?|meses)\b"
-)
-# "With 3 others" tells no age either.
-_OF_OTHERS = re.compile(
-    r"\b\w+ (?:others?|people|kids|children|of (?:us|them)|personas|hijos|mas)\b"
-)
-# A date is neither an age nor a price.
-_DATED = re.compile(
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of |de )?{ANY_MONTH}\b(?:,? (?:at )?\d{{1,2}}[.:]\d\d\b)?"
-    rf"|\b{ANY_MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b"
-)
-_NTH = re.compile(r"\b\d{1,2}(?:st|nd|rd|th)\b")
-_MANY = re.compile(r"\b(how many|how much|how old|how often|cuant[oa]s?|que edad|cuantas veces)\b")
-_NUMBER = re.compile(
-    r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|once|twice|un|una|dos|tres|cuatro|cinco|"
-    r"seis|siete|ocho|nueve|diez|both|ambos|several|varios|no tengo|none|every)\b"
-)
 # What a number stands for without saying so: "Tom's phone is 600 123 456".
 _NUMBERS = frozenset("number numero".split())
 _PHONES = frozenset("phone mobile cell telefono movil celular".split())
 _PHONE_NUMBER = re.compile(r"\b(?:number|numero|número)\b.{0,12}?\d(?:[ -]?\d){7,}", re.I)
-_ASKS_PHONE = re.compile(
-    r"\b(?:phone|mobile|cell) number\b|\bnumero de (?:telefono|movil|celular)\b"
-    r"|\b(?:telefono|movil|celular) (?:de|del)\b|\b(?:mi|mis) (?:telefono|movil|celular)\b"
-)
-_LONG_NUMBER = re.compile(r"\d(?:[ .-]?\d){5,}")
-# "In December" does not tell at what time.
-_ASKS_HOUR = re.compile(r"\b(?:what time|a que hora)\b")
-_HOUR = re.compile(
-    r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2} ?(?:am|pm|h|hrs?|o'?clock)\b"
-    r"|\b(?:at|by|from|till?|until|before|after|around|a las?|las) "
-    r"(?:about )?(?:\d{1,2}|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-    r"|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce)\b"
-    r"|\b(?:noon|midnight|morning|afternoon|evening|night|mediodia|medianoche|manana|tarde|noche)\b"
-)
-# "Since I moved" does not tell for how long.
-_LASTS = re.compile(r"\b(?:how long|since when|desde cuando|cuanto tiempo|hace cuanto)\b")
-_SPAN = re.compile(rf"{_NUMBER.pattern}|\b{MONTH}\b")
-_ASKS_CODE = re.compile(
-    r"\b(?:code|pin(?! (?:that|which|of|from|my|for the))|combination|"
-    r"plate|rego|codigo|matricula|placa|patente)\b(?! (?:in|with|en)\b)"
-)
-# A date is no birthday.
-_ASKS_BIRTHDAY = re.compile(
-    r"\b(?:when|what day|cuando|que dia)\b.*\b(?:birthday|bday|born|cumple\w*|naci\w*)\b"
-)
-_BIRTHDAY = re.compile(r"\b(?:birthday|bday|born|turn(?:s|ed|ing)?|cumple\w*|naci\w*)\b")
-# "You take iron in the morning" does not tell why.
-_ASKS_WHY = re.compile(r"^\W*(?:why|how come|por que)\b")
-_REASON = re.compile(
-    r"\b(?:because|cause|since|so that|so|due to|for|as|after|porque|ya que|por|para|pues|que)\b"
-)
 # "What position does she play?" asks for a position; a name, an hour or a number says so itself.
 _FOCUS = re.compile(
     r"\b(?:what|which|whats|que|cual|de que|en que|a que) (?:the |is the |es el |es la |son los "
     r"|(?:sort|kind|type) of |kinda |(?:tipo|clase) de )?(?P<noun>[a-z]{3,})\b(?!')"
 )
-# "What size boots?": "a 9 in boots".
-_MEASURED = frozenset("size sizes talla talle numero number".split())
-_A_SIZE = re.compile(r"\d|\b(?:x{0,3}[sml]|small|medium|large|chic[oa]|median[oa]|grande)\b")
 # "Where did I put the passport?" is answered by where it is.
 _ASKS_WHERE = re.compile(r"^\W*(?:where|wheres|a?donde)\b")
 _PUT = frozenset(
@@ -222,99 +92,15 @@ _PUT = frozenset(
     pongo metimos meti tengo tenemos esta estan""".split()
 )
 _NOUNS_TOO = frozenset("marca toma pesca compra visita cuenta cocina musica".split())
-# From where on a word is one of a kind: "orange" of "colour".
-OF_ITS_KIND = 0.28
-# The same by the model, which knows more and costs more: for the few that may be the answer.
-KIND_OF, MOST_COMPARED = 0.4, 8
 _NOT_FOCUS = FRAME | frozenset(
     words.fold(
         """sort time date year month hora fecha lo toca pasa happened am they tipo clase
         dijo dije haces"""
     ).split()
 )
-_ASKS_WHO = re.compile(r"\b(?:name|called|named|surname|llama\w*|nombre|apellido|who|quien)\b")
-# "Mum had her eye done" does not tell which, "Macarena marries in June" not whom.
-_ASKS_SIDE = re.compile(
-    r"\bwhich (?:eye|ear|arm|hand|leg|knee|foot|ankle|shoulder|hip|elbow|wrist|side)\b"
-    r"|\b(?:que|cual) (?:ojo|oido|brazo|mano|pierna|rodilla|pie|tobillo|hombro|cadera|codo|lado)\b"
-)
-_SIDE = re.compile(r"\b(?:left|right|both|izquierd[oa]|derech[oa]|amb[oa]s|los dos|las dos)\b")
-_ASKS_WITH = re.compile(r"\bcon quien(?:es)?\b|\bwho\b.* with\W*$|^\W*with whom\b")
-_WITH = re.compile(r"\b(?:with|and|to|con|y|e|contigo) \w")
-# What is asked for, what an answer holds, and how far from one the words are without it.
-_NUMBERED = (
-    (_AGE, _YEARS, -3.0),
-    (_MANY, _NUMBER, -1.0),
-    (_ASKS_PHONE, _LONG_NUMBER, -3.0),
-    (_ASKS_HOUR, _HOUR, -3.0),
-    (_LASTS, _SPAN, -3.0),
-    (_ASKS_CODE, re.compile(r"\d"), -3.0),
-    (_ASKS_WHY, _REASON, -2.0),
-    (_ASKS_BIRTHDAY, _BIRTHDAY, -3.0),
-    (_ASKS_SIDE, _SIDE, -3.0),
-    (_ASKS_WITH, _WITH, -3.0),
-)
-# "I taught at a school" does not tell what it was called.
-_ASKS_NAME = re.compile(
-    r"\bname of\b|'s name\b|^\W*what(?:'s| is|s)(?: the| my| our)? \w+s name\b"
-    r"|\b(?:what|how)(?:'s| is| was| are| were)\b.*\b(?:called|named)\b"
-    r"|\bcomo se llam\w+|\bnombre de\b"
-)
 _ASKS_OWN_NAME = re.compile(
     r"^\W*(?:what(?:'s| is|s) my name|who am i|como me llamo|cual es mi nombre|quien soy)\W*$"
 )
-_OWN_NAME = re.compile(
-    r"^\W*(?:my name(?: is|['’]s)|i(?:['’]?m| am) called|me llamo|\w+['’]s name is|\w+ se llama)\b",
-    re.I,
-)
-# "Who is Imran marrying?"
-_WHO_DOES = re.compile(r"^\W*(?:who(?: is| are| was|'s|s)|con quien) \w+ (?:\w+ing|se cas\w+)\b")
-_SEVERAL_ASKED = re.compile(r"\b(?:are|were|names|llaman|nombres|(?:quienes|cuales) son)\b")
-_LISTED = re.compile(r",|\b(?:and|y|e)\b")
-_WHAT = re.compile(r"^\W*(?:what|whats|que)\b(?!'s)")
-_WHO_IS = re.compile(r"^\W*(?:who(?: is| was| are|'s|s)|quien (?:es|era)|quienes son)\b")
-_NAME_BEHIND = re.compile(r",? (?:is |es |called |named |se llama )*[A-ZÀ-Ý][a-zà-ÿ]+")
-# What is to have a name, and how it stands in the words where it has none: "a tabby cat."
-_TO_NAME = re.compile(
-    r"(?P<called>[a-z]+) (?:called|named)\b"
-    r"|\bname of (?:the |my |our |his |her |their )?(?P<of>[a-z]+)"
-    r"|\bcomo se llam\w+ (?:el|la|los|las|mis?|tus?|sus?|nuestr[oa]s?)"
-    r" (?P<spanish>[a-z]+)(?: (?!del?\b)(?P<like>[a-z]+))?"
-)
-_UNNAMED = (
-    r"(?<!is my )(?<!is our )(?<!is the )(?<!es mi )(?<!es nuestro )(?<!es nuestra )(?<!es el )"
-    r"(?<!es la )\b{noun}s?(?: {like})?(?=\W*$|[.;!?]"
-    r"|, (?:an?|una?)\b| (?:with|in|at|on|for|from|and|of|to|that|which|near|con|en|del?|para|por"
-    r"|y|que|cerca)\b)"
-)
-# "El perro de Ana se llama Rex"
-_NAMED_BEHIND = re.compile(
-    r"(?: (?!(?:y|and|que|who|which)\b)\w+){0,4} (?:is|are|was|es|son|called|named|se llaman?)\b"
-    r"|,? (?:que se llaman?|(?:which|who|that)(?: is|'s) (?:called|named))\b"
-)
-# "Who won?" is not answered where nobody is named.
-_WHO = re.compile(
-    r"^\W*(?:(?:a|de|con|para|por) )?(?:who|quien)(?! (?:is|are|was|were|es|son|era)\b)(?!'s) \w"
-)
-# "Subieron el arriendo" names nobody.
-_DID = re.compile(r"\w+(?:aron|ieron|amos|imos)")
-# "Neil moved out" does not tell where to.
-_ASKS_GONE = re.compile(
-    r"\bwhere\b.*\b(?:move[sd]?|moving|go|goes|going|gone|went)\b"
-    r"|\ba?donde se (?:fue|mud\w+|van?|ha ido)\b"
-)
-# "Steve says I'm on 15.80" is about who tells it.
-_REPORTED = (
-    r"\b(?:{names}) (?:says|said|reckons|told me|dice|dijo)\b.*\b(?:i|i'm|im|my|me|mi|estoy)\b"
-)
-_SOMEBODY = re.compile(r"\b(?:he|she|they|him|her|them|his|my|ella|ellos|mis?)\b")
-_WHO_DID = re.compile(r"^\W*who (?P<verb>[a-z]+)\b")
-_WHICH_PLACE = re.compile(
-    r"\b(?:what|which|que|cual) (?P<place>hotel|school|hospital|clinic|company|shop|restaurant"
-    r"|church|university|college|bank|airline|colegio|escuela|clinica|empresa|tienda|iglesia|universidad"
-    r"|banco|aerolinea|restaurante)\b"
-)
-_COUNT = re.compile(r"\b(?:how many|cuant[oa]s)\b(?! (?:anos|years|times|veces))")
 # Who is meant by a word for several.
 _SEVERAL = {
     "mother father": "parents padres", "brother sister": "siblings hermanos",
@@ -340,11 +126,11 @@ class Asked:
     @cached_property
     def names(self) -> set[str]:
         """Whom it names: what is written as a name, or known as one, or stands where one does."""
-        first = _FOLLOWS.match(self.text)
+        first = SENTENCE_START.match(self.text)
         written = {words.fold(one[0].removesuffix("'s")) for one in NAME.finditer(self.text)
                    if not first or one.start() >= first.end()}  # fmt: skip
         listed = bare_names(self.folded)
-        stands = {one["name"] for one in _ASKED_OF.finditer(self.folded)} - FRAME
+        stands = {one["name"] for one in ASKED_OF.finditer(self.folded)} - FRAME
         known = self.known | self.named
         stands = {one for one in stands if one in known}
         return {one for one in written | (listed & known) | stands if one not in FRAME}
@@ -352,7 +138,7 @@ class Asked:
     @cached_property
     def is_mine(self) -> bool:
         is_told = bool(MINE.search(self.text)) or self._has_first_verb
-        return is_told and not _HOW_TO.match(self.folded)
+        return is_told and not HOW_TO.match(self.folded)
 
     @property
     def is_about_us(self) -> bool:
@@ -361,7 +147,7 @@ class Asked:
     @cached_property
     def is_of_me_alone(self) -> bool:
         """About whoever asks, not about somebody or something of theirs."""
-        is_told = bool(_I.search(self.text)) or self._has_first_verb
+        is_told = bool(I_OR_ME.search(self.text)) or self._has_first_verb
         return self.is_mine and is_told and not _MY.search(self.text) and not self.kin
 
     @cached_property
@@ -430,133 +216,9 @@ class Asked:
     def covers_all(self, said: str) -> bool:
         return not self.topics or self.covers(statements.Statement.of(said)) == 1
 
-    def fits_type(self, said: str) -> float:
-        """1 when the words hold the kind of answer that is asked for, below 0 when not, else 0."""
-        said = written_out(said)
-        plain = words.fold(said)
-        if self._is_of_speaker(said, plain) or self._is_of_another(plain):
-            return -3.0
-        if self._is_otherwise_liked(plain):
-            return -3.0
-        if self.asks_own_name:
-            return 1.0 if _OWN_NAME.search(said) else -3.0
-        if self._asks_who_is and self._names_kin(said):
-            # "We got another cat named Bailey" does not name all of them.
-            is_one = _SEVERAL_ASKED.search(self.folded) and not _LISTED.search(plain)
-            return -1.0 if is_one else 1.0
-        if _ASKS_GONE.search(self.folded) and not _PLACE.search(plain):
-            return -3.0
-        if _COST.search(self.folded):
-            return 1.0 if _MONEY.search(_NTH.sub(" ", _DATED.sub(" ", plain))) else -3.0
-        if _HOW_TO.match(self.folded):
-            return 1.0 if _SOLVES.search(plain) else -1.0
-        if _COUNT.search(self.folded):
-            return 1.0 if self._is_counted(plain) else -1.0
-        for asks, answers, otherwise in _NUMBERED:
-            if asks.search(self.folded):
-                held = _OF_OTHERS.sub(" ", _DATED.sub(" ", plain)) if asks is _AGE else plain
-                return 1.0 if answers.search(held) else otherwise
-        if self._leaves_unnamed(plain) or self._leaves_unsaid_which(plain):
-            return -3.0
-        who = _WHO.match(self.folded) or _WHO_DOES.match(self.folded)
-        if who and self._names_nobody(said):
-            return -3.0
-        if _ASKS_NAME.search(self.folded) and not self._holds_name(said):
-            # Who types all small types names small, too.
-            return -0.5 if said == said.lower() else -2.0
-        if _DAYS.search(self.folded):
-            return 1.0 if _A_DAY.search(plain) or says_when(said) else -1.0
-        if asks_when(self.text):
-            return 1.0 if says_when(said) else -1.0
-        if self._wants_what_is and edges.is_over(said):
-            return -2.0
-        told = {frame.key for frame in frames_of(said)} if self.frames else set()
-        if told & _WHERE:
-            return 1.0 if told & self.frames else -2.0
-        for asks, answers in _TYPES:
-            if asks.search(self.folded):
-                fits = 1.0 if answers.search(plain) else -1.0
-                return -3.0 if asks is _WHAT_DOES and _NAMES.search(plain) else fits
-        return 0.0
-
-    def tells_plainly(self, said: str) -> bool:
-        """Whether the words tell all that is asked for: "Leo plays the drums" of what Leo plays."""
-        if _AGE.search(self.folded) and not _AGED.search(words.fold(said)):
-            return False
-        if not self.topics:
-            return self._may_have_no_topic and self._fits(said)
-        told, plain = statements.Statement.of(said), words.fold(said)
-        for roots, labels in self.topics:
-            is_focus = self.has_noun and bool(roots & statements.stems(self.focus))
-            if is_focus and self.leaves_focus(plain):
-                if not self._has_of_kind(plain):
-                    return False
-            elif not (roots & told.forms or labels & told.concepts):
-                return False
-        return not _WHAT.match(self.folded) or self._has_object(said)
-
-    @cached_property
-    def _may_have_no_topic(self) -> bool:
-        """ "How old is Rex?" wants just an age; "where am I going?" more than any place of mine."""
-        asks = _AGE.search(self.folded) or _WHAT_DOES.search(self.folded)
-        return bool(self.names or self.kin or self.asks_own_name or asks)
-
-    def _fits(self, said: str) -> bool:
-        if self.fits_type(said) > 0:
-            return True
-        return bool(_ASKS_NAME.search(self.folded)) and self._holds_name(said)
-
-    def _has_of_kind(self, plain: str) -> bool:
-        """Whether a word means something of the kind that is asked for: "drums" of "instrument"."""
-        others = {one for one in words.words(plain) if len(one) > 2} - FRAME
-        others -= {*words.words(self.folded), *self.known, *self.named, *self.names}
-        others = {one for one in others if not _is_plain_kin(one)}
-        alike = meaning.table([self.focus], sorted(others)[:MOST_COMPARED])
-        return alike is not None and float(alike.max()) >= KIND_OF
-
-    def _has_object(self, said: str) -> bool:
-        """ "Ines studies in Leeds" does not tell what."""
-        asked, told = words.words(self.folded), words.words(words.fold(said))
-        # The noun behind "what", or the verb at the end.
-        roots = statements.stems(asked[-1]) | statements.stems(asked[:2][-1])
-        places = [n for n, word in enumerate(told) if statements.stems(word) & roots]
-        if asked[-1] in _PREPOSITION or not places:
-            return True
-        return any(n + 1 < len(told) and told[n + 1] not in _PREPOSITION for n in places)
-
-    def _is_otherwise_liked(self, plain: str) -> bool:
-        asked, told = (_liking(one) for one in (self.folded, plain))
-        return bool(asked and told and asked != told)
-
     @cached_property
     def asks_own_name(self) -> bool:
         return bool(_ASKS_OWN_NAME.match(self.folded))
-
-    @cached_property
-    def _asks_who_is(self) -> bool:
-        return bool(self.kin and (_ASKS_NAME.search(self.folded) or _WHO_IS.match(self.folded)))
-
-    def _names_kin(self, said: str) -> bool:
-        """Whether a name stands behind the one who is asked about: "my son Leo"."""
-        return any(
-            statements.concepts().of(words.fold(one[0])) & self.kin
-            and (_NAME_BEHIND.match(said, one.end()) or self._is_small_name(said[one.end() :]))
-            for one in re.finditer(r"\w+", said)
-        )
-
-    @staticmethod
-    def _is_small_name(rest: str) -> bool:
-        """Whether a name follows where nobody types capitals: "mi esposo wilson maneja taxi"."""
-        behind = words.words(words.fold(rest))[:2]
-        if rest != rest.lower() or len(behind) < 2 or not rest.startswith(" "):
-            return False
-        name, then = behind
-        stem = name.removesuffix("s")
-        is_verb = spanish_verbs.infinitives(name) or {name, stem, stem + "e"} & english.BASES
-        if is_verb or name in FRAME:
-            return False
-        does = spanish_verbs.is_third(then) or then.removesuffix("s") in english.BASES
-        return does or then in FRAME
 
     @cached_property
     def focus(self) -> str:
@@ -574,128 +236,11 @@ class Asked:
         is_verb = spanish_verbs.is_third(self.focus) and words.detect_language(self.text) == "es"
         return not is_verb or self.focus in _NOUNS_TOO
 
-    def leaves_focus(self, told: str) -> bool:
-        """Whether the folded words have neither what is asked for nor anything of its kind."""
-        if not self.focus or _ASKS_WHO.search(self.folded) or self.focus[:4] in told:
-            return False
-        if self.focus in _MEASURED:
-            return not _A_SIZE.search(told)
-        others = {one for one in words.words(told) if len(one) > 2} - FRAME
-        others -= set(words.words(self.folded))
-        alike = word_vectors().of([self.focus, *sorted(others)])
-        return not others or float((alike[1:] @ alike[0]).max()) < OF_ITS_KIND
-
     @cached_property
     def frames(self) -> set[str]:
         """The frames of what it asks for, where that is known: where somebody lives or works."""
         asked = (keys for asks, keys in _FRAMES if asks.search(self.folded))
         return next(asked, set())
-
-    def _holds_name(self, said: str) -> bool:
-        """Somebody or something is called so, or has a name that the question does not have."""
-        plain = words.fold(said)
-        if _NAMES.search(plain) or _MARRIES.search(plain) or _IS_MINE.match(said):
-            return True
-        first = _FOLLOWS.match(said)
-        inside = {
-            words.fold(one[0].removesuffix("'s"))
-            for one in NAME.finditer(said)
-            if not first or one.start() >= first.end()
-        }
-        person = set(words.words(words.fold(self.person)))
-        return bool(inside - person - self.names - {*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS})
-
-    def _is_of_speaker(self, said: str, plain: str) -> bool:
-        """ "I'm a size 9" tells nothing of Hemi, nor does what Hemi says of me."""
-        names = "|".join(map(re.escape, sorted(self.names)))
-        if names and not self.is_mine and re.search(_REPORTED.format(names=names), plain):
-            return True
-        stands = {one["name"] for one in _ASKED_OF.finditer(self.folded)}
-        # Whoever is known is told apart by who said it.
-        unknown = stands - FRAME - self.known - self.named
-        others = {one for one in unknown if not _NO_NAME.fullmatch(one)}
-        if (
-            not others
-            or MINE.search(self.text)
-            or any(statements.concepts().of(one) for one in others)
-        ):
-            return False
-        return bool(_I.search(said) or _IM.search(plain)) and not others & set(words.words(plain))
-
-    def _is_of_another(self, plain: str) -> bool:
-        """ "Terrys tablets are amlodipine" does not tell which tablets I take."""
-        if not self.is_of_me_alone or not self.focus:
-            return False
-        if re.search(rf"\b{self.focus} del? (?:mi|su|la|el|nuestr[oa]) \w", plain):
-            return True
-        if _OF_ME.search(plain):
-            return False
-        owner = re.search(rf"\b(?P<who>his|her|their|[a-z]{{3,}}'?s) {self.focus}\b", plain)
-        return owner is not None and owner["who"] not in _NO_OWNERS
-
-    def _leaves_unnamed(self, plain: str) -> bool:
-        """ "She has a tabby cat" does not tell what it is called."""
-        found = _TO_NAME.search(self.folded)
-        if not found:
-            return False
-        noun = found["called"] or found["of"] or found["spanish"]
-        stands = re.search(_UNNAMED.format(noun=noun, like=found["like"] or noun), plain)
-        if noun in FRAME or not stands:
-            return False
-        return not _NAMED_BEHIND.match(plain, stands.end())
-
-    def _leaves_unsaid_which(self, plain: str) -> bool:
-        """ "He works in a hotel" does not tell in which."""
-        found = _WHICH_PLACE.search(self.folded)
-        if not found:
-            return False
-        is_any = re.search(rf"\b(?:an?|una?|some) {found['place']}\b", plain)
-        return bool(is_any) or not (_PLACE.search(plain) or found["place"] in plain)
-
-    def _names_nobody(self, said: str) -> bool:
-        """ "Cribbage is on Fridays", "she stitched up my thumb"."""
-        # "They check Sam's eyes" names who asks, and not who does it.
-        owned = rf"(?i:\b(?:a|de|of|to|for|para|con) {re.escape(self.person)}\b)"
-        told = re.sub(rf"{owned}|\b{re.escape(self.person)}['’]s\b", " ", said)
-        named = {words.fold(one[0].removesuffix("'s")) for one in NAME.finditer(told)}
-        named = {one for one in named if not _DID.fullmatch(one)}
-        if named - FRAME - {*words.words(self.folded), *WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS}:
-            return False
-        plain, did = words.fold(said), _WHO_DID.match(self.folded)
-        if did and re.search(rf"\b(?:he|she|they) {did['verb']}\b", plain):
-            return True
-        # Who types all small types names small, too.
-        if said == said.lower() or _SOMEBODY.search(plain):
-            return False
-        return all(statements.kind(one) != "kin" for one in statements.Statement.of(said).concepts)
-
-    def _is_counted(self, plain: str) -> bool:
-        """A number stands before what is counted, or a list behind it: "my cats are A and B"."""
-        said = words.words(plain)
-        roots = {root for several, _labels in self.topics for root in several}
-        places = [n for n, word in enumerate(said) if statements.stems(word) & roots]
-        numbers = any(_NUMBER.match(one) for n in places for one in said[max(0, n - 3) : n])
-        return numbers or any(set(said[n:]) & {"and", "y"} for n in places)
-
-    @cached_property
-    def _wants_what_is(self) -> bool:
-        """ "Where do I work?" is not answered by where it is no longer."""
-        if _NOT.search(self.folded) or _PAST.search(self.folded):
-            return False
-        return bool(_WH.search(self.folded))
-
-
-def _is_plain_kin(word: str) -> bool:
-    """What somebody is does not tell of what kind: a dog is no breed, a Labrador is one."""
-    kin = kinship.kin(word)
-    return kin is not None and word in (kin.relation, kinship.relation_word(kin.relation, "es"))
-
-
-def _liking(folded: str) -> int:
-    """1 where somebody likes something, -1 where they do not, 0 where it is about nothing so."""
-    dislikes, likes = _DISLIKES.search(folded), _LIKES.search(_DISLIKES.sub(" ", folded))
-    # "I like green and hate onions" answers both.
-    return 0 if dislikes and likes else -1 if dislikes else int(bool(likes))
 
 
 def bare_names(folded: str) -> set[str]:

@@ -4,6 +4,7 @@ from itertools import count
 
 import pytest
 
+from memory.facts import service as facts
 from memory.retrieval import judge
 from memory.retrieval.recall import recall
 from memory.spaces import service as spaces
@@ -70,6 +71,28 @@ def test_the_opinion_stands_among_the_parts_of_the_score(judge_ms):
     assert items[0].unit.text.startswith("our vet") or not judge_ms
     assert ("answers" in parts) == bool(judge_ms)
     assert items[0].score == pytest.approx(sum(parts.values()))
+
+
+@pytest.mark.django_db
+def test_a_fact_and_the_message_it_was_heard_in_are_read_once(monkeypatch):
+    """So the judge has time for twice as much of what was told."""
+    chat = make_chat()
+    space = chat.space
+    for text in ("My cat is called Lola", "My dog is called Rex"):
+        message = make_message(chat, text=text, author="Ana")
+        told = text.replace("My", "Ana's")
+        facts.remember(space, text=told, quote=f"{text}.", by="tag", message=message, chat=chat)
+    read = []
+    thought = judge.opinions
+    monkeypatch.setattr(
+        judge, "opinions", lambda asked, given, **kw: read.extend(given) or thought(asked, given)
+    )
+    found = recall(space, "What is my cat called?", chat=chat, person="Ana")
+    assert len(read) == 2
+    scored = [*found.items, *found.cut]
+    opinions = {item.key: item.features["answers"] for item in scored if "Lola" in item.unit.text}
+    assert len(opinions) == 2
+    assert len(set(opinions.values())) == 1
 
 
 def test_a_long_memory_is_read_where_the_words_of_the_question_are():
