@@ -13,7 +13,7 @@ from memory.text.normalise import fold
 ARTICLES = frozenset(
     "the a an our this that these those el la los las un una nuestro nuestra ours".split()
 )
-_OWN = ("my", "mi", "mis")
+_OWN = ("my", "mi", "mis", "our", "nuestro", "nuestra")
 _POSSESSIVES = frozenset("my your tu mi mis tus ur".split())
 _BEFORE_KIN = frozenset(
     """

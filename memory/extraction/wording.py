@@ -17,6 +17,7 @@ from memory.extraction.grammar import answers, english, spanish, spanish_verbs, 
 from memory.extraction.grammar.sentences import Sentence, capitalised
 from memory.extraction.grammar.split import Part, moved, split
 from memory.extraction.subjects import Subject, subject_of
+from memory.text.kinship import kin
 from memory.text.normalise import detect_language
 
 MAX_LENGTH = 190
@@ -213,7 +214,7 @@ def _worded(
 
 def _retold(clause: str, *, author: str, language: str, kind: str) -> str:
     """The clause in the third person, if nothing of it is lost or left over."""
-    said = without_answer(clause)
+    said = _of_my_kin(without_answer(clause), language)
     name = author or {"en": "User", "es": ""}[language]
     pattern, form = _CALL_ME[language]
     if found := pattern.fullmatch(said):
@@ -222,6 +223,13 @@ def _retold(clause: str, *, author: str, language: str, kind: str) -> str:
         return told
     told = (spanish if language == "es" else english).retell(said, name)
     return told if told and _keeps_all(said, told, name, language) else ""
+
+
+def _of_my_kin(clause: str, language: str) -> str:
+    """ "Our daughter Aoife is a vet" as "my daughter …": whose she is besides is not told."""
+    first, _, rest = clause.partition(" ")
+    is_ours = first.lower() in ("our", "nuestro", "nuestra") and rest and kin(rest.split()[0])
+    return f"{'mi' if language == 'es' else 'my'} {rest}" if is_ours else clause
 
 
 def _of_group(clause: str, language: str) -> str:

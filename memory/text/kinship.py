@@ -149,6 +149,16 @@ _HAS = (
     rf"(?:[,:]| called| named| llamad[oa]s?|, que se llaman?)? (?P<names>{_WORD}"
     rf"(?:(?:, | and | y ){_WORD})*)"
 )
+# "Ana lives in Lima with their husband, Leo": whoever the sentence begins with.
+_THEIRS = (
+    rf"^(?!(?:[EL][la]s?|Los|The|My|Mis?|Our|Su) )(?P<owner>{_NAME}) (?=[^\W\dA-ZÀ-Ý])"
+    r"(?P<between>[^.;:?!]*?)\b(?:their|his|her|su) "
+    rf"(?:[^\W\dA-ZÀ-Ý]+ )?(?P<noun>{{nouns}})(?![\w-]),? (?P<name>{_NAME})"
+)
+# Somebody else who stands between them may be the owner; a place is not.
+_SOMEBODY_ELSE = re.compile(
+    rf"(?<!\bin )(?<!\bat )(?<!\bon )(?<!\bfrom )(?<!\ben )(?<!\bde )\b{_WORD}"
+)
 
 
 @dataclass(frozen=True)
@@ -166,16 +176,21 @@ class Relative:
 def relatives_in(text: str) -> list[Relative]:
     """Who is whose, as a fact in the third person says it in either language."""
     found = []
-    for match in (one for pattern in _patterns()[:-1] for one in pattern.finditer(text)):
+    *by_owner, theirs, has = _patterns()
+    for match in (one for pattern in by_owner for one in pattern.finditer(text)):
         one = kin(match["noun"])
         owner, name = match["owner"], match["name"] or match["before"] or ""
         if one and not one.is_plural and not match["of_theirs"] and owner.lower() not in NOBODY:
             label = text[match.start("body") : max(match.end("noun"), match.end("owner"))]
             name = "" if name.lower() in NOBODY else name
             found.append(Relative(owner, match["noun"].lower(), one.relation, name, label))
+    match = theirs.match(text)
+    one = match and match["owner"].lower() not in NOBODY and kin(match["noun"])
+    if match and one and not _SOMEBODY_ELSE.search(match["between"]):
+        found.append(Relative(match["owner"], match["noun"], one.relation, match["name"]))
     return found + [
         Relative(match["owner"] or "", match["noun"], one.relation, name)
-        for match in _patterns()[-1].finditer(text)
+        for match in has.finditer(text)
         if (one := kin(match["noun"]))
         for name in re.split(r", | and | y ", match["names"])
     ]
@@ -184,7 +199,7 @@ def relatives_in(text: str) -> list[Relative]:
 @cache
 def _patterns() -> list[re.Pattern]:
     nouns = "|".join(map(re.escape, sorted(_table(), key=len, reverse=True)))
-    patterns = (_ENGLISH, _SPANISH, _MINE, _HAS)
+    patterns = (_ENGLISH, _SPANISH, _MINE, _THEIRS, _HAS)
     return [re.compile(pattern.format(nouns=nouns)) for pattern in patterns]
 
 

@@ -513,11 +513,11 @@ def test_what_only_looks_like_an_answer_is_not_told_as_one(talk, told, asked):
          "¿Qué me regaló la vecina?", "Puede que sea esto:"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("sure", [0.4, 0.6])
+@pytest.mark.parametrize("sure", [0.5, 0.7])
 def test_what_probably_answers_is_told_as_such(monkeypatch, talk, told, asked, begins, sure):
     monkeypatch.setattr(offline_answers, "probabilities", lambda rows: [sure] * len(rows))
     talk(told)
-    assert talk(asked).startswith(begins) == (sure > 0.5)
+    assert talk(asked).startswith(begins) == (sure > 0.6)
 
 
 @pytest.mark.parametrize(
@@ -543,15 +543,19 @@ my dog is called Biscuit and he's 4
 I work as a paramedic
 my son Leo plays the drums
 I hate olives
-my daughter Ines studies law in Leeds
-I drive a blue Skoda"""
+our daughter Ines studies law in Leeds
+I drive a blue Skoda
+my birthday is on 14 March
+I live in Dundee with my husband, Alan
+Alan takes tablets for his heart"""
 PLANO = """mi hermana Lola trabaja en una panadería en Vigo
 mi perro se llama Bizcocho y tiene 4 años
 trabajo de enfermera
 mi hijo Leo toca la batería
 odio las aceitunas
 el coche de mi padre es un Volvo
-conduzco un Seat azul"""
+conduzco un Seat azul
+mi cumpleaños es el 14 de noviembre"""
 NEAR = ("I do not", "I only", "This may", "No recuerdo", "Solo sé", "Puede que")
 
 
@@ -570,6 +574,9 @@ NEAR = ("I do not", "I only", "This may", "No recuerdo", "Solo sé", "Puede que"
                 "what don't I like?": "olives",
                 "what does ines study": "law",
                 "what car do I drive": "Skoda",
+                "what does my daughter study?": "law",
+                "when was I born?": "14 March",
+                "what does my husband take": "tablets",
             },
         ),
         (
@@ -581,6 +588,7 @@ NEAR = ("I do not", "I only", "This may", "No recuerdo", "Solo sé", "Puede que"
                 "cómo se llama mi hijo?": "Leo",
                 "qué no me gusta?": "aceitunas",
                 "qué coche conduzco?": "Seat",
+                "¿cuándo cumplo años?": "14 de noviembre",
             },
         ),
     ],

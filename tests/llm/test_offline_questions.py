@@ -32,6 +32,10 @@ from memory.llm.providers.offline_questions import Asked
         ("¿Adónde se fue Neil?", "Neil se fue"),
         ("how much does Steve earn", "big steve says from june I'm on 15.80 an hour"),
         ("a quien le pagamos el arriendo", "Subieron el arriendo a 465 desde el mes que viene"),
+        ("¿Cómo se llama mi madre?", "Mi madre tiene 84 años y toma Sintrom."),
+        ("que dia pago la renta", "pago 4200 de renta y mi casero es don chucho"),
+        ("cuando es mi cumpleaños", "mi sobrina ximena cumple 6 años en agosto"),
+        ("que no puedo comer", "mi comida favorita es el mole"),
     ],
 )
 def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
@@ -58,6 +62,9 @@ def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
         ("where did neil move to", "neil moved to York"),
         ("how much does Steve earn", "Steve earns 20 an hour"),
         ("a quien le pagamos el arriendo", "El arriendo se lo pagamos a Lucho"),
+        ("¿Cómo se llama mi madre?", "Mi madre, Rosa, tiene 84 años y toma Sintrom."),
+        ("cuando es mi cumpleaños", "mi cumpleaños es el 14 de noviembre"),
+        ("que no puedo comer", "no como mariscos porque me hacen daño"),
     ],
 )
 def test_words_that_hold_it_may_be(question, said):
@@ -102,3 +109,14 @@ def test_plain_words_tell_just_what_is_asked_for(question, said, plainly):
 def test_whose_it_is_needs_no_apostrophe():
     asked = Asked("whos arohas form teacher", "Sam", known=frozenset({"aroha", "niko"}))
     assert asked.names == {"aroha"}
+
+
+def test_who_runs_with_somebody_tells_no_job():
+    hassan = Asked("What does Hassan do for a living?", "Sam", frozenset({"hassan"}))
+    assert fits_type(hassan, "I run 5km on Saturdays with my neighbour Hassan") < 0
+    assert fits_type(hassan, "Hassan runs a small salon") > 0
+
+
+def test_a_verb_is_nobodys_name():
+    assert fits_type(Asked("who is my wife?", "Sam"), "i love beans, my wife prefers fish") <= 0
+    assert fits_type(Asked("who is my wife?", "Sam"), "my wife wanjiru runs a small salon") > 0

@@ -4,7 +4,7 @@ import pytest
 
 from memory import people
 from memory.facts import service as facts
-from memory.text.kinship import ways_to
+from memory.text.kinship import relatives_in, ways_to
 from tests.factories import make_space
 
 TOLD = [
@@ -41,3 +41,19 @@ def test_a_son_in_law_is_a_child_s_husband(path, names):
 def test_who_is_no_relative_has_one_way():
     assert ways_to("dentist") == [(("dentist",),)]
     assert len(ways_to("brother-in-law")) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Ana lives in Lima with their husband, Leo", [("Ana", "husband", "Leo")]),
+        ("Ana runs on Saturdays with their neighbour Uwe", [("Ana", "neighbour", "Uwe")]),
+        ("Ana le prestó la tienda a su vecina Rosa", [("Ana", "neighbour", "Rosa")]),
+        # Whose it is, is not certain.
+        ("Ana met Bo and his sister Eva", []),
+        ("El tren de su hermano Leo", []),
+        ("Yesterday their son Leo came", []),
+    ],
+)
+def test_whoever_a_sentence_begins_with_has_the_relatives_in_it(text, found):
+    assert [(one.owner, one.relation, one.name) for one in relatives_in(text)] == found

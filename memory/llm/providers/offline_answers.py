@@ -21,7 +21,7 @@ from memory.llm.providers.offline_fit import fits_type, leaves_focus, tells_plai
 from memory.llm.providers.offline_questions import FRAME, NAME, Asked, bare_names
 from memory.llm.request import Briefing, Recalled
 from memory.retrieval import judge
-from memory.retrieval.understand import Question, follow, without_names
+from memory.retrieval.understand import Question, follow, in_plain_words, without_names
 from memory.text import kinship
 from memory.text import normalise as words
 from memory.text.summaries import sentences as split_sentences
@@ -30,16 +30,16 @@ from memory.vectors import likeness as meaning
 
 # What each part of `features` counts, by `python -m bench.answer_weights`.
 WEIGHTS = {
-    "bias": -4.53, "judge": 1.9, "like": 5.08, "all": 0.8, "lacks": 0.83, "focus": 0.87,
-    "unsaid": -0.69, "newer": -1.32, "recent": 1.76, "long": 0.45, "many": -0.21,
+    "bias": -5.17, "judge": 5.12, "like": 3.9, "all": 1.41, "lacks": 0.98, "focus": 0.55,
+    "unsaid": -0.63, "newer": -0.99, "recent": 1.18, "long": -0.49, "many": -0.94,
 }  # fmt: skip
 # From where on a sentence is the answer, is thought to be, and is near enough to be shown as such.
-CERTAIN, THOUGHT, NEAR = 0.7, 0.5, 0.28
+CERTAIN, THOUGHT, NEAR = 0.8, 0.65, 0.28
 # A sentence of so few characters with all words of the question says little else, and the judge is
 # seldom sure of it ("What is my dog called?", "Sam: My dog is called Rex").
-PLAIN, CERTAIN_PLAIN = 60, 0.3
+PLAIN, CERTAIN_PLAIN = 60, 0.4
 # What is told of the very person in the very words needs hardly any opinion of the judge.
-CERTAIN_OF_THEM = 0.05
+CERTAIN_OF_THEM = 0.1
 # What holds nothing of the kind that is asked for is never certain: an age without a number.
 NEVER = -3.0
 # Who is meant is known there, whichever words the question has for them.
@@ -291,7 +291,8 @@ def _naming(fitting: Sequence[Recalled], asked: Asked) -> list[Recalled]:
 
 def asked_of(briefing: Briefing, question: str, spoken: Sequence[Recalled] | None = None) -> Asked:
     told = candidates(briefing) if spoken is None else spoken
-    return Asked(question, briefing.person, _known(briefing, told), _named(told))
+    plain = in_plain_words(question)
+    return Asked(plain, briefing.person, _known(briefing, told), _named(told))
 
 
 def probabilities(rows: Sequence[dict[str, float]]) -> list[float]:
@@ -419,8 +420,8 @@ def _known(briefing: Briefing, spoken: Iterable[Recalled]) -> frozenset[str]:
 
 
 def _named(spoken: Iterable[Recalled]) -> frozenset[str]:
-    """Whom a fact names inside of its words: "two kids, Leo and Anya"."""
-    told = [one.quote for one in spoken if one.kind == "fact"]
+    """Whom the words name inside of them: "two kids, Leo and Anya"."""
+    told = [one.quote or one.text for one in spoken if one.kind != "episode"]
     found = [(said, name) for said in told for name in NAME.finditer(said) if name.start() > 1]
     inside = [name[0] for said, name in found if said[name.start() - 2] not in ".!?:"]
     return _first_names(inside)

@@ -51,8 +51,8 @@ _TYPES = (
      _PLACE),
     (_WHAT_DOES,
      re.compile(r"(?:\b(?:is|was|am|are|as|being|become|becoming|im|hes|shes)|'s|'m|'re) an?\b"
-                r"|\b(?:works?|working|job|teach\w*|runs?|stud\w+|es|soy|eres|trabaj\w+|labur\w+"
-                r"|estudi\w+|dedic\w+)\b")),
+                r"|\b(?:works?|working|job|teach\w*|runs? (?:an?|the|his|her|their|my)|stud\w+"
+                r"|es|soy|eres|trabaj\w+|labur\w+|estudi\w+|dedic\w+)\b")),
 )  # fmt: skip
 # "My sister's boyfriend is called Theo" does not tell what he does.
 _NAMES = re.compile(r"\b(?:called|named|name is|name's|se llaman?|me llamo|nombre es)\b")
@@ -62,14 +62,17 @@ _MARRIES = re.compile(
 _IS_MINE = re.compile(r"\W*[A-ZÀ-Ý]\w+ (?:is|es) (?:my|our|mi|nuestr[oa])\b")
 _DAYS = re.compile(r"\b(?:what|which|que|cuales) (?:days?|dias?)\b")
 _A_DAY = re.compile(
-    rf"\b(?:{DAY}|weekends?|fin(?:es)? de semana|findes?|every day|todos los dias)", re.I
+    rf"\b(?:{DAY}|weekends?|fin(?:es)? de semana|findes?|every day|todos los dias|today|tomorrow"
+    r"|hoy|manana|(?:the|el) \d{1,2}(?:st|nd|rd|th)?\b)",
+    re.I,
 )
 _WHERE = {"home", "employer", "job"}
 # "What do I like?" is not answered by what I hate.
 _DISLIKES = re.compile(
-    r"\b(?:hate[sd]?|dislike[sd]?|detest\w*|loathe[sd]?|(?:can'?t|cannot) stand|(?:not|dont|doesnt)"
-    r" (?:like|love|enjoy)|odi(?:o|a|as|an|amos)|no (?:(?:me|te|le|les|nos) (?:gusta|encanta)\w*"
-    r"|soport\w+|aguant\w+))\b|n't (?:\w+ )?(?:like|love|enjoy|stand)\b"
+    r"\b(?:hate[sd]?|dislike[sd]?|detest\w*|loathe[sd]?|(?:can'?t|cannot) (?:stand|eat)"
+    r"|(?:not|dont|doesnt) (?:like|love|enjoy)|odi(?:o|a|as|an|amos)"
+    r"|no (?:(?:me|te|le|les|nos) (?:gusta|encanta)\w*|soport\w+|aguant\w+"
+    r"|(?:puedo|puede|debo|debe) comer|com[oe] ))\b|n't (?:\w+ )?(?:like|love|enjoy|stand)\b"
 )
 _LIKES = re.compile(
     r"\b(?:likes?|loves?|enjoys?|prefers?|favou?rite|gusta\w*|encanta\w*|prefier\w+|favorit[oa]s?)\b"
@@ -137,6 +140,9 @@ _ASKS_CODE = re.compile(
 # A date is no birthday.
 _ASKS_BIRTHDAY = re.compile(
     r"\b(?:when|what day|cuando|que dia)\b.*\b(?:birthday|bday|born|cumple\w*|naci\w*)\b"
+)
+_OWN_BIRTHDAY = re.compile(
+    r"\bmy (?:birthday|bday)\b|\bwas i born\b|\bmi cumple\w*|\bcumplo\b|\bnaci\b"
 )
 _BIRTHDAY = re.compile(r"\b(?:birthday|bday|born|turn(?:s|ed|ing)?|cumple\w*|naci\w*)\b")
 # "You take iron in the morning" does not tell why.
@@ -243,10 +249,14 @@ def fits_type(asked: Asked, said: str) -> float:
         return -3.0
     if asked.asks_own_name:
         return 1.0 if _OWN_NAME.search(said) else -3.0
+    if _OWN_BIRTHDAY.search(asked.folded) and _is_of_kin(said):
+        return -3.0
     if _asks_who_is(asked) and _names_kin(asked, said):
         # "We got another cat named Bailey" does not name all of them.
         is_one = _SEVERAL_ASKED.search(asked.folded) and not _LISTED.search(plain)
         return -1.0 if is_one else 1.0
+    if _asks_who_is(asked) and _leaves_kin_unnamed(asked, said):
+        return -3.0
     if _ASKS_GONE.search(asked.folded) and not _PLACE.search(plain):
         return -3.0
     if _COST.search(asked.folded):
@@ -268,7 +278,7 @@ def fits_type(asked: Asked, said: str) -> float:
         # Who types all small types names small, too.
         return -0.5 if said == said.lower() else -2.0
     if _DAYS.search(asked.folded):
-        return 1.0 if _A_DAY.search(plain) or says_when(said) else -1.0
+        return 1.0 if _A_DAY.search(plain) or _DATED.search(plain) else -3.0
     if asks_when(asked.text):
         return 1.0 if says_when(said) else -1.0
     if _wants_what_is(asked) and edges.is_over(said):
@@ -350,6 +360,18 @@ def _names_kin(asked: Asked, said: str) -> bool:
     )
 
 
+def _is_of_kin(said: str) -> bool:
+    return any(statements.kind(one) == "kin" for one in statements.Statement.of(said).concepts)
+
+
+def _leaves_kin_unnamed(asked: Asked, said: str) -> bool:
+    """ "My mother is 84 and takes Sintrom" has a name that is not hers."""
+    plain = words.fold(said)
+    if said == said.lower() or _NAMES.search(plain) or _IS_MINE.search(said):
+        return False
+    return bool(statements.Statement.of(said).concepts & asked.kin)
+
+
 def _is_small_name(rest: str) -> bool:
     """Whether a name follows where nobody types capitals: "mi esposo wilson maneja taxi"."""
     behind = words.words(words.fold(rest))[:2]
@@ -358,7 +380,7 @@ def _is_small_name(rest: str) -> bool:
     name, then = behind
     stem = name.removesuffix("s")
     is_verb = spanish_verbs.infinitives(name) or {name, stem, stem + "e"} & english.BASES
-    if is_verb or name in FRAME:
+    if is_verb or english.is_finite(name) or name in FRAME:
         return False
     does = spanish_verbs.is_third(then) or then.removesuffix("s") in english.BASES
     return does or then in FRAME
@@ -457,7 +479,7 @@ def _names_nobody(asked: Asked, said: str) -> bool:
     # Who types all small types names small, too.
     if said == said.lower() or _SOMEBODY.search(plain):
         return False
-    return all(statements.kind(one) != "kin" for one in statements.Statement.of(said).concepts)
+    return not _is_of_kin(said)
 
 
 def _is_counted(asked: Asked, plain: str) -> bool:

@@ -116,7 +116,7 @@ class Asked:
     person: str = ""
     # First names, folded, of those who speak or are spoken of in what was recalled.
     known: frozenset[str] = frozenset()
-    # Of those whom only the words of a fact name.
+    # Of those whom only the words of it name.
     named: frozenset[str] = frozenset()
 
     @cached_property

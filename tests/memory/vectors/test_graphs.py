@@ -69,7 +69,8 @@ def test_the_judge_prefers_the_memory_that_answers():
     [
         ("what is my dog called", "My dog is called Rex"),
         ("who is my boss", "My boss is called Marta"),
-        ("q talla de zapato soy", "calzo 42 y siempre me quedan chicos"),
+        ("who has my drill", "Sam: i lent my drill to Dazza"),
+        ("¿Qué profesión tiene mi hija?", "Sam: Mi hija Laura vive en Bilbao y es arquitecta."),
     ],
 )
 def test_the_judge_sees_that_a_plain_statement_answers(question, memory):
@@ -77,5 +78,4 @@ def test_the_judge_sees_that_a_plain_statement_answers(question, memory):
 
 
 def test_the_judge_says_the_same_on_every_processor():
-    # .728 on a processor that adds products in 16 bits.
-    assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.770, abs=0.02)
+    assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.823, abs=0.02)
