@@ -32,6 +32,8 @@ from memory.llm.providers.offline_questions import Asked
         ("¿Adónde se fue Neil?", "Neil se fue"),
         ("how much does Steve earn", "big steve says from june I'm on 15.80 an hour"),
         ("a quien le pagamos el arriendo", "Subieron el arriendo a 465 desde el mes que viene"),
+        ("What are Mel's pets called?", "We've got a pup and a kitty. There's our cat!"),
+        ("What is Ana's choir called?", "Ana just joined a new gospel choir last Tuesday"),
         ("¿Cómo se llama mi madre?", "Mi madre tiene 84 años y toma Sintrom."),
         ("que dia pago la renta", "pago 4200 de renta y mi casero es don chucho"),
         ("cuando es mi cumpleaños", "mi sobrina ximena cumple 6 años en agosto"),

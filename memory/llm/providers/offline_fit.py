@@ -207,7 +207,7 @@ _UNNAMED = (
     r"(?<!is my )(?<!is our )(?<!is the )(?<!es mi )(?<!es nuestro )(?<!es nuestra )(?<!es el )"
     r"(?<!es la )\b{noun}s?(?: {like})?(?=\W*$|[.;!?]"
     r"|, (?:an?|una?)\b| (?:with|in|at|on|for|from|and|of|to|that|which|near|con|en|del?|para|por"
-    r"|y|que|cerca)\b)"
+    r"|y|que|cerca|last|this|next|yesterday|today|ayer|hoy)\b)"
 )
 # "El perro de Ana se llama Rex"
 _NAMED_BEHIND = re.compile(

@@ -175,7 +175,7 @@ class Asked:
     def kin(self) -> set[str]:
         """People and animals that it asks about: nobody else can stand for them."""
         asked = {one for one in self.statement.concepts if statements.kind(one) == "kin"}
-        return asked | _members(self.statement.words) if asked else asked
+        return asked | _members(self.statement.words)
 
     @cached_property
     def topics(self) -> list[tuple[set[str], set[str]]]:
