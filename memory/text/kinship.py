@@ -184,10 +184,11 @@ def relatives_in(text: str) -> list[Relative]:
             label = text[match.start("body") : max(match.end("noun"), match.end("owner"))]
             name = "" if name.lower() in NOBODY else name
             found.append(Relative(owner, match["noun"].lower(), one.relation, name, label))
-    match = theirs.match(text)
-    one = match and match["owner"].lower() not in NOBODY and kin(match["noun"])
-    if match and one and not _SOMEBODY_ELSE.search(match["between"]):
-        found.append(Relative(match["owner"], match["noun"], one.relation, match["name"]))
+    inside = theirs.match(text)
+    one = kin(inside["noun"]) if inside else None
+    is_certain = inside and not _SOMEBODY_ELSE.search(inside["between"])
+    if inside and one and is_certain and inside["owner"].lower() not in NOBODY:
+        found.append(Relative(inside["owner"], inside["noun"], one.relation, inside["name"]))
     return found + [
         Relative(match["owner"] or "", match["noun"], one.relation, name)
         for match in has.finditer(text)
