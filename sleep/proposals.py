@@ -16,13 +16,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
-from memory import jobs, people, rulings
+from memory import jobs, rulings
 from memory.chats import service as chats
 from memory.facts import service as facts
 from memory.guards.screening import ORDERS, redacted, redacted_values, screen
 from memory.history import actors, audit
 from memory.history import changes as history
-from memory.models import ApiToken, Entity, Fact, Member, Space
+from memory.models import ApiToken, Fact, Member, Space
 from memory.models.prepared import insert, prepared
 from memory.text.normalise import clean, short
 from memory.trust import replay
@@ -53,7 +53,7 @@ GATED, GATE_SOURCE = "gated", "gate:"
 THIS, THAT, BOTH = "this", "that", "both in their time"
 RULINGS = (THIS, THAT, BOTH)
 OFFER = "offer"
-MAX_PEOPLE, MAX_CONTRADICTIONS = 5, 200
+MAX_CONTRADICTIONS = 200
 ADDING = (Proposal.Kind.ADD, Proposal.Kind.SUPERSEDE)
 ORDERING = (Proposal.Kind.RULE, Proposal.Kind.PREFERENCE)
 DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
@@ -240,39 +240,6 @@ def evidence_of(fact: Fact) -> dict:
         "at": (fact.valid_from or fact.last_seen_at).isoformat(),
         "language": fact.language,
     }
-
-
-def ask_about_people(space: Space, *, night: Night | None = None) -> int:
-    """Ask whether two names are one person; so many at a time, and never twice about a pair."""
-    made = 0
-    for one, other in people.alike(space):
-        given: dict[str, Any] = {
-            "key": key("same", one.pk, other.pk),
-            "night": night,
-            "title": _same_title(one, other),
-            "targets": [target_of(one), target_of(other)],
-            "before": image(one, other),
-            "after": {"names": [one.name, other.name]},
-            "rationale": sentence(N_("The same name, or a name and a relation, in two places.")),
-            "evidence": [evidence_of(fact) for row in (one, other) for fact in _some_facts(row)],
-        }
-        made += propose(space, Proposal.Kind.SAME, **given) is not None
-        if made >= MAX_PEOPLE:
-            break
-    return made
-
-
-def _same_title(one: Entity, other: Entity) -> str:
-    if one.name == other.name:
-        return sentence(
-            N_("Two are called %(name)s: are they the same person?"), {"name": one.name}
-        )
-    names = {"name": one.name, "other": other.name}
-    return sentence(N_("Are %(name)s and %(other)s the same person?"), names)
-
-
-def _some_facts(entity: Entity) -> Iterable[Fact]:
-    return people.facts_of([entity.pk], "about", "named").live().newest()[:2]
 
 
 @transaction.atomic

@@ -336,7 +336,12 @@ def _asked(space, purpose) -> tuple[str, bool]:
     asked = [{"role": "user", "content": "Say ok."}]
     try:
         complete(
-            purpose, space=space, system="Answer with one word.", messages=asked, max_tokens=16
+            purpose,
+            space=space,
+            system="Answer with one word.",
+            messages=asked,
+            max_tokens=16,
+            pause=None,
         )
     except ProviderError as error:
         return str(error), False

@@ -162,7 +162,7 @@ def _with_name(sentence: Sentence, place: int, owner: str) -> Subject | None:
         noun = noun[:-1]
     is_owner = sentence.words[place].endswith("'s")
     name = "" if is_owner else _name_at(sentence, place + 1) or name_told(sentence, place + 1)
-    name = name or ("" if is_owner else _small_name(sentence, place + 1))
+    name = name or ("" if is_owner else small_name(sentence, place + 1))
     return Subject(name=name, relation=relative.relation, owner=owner, noun=noun)
 
 
@@ -176,7 +176,7 @@ def _name_at(sentence: Sentence, place: int) -> str:
     return " ".join(bare_written(sentence, n) for n in range(place, end))
 
 
-def _small_name(sentence: Sentence, place: int) -> str:
+def small_name(sentence: Sentence, place: int) -> str:
     """A name in a text without capitals, where only one can stand: "my mate dave lives in york"."""
     words = sentence.words
     if place + 1 >= len(words) or sentence.text != sentence.text.lower():

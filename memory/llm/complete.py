@@ -60,12 +60,12 @@ def complete(
     night_id: int | None = None,
     trace: str = "",
     now: datetime | None = None,
-    pause: Callable[[float], None] = time.sleep,
+    pause: Callable[[float], None] | None = time.sleep,
 ) -> Completion:
     """Return the model's answer; a ProviderError says whether trying later may help.
 
     With `tools` the answer may be that it wants some used (`calls`): the caller asks again with the
-    results as a further one of the `rounds`.
+    results as a further one of the `rounds`. Without a `pause` between tries it is tried once.
     """
     now = now or timezone.now()
     choice = choose(purpose, space=space)
@@ -178,7 +178,7 @@ def forget_words(*, now: datetime) -> int:
     )
 
 
-def _ask(call: LlmCall, request: Request, *, pause: Callable[[float], None]) -> Answer:
+def _ask(call: LlmCall, request: Request, *, pause: Callable[[float], None] | None) -> Answer:
     provider = providers.load(call.provider)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         call.attempts = attempt
@@ -188,7 +188,7 @@ def _ask(call: LlmCall, request: Request, *, pause: Callable[[float], None]) -> 
             wait = retry_wait(attempt, retry_after=error.retry_after)
             # A server that asks for more patience than we have is asked again by the job.
             patient = (error.retry_after or 0) <= MAX_WAIT_SECONDS
-            if not error.again or attempt == MAX_ATTEMPTS or not patient:
+            if pause is None or not error.again or attempt == MAX_ATTEMPTS or not patient:
                 raise
             pause(wait)
     raise AssertionError("unreachable")

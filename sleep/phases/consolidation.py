@@ -1,8 +1,9 @@
 """Consolidation: what episodes, or chats of one person, say together is believed or asked."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -10,12 +11,13 @@ from django.utils.translation import gettext_noop as N_
 
 from memory import people
 from memory.episodes import service as episodes
-from memory.models import Episode, Fact, Message, WorkingNote
+from memory.models import Entity, Episode, Fact, Message, Space, WorkingNote
 from memory.models.content import stored
 from memory.text.normalise import jaccard
 from sleep import agreement, error_patterns, offer_proposals, proposals
 from sleep import claims as claim_reader
 from sleep.agreement import BelievedFact, ClaimView
+from sleep.apply import image, target_of
 from sleep.budgeted_model import HEURISTICS
 from sleep.claims import Habit, speaker_keys
 from sleep.models import Claim, Night, Proposal, sentence
@@ -33,6 +35,8 @@ READ = (
 )  # fmt: skip
 # How alike two problems are that are one, and so many facts of a subject are compared.
 SAME_PROBLEM, MAX_FACTS = 0.4, 400
+# So many pairs of names a night.
+MAX_PEOPLE = 5
 
 
 def plan(night: Night, now: datetime) -> list:
@@ -81,7 +85,7 @@ def work(context: PhaseContext, item: dict) -> Outcome:
     offered = offer_proposals.propose_offers(context.space, now=context.now, night=context.night)
     outcome.count("offers", offered)
     people.fill(context.space)
-    outcome.count("people_asked", proposals.ask_about_people(context.space, night=context.night))
+    outcome.count("people_asked", ask_about_people(context.space, night=context.night))
     return outcome
 
 
@@ -293,6 +297,41 @@ def _said(claim: Claim) -> ClaimView:
         curated=claim.curated,
         mode=claim.mode,
     )
+
+
+def ask_about_people(space: Space, *, night: Night | None = None) -> int:
+    """Ask whether two names are one person; so many at a time, and never twice about a pair."""
+    made = 0
+    for one, other in people.alike(space):
+        given: dict[str, Any] = {
+            "key": proposals.key("same", one.pk, other.pk),
+            "night": night,
+            "title": _same_title(one, other),
+            "targets": [target_of(one), target_of(other)],
+            "before": image(one, other),
+            "after": {"names": [one.name, other.name]},
+            "rationale": sentence(N_("The same name, or a name and a relation, in two places.")),
+            "evidence": [
+                proposals.evidence_of(fact) for row in (one, other) for fact in _some_facts(row)
+            ],
+        }
+        made += proposals.propose(space, Proposal.Kind.SAME, **given) is not None
+        if made >= MAX_PEOPLE:
+            break
+    return made
+
+
+def _same_title(one: Entity, other: Entity) -> str:
+    if one.name == other.name:
+        return sentence(
+            N_("Two are called %(name)s: are they the same person?"), {"name": one.name}
+        )
+    names = {"name": one.name, "other": other.name}
+    return sentence(N_("Are %(name)s and %(other)s the same person?"), names)
+
+
+def _some_facts(entity: Entity) -> Iterable[Fact]:
+    return people.facts_of([entity.pk], "about", "named").live().newest()[:2]
 
 
 PHASE = Phase("consolidation", plan, work, think)

@@ -58,6 +58,8 @@ class TestModel:
             browser.post(at("model"), given)
         page = browser.post(at("test_model"))
         assert 'class="bad"' in shown(page)
+        # Somebody waits: each is asked once.
+        assert set(LlmCall.objects.values_list("attempts", flat=True)) == {1}
 
     def test_the_key_is_sealed_and_never_shown_whole(self, browser, ana):
         browser.post(at("model"), {"provider": "anthropic", "key": KEY})

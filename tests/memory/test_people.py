@@ -9,6 +9,7 @@ from memory.models import Entity, Fact, Mention
 from memory.text.kinship import relatives_in
 from sleep import proposals
 from sleep.models import Proposal
+from sleep.phases.consolidation import ask_about_people
 from tests.factories import (
     make_chat,
     make_chat_link,
@@ -306,8 +307,8 @@ def test_a_night_asks_whether_a_name_in_two_chats_is_one_person(chat):
     here = about(tell(said(chat), "Marc plays the cello", "Marc"))
     there = about(tell(said(other), "Marc is a plumber", "Marc"))
     member = make_member(space=chat.space)
-    assert proposals.ask_about_people(chat.space) == 1
-    assert proposals.ask_about_people(chat.space) == 0
+    assert ask_about_people(chat.space) == 1
+    assert ask_about_people(chat.space) == 0
     proposal = Proposal.objects.get(kind="same")
     proposals.approve(proposal, member=member, digest=proposal.digest)
     there.refresh_from_db()
@@ -320,11 +321,11 @@ def test_a_night_asks_whether_a_name_in_two_chats_is_one_person(chat):
 def test_a_pair_that_was_declined_is_not_asked_again(chat):
     tell(said(chat), "Marc plays the cello", "Marc")
     tell(said(make_chat(chat.space)), "Marc is a plumber", "Marc")
-    proposals.ask_about_people(chat.space)
+    ask_about_people(chat.space)
     proposal = Proposal.objects.get(kind="same")
     member = make_member(space=chat.space)
     proposals.reject(proposal, member=member, digest=proposal.digest)
-    assert proposals.ask_about_people(chat.space) == 0
+    assert ask_about_people(chat.space) == 0
     assert Entity.objects.filter(merged_into__isnull=False).count() == 0
 
 

@@ -5,8 +5,9 @@ import re
 from memory.calendar.words import ANY_MONTH, MONTH, MONTHS, SHORT_WEEKDAYS, WEEKDAYS
 from memory.extraction import edges, statements
 from memory.extraction.frames.reading import frames_of
-from memory.extraction.grammar import english, spanish_verbs
+from memory.extraction.grammar.sentences import Sentence
 from memory.extraction.rescheduling import DAY
+from memory.extraction.subjects import small_name
 from memory.llm.providers.offline_questions import (
     ASKED_OF,
     FRAME,
@@ -243,6 +244,15 @@ def fits_type(asked: Asked, said: str) -> float:
     """1 when the words hold the kind of answer that is asked for, below 0 when not, else 0."""
     said = written_out(said)
     plain = words.fold(said)
+    for looks in (_fits_whom, _fits_amount, _fits_name, _fits_time, _fits_frame):
+        fit = looks(asked, said, plain)
+        if fit is not None:
+            return fit
+    return 0.0
+
+
+def _fits_whom(asked: Asked, said: str, plain: str) -> float | None:
+    """By whom they are about, and whether they name the one who is asked for."""
     if _is_of_speaker(asked, said, plain) or _is_of_another(asked, plain):
         return -3.0
     if _is_otherwise_liked(asked, plain):
@@ -257,6 +267,11 @@ def fits_type(asked: Asked, said: str) -> float:
         return -1.0 if is_one else 1.0
     if _asks_who_is(asked) and _leaves_kin_unnamed(asked, said):
         return -3.0
+    return None
+
+
+def _fits_amount(asked: Asked, said: str, plain: str) -> float | None:
+    """By what is written in numbers, and what stands beside the verb: a price, an age, a way."""
     if _ASKS_GONE.search(asked.folded) and not _PLACE.search(plain):
         return -3.0
     if _COST.search(asked.folded):
@@ -269,6 +284,10 @@ def fits_type(asked: Asked, said: str) -> float:
         if asks.search(asked.folded):
             held = _OF_OTHERS.sub(" ", _DATED.sub(" ", plain)) if asks is _AGE else plain
             return 1.0 if answers.search(held) else otherwise
+    return None
+
+
+def _fits_name(asked: Asked, said: str, plain: str) -> float | None:
     if _leaves_unnamed(asked, plain) or _leaves_unsaid_which(asked, plain):
         return -3.0
     who = _WHO.match(asked.folded) or _WHO_DOES.match(asked.folded)
@@ -277,12 +296,21 @@ def fits_type(asked: Asked, said: str) -> float:
     if _ASKS_NAME.search(asked.folded) and not _holds_name(asked, said):
         # Who types all small types names small, too.
         return -0.5 if said == said.lower() else -2.0
+    return None
+
+
+def _fits_time(asked: Asked, said: str, plain: str) -> float | None:
     if _DAYS.search(asked.folded):
         return 1.0 if _A_DAY.search(plain) or _DATED.search(plain) else -3.0
     if asks_when(asked.text):
         return 1.0 if says_when(said) else -1.0
     if _wants_what_is(asked) and edges.is_over(said):
         return -2.0
+    return None
+
+
+def _fits_frame(asked: Asked, said: str, plain: str) -> float | None:
+    """By where somebody lives, works or comes from, and as what."""
     told = {frame.key for frame in frames_of(said)} if asked.frames else set()
     if told & _WHERE:
         return 1.0 if told & asked.frames else -2.0
@@ -290,7 +318,7 @@ def fits_type(asked: Asked, said: str) -> float:
         if asks.search(asked.folded):
             fits = 1.0 if answers.search(plain) else -1.0
             return -3.0 if asks is _WHAT_DOES and _NAMES.search(plain) else fits
-    return 0.0
+    return None
 
 
 def tells_plainly(asked: Asked, said: str) -> bool:
@@ -352,11 +380,14 @@ def _asks_who_is(asked: Asked) -> bool:
 
 
 def _names_kin(asked: Asked, said: str) -> bool:
-    """Whether a name stands behind the one who is asked about: "my son Leo"."""
+    """Whether a name stands behind the one who is asked about: "my son Leo", "my son leo is 4"."""
+    known, sentence = statements.concepts(), Sentence(said)
     return any(
-        statements.concepts().of(words.fold(one[0])) & asked.kin
-        and (_NAME_BEHIND.match(said, one.end()) or _is_small_name(said[one.end() :]))
+        known.of(words.fold(one[0])) & asked.kin and _NAME_BEHIND.match(said, one.end())
         for one in re.finditer(r"\w+", said)
+    ) or any(
+        known.of(words.fold(word)) & asked.kin and small_name(sentence, place + 1)
+        for place, word in enumerate(sentence.words)
     )
 
 
@@ -370,20 +401,6 @@ def _leaves_kin_unnamed(asked: Asked, said: str) -> bool:
     if said == said.lower() or _NAMES.search(plain) or _IS_MINE.search(said):
         return False
     return bool(statements.Statement.of(said).concepts & asked.kin)
-
-
-def _is_small_name(rest: str) -> bool:
-    """Whether a name follows where nobody types capitals: "mi esposo wilson maneja taxi"."""
-    behind = words.words(words.fold(rest))[:2]
-    if rest != rest.lower() or len(behind) < 2 or not rest.startswith(" "):
-        return False
-    name, then = behind
-    stem = name.removesuffix("s")
-    is_verb = spanish_verbs.infinitives(name) or {name, stem, stem + "e"} & english.BASES
-    if is_verb or english.is_finite(name) or name in FRAME:
-        return False
-    does = spanish_verbs.is_third(then) or then.removesuffix("s") in english.BASES
-    return does or then in FRAME
 
 
 def leaves_focus(asked: Asked, told: str) -> bool:

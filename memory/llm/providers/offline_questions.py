@@ -116,7 +116,7 @@ class Asked:
     person: str = ""
     # First names, folded, of those who speak or are spoken of in what was recalled.
     known: frozenset[str] = frozenset()
-    # Of those whom only the words of it name.
+    # First names, folded, that stand inside of its sentences: "two kids, Leo and Anya".
     named: frozenset[str] = frozenset()
 
     @cached_property
