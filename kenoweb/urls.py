@@ -5,7 +5,6 @@ from django.urls import URLPattern, URLResolver, include, path
 from kenoweb.api import events, gateway, mem0, oauth, rest
 from kenoweb.auth.accounts import PATHS, Kind
 from kenoweb.chats import views as chats
-from kenoweb.chats import views as chats_link_views
 from kenoweb.connect import views as connect
 from kenoweb.curation import erasing, quarantine, rulings, trash, working_notes
 from kenoweb.episodes import views as episodes
@@ -359,6 +358,7 @@ in_space = [
 
 urlpatterns = [
     path("", ui.home, name="home"),
+    path("favicon.ico", ui.favicon, name="favicon"),
     path("manifest.webmanifest", ui.manifest, name="manifest"),
     path("sw.js", ui.service_worker, name="service_worker"),
     path("offline/", ui.offline, name="offline"),
@@ -416,8 +416,8 @@ urlpatterns = [
     room(
         "",
         "chat_links",
-        path("account/chats/", chats_link_views.offer, name="offer"),
-        path("account/chats/<int:pk>/unlink/", chats_link_views.unlink, name="unlink"),
+        path("account/chats/", chats.offer, name="offer"),
+        path("account/chats/<int:pk>/unlink/", chats.unlink, name="unlink"),
     ),
     path("s/<slug:space>/", include(in_space)),
     path("api/v1/events", events.for_programs, name="events"),

@@ -43,6 +43,13 @@ YEAR = 365 * 24 * 3600
 
 @public
 @require_safe
+def favicon(request):
+    """Where a browser looks that shows no page of ours, but JSON or the description of the API."""
+    return redirect(static("favicon.svg"))
+
+
+@public
+@require_safe
 def manifest(request):
     """What a phone needs to keep Keno among its apps."""
     icon = {"type": "image/png", "purpose": "any maskable"}

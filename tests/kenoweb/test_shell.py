@@ -103,3 +103,7 @@ def test_what_only_owners_may_open_is_not_offered_to_viewers():
 def test_the_door_reads_no_spaces(django_assert_num_queries):
     with django_assert_num_queries(0):
         make_client().get(reverse("account:sign_in"))
+
+
+def test_a_browser_that_shows_json_finds_the_icon(client):
+    assert client.get("/favicon.ico").url.endswith(".svg")
