@@ -77,9 +77,9 @@ def make(
 
 def begin(owners: list[User], *, now: dt.datetime) -> tuple[Space, Life]:
     """An empty demo space with its chats, and the life that can be lived in it."""
-    space = Space.objects.create(
-        name="Demo", slug=SLUG, timezone=ZONE, language="en", settings=_making(0)
-    )
+    given = {"name": "Demo", "slug": SLUG, "timezone": ZONE, "language": "en"}
+    space = Space.objects.create(settings=SETTINGS, **given)
+    _set(space, _making(0))
     members = [_own(space, user) for user in owners]
     rooms = {name: _room(space, *given) for name, given in CHATS.items()}
     kept = now - RECEIPTS
@@ -101,8 +101,7 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
         _tell(space, first - day + 1, of=first + 1)
         progress(first - day + 1, first + 1)
     embeddings.backfill(space=space)
-    space.settings = SETTINGS
-    space.save(update_fields=["settings"])
+    _set(space, SETTINGS)
     life.calendar.settle()
     _begin_chats(space)
     _spend(space)
@@ -120,10 +119,15 @@ def _begin_chats(space: Space) -> None:
 
 
 def _tell(space: Space, done: int, *, of: int) -> None:
-    """Let the pages say how far it is; nothing that belongs into the history of a space."""
+    """Let the pages say how far it is."""
+    _set(space, _making(min(99, done * 100 // of)))
+
+
+def _set(space: Space, settings: dict) -> None:
+    """Change what only the making needs, which does not belong into the history of a space."""
+    space.settings = settings
     with pgtrigger.ignore():
-        shown = _making(min(99, done * 100 // of))
-        Space.objects.filter(pk=space.pk).update(settings=shown)
+        space.save(update_fields=["settings"])
 
 
 def _making(percent: int) -> dict:

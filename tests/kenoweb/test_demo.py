@@ -118,6 +118,8 @@ def test_the_pages_say_that_the_demo_is_being_made_until_it_is():
     assert demo.state() == "ready"
     page = make_client(owner).get(reverse("overview:index", args=["demo"]))
     assert "being made" not in page.content.decode()
+    page = make_client(owner).get(reverse("settings:index", args=["demo"]))
+    assert not page.context["versions"], "nobody changed a setting"
 
 
 def test_a_demo_whose_maker_was_stopped_can_be_made_again(monkeypatch):
