@@ -117,8 +117,10 @@ def _attempt(request, verb, thing, *, said, undoable=True, **changes):
 
 
 def _page(request, space, *, form, link=""):
+    members = list(rows_in(space, Member).select_related("user").order_by("user__username"))
     context = {
-        "members": rows_in(space, Member).select_related("user").order_by("user__username"),
+        "members": members,
+        "is_last_owner": [one for one in members if one.role == "owner"] == [request.member],
         "waiting": accounts.waiting(space) if request.member.may("owner") else [],
         "roles": ROLES,
         "link": link,

@@ -71,6 +71,7 @@ class Hit:
     url: str
     note: str = ""
     lang: str = ""
+    keys: str = ""
 
 
 Groups = list[tuple[str, list[Hit]]]
@@ -102,7 +103,7 @@ def told(groups: Groups) -> str:
 def _places(space: Space, words: str, member: Member | None) -> list[Hit]:
     wanted = text.fold(words)
     return [
-        Hit(place.icon, str(place.label), space_url(place.name, space), f"g {place.key}")
+        Hit(place.icon, str(place.label), space_url(place.name, space), keys=f"g {place.key}")
         for places in (*(some for _title, some in NAVIGATION), SPACE_MENU)
         for place in places
         if (member is None or member.may(place.role)) and wanted in text.fold(str(place.label))

@@ -106,6 +106,10 @@ def test_the_last_owner_stays_owner(client, owner):
     client.post(at("leave"))
     client.post(at("remove", owner.pk))
     assert role_of(owner) == "owner"
+    # Nor is it offered what would be refused.
+    page = client.get(at("index")).content.decode()
+    assert "Leave this space" not in page
+    assert "before you leave" in page
 
 
 def test_somebody_removed_is_out_at_once(client, guest):
