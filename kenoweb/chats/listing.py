@@ -10,13 +10,13 @@ from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import chat_for, rows_in
 from kenoweb.chats import transcript
 from kenoweb.chats.receipt_panel import Panel, receipt_panel
 from kenoweb.chats.transcript import Tail, beginning, tail
 from kenoweb.ui import history_thread, list_page
+from kenoweb.ui.formatting import channel_name
 from kenoweb.ui.list_page import Order, by_index, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
@@ -30,26 +30,12 @@ from memory.retrieval import receipts
 WEB = "web"
 PAGE_SIZE = 40
 AROUND = 15
-CHANNELS = {
-    "http": "HTTP",
-    WEB: gettext_lazy("Web"),
-    "console": gettext_lazy("Console"),
-    "telegram": "Telegram",
-    "discord": "Discord",
-    "chatgpt": "ChatGPT",
-    "mem0": "mem0",
-    "api": "API",
-}
 # Counting stops here, for each chat by itself.
 COUNT_LIMIT = 1000
 COUNT = """(SELECT count(*) FROM
   (SELECT 1 FROM memory_message AS said WHERE said.chat_id = memory_chat.id LIMIT %s) AS counted)"""
 TIME = Order("sent_at")
 STEPS = 12
-
-
-def channel(name: str) -> str:
-    return str(CHANNELS.get(name, name.title()))
 
 
 @dataclass(frozen=True)
@@ -103,7 +89,7 @@ def _described(rows: QuerySet) -> QuerySet:
 
 def _row(chat: Chat) -> Chat:
     chat.where, chat.messages_said = (
-        channel(chat.channel),
+        channel_name(chat.channel),
         list_page.capped_number(chat.said, COUNT_LIMIT),
     )
     return chat
@@ -190,7 +176,7 @@ def chat_page(chat: Chat, *, space: Space, asked: dict[str, str], now: datetime)
     return ChatPage(
         chat=chat,
         url=url,
-        where=channel(chat.channel),
+        where=channel_name(chat.channel),
         count=list_page.capped_number(numbers[0]),
         window=window(chat, url=url, asked=asked, until=until, chosen=reply)
         if not q
@@ -277,7 +263,7 @@ def about(chat: Chat, *, space: Space, user: User, now: datetime) -> About:
     return About(
         chat=chat,
         url=space_url("chats:detail", space, pk=chat.pk),
-        where=channel(chat.channel),
+        where=channel_name(chat.channel),
         views=views(chat, space=space, here="about"),
         note=note if note and str(note) else None,
         note_is_stale=fresh is None,

@@ -125,7 +125,7 @@ def _item(row: RecallItem, *, space: Space, gate: score_rows.Gate) -> Item:
     voices = score_rows.scaled([Part(*part) for part in row.parts], row.confidence)
     return Item(
         icon=ICONS.get(row.kind, "fact"),
-        text=short(score_rows.one_line(said), LENGTH) if owner else _("It was purged since."),
+        text=short(score_rows.one_line(said), LENGTH) if owner else _("It was erased since."),
         lang=getattr(owner, "language", ""),
         url=_page(row, space),
         relevance=row.confidence,

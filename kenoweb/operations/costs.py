@@ -369,7 +369,7 @@ def belongs_to(call: LlmCall, *, space: Space) -> dict:
         "receipt": receipt,
         "sections": sections,
         "tokens": sum(count for _name, count in sections),
-        "budget": space.options.token_budget,
+        "budget": (receipt and receipt.budget) or space.options.token_budget,
         "night": night,
         "calls": calls_of(night) if night else None,
     }

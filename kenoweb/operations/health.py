@@ -23,15 +23,14 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, public, rows_in, with_token
-from kenoweb.chats.listing import channel
 from kenoweb.operations.notices import letter_list
 from kenoweb.operations.overview import STATES
-from kenoweb.ui.formatting import embedder_name, model_name, number, since
+from kenoweb.ui.formatting import channel_name, embedder_name, model_name, number, since
 from kenoweb.ui.responses import refreshed, space_url, toast, toast_error
 from memory import jobs
 from memory.history.actors import person
 from memory.llm.choose import Choice, choose
-from memory.models import Breaker, DeadLetter, Heartbeat, Space
+from memory.models import Breaker, DeadLetter, Heartbeat, Space, encryption
 from memory.operations import backup, replica
 from memory.operations import health as health_checks
 from memory.operations.metrics import prometheus_text
@@ -94,6 +93,7 @@ TO_DO = {
     "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
 }
 NONE_YET = gettext_lazy("none yet")
+NOT_ENCRYPTED = gettext_lazy("not encrypted")
 PAGES = {
     "costs": "settings:index",
     "deliveries": "dead_letters:index",
@@ -218,7 +218,7 @@ class Check:
     @property
     def is_open(self) -> bool:
         """Nothing is wrong, but nothing was done yet either: no tick."""
-        return self.level == health_checks.OK and self.value == NONE_YET
+        return self.level == health_checks.OK and self.value in (NONE_YET, NOT_ENCRYPTED)
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def workers(beats: list[Heartbeat], *, now: dt.datetime) -> list[Worker]:
 
 def _channels(states: dict) -> list[tuple[str, str, bool]]:
     return [
-        (channel(name), str(STATES.get(state, state)), state == "running")
+        (channel_name(name), str(STATES.get(state, state)), state == "running")
         for name, state in states.items()
     ]
 
@@ -369,6 +369,7 @@ def _values(
         "embeddings": embedder_name(embed.current().name) if embed.enabled() else _("off"),
         "backup": since(now - kept, now=now, long=True) if kept else str(NONE_YET),
         "replica": _behind(),
+        "encryption": "" if encryption.has_keys(space.pk) else str(NOT_ENCRYPTED),
         "size": f"{number(health_checks.resident_mb())} MB",
         "disk": _("%(share)s %% free") % {"share": number(100 * usage.free / usage.total)},
     }

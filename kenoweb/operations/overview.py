@@ -22,7 +22,7 @@ from kenoweb.nights.page import PHASES
 from kenoweb.nights.review_queue import ICONS
 from kenoweb.people import page as people
 from kenoweb.ui import charts
-from kenoweb.ui.formatting import city, money, number, since
+from kenoweb.ui.formatting import channel_name, city, money, number, since
 from kenoweb.ui.responses import OPENED_RECEIPT, space_url
 from memory.models import (
     Fact,
@@ -39,12 +39,6 @@ from memory.operations.health import totals
 from sleep.models import Night, Proposal
 
 DAYS = 14
-CHANNELS = {
-    "api": "API",
-    "http": "HTTP",
-    "web": gettext_lazy("Web"),
-    "console": gettext_lazy("Console"),
-}
 STATES = {
     "running": gettext_lazy("running"),
     "stopped": gettext_lazy("stopped"),
@@ -330,7 +324,7 @@ def _workers(beat_at: dt.datetime | None, channels: str, *, now: dt.datetime) ->
         return []
     signs = [Sign(_("Worker"), _("seen %(age)s") % {"age": since(beat_at, now=now, long=True)})]
     return signs + [
-        Sign(CHANNELS.get(name, name.title()), STATES.get(state, state))
+        Sign(channel_name(name), STATES.get(state, state))
         for name, state in json.loads(channels).items()
     ]
 

@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import in_space, rows_in
-from kenoweb.chats.listing import channel
 from kenoweb.people.page import find as find_people
 from kenoweb.people.page import relation_of
+from kenoweb.ui.formatting import channel_name
 from kenoweb.ui.page_chrome import NAVIGATION, SPACE_MENU
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import near_words, substring_filter
@@ -166,7 +166,9 @@ def _chats(space: Space, words: str) -> list[Hit]:
     rows = rows_in(space, Chat).filter(substring_filter(words, "title", "key", "context"))
     newest = rows.order_by(F("last_message_at").desc(nulls_last=True), "-pk")[:MAX_HITS]
     return [
-        Hit("chat", str(chat), space_url("chats:detail", space, chat.pk), channel(chat.channel))
+        Hit(
+            "chat", str(chat), space_url("chats:detail", space, chat.pk), channel_name(chat.channel)
+        )
         for chat in newest
     ]
 

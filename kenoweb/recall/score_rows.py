@@ -156,7 +156,7 @@ def of_item(item: RecallItem, *, space: Space) -> Row:
     owner = getattr(item, item.kind, None)
     said = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
     at = getattr(owner, "sent_at", None) or getattr(owner, "started_at", None)
-    purged = _("It was purged since.")
+    purged = _("It was erased since.")
     return Row(
         rank=item.rank,
         kind=item.kind,

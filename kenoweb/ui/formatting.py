@@ -16,6 +16,16 @@ from memory.models import Fact
 from memory.text import normalise as text
 
 CITIES = {"Mexico City": gettext_lazy("Mexico City"), "London": gettext_lazy("London")}
+CHANNELS = {
+    "http": "HTTP",
+    "web": gettext_lazy("Web"),
+    "console": gettext_lazy("Console"),
+    "telegram": "Telegram",
+    "discord": "Discord",
+    "chatgpt": "ChatGPT",
+    "mem0": "mem0",
+    "api": "API",
+}
 
 
 def truncatechars(text: object, most: int) -> str:
@@ -151,3 +161,8 @@ def day_end(day: dt.date | None) -> dt.datetime | None:
 
 def day_of(when: dt.datetime | None) -> dt.date | None:
     return timezone.localtime(when).date() if when else None
+
+
+def channel_name(name: str) -> str:
+    """A way to talk with Keno, as people call it."""
+    return str(CHANNELS.get(name, name.title()))

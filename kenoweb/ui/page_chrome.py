@@ -139,8 +139,14 @@ SPACE_MENU = [
     Place("spaces:edit", _("This space"), "edit", "z", role="owner"),
 ]
 TABS = ["overview:index", "facts:index", "proposals:index", "chats:index"]
-# Rooms that are tabs of another page.
-BESIDE = {"still_true": "proposals"}
+# Rooms and pages that are tabs or parts of another one.
+BESIDE = {
+    "still_true": "proposals",
+    "members": "settings",
+    "tokens": "settings",
+    "spaces:edit": "settings",
+    "dead_letters": "health",
+}
 NAMED = {place.name for _title, places in NAVIGATION for place in places}
 
 
@@ -258,7 +264,7 @@ def is_current(name: str, view: str) -> bool:
     if view == name:
         return True
     room, here = name.split(":")[0], view.split(":")[0]
-    here = BESIDE.get(here, here)
+    here = BESIDE.get(view, BESIDE.get(here, here))
     return room == here and view not in NAMED and not name.endswith(":lab")
 
 

@@ -46,6 +46,14 @@ def test_every_page_shows_what_it_shows_of_a_plain_space(content_key):
             assert (MARK in shown) == (MARK in plain[name].content.decode()), name
 
 
+def test_health_says_whether_words_are_encrypted(content_key):
+    member = make_member()
+    page = reverse("health:index", args=[member.space.slug])
+    assert "not encrypted" in make_client(member.user).get(page).content.decode()
+    encrypt(member.space)
+    assert "not encrypted" not in make_client(member.user).get(page).content.decode()
+
+
 @pytest.mark.parametrize("word", ["zyxbee", "ZYXBEE", "zyx"])
 def test_words_are_found_on_the_pages(content_key, word):
     member = make_member()

@@ -128,7 +128,7 @@ def test_every_feature_has_a_name_and_one_voice():
 def test_a_purged_memory_leaves_its_numbers(client, space):
     receipt = make_receipt(space)
     RecallItem.objects.create(recall=receipt, kind="fact", rank=1, score=1, injected=True)
-    assert "It was purged since" in client.get(at(space, receipt.pk)).content.decode()
+    assert "It was erased since" in client.get(at(space, receipt.pk)).content.decode()
 
 
 def test_another_item_is_taken_apart(client, space):

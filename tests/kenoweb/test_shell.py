@@ -107,3 +107,19 @@ def test_the_door_reads_no_spaces(django_assert_num_queries):
 
 def test_a_browser_that_shows_json_finds_the_icon(client):
     assert client.get("/favicon.ico").url.endswith(".svg")
+
+
+@pytest.mark.parametrize(
+    ("page", "lit"),
+    [
+        ("members:index", "settings:index"),
+        ("tokens:index", "settings:index"),
+        ("spaces:edit", "settings:index"),
+        ("dead_letters:index", "health:index"),
+        ("still_true:index", "proposals:index"),
+    ],
+)
+def test_a_page_without_a_place_of_its_own_lights_the_one_it_belongs_to(page, lit):
+    assert [name for name in sorted(page_chrome.NAMED) if page_chrome.is_current(name, page)] == [
+        lit
+    ]
