@@ -81,6 +81,8 @@ def _ask(space: Space, receipts: Iterable[Recall], *, now: datetime) -> dict[int
         when = receipt.at if receipt.cue else now
         given: dict[str, Any] = {"chat": receipt.chat, "person": receipt.person}
         given |= {"budget": receipt.budget or None, "save": False, "settled": True}
+        # What was asked is in memory by now; it was not when it was asked.
+        given |= {"seen": [receipt.message_id]} if receipt.message_id else {}
         found[receipt.pk] = recall(space, receipt.query, now=when, **given)
     return found
 

@@ -304,6 +304,15 @@ def test_memories_that_only_change_places_do_not_change_an_answer(space, monkeyp
     assert [one.gone for one in proposals.impact(proposal).changed] == [["nuts"]]
 
 
+def test_what_was_asked_is_no_memory_that_its_own_answer_lacked(space):
+    chat = make_chat(space)
+    asked = make_message(chat, text="Is Ana allergic to peanuts or to walnuts?", author="Ana")
+    receipt = recall(space, asked.text, chat=chat, message=asked).receipt
+    told = replay.answers(space, [receipt], now=timezone.now())[receipt.pk]
+    assert asked.text not in told
+    assert told
+
+
 def test_a_proposal_that_cannot_be_applied_says_why_and_changes_nothing(space):
     proposal = propose(space, "revise", fact(space, "Loki"), text="Marta's dog is called Thor")
     facts.revise(fact(space, "Loki"), by=ANA, text="Marta's dog is called Lola")
