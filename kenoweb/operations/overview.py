@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 from kenoweb import demo
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.nights import page as night_progress
-from kenoweb.nights.page import PHASES
+from kenoweb.nights.page import PHASES, took
 from kenoweb.nights.review_queue import ICONS
 from kenoweb.people import page as people
 from kenoweb.ui import charts
@@ -287,7 +287,7 @@ def last_night(space: Space) -> dict | None:
         return None
     phases = list(night.phases.filter(run=night.run))
     parts = [(PHASES.get(one.phase, one.phase), max(0.05, one.seconds)) for one in phases]
-    took = sum(seconds for _name, seconds in parts)
+    seconds = took(phases)
     counts = totals(
         changes=("count", night.changes.values("pk")),
         proposed=("count", night.proposals.values("pk")),
@@ -295,7 +295,7 @@ def last_night(space: Space) -> dict | None:
     return {
         "night": night,
         "parts": parts,
-        "seconds": number(took, 0 if took >= 10 else 1),
+        "seconds": number(seconds, 0 if seconds >= 10 else 1),
         "phases": phases,
         **counts,
         "url": space_url("nights:detail", space, pk=night.pk),
