@@ -229,14 +229,13 @@ def test_what_waits_is_shown_oldest_first_with_how_many_there_are():
 def test_the_last_night_tells_what_it_did():
     space = make_space()
     night = Night.objects.create(space=space, local_date=TODAY, status="success", ended_at=NOW)
+    begins = NOW
     for position, (phase, seconds) in enumerate([("consolidation", 22), ("pruning", 3)]):
+        ends = begins + dt.timedelta(seconds=seconds)
         PhaseRun.objects.create(
-            night=night,
-            phase=phase,
-            position=position,
-            started_at=NOW,
-            ended_at=NOW + dt.timedelta(seconds=seconds),
+            night=night, phase=phase, position=position, started_at=begins, ended_at=ends
         )
+        begins = ends
     found = overview.last_night(space)
     assert found["parts"] == [("consolidation", 22), ("pruning", 3)]
     assert (found["seconds"], found["changes"], found["proposed"]) == ("25", 0, 0)
