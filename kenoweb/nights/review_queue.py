@@ -47,8 +47,8 @@ TARGETS_SHOWN = 50
 IN_A_LIST = ("kind", "title", "digest", "confidence", "status", "reason", "decided_at")
 PRECEDENTS_READ, PRECEDENTS_SHOWN = 200, 3
 RULINGS = {
-    proposals.THIS: gettext_lazy("This"),
-    proposals.THAT: gettext_lazy("That"),
+    proposals.THIS: gettext_lazy("Older"),
+    proposals.THAT: gettext_lazy("Newer"),
     proposals.BOTH: gettext_lazy("Both in their time"),
 }
 EDITABLE = {

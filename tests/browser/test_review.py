@@ -130,7 +130,7 @@ def test_a_contradiction_is_ruled_on_by_key_and_without_script(window, owner, sc
         press(page, "2")
         press(page, "a")
     else:
-        page.get_by_role("radio", name="That").check()
+        page.get_by_role("radio", name="Newer 2").check()
         page.get_by_role("button", name="Decide").click()
     expect(page.get_by_text("No open contradiction")).to_be_visible()
     one.refresh_from_db()
