@@ -312,7 +312,7 @@ def test_what_was_decided_before_about_such_a_thing_is_shown(client, space):
     *_rest, second = contradiction(space, "Ana lives in Rome", "Ana lives in Oslo")
     page = client.get(at("detail", space, second.pk)).content.decode()
     assert "Decided before" in page
-    assert "That · about the same kind of thing" in page
+    assert "Newer · about the same kind of thing" in page
 
 
 def test_what_depends_on_a_side_is_shown(client, space):
