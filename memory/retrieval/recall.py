@@ -128,8 +128,6 @@ class RecallRequest:
     # Whether anything may be written, and the day that is asked about instead of today.
     save: bool = True
     then: Past | None = None
-    # Whether an answer is looked for; the judge need not read what only lies near.
-    asks: bool = True
     # For trials: the judge takes its time, so that the same question is answered the same.
     settled: bool = False
 
@@ -148,6 +146,7 @@ def recall(
     save: bool = True,
     as_of: datetime | None = None,
     valid_at: datetime | None = None,
+    asks: bool = True,
     **more: Any,
 ) -> Recalled:
     """Recall what matters for a text. Never raises: errors are logged and stand on the receipt.
@@ -155,11 +154,11 @@ def recall(
     A chat sees its own memory and that of the whole space; `everywhere` (every chat) is for people
     who look through their space. `more` may name limit, caps, kinds, budget, cost (tokens of one
     memory), prompt (take only what may help a model), seen and seen_texts (messages that are in
-    the prompt already, by id and by words), asks (False: the text wants no answer from memory),
-    expand and judge (models; both optional).
+    the prompt already, by id and by words), expand and judge (models; both optional).
 
-    Without `save` nothing is written: no receipt, no vector. `as_of` asks what would have come to
-    mind at that time, from memory as it stood; it is the now of the question and writes nothing.
+    A text that `asks` for nothing gets nothing, and a receipt that says so. Without `save` nothing
+    is written: no receipt, no vector. `as_of` asks what would have come to mind at that time, from
+    memory as it stood; it is the now of the question and writes nothing.
     `valid_at` asks of another day: what held then as it is believed now, or as of `as_of`.
     """
     now, save = as_of or now or timezone.now(), save and as_of is None and valid_at is None
@@ -178,7 +177,7 @@ def recall(
             then=Past(space.pk, now, valid_at) if as_of or valid_at else None,
             **more,
         )
-        result = _recall(request, clock)
+        result = _recall(request, clock) if asks else _unasked(request)
     except Exception as error:
         log.exception("recall failed in space %s", space.pk)
         result.error = f"{type(error).__name__}: {error}"[:500]
@@ -189,6 +188,11 @@ def recall(
         asked_by = {"space": space, "chat": here, "person": person, "message": message}
         result.receipt = _write_receipt(result, now=now, **asked_by)
     return result
+
+
+def _unasked(request: RecallRequest) -> Recalled:
+    asked = Question(request.text)
+    return Recalled(asked, profile=request.profile, strict=request.strict, unjudged="unasked")
 
 
 def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
@@ -229,7 +233,7 @@ def _rank(
     request: RecallRequest, question: Question, candidates: Candidates
 ) -> tuple[list[Scored], list[Scored], str]:
     """Return everything in its order, what passes the gate, and why the judge left some unread."""
-    judge_ms = request.space.options.judge_ms if request.asks else 0
+    judge_ms = request.space.options.judge_ms
     ranked, passes, unread = scoring.score(
         request.profile,
         question,
@@ -241,7 +245,6 @@ def _rank(
         judge_ms=math.inf if request.settled and judge_ms else judge_ms,
     )
     unjudged = "off" if not judge_ms else "time" if unread else ""
-    unjudged = unjudged if request.asks else "unasked"
     return ranked, gate.apply(ranked, passes, strict=request.strict), unjudged
 
 
@@ -252,7 +255,7 @@ def _with_whom_it_names(
 
     "What is my son's name?" names whoever is known to be that.
     """
-    if not request.asks or request.strict:
+    if request.strict:
         return kept
     names = set(question.names) - set(text.words(text.fold(request.person)))
     whom = kinsfolk(question.text) if asks_who(question) and not request.then else None
@@ -280,7 +283,7 @@ def _ask_of_kin(request: RecallRequest, kept: list[Scored], result: Recalled) ->
     Nothing when nobody is described, or nothing is known of them.
     """
     whom = kinsfolk(result.question.text)
-    if whom is None or not request.asks or request.then or asks_who(result.question):
+    if whom is None or request.then or asks_who(result.question):
         return []
     for one in _relatives(request, whom):
         asked, told = ask_by_name(result.question, whom, one.name)
