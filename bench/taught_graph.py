@@ -33,34 +33,21 @@ PARTS = {
 NORMS = {"first_norm": "attention.output.LayerNorm", "second_norm": "output.LayerNorm"}
 
 
-class _RoundInput(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, given: Tensor) -> Tensor:
-        low, high = (float(end) for end in torch.aminmax(given))
-        step = (max(high, 0.0) - min(low, 0.0)) / 255 or 1.0
-        return given.mul(1 / step).round_().mul_(step)
-
-    @staticmethod
-    def backward(ctx, slope: Tensor) -> Tensor:
-        return slope
+def _rounded_input(given: Tensor) -> Tensor:
+    """Round by the span of the whole batch; the slope passes as if nothing had been rounded."""
+    low, high = torch.aminmax(given.detach())
+    step = ((high.clamp_min(0.0) - low.clamp_max(0.0)) / 255).clamp_min(1e-9)
+    return given + ((given.detach() / step).round() * step - given.detach())
 
 
-class _RoundWeight(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, weight: Tensor) -> Tensor:
-        step = (weight.abs().amax(1, keepdim=True) / 127).clamp_min(1e-9)
-        return (weight / step).round().mul(step)
-
-    @staticmethod
-    def backward(ctx, slope: Tensor) -> Tensor:
-        return slope
+def _rounded_weight(weight: Tensor) -> Tensor:
+    step = (weight.detach().abs().amax(1, keepdim=True) / 127).clamp_min(1e-9)
+    return weight + ((weight.detach() / step).round() * step - weight.detach())
 
 
 class Rounded(nn.Linear):
     def forward(self, given: Tensor) -> Tensor:
-        return functional.linear(
-            _RoundInput.apply(given), _RoundWeight.apply(self.weight), self.bias
-        )
+        return functional.linear(_rounded_input(given), _rounded_weight(self.weight), self.bias)
 
 
 class Layer(nn.Module):

@@ -40,6 +40,8 @@ WARM_UP, LEAST_RATE, DECAY, STEADY = 60, 0.03, 0.01, 0.99
 # Questions a step, memories a question, and how many of a talk's are taken from the nearest.
 QUESTIONS, MEMORIES, NEAREST, NEAR = 16, 8, 8, 4
 MESSAGES = 32
+# Rows that go through the network together: few are padded little, many round the weights once.
+PART = 32
 NO_TAG = -100
 _PUNCTUATION = re.compile(r"[¿?¡!.,;:'’]")
 _SPEAKER = re.compile(r"^\w{2,12}: ")
@@ -160,14 +162,12 @@ class JudgeSchool:
         rows = [row for lesson in self.lessons.take(QUESTIONS) for row in self._rows(lesson)]
         ids = [_pair(asked, memory) for asked, memory, _ in rows]
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
-        parts = [order[place : place + 32] for place in range(0, len(order), 32)]
+        parts = [order[place : place + PART] for place in range(0, len(order), PART)]
         found = torch.cat([network(*_padded([ids[p] for p in part]))["answers"] for part in parts])
         back = torch.tensor(np.argsort(order))
         scores = found.squeeze(-1)[back].view(-1, MEMORIES)
         right = torch.tensor([float(helps) for _, _, helps in rows]).view(-1, MEMORIES)
-        alone = functional.binary_cross_entropy_with_logits(
-            scores, right, pos_weight=torch.tensor(2.0)
-        )
+        alone = functional.binary_cross_entropy_with_logits(scores, right)
         answered = right.sum(1) > 0
         likely = functional.log_softmax(scores[answered], 1) * right[answered]
         return alone - (likely.sum(1) / right[answered].sum(1)).mean()
