@@ -264,7 +264,8 @@ def _release(context: PhaseContext) -> Iterator[Proposal | None]:
     )
     if not held:
         return
-    live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
+    # All that is believed, but no more of it than who said it.
+    live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE).only("message")
     # Who somebody is says their account, not the name they chose.
     speaker_of = claims.speakers_of_facts(context.space, [*held, *live])
     told = Counter(speaker_of.get(fact.pk, "") for fact in live)
@@ -365,9 +366,12 @@ def _prefer(context: PhaseContext) -> Iterator[Proposal | None]:
         category=Fact.Category.PREFERENCE,
         last_seen_at__gt=context.now - timedelta(days=90),
     )
-    for fact in rows.order_by("pk").select_related("message__chat"):
-        if wish := _WISH.match(fact.text):
-            wishes[fold(wish["of"])].append((fact, wish["what"]))
+    # Of all that people prefer little is about replies: only that is read whole.
+    short = rows.only("space", "text")
+    wished = {one.pk: wish for one in short if (wish := _WISH.match(one.text))}
+    for fact in Fact.objects.filter(pk__in=wished).order_by("pk").select_related("message__chat"):
+        wish = wished[fact.pk]
+        wishes[fold(wish["of"])].append((fact, wish["what"]))
     named = {fold(one.key) for one in identity.preferences.active(context.space)} if wishes else ()
     for name, some in sorted(wishes.items()):
         facts = [fact for fact, _what in some]

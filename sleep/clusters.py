@@ -171,7 +171,14 @@ def duplicate_groups(space: Space, *, since: datetime | None) -> list[list[Fact]
     candidates = {*pairs(texts, scopes), *_near_pairs(rows, scopes)}
     alike = [pair for pair in sorted(candidates) if not _say_different(rows, *pair)]
     found = ([rows[i] for i in group] for group in connected_groups(len(rows), alike))
-    return [some for some in map(_all_alike, found) if len(some) > 1]
+    return _whole([some for some in map(_all_alike, found) if len(some) > 1])
+
+
+def _whole(groups: list[list[Fact]]) -> list[list[Fact]]:
+    """The same facts with all their fields: many are compared and few are alike."""
+    rows = Fact.objects.in_bulk([fact.pk for some in groups for fact in some]) if groups else {}
+    found = ([rows[fact.pk] for fact in some if fact.pk in rows] for some in groups)
+    return [some for some in found if len(some) > 1]
 
 
 def _fresh_rows(space: Space, since: datetime | None) -> list[Fact]:
@@ -179,7 +186,7 @@ def _fresh_rows(space: Space, since: datetime | None) -> list[Fact]:
     if since:
         fresh = live.filter(created_at__gt=since)
         live = live.filter(subject__in=fresh.values("subject"))
-    return list(live.order_by("pk"))
+    return list(live.order_by("pk").only("space", "chat", "subject", "kind", "text"))
 
 
 def _say_different(rows: Sequence[Fact], i: int, j: int) -> str:
