@@ -475,7 +475,7 @@ def _known(message: Message, one: Candidate) -> Fact | None:
     for fact in _near(**here, message=message.pk, subject=one.subject):
         of_this = fact.message_id == message.pk
         if propose.is_same_fact(fact.text, one.text, subject=one.subject, by_meaning=of_this):
-            return fact
+            return Fact.objects.live().select_related("message__chat").filter(pk=fact.pk).first()
     return None
 
 
@@ -487,8 +487,8 @@ def _same_words(space, chat, said_keys):
 
 @prepared(space="bigint", chat="bigint", message="bigint", subject="varchar")
 def _near(space, chat, message, subject):
-    """What the message said, and what else is known of the same person here."""
-    known = Fact.objects.known_in(space, chat).live().select_related("message__chat")
+    """What the message said, and what else is known of the same person here, to be compared."""
+    known = Fact.objects.known_in(space, chat).live().only("space", "message", "text")
     said = Q(message=message)
     known = known.filter(said | Q(subject=subject, chat=chat))
     # First its own: it may be read long after its reply, with much learned between them.
