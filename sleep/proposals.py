@@ -127,12 +127,17 @@ def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) ->
 
 def is_known(space: Space, key: str) -> bool:
     """Whether this was proposed before, whatever became of it."""
-    return bool(_with_key(space=space.pk, key=key))
+    return bool(known_keys(space, [key]))
 
 
-@prepared(space="bigint", key="varchar")
-def _with_key(space, key):
-    return Proposal.objects.filter(space=space, key=key).order_by().values_list("pk")
+def known_keys(space: Space, keys: Iterable[str]) -> set[str]:
+    """Those of the keys under which something was proposed before."""
+    return {key for (key,) in _with_keys(space=space.pk, keys=list(keys))}
+
+
+@prepared(space="bigint", keys="varchar[]")
+def _with_keys(space, keys):
+    return Proposal.objects.filter(space=space, key__any_of=keys).order_by().values_list("key")
 
 
 def hold(
