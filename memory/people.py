@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import combinations
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -34,6 +34,12 @@ SOMEBODY = (Kind.PERSON, Kind.PET)
 MOST_WORDS, MAX_ALIASES, MAX_COMPARED = 4, 40, 5000
 # What was believed once is somebody's too; what waits in quarantine is nobody's.
 LINKED = (Fact.Status.ACTIVE, Fact.Status.SUPERSEDED, Fact.Status.ARCHIVED)
+# Every fact that is remembered writes its own: bulk_create makes its SQL anew each time.
+MENTION = """
+INSERT INTO memory_mention (fact_id, role, entity_id)
+SELECT %s, role, entity FROM unnest(%s::varchar[], %s::bigint[]) AS found (role, entity)
+ON CONFLICT DO NOTHING
+"""
 _NOT_FACTS = (Fact.Kind.PROCEDURE, Fact.Kind.CONCEPT, Fact.Kind.LESSON, Fact.Kind.LORE)
 _ORGANISATIONS = frozenset(
     """
@@ -186,11 +192,10 @@ def link(fact: Fact, *, is_new: bool = False) -> None:
     found += [(Role.SPEAKER, said)] if said else []
     if not is_new:
         Mention.objects.filter(fact=fact).delete()
-    rows = {(role, row and row.pk) for role, row in found}
-    Mention.objects.bulk_create(
-        [Mention(fact=fact, role=role, entity_id=pk) for role, pk in sorted(rows, key=str)],
-        ignore_conflicts=True,
-    )
+    rows = sorted({(role, row and row.pk) for role, row in found}, key=str)
+    roles, pks = [str(role) for role, _pk in rows], [pk for _role, pk in rows]
+    with connection.cursor() as cursor:
+        cursor.execute(MENTION, [fact.pk, roles, pks])
 
 
 def unfilled() -> QuerySet[Space]:

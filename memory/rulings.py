@@ -90,7 +90,12 @@ def lift(ruling: Ruling, *, by: str) -> ChangeResult:
 def forbidding_rulings(space: Space) -> list[Ruling]:
     """Return the rulings that forbidden() checks, for callers that check several texts."""
     kind = Ruling.Kind.NEVER_REMEMBER
-    return kept(space, "forbidding rulings", lambda: list(_active(space, kind)))
+    return kept(space, "forbidding rulings", lambda: _in_order(space=space.pk, kind=kind))
+
+
+@prepared(space="bigint")
+def _in_order(space, kind):
+    return _active(space, kind)
 
 
 def forbidden(

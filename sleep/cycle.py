@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop as N_
 
 from memory import jobs, notices
 from memory.models import Space
-from memory.models.prepared import save_fields
+from memory.models.prepared import insert, save_fields
 from memory.operations import leases
 from memory.trust import golden
 from sleep import budgeted_model, nights, reminding
@@ -245,17 +245,19 @@ def _run_phase(
 @transaction.atomic
 def _open_phase(night: Night, phase: Phase, position: int, run: PhaseRun | None) -> PhaseRun:
     if run is None:
-        run = PhaseRun.objects.create(
+        run = PhaseRun(
             night=night,
             run=night.run,
             phase=phase.name,
             position=position,
             plan=phase.plan(night, night.started_at),
         )
+        insert(run)
     elif run.status == PhaseRun.Status.FAILED:
         run.status, run.error, run.ended_at = PhaseRun.Status.RUNNING, "", None
         run.save(update_fields=["status", "error", "ended_at"])
-    Night.objects.filter(pk=night.pk).update(phase=phase.name)
+    night.phase = phase.name
+    save_fields(night, "phase")
     return run
 
 

@@ -16,6 +16,7 @@ from memory.history import audit
 from memory.history import changes as history
 from memory.history.changes import events_of
 from memory.models import AuditEntry, Episode, Space
+from memory.models.prepared import prepared
 from memory.operations.health import ERROR, WARNING, Finding
 from sleep.models import Claim, Night, NightChange, Proposal
 
@@ -76,8 +77,14 @@ def stop(night: Night, *, by: str) -> bool:
 
 
 def is_stopped(night: Night) -> bool:
-    asked = AuditEntry.objects.filter(space_id=night.space_id, action=STOPPED)
-    return asked.filter(object_id=str(night.pk), details__run=night.run).exists()
+    asked = _asked_to_stop(space=night.space_id, night=str(night.pk))
+    return any(details.get("run") == night.run for (details,) in asked)
+
+
+@prepared(space="bigint", night="varchar")
+def _asked_to_stop(space, night):
+    asked = AuditEntry.objects.filter(space=space, action=STOPPED, object_id=night)
+    return asked.order_by().values_list("details")
 
 
 @transaction.atomic

@@ -8,6 +8,7 @@ from typing import Any
 
 from memory.history import changes as history
 from memory.models import Space
+from memory.models.prepared import insert
 from sleep.budgeted_model import BudgetedModel
 from sleep.models import Night, NightChange
 
@@ -61,7 +62,7 @@ class PhaseContext:
         """Changes made inside are one line of the night and are undone together."""
         with history.change(by="night", why=kind, night=self.night.pk) as context:
             yield context
-        NightChange.objects.create(
+        line = NightChange(
             space=self.space,
             night=self.night,
             phase=self.phase,
@@ -71,6 +72,7 @@ class PhaseContext:
             evidence=list(evidence),
             mode=mode,
         )
+        insert(line)
 
 
 FUSE_SHARE = 0.25

@@ -33,6 +33,10 @@ READ = (
     "space", "episode", "chat__channel", "role", "author", "author_id", "text", "flags", "sent_at",
     "ingested_at",
 )  # fmt: skip
+# And of a fact, to be compared.
+BELIEVED = (
+    "space", "chat", "subject", "text", "valid_from", "last_seen_at", "said_by", "message",
+)  # fmt: skip
 # How alike two problems are that are one, and so many facts of a subject are compared.
 SAME_PROBLEM, MAX_FACTS = 0.4, 400
 # So many pairs of names a night.
@@ -106,7 +110,7 @@ def _waiting(night: Night) -> QuerySet[Episode]:
             space=night.space, status=Episode.Status.CLOSED, consolidated_at=None, flags=[]
         )
         .exclude(source__in=["night", "summary"])
-        .only("title", "body", "tags", "feedback", "source", "started_at")
+        .only("space", "title", "body", "tags", "feedback", "source", "started_at")
     )
 
 
@@ -264,7 +268,7 @@ def _known(context: PhaseContext, claims: list[ClaimView]) -> list[BelievedFact]
 
 
 def _believed(context: PhaseContext, facts: QuerySet[Fact]) -> list[BelievedFact]:
-    rows = list(facts.order_by("pk"))
+    rows = list(facts.order_by("pk").only(*BELIEVED))
     speaker_of = claim_reader.speakers_of_facts(context.space, rows)
     return [
         BelievedFact(
@@ -302,9 +306,15 @@ def _said(claim: Claim) -> ClaimView:
 def ask_about_people(space: Space, *, night: Night | None = None) -> int:
     """Ask whether two names are one person; so many at a time, and never twice about a pair."""
     made = 0
-    for one, other in people.alike(space):
+    pairs = {
+        proposals.key("same", one.pk, other.pk): (one, other) for one, other in people.alike(space)
+    }
+    asked = proposals.known_keys(space, pairs)
+    for key, (one, other) in pairs.items():
+        if key in asked:
+            continue
         given: dict[str, Any] = {
-            "key": proposals.key("same", one.pk, other.pk),
+            "key": key,
             "night": night,
             "title": _same_title(one, other),
             "targets": [target_of(one), target_of(other)],

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext_noop as N_
 
+from memory.models.prepared import insert
 from sleep import advice
 from sleep.models import Night, Reflection, sentence
 from sleep.phase import Outcome, Phase, PhaseContext
@@ -18,15 +19,10 @@ def work(context: PhaseContext, item: str) -> Outcome:
     totals = advice.night_totals(context.night) | advice.day_counts(context.night, now=context.now)
     numbers = reflect(totals, talk | advice.memory_measures(context.space, now=context.now))
     insights = _news(context, insights_of(totals, numbers))
-    Reflection.objects.update_or_create(
-        night=context.night,
-        defaults={
-            "space": context.space,
-            "numbers": numbers,
-            "insights": insights,
-            "at": context.now,
-        },
-    )
+    measured = {"numbers": numbers, "insights": insights, "at": context.now}
+    # Only this phase writes it, under the lease of the night.
+    if not Reflection.objects.filter(night=context.night).update(**measured):
+        insert(Reflection(space=context.space, night=context.night, **measured))
     return Outcome({"insights": len(insights)}, insights)
 
 
