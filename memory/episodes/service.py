@@ -163,7 +163,7 @@ def close(
     whole = [messages] if episode.body or episode.sticky else grouping.by_topic(messages)
     told = [grouping.describe(part, None if episode.body else complete) for part in whole]
     written = {name: old for name in ("title", "body", "tags") if (old := getattr(episode, name))}
-    with transaction.atomic(), history.change(by=by, why="an episode ends"):
+    with transaction.atomic(savepoint=False), history.change(by=by, why="an episode ends"):
         rows.lock(episode)
         if episode.status != Status.OPEN:
             return ChangeResult(episode, outcome="unchanged")
