@@ -18,6 +18,7 @@ from kenoweb.demo.days import STORY, ZONE, Calendar, Life, read
 from memory import jobs
 from memory.chats import service as chats
 from memory.models import Chat, Fact, GoldenRun, LlmCall, Member, Message, Notice, Space
+from memory.models.prepared import save_fields
 from memory.spaces import service as spaces
 from memory.vectors import store as embeddings
 from sleep.models import Night
@@ -44,6 +45,8 @@ CHATS = {
 DECIDED = 8
 # Keno slept now and then at first, and every night in the last weeks.
 NOW_AND_THEN, EVERY_NIGHT = 24, 15
+# So many days are made between two words to the pages of how far it is.
+TOLD = 3
 # A maker that has told nothing for this long was stopped; its demo can be made again.
 SILENT = dt.timedelta(minutes=2)
 # What the last nights told is news still.
@@ -98,7 +101,9 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
             life.sleep(day, now=now)
             if day >= DECIDED:
                 life.decide(day, now=now)
-        _tell(space, first - day + 1, of=first + 1)
+        # Not after every day: what is kept of a space holds until its row is written.
+        if day % TOLD == 0:
+            _tell(space, first - day + 1, of=first + 1)
         progress(first - day + 1, first + 1)
     embeddings.backfill(space=space)
     _set(space, SETTINGS)
@@ -127,7 +132,7 @@ def _set(space: Space, settings: dict) -> None:
     """Change what only the making needs, which does not belong into the history of a space."""
     space.settings = settings
     with pgtrigger.ignore():
-        space.save(update_fields=["settings"])
+        save_fields(space, "settings")
 
 
 def _making(percent: int) -> dict:

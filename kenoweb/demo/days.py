@@ -4,7 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -171,6 +171,8 @@ class Life:
     calendar: Calendar
     # Before this a receipt would be gone by now.
     receipts_from: dt.datetime
+    # What was said and nobody has looked through yet.
+    unread: list[Message] = field(default_factory=list)
 
     def live(self, lines: list[Line]) -> None:
         if not lines:
@@ -214,9 +216,10 @@ class Life:
 
     def _hear(self, chat: Chat, line: Line) -> Message:
         given = {"author": line.who, "author_id": line.who.lower(), "handled_at": line.at}
-        with self._turn():
+        with transaction.atomic():
             said = chats.receive(chat, text=line.text, sent_at=line.at, now=line.at, **given)
             episodes.follow(said.message)
+        self.unread.append(said.message)
         return said.message
 
     def _answer(self, chat: Chat, line: Line, to: Message | None) -> None:
@@ -235,11 +238,12 @@ class Life:
 
     def _ingest(self) -> None:
         """What the worker does behind the replies."""
-        rows = ingest.waiting(self.space).select_related("chat", "episode")
-        for message in rows:
-            message.space = message.chat.space = self.space
-            with self._turn():
+        if not self.unread:
+            return
+        with self._turn():
+            for message in self.unread:
                 ingest.ingest(message, now=message.sent_at)
+        self.unread.clear()
 
     def _embed(self, at: dt.datetime) -> None:
         # Before there is anything to recall, what a night archives needs no vector.
