@@ -45,8 +45,8 @@ CHATS = {
 DECIDED = 8
 # Keno slept now and then at first, and every night in the last weeks.
 NOW_AND_THEN, EVERY_NIGHT = 24, 15
-# So many days are made between two words to the pages of how far it is.
-TOLD = 3
+# So many percent more are worth a word to the pages.
+STEP = 3
 # A maker that has told nothing for this long was stopped; its demo can be made again.
 SILENT = dt.timedelta(minutes=2)
 # What the last nights told is news still.
@@ -101,9 +101,7 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
             life.sleep(day, now=now)
             if day >= DECIDED:
                 life.decide(day, now=now)
-        # Not after every day: what is kept of a space holds until its row is written.
-        if day % TOLD == 0:
-            _tell(space, first - day + 1, of=first + 1)
+        _tell(space, first - day + 1, of=first + 1)
         progress(first - day + 1, first + 1)
     embeddings.backfill(space=space)
     _set(space, SETTINGS)
@@ -125,7 +123,10 @@ def _begin_chats(space: Space) -> None:
 
 def _tell(space: Space, done: int, *, of: int) -> None:
     """Let the pages say how far it is."""
-    _set(space, _making(min(99, done * 100 // of)))
+    percent = min(99, done * 100 // of)
+    # Not every day: what is kept of a space holds until its row is written.
+    if percent >= space.settings["making"] + STEP:
+        _set(space, _making(percent))
 
 
 def _set(space: Space, settings: dict) -> None:
