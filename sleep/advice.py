@@ -19,6 +19,7 @@ from memory import identity
 from memory.guards import screening
 from memory.history import audit
 from memory.models import AuditEntry, Fact, LlmCall, Message, Pattern, Space
+from memory.models.prepared import prepared
 from memory.spaces.chat_links import whom
 from memory.text.normalise import fold, words
 from memory.trust import golden
@@ -53,10 +54,15 @@ Kind = Proposal.Kind
 def night_totals(night: Night) -> Measures:
     """The counts of tonight's phases, added up by name."""
     totals: Measures = {}
-    for run in PhaseRun.objects.filter(night=night, run=night.run):
-        for name, n in run.counts.items():
+    for (counts,) in _counts(night=night.pk, run=night.run):
+        for name, n in counts.items():
             totals[name] = totals.get(name, 0) + n
     return totals
+
+
+@prepared(night="bigint", run="integer")
+def _counts(night, run):
+    return PhaseRun.objects.filter(night=night, run=run).values_list("counts")
 
 
 def day_counts(night: Night, *, now: datetime) -> Measures:
@@ -73,17 +79,7 @@ def day_counts(night: Night, *, now: datetime) -> Measures:
 
 def reply_measures(space: Space, *, now: datetime) -> tuple[Measures, list[str]]:
     """How a language model talked in the last week, and its replies."""
-    asked = LlmCall.objects.filter(
-        space=space, purpose=LlmCall.Purpose.CHAT, ok=True, at__gt=now - WEEK
-    ).exclude(provider="offline")
-    rows = Message.objects.filter(
-        space=space,
-        role=Message.Role.ASSISTANT,
-        reply_to__in=asked.values("message"),
-        sent_at__gt=now - WEEK,
-        sent_at__lte=now,
-    )
-    told = list(rows.order_by("-sent_at").values_list("text", "flags")[:2000])
+    told = _replies(space=space.pk, since=now - WEEK, now=now)
     if not told:
         return {"replies": 0}, []
     replies = [text for text, _flags in told]
@@ -97,19 +93,39 @@ def reply_measures(space: Space, *, now: datetime) -> tuple[Measures, list[str]]
     }, replies
 
 
+@prepared(space="bigint", since="timestamptz", now="timestamptz")
+def _replies(space, since, now):
+    asked = LlmCall.objects.filter(
+        space=space, purpose=LlmCall.Purpose.CHAT, ok=True, at__gt=since
+    ).exclude(provider="offline")
+    rows = Message.objects.filter(
+        space=space,
+        role=Message.Role.ASSISTANT,
+        reply_to__in=asked.values("message"),
+        sent_at__gt=since,
+        sent_at__lte=now,
+    )
+    return rows.order_by("-sent_at").values_list("text", "flags")[:2000]
+
+
 def memory_measures(space: Space, *, now: datetime) -> Measures:
     """What extraction left behind, and what nobody needs."""
-    extracted = Fact.objects.filter(
-        space=space, written_by="extraction", created_at__gt=now - MONTH, created_at__lte=now
-    )
-    junk = Count("pk", filter=Q(status__in=REMOVED_STATUSES))
-    total, junk = extracted.aggregate(total=Count("pk"), junk=junk).values()
+    extracted = dict(_extracted(space=space.pk, since=now - MONTH, now=now))
+    total, junk = sum(extracted.values()), sum(extracted.get(one, 0) for one in REMOVED_STATUSES)
     return {
         "extracted": total,
         "junk_rate": round(junk / total, 4) if total else 0,
         "unused_facts": unused_facts(space, now=now).count(),
         "unused_patterns": unused_patterns(space, now=now).count(),
     }
+
+
+@prepared(space="bigint", since="timestamptz", now="timestamptz")
+def _extracted(space, since, now):
+    rows = Fact.objects.filter(
+        space=space, written_by="extraction", created_at__gt=since, created_at__lte=now
+    )
+    return rows.order_by().values("status").annotate(n=Count("pk")).values_list("status", "n")
 
 
 def unused_facts(space: Space, *, now: datetime) -> QuerySet[Fact]:

@@ -40,10 +40,23 @@ class Invalid(ValueError):
 
 def messages_of(episode: Episode) -> QuerySet:
     """Return its messages, with those of the episodes that were merged into it."""
-    family = Q(episode=episode)
-    if episode.source == "merge":
-        family |= Q(episode__in=episode.summary_of)
-    return Message.objects.filter(family, space=episode.space_id).order_by("sent_at", "pk")
+    rows = Message.objects.filter(episode__in=_family(episode), space=episode.space_id)
+    return rows.order_by("sent_at", "pk")
+
+
+def read_messages(episode: Episode) -> list[Message]:
+    """The same, read: each time that one topic gives way to the next."""
+    return _messages(space=episode.space_id, family=_family(episode))
+
+
+@prepared(space="bigint", family="bigint[]")
+def _messages(space, family):
+    rows = Message.objects.filter(episode__id__any_of=family, space=space)
+    return rows.order_by("sent_at", "pk")
+
+
+def _family(episode: Episode) -> list[int]:
+    return [episode.pk, *(episode.summary_of if episode.source == "merge" else ())]
 
 
 def transcript(episode: Episode, messages: Iterable[Message] | None = None) -> str:
@@ -292,7 +305,8 @@ def gather(messages: list[Message]) -> Episode:
 
 def _lock_members(episodes: list[Episode]) -> list[Episode]:
     """Lock the rows, oldest first, and check that they may be joined."""
-    held = Episode.objects.select_for_update().filter(pk__in=[episode.pk for episode in episodes])
+    held = Episode.objects.select_for_update(of=("self",)).select_related("space", "chat")
+    held = held.filter(pk__in=[episode.pk for episode in episodes])
     members = sorted(held.order_by("pk"), key=_age)
     if not members:
         raise Invalid(_("Choose at least one episode."))

@@ -159,7 +159,7 @@ def close(
     When it was about several things it becomes several episodes; the row is the first of them.
     """
     # Before the lock: a model takes its time.
-    messages = list(messages_of(episode))
+    messages = grouping.read_messages(episode)
     whole = [messages] if episode.body or episode.sticky else grouping.by_topic(messages)
     told = [grouping.describe(part, None if episode.body else complete) for part in whole]
     written = {name: old for name in ("title", "body", "tags") if (old := getattr(episode, name))}

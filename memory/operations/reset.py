@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import models, transaction
 from django.db.models import Exists, QuerySet
@@ -31,6 +32,7 @@ from memory.models import (
     Space,
     WorkingNote,
 )
+from memory.models.prepared import prepared
 
 BATCH = 1000
 
@@ -141,15 +143,21 @@ class Records:
 
 def expired(space: Space, *, now: datetime) -> list[Records]:
     """Return the kinds that have records past their days, found in one query."""
-    kinds = _kinds(space, now=now)
-    query = Space.objects.filter(pk=space.pk)
-    has_old = query.values_list(*[Exists(kind.old.order_by()) for kind in kinds]).first()
-    return [kind for kind, has in zip(kinds, has_old or (), strict=False) if has]
-
-
-def _kinds(space: Space, *, now: datetime) -> list[Records]:
     receipts = now - timedelta(days=space.options.receipt_days)
     logs = now - timedelta(days=space.options.log_days)
+    given: dict[str, Any] = {"space": space.pk, "receipts": receipts, "logs": logs}
+    has_old = next(iter(_have_old(**given)), ())
+    return [kind for kind, has in zip(_kinds(**given), has_old, strict=False) if has]
+
+
+@prepared(space="bigint", receipts="timestamptz", logs="timestamptz")
+def _have_old(space, receipts, logs):
+    kinds = _kinds(space, receipts, logs)
+    rows = Space.objects.filter(pk=space).order_by()
+    return rows.values_list(*[Exists(kind.old.order_by()) for kind in kinds])
+
+
+def _kinds(space: Any, receipts: Any, logs: Any) -> list[Records]:
     kinds = (
         ("receipts", Recall, {"at__lt": receipts}, "at"),
         ("calls", LlmCall, {"at__lt": logs}, "at"),
