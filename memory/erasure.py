@@ -158,6 +158,11 @@ class Sweep:
         found = (*self.words, *self.texts)
         return [one for one in found if len(one) >= SHORTEST or CODE.fullmatch(one)]
 
+    @property
+    def is_short(self) -> bool:
+        """Whether the database can look for the phrases; else every row is read."""
+        return len(self.phrases) <= FEW_PHRASES and not encryption.has_keys(self.space.pk)
+
     @cached_property
     def heads(self) -> dict[str, list[str]]:
         """The phrases by how they begin: a text is read once, however many they are."""
@@ -364,7 +369,7 @@ def codes(said: str) -> list[str]:
 def _holding(one: Sweep, model: type[models.Model]) -> set[int]:
     """The rows whose text holds the words."""
     rows = model._default_manager.filter(space=one.space)
-    if len(one.phrases) <= FEW_PHRASES and not encryption.has_keys(one.space.pk):
+    if one.is_short:
         wanted = Q(pk__in=[])
         for phrase in one.phrases:
             wanted |= Q(text__icontains=phrase)
@@ -382,10 +387,7 @@ def _redact_place(one: Sweep, place: Place) -> None:
         rows = rows.filter(Q(pk__in=one.messages) | Q(role=Message.Role.ASSISTANT))
     if one.own and place.table in OTHERS:
         rows = rows.filter(OTHERS[place.table](one))
-    own = Q(pk__in=[])
-    for name in place.messages:
-        own |= Q(**{f"{name}__in": one.messages})
-    whole = set(rows.filter(own).values_list("pk", flat=True))
+    whole = _of_messages(one, rows, place) if place.messages else set()
     if place.model == "sleep.Proposal":
         whole |= _proposals(one, rows)
     maybe = _repeating(one, rows, place)
@@ -399,10 +401,19 @@ def _redact_place(one: Sweep, place: Place) -> None:
     one.counts[place.model] += _write(one, found, place, whole)
 
 
+def _of_messages(one: Sweep, rows: models.QuerySet, place: Place) -> set[int]:
+    own = Q(pk__in=[])
+    for name in place.messages:
+        own |= Q(**{f"{name}__in": one.messages})
+    return set(rows.filter(own).values_list("pk", flat=True))
+
+
 def _write(one: Sweep, rows: models.QuerySet, place: Place, whole: Container[int] = ()) -> int:
     """Put "[erased]" into the rows, many at once; return how many changed."""
-    read = rows.only("pk", *place.fields).iterator(chunk_size=BATCH)
-    changed = [row for row in read if _redact(one, row, place, whole=row.pk in whole)]
+    read = rows.only("pk", *place.fields)
+    # What the database found is few, or all of it is written: a cursor is two statements more.
+    some = read if one.is_short else read.iterator(chunk_size=BATCH)
+    changed = [row for row in some if _redact(one, row, place, whole=row.pk in whole)]
     rows.model._base_manager.bulk_update(changed, place.fields, batch_size=BATCH)
     if rows.model is AuditEntry:  # its chain holds without these details, and guards nothing more
         with pgtrigger.ignore("memory.AuditSeal:append_only"):
@@ -412,7 +423,7 @@ def _write(one: Sweep, rows: models.QuerySet, place: Place, whole: Container[int
 
 def _repeating(one: Sweep, rows: models.QuerySet, place: Place) -> models.QuerySet | None:
     """The rows that hold a phrase, or whose text is a part of what is erased; None for all."""
-    if len(one.phrases) > FEW_PHRASES or encryption.has_keys(one.space.pk):
+    if not one.is_short:
         return None
     wanted = Q(pk__in=[])
     for name in place.fields:
