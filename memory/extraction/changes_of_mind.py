@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Concat
 
 from memory.extraction import intents
 from memory.extraction.frames.compare import Likeness, Verdict, compare
@@ -17,7 +18,8 @@ from memory.history import actors
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Message, RecallItem, Space
-from memory.spaces.chat_links import said_by_same
+from memory.models.prepared import prepared
+from memory.spaces.chat_links import said_by_same, speaker_of
 from memory.vectors.likeness import likeness as likeness_of
 
 # The newest facts about one subject that are looked at.
@@ -90,12 +92,9 @@ def find_superseded(
     change that. With `speaker`, a message, only what the same person said is found, and what
     nobody in particular did. `correcting` is for an open correction ("no, …"), see `compare`.
     """
-    known = reachable(space, chat, whole_space=whole_space, speaker=speaker)
-    if ignore is not None:
-        known = known.exclude(pk=ignore.pk)
+    reach: dict[str, Any] = {"whole_space": whole_space, "speaker": speaker}
     found = judge(
-        # Up to two hundred are compared and at most a few give way: only those are read whole.
-        _candidates(known, text, subject, speaker).select_related(None).only("text", "subject"),
+        _compared(space, chat, text, subject, ignore=ignore, **reach),
         text,
         # One thing may be called "Ana's dog" and "el perro de Ana": both are told of its owner.
         subject=speaker.author if speaker else subject,
@@ -103,8 +102,45 @@ def find_superseded(
         correcting=correcting,
         likeness=likeness,
     )
-    whole = known.in_bulk([one.fact.pk for one in found]) if found else {}
+    if not found:
+        return []
+    whole = reachable(space, chat, **reach).in_bulk([one.fact.pk for one in found])
     return [one._replace(fact=whole[one.fact.pk]) for one in found if one.fact.pk in whole]
+
+
+def _compared(
+    space: Space,
+    chat: Chat | None,
+    text: str,
+    subject: str,
+    *,
+    whole_space: bool,
+    speaker: Message | None,
+    ignore: Fact | None,
+) -> Iterable[Fact]:
+    """Up to two hundred, of which at most a few give way: only those are read whole."""
+    if speaker and speaker.author_id and ignore and subject:
+        accounts = [f"{channel}:{number}" for channel, number in speaker_of(speaker).pairs]
+        given = {"chat": chat and chat.pk, "subject": subject, "accounts": accounts}
+        return _told_by(space=space.pk, new=ignore.pk, whole_space=whole_space, **given)
+    known = reachable(space, chat, whole_space=whole_space, speaker=speaker)
+    if ignore is not None:
+        known = known.exclude(pk=ignore.pk)
+    return _in_short(_candidates(known, text, subject, is_told=speaker is not None))
+
+
+@prepared(space="bigint", chat="bigint", new="bigint", subject="varchar", accounts="varchar[]")
+def _told_by(space, chat, new, subject, accounts, whole_space):
+    """The same for what every new fact is compared with: what one person told of somebody."""
+    account = Concat("message__chat__channel", Value(":"), "message__author_id")
+    known = reachable(space, chat, whole_space=whole_space).exclude(pk=new).alias(account=account)
+    told = Q(account__any_of=accounts, message__role=Message.Role.USER)
+    known = known.filter(told | Q(message=None))
+    return _in_short(_candidates(known, "", subject, is_told=True))
+
+
+def _in_short(known: QuerySet) -> QuerySet:
+    return known.select_related(None).only("space", "text", "subject")
 
 
 @transaction.atomic
@@ -157,8 +193,8 @@ def judge(
 
 
 def reachable(
-    space: Space,
-    chat: Chat | None,
+    space: Any,
+    chat: Any,
     *,
     whole_space: bool = False,
     speaker: Message | None = None,
@@ -177,14 +213,12 @@ def _by_the_same(message: Message) -> Q:
     return said_by_same(message, prefix="message__") | Q(message=None)
 
 
-def _candidates(
-    known: QuerySet, text: str, subject: str, speaker: Message | None = None
-) -> QuerySet:
+def _candidates(known: QuerySet, text: str, subject: str, *, is_told: bool) -> QuerySet:
     """Few: what the speaker said, or those with the subject, or those that share a word."""
     about = Q(subject=subject)
     if not subject:
         about &= _sharing_a_word(text)
-    if speaker:
+    if is_told:
         about |= Q(message__isnull=False)
     return known.filter(about).order_by("-last_seen_at", "-pk")[:MAX_CANDIDATES]
 
