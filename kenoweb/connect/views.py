@@ -45,7 +45,7 @@ PURPOSES = {
 }
 MODELS = {"chat": "chat_model", "extract": "fast_model", "sleep": "sleep_model"}
 PROVIDER_NAMES = {
-    "auto": gettext_lazy("Whichever has a key"),
+    "auto": gettext_lazy("Automatic: the one that has a key"),
     "anthropic": "Anthropic",
     "openai": gettext_lazy("OpenAI, or a server of its protocol (Ollama, vLLM)"),
     "claude-cli": gettext_lazy("The command claude of this machine"),

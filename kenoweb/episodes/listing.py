@@ -230,7 +230,7 @@ def _month_name(month: date | None) -> str:
     if month is None:
         return _("All")
     this_year = month.year == timezone.localdate().year
-    return dated(month, "F" if this_year else "F Y").capitalize()
+    return dated(month, "F" if this_year else "YEAR_MONTH_FORMAT").capitalize()
 
 
 def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -> list[Row]:
@@ -312,4 +312,4 @@ def _day_name(day: date, *, today: date) -> str:
 
 
 def _day_date(day: date, *, today: date) -> str:
-    return dated(day, "j M" if day.year == today.year else "j M Y")
+    return dated(day, _("j M") if day.year == today.year else _("j M Y"))

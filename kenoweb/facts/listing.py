@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui import list_page
@@ -78,7 +78,7 @@ VIEWS = [
     (gettext_lazy("New since yesterday"), {"since": "24h"}),
     (gettext_lazy("Unsure"), {"sure": "low"}),
     (gettext_lazy("Never used"), {"unused": "never"}),
-    (gettext_lazy("Forgotten"), {"status": "archived"}),
+    (pgettext_lazy("facts", "Forgotten"), {"status": "archived"}),
     (gettext_lazy("Quarantine"), {"status": "quarantined"}),
 ]
 FILTERS = [FactFilter(**values) for _label, values in VIEWS]

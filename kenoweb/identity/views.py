@@ -51,7 +51,7 @@ class PreferenceForm(forms.Form):
         label=gettext_lazy("Heading"),
         max_length=80,
         required=False,
-        help_text=gettext_lazy("Preferences with the same heading stand together."),
+        help_text=gettext_lazy("Preferences with the same heading are shown together."),
     )
     everybody = forms.BooleanField(
         label=gettext_lazy("For everybody"),
@@ -86,7 +86,7 @@ class RuleForm(forms.Form):
         label=gettext_lazy("Category"),
         max_length=60,
         required=False,
-        help_text=gettext_lazy("Rules with the same category stand together in the prompt."),
+        help_text=gettext_lazy("Rules with the same category are kept together in the prompt."),
     )
     instruction = forms.CharField(
         label=gettext_lazy("Instruction"),

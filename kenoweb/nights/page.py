@@ -50,7 +50,13 @@ KINDS = {
     "old episodes": gettext_lazy("old episodes summarised"),
     "duplicate episodes": gettext_lazy("duplicate episodes merged"),
 }
-# What a phase counts, in words; what is not named here stays in the log.
+ROWS = {
+    "fact": gettext_lazy("Fact"),
+    "episode": gettext_lazy("Episode"),
+    "pattern": gettext_lazy("Pattern"),
+    "workingnote": gettext_lazy("Working note"),
+}
+# What a phase counts, in words; what is not named here is bookkeeping.
 COUNTS = {
     "questions": gettext_lazy("questions for the model"),
     "episodes": gettext_lazy("episodes read"),
@@ -271,7 +277,7 @@ def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Lin
         name
     )
     url = space_url(page, space, pk=first.object_id) if page else ""
-    label = f"{first.model._meta.verbose_name.capitalize()} {first.object_id}" if first else ""
+    label = f"{ROWS.get(name, name)} {first.object_id}" if first else ""
     kind = str(KINDS.get(change.kind, change.kind))
     line = Line(change, kind, sign, tone, url, label, before, after)
     if first and not first.is_create:

@@ -180,6 +180,11 @@ class Desk:
     day: dt.date | None = None
     precedents: list[Precedent] = field(default_factory=list)
 
+    @property
+    def says_twice(self) -> bool:
+        """Whether the reason is nothing but the words it proposes."""
+        return self.proposal.rationale.split() == self.after.split()
+
 
 def depends_on(space: Space, fact: Fact | None) -> Depends:
     if fact is None or fact.pk is None:

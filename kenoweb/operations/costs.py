@@ -232,7 +232,7 @@ def by_day(calls: QuerySet, *, since: dt.date, today: dt.date, monthly: bool) ->
     found = calls.annotate(place=_place("at", units)).order_by().values_list("place", "purpose")
     for place, purpose, cost in found.annotate(Sum("cost")):
         sums[place][purpose] = float(cost or 0)
-    names = [dated(day, "M Y" if monthly else "j M") for day in units]
+    names = [dated(day, _("M Y") if monthly else _("j M")) for day in units]
     return [(name, _parts(sums[place], name)) for place, name in enumerate(names, start=1)]
 
 

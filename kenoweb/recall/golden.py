@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
@@ -21,9 +21,9 @@ from memory.models import Chat, GoldenQuestion, GoldenRun, Recall, Space
 from memory.trust import golden
 
 VIEWS = {
-    "": (gettext_lazy("Asked"), Q(status="active")),
-    "broken": (gettext_lazy("Broken"), Q(status="active", state="red")),
-    "retired": (gettext_lazy("Retired"), Q(status="retired")),
+    "": (pgettext_lazy("golden questions", "Asked"), Q(status="active")),
+    "broken": (pgettext_lazy("golden questions", "Broken"), Q(status="active", state="red")),
+    "retired": (pgettext_lazy("golden questions", "Retired"), Q(status="retired")),
 }
 NEWEST = Order("created_at")
 RUNS = 30
@@ -111,7 +111,7 @@ def index(request, space):
 def _trend(space: Space) -> dict[str, Any]:
     runs = list(rows_in(space, GoldenRun).order_by("-at", "-pk")[:RUNS])[::-1]
     points = [
-        (dated(timezone.localtime(run.at), "j M H:i"), run.green / max(1, run.green + run.red))
+        (dated(timezone.localtime(run.at), _("j M H:i")), run.green / max(1, run.green + run.red))
         for run in runs
     ]
     return {"last_run": runs[-1] if runs else None, "points": points}

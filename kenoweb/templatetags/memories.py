@@ -36,6 +36,19 @@ MODES = {
     "heuristics": gettext_lazy("by heuristics, no model"),
     "listener": gettext_lazy("by listening, no model"),
 }
+# Why a night reads an episode first; the words of sleep.claims.
+SALIENT = {
+    "error": gettext_lazy("something failed"),
+    "success": gettext_lazy("something was solved"),
+    "correction": gettext_lazy("a correction"),
+    "novelty": gettext_lazy("something new"),
+    "about someone": gettext_lazy("about someone"),
+    "decision": gettext_lazy("a decision"),
+    "current goal": gettext_lazy("what is under way"),
+    "positive feedback": gettext_lazy("praise"),
+    "negative feedback": gettext_lazy("a complaint"),
+    "curated": gettext_lazy("written down on purpose"),
+}
 AGAINST = {
     "value": gettext_lazy("another value"),
     "negation": gettext_lazy("says the opposite"),
@@ -113,6 +126,12 @@ def learned_from(pattern: Pattern) -> str:
     if EPISODE.fullmatch(pattern.learned_from):
         return _("an episode")
     return _("a night") if pattern.learned_from == "night" else found_by(pattern.learned_from)
+
+
+@register.filter
+def salient(reasons: list[str]) -> str:
+    """Why a night reads an episode first, in words."""
+    return ", ".join(str(SALIENT.get(one, one)) for one in reasons)
 
 
 @register.filter

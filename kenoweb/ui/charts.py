@@ -12,6 +12,7 @@ from django.db.models import Aggregate, Count, F, FloatField, QuerySet, Value
 from django.db.models.functions import Cast, Greatest, TruncDate
 from django.utils.formats import number_format
 from django.utils.timezone import get_current_timezone
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kenoweb.auth.access import rows_in
@@ -480,7 +481,7 @@ def memory_growth(space: Space, *, today: dt.date, days: int = 90) -> Growth | N
             ngettext("%(n)s fact", "%(n)s facts", facts[-1]) % {"n": _n(facts[-1])},
             ngettext("%(n)s episode", "%(n)s episodes", episodes[-1]) % {"n": _n(episodes[-1])},
         ),
-        days=tuple(dated(day, "j M") for day in marks),
+        days=tuple(dated(day, _("j M")) for day in marks),
     )
 
 
@@ -500,7 +501,7 @@ def activity(space: Space, *, today: dt.date, weeks: int = 24) -> Heat | None:
     if not counts:
         return None
     # 2024 began on a Monday.
-    months = [dated(dt.date(2024, month, 1), "M") for month in range(1, 13)]
+    months = [dated(dt.date(2024, month, 1), _("M")) for month in range(1, 13)]
     weekdays = [dated(dt.date(2024, 1, day), "D") for day in range(1, 8)]
     return heat(counts, end=today, weeks=weeks, month_names=months, day_names=weekdays)
 

@@ -67,6 +67,12 @@ SENTENCES = {
     "drop a preference": gettext_lazy("%(who)s dropped a preference"),
     "chat context": gettext_lazy("%(who)s said what kind of chat it is"),
     "take back": gettext_lazy("%(who)s took it back"),
+    "agreement": gettext_lazy("%(who)s found that episodes agree"),
+    "curated": gettext_lazy("%(who)s kept what was written down on purpose"),
+    "stale note": gettext_lazy("%(who)s archived an old working note"),
+    "weak pattern": gettext_lazy("%(who)s archived a weak pattern"),
+    "old episodes": gettext_lazy("%(who)s summarised old episodes"),
+    "duplicate episodes": gettext_lazy("%(who)s merged duplicate episodes"),
 }
 MACHINES = {
     "tag": gettext_lazy("Keno, in a reply,"),

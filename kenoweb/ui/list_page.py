@@ -211,6 +211,8 @@ def shown(wanted: Filter, name: str, chats: list[Chat]) -> str:
         return next((text for key, text in chat_choices(chats) if key == value), value)
     if name == "as_of":
         return format_day(wanted.day)
+    if name == "month":
+        return date_format(date.fromisoformat(f"{value}-01"), "YEAR_MONTH_FORMAT")
     return str(wanted.CHOICES.get(name, {}).get(value, value))
 
 

@@ -54,6 +54,24 @@ def test_what_can_be_done_with_picked_facts_fits_on_a_phone(window, home):
     expect(page.locator("#bulk .menu button").last).to_be_in_viewport()
 
 
+def test_the_days_of_episodes_stand_below_each_other(window, episode, home):
+    page = window().sign_in(home.user)
+    page.goto("/s/home/episodes/")
+    days = [day.bounding_box() for day in page.locator("#episode-days .day").all()]
+    assert len(days) == 2
+    assert days[0]["x"] == days[1]["x"]
+    assert days[0]["y"] + days[0]["height"] <= days[1]["y"]
+
+
+def test_what_is_found_is_not_wider_than_a_phone(window, home):
+    long = "Ana lives in Lima, not far from the harbour, with two cats and a very old piano"
+    facts.remember(home.space, text=long, quote=long, by="tag", subject="Ana")
+    page = window(phone=True).sign_in(home.user)
+    page.goto("/s/home/search/?q=harbour")
+    box = page.locator("main #found a", has_text="harbour").bounding_box()
+    assert box["x"] + box["width"] <= 390
+
+
 def test_facts_are_searched_opened_reworded_and_forgotten_by_keyboard(window, home):
     page = window().sign_in(home.user)
     page.goto("/s/home/facts/")

@@ -68,6 +68,13 @@ def test_every_part_of_a_night_opens(client, night, part):
     assert client.get(url("detail", night, night.pk), {"part": part}).status_code == 200
 
 
+def test_the_phases_of_a_night_are_told_in_words(client, night):
+    page = client.get(url("detail", night, night.pk), {"part": "log"}).content.decode()
+    assert "Episodes read: 1" in page
+    assert "Nothing to do." in page
+    assert not re.search(r"\bkept_out\b|\bfacts_new\b|\bpeople_asked\b", page)
+
+
 def test_one_line_is_taken_back_and_applied_again(client, night):
     line = night.changes.get()
     html = client.post(url("undo_change", night, line.pk), headers=HTMX).content.decode()

@@ -227,7 +227,7 @@ def test_the_docket_shows_only_contradictions_with_both_quotes_and_who(client, s
     decided = make_proposal(space, title="Something decided", kind="add")
     client.post(at("reject", space, decided.pk), {"digest": decided.digest}, follow=True)
     page = client.get(at("docket", space)).content.decode()
-    assert "<h1>Docket</h1>" in page
+    assert "<h1>Contradictions</h1>" in page
     assert "Another thing" not in page
     assert "Something decided" not in page
     assert "Something decided" in client.get(at("index", space)).content.decode()
