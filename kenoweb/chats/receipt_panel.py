@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.recall import score_rows
 from kenoweb.ui import charts
-from kenoweb.ui.formatting import share
+from kenoweb.ui.formatting import one_line, share
 from kenoweb.ui.responses import space_url
 from memory.chats import service as chats
 from memory.chats import summary
@@ -125,7 +125,7 @@ def _item(row: RecallItem, *, space: Space, gate: score_rows.Gate) -> Item:
     voices = score_rows.scaled([Part(*part) for part in row.parts], row.confidence)
     return Item(
         icon=ICONS.get(row.kind, "fact"),
-        text=short(score_rows.one_line(said), LENGTH) if owner else _("It was erased since."),
+        text=short(one_line(said), LENGTH) if owner else _("It was erased since."),
         lang=getattr(owner, "language", ""),
         url=_page(row, space),
         relevance=row.confidence,

@@ -186,21 +186,22 @@ def _number(rows: QuerySet) -> Coalesce:
     return Coalesce(Subquery(counted), 0)
 
 
-def trends(space: Space) -> list[tuple[str, list[float], float]]:
-    """(name, values, latest) of each success metric over the last nights that measured it."""
+def trends(space: Space) -> list[tuple[str, str, list[float], float]]:
+    """(name, meaning, values, latest) of each success metric, of the nights that measured it."""
     rows = list(rows_in(space, Reflection).order_by("-at").values_list("numbers", flat=True)[:60])
     rows.reverse()
     if len(rows) < 2:
         return []
     labels = {
-        "learning_rate": _("Learning rate"),
-        "consolidation_yield": _("Consolidation yield"),
-        "error_repeat_rate": _("Errors repeated"),
-        "filler_rate": _("Filler"),
-        "voice_consistency": _("Voice consistency"),
+        "learning_rate": (_("Learning rate"), _("facts learned per episode read")),
+        "consolidation_yield": (_("Consolidation yield"), _("findings per episode read")),
+        "error_repeat_rate": (_("Errors repeated"), _("share of errors that came back")),
+        "filler_rate": (_("Filler"), _("share of replies with empty phrases")),
+        "voice_consistency": (_("Voice consistency"), _("1 is the same tone throughout")),
     }
     return [
-        (labels[name], [row.get(name, 0) for row in rows], rows[-1].get(name, 0)) for name in TRENDS
+        (*labels[name], [row.get(name, 0) for row in rows], rows[-1].get(name, 0))
+        for name in TRENDS
     ]
 
 

@@ -264,6 +264,8 @@ def _rivers(facts: list[Fact], *, now: datetime) -> list[River]:
             before[fact.superseded_by.pk] = fact
     ends = [fact for fact in facts if fact.pk in before and fact.superseded_by_id is None]
     rivers = [_river(end, before, now=now) for end in ends]
+    # What was merged into an older fact gave way to nothing: that is no change of mind.
+    rivers = [one for one in rivers if one.facts[0].began < one.facts[-1].began]
     return sorted(rivers, key=lambda river: began(river.facts[-1]), reverse=True)[:MAX_RIVERS]
 
 

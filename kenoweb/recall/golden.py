@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import list_page
-from kenoweb.ui.formatting import OneLine, dated, truncatechars
+from kenoweb.ui.formatting import OneLine, dated, one_line, truncatechars
 from kenoweb.ui.list_page import Order, View, counted, part
 from kenoweb.ui.responses import run_and_toast, show_form, space_url, toast, toast_error
 from memory.history.actors import person
@@ -63,7 +63,7 @@ class GoldenForm(forms.Form):
         everywhere = [] if receipt and receipt.chat else [("", _("the whole space"))]
         self.fields["chat"].choices = everywhere + named
         choices = [
-            (str(n), truncatechars(one["quote"], 200))
+            (str(n), truncatechars(one_line(one["quote"]), 200))
             for n, (one, _used) in enumerate(self.offered)
         ]
         self.fields["found"].choices = choices

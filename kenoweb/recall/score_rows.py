@@ -1,6 +1,5 @@
 """A memory that was weighed, as the lab and the receipts show it."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.ui import charts
+from kenoweb.ui.formatting import one_line
 from kenoweb.ui.responses import space_url
 from memory.models import Recall, RecallItem, Space
 from memory.retrieval import gate as recall_gate
@@ -66,8 +66,6 @@ STAGES = {
     "rank": gettext_lazy("rank"),
 }
 MAX_TEXT = 300
-_ITEM = re.compile(r"(:)?\s*\n\s*(?:- )+")
-_DASH = re.compile(r"(^|\s+)(?:- )+(?=[^\s:][^:\n]{0,40}: )")
 
 
 @dataclass
@@ -143,12 +141,6 @@ def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
         cut=str(CUT.get(one.cut, one.cut)),
         tokens=one.tokens,
     )
-
-
-def one_line(said: str) -> str:
-    """An episode is a list of who said what; in one line its dashes mean nothing."""
-    said = _ITEM.sub(lambda found: ": " if found[1] else " · ", said)
-    return _DASH.sub(lambda found: " · " if found[1] else "", said)
 
 
 def of_item(item: RecallItem, *, space: Space) -> Row:

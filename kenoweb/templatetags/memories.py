@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.templatetags.keno import shown
 from kenoweb.ui.charts import Piece
-from kenoweb.ui.formatting import about, channel_name, number, share, word
+from kenoweb.ui.formatting import about, channel_name, number, one_line, share, word
 from memory.guards.screening import REASONS
 from memory.history import actors
 from memory.models import Fact, Pattern
@@ -20,6 +20,7 @@ from memory.retrieval.features import FEATURES
 register = template.Library()
 register.filter(share)
 register.filter(channel_name)
+register.filter(one_line)
 WROTE = {
     "tag": gettext_lazy("told"),
     "command": gettext_lazy("told"),

@@ -26,12 +26,20 @@ CHANNELS = {
     "mem0": "mem0",
     "api": "API",
 }
+_ITEM = re.compile(r"(:)?\s*\n\s*(?:- )+")
+_DASH = re.compile(r"(^|\s+)(?:- )+(?=[^\s:][^:\n]{0,40}: )")
 
 
 def truncatechars(text: object, most: int) -> str:
     """Django's own, which counts every sign, only where there is something to cut off."""
     text = str(text)
     return text if len(text) <= most else Truncator(text).chars(most)
+
+
+def one_line(said: str) -> str:
+    """An episode is a list of who said what; in one line its dashes mean nothing."""
+    said = _ITEM.sub(lambda found: ": " if found[1] else " · ", said)
+    return _DASH.sub(lambda found: " · " if found[1] else "", said)
 
 
 def word(row: Model, name: str) -> str:
