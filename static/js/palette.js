@@ -69,6 +69,9 @@
       const link = options()[chosen()];
       sheet().close();
       link.click();
+    } else if (event.key === "Escape") {
+      event.preventDefault(); // it would only empty the field
+      sheet().close();
     }
   });
 })();

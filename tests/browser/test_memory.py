@@ -63,6 +63,15 @@ def test_the_days_of_episodes_stand_below_each_other(window, episode, home):
     assert days[0]["y"] + days[0]["height"] <= days[1]["y"]
 
 
+def test_one_long_word_leaves_the_other_columns_in_sight(window, home):
+    facts.remember(home.space, text="See https://example.com/" + "a" * 300, quote="", by="tag")
+    page = window().sign_in(home.user)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto("/s/home/facts/")
+    box = page.locator("th.when").bounding_box()
+    assert box["x"] + box["width"] <= 1280
+
+
 def test_what_is_found_is_not_wider_than_a_phone(window, home):
     long = "Ana lives in Lima, not far from the harbour, with two cats and a very old piano"
     facts.remember(home.space, text=long, quote=long, by="tag", subject="Ana")
