@@ -173,7 +173,7 @@ def _age(briefing: Briefing, asked: str, language: str) -> str:
     about = offline_answers.asked_of(briefing, asked)
     for one in offline_answers.candidates(briefing):
         # "How old is my son?" is not answered by a birthday of mine.
-        fits = offline_answers.is_about(one, about, briefing) and about.covers_all(one.text)
+        fits = offline_answers.is_about(one, about) and about.covers_all(one.text)
         born = _born(one, briefing) if fits else None
         if born:
             today = briefing.now.date()

@@ -30,16 +30,13 @@ from memory.vectors import likeness as meaning
 
 # What each part of `features` counts, by `python -m bench.answer_weights`.
 WEIGHTS = {
-    "bias": -5.17, "judge": 5.12, "like": 3.9, "all": 1.41, "lacks": 0.98, "focus": 0.55,
-    "unsaid": -0.63, "newer": -0.99, "recent": 1.18, "long": -0.49, "many": -0.94,
+    "bias": -3.83, "judge": 5.1, "like": 2.34, "all": 0.9, "lacks": 0.73, "theirs": 1.54,
+    "plain": 1.75, "newer": -1.35, "recent": 1.06, "long": -0.83, "many": -1.66,
 }  # fmt: skip
 # From where on a sentence is the answer, is thought to be, and is near enough to be shown as such.
-CERTAIN, THOUGHT, NEAR = 0.8, 0.65, 0.28
-# A sentence of so few characters with all words of the question says little else, and the judge is
-# seldom sure of it ("What is my dog called?", "Sam: My dog is called Rex").
-PLAIN, CERTAIN_PLAIN = 60, 0.4
-# What is told of the very person in the very words needs hardly any opinion of the judge.
-CERTAIN_OF_THEM = 0.1
+CERTAIN, THOUGHT, NEAR = 0.74, 0.65, 0.28
+# A sentence of so few characters says little else.
+PLAIN = 60
 # What holds nothing of the kind that is asked for is never certain: an age without a number.
 NEVER = -3.0
 # Who is meant is known there, whichever words the question has for them.
@@ -85,23 +82,25 @@ def find(briefing: Briefing, question: str) -> Found:
 def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Found:
     spoken = _followed(briefing, spoken, question)
     asked = asked_of(briefing, question, spoken)
-    fitting = [one for one in spoken if is_about(one, asked, briefing)]
+    fitting = [one for one in spoken if is_about(one, asked)]
     if not asked.topics and not asked.names and not asked.is_mine:
         return Found([one for one in fitting if one.kind == "fact"][:MOST])
     read = [one for one in spoken if one in fitting or _may_be_about(one, asked)][:MOST_READ]
     rows = features(asked, read)
     weighed = sorted(zip(probabilities(rows), read, rows, strict=True), key=lambda row: -row[0])
     ranked = _without_leads([(sure, one) for sure, one, _row in weighed], asked)
-    certain = [
-        one for sure, one, row in weighed if one in fitting and _is_certain(sure, one, row, asked)
+    may_be = [
+        one for _sure, one, row in weighed if row["lacks"] > NEVER and not _is_of_others(one, asked)
     ]
-    best = [(sure, one) for sure, one in ranked if one in certain]
+    best = [(sure, one) for sure, one in ranked if sure >= CERTAIN and one in may_be]
     if best:
         near = [one for sure, one in best if sure >= best[0][0] - BESIDE]
         near = _ended([one for _sure, one in best], asked) or near
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
-    likely = [one for sure, one, row in weighed if sure >= THOUGHT and _may_be(one, row, asked)]
-    thought = bool(ranked) and ranked[0][1] in likely
+    thought = bool(ranked) and ranked[0][0] >= THOUGHT and ranked[0][1] in may_be
+    thought = thought and not (
+        asked.has_noun and leaves_focus(asked, words.fold(_all_said(ranked[0][1])))
+    )
     near = [one for sure, one in ranked if sure >= (NEAR_BY_NAME if one.asked else NEAR)]
     # Who is asked about by a relation is not named by what only names the other.
     near = near or _naming(fitting if asked.kin else spoken, asked)
@@ -109,15 +108,9 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     return Found(near, exact=False, thought=thought)
 
 
-def _may_be(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
-    """Whether nothing speaks against it as the answer."""
-    is_unsaid = row["unsaid"] and asked.has_noun
-    return row["lacks"] > NEVER and not is_unsaid and not _is_of_others(one, asked)
-
-
 def _is_of_others(one: Recalled, asked: Asked) -> bool:
     holders = _holders(one, asked)
-    return bool(holders) and all(holders) and not _is_theirs(one, holders, asked)
+    return bool(holders) and all(holders) and not _is_theirs(one, asked)
 
 
 def _holders(one: Recalled, asked: Asked) -> list[set[str]]:
@@ -125,8 +118,9 @@ def _holders(one: Recalled, asked: Asked) -> list[set[str]]:
     return [_labels(holder) for key, holder in _told(one).items() if key in asked.frames]
 
 
-def _is_theirs(one: Recalled, holders: list[set[str]], asked: Asked) -> bool:
+def _is_theirs(one: Recalled, asked: Asked) -> bool:
     """Whether it is told of whom the question is about, and not of their cousin."""
+    holders = _holders(one, asked)
     if holders and asked.names & (set(words.words(words.fold(one.subject))) | _kin_named(one.text)):
         return True
     return any(holder & asked.kin if asked.kin else not holder for holder in holders)
@@ -138,21 +132,9 @@ def _kin_named(said: str) -> set[str]:
     return {words.fold(one["name"]) for one in found if kinship.kin(one["kin"])}
 
 
-def _is_certain(sure: float, one: Recalled, row: dict[str, float], asked: Asked) -> bool:
-    if sure >= CERTAIN_OF_THEM and _is_plain(one, row, asked):
-        return True
-    if not _may_be(one, row, asked):
-        return False
-    tells_all = row["all"] or not asked.topics
-    if tells_all and _is_theirs(one, _holders(one, asked), asked):
-        return True
-    is_short = row["all"] and row["lacks"] >= 0 and len(one.text) <= PLAIN
-    return sure >= (CERTAIN_PLAIN if is_short else CERTAIN)
-
-
-def _is_plain(one: Recalled, row: dict[str, float], asked: Asked) -> bool:
+def _is_plain(one: Recalled, asked: Asked) -> bool:
     """Whether it tells in few words just that of just them."""
-    if len(one.text) > PLAIN or row["lacks"] < 0 or _is_of_others(one, asked):
+    if len(one.text) > PLAIN or _is_of_others(one, asked):
         return False
     return _is_of_them(one, asked) and tells_plainly(asked, one.text)
 
@@ -270,6 +252,15 @@ def _followed(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> 
     return spoken
 
 
+def _leaves_unsaid(one: Recalled, asked: Asked) -> bool:
+    """ "Malia does netball on Saturdays" may not be the position that she plays."""
+    return asked.has_noun and leaves_focus(asked, words.fold(_all_said(one)))
+
+
+def _all_said(one: Recalled) -> str:
+    return f"{one.via} {one.text} {one.quote}"
+
+
 def _said(text: str) -> set[str]:
     return bare_names(words.fold(text))
 
@@ -308,13 +299,15 @@ def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]
     alike = _likeness(asked, spoken)
     rows = []
     for place, one in enumerate(spoken):
-        told = f"{one.via} {one.text} {one.quote}"
-        covered = asked.covers(statements.Statement.of(told), also=_stands_for(one, asked))
+        covered = asked.covers(
+            statements.Statement.of(_all_said(one)), also=_stands_for(one, asked)
+        )
+        lacks = min(0.0, fits_type(asked, f"{one.text} {one.after}"))
         rows.append({
             "bias": 1.0, "judge": judged[place], "like": max(alike[place], by_name[place][1]),
-            "all": float(covered == 1), "focus": float(bool(asked.focus)),
-            "lacks": min(0.0, fits_type(asked, f"{one.text} {one.after}")),
-            "unsaid": float(leaves_focus(asked, words.fold(told))),
+            "all": float(covered == 1), "lacks": lacks,
+            "theirs": float((covered == 1 or not asked.topics) and _is_theirs(one, asked)),
+            "plain": float(lacks == 0 and _is_plain(one, asked)),
             "newer": float(_has_newer(place, spoken, judged)), "recent": float(one.recent),
             "long": min(len(one.text) / 100, 3.0), "many": len(spoken) / 10,
         })  # fmt: skip
@@ -362,12 +355,12 @@ def candidates(briefing: Briefing) -> list[Recalled]:
     return list({(one.text, one.said_by): one for one in told if _tells(one)}.values())
 
 
-def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
+def is_about(one: Recalled, asked: Asked) -> bool:
     """Whether it is about whom the question names: as speaker, as subject or in the words."""
     if one.asked:
         return True
     # A dog does not answer for a cat, in whatever language.
-    concepts = statements.Statement.of(f"{one.via} {one.text} {one.quote}").concepts
+    concepts = statements.Statement.of(_all_said(one)).concepts
     if asked.kin and not asked.kin & concepts and not _is_spouse(one, asked):
         return False
     told = one.text if one.kind == "fact" else without_address(one.text, asked.known)
@@ -376,7 +369,7 @@ def is_about(one: Recalled, asked: Asked, briefing: Briefing) -> bool:
     if asked.names:
         return asked.names <= who or (len(asked.names) > 1 and bool(asked.names & who))
     if asked.is_mine:
-        mine = set(words.words(words.fold(briefing.person))[:1])
+        mine = set(words.words(words.fold(asked.person))[:1])
         if asked.is_of_me_alone and one.kind == "fact" and _is_of_other(one, mine):
             return False
         return one.by_asker or not one.said_by or bool(mine & who)
