@@ -242,6 +242,7 @@ def silence(space: Space, messages: Sequence[int], *, silent: bool = True) -> No
     # Writing the rows again lets their own triggers decide whether recall sees them.
     Message.objects.filter(pk__in=pks).update(episode_id=F("episode_id"))
     Episode.objects.filter(messages__in=pks).update(title=F("title"))
+    Chat.objects.filter(messages__in=pks).update(title=F("title"))
 
 
 def transcript(chat: Chat) -> QuerySet:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pgtrigger
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
@@ -285,6 +285,8 @@ def split_off(episode: Episode, messages: list[Message], **values: object) -> Ep
     # Where a fact was said is not a change of what is believed.
     with pgtrigger.ignore():
         Fact.objects.filter(message__in=ids).update(episode=part)
+    # Written again, its own trigger sees which of its messages are silent.
+    Episode.objects.filter(pk=part.pk).update(title=F("title"))
     return part
 
 

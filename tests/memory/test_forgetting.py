@@ -3,10 +3,11 @@
 import pytest
 
 from memory.chats import service as chats
+from memory.episodes import service as episodes
 from memory.facts import bulk
 from memory.facts import service as facts
-from memory.history.changes import undo_context
-from memory.models import Fact, Recall, RecallItem, SilencedMessage, Unit
+from memory.history.changes import history, undo_context
+from memory.models import Episode, Fact, Recall, RecallItem, SilencedMessage, Unit
 from memory.retrieval.recall import recall
 from tests.factories import make_chat, make_episode, make_fact, make_message
 
@@ -125,3 +126,79 @@ def test_after_a_purge_the_messages_stay_silent():
     facts.purge(told.fact, by=ANA)
     assert told.spoken() == {False}
     assert told.said not in chats.short_term(told.chat)
+
+
+PHONE = "Remember: Tom's phone is +34 600 123 456"
+
+
+class Titled:
+    """A chat and its episode are named by what was said first, which became a fact."""
+
+    def __init__(self):
+        self.chat = make_chat(channel="web", title=PHONE)
+        space = self.chat.space
+        self.episode = make_episode(space, chat=self.chat, title="Tom's phone is +34 600 123 456")
+        self.said = make_message(self.chat, PHONE, episode=self.episode)
+        make_message(self.chat, "I live in Lima", episode=self.episode)
+        self.fact = make_fact(space, text=PHONE, chat=self.chat, message=self.said)
+
+    def titles(self) -> str:
+        self.chat.refresh_from_db()
+        self.episode.refresh_from_db()
+        return f"{self.chat.title} {self.episode.title}"
+
+
+@pytest.mark.parametrize("way", ways())
+def test_titles_do_not_tell_what_was_forgotten_until_it_is_undone(way):
+    told = Titled()
+    before, steps = told.titles(), len(history(told.episode))
+    done = ways()[way](told.fact)
+    hidden = told.titles()
+    assert not {"Tom", "phone", "600"} & set(hidden.split())
+    assert hidden.split()[0] == str(told.chat.created_at.astimezone(told.chat.space.zone).date())
+    assert len(history(told.episode)) == steps
+    undo_context(done.change_id, by=ANA)
+    assert told.titles() == before
+
+
+def test_restored_the_titles_are_back_too():
+    told = Titled()
+    before = told.titles()
+    facts.discard(told.fact, by=ANA)
+    facts.restore(told.fact, by=ANA)
+    assert told.titles() == before
+
+
+def test_what_a_rejected_proposal_silences_is_in_no_title():
+    told = Titled()
+    before = told.titles()
+    chats.silence(told.chat.space, [told.said.pk])
+    assert "600" not in told.titles()
+    chats.silence(told.chat.space, [told.said.pk], silent=False)
+    assert told.titles() == before
+
+
+def test_a_title_made_after_the_forgetting_does_not_tell_it_either():
+    chat = make_chat(channel="web", title=PHONE)
+    said = chats.receive(chat, text=PHONE, author="Ana").message
+    episode = episodes.follow(said)
+    done = facts.forget(make_fact(chat.space, text=PHONE, chat=chat, message=said), by=ANA)
+    episodes.close(episode, by="bot")
+    assert "600" not in Episode.objects.get(pk=episode.pk).title
+    undo_context(done.change_id, by=ANA)
+    assert "600 123" in Episode.objects.get(pk=episode.pk).title
+
+
+def test_what_a_person_named_keeps_its_name():
+    told = Titled()
+    chats.revise(told.chat, title="Tom's phone", context="", by=ANA)
+    episodes.revise(told.episode, title="The phone of Tom", by=ANA)
+    facts.forget(told.fact, by=ANA)
+    assert told.titles() == "Tom's phone The phone of Tom"
+
+
+def test_a_title_of_other_words_stays():
+    told = Titled()
+    episodes.revise(told.episode, title="Moving to Lima", by="bot")
+    facts.forget(told.fact, by=ANA)
+    assert told.episode.title == Episode.objects.get(pk=told.episode.pk).title == "Moving to Lima"
