@@ -5,6 +5,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from itertools import groupby
+from zoneinfo import ZoneInfo
 
 import pgtrigger
 from django.contrib.auth.models import User
@@ -26,8 +27,9 @@ from sleep.models import Night
 SLUG = "demo"
 # Says that a space was made here and may be made anew or removed.
 MARK = {"demo": True}
-# Only the last replies have a receipt: to make one takes as long as ten messages.
-RECEIPTS = dt.timedelta(days=1)
+# Only the last replies have a receipt: to make one takes as long as ten messages. Whole days, so
+# that these are the same replies whatever the hour.
+RECEIPT_DAYS = 1
 # Three months must leave something to check.
 SETTINGS = MARK | {"check_home_days": 60}
 # The judge reads as many memories as it has time for. With the usual time a busy machine would make
@@ -85,8 +87,15 @@ def begin(owners: list[User], *, now: dt.datetime) -> tuple[Space, Life]:
     _set(space, _making(0))
     members = [_own(space, user) for user in owners]
     rooms = {name: _room(space, *given) for name, given in CHATS.items()}
-    kept = now - RECEIPTS
-    return space, Life(space, rooms, members[0] if members else None, Calendar(space), kept)
+    owner = members[0] if members else None
+    return space, Life(space, rooms, owner, Calendar(space), receipts_from(now))
+
+
+def receipts_from(now: dt.datetime) -> dt.datetime:
+    """The first minute of yesterday, on the clock of the demo."""
+    zone = ZoneInfo(ZONE)
+    date = now.astimezone(zone).date() - dt.timedelta(days=RECEIPT_DAYS)
+    return dt.datetime.combine(date, dt.time(), tzinfo=zone)
 
 
 def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callable) -> Space:

@@ -60,6 +60,18 @@ def test_every_line_of_the_story_is_understood_and_comes_in_order():
     assert {line.who for line in read if line.chat == "!"} <= set(acts.ACTS)
 
 
+def test_the_same_replies_have_receipts_at_any_hour():
+    """Also the one that somebody new looks up in bench.jobs."""
+    kept = []
+    for hour in range(24):
+        now = NOW.replace(hour=0) + timedelta(hours=hour)
+        told = demo.read("\n".join(LINES), now=now)
+        days = [line for line in told if line.day and line.at > demo.receipts_from(now)]
+        kept.append({line.text for line in days})
+    assert "Where do the backups go?" in kept[0]
+    assert all(some == kept[0] for some in kept)
+
+
 def test_the_whole_story_gives_every_page_something_to_show():
     space = demo.make(owners=[make_user("ana")], now=NOW)
     mine = {"space": space}
