@@ -333,7 +333,8 @@ def _age(episode: Episode) -> tuple:
 def joined_values(members: list[Episode], *, body: str) -> dict:
     """Return the fields of an episode that replaces these."""
     first = members[0]
-    whole = "\n".join(f"{episode.title}. {episode.body}" for episode in members)
+    # Each title a line: a full stop behind one that has its own would be told as part of it.
+    whole = "\n".join(f"{episode.title}\n{episode.body}" for episode in members)
     titles = unique_lines((episode.title for episode in members), 90)
     tags = unique_lines((tag for episode in members for tag in episode.tags), 64)[:12]
     return {

@@ -47,6 +47,7 @@ _CLAUSE = re.compile(r"(?<=\w)(?:[,;:—–]| - )\s+")
 _STRONG_MARK = re.compile(r"(?<=\w)(?:[;:—–]| - )\s+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*(?:st|nd|rd|th|am|pm|h|º|ª)?$", re.IGNORECASE)
 _RAW_WORD = re.compile(r"[^\W_][\w'’-]*")
+_TRAILING_DOTS = re.compile(r"(?:\s*[.…]){2,}\s*$|\s*…\s*$")
 TITLE_LENGTH = 80
 MIN_STEMS = 2
 # Longer than this is judged by its beginning: the rest would only cost time.
@@ -90,10 +91,15 @@ def title(body: str, *, names: Collection[str] = (), heard: Collection[str] = ()
     found = _read(body, names, heard)
     if not found:
         lines = [_split_speaker(line)[1] for line in sentences(body)]
-        return text.short(next(iter(lines), ""), TITLE_LENGTH).strip()
+        return text.short(_end_plainly(next(iter(lines), "")), TITLE_LENGTH).strip()
     weights = _weights(found)
     best = max(found, key=lambda one: (_worth_as_title(one, weights), -one.place))
-    return text.short(_shorten(best.words, weights), TITLE_LENGTH).strip()
+    return text.short(_end_plainly(_shorten(best.words, weights)), TITLE_LENGTH).strip()
+
+
+def _end_plainly(sentence: str) -> str:
+    """Without the dots it trails off with: "Mazunte.." is named Mazunte."""
+    return _TRAILING_DOTS.sub("", sentence) or sentence
 
 
 def tags(body: str, *, names: Collection[str] = (), limit: int = 5) -> list[str]:

@@ -300,6 +300,13 @@ def test_a_summary_takes_the_place_of_what_is_old(space, chat):
     assert set(Episode.objects.filter(status="closed")) == set(some)
 
 
+def test_the_title_of_a_summary_has_one_full_stop_at_most(space, chat):
+    titles = ("Acordamos salir a Mazunte.", "La cabaña de Mazunte está pagada.", "Nos vemos.")
+    some = [make_episode(space, chat=chat, title=one, body="", started_at=NOW) for one in titles]
+    made = episodes.summarise(some, by="night", now=NOW).row
+    assert made.title in titles
+
+
 def test_merging_keeps_every_word_and_every_message(space, chat):
     first, second = follow(chat, "one"), follow(chat, "two", 300)
     for one in (first, second):

@@ -27,6 +27,12 @@ Audrey: Thanks, Andrew!"""
         ),
         ("No soporto el cilantro en la sopa", "No soporto el cilantro en la sopa"),
         ("Right knee hurts after the marathon", "Right knee hurts after the marathon"),
+        ("Bo: Ya reservé la cabaña para Mazunte..", "Ya reservé la cabaña para Mazunte"),
+        ("Mazunte..", "Mazunte"),
+        (
+            "Bo: The bread came out of the oven too early…",
+            "The bread came out of the oven too early",
+        ),
         ("hi", "hi"),
         ("", ""),
     ],
