@@ -347,15 +347,27 @@ def _retire_facts(context: PhaseContext) -> Iterator[Proposal | None]:
         rows,
         key=key,
         title=sentence(N_("Forget %(n)s facts that were not needed for 90 days"), {"n": len(rows)}),
-        rationale=sentence(
-            N_(
-                "Asked again without them, %(answers)s past answers and %(questions)s golden "
-                "questions come out the same. Approving forgets all of them."
-            ),
-            asdict(proof),
-        ),
+        rationale=sentence(_PROVEN[bool(proof.answers), bool(proof.questions)], asdict(proof)),
         evidence=[{"fact": fact.pk, "quote": fact.text} for fact in rows],
     )
+
+
+# By whether there were past answers, and golden questions, to ask again.
+_PROVEN = {
+    (True, True): N_(
+        "No past answer and no golden question would change without them (asked again: "
+        "%(answers)s and %(questions)s). Approving forgets all of them."
+    ),
+    (True, False): N_(
+        "No past answer would change without them (asked again: %(answers)s). "
+        "Approving forgets all of them."
+    ),
+    (False, True): N_(
+        "No golden question would change without them (asked again: %(questions)s). "
+        "Approving forgets all of them."
+    ),
+    (False, False): N_("No past answer would change without them. Approving forgets all of them."),
+}
 
 
 def _retire(

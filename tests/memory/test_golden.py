@@ -31,7 +31,7 @@ from memory.vectors import embed
 from memory.vectors import store as embeddings
 from sleep import cycle, proposals
 from sleep.apply import TargetChanged, image, target_of
-from sleep.models import Proposal
+from sleep.models import Proposal, shown
 from sleep.phases import improvement
 from tests.factories import (
     make_chat,
@@ -392,7 +392,19 @@ def test_the_night_proposes_to_forget_only_what_it_has_proven(space):
     targets = {one["id"] for one in asked.targets}
     assert targets
     assert fact(space, "peanuts").pk not in targets
-    assert "1 golden questions come out the same" in asked.rationale
+    assert "No golden question would change without them" in shown(asked.rationale)
+
+
+def test_where_no_answer_would_change_it_is_said_in_words(space):
+    client = make_client(make_member(space=space).user, sudo=True)
+    there = f"/s/home/facts/{fact(space, 'alarm').pk}/impact/"
+    page = client.get(there).content.decode()
+    assert "No past answer would change." in page
+    assert "There is no past answer to ask again yet." in page
+    asked_before(space, "What is Marta allergic to?")
+    page = client.get(there).content.decode()
+    assert "One was asked again, and came out the same." in page
+    assert "0 of" not in page
 
 
 def test_a_ruling_on_a_fact_and_an_import_say_which_answers_would_change(space):
