@@ -8,6 +8,7 @@ something of a computer, and what failed must not be a person.
 import re
 from dataclasses import dataclass
 
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
@@ -94,6 +95,7 @@ DEFAULT_RULES = {
     "internal": N_("Check for this before answering; say so when it happens again."),
     "configuration": N_("Look at the settings first."),
 }
+_ERROR_LEAD = re.compile(r"^(?:error|fallo)\s*:\s*", re.IGNORECASE)
 _STAMP = re.compile(r"^\s*(?:#{1,6}\s*)?(?:\d{1,2}:\d{2}\s*(?:—|–|--|-)\s*)?(?:[-*]\s+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _STOPS = {fold(word) for some in STOP_WORDS.values() for word in some} | {"too", "again", "after"}
@@ -150,12 +152,13 @@ class Solution:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What one error teaches, in the four fields of the documents."""
+    """What one error teaches: what went wrong, what solved it, what to do; as its talk told it."""
 
     category: str
     error: str
-    result: str
-    lesson: str
+    # What solved it, in somebody's words, and as a thing to do; both empty when nobody said.
+    answer: str
+    remedy: str
     rule: str
 
     @property
@@ -163,19 +166,42 @@ class Lesson:
         return when(self.error)
 
     @property
-    def lines(self) -> str:
-        parts = (
-            (_("Error"), self.error),
-            (_("Result"), self.result),
-            (_("Lesson"), self.lesson),
-            (_("Rule"), self.rule),
-        )
-        return "\n".join(f"{name}: {text}" for name, text in parts if text)
+    def text(self) -> str:
+        """What is remembered: "When the import fails with error 7, try this first: …"."""
+        with translation.override(self._language):
+            said = {"when": self.title, "answer": _bare_end(_lower_first(self.remedy))}
+            if self.remedy and not self.rule:
+                return _("%(when)s, try this first: %(answer)s.") % said
+            rule = {"when": self.title, "rule": _bare_end(_lower_first(self.rule))}
+            told = _("%(when)s, %(rule)s.") % rule
+            if not self.remedy:
+                return f"{told} {_('What solved it was not said.')}"
+            return f"{told} {_('What helped: %(answer)s.') % said}"
 
     @property
-    def text(self) -> str:
-        """All four on one line: what is remembered."""
-        return " ".join(f"{line.rstrip('.')}." for line in self.lines.splitlines())
+    def lines(self) -> str:
+        """The same for who decides about it, a line each."""
+        with translation.override(self._language):
+            solved = (
+                _("It was solved like this: “%(answer)s”.") % {"answer": _bare_end(self.answer)}
+                if self.answer
+                else _("What solved it was not said.")
+            )
+            happened = _("What happened: “%(error)s”.") % {"error": _bare_end(self.error)}
+            return "\n".join(line for line in (happened, solved, self.rule) if line)
+
+    @property
+    def _language(self) -> str:
+        return detect_language(self.error) or "en"
+
+
+def _bare_end(sentence: str) -> str:
+    return sentence.rstrip(". ")
+
+
+def _lower_first(sentence: str) -> str:
+    """Inside a sentence; a name that is written in capitals stays."""
+    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
 def gist(problem: str) -> list[str]:
@@ -243,13 +269,14 @@ def lesson(text: str, *, category: str = "", rule: str = "") -> Lesson | None:
     if not line or line.endswith("?") or category not in TEACHING:
         return None
     solved = solution(text)
-    first = _("Try first: %(answer)s") % {"answer": solved.remedy} if solved else ""
-    rule = rule or first or _(DEFAULT_RULES[category])
+    if not rule and not solved:
+        with translation.override(detect_language(line) or "en"):
+            rule = _(DEFAULT_RULES[category])
     return Lesson(
         category=category,
         error=short(line, 160),
-        result=solved.answer if solved else _("No solution was noted."),
-        lesson=f"{when(line)}: {solved.remedy if solved else rule}",
+        answer=solved.answer if solved else "",
+        remedy=solved.remedy if solved else "",
         rule=rule,
     )
 
@@ -257,7 +284,7 @@ def lesson(text: str, *, category: str = "", rule: str = "") -> Lesson | None:
 def when(problem: str) -> str:
     """The trouble as a person would name it: "When the search page crashes on an empty query"."""
     language = detect_language(problem) or "en"
-    bare = _EMPTY_WORDS.sub("", problem.strip().rstrip(".!"))
+    bare = _EMPTY_WORDS.sub("", _ERROR_LEAD.sub("", problem.strip()).rstrip(".!"))
     present = _PRESENT[language]
     told = re.sub(r"[^\W\d_]+", lambda match: present.get(match[0].lower(), match[0]), bare)
     pattern, form = _WHEN_IT_IS[language]

@@ -1,6 +1,7 @@
 """Technical trouble: what counts, whose it is, what helped, and how a person would name it."""
 
 import pytest
+from django.utils import translation
 
 from sleep.error_patterns import classify, is_error, lesson, recoverable, solution, when
 
@@ -77,23 +78,45 @@ def test_trouble_is_named_as_a_person_would(text, title):
 
 
 @pytest.mark.parametrize(
-    ("text", "part"),
+    ("text", "told"),
     [
-        ("The reply builder crashed with an error on empty input", "Rule: Check for this"),
-        ("Error: the config file was missing a key", "Rule: Look at the settings first"),
+        (
+            "The reply builder crashed with an error on empty input",
+            "When the reply builder crashes on empty input, check for this before "
+            "answering; say so when it happens again. What solved it was not said.",
+        ),
+        (
+            "Error: the config file was missing a key",
+            "When the config file is missing a key, look at the settings first. "
+            "What solved it was not said.",
+        ),
         (
             "The restore failed with an error, the keys were missing. "
             "Fixed by copying the keys first, the restore works.",
-            "Rule: Try first: Copying the keys first",
+            "When the restore fails because the keys are missing, try this first: "
+            "copying the keys first.",
+        ),
+        (
+            "La importación falló con un error, faltaba la configuración.",
+            "Cuando la importación falla porque falta la configuración, mira primero los ajustes. "
+            "No se dijo qué lo resolvió.",
         ),
     ],
-    ids=["a63-internal", "a63-config", "a63-solved"],
+    ids=["a63-internal", "a63-config", "a63-solved", "a63-spanish"],
 )
-def test_a63_own_errors_teach_a_lesson_with_all_four_parts(text, part):
+def test_a63_own_errors_teach_a_lesson_in_sentences_of_their_talk(text, told):
     learned = lesson(text)
-    assert part in learned.text
-    for name in ("Error: ", "Result: ", "Lesson: When ", "Rule: "):
-        assert name in learned.text
+    assert learned.text == told
+    for name in ("Error: ", "Result: ", "Lesson: ", "Rule: "):
+        assert name not in learned.text
+    assert len(learned.lines.splitlines()) >= 2
+
+
+def test_a_lesson_in_english_stays_english_where_the_night_speaks_spanish():
+    with translation.override("es"):
+        learned = lesson("The config of the reply builder crashed with an error")
+        assert "look at the settings first" in learned.text
+        assert learned.lines.startswith("What happened: “The config")
 
 
 @pytest.mark.parametrize(
