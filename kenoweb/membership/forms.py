@@ -207,7 +207,11 @@ class OwnerForm(GuessesZone, NewAccountForm):
 
 class InviteForm(forms.Form):
     role = forms.ChoiceField(
-        label=_("Role"), choices=Member.Role.choices, initial=Member.Role.VIEWER
+        label=_("Role"),
+        choices=Member.Role.choices,
+        # Most who are invited are to talk here.
+        initial=Member.Role.CURATOR,
+        help_text=_("Whoever is to talk with Keno here is a curator; a viewer only reads."),
     )
     label = OneLine(
         label=_("For whom"),

@@ -65,6 +65,13 @@ def test_an_invitation_is_shown_once_and_works(client, owner):
     assert Member.objects.get(user__username="cy").role == "curator"
 
 
+def test_who_is_invited_may_talk_unless_the_owner_chooses_otherwise(client):
+    found = client.get(at("index")).text
+    (chosen,) = re.findall(r'<option value="(\w+)" selected>', found.partition("Invite someone")[2])
+    assert Member(role=chosen).may("curator")
+    assert "Whoever is to talk with Keno here is a curator" in found
+
+
 def test_an_invitation_without_a_role_is_refused_in_words(client, owner):
     answer = client.post(at("invite"), {"role": "emperor"})
     assert answer.status_code == 422
