@@ -44,20 +44,30 @@ class Problem(BaseModel):
 
 
 class Page(DocsBase):
-    """Every operation in words, with a line for the terminal that works as it stands."""
+    """Every operation in words, with a line for the terminal that works as it stands.
+
+    In the reader's language; what programs read (OpenAPI, MCP) stays in English.
+    """
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **_more: Any) -> HttpResponse:
         home = request.build_absolute_uri("/api/v1")
         told = [_described(one, home) for one in OPERATIONS.values()]
-        context = {"operations": told, "home": "/api/v1", "about": ABOUT}
+        context = {"operations": told, "home": "/api/v1", "about": _(ABOUT)}
         return render(request, "api/docs.html", context)
 
 
 def _described(operation: Operation, home: str) -> dict[str, Any]:
     names = ("name", "method", "path", "scope", "private", "title", "description")
-    fields = [(name, one.description or "") for name, one in operation.takes.model_fields.items()]
+    takes = operation.takes.model_fields
+    fields = [(name, _in_words(one.description or "")) for name, one in takes.items()]
     told = {name: getattr(operation, name) for name in names}
+    told |= {name: _in_words(told[name]) for name in ("title", "description")}
     return told | {"fields": fields, "curl": _curl(operation, home)}
+
+
+def _in_words(english: str) -> str:
+    # The catalogue's own head stands under the empty string.
+    return _(english) if english else ""
 
 
 def _curl(operation: Operation, home: str) -> str:

@@ -12,11 +12,11 @@ import pytest
 from django.db import OperationalError, transaction
 from django.test import Client
 from django.urls import get_resolver
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from kenoweb.api import operations, server
 from kenoweb.api.operations import OPERATIONS
-from kenoweb.api.rest import api
+from kenoweb.api.rest import ABOUT, api
 from memory.facts import service as facts
 from memory.history import changes as history
 from memory.jobs import RateLimit
@@ -605,3 +605,16 @@ class TestReading:
         assert client.get("/api/v1/openapi.json").json()["info"]["title"] == "Keno"
         assert client.get("/api/v1/docs").content.decode().count("curl ") == len(OPERATIONS)
         assert client.get("/api/v1/").json()["name"] == "Keno"
+
+    def test_who_reads_spanish_finds_every_sentence_of_the_page_in_spanish(self, client):
+        said = [ABOUT]
+        for one in OPERATIONS.values():
+            fields = one.takes.model_fields.values()
+            said += [one.title, one.description, *(field.description for field in fields)]
+        with translation.override("es"):
+            same_in_both = {"Chats"}
+            english = {one for one in said if one and translation.gettext(one) == one}
+            assert english == same_in_both
+        page = client.get("/api/v1/docs", headers={"accept-language": "es"}).text
+        assert "Cuántos recuerdos devolver como máximo." in page
+        assert "How many memories" not in page
