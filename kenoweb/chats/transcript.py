@@ -79,6 +79,15 @@ class Line:
     receipt: Recall | None = None
     cost: Decimal | None = None
     chosen: bool = False
+    # What it answers, where that stands among the same lines.
+    to: Message | None = None
+
+    @property
+    def needed_nothing(self) -> bool:
+        """Whether it only confirms: nobody asked anything that had to be remembered."""
+        if not self.to or self.message.not_recalled != Message.NotRecalled.OWN_WORDS:
+            return False
+        return self.to.not_recalled != Message.NotRecalled.QUESTION and "?" not in self.to.text
 
     @property
     def at(self) -> datetime:
@@ -116,7 +125,11 @@ def lines(
     """The messages as lines, in a few queries however many they are."""
     if not messages:
         return []
-    made = [Line(message=message, chosen=message.pk == chosen) for message in messages]
+    said = {message.pk: message for message in messages}
+    made = [
+        Line(message=message, chosen=message.pk == chosen, to=said.get(message.reply_to_id))
+        for message in messages
+    ]
     _add_learned(made)
     for line in made:
         line.offers = shown_offers(line.message)

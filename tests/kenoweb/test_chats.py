@@ -243,6 +243,23 @@ def test_the_receipt_of_a_reply_adds_up(client, chat, worker):
     assert f"{sum(part[3] for part in item.parts):.4f}" == f"{item.score:.4f}"
 
 
+def test_a_confirmation_says_that_nothing_had_to_be_remembered_for_it(client, chat, worker):
+    """Not "nothing recalled", as if something had been looked for in vain."""
+    client.post(at("say", chat.pk), {"text": "Remember: my sister Nell lives in Lima"})
+    work(chat)
+    found = page(client, "detail", chat.pk)
+    assert "nothing had to be remembered for this" in found
+    assert "nothing recalled" not in found
+
+
+def test_a_question_in_vain_says_that_nothing_was_recalled(client, chat, worker):
+    client.post(at("say", chat.pk), {"text": "Where does Nell keep her canoe?"})
+    work(chat)
+    found = page(client, "detail", chat.pk)
+    assert "nothing recalled" in found
+    assert "nothing had to be remembered for this" not in found
+
+
 def test_a_wrong_reply_is_put_right_or_kept_to_be_tried_again(client, chat, worker):
     facts.remember(chat.space, text="The server listens on port 5678", by="tag")
     client.post(at("say", chat.pk), {"text": "On which port does the server listen?"})
