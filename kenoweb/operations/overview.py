@@ -134,7 +134,8 @@ def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
         oldest_pending=("min", pending.values("created_at")),
         learned=("count", fresh.values("pk")),
         learned_at_night=("count", fresh.filter(source=Fact.Source.NIGHT).values("pk")),
-        calls=("count", calls.values("pk")),
+        # What is built in costs nothing and is no model that anybody chose.
+        calls=("count", calls.exclude(provider="offline").values("pk")),
         cost=("sum", calls.values("cost")),
         people=("count", people.in_graph(space)),
         golden=("count", rows_in(space, GoldenQuestion).filter(status="active").values("pk")),

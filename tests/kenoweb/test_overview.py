@@ -253,6 +253,12 @@ def test_the_cost_is_of_this_month():
     assert (figure.value, figure.note) == ("$0.75", "2 calls")
 
 
+def test_what_is_built_in_is_no_call_of_a_model():
+    space = make_space()
+    LlmCall.objects.create(space=space, purpose="chat", provider="offline", at=NOW)
+    assert figure_named("Cost this month", space).note == "no model was called"
+
+
 def test_a_contradiction_waits_with_both_wordings():
     member = make_member()
     old = make_fact(member.space, text="Ana lives in Lima")
