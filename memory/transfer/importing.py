@@ -127,10 +127,10 @@ def _one_at_a_time(space: Space) -> None:
 
 
 def _write(session: Session, tree: containers.Tree, path: Path, options: dict) -> None:
-    format = formats.FORMATS[session.report.format]
-    if format.name == formats.ARCHIVE:
+    if session.report.format == formats.ARCHIVE:
         Restore(session, tree).run()
         return
+    format = formats.FORMATS[session.report.format]
     # Reading is cheap beside writing: a first pass counts, so that progress has an end.
     total = sum(1 for _found in format.read(tree, path, **options))
     write(session, format.read(tree, path, **options), total=total)

@@ -116,11 +116,11 @@ _ORDER += ["summary", "daily", "patterns", "working", "session"]
 _KINDS = {"concepts": "concept", "procedures": "procedure", "errors": "lesson"}
 
 
-def opens(names: list[str]) -> tuple[list[str], list[str]]:
+def opens(tree: containers.Tree) -> tuple[list[str], list[str]]:
     """Return the names that are read whole and those that are streamed."""
-    files = classify_files(names)
+    files = classify_files(tree.entries)
     streamed = [file.name for file in files if file.what == "session"]
-    return [name for name in names if name not in set(streamed)], streamed
+    return [file.name for file in files if file.what != "session"], streamed
 
 
 def read(tree: containers.Tree) -> Iterator[Found]:

@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from memory.text import normalise as text
-from memory.transfer import containers
 from memory.transfer.items import ChatItem, FactItem, Found, MessageItem, Place, chat_key
-from memory.transfer.readers.json_values import Broken, elements, loads, parse_time, text_or_empty
+from memory.transfer.readers.conversations import Export
+from memory.transfer.readers.json_values import parse_time, text_or_empty
 
-CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json$")
 MEMORIES = re.compile(r"(?:.*/)?(?:memory|memories)\.json$")
 _ACCOUNT = re.compile(
     r"(?:.*/)?(?:user|user_settings|message_feedback|model_comparisons|shared_conversations"
@@ -26,35 +25,10 @@ def recognises(first: object) -> bool:
     return isinstance(first, dict) and isinstance(first.get("mapping"), dict)
 
 
-def opens(names: list[str]) -> tuple[list[str], list[str]]:
-    """Return the names read whole and those streamed; pictures and pages are never opened."""
-    return (
-        [name for name in names if MEMORIES.match(name)],
-        [name for name in names if CONVERSATIONS.match(name)],
-    )
-
-
-def read(tree: containers.Tree) -> Iterator[Found]:
-    for name in sorted(tree.entries):
-        place = Place(name, modified=tree.entries[name].modified)
-        if CONVERSATIONS.match(name) or len(tree.entries) == 1:
-            yield from _conversations(tree, place)
-        elif MEMORIES.match(name):
-            yield from _memories(containers.read_text(tree, name), place)
-        elif _PAGE.match(name):
-            yield place.left("page")
-        else:
-            yield place.left("account" if _ACCOUNT.match(name) else "media")
-
-
-def _conversations(tree: containers.Tree, place: Place) -> Iterator[Found]:
-    with containers.stream(tree, place.path) as stream:
-        number = 0
-        try:
-            for number, each in enumerate(elements(stream), 1):
-                yield from _conversation(each, f"#{number}", place)
-        except Broken as error:
-            yield place.left("broken JSON", part=f"#{number + 1}", text=str(error))
+def _reason_to_leave(name: str) -> str:
+    if _PAGE.match(name):
+        return "page"
+    return "account" if _ACCOUNT.match(name) else "media"
 
 
 def _conversation(data: Any, part: str, place: Place) -> Iterator[Found]:
@@ -131,12 +105,7 @@ def _said(content: object) -> str:
     return "\n".join(part for part in parts if isinstance(part, str) and part)
 
 
-def _memories(content: str, place: Place) -> Iterator[Found]:
-    try:
-        data = loads(content)
-    except Broken as error:
-        yield place.left("broken JSON", text=str(error))
-        return
+def _memories(data: Any, place: Place) -> Iterator[Found]:
     if isinstance(data, dict):
         data = data.get("memories") or data.get("results") or []
     for number, each in enumerate(data if isinstance(data, list) else [data], 1):
@@ -155,3 +124,6 @@ def _memory(data: object, part: str, place: Place) -> Found:
         return place.left("switched off", part=part, text=text.short(memory, 80))
     values = {"text": memory.strip(), "quote": memory.strip()}
     return FactItem(path=place.path, part=part, at=parse_time(entry.get("created_at")), **values)
+
+
+EXPORT = Export(MEMORIES, _conversation, _memories, _reason_to_leave)

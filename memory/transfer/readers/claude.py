@@ -3,18 +3,17 @@
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import Any
 
 from memory.text import normalise as text
-from memory.transfer import containers
 from memory.transfer.items import ChatItem, Found, MessageItem, Place, chat_key
 from memory.transfer.kenobot import memory_md
 from memory.transfer.kenobot.daily_log import message_text
-from memory.transfer.readers.json_values import Broken, elements, loads, parse_time, text_or_empty
+from memory.transfer.readers.conversations import Export
+from memory.transfer.readers.json_values import parse_time, text_or_empty
 
-CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json$")
 MEMORIES = re.compile(r"(?:.*/)?(?:memories|memories/[^/]+)\.json$")
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
-_ACCOUNT = re.compile(r".*\.json$")
 MEMORY_FIELDS = ("conversations_memory", "project_memories", "memory_files")
 
 
@@ -27,32 +26,8 @@ def recognises(first: object) -> bool:
     )
 
 
-def opens(names: list[str]) -> tuple[list[str], list[str]]:
-    return (
-        [name for name in names if MEMORIES.match(name)],
-        [name for name in names if CONVERSATIONS.match(name)],
-    )
-
-
-def read(tree: containers.Tree) -> Iterator[Found]:
-    for name in sorted(tree.entries):
-        place = Place(name, modified=tree.entries[name].modified)
-        if MEMORIES.match(name):
-            yield from _memories(containers.read_text(tree, name), place)
-        elif CONVERSATIONS.match(name) or len(tree.entries) == 1:
-            yield from _conversations(tree, place)
-        else:
-            yield place.left("account" if _ACCOUNT.match(name) else "media")
-
-
-def _conversations(tree: containers.Tree, place: Place) -> Iterator[Found]:
-    with containers.stream(tree, place.path) as stream:
-        number = 0
-        try:
-            for number, each in enumerate(elements(stream), 1):
-                yield from _conversation(each, f"#{number}", place)
-        except Broken as error:
-            yield place.left("broken JSON", part=f"#{number + 1}", text=str(error))
+def _reason_to_leave(name: str) -> str:
+    return "account" if name.endswith(".json") else "media"
 
 
 def _conversation(data: object, part: str, place: Place) -> Iterator[Found]:
@@ -81,12 +56,7 @@ def _message(data: object, part: str, key: str, started, place: Place) -> Found:
     return MessageItem(path=place.path, part=part, chat=key, role=role, text=content, **values)
 
 
-def _memories(content: str, place: Place) -> Iterator[Found]:
-    try:
-        data = loads(content)
-    except Broken as error:
-        yield place.left("broken JSON", text=str(error))
-        return
+def _memories(data: Any, place: Place) -> Iterator[Found]:
     for number, each in enumerate(data if isinstance(data, list) else [data], 1):
         if not recognises(each):
             yield place.left("not a memory", part=f"#{number}", text=text.short(str(each), 80))
@@ -113,3 +83,6 @@ def _blocks(data: dict) -> Iterator[tuple[str, str, object]]:
                 text_or_empty(entry.get("content")),
                 parse_time(entry.get("updated_at")),
             )
+
+
+EXPORT = Export(MEMORIES, _conversation, _memories, _reason_to_leave)

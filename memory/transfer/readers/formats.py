@@ -12,6 +12,7 @@ from memory.transfer.archive import files as archive
 from memory.transfer.items import Found
 from memory.transfer.kenobot import reader as kenobot
 from memory.transfer.readers import chatgpt, clanker, claude, mem0
+from memory.transfer.readers.conversations import CONVERSATIONS
 from memory.transfer.readers.json_values import Broken, elements, loads
 
 ARCHIVE = "keno"
@@ -21,18 +22,17 @@ ARCHIVE = "keno"
 class Format:
     """An import format: `opens` lists files read whole and streamed, `read` yields items."""
 
-    name: str
     label: str
     fits: Callable[[containers.Tree, Path], bool]
-    opens: Callable[[containers.Tree], tuple[list[str], list[str]]]
-    read: Callable[..., Iterator[Found]]
+    opens: Callable[[containers.Tree], tuple[list[str], list[str]]] = lambda tree: ([], [])
+    read: Callable[..., Iterator[Found]] = lambda tree, path, **options: iter(())
 
 
 def detect(tree: containers.Tree, path: Path) -> str:
     """Return the name of the format; raise Refused with the supported ones if none fits."""
-    for format in FORMATS.values():
+    for name, format in FORMATS.items():
         if format.fits(tree, path):
-            return format.name
+            return name
     names = ", ".join(str(format.label) for format in FORMATS.values())
     sentence = _("Keno does not recognise this. It reads: %s. Name the format if you are sure.")
     raise containers.Refused("format", sentence % names)
@@ -59,11 +59,11 @@ def _json(tree: containers.Tree, pattern) -> Iterator[object]:
 
 
 def _is_chatgpt(tree: containers.Tree, path: Path) -> bool:
-    return any(map(chatgpt.recognises, _json(tree, chatgpt.CONVERSATIONS)))
+    return any(map(chatgpt.recognises, _json(tree, CONVERSATIONS)))
 
 
 def _is_claude(tree: containers.Tree, path: Path) -> bool:
-    found = [*_json(tree, claude.CONVERSATIONS), *_json(tree, claude.MEMORIES)]
+    found = [*_json(tree, CONVERSATIONS), *_json(tree, claude.MEMORIES)]
     return any(map(claude.recognises, found))
 
 
@@ -75,50 +75,32 @@ def _is_mem0(tree: containers.Tree, path: Path) -> bool:
     return mem0.recognises([first]) or mem0.recognises(first)
 
 
+def _alone(read: Callable[[containers.Tree], Iterator[Found]]) -> Callable[..., Iterator[Found]]:
+    """For a reader that needs only the files, not where they are nor what was asked."""
+    return lambda tree, path, **options: read(tree)
+
+
 FORMATS = {
-    format.name: format
-    for format in (
-        Format(
-            ARCHIVE,
-            gettext_lazy("an archive of Keno"),
-            lambda tree, path: archive.is_archive(tree),
-            lambda tree: ([], []),
-            lambda tree, path, **options: iter(()),
-        ),
-        Format(
-            "clanker",
-            gettext_lazy("a Clanker database"),
-            clanker.is_clanker,
-            clanker.opens,
-            clanker.read,
-        ),
-        Format(
-            "chatgpt",
-            gettext_lazy("a ChatGPT export"),
-            _is_chatgpt,
-            lambda tree: chatgpt.opens(list(tree.entries)),
-            lambda tree, path, **options: chatgpt.read(tree),
-        ),
-        Format(
-            "claude",
-            gettext_lazy("a Claude export"),
-            _is_claude,
-            lambda tree: claude.opens(list(tree.entries)),
-            lambda tree, path, **options: claude.read(tree),
-        ),
-        Format(
-            "mem0",
-            gettext_lazy("a mem0 export"),
-            _is_mem0,
-            lambda tree: mem0.opens(list(tree.entries)),
-            lambda tree, path, **options: mem0.read(tree),
-        ),
-        Format(
-            "kenobot",
-            gettext_lazy("a KenoBot folder"),
-            lambda tree, path: kenobot.is_kenobot(tree.entries),
-            lambda tree: kenobot.opens(list(tree.entries)),
-            lambda tree, path, **options: kenobot.read(tree),
-        ),
-    )
+    ARCHIVE: Format(
+        gettext_lazy("an archive of Keno"), lambda tree, path: archive.is_archive(tree)
+    ),
+    "clanker": Format(
+        gettext_lazy("a Clanker database"), clanker.is_clanker, clanker.opens, clanker.read
+    ),
+    "chatgpt": Format(
+        gettext_lazy("a ChatGPT export"),
+        _is_chatgpt,
+        chatgpt.EXPORT.opens,
+        _alone(chatgpt.EXPORT.read),
+    ),
+    "claude": Format(
+        gettext_lazy("a Claude export"), _is_claude, claude.EXPORT.opens, _alone(claude.EXPORT.read)
+    ),
+    "mem0": Format(gettext_lazy("a mem0 export"), _is_mem0, mem0.opens, _alone(mem0.read)),
+    "kenobot": Format(
+        gettext_lazy("a KenoBot folder"),
+        lambda tree, path: kenobot.is_kenobot(tree.entries),
+        kenobot.opens,
+        _alone(kenobot.read),
+    ),
 }

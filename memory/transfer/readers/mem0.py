@@ -27,8 +27,8 @@ def recognises(data: object) -> bool:
     )
 
 
-def opens(names: list[str]) -> tuple[list[str], list[str]]:
-    return [name for name in names if name.endswith(".json")], []
+def opens(tree: containers.Tree) -> tuple[list[str], list[str]]:
+    return [name for name in tree.entries if name.endswith(".json")], []
 
 
 def read(tree: containers.Tree) -> Iterator[Found]:
