@@ -169,7 +169,7 @@ def _sleep_over(space, now: datetime) -> None:
         same = Fact.objects.live().filter(space=space, chat=chat, text__icontains="zebra")
         pks = list(same.values_list("pk", flat=True)[:2])
         if len(pks) == 2:
-            bulk.merge(space, pks, by="person:bench", now=now)
+            bulk.merge(space, pks, by="person:bench")
 
 
 def _live(space) -> int:

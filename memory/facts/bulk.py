@@ -5,12 +5,10 @@ left as it is and counted.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -51,57 +49,38 @@ class BulkResult:
         return self.change_id is not None
 
 
-def forget(
-    space: Space, pks: list[int], *, by: str, silence: bool = True, now: datetime | None = None
-) -> BulkResult:
+def forget(space: Space, pks: list[int], *, by: str, silence: bool = True) -> BulkResult:
     """Archive them; with `silence` the messages they rest on are not recalled either."""
     live: list[str] = [Status.ACTIVE, Status.QUARANTINED, Status.SUPERSEDED]
     values = {"status": Status.ARCHIVED, "forgotten": silence}
-    return _set(space, pks, by=by, why="forget", now=now, of=live, **values)
+    return _set(space, pks, by=by, why="forget", of=live, **values)
 
 
-def restore(space: Space, pks: list[int], *, by: str, now: datetime | None = None) -> BulkResult:
+def restore(space: Space, pks: list[int], *, by: str) -> BulkResult:
     away: list[str] = [Status.ARCHIVED, Status.TRASHED]
     values: dict[str, Any] = {"status": Status.ACTIVE, "trashed_at": None, "forgotten": False}
-    return _set(space, pks, by=by, why="restore", now=now, of=away, **values)
+    return _set(space, pks, by=by, why="restore", of=away, **values)
 
 
-def pin(
-    space: Space, pks: list[int], *, by: str, pinned: bool = True, now: datetime | None = None
-) -> BulkResult:
-    why = "pin" if pinned else "unpin"
-    return _set(space, pks, by=by, why=why, now=now, pinned=pinned)
+def pin(space: Space, pks: list[int], *, by: str, pinned: bool = True) -> BulkResult:
+    return _set(space, pks, by=by, why="pin" if pinned else "unpin", pinned=pinned)
 
 
-def recategorise(
-    space: Space, pks: list[int], *, by: str, category: str, now: datetime | None = None
-) -> BulkResult:
+def recategorise(space: Space, pks: list[int], *, by: str, category: str) -> BulkResult:
     if category not in Fact.Category.values:
         raise facts.Invalid(_("Choose a category."))
-    return _set(space, pks, by=by, why="revise", now=now, category=category, sticky=True)
+    return _set(space, pks, by=by, why="revise", category=category, sticky=True)
 
 
-def retag(
-    space: Space, pks: list[int], *, by: str, subject: str, now: datetime | None = None
-) -> BulkResult:
+def retag(space: Space, pks: list[int], *, by: str, subject: str) -> BulkResult:
     """Give them another subject."""
-    return _set(space, pks, by=by, why="revise", now=now, subject=subject[:120], sticky=True)
+    return _set(space, pks, by=by, why="revise", subject=subject[:120], sticky=True)
 
 
 @transaction.atomic
-def tag(
-    space: Space,
-    pks: list[int],
-    *,
-    by: str,
-    tags: str,
-    off: bool = False,
-    now: datetime | None = None,
-) -> BulkResult:
+def tag(space: Space, pks: list[int], *, by: str, tags: str, off: bool = False) -> BulkResult:
     """Put these tags, separated by commas, on each of them, or take them off."""
-    actors.require_person(by)
-    if len(pks) > MAX_FACTS:
-        raise TooMany(MAX_FACTS)
+    _check(pks, MAX_FACTS, by=by)
     words = facts.read_tags(tags)
     if not words:
         raise facts.Invalid(_("Write the tags, separated by commas."))
@@ -111,49 +90,34 @@ def tag(
         left = [one for one in fact.tags if one not in words]
         wanted = left if off else [*fact.tags, *(one for one in words if one not in fact.tags)]
         if wanted != fact.tags:
-            fact.tags, fact.updated_at = wanted[: facts.MAX_TAGS], now or timezone.now()
+            fact.tags, fact.updated_at = wanted[: facts.MAX_TAGS], timezone.now()
             changed.append(fact)
     with history.change(by=by, why="tag") as context:
         Fact.objects.bulk_update(changed, ["tags", "updated_at"], batch_size=500)
     return BulkResult(len(changed), change_id=context.id if changed else None)
 
 
-def move(
-    space: Space, pks: list[int], *, by: str, chat: Chat | None, now: datetime | None = None
-) -> BulkResult:
+def move(space: Space, pks: list[int], *, by: str, chat: Chat | None) -> BulkResult:
     """Move them to one chat or, with None, to the whole space."""
     if chat and chat.space_id != space.pk:
         raise facts.Invalid(_("The chat belongs to another space."))
-    return _set(space, pks, by=by, why="move", now=now, chat=chat)
+    return _set(space, pks, by=by, why="move", chat=chat)
 
 
 @transaction.atomic
-def never_again(
-    space: Space, pks: list[int], *, by: str, now: datetime | None = None
-) -> BulkResult:
+def never_again(space: Space, pks: list[int], *, by: str) -> BulkResult:
     """Put each in the trash, with a ruling never to remember it again."""
-    actors.require_person(by)
-    if len(pks) > MAX_RULINGS:
-        raise TooMany(MAX_RULINGS)
+    _check(pks, MAX_RULINGS, by=by)
     rows = Fact.objects.filter(space=space, pk__in=pks).exclude(status=Status.TRASHED)
     with history.change(by=by, why="never remember this") as context:
-        count = sum(facts.never_again(fact, by=by, now=now).changed for fact in list(rows))
+        count = sum(facts.never_again(fact, by=by).changed for fact in list(rows))
     return BulkResult(count, change_id=context.id if count else None)
 
 
 @transaction.atomic
-def merge(
-    space: Space,
-    pks: list[int],
-    *,
-    by: str,
-    keep: int | None = None,
-    now: datetime | None = None,
-) -> BulkResult:
+def merge(space: Space, pks: list[int], *, by: str, keep: int | None = None) -> BulkResult:
     """Keep one, with the confidence and counts of all; the others are superseded by it."""
-    actors.require_person(by)
-    if len(pks) > MAX_MERGED:
-        raise TooMany(MAX_MERGED)
+    _check(pks, MAX_MERGED, by=by)
     rows = Fact.objects.live().filter(space=space, pk__in=pks)
     chosen = list(rows.order_by("pk").select_for_update(of=("self",)))
     if len(chosen) < 2 or (keep and keep not in {fact.pk for fact in chosen}):
@@ -165,8 +129,8 @@ def merge(
     others = [fact for fact in chosen if fact.pk != kept.pk]
     with history.change(by=by, why="merge") as context:
         for fact in others:
-            facts.supersede(fact, by=by, new=kept, now=now)
-        facts.revise(kept, by=by, now=now, **merged_values(kept, others))
+            facts.supersede(fact, by=by, new=kept)
+        facts.revise(kept, by=by, **merged_values(kept, others))
     jobs.ask_golden(space.pk, "merge")
     return BulkResult(len(chosen), change_id=context.id)
 
@@ -201,35 +165,29 @@ def _set(
     *,
     by: str,
     why: str,
-    now: datetime | None,
     of: list[str] | None = None,
     **values: Any,
 ) -> BulkResult:
-    actors.require_person(by)
-    if len(pks) > MAX_FACTS:
-        raise TooMany(MAX_FACTS)
+    _check(pks, MAX_FACTS, by=by)
     rows = Fact.objects.filter(space=space, pk__in=pks)
     rows = rows.filter(status__in=of) if of else rows
     # In one order, so that two people who pick the same rows wait for each other.
-    chosen = list(rows.exclude(**_unchanged(values)).order_by("pk").select_for_update(of=("self",)))
+    asked = {name: value for name, value in values.items() if name not in ("sticky", "trashed_at")}
+    chosen = list(rows.exclude(**asked).order_by("pk").select_for_update(of=("self",)))
     duplicates = _duplicates(space, chosen, values)
     wanted = Fact.objects.filter(pk__in=[fact.pk for fact in chosen if fact.pk not in duplicates])
-    with history.change(by=by, why=why) as context:
-        count = _write(wanted, values | {"updated_at": now or timezone.now()})
+    try:
+        with history.change(by=by, why=why) as context, transaction.atomic():
+            count = wanted.update(**values, updated_at=timezone.now())
+    except IntegrityError as error:  # one of them was remembered just now
+        raise DuplicateFact(None) from error
     return BulkResult(count, len(duplicates), context.id if count else None)
 
 
-def _unchanged(values: dict) -> dict:
-    """Return the filter for rows that have these values already."""
-    return {name: value for name, value in values.items() if name not in ("sticky", "trashed_at")}
-
-
-def _write(rows: QuerySet, values: dict) -> int:
-    try:
-        with transaction.atomic():
-            return rows.update(**values)
-    except IntegrityError as error:  # one of them was remembered just now
-        raise DuplicateFact(None) from error
+def _check(pks: list[int], most: int, *, by: str) -> None:
+    actors.require_person(by)
+    if len(pks) > most:
+        raise TooMany(most)
 
 
 def _duplicates(space: Space, rows: list[Fact], values: dict) -> set[int]:
