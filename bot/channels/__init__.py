@@ -8,17 +8,6 @@ from django.conf import settings
 from bot.channels.base import ApiChannel, Channel, Outgoing, SendFailed, WebChannel
 from memory.spaces import connections
 
-__all__ = [
-    "Channel",
-    "Outgoing",
-    "SendFailed",
-    "configured",
-    "get",
-    "open_channels",
-    "queue",
-    "use",
-]
-
 _open: dict[str, Channel] = {"web": WebChannel(), "api": ApiChannel()}
 
 

@@ -9,21 +9,6 @@ from functools import lru_cache
 
 import snowballstemmer
 
-__all__ = [
-    "STOP_WORDS",
-    "clean",
-    "detect_language",
-    "fold",
-    "jaccard",
-    "normalise",
-    "one_line",
-    "said_key",
-    "short",
-    "stem",
-    "stems",
-    "token_estimate",
-    "words",
-]
 MAX_LENGTH = 32768
 
 

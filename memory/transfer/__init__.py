@@ -19,22 +19,3 @@ from memory.transfer.importing import (
 )
 from memory.transfer.readers.formats import FORMATS
 from memory.transfer.reports import Line, Report, Verdict
-
-__all__ = [
-    "AUTO",
-    "EXPORTS",
-    "FORMATS",
-    "Exported",
-    "Line",
-    "Refused",
-    "Report",
-    "UnknownImport",
-    "Verdict",
-    "detect",
-    "dry_run",
-    "export",
-    "file_name",
-    "imports",
-    "run",
-    "undo",
-]
