@@ -175,12 +175,6 @@ def unlearn_many(space: Space, pks: list[int], *, by: str, now: datetime | None 
         )
 
 
-def remove(space: Space, *, slug: str, by: str) -> bool:
-    """Unlearn by name; False when there is no such habit."""
-    pattern = Pattern.objects.live().filter(space=space, slug=slug).first()
-    return pattern is not None and unlearn(pattern, by=by).changed
-
-
 def discard(pattern: Pattern, *, by: str, now: datetime | None = None) -> ChangeResult:
     now = now or timezone.now()
     return _set(pattern, by=by, why="discard", now=now, status=Status.TRASHED, trashed_at=now)

@@ -8,7 +8,7 @@ from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 from memory.guards.screening import redacted
-from memory.history import actors
+from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Fact, Ruling, Space
@@ -50,10 +50,10 @@ class Unmentioned:
 
     def __init__(self, space: Space, question: str):
         asked = text.stems(question)
-        rows = () if _has_none(space, Ruling.Kind.DONT_MENTION) else _unmentioned(space=space.pk)
+        ruled = () if _has_none(space, Ruling.Kind.DONT_MENTION) else _unmentioned(space=space.pk)
         self.ids: set[tuple[str, int]] = set()
         self.stems: list[set[str]] = []
-        for words, subject, *ids in rows:
+        for words, subject, *ids in ruled:
             # The words that name the thing itself: without whom it is about.
             own = text.stems(words) - text.stems(subject or "")
             if not asked & own:
@@ -70,21 +70,15 @@ class Unmentioned:
 
 @prepared(space="bigint")
 def _unmentioned(space):
-    rows = _active(space, Ruling.Kind.DONT_MENTION)
-    return rows.values_list(
+    return _active(space, Ruling.Kind.DONT_MENTION).values_list(
         "text", "fact__subject", "fact", "fact__message", "fact__message__episode"
     )
 
 
-@transaction.atomic
 def lift(ruling: Ruling, *, by: str) -> ChangeResult:
     actors.require_person(by)
-    with history.change(by=by, why="lift a ruling") as context:
-        won = Ruling.objects.filter(pk=ruling.pk, status=Ruling.Status.ACTIVE).update(
-            status=Ruling.Status.LIFTED
-        )
-    ruling.refresh_from_db()
-    return ChangeResult(ruling, context.id) if won else ChangeResult(ruling, outcome="unchanged")
+    lifted = {"status": Ruling.Status.LIFTED}
+    return rows.change_unless_refused(ruling, by=by, why="lift a ruling", **lifted)
 
 
 def forbidding_rulings(space: Space) -> list[Ruling]:
@@ -153,8 +147,8 @@ def _has_none(space: Space, kind: str) -> bool:
 
 
 def _active(space: Any, kind: str) -> models.QuerySet:
-    rows = Ruling.objects.filter(space=space, status=Ruling.Status.ACTIVE)
-    return rows.filter(kind=kind).order_by("pk")
+    active = Ruling.objects.filter(space=space, status=Ruling.Status.ACTIVE)
+    return active.filter(kind=kind).order_by("pk")
 
 
 def _rule(space, kind, statement, *, by: str, reason: str, fact: Fact | None) -> ChangeResult:

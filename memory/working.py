@@ -67,10 +67,6 @@ def current(chat: Chat, *, now: datetime | None = None) -> WorkingNote | None:
     return note
 
 
-def exists(chat: Chat, *, now: datetime | None = None) -> bool:
-    return current(chat, now=now) is not None
-
-
 def written(space: Space) -> QuerySet:
     """Return the notes that are not empty."""
     return WorkingNote.objects.filter(space=space).exclude(**EMPTY)

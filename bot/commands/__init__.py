@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from bot.commands import explain, knowledge, night, still_true, talk  # noqa: F401
+from bot.commands import explain, knowledge, night, still_true, talk
 from bot.commands.asked import COMMAND_PATTERN, REGISTRY, Answer, CommandCall, need_link, plain
 from memory.chats import inbox
 from memory.extraction import ingest, intents, offers
@@ -16,8 +16,6 @@ from memory.extraction.propose import Candidate
 from memory.models import Message
 from memory.options import BELIEVE, HOLD, READ_ONLY
 from sleep import offer_proposals
-
-__all__ = ["Answer", "is_command", "language", "run"]
 
 COMMANDS = REGISTRY.by_name
 # What these write would outlast an incognito chat.

@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 
 from memory import notices
 from memory.guards.screening import Screened, redacted, screen, screen_message
-from memory.history import actors, audit
-from memory.history import changes as history
+from memory.history import actors, audit, rows
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Member, Message, SilencedMessage, Space
 from memory.models.prepared import insert, prepared, prepared_update
@@ -261,10 +260,7 @@ def set_context(chat: Chat, *, text: str, by: str, now: datetime | None = None) 
         return notices.set_aside(
             chat.space, what=f"context of {chat.key}", text=words, reasons=screened.reasons
         )
-    with history.change(by=by, why="chat context") as context:
-        chat.context = words
-        chat.save(update_fields=["context"])
-    return ChangeResult(chat, context.id)
+    return rows.change(chat, by=by, why="chat context", context=words)
 
 
 @transaction.atomic
@@ -275,12 +271,7 @@ def revise(chat: Chat, *, title: str, context: str, by: str) -> ChangeResult:
         "title": text.short(redacted(title), 200),
         "context": screen(context).text[:CONTEXT_LENGTH].strip(),
     }
-    if all(getattr(chat, name) == value for name, value in values.items()):
-        return ChangeResult(chat, outcome="unchanged")
-    with history.change(by=by, why="chat context") as change:
-        chat.title, chat.context = values["title"], values["context"]
-        chat.save(update_fields=["title", "context"])
-    return ChangeResult(chat, change.id)
+    return rows.change(chat, by=by, why="chat context", **values)
 
 
 def _describe(screened: Screened, fields: dict) -> dict:

@@ -32,13 +32,14 @@ def _locked(model, pk):
 
 
 def change(
-    row: models.Model, *, by: str, why: str, now: datetime | None, **values: Any
+    row: models.Model, *, by: str, why: str, now: datetime | None = None, **values: Any
 ) -> ChangeResult:
     """Write those of these fields that differ, to a locked row."""
     values = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not values:
         return ChangeResult(row, outcome="unchanged")
-    values["updated_at"] = now or timezone.now()
+    if hasattr(row, "updated_at"):
+        values["updated_at"] = now or timezone.now()
     with history.change(by=by, why=why) as context:
         for name, value in values.items():
             setattr(row, name, value)

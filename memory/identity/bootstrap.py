@@ -55,9 +55,6 @@ class Profile:
     tech: str = UNKNOWN
     confidence: float = 0.0
 
-    def as_dict(self) -> dict:
-        return asdict(self)
-
 
 DEFAULT = Profile()
 
@@ -163,10 +160,11 @@ def stop(space: Space) -> bool:
 
 def is_fresh(space: Space) -> bool:
     """Tell whether the space has no identity, no preference and no first conversation yet."""
-    return not Identity.objects.filter(space=space).exists() and not preferences.has_any(space)
+    return not Identity.objects.filter(space=space).exists() and not preferences.active(space)
 
 
 def is_active(space: Space, *, chat: int | None = None) -> bool:
+    """Tell whether the first conversation, in which Keno gets to know its owner, goes on."""
     state = _state(space)
     return state is not None and state.get("chat") in (None, chat)
 
@@ -187,7 +185,7 @@ def next_step(
         return Step("observing", "", state)
     if count == OBSERVED_MESSAGES + 1:
         profile = infer(messages, complete=complete)
-        state["profile"] = profile.as_dict()
+        state["profile"] = asdict(profile)
         return Step("checkpoint", render_phrase("checkpoint", profile), state)
     profile = profile_of(state)
     if count == OBSERVED_MESSAGES + 2:
@@ -254,12 +252,9 @@ def inferred_preferences(state: dict) -> tuple[str, dict[str, str]]:
 
 
 def observed_messages(state: dict) -> list[str]:
-    stored = state.get("heard", [])
-    return (
-        [message for message in stored if isinstance(message, str)]
-        if isinstance(stored, list)
-        else []
-    )
+    stored = state.get("heard")
+    found = stored if isinstance(stored, list) else []
+    return [message for message in found if isinstance(message, str)]
 
 
 def profile_of(state: dict) -> Profile:
@@ -275,14 +270,17 @@ def profile_of(state: dict) -> Profile:
 def _values(profile: Profile, state: dict) -> list[str]:
     phrases = PHRASES[profile.language]
     return [
-        phrases["tone"][profile.tone],
-        phrases["verbosity"][profile.verbosity],
-        phrases["language"][profile.language],
-        phrases["emoji"].get(profile.emoji, ""),
+        *_style(profile),
         "" if profile.tech == UNKNOWN else profile.tech,
         _answer_unless(str(state.get("correction", "")), phrases["yes"]),
         _answer_unless(str(state.get("boundaries", "")), phrases["nothing"]),
     ]
+
+
+def _style(profile: Profile) -> list[str]:
+    phrases = PHRASES[profile.language]
+    style = [phrases[name][getattr(profile, name)] for name in ("tone", "verbosity", "language")]
+    return [*style, phrases["emoji"].get(profile.emoji, "")]
 
 
 def _answer_unless(answer: str, empty: set[str]) -> str:
@@ -353,14 +351,8 @@ PHRASES = {
 
 def traits(profile: Profile) -> str:
     """Describe the profile for a person; emoji only when they stand out, tools only when known."""
-    phrases = PHRASES[profile.language]
-    parts = [
-        phrases["tone"][profile.tone],
-        phrases["verbosity"][profile.verbosity],
-        phrases["language"][profile.language],
-        phrases["emoji"].get(profile.emoji, ""),
-        phrases["tech"].format(tech=profile.tech) if profile.tech != UNKNOWN else "",
-    ]
+    tech = PHRASES[profile.language]["tech"].format(tech=profile.tech)
+    parts = [*_style(profile), "" if profile.tech == UNKNOWN else tech]
     return ", ".join(part for part in parts if part)
 
 

@@ -5,11 +5,9 @@ from functools import cache
 from pathlib import Path
 
 from django.db import transaction
-from django.utils import timezone
 
 from memory.guards.screening import redacted
-from memory.history import actors, audit
-from memory.history import changes as history
+from memory.history import actors, audit, rows
 from memory.history.changes import ChangeResult
 from memory.models import Identity, Space
 from memory.models.space import kept
@@ -19,9 +17,8 @@ SHIPPED = Path(__file__).parent / "shipped"
 
 def read(space: Space) -> str:
     """Return the core of the space, or the shipped one in its language."""
-    rows = Identity.objects.filter(space=space).values_list("core", flat=True)
-    stored = kept(space, "core", rows.first)
-    return (stored or "").strip() or shipped(space.language)
+    own = Identity.objects.filter(space=space).values_list("core", flat=True)
+    return (kept(space, "core", own.first) or "").strip() or shipped(space.language)
 
 
 @transaction.atomic
@@ -30,14 +27,9 @@ def write(space: Space, *, text: str, by: str, now: datetime | None = None) -> C
     actors.require_person(by)
     words = redacted(text)
     identity, _ = Identity.objects.select_for_update().get_or_create(space=space)
-    if identity.core == words:
-        return ChangeResult(identity, outcome="unchanged")
-    audit.record("identity.core", actor=by, space=space, obj=identity, before=identity.core)
-    with history.change(by=by, why="core identity") as context:
-        identity.core = words
-        identity.updated_at = now or timezone.now()
-        identity.save(update_fields=["core", "updated_at"])
-    return ChangeResult(identity, context.id)
+    if identity.core != words:
+        audit.record("identity.core", actor=by, space=space, obj=identity, before=identity.core)
+    return rows.change(identity, by=by, why="core identity", now=now, core=words)
 
 
 @cache

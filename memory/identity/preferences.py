@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memory import notices, rulings
 from memory.guards.screening import ORDERS, screen
-from memory.history import actors
+from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Preference, Space
@@ -30,18 +30,14 @@ PLACEHOLDER = re.compile(
 
 def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Preference]:
     """Return those in force: of everybody, or for whoever has these (channel, author id) pairs."""
-    rows = Preference.objects.filter(space=space, status=Preference.Status.ACTIVE)
-    found = kept(space, "preferences", lambda: list(rows))
+    stored = Preference.objects.filter(space=space, status=Preference.Status.ACTIVE)
+    found = kept(space, "preferences", lambda: list(stored))
     return [one for one in found if pairs is None or one.holds_for(pairs)]
 
 
 def is_worded(preference: Preference) -> bool:
     """Tell whether a person worded or imported it: only that may speak in the system role."""
     return preference.sticky or preference.source == "import"
-
-
-def has_any(space: Space) -> bool:
-    return bool(active(space))
 
 
 def learn(
@@ -113,19 +109,10 @@ def reword(
     return ChangeResult(done.row, context.id) if done.changed else done
 
 
-@transaction.atomic
 def drop(preference: Preference, *, by: str, now: datetime | None = None) -> ChangeResult:
     """Archive the preference; undo brings it back."""
-    with history.change(by=by, why="drop a preference") as context:
-        won = Preference.objects.filter(pk=preference.pk, status=Preference.Status.ACTIVE).update(
-            status=Preference.Status.ARCHIVED, updated_at=now or timezone.now()
-        )
-    preference.refresh_from_db()
-    return (
-        ChangeResult(preference, context.id)
-        if won
-        else ChangeResult(preference, outcome="unchanged")
-    )
+    gone = {"status": Preference.Status.ARCHIVED}
+    return rows.change_unless_refused(preference, by=by, why="drop a preference", now=now, **gone)
 
 
 def as_markdown(preferences: list[Preference]) -> str:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from memory.guards.screening import redacted
 from memory.history import actors
 from memory.history import changes as history
+from memory.history import rows as history_rows
 from memory.history.changes import ChangeResult
 from memory.identity.core import SHIPPED
 from memory.models import Rule, Space
@@ -168,13 +169,12 @@ def retire(space: Space, *, slug: str, by: str, now: datetime | None = None) -> 
     if slug in {rule["slug"] for rule in shipped(space.language)}:
         blank = {"instruction": "", "examples": [], "forbidden": []}
         return _put(space, slug, blank, by, now)
-    with history.change(by=by, why="retire a rule") as context:
-        rule = Rule.objects.filter(space=space, slug=slug, status=Rule.Status.ACTIVE).first()
-        if rule is None:
-            return ChangeResult(None, outcome="unchanged")
-        rule.status, rule.updated_at = Rule.Status.ARCHIVED, now or timezone.now()
-        rule.save(update_fields=["status", "updated_at"])
-    return ChangeResult(rule, context.id)
+    rule = Rule.objects.filter(space=space, slug=slug, status=Rule.Status.ACTIVE).first()
+    if rule is None:
+        return ChangeResult(None, outcome="unchanged")
+    return history_rows.change(
+        rule, by=by, why="retire a rule", now=now, status=Rule.Status.ARCHIVED
+    )
 
 
 def violations(reply: str, rules: list[Rule]) -> list[Phrase]:

@@ -92,7 +92,7 @@ def build(
     """
     now = now or timezone.now()
     language = language or chat.language or chat.space.language
-    if identity.bootstrapping(chat.space, chat=chat.pk) if first_talk is None else first_talk:
+    if identity.bootstrap.is_active(chat.space, chat=chat.pk) if first_talk is None else first_talk:
         return _bootstrap(chat, text, now=now, person=person, group=group, language=language)
     draft = _Draft(chat, text, now, person, group)
     system = identity.prompt(chat.space, pairs=draft.pairs)

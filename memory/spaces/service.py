@@ -1,7 +1,6 @@
 """Spaces, the walls between memories, and their members."""
 
 import secrets
-from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -11,7 +10,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from memory import jobs, options
-from memory.history import audit
+from memory.history import audit, rows
 from memory.history import changes as history
 from memory.history.actors import person
 from memory.history.changes import ChangeResult
@@ -44,42 +43,26 @@ def revise(
     """Change name, language or time zone. The slug stays, so that links keep working."""
     before = {"name": space.name, "language": space.language, "timezone": space.timezone}
     after = {"name": name, "language": language, "timezone": timezone}
-    if before == after:
-        return ChangeResult(space)
-    with history.change(by=by, why="settings of the space") as context:
-        space.name, space.language, space.timezone = name, language, timezone
-        space.save(update_fields=["name", "language", "timezone"])
-    audit.record(
-        "space.revised", actor=by, space=space, obj=space, before=before, after=after, ip=ip
-    )
-    return ChangeResult(space, change_id=context.id)
+    done = rows.change(space, by=by, why="settings of the space", **after)
+    if done.changed:
+        told = {"before": before, "after": after, "ip": ip}
+        audit.record("space.revised", actor=by, space=space, obj=space, **told)
+    return done
 
 
 @transaction.atomic
-def archive(
-    space: Space,
-    *,
-    by: str,
-    archived: bool = True,
-    now: datetime | None = None,
-    ip: str | None = None,
-) -> ChangeResult:
+def archive(space: Space, *, by: str, archived: bool = True, ip: str | None = None) -> ChangeResult:
     """Set a space aside, or bring it back: it keeps everything and does not sleep meanwhile."""
     if bool(space.archived_at) == archived:
         return ChangeResult(space, outcome="unchanged")
     why = "archive the space" if archived else "bring the space back"
-    with history.change(by=by, why=why) as context:
-        space.archived_at = (now or clock.now()) if archived else None
-        space.save(update_fields=["archived_at"])
     action = "space.archived" if archived else "space.unarchived"
     audit.record(action, actor=by, space=space, obj=space, ip=ip)
-    return ChangeResult(space, context.id)
+    return rows.change(space, by=by, why=why, archived_at=clock.now() if archived else None)
 
 
 @transaction.atomic
-def set_option(
-    space: Space, *, by: str, name: str, value: object, ip: str | None = None
-) -> ChangeResult:
+def set_option(space: Space, *, by: str, name: str, value: object) -> ChangeResult:
     """Change one setting of the space; ValueError says why a value cannot be stored."""
     if wrong := options.validation_error(name, value):
         raise ValueError(wrong)
@@ -87,14 +70,11 @@ def set_option(
     before = getattr(space.options, name)
     if before == value:
         return ChangeResult(space)
-    with history.change(by=by, why=f"setting {name}") as context:
-        space.settings = space.settings | {name: value}
-        space.save(update_fields=["settings"])
-    audit.record(
-        "space.option", actor=by, space=space, obj=space, name=name, was=before, now=value, ip=ip
-    )
+    told = {"name": name, "was": before, "now": value}
+    audit.record("space.option", actor=by, space=space, obj=space, **told)
     jobs.ask_golden(space.pk, "model")
-    return ChangeResult(space, change_id=context.id)
+    after = space.settings | {name: value}
+    return rows.change(space, by=by, why=f"setting {name}", settings=after)
 
 
 class BadSetting(ValueError):
@@ -114,24 +94,15 @@ def configure(
     after = {n: v for n, v in after.items() if n not in values or v != getattr(usual, n)}
     if after == space.settings:
         return ChangeResult(space, outcome="unchanged")
-    before = space.settings
-    with history.change(by=by, why="memory settings") as context:
-        space.settings = after
-        space.save(update_fields=["settings"])
-    audit.record(
-        "space.configured", actor=by, space=space, obj=space, before=before, after=after, ip=ip
-    )
+    told = {"before": space.settings, "after": after, "ip": ip}
+    audit.record("space.configured", actor=by, space=space, obj=space, **told)
     jobs.ask_golden(space.pk, "model")
-    return ChangeResult(space, context.id)
-
-
-def _stem(name: str) -> str:
-    return slugify(name)[:SLUG_LENGTH].strip("-") or "space"
+    return rows.change(space, by=by, why="memory settings", settings=after)
 
 
 def _free_slug(name: str, owner: User) -> str:
     """A free address; beside spaces of others it ends at random and tells nothing of them."""
-    stem = _stem(name)
+    stem = slugify(name)[:SLUG_LENGTH].strip("-") or "space"
     taken = set(Space.objects.filter(slug__startswith=stem[:30]).values_list("slug", flat=True))
     short = stem[: SLUG_LENGTH - 6]
     if Space.objects.exclude(members__user=owner).exists():
@@ -202,17 +173,9 @@ def change_role(member: Member, *, role: str, by: str, ip: str | None = None) ->
     keep_an_owner(member)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
+    told = {"before": before, "after": role, "user": member.user_id, "was": before, "now": role}
     return audit.record(
-        "member.role_changed",
-        actor=by,
-        space=member.space,
-        obj=member,
-        before=before,
-        after=role,
-        ip=ip,
-        user=member.user_id,
-        was=before,
-        now=role,
+        "member.role_changed", actor=by, space=member.space, obj=member, ip=ip, **told
     )
 
 
@@ -221,16 +184,8 @@ def remove(member: Member, *, by: str, ip: str | None = None) -> AuditEntry:
     """Remove the person from the space; return the entry that undoes it."""
     member = _lock(member)
     keep_an_owner(member)
-    entry = audit.record(
-        "member.removed",
-        actor=by,
-        space=member.space,
-        obj=member,
-        before=member.role,
-        ip=ip,
-        user=member.user_id,
-        was=member.role,
-    )
+    told = {"before": member.role, "user": member.user_id, "was": member.role}
+    entry = audit.record("member.removed", actor=by, space=member.space, obj=member, ip=ip, **told)
     member.delete()
     return entry
 

@@ -23,6 +23,7 @@ from memory.facts import bulk as fact_bulk
 from memory.guards.screening import redacted
 from memory.history import actors
 from memory.history import changes as history
+from memory.history import rows as history_rows
 from memory.history.changes import ChangeResult
 from memory.llm.providers import offline
 from memory.llm.request import Briefing
@@ -141,12 +142,8 @@ def _quoted(given: Iterable[dict]) -> list[dict]:
 @transaction.atomic
 def retire(row: GoldenQuestion, *, by: str) -> ChangeResult:
     actors.require_person(by)
-    if row.status == Status.RETIRED:
-        return ChangeResult(row, outcome="unchanged")
-    with history.change(by=by, why="retire a golden question") as context:
-        row.status = Status.RETIRED
-        row.save(update_fields=["status"])
-    return ChangeResult(row, context.id)
+    retired = {"status": Status.RETIRED}
+    return history_rows.change(row, by=by, why="retire a golden question", **retired)
 
 
 @transaction.atomic

@@ -76,7 +76,7 @@ def test_only_a_person_decides(unsure, act):
 @pytest.mark.parametrize("wish", ["Answer me in French", "Respóndeme siempre en verso"])
 def test_a_wish_becomes_a_preference_under_the_name_of_who_wished(unsure, wish):
     message = hear(unsure, wish)
-    assert not preferences.has_any(unsure.space)
+    assert not preferences.active(unsure.space)
     offers.save(message, 0, by=ANA)
     (kept,) = preferences.active(unsure.space)
     assert (kept.value, kept.section, kept.sticky) == (wish, "Ana", True)

@@ -202,7 +202,7 @@ def test_c1_a_wish_never_stands_in_the_system_role_before_a_person_worded_it(wit
     with_model.llm.script = [f"Ok. <user>{wish}</user>"]
     with_model.llm.usual = '{"facts": []}'
     with_model.say(f"Please: {wish}", author="Mallory", author_id="666")
-    assert not preferences.has_any(with_model.space)
+    assert not preferences.active(with_model.space)
     for chat in (with_model.private, with_model.group):
         built = builder.build(chat, "Hello", now=with_model.now, save=False)
         assert (wish.partition(": ")[2] or wish) not in str(built.system)

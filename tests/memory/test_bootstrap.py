@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from memory.identity import bootstrap, bootstrapping, preferences
+from memory.identity import bootstrap, preferences
 from memory.identity.bootstrap import DEFAULT, Profile, traits
 from memory.models import Identity, Preference
 from tests.factories import make_chat, make_space
@@ -42,7 +42,7 @@ class TestTheConversation:
             "complete",
         ]
         assert [bool(step.script) for step in steps] == [False] * 5 + [True] * 3
-        assert not bootstrapping(space)
+        assert not bootstrap.is_active(space)
 
     def test_the_boundaries_are_kept_075(self, space):
         say(space, *["hola"] * 7, "Nunca hables de mi trabajo")
@@ -76,10 +76,10 @@ class TestTheConversation:
         assert bootstrap.finish(space) == []
 
     def test_present_means_active_and_absent_done_078(self, space):
-        assert bootstrapping(space)
+        assert bootstrap.is_active(space)
         bootstrap.stop(space)
-        assert not bootstrapping(space)
-        assert not bootstrapping(make_space())
+        assert not bootstrap.is_active(space)
+        assert not bootstrap.is_active(make_space())
 
     def test_answers_are_added_to_what_is_there_078(self, space):
         preferences.put(space, key="Timezone", value="Europe/Madrid", by="person:ana")
@@ -97,8 +97,8 @@ class TestTheConversation:
     def test_it_goes_on_in_its_chat_alone(self, db):
         chat, other = make_chat(), make_chat()
         bootstrap.start(chat.space, chat=chat.pk)
-        assert bootstrapping(chat.space, chat=chat.pk)
-        assert not bootstrapping(chat.space, chat=other.pk)
+        assert bootstrap.is_active(chat.space, chat=chat.pk)
+        assert not bootstrap.is_active(chat.space, chat=other.pk)
 
     def test_a_second_start_changes_nothing(self, space):
         say(space, "hola", "hola")

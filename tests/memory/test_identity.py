@@ -314,12 +314,12 @@ def test_a78_saving_answers_adds_to_what_is_there(space):
 
 
 def test_a78_the_marker_says_whether_the_first_conversation_goes_on(space):
-    assert not identity.bootstrapping(space)
+    assert not identity.bootstrap.is_active(space)
     marker = Identity.objects.create(space=space, bootstrap={})
-    assert identity.bootstrapping(space)
+    assert identity.bootstrap.is_active(space)
     marker.bootstrap = None
     marker.save()
-    assert not identity.bootstrapping(space)
+    assert not identity.bootstrap.is_active(space)
 
 
 def test_a_persons_preference_is_sticky_and_undone(space):
@@ -327,15 +327,15 @@ def test_a_persons_preference_is_sticky_and_undone(space):
     assert preferences.learn(space, sentence="Length: endless", by="tag").outcome == "refused"
     assert preferences.active(space)[0].value == "concise"
     history.undo_context(done.change_id, by=ANA)
-    assert not preferences.has_any(space)
+    assert not preferences.active(space)
 
 
 def test_a_preference_is_dropped_softly(space):
     row = preferences.put(space, key="Length", value="concise", by=ANA).row
     done = preferences.drop(row, by=ANA)
-    assert not preferences.has_any(space)
+    assert not preferences.active(space)
     history.undo_context(done.change_id, by=ANA)
-    assert preferences.has_any(space)
+    assert preferences.active(space)
 
 
 def test_a_ruling_keeps_a_preference_out(space):

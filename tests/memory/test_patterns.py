@@ -162,8 +162,7 @@ def test_two_habits_of_one_name_get_two_names_also_at_once(space):
 def test_a34_removing_by_name(space):
     kept = learn(space, "first one", slug="first").row
     learn(space, "second one", slug="second")
-    assert patterns.remove(space, slug="unknown", by=ANA) is False
-    assert patterns.remove(space, slug="second", by=ANA) is True
+    patterns.unlearn(Pattern.objects.live().get(space=space, slug="second"), by=ANA)
     added = learn(space, "third one").row
     assert list(Pattern.objects.live().order_by("pk")) == [kept, added]
 

@@ -77,7 +77,7 @@ def test_the_name_typed_empties_and_undo_brings_everything_back(space, monkeypat
     call_command("memory_reset", "home", tier=["memory", "identity"])
     assert live() == (1, 0, 0, 1)
     assert identity.core.read(space).startswith("# Keno")
-    assert not identity.preferences.has_any(space)
+    assert not identity.preferences.active(space)
     chat = space.chats.get()
     assert (chat.context, working.current(chat)) == ("", None)
     change = re.search(r"--undo (\S+)", capsys.readouterr().out)[1]

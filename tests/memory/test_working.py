@@ -47,7 +47,7 @@ def test_a19_a_note_is_stale_after_seven_days(chat):
     write(chat, "younger", days_ago=3)
     assert working.current(chat, now=NOW).notes == "younger"
     write(chat, "exactly seven", days_ago=7)
-    assert working.exists(chat, now=NOW)
+    assert working.current(chat, now=NOW)
 
 
 def test_a19_the_days_are_a_setting_that_is_really_read(chat):
@@ -61,9 +61,9 @@ def test_a20_missing_and_cleared_notes_do_not_exist(chat):
     assert working.current(chat, now=NOW) is None
     assert working.clear(chat, by=ANA).outcome == "unchanged"
     write(chat, "something")
-    assert working.exists(chat, now=NOW)
+    assert working.current(chat, now=NOW)
     done = working.clear(chat, by=ANA, now=NOW)
-    assert not working.exists(chat, now=NOW)
+    assert not working.current(chat, now=NOW)
     assert working.as_text(WorkingNote.objects.get()) == ""
     history.undo_context(done.change_id, by=ANA)
     assert working.current(chat, now=NOW).notes == "something"

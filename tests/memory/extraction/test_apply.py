@@ -46,7 +46,7 @@ def test_a16_each_tag_goes_to_its_own_tier(chat):
     assert working.current(chat).notes == "task: deploy v2"
     chat.refresh_from_db()
     assert chat.context == "Type: Friends"
-    assert not preferences.has_any(chat.space)
+    assert not preferences.active(chat.space)
     wish = next(line for line in Message.objects.get().journal if line["outcome"] == "offered")
     assert (wish["kind"], wish["text"]) == ("wish", "Timezone: America/Mexico_City")
     lore = Fact.objects.get(kind="lore")
@@ -119,7 +119,7 @@ def test_t02_a_tag_that_nobody_said_is_not_believed(chat):
     assert Fact.objects.live().count() == 0
     assert "ungrounded" in Fact.objects.get().flags
     assert Episode.objects.get().flags == ["ungrounded"]
-    assert not preferences.has_any(chat.space)
+    assert not preferences.active(chat.space)
     assert Notice.objects.count() == 1
 
 
