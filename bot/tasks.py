@@ -5,7 +5,7 @@ from procrastinate.contrib.django import app
 
 from bot import outbox, turn
 from memory.chats import inbox
-from memory.jobs import AFTER_OUTAGE, Backoff
+from memory.jobs import Backoff, periodic
 from memory.operations import webhooks
 
 
@@ -26,13 +26,11 @@ async def call_webhook(delivery_id: int, space_id: int) -> None:
     await outbox.call_webhook(delivery_id)
 
 
-@app.periodic(cron="* * * * *")
-@app.task(name="bot.reminders", queueing_lock="bot.reminders", retry=AFTER_OUTAGE)
+@periodic("bot.reminders", cron="* * * * *")
 def reminders(timestamp: int) -> None:
     outbox.say_reminders(now=timezone.now())
 
 
-@app.periodic(cron="*/5 * * * *")
-@app.task(name="bot.notices", queueing_lock="bot.notices", retry=AFTER_OUTAGE)
+@periodic("bot.notices", cron="*/5 * * * *")
 def notices(timestamp: int) -> None:
     outbox.deliver_notices(now=timezone.now())

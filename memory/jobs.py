@@ -3,7 +3,7 @@
 import math
 import random
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -101,6 +101,12 @@ class Backoff(BaseRetryStrategy):
 AFTER_OUTAGE = Backoff(first=OUTAGE_FIRST_SECONDS, longest=60, attempts=12, only=OUTAGE_ERRORS)
 
 
+def periodic(name: str, *, cron: str, **options: Any) -> Callable[[Callable], Any]:
+    """Make the function a job that comes again by the clock and never waits twice."""
+    as_task = app.task(name=name, queueing_lock=name, retry=AFTER_OUTAGE, **options)
+    return lambda function: app.periodic(cron=cron)(as_task(function))
+
+
 def enqueue(
     name: str,
     *,
@@ -187,7 +193,8 @@ def _requeue(job_id: int) -> bool:
         attempts, task, has_twin = row
         is_killer = attempts >= _max_deaths(task)
         if is_killer:
-            record_dead_letter(_job(job_id), error="Its workers died again and again.")
+            job = ProcrastinateJob.objects.get(pk=job_id).procrastinate_job
+            record_dead_letter(job, error="Its workers died again and again.")
         # A twin that waits under the same name does the work.
         status = "failed" if is_killer else "aborted" if has_twin else "todo"
         cursor.execute(
@@ -312,10 +319,6 @@ def waiting_since(*, now: datetime) -> QuerySet:
     # A queue of its own waits for whoever serves it, which may be a terminal that is closed.
     waiting = waiting.filter(job__queue_name=ANYBODY)
     return waiting.annotate(since=since).filter(since__lte=now).values("since")
-
-
-def _job(job_id: int) -> procrastinate_jobs.Job:
-    return ProcrastinateJob.objects.get(pk=job_id).procrastinate_job
 
 
 @dataclass

@@ -11,7 +11,7 @@ from memory.chats import summary
 from memory.episodes import service as episodes
 from memory.extraction import ingest as extraction
 from memory.history import audit
-from memory.jobs import AFTER_OUTAGE, GOLDEN, HOOK, OUTAGE_ERRORS, Backoff
+from memory.jobs import AFTER_OUTAGE, GOLDEN, HOOK, OUTAGE_ERRORS, Backoff, periodic
 from memory.llm.complete import asker, forget_words
 from memory.models import Chat, Erasure, Message, Space
 from memory.models.prepared import prepared
@@ -81,15 +81,13 @@ def encrypt(space_id: int) -> None:
     encryption.work(space_id, now=timezone.now())
 
 
-@app.periodic(cron="53 4 * * *")
-@app.task(name="memory.try_walls", queueing_lock="memory.try_walls", retry=AFTER_OUTAGE)
+@periodic("memory.try_walls", cron="53 4 * * *")
 def try_walls(timestamp: int) -> None:
     for space in Space.objects.filter(archived_at=None).order_by("pk"):
         canaries.try_walls(space)
 
 
-@app.periodic(cron="*/10 * * * *")
-@app.task(name="memory.summaries", queueing_lock="memory.summaries", retry=AFTER_OUTAGE)
+@periodic("memory.summaries", cron="*/10 * * * *")
 def summaries(timestamp: int) -> None:
     """Make the summaries anew that rest on something that was forgotten or discarded since."""
     for row in summary.unfit():
@@ -101,40 +99,26 @@ def _summarise(chat: Chat) -> None:
     summary.compact(chat, complete=ask)
 
 
-@app.periodic(cron="*/5 * * * *")
-@app.task(name="memory.decide_recall", queueing_lock="memory.decide_recall", retry=AFTER_OUTAGE)
+@periodic("memory.decide_recall", cron="*/5 * * * *")
 def decide_recall(timestamp: int) -> None:
     """Decide of what was stored before, imported or restored whether it is memory."""
     extraction.decide_recall()
 
 
-@app.periodic(cron="*/5 * * * *")
-@app.task(
-    name="memory.embed_missing",
-    queueing_lock="memory.embed_missing",
-    pass_context=False,
-    retry=AFTER_OUTAGE,
-)
+@periodic("memory.embed_missing", cron="*/5 * * * *")
 def embed_missing(timestamp: int) -> None:
     """Embed what a failing provider, an import or raw SQL left without a vector."""
     embeddings.backfill(limit=2000)
 
 
-@app.periodic(cron="*/5 * * * *")
-@app.task(
-    name="memory.find_people",
-    queueing_lock="memory.find_people",
-    pass_context=False,
-    retry=AFTER_OUTAGE,
-)
+@periodic("memory.find_people", cron="*/5 * * * *")
 def find_people(timestamp: int) -> None:
     """Find the people of facts from before an upgrade, of an import or after an undo."""
     for space in people.unfilled():
         people.fill(space)
 
 
-@app.periodic(cron="* * * * *")
-@app.task(name="memory.watch", queueing_lock="memory.watch", retry=AFTER_OUTAGE)
+@periodic("memory.watch", cron="* * * * *")
 def watch(timestamp: int) -> None:
     now = timezone.now()
     health.forget_dead_workers(now=now)
@@ -143,40 +127,30 @@ def watch(timestamp: int) -> None:
         health.watch(space, now=now)
 
 
-@app.periodic(cron="11 3 * * *")
-@app.task(name="memory.sweep_clients", queueing_lock="memory.sweep_clients", retry=AFTER_OUTAGE)
+@periodic("memory.sweep_clients", cron="11 3 * * *")
 def sweep_clients(timestamp: int) -> None:
     api_tokens.expire_clients(now=timezone.now())
     webhooks.sweep(now=timezone.now())
     forget_words(now=timezone.now())
 
 
-@app.periodic(cron="* * * * *")
-@app.task(name="memory.seal_audit", queueing_lock="memory.seal_audit", retry=AFTER_OUTAGE)
+@periodic("memory.seal_audit", cron="* * * * *")
 def seal_audit(timestamp: int) -> None:
     audit.seal()
 
 
-@app.periodic(cron="37 2 * * *")
-@app.task(name="memory.anchor_audit", queueing_lock="memory.anchor_audit", retry=AFTER_OUTAGE)
+@periodic("memory.anchor_audit", cron="37 2 * * *")
 def anchor_audit(timestamp: int) -> None:
     """Keep the head of the audit outside the database, so that a chain cut short is found."""
     audit.anchor(settings.KENO_HOME / "audit-heads", now=timezone.now())
 
 
-@app.periodic(cron="41 2 * * *")
-@app.task(name="memory.back_up", queueing_lock="memory.back_up", retry=AFTER_OUTAGE)
+@periodic("memory.back_up", cron="41 2 * * *")
 def back_up(timestamp: int) -> None:
     backup.run_scheduled(now=timezone.now())
 
 
-@app.periodic(cron="17 3 * * *")
-@app.task(
-    name="memory.sweep_jobs",
-    queueing_lock="memory.sweep_jobs",
-    pass_context=True,
-    retry=AFTER_OUTAGE,
-)
+@periodic("memory.sweep_jobs", cron="17 3 * * *", pass_context=True)
 async def sweep_jobs(context, timestamp: int) -> None:
     """Delete jobs that were given up a month ago; their dead letters stay."""
     await builtin_tasks.remove_old_jobs(context, max_hours=MONTH_HOURS, remove_failed=True)
@@ -197,7 +171,6 @@ def erase(erasure_id: int, space_id: int) -> None:
         raise
 
 
-@app.periodic(cron="*/10 * * * *")
-@app.task(name="memory.incognito", queueing_lock="memory.incognito", retry=AFTER_OUTAGE)
+@periodic("memory.incognito", cron="*/10 * * * *")
 def end_incognito(timestamp: int) -> None:
     erasing.end_quiet_incognito(now=timezone.now())

@@ -6,7 +6,7 @@ from django.utils import timezone, translation
 from procrastinate.contrib.django import app
 
 from memory import jobs
-from memory.jobs import AFTER_OUTAGE
+from memory.jobs import AFTER_OUTAGE, periodic
 from memory.models import AuditEntry, Message, Space
 from memory.operations import health
 from sleep import advice, budgeted_model, cycle, imports, mirror, offer_proposals, reminding
@@ -16,8 +16,7 @@ logger = logging.getLogger(__name__)
 NIGHT_PRIORITY = -5
 
 
-@app.periodic(cron="7 * * * *")
-@app.task(name="sleep.look", queueing_lock="sleep.look", retry=AFTER_OUTAGE)
+@periodic("sleep.look", cron="7 * * * *")
 def look(timestamp: int) -> None:
     """Begin the nights that are due, and remind of what waits.
 
@@ -77,8 +76,7 @@ def learn_import(space_id: int, entry_id: int, speaker: str = "", language: str 
             imports.learn(entry.space, entry, speaker=speaker, now=timezone.now())
 
 
-@app.periodic(cron="* * * * *")
-@app.task(name="sleep.mirror", queueing_lock="sleep.mirror", retry=AFTER_OUTAGE)
+@periodic("sleep.mirror", cron="* * * * *")
 def keep_mirrors(timestamp: int) -> None:
     """Keep the folders in step of the spaces that want one."""
     wanted = Space.objects.filter(archived_at=None, settings__mirror=True).order_by("pk")

@@ -10,7 +10,7 @@ from django.utils import timezone
 from procrastinate.contrib.django import app
 
 from memory import jobs
-from memory.jobs import AFTER_OUTAGE
+from memory.jobs import AFTER_OUTAGE, periodic
 from memory.models import Parcel, Space
 from memory.transfer import staged_files
 
@@ -32,7 +32,6 @@ def upload(space: Space, file: File, *, by: str, now: bool, **values: str) -> Pa
 
 
 def request_export(space: Space, format: str, *, by: str) -> Parcel:
-    """Create an export and enqueue the job that writes it."""
     with transaction.atomic():
         parcel = staged_files.request_export(space, format, by=by)
         _enqueue(parcel, by=by, now=False)
@@ -76,7 +75,6 @@ def work(parcel_id: int, space_id: int, by: str) -> None:
         STEPS[parcel.status](parcel, by)
 
 
-@app.periodic(cron="23 * * * *")
-@app.task(name="transfer.sweep", queueing_lock="transfer.sweep", retry=AFTER_OUTAGE)
+@periodic("transfer.sweep", cron="23 * * * *")
 def sweep(timestamp: int) -> None:
     staged_files.delete_expired(now=timezone.now())
