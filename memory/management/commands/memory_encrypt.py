@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from memory.history import actors
 from memory.management.commands.keno_backup import read_passphrase
-from memory.models import Space, SpaceEncryption
+from memory.management.spaces import space_called
+from memory.models import SpaceEncryption
 from memory.models import encryption as keys
 from memory.spaces import encryption
 
@@ -42,9 +43,7 @@ class Command(BaseCommand):
             return self._new_key(what or settings.KENO_CONTENT_KEY_FILE)
         if act == "rewrap":
             return self._rewrap(old_key_file, read_passphrase(old_passphrase_file))
-        space = Space.objects.filter(slug=what).first()
-        if space is None:
-            raise CommandError(f"There is no space called {what}. See manage.py memory_status.")
+        space = space_called(what)
         try:
             ACTS[act](space, by=BY)
         except encryption.Refused as refusal:

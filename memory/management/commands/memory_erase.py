@@ -7,6 +7,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.history import actors
+from memory.management.spaces import space_called
 from memory.models import Erasure, Space
 from memory.operations import erasing
 
@@ -27,9 +28,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, space, kind, number, replay, **options):
-        row = Space.objects.filter(slug=space).first()
-        if row is None:
-            raise CommandError(f"There is no space called {space}. See manage.py memory_status.")
+        row = space_called(space)
         if replay:
             return self._replay(row, replay)
         number = row.pk if kind == Erasure.Kind.SPACE else number

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory import transfer
 from memory.history import actors
+from memory.management.spaces import space_called
 from memory.models import Space
 from memory.transfer.reports import Bar
 
@@ -28,9 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--by", default="console", metavar="NAME", help="who the audit names")
 
     def handle(self, *, space, format, output, force, by, **options):
-        row = Space.objects.filter(slug=space).first()
-        if row is None:
-            raise CommandError(f"There is no space called {space}. See manage.py memory_status.")
+        row = space_called(space)
         by = actors.person(by)
         if output == "-":
             transfer.export(row, self.stdout._out.buffer, format, by=by)

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.history import actors
 from memory.history import changes as history
+from memory.management.spaces import space_called
 from memory.models import Space
 from memory.operations import reset
 
@@ -32,9 +33,7 @@ class Command(BaseCommand):
         parser.add_argument("--undo", metavar="ID", help="take back the reset with this id")
 
     def handle(self, *, space, tier, undo, **options):
-        row = Space.objects.filter(slug=space).first()
-        if row is None:
-            raise CommandError(f"There is no space called {space}. See manage.py memory_status.")
+        row = space_called(space)
         if undo:
             return self._undo(undo)
         if not tier:

@@ -1,11 +1,12 @@
 """How much is remembered: facts, episodes, patterns, notes and messages of each space."""
 
-import json
+from json import dumps
 
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.models import Space
-from memory.operations import health, metrics
+from memory.operations import metrics
+from memory.operations.health import memory_health
 
 
 class Command(BaseCommand):
@@ -21,9 +22,10 @@ class Command(BaseCommand):
     def handle(self, *, space, json, health, **options):
         spaces = _spaces(space)
         counts = {row.slug: metrics.memory_counts(row) for row in spaces}
-        ill = {row.slug: _health(row) for row in spaces} if health else {}
+        ill = {row.slug: memory_health(row).as_dict() for row in spaces} if health else {}
         if json:
-            self.stdout.write(_as_json(counts, ill))
+            told = {slug: numbers | {"health": ill.get(slug)} for slug, numbers in counts.items()}
+            self.stdout.write(dumps(told))
         else:
             self._print(counts, ill)
         if any(row["errors"] or row["warnings"] for row in ill.values()):
@@ -47,16 +49,6 @@ def _spaces(slug: str | None) -> list[Space]:
         slugs = ", ".join(spaces.values_list("slug", flat=True)) or "none"
         raise CommandError(f"There is no space called {slug}. There are: {slugs}.")
     return list(spaces.filter(slug=slug) if slug else spaces)
-
-
-def _health(space: Space) -> dict:
-    return health.memory_health(space).as_dict()
-
-
-def _as_json(counts: dict, ill: dict) -> str:
-    return json.dumps(
-        {slug: numbers | {"health": ill.get(slug)} for slug, numbers in counts.items()}
-    )
 
 
 def _words(value: dict | int) -> str:

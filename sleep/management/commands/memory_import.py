@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory import transfer
 from memory.history import actors
 from memory.history import changes as history
+from memory.management.spaces import space_called
 from memory.models import AuditEntry, Space
 from memory.transfer.reports import Bar
 from sleep import imports
@@ -36,9 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--by", default="console", metavar="NAME", help="who the history names")
 
     def handle(self, *, space, path, by, undo, **options):
-        row = Space.objects.filter(slug=space).first()
-        if row is None:
-            raise CommandError(f"There is no space called {space}. See manage.py memory_status.")
+        row = space_called(space)
         by = actors.person(by)
         if undo:
             return self._undo(row, undo, by=by)

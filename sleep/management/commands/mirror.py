@@ -6,7 +6,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.history import actors
-from memory.models import Space
+from memory.management.spaces import space_called
 from memory.spaces import service as spaces
 from sleep import mirror
 
@@ -22,9 +22,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, space, folder, watch, **options):
-        row = Space.objects.filter(slug=space).first()
-        if row is None:
-            raise CommandError(f"There is no space called {space}. See manage.py memory_status.")
+        row = space_called(space)
         if watch and folder:
             raise CommandError("The worker keeps the usual folder: leave FOLDER, set KENO_MIRRORS.")
         if watch:
