@@ -18,8 +18,8 @@ from memory.guards.screening import still_suspicious
 from memory.history import audit
 from memory.history import changes as history
 from memory.models import AuditEntry, Fact, Message, Space
+from memory.operations.erasing import rows_within
 from memory.text.normalise import said_key
-from memory.transfer import importing
 from sleep import proposals
 from sleep.models import Proposal
 
@@ -121,7 +121,7 @@ def _change(entry: AuditEntry) -> str:
 
 def _said(space: Space, entry: AuditEntry) -> QuerySet[Message]:
     """Return what people said in it; nothing is learned from an assistant's words."""
-    brought = importing.rows_within(Message, space, entry.details.get("messages", []))
+    brought = rows_within(Message, space, entry.details.get("messages", []))
     return brought.filter(role=Message.Role.USER).order_by("pk")
 
 

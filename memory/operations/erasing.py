@@ -8,9 +8,7 @@ import hashlib
 import hmac
 import json
 import secrets
-import time
 from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -43,6 +41,7 @@ from memory.models import (
     Space,
 )
 from memory.models.entity import key_of
+from memory.operations import progress
 from memory.spaces import service as spaces
 from memory.spaces.chat_links import WEB
 from memory.text.normalise import short
@@ -142,7 +141,7 @@ def run(asked: Erasure, *, now: datetime | None = None) -> Erasure:
     if asked.status == Status.DONE or asked.space is None:
         return asked
     row = find(asked.space, asked.kind, asked.object_id)
-    with _progress(asked) as tell, transaction.atomic():
+    with progress.beside(asked, seconds=PROGRESS_SECONDS) as tell, transaction.atomic():
         with connection.cursor() as cursor:  # not of the row: progress is written to it
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.erase'), %s)", [asked.pk])
         asked.refresh_from_db(fields=["status"])
@@ -151,12 +150,14 @@ def run(asked: Erasure, *, now: datetime | None = None) -> Erasure:
         space = asked.space.pk
         asked.status, asked.done_at = Status.DONE, now or timezone.now()
         if row is not None:
-            DO.get(asked.kind, _erase_rows)(asked, row, tell)
+            (_erase_space if asked.kind == Kind.SPACE else _erase_rows)(asked, row, tell)
             _list_for_backups(asked, space)
             if asked.kind != Erasure.Kind.SPACE:
                 jobs.ask_golden(space, "erasure")
         asked.save(update_fields=["space", "status", "done_at", "counts", "digests"])
-        _record(asked)
+        digest = hashlib.sha256("\n".join(asked.digests).encode()).hexdigest()
+        told = {"kind": asked.kind, "rows": asked.counts, "digest": digest}
+        audit.record("erasure.done", actor=asked.by, space=asked.space, obj=asked, **told)
     return asked
 
 
@@ -169,7 +170,6 @@ def _list_for_backups(asked: Erasure, space: int) -> None:
 
 
 def asked_by(by: str, pk: int) -> Erasure | None:
-    """The erasure that this person asked for."""
     return Erasure.objects.filter(pk=pk, by=by).first()
 
 
@@ -312,14 +312,6 @@ def origins(space: Space, kind: str, pk: int) -> set[lineage.Node] | None:
     return {(name, number) for name in names for number in given.get(f"{name}s", ())}
 
 
-def _message(space: Space, row: Message) -> Named:
-    return {"messages": {row.pk}}
-
-
-def _chat(space: Space, row: Chat) -> Named:
-    return _of_chats(space, {row.pk})
-
-
 def _of_chats(space: Space, chats: set[int]) -> Named:
     inside = {"space": space, "chat__in": chats}
     return {
@@ -328,10 +320,6 @@ def _of_chats(space: Space, chats: set[int]) -> Named:
         "facts": _ids(Fact.objects.filter(**inside)),
         "episodes": _ids(Episode.objects.filter(**inside)),
     }
-
-
-def _person(space: Space, row: Entity) -> Named:
-    return _people(space, set(people.group(row)))
 
 
 def _people(space: Space, ids: set[int], accounts: Accounts = frozenset()) -> Named:
@@ -366,8 +354,9 @@ def _import(space: Space, row: AuditEntry) -> Named:
     by_model: dict[Any, set[int]] = {}
     for step in made:
         by_model.setdefault(step.model, set()).add(step.object_id)
-    said = _ids(_within(Message, space, row.details.get("messages", [])))
-    brought = Chat.objects.filter(pk__in=_ids(_within(Chat, space, row.details.get("chats", []))))
+    said = _ids(rows_within(Message, space, row.details.get("messages", [])))
+    chats = rows_within(Chat, space, row.details.get("chats", []))
+    brought = Chat.objects.filter(pk__in=_ids(chats))
     brought = brought.exclude(messages__in=Message.objects.exclude(pk__in=said))
     facts, episodes = by_model.pop(Fact, set()), by_model.pop(Episode, set())
     others = [one for m, pks in by_model.items() if m is not Space
@@ -380,9 +369,9 @@ def _import(space: Space, row: AuditEntry) -> Named:
 
 
 NAMES: dict[str, Callable[[Space, Any], Named]] = {
-    Kind.MESSAGE: _message,
-    Kind.CHAT: _chat,
-    Kind.PERSON: _person,
+    Kind.MESSAGE: lambda space, row: {"messages": {row.pk}},
+    Kind.CHAT: lambda space, row: _of_chats(space, {row.pk}),
+    Kind.PERSON: lambda space, row: _people(space, set(people.group(row))),
     Kind.MEMBER: _member,
     Kind.IMPORT: _import,
 }
@@ -405,18 +394,6 @@ def _erase_space(asked: Erasure, row: Space, tell: erasure.Progress) -> None:
     asked.digests = [_digest(asked.salt, _place(row))]
     spaces.erase(row, typed=row.name, by=asked.by)
     asked.space = None
-
-
-DO: dict[str, Callable[[Erasure, Any, erasure.Progress], None]] = {Kind.SPACE: _erase_space}
-
-
-def _record(asked: Erasure) -> None:
-    told = {"kind": asked.kind, "rows": asked.counts, "digest": _list_digest(asked)}
-    audit.record("erasure.done", actor=asked.by, space=asked.space, obj=asked, **told)
-
-
-def _list_digest(asked: Erasure) -> str:
-    return hashlib.sha256("\n".join(asked.digests).encode()).hexdigest()
 
 
 def _counts_of_space(space: Space) -> dict[str, int]:
@@ -462,7 +439,8 @@ def _ids(rows: QuerySet) -> set[int]:
     return set(rows.values_list("pk", flat=True))
 
 
-def _within(model: Any, space: Space, spans: list[list[int]]) -> QuerySet:
+def rows_within(model: Any, space: Space, spans: list[list[int]]) -> QuerySet:
+    """Return the rows of a space whose ids are in the spans that an import noted."""
     wanted = Q(pk__in=[])
     for first, last in spans:
         wanted |= Q(pk__gte=first, pk__lte=last)
@@ -534,26 +512,3 @@ def _stays(one: Sweep) -> list[tuple[str, int, list[str]]]:
         )
         for why, rows in kept
     ]
-
-
-@contextmanager
-def _progress(asked: Erasure) -> Iterator[erasure.Progress]:
-    """Yield a callback with its own connection: the erasure's is not committed yet."""
-    beside, last = connection.copy(), time.monotonic()
-
-    def tell(done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last < PROGRESS_SECONDS:
-            return
-        last = time.monotonic()
-        table = Erasure._meta.db_table
-        # Progress that cannot be written must not stop the work.
-        with suppress(DatabaseError), beside.cursor() as cursor:
-            cursor.execute("SET lock_timeout = '100ms'")
-            values = [done, total, asked.pk]
-            cursor.execute(f"UPDATE {table} SET done = %s, total = %s WHERE id = %s", values)
-
-    try:
-        yield tell
-    finally:
-        beside.close()

@@ -7,7 +7,6 @@ from memory.transfer.containers import Refused
 from memory.transfer.importing import (
     AUTO,
     EXPORTS,
-    Exported,
     UnknownImport,
     detect,
     dry_run,

@@ -1,14 +1,13 @@
 """Import files: a dry run first, then exactly the same for real. Undo an import; export a space."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from django.apps import apps
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,21 +17,24 @@ from memory.guards.screening import redacted
 from memory.history import audit
 from memory.history import changes as history
 from memory.models import AuditEntry, Chat, Fact, Message, Space
+from memory.operations.erasing import rows_within
 from memory.options import READ_ONLY, gate
 from memory.transfer import containers, session, writers
 from memory.transfer.archive import files as archive
 from memory.transfer.archive.restore import Restore
+from memory.transfer.archive.rows import is_valid
 from memory.transfer.containers import Refused
 from memory.transfer.items import Found, Left
 from memory.transfer.kenobot import writer as kenobot
 from memory.transfer.readers import formats
 from memory.transfer.reports import Report, Verdict
-from memory.transfer.session import Progress, Session, ranges
+from memory.transfer.session import Progress, Session, quiet, ranges
 from memory.transfer.writers import Outcome
 from memory.trust import canaries
 
 AUTO = "auto"
 BATCH = 200
+LOCK = "SELECT pg_advisory_xact_lock(hashtext('keno.import'), %s)"
 _AT_ONCE = {"fact": writers.write_facts, "message": writers.write_messages}
 _ONE_BY_ONE = {
     "episode": writers.episode,
@@ -45,10 +47,6 @@ _ONE_BY_ONE = {
 }
 
 
-def _quiet(done: int, total: int, what: str) -> None:
-    """Ignore progress."""
-
-
 def detect(path: str | Path) -> str:
     """Return the format: keno, kenobot, clanker, chatgpt, claude or mem0."""
     with containers.opened(path) as tree:
@@ -56,16 +54,10 @@ def detect(path: str | Path) -> str:
 
 
 def dry_run(
-    space: Space,
-    path: str | Path,
-    format: str = AUTO,
-    *,
-    by: str = "import",
-    progress: Progress = _quiet,
-    **options: str,
+    space: Space, path: str | Path, format: str = AUTO, *, by: str = "import", **given: Any
 ) -> Report:
     """Report what an import would do by doing it and rolling it back."""
-    return _import(space, Path(path), format, by=by, progress=progress, dry=True, options=options)
+    return run(space, path, format, by=by, dry=True, **given)
 
 
 def run(
@@ -74,18 +66,19 @@ def run(
     format: str = AUTO,
     *,
     by: str,
-    progress: Progress = _quiet,
+    progress: Progress = quiet,
+    dry: bool = False,
     **options: str,
 ) -> Report:
     """Import all or nothing; one undo reverts the whole import."""
-    return _import(space, Path(path), format, by=by, progress=progress, dry=False, options=options)
-
-
-def _import(space, path: Path, format: str, *, by, progress, dry: bool, options) -> Report:
+    path = Path(path)
     with containers.opened(path) as tree:
-        name = formats.detect(tree, path) if format == AUTO else _named(format)
-        if name == formats.ARCHIVE and archive.is_archive(tree):
-            tree = _trusted(tree)
+        _check_format(format, [AUTO, *formats.FORMATS])
+        name = formats.detect(tree, path) if format == AUTO else format
+        is_archive = name == formats.ARCHIVE and archive.is_archive(tree)
+        if is_archive and is_valid(archive.manifest(tree, sizes=False)):
+            # One of our own may be as large as the space it came from.
+            tree.limits = containers.Limits(total=archive.OWN_TOTAL)
         containers.check_sizes(tree, *formats.FORMATS[name].opens(tree))
         if name != formats.ARCHIVE and not dry and gate(space.options, "imports") == READ_ONLY:
             closed = _("Imports are read only here: an owner changes that in the memory settings.")
@@ -93,7 +86,8 @@ def _import(space, path: Path, format: str, *, by, progress, dry: bool, options)
         report = Report(format=name, source=redacted(path.name), space=space.slug, dry=dry)
         session = Session(space, by, report, progress)
         with transaction.atomic():
-            _one_at_a_time(space)
+            with connection.cursor() as cursor:  # two of one file at once would both find it new
+                cursor.execute(LOCK, [space.pk])
             with history.change(by=by, why=f"import {name}", source=report.source) as context:
                 _write(session, tree, path, options)
             if dry:
@@ -105,25 +99,10 @@ def _import(space, path: Path, format: str, *, by, progress, dry: bool, options)
         return report
 
 
-def _named(format: str) -> str:
-    if format not in formats.FORMATS:
-        known = ", ".join([AUTO, *formats.FORMATS])
+def _check_format(format: str, known: Iterable[str]) -> None:
+    if format not in known:
         sentence = _("There is no format “%(name)s”. It is one of %(known)s.")
-        raise containers.Refused("format", sentence % {"name": format, "known": known})
-    return format
-
-
-def _trusted(tree: containers.Tree) -> containers.Tree:
-    """Return the limits: an archive of our own may be as large as the space it came from."""
-    if archive.is_own(archive.manifest(tree, sizes=False)):
-        tree.limits = containers.Limits(total=archive.OWN_TOTAL)
-    return tree
-
-
-def _one_at_a_time(space: Space) -> None:
-    # Two imports of one file at once would both find it new.
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.import'), %s)", [space.pk])
+        raise Refused("format", sentence % {"name": format, "known": ", ".join(known)})
 
 
 def _write(session: Session, tree: containers.Tree, path: Path, options: dict) -> None:
@@ -143,7 +122,13 @@ def write(session: Session, found: Iterator[Found], *, total: int = 0) -> None:
         items = [each for each in batch if not isinstance(each, Left)]
         outcomes = iter(_written(session, items) if items else ())
         for each in batch:
-            _report(session, each, None if isinstance(each, Left) else next(outcomes))
+            if isinstance(each, Left):
+                told = {"reason": each.reason, "count": each.count}
+                session.report.add(each.where, each.kind, Verdict.SKIPPED, text=each.text, **told)
+            else:
+                verdict, reason, why = next(outcomes)
+                told = {"reason": reason, "why": why}
+                session.report.add(each.where, each.kind, verdict, text=each.text, **told)
         done += len(batch)
         session.progress(done, total, batch[-1].path)
 
@@ -168,15 +153,6 @@ def _written(session: Session, items: list[Found]) -> list[Outcome]:
     if kind in _AT_ONCE:
         return _AT_ONCE[kind](session, items)
     return [_ONE_BY_ONE[kind](session, item) for item in items]
-
-
-def _report(session: Session, item: Found, outcome: Outcome | None) -> None:
-    if isinstance(item, Left):
-        told = {"reason": item.reason, "count": item.count}
-        session.report.add(item.where, item.kind, Verdict.SKIPPED, text=item.text, **told)
-    else:
-        verdict, reason, why = outcome
-        session.report.add(item.where, item.kind, verdict, text=item.text, reason=reason, why=why)
 
 
 def _record(session: Session) -> None:
@@ -237,14 +213,6 @@ def _remove(space: Space, details: dict) -> tuple[int, int]:
     return removed, chats.delete()[1].get("memory.Chat", 0)
 
 
-def rows_within(table, space: Space, spans: list[list[int]]) -> QuerySet:
-    """Return the rows of a space whose ids are in the spans that an import noted."""
-    wanted = Q(pk__in=[])
-    for first, last in spans:
-        wanted |= Q(pk__gte=first, pk__lte=last)
-    return table.objects.filter(wanted, space=space)
-
-
 @dataclass(frozen=True)
 class Export:
     """An export format. `write(space, file, progress=)` returns row counts by kind."""
@@ -255,18 +223,8 @@ class Export:
     write: Callable[..., dict]
 
 
-@dataclass(frozen=True)
-class Exported:
-    format: str
-    counts: dict[str, int]
-
-
-def _archive(space: Space, file: BinaryIO, *, progress: Progress) -> dict:
-    return archive.write(space, file, progress=progress)["counts"]
-
-
 EXPORTS = {
-    "keno": Export(gettext_lazy("Archive of Keno"), ".keno.zip", "application/zip", _archive),
+    "keno": Export(gettext_lazy("Archive of Keno"), ".keno.zip", "application/zip", archive.write),
     "kenobot": Export(
         gettext_lazy("KenoBot folder"), ".kenobot.zip", "application/zip", kenobot.write
     ),
@@ -282,19 +240,17 @@ def export(
     format: str = "keno",
     *,
     by: str,
-    progress: Progress = lambda done, total, what: None,
+    progress: Progress = quiet,
     ip: str | None = None,
-) -> Exported:
-    """Write the space into the file and record that in the audit log."""
-    if format not in EXPORTS:
-        sentence = _("There is no format “%(name)s”. It is one of %(known)s.")
-        raise Refused("format", sentence % {"name": format, "known": ", ".join(EXPORTS)})
+) -> dict[str, int]:
+    """Write the space into the file and record that in the audit log; return counts by kind."""
+    _check_format(format, EXPORTS)
     with archive.steady():
         counts = EXPORTS[format].write(space, file, progress=progress)
     for text in canaries.planted(space).values_list("text", flat=True)[:1]:
         canaries.watch(space, text, place="export")
     audit.record("export", actor=by, space=space, ip=ip, format=format, counts=counts)
-    return Exported(format, counts)
+    return counts
 
 
 def file_name(space: Space, format: str = "keno") -> str:

@@ -24,12 +24,16 @@ CHUNK = 1000
 _LIVELY = re.compile(r"([`\[\]<*_])")
 
 
+def quiet(done: int, total: int, what: str) -> None:
+    """Show no progress."""
+
+
 @dataclass
 class Session:
     space: Space
     by: str
     report: Report
-    progress: Progress = lambda done, total, what: None
+    progress: Progress = quiet
     # Rows without a history of their own, so that undo can find them.
     made_messages: list[int] = field(default_factory=list)
     made_chats: list[int] = field(default_factory=list)
@@ -78,15 +82,28 @@ def ranges(numbers: list[int]) -> list[list[int]]:
     return found
 
 
-def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: None) -> dict:
+def write(space: Space, file: BinaryIO, *, progress: Progress = quiet) -> dict:
     """Write the snapshot in the language of the space; return counts by kind."""
     counts = {"facts": 0, "patterns": 0, "episodes": 0}
+
+    def put(*lines: str) -> None:
+        file.writelines(f"{line}\n".encode("utf-8", "replace") for line in lines)
+
     with translation.override(space.language):
-        for line, kind in _lines(space):
-            file.write((line + "\n").encode("utf-8", "replace"))
-            if kind:
-                counts[kind] += 1
-                progress(sum(counts.values()), 0, kind)
+        put("# " + _("Memory of %s") % plain(space.name), "")
+        now = date_format(timezone.now(), "DATETIME_FORMAT")
+        put("> " + _("Written for people on %s. Keno never reads this file.") % now)
+        put("> " + _("To change something, do it in the dashboard or import it."))
+        for heading, kind, lines in _sections(space):
+            put("", f"## {heading}", "")
+            before = counts[kind]
+            for line in lines:
+                put(line)
+                if line.startswith("- "):
+                    counts[kind] += 1
+                    progress(sum(counts.values()), 0, kind)
+            if counts[kind] == before:
+                put(_("Nothing yet."))
     return counts
 
 
@@ -97,59 +114,34 @@ def plain(content: str, *, limit: int = 0) -> str:
     return _LIVELY.sub(r"\\\1", escapes.escape_item(line))
 
 
-def _lines(space: Space) -> Iterator[tuple[str, str]]:
-    title = _("Memory of %s") % plain(space.name)
-    yield f"# {title}", ""
-    yield "", ""
-    now = date_format(timezone.now(), "DATETIME_FORMAT")
-    yield "> " + _("Written for people on %s. Keno never reads this file.") % now, ""
-    yield "> " + _("To change something, do it in the dashboard or import it."), ""
-    live = Fact.objects.live().filter(space=space, chat=None)
-    yield from _facts(live.exclude(subject=Fact.LORE), _("What Keno knows"))
-    yield from _facts(live.filter(subject=Fact.LORE), _("Lore"), named=False)
-    yield from _patterns(space)
-    yield from _episodes(space)
+def _sections(space: Space) -> Iterator[tuple[str, str, Iterator[str]]]:
+    """Yield heading, kind and lines; a chat's own memories stay in that chat."""
+    everybodys = {"space": space, "chat": None}
+    live = Fact.objects.live().filter(**everybodys)
+    yield _("What Keno knows"), "facts", _facts(live.exclude(subject=Fact.LORE))
+    yield _("Lore"), "facts", _facts(live.filter(subject=Fact.LORE), named=False)
+    habits = Pattern.objects.live().filter(**everybodys).order_by("-use_count", "pk")
+    yield _("What Keno has learned to do"), "patterns", map(_habit, habits)
+    episodes = Episode.objects.filter(**everybodys, status=Episode.Status.CLOSED)
+    recent = episodes.order_by("-started_at", "-pk")[:RECENT]
+    yield _("What happened lately"), "episodes", map(_episode, recent)
 
 
-def _facts(rows, heading: str, *, named: bool = True) -> Iterator[tuple[str, str]]:
-    yield from _heading(heading)
+def _facts(rows, *, named: bool = True) -> Iterator[str]:
     found = rows.order_by("subject", "-pinned", "category", "-confidence", "pk")
-    empty = True
     for subject, facts in groupby(found.iterator(chunk_size=CHUNK), key=lambda row: row.subject):
-        empty = False
         if named:
-            yield "", ""
-            title = plain(subject) or _("In general")
-            yield f"### {title}", ""
+            yield ""
+            yield f"### {plain(subject) or _('In general')}"
         for fact in facts:
             label = "" if fact.category == "other" else f"{fact.get_category_display()}: "
-            yield f"- {label}{plain(fact.text)}", "facts"
-    if empty:
-        yield _("Nothing yet."), ""
+            yield f"- {label}{plain(fact.text)}"
 
 
-def _patterns(space: Space) -> Iterator[tuple[str, str]]:
-    yield from _heading(_("What Keno has learned to do"))
-    rows = Pattern.objects.filter(space=space, chat=None, status=Pattern.Status.ACTIVE)
-    for row in rows.order_by("-use_count", "pk"):
-        yield f"- {plain(row.trigger)} → {plain(row.response, limit=200)}", "patterns"
-    if not rows.exists():
-        yield _("Nothing yet."), ""
+def _habit(row: Pattern) -> str:
+    return f"- {plain(row.trigger)} → {plain(row.response, limit=200)}"
 
 
-def _episodes(space: Space) -> Iterator[tuple[str, str]]:
-    """Yield shared episodes only: a chat's own episodes stay in that chat."""
-    yield from _heading(_("What happened lately"))
-    rows = Episode.objects.filter(space=space, chat=None, status=Episode.Status.CLOSED)
-    recent = list(rows.order_by("-started_at", "-pk")[:RECENT])
-    for row in recent:
-        day = date_format(timezone.localtime(row.started_at), "SHORT_DATE_FORMAT")
-        yield f"- {day}: {plain(row.title or row.body, limit=160)}", "episodes"
-    if not recent:
-        yield _("Nothing yet."), ""
-
-
-def _heading(content: str) -> Iterator[tuple[str, str]]:
-    yield "", ""
-    yield f"## {content}", ""
-    yield "", ""
+def _episode(row: Episode) -> str:
+    day = date_format(timezone.localtime(row.started_at), "SHORT_DATE_FORMAT")
+    return f"- {day}: {plain(row.title or row.body, limit=160)}"

@@ -5,8 +5,7 @@ import hmac
 import logging
 import os
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import islice
@@ -16,12 +15,13 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import transaction
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from memory.history import changes as history
 from memory.models import Parcel, ParcelLine, ParcelPiece, Space
+from memory.operations.progress import beside
 from memory.text import normalise as text
 from memory.transfer import importing
 from memory.transfer.containers import MB, Refused
@@ -68,32 +68,33 @@ def change_status(parcel: Parcel, *, status: str, after: Iterable[str], **values
     now = timezone.now()
     values = {"status": status, "problem": "", "done": 0, "total": 0, "updated_at": now} | values
     won = Parcel.objects.filter(pk=parcel.pk, status__in=after).update(**values)
-    _refresh(parcel)
+    with suppress(Parcel.DoesNotExist):  # someone may have discarded it while the job ran
+        parcel.refresh_from_db()
     return bool(won)
 
 
 def preview(parcel: Parcel) -> Parcel:
     """Store a report of what importing this file would do, line by line."""
-
-    def work() -> None:
+    with _refusing(parcel, _("Nothing was imported.")):
         with on_disk(parcel) as path, progress_writer(parcel) as progress:
             report = importing.dry_run(
                 parcel.space, path, **_import_options(parcel), progress=progress
             )
         _save_report(parcel, report, status=Status.READY, after=Status.LOOKING)
-
-    return _run_or_refuse(parcel, work, _("Nothing was imported."))
+    return parcel
 
 
 def apply(parcel: Parcel) -> Parcel:
     """Import the file: its rows, report and status change in one transaction."""
-
-    def work() -> None:
-        with on_disk(parcel) as path, progress_writer(parcel) as progress, transaction.atomic():
-            report = importing.run(parcel.space, path, **_import_options(parcel), progress=progress)
-            _save_report(parcel, report, status=Status.APPLIED, after=Status.APPLYING)
-
-    return _run_or_refuse(parcel, work, _("Nothing was imported."))
+    with (
+        _refusing(parcel, _("Nothing was imported.")),
+        on_disk(parcel) as path,
+        progress_writer(parcel) as progress,
+        transaction.atomic(),
+    ):
+        report = importing.run(parcel.space, path, **_import_options(parcel), progress=progress)
+        _save_report(parcel, report, status=Status.APPLIED, after=Status.APPLYING)
+    return parcel
 
 
 def impact(parcel: Parcel, *, now: datetime) -> replay.Impact:
@@ -124,22 +125,20 @@ def undo(parcel: Parcel, *, by: str) -> Parcel:
 
 
 def write_export(parcel: Parcel) -> Parcel:
-    """Export the space and store the file."""
-
-    def work() -> None:
-        with tempfile.TemporaryFile() as file, progress_writer(parcel) as progress:
-            made = importing.export(
-                parcel.space, file, parcel.format, by=parcel.by, progress=progress
-            )
-            file.seek(0)
-            with transaction.atomic():
-                parcel.pieces.all().delete()
-                size = _write_pieces(parcel, iter(lambda: file.read(PIECE_BYTES), b""))
-                counts = {kind: {"written": count} for kind, count in made.counts.items()}
-                told = {"size": size, "counts": counts}
-                change_status(parcel, status=Status.PACKED, after=[Status.PACKING], **told)
-
-    return _run_or_refuse(parcel, work, _("Nothing was written."))
+    with (
+        _refusing(parcel, _("Nothing was written.")),
+        tempfile.TemporaryFile() as file,
+        progress_writer(parcel) as progress,
+    ):
+        made = importing.export(parcel.space, file, parcel.format, by=parcel.by, progress=progress)
+        file.seek(0)
+        with transaction.atomic():
+            parcel.pieces.all().delete()
+            size = _write_pieces(parcel, iter(lambda: file.read(PIECE_BYTES), b""))
+            counts = {kind: {"written": count} for kind, count in made.items()}
+            told = {"size": size, "counts": counts}
+            change_status(parcel, status=Status.PACKED, after=[Status.PACKING], **told)
+    return parcel
 
 
 def discard(parcel: Parcel) -> bool:
@@ -247,24 +246,18 @@ def _save_report(parcel: Parcel, report: Report, *, status: str, after: str) -> 
             ParcelLine.objects.bulk_create(batch)
 
 
-def _run_or_refuse(parcel: Parcel, work: Callable[[], None], comfort: str) -> Parcel:
-    """Run the step; turn any failure into a sentence for the person who sent the file."""
+@contextmanager
+def _refusing(parcel: Parcel, comfort: str) -> Iterator[None]:
+    """Turn any failure of a step into a sentence for the person who sent the file."""
     with translation.override(parcel.language):
         try:
-            work()
+            yield
         except Refused as refused:
             _refuse(parcel, str(refused))
         except Exception:
             log.exception("parcel %s", parcel.pk)
             sentence = _("Keno could not read this file; the log says why.")
             _refuse(parcel, f"{sentence} {comfort}")
-    return parcel
-
-
-def _refresh(parcel: Parcel) -> None:
-    # Someone may have discarded it while the job ran.
-    with suppress(Parcel.DoesNotExist):
-        parcel.refresh_from_db()
 
 
 def _refuse(parcel: Parcel, sentence: str) -> None:
@@ -284,25 +277,9 @@ PROGRESS_FROM_BYTES = TRIED_BYTES = 300_000
 
 @contextmanager
 def progress_writer(parcel: Parcel) -> Iterator[Progress]:
-    """Yield a progress callback with its own connection: the import's is not committed yet."""
+    """Yield what shows the progress of a parcel that is large enough for that."""
     if parcel.way == Parcel.Way.IN and parcel.size <= PROGRESS_FROM_BYTES:
         yield lambda done, total, what: None
         return
-    beside, last = connection.copy(), 0.0
-
-    def tell(done: int, total: int, what: str) -> None:
-        nonlocal last
-        if time.monotonic() - last < PROGRESS_SECONDS:
-            return
-        last = time.monotonic()
-        table = connection.ops.quote_name(Parcel._meta.db_table)
-        # Progress that cannot be written must not stop the import.
-        with suppress(DatabaseError), beside.cursor() as cursor:
-            cursor.execute(
-                f"UPDATE {table} SET done = %s, total = %s WHERE id = %s", [done, total, parcel.pk]
-            )
-
-    try:
+    with beside(parcel, seconds=PROGRESS_SECONDS) as tell:
         yield tell
-    finally:
-        beside.close()

@@ -37,17 +37,17 @@ class Command(BaseCommand):
         path = Path(output or transfer.file_name(row, format))
         if path.exists() and not force:
             raise CommandError(f"{path} is there already. Name another or say --force.")
-        done = self._write(row, path, format, by=by)
-        counted = ", ".join(f"{count} {kind}" for kind, count in done.counts.items() if count)
+        counts = self._write(row, path, format, by=by)
+        counted = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
         self.stdout.write(self.style.SUCCESS(f"Wrote {path}: {counted or 'nothing yet'}."))
 
-    def _write(self, space: Space, path: Path, format: str, *, by: str) -> transfer.Exported:
+    def _write(self, space: Space, path: Path, format: str, *, by: str) -> dict[str, int]:
         """Beside its place first: a full disk or Ctrl-C leaves no half file behind."""
         bar = Bar(self.stderr)
         try:
             with tempfile.NamedTemporaryFile(dir=path.absolute().parent, delete=False) as file:
                 try:
-                    done = transfer.export(space, file, format, by=by, progress=bar)
+                    counts = transfer.export(space, file, format, by=by, progress=bar)
                     file.flush()
                     os.replace(file.name, path)
                 except BaseException:
@@ -57,4 +57,4 @@ class Command(BaseCommand):
             raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
         finally:
             bar.end()
-        return done
+        return counts

@@ -22,7 +22,6 @@ from memory.models.content import ContentField
 from memory.transfer import containers
 from memory.transfer.archive import FORMAT, MANIFEST, VERSION
 from memory.transfer.archive import rows as archive_rows
-from memory.transfer.archive import rows as schema
 from memory.transfer.archive.rows import BY_NAME, CONTEXTS, HISTORY, KINDS, RECORDS, Kind
 from memory.transfer.containers import write_member
 from memory.transfer.readers import json_values
@@ -37,10 +36,13 @@ def is_archive(tree: containers.Tree) -> bool:
     if MANIFEST not in tree.entries or tree.entries[MANIFEST].size > tree.limits.file:
         return False
     try:
-        found = json_values.loads(containers.read_text(tree, MANIFEST))
+        return _has_format(json_values.loads(containers.read_text(tree, MANIFEST)))
     except json_values.Broken:
         return False
-    return isinstance(found, dict) and found.get("format") == FORMAT
+
+
+def _has_format(manifest: object) -> bool:
+    return isinstance(manifest, dict) and manifest.get("format") == FORMAT
 
 
 def manifest(tree: containers.Tree, *, sizes: bool = True) -> dict:
@@ -49,7 +51,7 @@ def manifest(tree: containers.Tree, *, sizes: bool = True) -> dict:
         found = json_values.loads(containers.read_text(tree, MANIFEST))
     except json_values.Broken as error:
         raise containers.Refused("manifest", _("Its manifest is damaged: %s.") % error) from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not _has_format(found):
         raise containers.Refused("manifest", _("This is not an archive of Keno."))
     version = found.get("version")
     if not isinstance(version, int) or version < 1:
@@ -59,10 +61,6 @@ def manifest(tree: containers.Tree, *, sizes: bool = True) -> dict:
         raise containers.Refused("version", sentence % version)
     _check_members(tree, found, sizes=sizes)
     return found
-
-
-def is_own(manifest: dict) -> bool:
-    return schema.is_valid(manifest)
 
 
 def rows(tree: containers.Tree, manifest: dict, kind: str) -> Iterator[tuple[str, int, object]]:
@@ -93,12 +91,9 @@ def _check_members(tree: containers.Tree, manifest: dict, *, sizes: bool) -> Non
 
 
 def _is_member(member: object) -> bool:
-    return (
-        isinstance(member, dict)
-        and isinstance(member.get("name"), str)
-        and isinstance(member.get("sha256"), str)
-        and isinstance(member.get("kind"), str)
-        and isinstance(member.get("rows"), int)
+    needed = {"name": str, "sha256": str, "kind": str, "rows": int}
+    return isinstance(member, dict) and all(
+        isinstance(member.get(name), kind) for name, kind in needed.items()
     )
 
 
@@ -117,9 +112,12 @@ def unknown(tree: containers.Tree, manifest: dict) -> list[str]:
 
 
 def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: None) -> dict:
-    """Write the archive and return its manifest."""
+    """Write the archive and return counts by kind."""
     with steady(), zipfile.ZipFile(file, "w") as archive:
-        ids = {kind.name: _ids(kind, space) for kind in (*KINDS, *RECORDS)}
+        ids = {
+            kind.name: array("q", _of(kind, space).values_list("pk", flat=True).iterator(CHUNK))
+            for kind in (*KINDS, *RECORDS)
+        }
         counts = {name: len(found) for name, found in ids.items()}
         counts |= {kind.name: _of(kind, space).count() for kind in HISTORY}
         total, done, members = sum(counts.values()), 0, []
@@ -135,11 +133,9 @@ def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: No
                 done += count
                 progress(min(done, total), total, kind.name)
         counts[CONTEXTS.name] = len(places.contexts)
-        manifest = _manifest(space, members, counts)
-        write_member(
-            archive, MANIFEST, [json.dumps(manifest, ensure_ascii=False, indent=1).encode()]
-        )
-    return manifest
+        manifest = json.dumps(_manifest(space, members, counts), ensure_ascii=False, indent=1)
+        write_member(archive, MANIFEST, [manifest.encode()])
+    return counts
 
 
 @contextmanager
@@ -156,11 +152,6 @@ def steady() -> Iterator[None]:
 
 def _of(kind: Kind, space: Space) -> QuerySet:
     return kind.table._base_manager.filter(**{kind.way: space}).order_by("pk")
-
-
-def _ids(kind: Kind, space: Space) -> array:
-    found = _of(kind, space).values_list("pk", flat=True)
-    return array("q", found.iterator(chunk_size=CHUNK))
 
 
 def _rows(kind: Kind, space: Space, places: archive_rows.Places) -> Iterator[dict]:
