@@ -6,6 +6,7 @@ tell a false history, and rows that were here already have their own.
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
@@ -122,27 +123,12 @@ class Records:
 
     def _insert(self, kind: Kind, made: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         dates = {row.pk: row.pgh_created_at for _number, row in made} if kind.is_history else {}
-        try:
-            with transaction.atomic():
-                kind.table._base_manager.bulk_create([row for _number, row in made])
-        except (IntegrityError, DataError):
-            made = list(self._one_by_one(kind, made))
+        made = insert_all(kind, made)
         if dates:
             with connection.cursor() as cursor:
                 statement = DATE.format(table=kind.table._meta.db_table)
                 cursor.execute(statement, [list(dates), list(dates.values())])
         return made
-
-    def _one_by_one(self, kind: Kind, made: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-        for number, row in made:
-            if not kind.is_history:
-                row.pk = None
-            try:
-                with transaction.atomic():
-                    row.save(force_insert=True)
-            except (IntegrityError, DataError):
-                continue
-            yield number, row
 
     def _write_contexts(self, contexts: list[Any], made: dict[int, UUID]) -> None:
         good = [data for data in contexts if _is_context(data)]
@@ -155,6 +141,27 @@ class Records:
         with connection.cursor() as cursor:
             cursor.execute(CONTEXT, values)
         self.restore.told(len(contexts), CONTEXTS.name)
+
+
+def insert_all(
+    kind: Kind, made: list[Any], *, refused: Callable[[Any, Exception], object] | None = None
+) -> list[Any]:
+    """Insert the rows, each the last of its tuple, one by one when together they cannot be."""
+    with suppress(IntegrityError, DataError), transaction.atomic():
+        kind.table._base_manager.bulk_create([one[-1] for one in made])
+        return made
+    kept = []
+    for one in made:
+        if not kind.is_history:
+            one[-1].pk = None
+        try:
+            with transaction.atomic():
+                one[-1].save(force_insert=True)
+            kept.append(one)
+        except (IntegrityError, DataError) as error:
+            if refused:
+                refused(one, error)
+    return kept
 
 
 def _is_context(data: Any) -> bool:

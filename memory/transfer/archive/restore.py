@@ -1,13 +1,13 @@
 """Restore an archive: the same rows with the same links, in an empty or a used space."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from collections.abc import Hashable, Set
 from itertools import islice
 from typing import Any
 from uuid import UUID
 from zoneinfo import available_timezones
 
 from django.conf import settings
-from django.db import DataError, IntegrityError, models, transaction
+from django.db import models
 
 from memory import notices, options, rulings
 from memory.guards.screening import (
@@ -19,29 +19,13 @@ from memory.guards.screening import (
     screen_message,
     screen_transcript,
 )
-from memory.models import (
-    Chat,
-    Entity,
-    Episode,
-    Erasure,
-    Fact,
-    GoldenQuestion,
-    Identity,
-    Message,
-    Pattern,
-    Preference,
-    Reminder,
-    Rule,
-    Ruling,
-    Space,
-    WorkingNote,
-)
+from memory.models import Ruling, Space
 from memory.operations import erasing
 from memory.text import normalise as text
 from memory.transfer import containers
 from memory.transfer.archive import files as reading
 from memory.transfer.archive import rows
-from memory.transfer.archive.records import Records
+from memory.transfer.archive.records import Records, insert_all
 from memory.transfer.archive.rows import BY_NAME, KINDS, Kind, link_of
 from memory.transfer.reports import Verdict
 from memory.transfer.session import Session
@@ -59,7 +43,7 @@ class Restore:
     def __init__(self, session: Session, tree: containers.Tree):
         self.session, self.tree = session, tree
         self.manifest = reading.manifest(tree)
-        self.is_own = reading.is_own(self.manifest)
+        self.is_own = rows.is_valid(self.manifest)
         # Highest id of each kind before the restore: only older rows can be "known already".
         self.last = {kind.name: _last(kind, session.space) for kind in KINDS}
         self.is_empty = not any(self.last.values())
@@ -109,13 +93,10 @@ class Restore:
         return self.numbers[kind].get(data) if isinstance(data, int) else None
 
     def _leave_records(self) -> None:
-        memory = {kind.name for kind in KINDS}
         for member in self.manifest["members"]:
-            if member["kind"] in BY_NAME and member["kind"] not in memory:
-                count = {"count": member["rows"]}
-                self.session.report.add(
-                    member["name"], "record", Verdict.SKIPPED, reason="records", **count
-                )
+            if member["kind"] in BY_NAME and member["kind"] not in self.last:
+                told = {"reason": "records", "count": member["rows"]}
+                self.session.report.add(member["name"], "record", Verdict.SKIPPED, **told)
 
     def _space(self) -> None:
         """Take over language, time zone and settings when the space is empty."""
@@ -123,10 +104,9 @@ class Restore:
         if not self.is_empty or not isinstance(data, dict):
             return
         space = self.session.space
-        stored = data.get("settings") if isinstance(data.get("settings"), dict) else {}
-        kept = {
-            key: value for key, value in stored.items() if not options.validation_error(key, value)
-        }
+        stored = data.get("settings")
+        given = stored.items() if isinstance(stored, dict) else ()
+        kept = {key: value for key, value in given if not options.validation_error(key, value)}
         if data.get("language") in dict(settings.LANGUAGES):
             space.language = data["language"]
         if data.get("timezone") in available_timezones():
@@ -151,7 +131,7 @@ class Restore:
     def _row(self, kind: Kind, data: Any) -> Any:
         values = rows.decode(kind, data, self.number)
         row = kind.table(space=self.session.space, **values)
-        row.suspicions = [] if self.is_own else screen_row(kind.name, row)
+        row.suspicions = [] if self.is_own else screen_row(kind, row)
         if kind.name in _WITH_SAID_KEY:
             row.said_key = text.said_key(row.text)
         if kind.name == "entities":
@@ -177,10 +157,10 @@ class Restore:
         before, last = {}, self.last[kind.name]
         if last:
             arriving = [row for _where, _number, row in made]
-            before = find_existing(kind.name, self.session.space, arriving, last)
+            before = find_existing(kind, self.session.space, arriving, last)
         fresh = []
         for where, number, row in made:
-            met = before.get(key_of(kind.name, row))
+            met = before.get(key_of(kind, row))
             if met is not None:
                 self.numbers[kind.name][number] = met.pk
                 self._meet(kind, where, met, row)
@@ -217,39 +197,21 @@ class Restore:
         return False
 
     def _insert(self, kind: Kind, fresh: list[ArrivingRow]) -> None:
-        try:
-            with transaction.atomic():
-                kind.table._base_manager.bulk_create([row for _where, _number, row in fresh])
-        except (IntegrityError, DataError):
-            for _where, _number, row in fresh:
-                row.pk = None
-            fresh = list(self._one_by_one(kind, fresh))
+        def refused(one: ArrivingRow, error: Exception) -> None:
+            told = {"reason": "bad row", "why": str(error).partition("\n")[0]}
+            self._report(kind, one[0], Verdict.SKIPPED, row=one[-1], **told)
+
+        fresh = insert_all(kind, fresh, refused=refused)
         for where, number, row in fresh:
             self.numbers[kind.name][number] = row.pk
-            held = getattr(row, "status", "") == "quarantined"
-            verdict, why = Verdict.TAKEN, ""
-            if held:
-                verdict, why = Verdict.QUARANTINED, describe_reasons(map(str, row.flags))
-            self._report(kind, where, verdict, row=row, why=why)
-        self._remember_what_has_no_history(kind, fresh)
-
-    def _one_by_one(self, kind: Kind, fresh: list[ArrivingRow]) -> Iterator[ArrivingRow]:
-        for where, number, row in fresh:
-            try:
-                with transaction.atomic():
-                    row.save(force_insert=True)
-            except (IntegrityError, DataError) as error:
-                why = str(error).partition("\n")[0]
-                self._report(kind, where, Verdict.SKIPPED, row=row, reason="bad row", why=why)
+            if getattr(row, "status", "") == "quarantined":
+                why = describe_reasons(map(str, row.flags))
+                self._report(kind, where, Verdict.QUARANTINED, row=row, why=why)
             else:
-                yield where, number, row
-
-    def _remember_what_has_no_history(self, kind: Kind, fresh: Iterable[ArrivingRow]) -> None:
-        arriving = [row.pk for _where, _number, row in fresh]
-        if kind.name == "messages":
-            self.session.made_messages += arriving
-        elif kind.name == "chats":
-            self.session.made_chats += arriving
+                self._report(kind, where, Verdict.TAKEN, row=row)
+        # What has no history of its own, so that undo finds it.
+        made = {"messages": self.session.made_messages, "chats": self.session.made_chats}
+        made.get(kind.name, []).extend(row.pk for _where, _number, row in fresh)
 
     def _link(self) -> None:
         for (name, column), links in self.later.items():
@@ -290,100 +252,31 @@ def _number(data: object) -> int:
     return number
 
 
-Key = Callable[[Any], Hashable]
-
-
-def find_existing(name: str, space: Space, arriving: list[Any], last: int) -> dict[Hashable, Any]:
+def find_existing(kind: Kind, space: Space, arriving: list[Any], last: int) -> dict[Hashable, Any]:
     """Return the rows with ids up to `last` that may equal the arriving ones, by key."""
-    rows = _candidates(name, space, arriving).filter(pk__lte=last)
+    field = kind.met_by[0]
+    wanted = {f"{field}__in": {getattr(row, field) for row in arriving}}
+    rows = kind.table._base_manager.filter(space=space, pk__lte=last, **wanted)
     found: dict[Hashable, Any] = {}
     for row in rows.order_by("-pk") if arriving else ():
-        held = found.get(key_of(name, row))
+        held = found.get(key_of(kind, row))
         # A live row wins over an archived one.
         if held is None or _alive(row) >= _alive(held):
-            found[key_of(name, row)] = row
+            found[key_of(kind, row)] = row
     return found
 
 
-def key_of(name: str, row: Any) -> Hashable:
-    return _KEYS[name](row)
+def key_of(kind: Kind, row: Any) -> Hashable:
+    values = [getattr(row, name) for name in kind.met_by]
+    if kind.name == "episodes":
+        values.append(text.said_key(f"{row.title}\n{row.body}"))
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
 def _alive(row: Any) -> bool:
     return getattr(row, "status", "active") in ("active", "open", "closed", "quarantined")
 
 
-def _values(arriving: Iterable[Any], field: str) -> set:
-    return {getattr(row, field) for row in arriving}
-
-
-def _candidates(name: str, space: Space, arriving: list[Any]) -> models.QuerySet:
-    table, field = _LOOKUP[name]
-    rows = table._base_manager.filter(space=space)
-    return rows.filter(**{f"{field}__in": _values(arriving, field)}) if field else rows
-
-
-_LOOKUP: dict[str, tuple[type[models.Model], str]] = {
-    "chats": (Chat, "external_id"),
-    "episodes": (Episode, "started_at"),
-    "messages": (Message, "external_id"),
-    "facts": (Fact, "said_key"),
-    "reminders": (Reminder, "fact_id"),
-    "entities": (Entity, "name"),
-    "patterns": (Pattern, "trigger"),
-    "working_notes": (WorkingNote, "chat_id"),
-    "identity": (Identity, ""),
-    "rules": (Rule, "slug"),
-    "preferences": (Preference, "key"),
-    "rulings": (Ruling, "said_key"),
-    "golden_questions": (GoldenQuestion, "question"),
-    "erasures": (Erasure, "salt"),
-}
-_KEYS: dict[str, Key] = {
-    "chats": lambda row: (row.channel, row.external_id),
-    "episodes": lambda row: (
-        row.chat_id,
-        row.started_at,
-        text.said_key(f"{row.title}\n{row.body}"),
-    ),
-    "messages": lambda row: (row.chat_id, row.external_id),
-    "facts": lambda row: (row.chat_id, row.subject, row.said_key),
-    "reminders": lambda row: row.fact_id,
-    "entities": lambda row: (row.chat_id, row.name, row.relation, tuple(row.accounts)),
-    "patterns": lambda row: (row.chat_id, row.trigger, row.response),
-    "working_notes": lambda row: row.chat_id,
-    "identity": lambda row: 1,
-    "rules": lambda row: row.slug,
-    "preferences": lambda row: (row.section, row.key, row.value),
-    "rulings": lambda row: (row.kind, row.said_key, row.fact_id),
-    "golden_questions": lambda row: (row.chat_id, row.question),
-    "erasures": lambda row: row.salt,
-}
-
-
-# Text columns, and whether each is a single line.
-_WORDS = {
-    "chats": {"title": True, "context": False},
-    "episodes": {"title": True, "body": False},
-    "messages": {"text": False},
-    "facts": {"text": True, "quote": False},
-    "reminders": {},
-    "entities": {"name": True},
-    "patterns": {"trigger": True, "response": False},
-    "working_notes": {"task": True, "notes": False},
-    "identity": {"core": False},
-    "rules": {"instruction": False},
-    "preferences": {"value": False},
-    "rulings": {"text": True, "reason": False},
-    "golden_questions": {"question": True},
-    "erasures": {},
-}
-# Lists of text that prompts contain as well.
-_LISTS = {
-    "entities": ("aliases",),
-    "working_notes": ("context", "pending"),
-    "rules": ("examples", "forbidden"),
-}
 # Kinds whose purpose is an instruction.
 _INSTRUCTION_KINDS = {"patterns", "working_notes", "identity", "rules", "preferences"}
 # Suspicious rows of these kinds go to quarantine.
@@ -392,17 +285,17 @@ QUARANTINED_KINDS = {"facts", "patterns"}
 PROMPT_KINDS = {"chats", "working_notes", "identity", "rules", "preferences"}
 
 
-def screen_row(name: str, row: Any) -> list[str]:
+def screen_row(kind: Kind, row: Any) -> list[str]:
     """Remove secrets, quarantine suspicious text; return the reasons."""
-    ignore = ORDERS if name in _INSTRUCTION_KINDS else frozenset()
+    name, ignore = kind.name, ORDERS if kind.name in _INSTRUCTION_KINDS else frozenset()
     screened = {
-        column: _screened(name, row, column, single_line=single_line, ignore=ignore)
-        for column, single_line in _WORDS[name].items()
+        column: _screened(name, row, column, single_line=column in kind.lines, ignore=ignore)
+        for column in (*kind.lines, *kind.texts)
     }
     for column, found in screened.items():
         setattr(row, column, found.text[: row._meta.get_field(column).max_length])
     reasons = list(dict.fromkeys(reason for found in screened.values() for reason in found.reasons))
-    for column in _LISTS.get(name, ()):
+    for column in kind.lists:
         reasons += screen(str(getattr(row, column)), ignore=ignore).reasons
         setattr(row, column, redacted_values(getattr(row, column)))
     flags = [flag for found in screened.values() for flag in found.flags]

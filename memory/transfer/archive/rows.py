@@ -5,6 +5,7 @@ import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
@@ -16,7 +17,6 @@ from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.crypto import constant_time_compare, salted_hmac
-from django.utils.translation import gettext_lazy as _
 
 from memory.models.content import way_to_space
 from memory.text import normalise as text
@@ -47,6 +47,12 @@ class Kind:
     renumber: Mapping[str, Callable[[Any, Numbers], Any]] = field(default_factory=dict)
     # Sentences of ours, which a reader would get in a language.
     sentences: tuple[str, ...] = ()
+    # By what a row that is here already is known again; the first of these finds the candidates.
+    met_by: tuple[str, ...] = ()
+    # What the guards look at: columns of one line, of many, and of lists.
+    lines: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
 
     @property
     def table(self) -> Any:
@@ -80,13 +86,8 @@ TARGETS = EVIDENCE | {"rule": "rules", "preference": "preferences", "entity": "e
 PLANNED = {"read": "episodes", "episodes": "episodes", "notes": "working_notes"}
 
 
-def _context(value: Any, numbers: Numbers) -> Any:
-    return numbers("contexts", value)
-
-
-def _member(value: Any, numbers: Numbers) -> Any:
-    """Somebody of the space: by sign-in name in the archive."""
-    return numbers("members", value)
+def _number_of(kind: str) -> Callable[[Any, Numbers], Any]:
+    return lambda value, numbers: numbers(kind, value)
 
 
 def _left_out(value: dict, numbers: Numbers) -> dict:
@@ -156,27 +157,86 @@ def metadata(value: dict, numbers: Numbers) -> dict:
 
 
 KINDS = [
-    Kind("chats", "Chat", renumber={"owner": _member}),
-    Kind("episodes", "Episode", id_lists={"summary_of": "episodes"}),
-    Kind("messages", "Message"),
-    Kind("facts", "Fact", derived=("said_key",), evidence=("evidence",)),
-    Kind("reminders", "Reminder"),
-    Kind("entities", "Entity", derived=("keys",)),
-    Kind("patterns", "Pattern", evidence=("evidence",)),
-    Kind("working_notes", "WorkingNote"),
-    Kind("identity", "Identity"),
-    Kind("rules", "Rule"),
-    Kind("preferences", "Preference"),
-    Kind("rulings", "Ruling", derived=("said_key",)),
+    Kind(
+        "chats",
+        "Chat",
+        # Somebody of the space is known by their name for signing in.
+        renumber={"owner": _number_of("members")},
+        met_by=("external_id", "channel"),
+        lines=("title",),
+        texts=("context",),
+    ),
+    Kind(
+        "episodes",
+        "Episode",
+        id_lists={"summary_of": "episodes"},
+        met_by=("started_at", "chat_id"),
+        lines=("title",),
+        texts=("body",),
+    ),
+    Kind("messages", "Message", met_by=("external_id", "chat_id"), texts=("text",)),
+    Kind(
+        "facts",
+        "Fact",
+        derived=("said_key",),
+        evidence=("evidence",),
+        met_by=("said_key", "chat_id", "subject"),
+        lines=("text",),
+        texts=("quote",),
+    ),
+    Kind("reminders", "Reminder", met_by=("fact_id",)),
+    Kind(
+        "entities",
+        "Entity",
+        derived=("keys",),
+        met_by=("name", "chat_id", "relation", "accounts"),
+        lines=("name",),
+        lists=("aliases",),
+    ),
+    Kind(
+        "patterns",
+        "Pattern",
+        evidence=("evidence",),
+        met_by=("trigger", "chat_id", "response"),
+        lines=("trigger",),
+        texts=("response",),
+    ),
+    Kind(
+        "working_notes",
+        "WorkingNote",
+        met_by=("chat_id",),
+        lines=("task",),
+        texts=("notes",),
+        lists=("context", "pending"),
+    ),
+    Kind("identity", "Identity", met_by=("space_id",), texts=("core",)),
+    Kind(
+        "rules",
+        "Rule",
+        met_by=("slug",),
+        texts=("instruction",),
+        lists=("examples", "forbidden"),
+    ),
+    Kind("preferences", "Preference", met_by=("key", "section", "value"), texts=("value",)),
+    Kind(
+        "rulings",
+        "Ruling",
+        derived=("said_key",),
+        met_by=("said_key", "kind", "fact_id"),
+        lines=("text",),
+        texts=("reason",),
+    ),
     Kind(
         "golden_questions",
         "GoldenQuestion",
         # How it went is asked anew.
         derived=("state", "broke", "checked_at", "green_at"),
         evidence=("found", "unfound"),
+        met_by=("question", "chat_id"),
+        lines=("question",),
     ),
     # What was erased here, for whoever restores it beside an older backup: no words.
-    Kind("erasures", "Erasure"),
+    Kind("erasures", "Erasure", met_by=("salt",)),
 ]
 PROPOSALS = Kind(
     "proposals",
@@ -185,7 +245,12 @@ PROPOSALS = Kind(
     # Who decided is told by name.
     derived=("decided_by",),
     evidence=("evidence",),
-    renumber={"targets": _targets, "before": _before, "after": _after, "applied_as": _context},
+    renumber={
+        "targets": _targets,
+        "before": _before,
+        "after": _after,
+        "applied_as": _number_of("contexts"),
+    },
     sentences=("title", "rationale"),
 )
 # What the space has been through: it comes back into an empty space, from an archive of our own.
@@ -200,7 +265,7 @@ RECORDS = [
         "NightChange",
         app="sleep",
         evidence=("evidence",),
-        renumber={"context": _context},
+        renumber={"context": _number_of("contexts")},
     ),
     Kind("reflections", "Reflection", app="sleep"),
     Kind("claims", "Claim", app="sleep"),
@@ -222,30 +287,6 @@ CONTEXTS = Kind("contexts", "Context", app="pghistory")
 ALL = [*KINDS, *RECORDS, *HISTORY, CONTEXTS]
 BY_NAME = {kind.name: kind for kind in ALL}
 BY_MODEL = {kind.model: kind for kind in ALL}
-
-
-# Everything else that belongs to a space, and why it stays behind.
-LEFT_OUT = {
-    "memory.Member": _("People belong to an installation, not to a memory."),
-    "memory.ChatLink": _("Who somebody in a chat is was proved to this installation."),
-    "memory.ApiToken": _("A key is shown once and never copied."),
-    "memory.SpaceKey": _("An export holds the words in plain, for those who may read them."),
-    "memory.SpaceEncryption": _("Whether words are encrypted is chosen where they arrive."),
-    "memory.Webhook": _("Who is told of what happens is agreed with this installation."),
-    "memory.AuditEntry": _("The audit tells what happened on this installation."),
-    "memory.Notice": _("A notice is told once, where it arose."),
-    "memory.ChatSummary": _("The summary of a chat is made anew from its messages."),
-    "memory.Embedding": _("Vectors are computed anew from the words."),
-    "memory.Mention": _("Whom a fact speaks of is found anew from its words."),
-    "memory.Unit": _("The search index is made anew from the words."),
-    "memory.RecallProfile": _("How recall ranks is set for an installation."),
-    "memory.GoldenRun": _("Golden questions are asked anew where they arrive."),
-    "memory.DeadLetter": _("A job that was given up belongs where it ran."),
-    "memory.LlmCall": _("Costs belong to the installation that paid them."),
-    "memory.OutboxItem": _("What waits to be sent would be sent twice."),
-    "memory.Parcel": _("A file on its way in or out; it is gone a day later."),
-    "kenoweb.OneTimeLink": _("A link is for one person and one use."),
-}
 
 
 def link_of(column: models.Field) -> Kind | None:
@@ -376,72 +417,52 @@ def _value(column: models.Field, value: object) -> object:
         if column.null:
             return None
         raise BadRow(column.name)
-    for known, read in _READERS:
-        if isinstance(column, known):
-            return read(column, value)
-    raise BadRow(column.name)
+    read = next((read for known, read in _READERS if isinstance(column, known)), None)
+    found = read(column, value) if read else None
+    if found is None:
+        raise BadRow(column.name)
+    return found
 
 
-def _to_text(column: models.Field, value: object) -> str:
+def _to_text(column: models.Field, value: object) -> str | None:
     if not isinstance(value, str):
-        raise BadRow(column.name)
+        return None
     said = text.clean(value, limit=MAX_TEXT)
-    if column.max_length and len(said) > column.max_length:
-        raise BadRow(column.name)
-    if column.choices and said not in dict(column.flatchoices) and (said or not column.blank):
-        raise BadRow(column.name)
-    return said
+    is_long = bool(column.max_length) and len(said) > column.max_length
+    is_odd = column.choices and said not in dict(column.flatchoices) and (said or not column.blank)
+    return None if is_long or is_odd else said
 
 
-def _to_number(column: models.Field, value: object) -> float | int:
+def _to_number(column: models.Field, value: object) -> float | int | None:
     whole = isinstance(column, models.IntegerField)
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise BadRow(column.name)
-    if not math.isfinite(value) or abs(value) > MAX_INTEGER:
-        raise BadRow(column.name)
-    return value
+        return None
+    return value if math.isfinite(value) and abs(value) <= MAX_INTEGER else None
 
 
-def _to_bool(column: models.Field, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise BadRow(column.name)
-    return value
-
-
-def _to_time(column: models.Field, value: object) -> datetime:
-    when = parse_time(value) if isinstance(value, str) else None
-    if when is None:
-        raise BadRow(column.name)
-    return when
-
-
-def _to_day(column: models.Field, value: object) -> date:
-    try:
+def _to_day(column: models.Field, value: object) -> date | None:
+    with suppress(ValueError):
         return date.fromisoformat(str(value))
-    except ValueError:
-        raise BadRow(column.name) from None
 
 
-def _to_decimal(column: models.Field, value: object) -> Decimal:
-    try:
+def _to_decimal(column: models.Field, value: object) -> Decimal | None:
+    with suppress(InvalidOperation):
         return Decimal(str(value))
-    except InvalidOperation:
-        raise BadRow(column.name) from None
 
 
-def _to_list(column: ArrayField, value: object) -> list:
-    if not isinstance(value, list):
-        raise BadRow(column.name)
-    return [_value(column.base_field, each) for each in value]
+def _to_list(column: ArrayField, value: object) -> list | None:
+    is_list = isinstance(value, list)
+    return [_value(column.base_field, each) for each in value] if is_list else None
 
 
-_READERS = [
+# What reads a value for a column of this kind; None for one that does not fit.
+_READERS: list[tuple[Any, Callable[[Any, Any], Any]]] = [
     (ArrayField, _to_list),
     (models.JSONField, lambda column, value: clean_json(value)),
-    (models.DateTimeField, _to_time),
+    (models.DateTimeField, lambda _, value: parse_time(value) if isinstance(value, str) else None),
     (models.DateField, _to_day),
     (models.DecimalField, _to_decimal),
-    (models.BooleanField, _to_bool),
+    (models.BooleanField, lambda column, value: value if isinstance(value, bool) else None),
     (models.IntegerField | models.FloatField, _to_number),
     (models.CharField | models.TextField, _to_text),
 ]
