@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -120,13 +120,13 @@ def receive(
         "space": chat.space,
         "role": role,
         "text": screened.text,
-        "flags": [*screened.flags, *_truncation_flag(text), *_origin_flag(origin)],
+        "flags": [*screened.flags, *truncation_flag(text), *_origin_flag(origin)],
         "sent_at": sent_at,
     } | _describe(screened, fields)
     if chat.incognito_since:
         # In the transcript until it ends, and read by nothing that learns.
         values |= {"not_recalled": Message.NotRecalled.INCOGNITO, "ingested_at": sent_at}
-    message, is_new = _get_or_create_message(chat, _external_id(external_id), values)
+    message, is_new = _get_or_create_message(chat, stored_id(external_id), values)
     if is_new:
         # Greatest ignores a null: an older import never moves the clock back.
         _spoken_in(chat=chat.pk, at=sent_at)
@@ -244,10 +244,6 @@ def silence(space: Space, messages: Sequence[int], *, silent: bool = True) -> No
     Chat.objects.filter(messages__in=pks).update(title=F("title"))
 
 
-def transcript(chat: Chat) -> QuerySet:
-    return Message.objects.filter(chat=chat).order_by("sent_at", "pk")
-
-
 @transaction.atomic
 def set_context(chat: Chat, *, text: str, by: str, now: datetime | None = None) -> ChangeResult:
     """Replace the description of the chat; an empty text changes nothing."""
@@ -292,7 +288,7 @@ def _get_or_create_message(chat: Chat, external_id: str, values: dict) -> Receiv
     return Received(Message.objects.get(chat=chat, external_id=external_id), False)
 
 
-def _external_id(value: object) -> str:
+def stored_id(value: object) -> str:
     """Return the channel's id of the message, hashed when too long; empty when it has none."""
     name = text.clean(str(value), limit=None).strip()
     return name if len(name) <= 128 else hashlib.sha256(name.encode()).hexdigest()
@@ -302,7 +298,7 @@ def _origin_flag(origin: str | None) -> list[str]:
     return [] if origin is None else [f"{FORWARDED}{text.short(text.one_line(origin), 80)}"]
 
 
-def _truncation_flag(whole: str) -> list[str]:
+def truncation_flag(whole: str) -> list[str]:
     """Flag a text that is longer than what is kept, with its length and digest."""
     if len(whole) <= text.MAX_LENGTH:
         return []

@@ -73,7 +73,8 @@ def check_name(name: str, limits: Limits) -> None:
     """Refuse a name that leaves the folder or is not valid on every file system."""
     shown = name.encode("ascii", "backslashreplace").decode()[:80]
     parts = name.rstrip("/").split("/")
-    if _CONTROL.search(name) or not _encodes(name):
+    # A name that is no UTF-8 comes from the file system as lone surrogates.
+    if _CONTROL.search(name) or name.encode("utf-8", "replace").decode() != name:
         raise Refused(
             "name", _("A file name contains a character that cannot be shown: %s.") % shown
         )
@@ -96,11 +97,6 @@ def check_name(name: str, limits: Limits) -> None:
             raise Refused("long name", _("The name %s… is too long.") % shown[:40])
         if _DEVICE.match(part):
             raise Refused("device", _("%s is the name of a device.") % shown)
-
-
-def _encodes(name: str) -> bool:
-    # A name that is no UTF-8 comes from the file system as lone surrogates.
-    return name.encode("utf-8", "replace").decode() == name
 
 
 def check_names(names: Iterable[str], limits: Limits) -> None:
@@ -338,9 +334,7 @@ def _open(path: Path, limits: Limits) -> Tree:
         with real.open("rb") as file:
             start = file.read(512)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        sentence = _("%(name)s cannot be read: %(error)s.")
-        raise Refused("unreadable", sentence % {"name": path.name, "error": reason}) from error
+        raise _unreadable(path.name, error) from error
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return ZipTree(real, limits)
     if start.startswith(PACKED) or start[257:262] == b"ustar":
@@ -372,7 +366,7 @@ class FolderTree:
 
     def open(self, name: str) -> BinaryIO:
         try:
-            file = os.fdopen(os.open(self._path(name), _FLAGS), "rb")
+            file = os.fdopen(os.open(self._root / name, _FLAGS), "rb")
         except OSError as error:
             raise _unreadable(name, error) from error
         now, then = os.fstat(file.fileno()), self._stats[name]
@@ -384,9 +378,6 @@ class FolderTree:
 
     def close(self) -> None:
         pass
-
-    def _path(self, name: str) -> Path:
-        return self._root / name
 
 
 class FileTree(FolderTree):
@@ -426,9 +417,10 @@ def _listed(root: Path, folder: str) -> Iterator[os.DirEntry]:
         raise _unreadable(folder or root.name, error) from error
 
 
-def _unreadable(name: str, error: OSError) -> Refused:
+def _unreadable(name: str, error: OSError | ValueError) -> Refused:
     sentence = _("%(name)s cannot be read: %(error)s.")
-    return Refused("unreadable", sentence % {"name": name, "error": error.strerror})
+    reason = getattr(error, "strerror", None) or str(error)
+    return Refused("unreadable", sentence % {"name": name, "error": reason})
 
 
 def _check_kind(name: str, seen: os.stat_result) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
 
@@ -174,17 +174,26 @@ class PreferenceItem(Item):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a reader is: makes Items and Lefts of one file."""
+    """Where a reader is, in a file or at a part of it: makes Items and Lefts of that."""
 
     path: str
     chat: str = ""
     modified: datetime | None = None
+    part: str = ""
+
+    def at(self, part: str) -> "Place":
+        return replace(self, part=part)
+
+    @property
+    def here(self) -> dict:
+        """The keyword arguments that say where."""
+        return {"path": self.path, "part": self.part}
 
     def left(self, reason: str, *, line: int = 0, end: int = 0, **more) -> Left:
-        return Left(path=self.path, line=line, end=end, reason=reason, **more)
+        return Left(**self.here, line=line, end=end, reason=reason, **more)
 
     def __getitem__(self, span: tuple[int, int]) -> dict:
-        """The keyword arguments that say where: place[3, 5]."""
+        """The same for some lines: place[3, 5]."""
         return {"path": self.path, "line": span[0], "end": span[1]}
 
 

@@ -1,6 +1,5 @@
 """Write what an import found, each with its outcome: messages and facts in batches."""
 
-import hashlib
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
@@ -55,7 +54,6 @@ _RANKS = list(Fact.Status.values)
 
 
 def outcome(done: history.ChangeResult) -> Outcome:
-    """Return the outcome of a service's result."""
     if done.outcome == "quarantined":
         return quarantined(done.row, done.reason)
     if done.outcome == "refused":
@@ -112,7 +110,7 @@ def write_messages(session: Session, items: list[MessageItem]) -> list[Outcome]:
 
 def find(session: Session, references: list[tuple[str, str]]) -> list[int | None]:
     """Return the source messages of facts, by chat (if known) and id; None if missing."""
-    names = [_name(name) for _chat, name in references]
+    names = [chats.stored_id(name) for _chat, name in references]
     rows = Message.objects.filter(space=session.space, external_id__in=set(names) - {""})
     ids: dict[tuple[int | None, str], int] = {}
     for pk, chat, name in rows.order_by("-pk").values_list("pk", "chat_id", "external_id"):
@@ -144,7 +142,7 @@ def _message(session: Session, item: MessageItem) -> Message:
         language=text.detect_language(said.text),
         external_id=_external_id(item),
         trace=Message.Trace.IMPORT,
-        flags=[*said.flags, *_cut(item.text)],
+        flags=[*said.flags, *chats.truncation_flag(item.text)],
         sent_at=at,
         # Nobody waits for an answer to what was said elsewhere, long ago.
         handled_at=at,
@@ -153,25 +151,13 @@ def _message(session: Session, item: MessageItem) -> Message:
 
 
 def _external_id(item: MessageItem) -> str:
-    return _name(item.external_id) or text.said_key(item.text)[:32]
-
-
-def _name(raw_id: str) -> str:
-    """Return an id as it is stored: a long one as its digest."""
-    name = text.clean(raw_id, limit=None).strip()
-    return name if len(name) <= 128 else hashlib.sha256(name.encode()).hexdigest()
-
-
-def _cut(whole: str) -> list[str]:
-    """Cut text at the limit (T-18) and mark that it was cut."""
-    if len(whole) <= text.MAX_LENGTH:
-        return []
-    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
-    return [f"truncated:{len(whole)}:{digest}"]
+    return chats.stored_id(item.external_id) or text.said_key(item.text)[:32]
 
 
 def _link_replies(session: Session, pairs: Iterable[tuple[MessageItem, Message]]) -> None:
-    answers = [(name, message) for item, message in pairs if (name := _name(item.reply_to))]
+    answers = [
+        (name, message) for item, message in pairs if (name := chats.stored_id(item.reply_to))
+    ]
     if not answers:
         return
     rows = Message.objects.filter(

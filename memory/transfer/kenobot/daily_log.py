@@ -109,28 +109,26 @@ def _untimed(lines, section: _Section, first: int, *, day: date, place: Place) -
 
 
 def _entry(head: str, rest: str, *, when, section, span, place) -> EpisodeItem:
+    title = head if rest and len(head) <= TITLE_LIMIT else ""
+    body = rest if title else "\n".join(filter(None, (head, rest)))
     made = {"when": when, "section": section, "span": span, "place": place}
-    if not rest:
-        return _episode("", head, to_the_minute=True, **made)
-    if len(head) > TITLE_LIMIT:
-        return _episode("", f"{head}\n{rest}", to_the_minute=True, **made)
-    return _episode(head, rest, to_the_minute=True, **made)
+    return _episode(title, body, to_the_minute=True, **made)
 
 
 def _episode(title: str, body: str, *, when, section, span, place, to_the_minute) -> EpisodeItem:
     fields = section.fields
     return EpisodeItem(
         **place[span],
-        chat=place.chat or _as_text(fields.get("session")),
+        chat=place.chat or text_or_empty(fields.get("session")),
         at=when,
         ended_at=parse_time(fields.get("ended")),
         title=title[:TITLE_LIMIT],
         body=body,
         tags=_as_texts(fields.get("tags")),
         participants=_as_texts(fields.get("participants")),
-        discarded=_as_text(fields.get("status")).lower() == "discarded",
-        discard_reason=_as_text(fields.get("discard_reason")),
-        feedback=_as_text(fields.get("feedback")).lower(),
+        discarded=text_or_empty(fields.get("status")).lower() == "discarded",
+        discard_reason=text_or_empty(fields.get("discard_reason")),
+        feedback=text_or_empty(fields.get("feedback")).lower(),
         to_the_minute=to_the_minute,
     )
 
@@ -147,10 +145,6 @@ def _last(lines: list[str], start: int, end: int) -> int:
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1
     return end
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _as_texts(value: object) -> tuple[str, ...]:

@@ -101,18 +101,12 @@ def _wrapping(names: list[str]) -> str:
 
 CHAT_KEY = re.compile(r"[A-Za-z0-9_-]{1,161}")
 # Messages last: facts and episodes are what a person wants to see first in a report.
-_ORDER = [
-    "core",
-    "old identity",
-    "rules",
-    "preferences",
-    "context",
-    "facts",
-    "concepts",
-    "procedures",
-    "errors",
-]
-_ORDER += ["summary", "daily", "patterns", "working", "session"]
+_ORDER = (
+    *("core", "old identity", "rules", "preferences", "context", "facts", "concepts", "procedures"),
+    *("errors", "summary", "daily", "patterns", "working", "session"),
+)
+LAST = len(_ORDER)
+_RANK = {what: number for number, what in enumerate(_ORDER)}
 _KINDS = {"concepts": "concept", "procedures": "procedure", "errors": "lesson"}
 
 
@@ -127,7 +121,7 @@ def read(tree: containers.Tree) -> Iterator[Found]:
     files = classify_files(tree.entries)
     working: dict[str, list] = {}
     has_core = any(file.what == "core" for file in files)
-    for file in sorted(files, key=lambda file: (_rank(file.what), file.name)):
+    for file in sorted(files, key=lambda file: (_RANK.get(file.what, LAST), file.name)):
         place = Place(file.name, file.chat, tree.entries[file.name].modified)
         if (
             file.what.startswith("not:")
@@ -161,14 +155,14 @@ def _read(tree: containers.Tree, file: File, place: Place) -> Iterator[Found]:
     elif file.what == "facts" or file.what in _KINDS:
         yield from memory_md.read(content, place=place, kind=_KINDS.get(file.what, "fact"))
     else:
-        yield from _READERS[file.what](content, place)
+        yield from _READERS[file.what](content, place=place)
 
 
-def _context(content: str, place: Place) -> Iterator[Found]:
+def _context(content: str, *, place: Place) -> Iterator[Found]:
     yield ChatItem(path=place.path, chat=place.chat, context=content.strip(), at=place.modified)
 
 
-def _summary(content: str, place: Place) -> Iterator[Found]:
+def _summary(content: str, *, place: Place) -> Iterator[Found]:
     lines = content.strip().split("\n")
     title = lines[0].lstrip("# ").strip() if lines[0].startswith("#") else ""
     body = "\n".join(lines[1:] if title else lines).strip()
@@ -176,7 +170,7 @@ def _summary(content: str, place: Place) -> Iterator[Found]:
     yield EpisodeItem(path=place.path, chat=place.chat, at=place.modified, **values)
 
 
-def _core(content: str, place: Place) -> Iterator[Found]:
+def _core(content: str, *, place: Place) -> Iterator[Found]:
     yield CoreItem(path=place.path, text=content.strip(), at=place.modified)
 
 
@@ -186,9 +180,9 @@ _READERS = {
     "core": _core,
     # From before the three layers; the first is who KenoBot was.
     "old identity": _core,
-    "patterns": lambda words, place: small_files.read_patterns(words, place=place),
-    "rules": lambda words, place: small_files.read_rules(words, place=place),
-    "preferences": lambda words, place: small_files.read_preferences(words, place=place),
+    "patterns": small_files.read_patterns,
+    "rules": small_files.read_rules,
+    "preferences": small_files.read_preferences,
 }
 
 
@@ -205,7 +199,3 @@ def _newest(notes: list[Found]) -> Iterator[Found]:
 
 def _read_text(tree: containers.Tree, name: str) -> str:
     return text.clean(containers.read_text(tree, name), limit=None)
-
-
-def _rank(what: str) -> int:
-    return _ORDER.index(what) if what in _ORDER else len(_ORDER)

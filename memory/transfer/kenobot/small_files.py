@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from memory.identity import rules
 from memory.text import normalise as text
@@ -17,16 +18,8 @@ from memory.transfer.readers.json_values import (
     text_or_empty,
 )
 
-_WORKING_FIELDS = {
-    "session",
-    "task",
-    "context",
-    "pending",
-    "notes",
-    "updated",
-    "updatedAt",
-    "updated_at",
-}
+_UPDATED = ("updated", "updatedAt", "updated_at")
+_WORKING_FIELDS = {"session", "task", "context", "pending", "notes", *_UPDATED}
 
 
 def read_working_note(content: str, *, place: Place) -> WorkingItem | Left:
@@ -41,7 +34,7 @@ def read_working_note(content: str, *, place: Place) -> WorkingItem | Left:
         return _working_item(place, notes=content.strip())
     if "bootstrapState" in data:
         return place.left("bootstrap state", text=text.short(content, 80))
-    when = parse_time(data.get("updated") or data.get("updatedAt") or data.get("updated_at"))
+    when = parse_time(next(filter(None, map(data.get, _UPDATED)), None))
     if isinstance(data.get("content"), str):
         return _read_nested(data["content"], place=place, when=when)
     more = [f"{key}: {data[key]}" for key in data if key not in _WORKING_FIELDS and data[key]]
@@ -55,16 +48,7 @@ def read_working_note(content: str, *, place: Place) -> WorkingItem | Left:
 def _read_nested(content: str, *, place: Place, when) -> WorkingItem | Left:
     """Read {"content", "updatedAt"}, where the content may be any of the shapes again."""
     found = read_working_note(content, place=place)
-    if isinstance(found, WorkingItem) and when:
-        return _working_item(
-            place,
-            when=when,
-            task=found.task,
-            context=found.context,
-            pending=found.pending,
-            notes=found.notes,
-        )
-    return found
+    return replace(found, at=when) if isinstance(found, WorkingItem) and when else found
 
 
 def _working_item(place: Place, *, when=None, **values) -> WorkingItem | Left:
@@ -90,29 +74,24 @@ def read_rules(content: str, *, place: Place) -> Iterator[RuleItem | Left]:
     for key in _RULE_LISTS:
         listed = found.get(key)
         for number, each in enumerate(listed if isinstance(listed, list) else [], 1):
-            yield _rule({key: [each]}, f"#{key}.{number}", place)
+            yield _rule({key: [each]}, place.at(f"#{key}.{number}"))
     if found.get(_FORBIDDEN_KEY):
-        yield _rule({_FORBIDDEN_KEY: found[_FORBIDDEN_KEY]}, f"#{_FORBIDDEN_KEY}", place)
+        loose = {_FORBIDDEN_KEY: found[_FORBIDDEN_KEY]}
+        yield _rule(loose, place.at(f"#{_FORBIDDEN_KEY}"))
     for key in sorted(set(found) - {*_RULE_LISTS, _FORBIDDEN_KEY}):
-        yield place.left("unknown field", part=f"#{key}", text=text.short(str(found[key]), 80))
+        yield place.at(f"#{key}").left("unknown field", text=text.short(str(found[key]), 80))
 
 
-def _rule(data: dict, part: str, place: Place) -> RuleItem | Left:
+def _rule(data: dict, place: Place) -> RuleItem | Left:
     try:
         (values,) = rules.read(data) or [None]
     except rules.Invalid as error:
-        return place.left("bad row", part=part, text=str(error))
+        return place.left("bad row", text=str(error))
     if values is None:
-        return place.left("empty rule", part=part)
-    return RuleItem(
-        path=place.path,
-        part=part,
-        slug=values["slug"],
-        instruction=values["instruction"],
-        category=values["category"],
-        examples=tuple(values["examples"]),
-        forbidden=tuple(values["forbidden"]),
-    )
+        return place.left("empty rule")
+    named = {name: values[name] for name in ("slug", "instruction", "category")}
+    lists = {name: tuple(values[name]) for name in ("examples", "forbidden")}
+    return RuleItem(**place.here, **named, **lists)
 
 
 def read_patterns(content: str, *, place: Place) -> Iterator[PatternItem | Left]:
@@ -127,21 +106,20 @@ def read_patterns(content: str, *, place: Place) -> Iterator[PatternItem | Left]
         yield place.left("no list", text=text.short(content, 80))
         return
     for number, each in enumerate(found, 1):
-        yield _pattern(each, f"#{number}", place)
+        yield _pattern(each, place.at(f"#{number}"))
 
 
-def _pattern(data: object, part: str, place: Place) -> PatternItem | Left:
+def _pattern(data: object, place: Place) -> PatternItem | Left:
     if not isinstance(data, dict):
-        return place.left("not a pattern", part=part, text=text.short(str(data), 80))
+        return place.left("not a pattern", text=text.short(str(data), 80))
     slug, trigger, response = (
         text_or_empty(data.get(key)) for key in ("id", "trigger", "response")
     )
     if not (trigger.strip() and response.strip()):
-        return place.left("half a pattern", part=part, text=slug)
+        return place.left("half a pattern", text=slug)
     uses = _first_of(data, "usageCount", "usage_count")
     return PatternItem(
-        path=place.path,
-        part=part,
+        **place.here,
         slug=slug or text.said_key(trigger)[:12],
         trigger=trigger,
         response=response,

@@ -25,12 +25,13 @@ from memory.models import (
 from memory.text import frontmatter, summaries
 from memory.transfer.containers import write_member
 from memory.transfer.kenobot import escapes, memory_md
+from memory.transfer.session import Progress
 
 CHUNK = 1000
 TITLE = "# KenoBot Memory\n"
 
 
-def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: None) -> dict:
+def write(space: Space, file: BinaryIO, *, progress: Progress) -> dict:
     """Write the folder and return counts by kind; trash and quarantine are left out."""
     counts: dict[str, int] = {}
     with zipfile.ZipFile(file, "w") as archive:

@@ -31,20 +31,20 @@ def _reason_to_leave(name: str) -> str:
     return "account" if _ACCOUNT.match(name) else "media"
 
 
-def _conversation(data: Any, part: str, place: Place) -> Iterator[Found]:
+def _conversation(data: Any, place: Place) -> Iterator[Found]:
     if not recognises(data):
-        yield place.left("not a message", part=part, text=text.short(str(data), 80))
+        yield place.left("not a message", text=text.short(str(data), 80))
         return
     title = text_or_empty(data.get("title"))
     identity = text_or_empty(data.get("conversation_id")) or text_or_empty(data.get("id"))
     key = chat_key("chatgpt", identity or f"{title}|{data.get('create_time')}")
     started = parse_time(data.get("create_time"))
-    yield ChatItem(path=place.path, part=part, chat=key, title=title, at=started)
+    yield ChatItem(**place.here, chat=key, title=title, at=started)
     path = _shown(data)
     order = [*path, *sorted(set(data["mapping"]) - set(path))]
     for number, node in enumerate(order, 1):
-        place_in_chat = {"path": place.path, "part": f"{part}.{number}"}
-        yield from _message(data["mapping"][node], node, node in path, key, started, place_in_chat)
+        spot = place.at(f"{place.part}.{number}")
+        yield from _message(data["mapping"][node], node, node in path, key, started, spot)
 
 
 def _shown(data: dict) -> dict[str, None]:
@@ -59,41 +59,31 @@ def _shown(data: dict) -> dict[str, None]:
 
 
 def _message(
-    node: object, name: str, shown: bool, key: str, started: datetime | None, place_in_chat: dict
+    node: object, name: str, shown: bool, key: str, started: datetime | None, place: Place
 ) -> Iterator[Found]:
     message = node.get("message") if isinstance(node, dict) else None
     if not isinstance(message, dict):
         return  # the empty root of the tree
-    place = Place(place_in_chat["path"])
     author = message.get("author")
     author = author if isinstance(author, dict) else {}
     content, role = _said(message.get("content")), _ROLES.get(text_or_empty(author.get("role")))
     at = parse_time(message.get("create_time")) or started
     if message.get("recipient") == "bio" and content.strip():
         # What it told its own memory: each line is one thing it meant to keep.
-        yield from _noted(content, key, at, place_in_chat)
+        for line in filter(None, map(str.strip, content.split("\n"))):
+            yield FactItem(**place.here, text=line, quote=line, at=at, confidence=0.6)
     elif not shown:
-        yield place.left("other branch", part=place_in_chat["part"], text=text.short(content, 80))
+        yield place.left("other branch", text=text.short(content, 80))
     elif role is None:
-        yield place.left(
-            "unknown role", part=place_in_chat["part"], text=text_or_empty(author.get("role"))
-        )
+        yield place.left("unknown role", text=text_or_empty(author.get("role")))
     elif not content.strip():
-        yield place.left("empty message", part=place_in_chat["part"])
+        yield place.left("empty message")
     elif message.get("recipient", "all") not in ("all", None):
-        yield place.left("hidden", part=place_in_chat["part"], text=text.short(content, 80))
+        yield place.left("hidden", text=text.short(content, 80))
     else:
         identity = text_or_empty(message.get("id")) or name
         values: dict[str, Any] = {"chat": key, "at": at, "role": role, "text": content}
-        yield MessageItem(**place_in_chat, **values, external_id=identity)
-
-
-def _noted(content: str, key: str, at: datetime | None, place_in_chat: dict) -> Iterator[FactItem]:
-    for line in content.split("\n"):
-        if line.strip():
-            yield FactItem(
-                **place_in_chat, text=line.strip(), quote=line.strip(), at=at, confidence=0.6
-            )
+        yield MessageItem(**place.here, **values, external_id=identity)
 
 
 def _said(content: object) -> str:
@@ -109,21 +99,21 @@ def _memories(data: Any, place: Place) -> Iterator[Found]:
     if isinstance(data, dict):
         data = data.get("memories") or data.get("results") or []
     for number, each in enumerate(data if isinstance(data, list) else [data], 1):
-        yield _memory(each, f"#{number}", place)
+        yield _memory(each, place.at(f"#{number}"))
 
 
-def _memory(data: object, part: str, place: Place) -> Found:
+def _memory(data: object, place: Place) -> Found:
     entry = data if isinstance(data, dict) else {"content": data}
     memory = next(
         (text_or_empty(entry.get(key)) for key in ("content", "text", "memory") if entry.get(key)),
         "",
     )
     if not memory.strip():
-        return place.left("not a memory", part=part, text=text.short(str(data), 80))
+        return place.left("not a memory", text=text.short(str(data), 80))
     if entry.get("enabled") is False:
-        return place.left("switched off", part=part, text=text.short(memory, 80))
+        return place.left("switched off", text=text.short(memory, 80))
     values = {"text": memory.strip(), "quote": memory.strip()}
-    return FactItem(path=place.path, part=part, at=parse_time(entry.get("created_at")), **values)
+    return FactItem(**place.here, at=parse_time(entry.get("created_at")), **values)
 
 
 EXPORT = Export(MEMORIES, _conversation, _memories, _reason_to_leave)

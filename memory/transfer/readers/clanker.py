@@ -22,6 +22,7 @@ FILE_LIMIT = 500 * MB
 STEPS = 100_000
 TICKS = 600
 LORE = "__lore__"
+NEEDED = {"guild_id", "subject", "fact"}
 _CATEGORIES = {"preference", "profile", "relationship", "project"}
 _FACTS = (
     "SELECT id, created_at, updated_at, guild_id, channel_id, subject, fact, fact_type,"
@@ -37,8 +38,7 @@ _MESSAGES = (
 def open_database(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the file read-only; a damaged one raises Refused with a sentence."""
     if path.stat().st_size > FILE_LIMIT:
-        sentence = _("%(name)s is larger than %(most)d MB.")
-        raise Refused("size", sentence % {"name": path.name, "most": FILE_LIMIT // MB})
+        raise containers.too_large(path.name, FILE_LIMIT)
     try:
         # immutable: no lock, no journal and no write-ahead file of a stranger is touched.
         uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
@@ -66,13 +66,14 @@ def is_clanker_database(path: Path) -> bool:
         if file.read(16) != MAGIC:
             return False
     with open_database(path) as database:
-        return {"guild_id", "subject", "fact"} <= _columns(database, "memory_facts")
+        return _columns(database, "memory_facts") >= NEEDED
 
 
 def guilds(path: Path) -> dict[str, int]:
     """Return every server in the file with its number of facts."""
     with open_database(path) as database:
-        _require(database)
+        if not _columns(database, "memory_facts") >= NEEDED:
+            raise Refused("sqlite", _("This is not a Clanker file: it has no table memory_facts."))
         rows = database.execute("SELECT guild_id, count(*) FROM memory_facts GROUP BY 1 ORDER BY 1")
         return {str(guild): count for guild, count in rows}
 
@@ -89,8 +90,7 @@ def choose_guild(path: Path, guild: str) -> str:
     raise Refused("guild", sentence)
 
 
-def read_database(path: Path, *, guild: str = "") -> Iterator[Found]:
-    guild = choose_guild(path, guild)
+def read_database(path: Path, *, guild: str) -> Iterator[Found]:
     with open_database(path) as database:
         names = dict(_names(database))
         yield from _messages(database, path.name, guild)
@@ -104,16 +104,15 @@ def _messages(database, name: str, guild: str) -> Iterator[Found]:
     for row in database.execute(_MESSAGES):
         ids = [_id(value) for value in row[:1] + row[2:5]]
         identity, where, channel, author = ids
-        place, part = Place(name), f"#messages.{identity}"
+        place = Place(name, part=f"#messages.{identity}")
         content = text_or_empty(row[7])
         if where != guild:
-            yield place.left("other guild" if where else "no guild", part=part)
+            yield place.left("other guild" if where else "no guild")
         elif not content.strip():
-            yield place.left("empty message", part=part)
+            yield place.left("empty message")
         else:
             yield MessageItem(
-                path=name,
-                part=part,
+                **place.here,
                 chat=chat_key("discord", channel),
                 at=parse_time(row[1]),
                 role="assistant" if row[6] else "user",
@@ -127,16 +126,15 @@ def _messages(database, name: str, guild: str) -> Iterator[Found]:
 
 def _facts(database, name: str, guild: str, names: dict[str, str]) -> Iterator[Found]:
     for row in database.execute(_FACTS):
-        place, part = Place(name), f"#memory_facts.{row[0]}"
+        place = Place(name, part=f"#memory_facts.{row[0]}")
         content, subject, kind = text_or_empty(row[6]), _id(row[5]), text_or_empty(row[7]).lower()
         if _id(row[3]) != guild:
-            yield place.left("other guild", part=part)
+            yield place.left("other guild")
         elif not content.strip():
-            yield place.left("not a memory", part=part)
+            yield place.left("not a memory")
         else:
             yield FactItem(
-                path=name,
-                part=part,
+                **place.here,
                 text=content,
                 quote=text_or_empty(row[8]),
                 # Facts are known by the id of a person; people know each other by name.
@@ -159,12 +157,11 @@ def _rest(database, name: str) -> Iterator[Left]:
     if _columns(database, "actions"):
         counted = database.execute("SELECT kind, count(*) FROM actions GROUP BY 1 ORDER BY 1")
         for kind, count in counted:
-            yield place.left("action log", part=f"#actions.{kind}", count=count)
+            yield place.at(f"#actions.{kind}").left("action log", count=count)
     listed = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     for (table,) in listed.fetchall():
         if table not in ("memory_facts", "messages", "actions") and text_or_empty(table):
-            vectors = "vector" in table
-            yield place.left("vectors" if vectors else "other table", part=f"#{table}")
+            yield place.at(f"#{table}").left("vectors" if "vector" in table else "other table")
 
 
 def _names(database) -> Iterator[tuple[str, str]]:
@@ -176,11 +173,6 @@ def _names(database) -> Iterator[tuple[str, str]]:
             for who, called in rows
             if text_or_empty(called).strip()
         )
-
-
-def _require(database) -> None:
-    if not {"guild_id", "subject", "fact"} <= _columns(database, "memory_facts"):
-        raise Refused("sqlite", _("This is not a Clanker file: it has no table memory_facts."))
 
 
 def _columns(database, table: str) -> set[str]:
@@ -242,7 +234,7 @@ _SIDE_FILES = ("-wal", "-shm", "-journal")
 
 def databases(tree: containers.Tree) -> list[str]:
     """Return the SQLite files; only in a folder, because SQLite cannot read inside a zip."""
-    return [name for name in tree.entries if _is_sqlite(tree, name)]
+    return [name for name in tree.entries if _starts(tree, name, MAGIC)]
 
 
 def journals(tree: containers.Tree) -> list[str]:
@@ -298,10 +290,6 @@ def _write_ahead(file: Path, name: str) -> Iterator[Found]:
     beside = file.with_name(file.name + "-wal")
     if beside.is_file() and beside.stat().st_size:
         yield Place(name + "-wal").left("write-ahead")
-
-
-def _is_sqlite(tree: containers.Tree, name: str) -> bool:
-    return _starts(tree, name, MAGIC)
 
 
 def _starts(tree: containers.Tree, name: str, prefix: bytes) -> bool:

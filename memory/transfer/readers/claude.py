@@ -30,42 +30,42 @@ def _reason_to_leave(name: str) -> str:
     return "account" if name.endswith(".json") else "media"
 
 
-def _conversation(data: object, part: str, place: Place) -> Iterator[Found]:
+def _conversation(data: object, place: Place) -> Iterator[Found]:
     messages = data.get("chat_messages") if isinstance(data, dict) else None
     if not isinstance(messages, list):
-        yield place.left("not a message", part=part, text=text.short(str(data), 80))
+        yield place.left("not a message", text=text.short(str(data), 80))
         return
     name, started = text_or_empty(data.get("name")), parse_time(data.get("created_at"))
     key = chat_key("claude", text_or_empty(data.get("uuid")) or f"{name}|{data.get('created_at')}")
-    yield ChatItem(path=place.path, part=part, chat=key, title=name, at=started)
+    yield ChatItem(**place.here, chat=key, title=name, at=started)
     for number, each in enumerate(messages, 1):
-        yield _message(each, f"{part}.{number}", key, started, place)
+        yield _message(each, key, started, place.at(f"{place.part}.{number}"))
 
 
-def _message(data: object, part: str, key: str, started, place: Place) -> Found:
+def _message(data: object, key: str, started, place: Place) -> Found:
     if not isinstance(data, dict):
-        return place.left("not a message", part=part, text=text.short(str(data), 80))
+        return place.left("not a message", text=text.short(str(data), 80))
     content = text_or_empty(data.get("text")) or message_text(data.get("content"))
     role = _ROLES.get(text_or_empty(data.get("sender")))
     if role is None:
-        return place.left("unknown role", part=part, text=text_or_empty(data.get("sender")))
+        return place.left("unknown role", text=text_or_empty(data.get("sender")))
     if not content.strip():
-        return place.left("empty message", part=part)
-    identity = text_or_empty(data.get("uuid")) or text.said_key(f"{part}|{content}")[:32]
+        return place.left("empty message")
+    identity = text_or_empty(data.get("uuid")) or text.said_key(f"{place.part}|{content}")[:32]
     values = {"at": parse_time(data.get("created_at")) or started, "external_id": identity}
-    return MessageItem(path=place.path, part=part, chat=key, role=role, text=content, **values)
+    return MessageItem(**place.here, chat=key, role=role, text=content, **values)
 
 
 def _memories(data: Any, place: Place) -> Iterator[Found]:
     for number, each in enumerate(data if isinstance(data, list) else [data], 1):
         if not recognises(each):
-            yield place.left("not a memory", part=f"#{number}", text=text.short(str(each), 80))
+            yield place.at(f"#{number}").left("not a memory", text=text.short(str(each), 80))
             continue
         for part, block, modified in _blocks(each):
             spot = Place(f"{place.path}#{number}.{part}", modified=modified or place.modified)
             yield from memory_md.read(text.clean(block, limit=None), place=spot)
         for key in sorted(set(each) - {*MEMORY_FIELDS, "account_uuid"}):
-            yield place.left("unknown field", part=f"#{number}.{key}")
+            yield place.at(f"#{number}.{key}").left("unknown field")
 
 
 def _blocks(data: dict) -> Iterator[tuple[str, str, object]]:

@@ -17,7 +17,7 @@ class Export:
     """Which of its files hold memories, and what reads a conversation, those, and other files."""
 
     memories: re.Pattern
-    read_conversation: Callable[[Any, str, Place], Iterator[Found]]
+    read_conversation: Callable[[Any, Place], Iterator[Found]]
     read_memories: Callable[[Any, Place], Iterator[Found]]
     # Why a file that is neither is left.
     reason_to_leave: Callable[[str], str]
@@ -52,6 +52,6 @@ class Export:
         with containers.stream(tree, place.path) as stream:
             try:
                 for number, each in enumerate(elements(stream), 1):
-                    yield from self.read_conversation(each, f"#{number}", place)
+                    yield from self.read_conversation(each, place.at(f"#{number}"))
             except Broken as error:
-                yield place.left("broken JSON", part=f"#{number + 1}", text=str(error))
+                yield place.at(f"#{number + 1}").left("broken JSON", text=str(error))

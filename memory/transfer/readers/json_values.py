@@ -121,7 +121,6 @@ class _Text:
 
 
 def text_or_empty(value: object) -> str:
-    """Return the value if it is a string, else the empty string."""
     return value if isinstance(value, str) else ""
 
 

@@ -45,7 +45,7 @@ def read(tree: containers.Tree) -> Iterator[Found]:
         if not memories:
             yield place.left("not a memory")
         for number, each in enumerate(memories, 1):
-            yield _memory(each, f"#{number}", place)
+            yield _memory(each, place.at(f"#{number}"))
 
 
 def _list(data: object) -> list:
@@ -54,19 +54,18 @@ def _list(data: object) -> list:
     return data if isinstance(data, list) else []
 
 
-def _memory(data: object, part: str, place: Place) -> Found:
+def _memory(data: object, place: Place) -> Found:
     entry = data if isinstance(data, dict) else {"memory": data}
     memory = next(
         (text_or_empty(entry.get(key)) for key in _WORDS if text_or_empty(entry.get(key)).strip()),
         "",
     )
     if not memory:
-        return place.left("not a memory", part=part, text=text.short(json.dumps(data), 80))
+        return place.left("not a memory", text=text.short(json.dumps(data), 80))
     metadata = entry.get("metadata") if isinstance(entry.get("metadata"), dict) else {}
     created = parse_time(entry.get("created_at"))
     return FactItem(
-        path=place.path,
-        part=part,
+        **place.here,
         text=memory.strip(),
         quote=memory.strip(),
         subject=text_or_empty(entry.get("user_id")) or text_or_empty(entry.get("agent_id")),

@@ -191,7 +191,7 @@ def test_the_snapshot_is_for_people_and_lifeless():
     with io.BytesIO() as file:
         done = transfer.export(space, file, "snapshot", by=BY)
         written = file.getvalue().decode()
-    assert done.counts == {"facts": 2, "patterns": 0, "episodes": 1}
+    assert done == {"facts": 2, "patterns": 0, "episodes": 1}
     assert "canary" not in written
     assert "![x](" not in written
     assert "<b>" not in written.replace("\\<b>", "")
