@@ -22,7 +22,6 @@ def kind(by: str) -> str:
 
 
 def name(by: str) -> str:
-    """Return the actor's name as pages show it."""
     return by.partition(":")[2] if is_person(by) else by
 
 

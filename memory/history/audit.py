@@ -63,16 +63,15 @@ def seal(*, most: int = 100_000) -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.audit.seal'))")
     last = AuditSeal.objects.order_by("-pk").first()
-    before, made = last.digest if last else BEGIN, 0
+    before = last.digest if last else BEGIN
     seals = []
     for entry in AuditEntry.objects.filter(seal=None).order_by("pk")[:most].iterator(BATCH):
         salt = secrets.token_hex(16)
         details = _details_digest(entry, salt)
         before = _chained(before, entry, details)
         seals.append(AuditSeal(entry=entry, salt=salt, details_digest=details, digest=before))
-        made += 1
     AuditSeal.objects.bulk_create(seals, batch_size=BATCH)
-    return made
+    return len(seals)
 
 
 def verify(anchors: Path | None = None) -> list[str]:

@@ -25,20 +25,6 @@ BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
 NEVER_IN_THE_WAY = BOOKKEEPING | {"confirmed_at"}
 NO_CONTEXT = "SELECT set_config('pghistory.context_id', '', true)"
 NO_WRITES = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK")
-TRACKED = (
-    "Space",
-    "Fact",
-    "Episode",
-    "Pattern",
-    "WorkingNote",
-    "Chat",
-    "Ruling",
-    "Identity",
-    "Rule",
-    "Preference",
-    "Entity",
-    "GoldenQuestion",
-)
 
 
 @dataclass(frozen=True)
@@ -112,7 +98,6 @@ def events_of(model: type[models.Model]) -> models.QuerySet:
 
 
 def event_models() -> list[Any]:
-    """Return the event models of all apps."""
     return [model for model in apps.get_models() if hasattr(model, "pgh_tracked_model")]
 
 
@@ -128,7 +113,8 @@ def erase_space(space_id: int, *, chats: list[int]) -> None:
 
 
 def tracked_models() -> list[type[models.Model]]:
-    return [apps.get_model("memory", name) for name in TRACKED]
+    mine = (model for model in event_models() if model._meta.app_label == "memory")
+    return [model.pgh_tracked_model for model in mine]
 
 
 def changed(before: dict, after: dict) -> dict[str, tuple[object, object]]:
@@ -160,7 +146,6 @@ class ChangeResult:
 
     @property
     def changed(self) -> bool:
-        """Whether anything was written."""
         return self.change_id is not None
 
     def __bool__(self) -> bool:
@@ -260,7 +245,9 @@ def as_of(queryset: models.QuerySet, when: datetime) -> models.QuerySet:
 def undo(step: Change, *, by: str) -> models.Model:
     """Put the row back as it was before this change. A second undo changes nothing."""
     with transaction.atomic(), change(by=by, why="undo", undoes=step.event_id):
-        return _revert(step.model, step.object_id, before=step.before, after=step.after)
+        row = step.model._default_manager.select_for_update().get(pk=step.object_id)
+        goal = _values_to_restore(row, before=step.before, after=step.after)
+        return _write(row, goal) if goal else row
 
 
 def undo_context(context_id: UUID | str, *, by: str, later_too: bool = False) -> list[models.Model]:
@@ -309,22 +296,13 @@ def redo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
 
 def _restore(model: type[models.Model], pk: int, after: dict) -> models.Model:
     row = model._default_manager.select_for_update().get(pk=pk)
-    now = {name: getattr(row, name) for name in after}
-    differs = changed(now, after)
-    return _write(row, {name: value for name, (_, value) in differs.items()}) if differs else row
+    goal = {name: value for name, value in after.items() if getattr(row, name) != value}
+    return _write(row, goal) if goal else row
 
 
 def erase(row: models.Model) -> None:
     """Delete the row's whole history. For purge and erase only."""
     events_of(type(row)).filter(pgh_obj_id=row.pk).delete()
-
-
-def _revert(
-    model: type[models.Model], pk: int, *, before: dict | None, after: dict
-) -> models.Model:
-    row = model._default_manager.select_for_update().get(pk=pk)
-    goal = _values_to_restore(row, before=before, after=after)
-    return _write(row, goal) if goal else row
 
 
 def _revert_all(spans: list[tuple[tuple, list[Change]]], *, later_too: bool) -> list[models.Model]:
@@ -335,7 +313,10 @@ def _revert_all(spans: list[tuple[tuple, list[Change]]], *, later_too: bool) -> 
         before, after = steps[0].before, steps[-1].after
         goal = _values_to_restore(rows[key], before=before, after=after, later_too=later_too)
         back.append((rows[key], goal))
-    for _alike, some in groupby((item for item in back if item[1]), key=_shape):
+    by_shape = groupby(
+        (item for item in back if item[1]), key=lambda item: (type(item[0]), sorted(item[1]))
+    )
+    for _shape, some in by_shape:
         _write_all(list(some))
     return [row for row, _goal in back]
 
@@ -350,11 +331,6 @@ def _locked(keys: list[tuple[type[models.Model], int]]) -> dict[tuple, models.Mo
         if gone := set(pks) - {row.pk for row in rows}:
             raise ObjectDoesNotExist(f"{model._meta.verbose_name} {min(gone)} is gone.")
     return locked
-
-
-def _shape(item: tuple[models.Model, dict]) -> tuple:
-    row, goal = item
-    return type(row), sorted(goal)
 
 
 def _values_to_restore(
