@@ -110,7 +110,7 @@ def planted(space) -> dict[str, Callable[[], object]]:
     def broken_weights() -> None:
         zero = dict.fromkeys(profiles.built_in("keno").weights, 0.0)
         profiles.save(space, name="broken", weights=zero | {"recency": 50.0}, by=by)
-        spaces.set_option(space, by=by, name="recall_profile", value="broken")
+        spaces.configure(space, by=by, values={"recall_profile": "broken"})
 
     merged = [fact("Tepache").pk, fact("queue runs on Valkey").pk]
     return {

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from memory import identity, lineage, options, patterns, people, rulings
+from memory import identity, lineage, patterns, people, rulings
 from memory.calendar import timing
 from memory.episodes import grouping
 from memory.episodes import service as episodes
@@ -16,6 +16,7 @@ from memory.extraction import offers
 from memory.facts import bulk as fact_bulk
 from memory.facts import service as facts
 from memory.models import Chat, Entity, Episode, Fact, Message, Pattern, Preference, Rule, Space
+from memory.spaces import service as spaces
 from sleep.models import Proposal
 
 NO_SOURCES = gettext_lazy("What it rests on was discarded.")
@@ -140,18 +141,15 @@ def _fact_fields(proposal: Proposal) -> dict:
     named = ("subject", "kind", "category", "confidence", "quote", "language", "said_by")
     after = {name: proposal.after[name] for name in named if name in proposal.after}
     episodes = [item["episode"] for item in proposal.evidence if item.get("episode")]
+    aims = {one["id"] for one in proposal.targets if one["type"] == "fact"}
     return after | {
         "chat": _chat(proposal),
         "source": Fact.Source.NIGHT,
         "mode": proposal.mode,
         # What it takes the place of is not what it rests on.
-        "evidence": [item for item in proposal.evidence if item.get("fact") not in _aims(proposal)],
+        "evidence": [item for item in proposal.evidence if item.get("fact") not in aims],
         "episode_id": episodes[0] if episodes else None,
     }
-
-
-def _aims(proposal: Proposal) -> set[int]:
-    return {one["id"] for one in proposal.targets if one["type"] == "fact"}
 
 
 def require_done(done) -> None:
@@ -312,12 +310,8 @@ def preference(proposal: Proposal, *, by: str) -> None:
 
 
 def setting(proposal: Proposal, *, by: str) -> None:
-    name, value = proposal.after["name"], proposal.after["value"]
-    if wrong := options.validation_error(name, value):
-        raise ValueError(wrong)
-    space = type(proposal.space).objects.select_for_update().get(pk=proposal.space_id)
-    space.settings = space.settings | {name: value}
-    space.save(update_fields=["settings"])
+    values = {proposal.after["name"]: proposal.after["value"]}
+    spaces.configure(proposal.space, by=by, values=values)
 
 
 def release(proposal: Proposal, *, by: str) -> None:

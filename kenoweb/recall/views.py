@@ -58,7 +58,7 @@ def choose(request, space):
     if name.partition("@")[0] not in profiles.names(space):
         toast_error(request, _("There is no profile of that name."))
         return go(request, _lab(space, ""))
-    done = spaces.set_option(space, by=person(request.user), name="recall_profile", value=name)
+    done = spaces.configure(space, by=person(request.user), values={"recall_profile": name})
     toast(request, _("Recall ranks by %(name)s now.") % {"name": name}, undo=undo_url(space, done))
     return go(request, back)
 

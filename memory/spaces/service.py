@@ -24,7 +24,6 @@ UNDOABLE = ("member.removed", "member.role_changed")
 def create(
     name: str, *, owner: User, language: str = "en", timezone: str = "UTC", ip: str | None = None
 ) -> Space:
-    """Create an empty space with its first owner."""
     # Two people may choose the same name at once: the second waits here, then sees the first.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.space.slug'))")
@@ -61,22 +60,6 @@ def archive(space: Space, *, by: str, archived: bool = True, ip: str | None = No
     return rows.change(space, by=by, why=why, archived_at=clock.now() if archived else None)
 
 
-@transaction.atomic
-def set_option(space: Space, *, by: str, name: str, value: object) -> ChangeResult:
-    """Change one setting of the space; ValueError says why a value cannot be stored."""
-    if wrong := options.validation_error(name, value):
-        raise ValueError(wrong)
-    space = Space.objects.select_for_update().get(pk=space.pk)
-    before = getattr(space.options, name)
-    if before == value:
-        return ChangeResult(space)
-    told = {"name": name, "was": before, "now": value}
-    audit.record("space.option", actor=by, space=space, obj=space, **told)
-    jobs.ask_golden(space.pk, "model")
-    after = space.settings | {name: value}
-    return rows.change(space, by=by, why=f"setting {name}", settings=after)
-
-
 class BadSetting(ValueError):
     """A setting that cannot have this value."""
 
@@ -89,6 +72,7 @@ def configure(
     for name, value in values.items():
         if problem := options.validation_error(name, value):
             raise BadSetting(problem)
+    rows.lock(space)
     usual = options.read({})
     after = space.settings | values
     after = {n: v for n, v in after.items() if n not in values or v != getattr(usual, n)}

@@ -62,7 +62,7 @@ def test_without_time_nothing_is_read():
 @pytest.mark.parametrize("judge_ms", [0, 2000])
 def test_the_opinion_stands_among_the_parts_of_the_score(judge_ms):
     chat = make_chat()
-    spaces.set_option(chat.space, by="person:ana", name="judge_ms", value=judge_ms)
+    spaces.configure(chat.space, by="person:ana", values={"judge_ms": judge_ms})
     chat.space.refresh_from_db()
     make_message(chat, "our vet, Dr Okafor, wants to see the cat again", author="Bea")
     make_message(chat, "vet at five, wish us luck", author="Bea")
