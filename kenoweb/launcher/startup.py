@@ -129,7 +129,7 @@ def _back_up_first() -> Path:
     from memory.operations import backup
 
     try:
-        return backup.before_upgrade(now=timezone.now())
+        return backup.make(now=timezone.now())
     except (OSError, Error) as error:
         raise NotReady(
             f"No backup could be written before the upgrade ({error}): make room or set "

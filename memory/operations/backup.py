@@ -18,7 +18,6 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import IO, Any
 
-import argon2.low_level
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
@@ -27,6 +26,8 @@ from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from psycopg import sql
+
+from memory.models.encryption import Secret
 
 MANIFEST, FORMAT = "manifest.json", 1
 SUFFIX, SEALED_SUFFIX = ".kenobackup", ".kenobackup.sealed"
@@ -80,9 +81,7 @@ def write(
     return manifest
 
 
-def restore(
-    path: Path, *, passphrase: str = "", progress: Progress | None = None
-) -> dict[str, Any]:
+def restore(path: Path, *, passphrase: str = "") -> dict[str, Any]:
     """Bring a backup back into an empty database and return its manifest.
 
     Raises BackupError, and changes nothing, when a checksum differs.
@@ -91,7 +90,7 @@ def restore(
         manifest = _manifest(archive)
         _prepare_tables(manifest)
         with transaction.atomic():
-            _load(archive, manifest, progress=progress)
+            _load(archive, manifest)
     call_command("migrate", verbosity=0, interactive=False)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -121,8 +120,8 @@ def age(*, now: datetime) -> timedelta | None:
     return now - datetime.fromtimestamp(newest.stat().st_mtime, UTC) if newest else None
 
 
-def before_upgrade(*, now: datetime) -> Path:
-    """Back up a database whose tables are about to change; it goes back with keno_restore."""
+def make(*, now: datetime) -> Path:
+    """Back up into the folder of the backups, sealed where there is a passphrase for them."""
     passphrase = settings.KENO_BACKUP_PASSPHRASE
     path = Path(settings.KENO_BACKUPS) / file_name(now, sealed=bool(passphrase))
     write(path, now=now, passphrase=passphrase)
@@ -135,13 +134,11 @@ def file_name(now: datetime, *, sealed: bool = False) -> str:
 
 def run_scheduled(*, now: datetime) -> Path | None:
     """Write today's backup and delete those past their days; nothing when it is switched off."""
-    days, folder = settings.KENO_BACKUP_DAYS, Path(settings.KENO_BACKUPS)
+    days = settings.KENO_BACKUP_DAYS
     if not days:
         return None
-    passphrase = settings.KENO_BACKUP_PASSPHRASE
-    path = folder / file_name(now, sealed=bool(passphrase))
-    write(path, now=now, passphrase=passphrase)
-    for old in backups(folder)[1:]:
+    path = make(now=now)
+    for old in backups(path.parent)[1:]:
         if old.stat().st_mtime < (now - timedelta(days=days)).timestamp():
             old.unlink()
     return path
@@ -269,15 +266,12 @@ def _make_tables(executor: MigrationExecutor, wanted: set[tuple[str, str]]) -> N
         # Of this very version: all tables at once, where that can be done.
         call_command("migrate", verbosity=0, interactive=False)
         return
-    leaves = [node for node in wanted if not _children(executor, node) & wanted]
-    executor.migrate(sorted(leaves))
+    nodes = executor.loader.graph.node_map
+    followed = {node for node in wanted for child in nodes[node].children if child.key in wanted}
+    executor.migrate(sorted(wanted - followed))
 
 
-def _children(executor: MigrationExecutor, node: tuple[str, str]) -> set:
-    return {child.key for child in executor.loader.graph.node_map[node].children}
-
-
-def _load(archive: zipfile.ZipFile, manifest: dict, *, progress: Progress | None) -> None:
+def _load(archive: zipfile.ZipFile, manifest: dict) -> None:
     with connection.cursor() as cursor:
         here = _tables(cursor)
         if here != {name: was["columns"] for name, was in manifest["tables"].items()}:
@@ -287,12 +281,10 @@ def _load(archive: zipfile.ZipFile, manifest: dict, *, progress: Progress | None
             cursor.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(name))
         cursor.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names)))
         with without_indexes(cursor, list(here)):
-            for n, (table, columns) in enumerate(here.items(), 1):
+            for table, columns in here.items():
                 digest = _copy_in(cursor, archive, table, columns)
                 if digest != manifest["tables"][table]["sha256"]:
                     raise BackupError(f"{table} is damaged in this backup. Nothing was restored.")
-                if progress:
-                    progress(table, n, len(here))
             for sequence, last in manifest["sequences"].items():
                 cursor.execute("SELECT setval(quote_ident(%s)::regclass, %s)", [sequence, last])
             # Now, because Postgres makes no index while a row is still to be checked.
@@ -337,7 +329,7 @@ class Sealer(io.RawIOBase):
         self.out, self.number, self.held = out, 0, bytearray()
         salt = secrets.token_bytes(SALT_BYTES)
         out.write(MAGIC + salt)
-        self.cipher = AESGCM(_key(passphrase, salt))
+        self.cipher = _cipher(passphrase, salt)
 
     def writable(self) -> bool:
         return True
@@ -363,7 +355,7 @@ class Sealer(io.RawIOBase):
 def unseal(file: IO[bytes], out: IO[bytes], passphrase: str) -> None:
     """Decrypt what a Sealer wrote; BackupError when a letter of it or the passphrase is wrong."""
     file.seek(len(MAGIC))
-    cipher, number, ended = AESGCM(_key(passphrase, file.read(SALT_BYTES))), 0, False
+    cipher, number, ended = _cipher(passphrase, file.read(SALT_BYTES)), 0, False
     upcoming = file.read(4)
     while upcoming:
         block = file.read(int.from_bytes(upcoming, "big"))
@@ -383,13 +375,5 @@ def _nonce(number: int) -> bytes:
     return number.to_bytes(12, "big")
 
 
-def _key(passphrase: str, salt: bytes) -> bytes:
-    return argon2.low_level.hash_secret_raw(
-        passphrase.encode(),
-        salt,
-        time_cost=3,
-        memory_cost=64 * 1024,
-        parallelism=2,
-        hash_len=32,
-        type=argon2.low_level.Type.ID,
-    )
+def _cipher(passphrase: str, salt: bytes) -> AESGCM:
+    return AESGCM(Secret(passphrase.encode(), is_passphrase=True).key(salt))
