@@ -43,7 +43,7 @@ from memory.operations import backup, hooks
 OK, WARNING, ERROR = "ok", "warning", "error"
 MAX_WAITING_SECONDS = 120
 WORKER_SILENT_AFTER = timedelta(seconds=30)
-HOUR = timedelta(hours=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 BACKUP_LATE = timedelta(hours=49)
 WARN_MB, ERROR_MB = 1000, 2000
 MAX_STALE_NOTES = 10
@@ -54,7 +54,6 @@ NOTICE_LEVELS = {
     "DEGRADED": Notice.Level.WARNING,
     "UNHEALTHY": Notice.Level.ERROR,
 }
-FORGET_WORKERS_AFTER = timedelta(days=1)
 # How long ago something may have happened that shows only now, such as a message without an answer.
 WATCH_BACK = timedelta(minutes=5)
 
@@ -85,14 +84,18 @@ def figures(space: Space, chat: Choice, *, now: datetime) -> dict:
     failing = Breaker.objects.filter(provider=chat.provider, model=chat.model)
     heard = Notice.objects.filter(space=space, kind__in=["canary", "walls"], seen_at=None)
     calls = LlmCall.objects.filter(space=space, at__gt=now - HOUR).exclude(purpose="chat")
+    late = now - timedelta(seconds=MAX_WAITING_SECONDS)
+    asked = Message.objects.filter(space=space, role=Message.Role.USER, received_at__lt=late)
+    unanswered = asked.filter(handled_at=None).exclude(trace=Message.Trace.IMPORT)
+    unsent = OutboxItem.objects.filter(space=space, delivered_at=None)
     return {
         "breaker_opened_at": ("max", failing.values("opened_at")),
         "small_calls": ("count", calls.values("pk")),
         "small_calls_failed": ("count", calls.filter(ok=False).values("pk")),
         "last_beat": ("max", Heartbeat.objects.values("beat_at")),
         "oldest_job": ("min", jobs.waiting_since(now=now)),
-        "unanswered": ("count", _unanswered(space, now).values("pk")),
-        "undelivered": ("count", _undelivered(space, now).values("pk")),
+        "unanswered": ("count", unanswered.values("pk")),
+        "undelivered": ("count", unsent.filter(failed_at__gt=now - DAY).values("pk")),
         "canaries_heard": ("count", heard.values("pk")),
         "dead_letters": ("count", jobs.dead_letters(space).values("pk")),
     }
@@ -198,15 +201,6 @@ def unanswered(space: Space, now: datetime, measured: dict) -> Finding:
     return Finding("unanswered", WARNING, text % {"count": count})
 
 
-def _unanswered(space: Space, now: datetime) -> QuerySet:
-    return Message.objects.filter(
-        space=space,
-        role=Message.Role.USER,
-        handled_at=None,
-        received_at__lt=now - timedelta(seconds=MAX_WAITING_SECONDS),
-    ).exclude(trace=Message.Trace.IMPORT)
-
-
 def deliveries(space: Space, now: datetime, measured: dict) -> Finding:
     failed, dead = measured["undelivered"], measured["dead_letters"]
     if not failed + dead:
@@ -217,12 +211,6 @@ def deliveries(space: Space, now: datetime, measured: dict) -> Finding:
     )
     told = [text % {"n": n} for text, n in ((jobs, dead), (replies, failed)) if n]
     return Finding("deliveries", WARNING, " ".join(told))
-
-
-def _undelivered(space: Space, now: datetime) -> QuerySet:
-    return OutboxItem.objects.filter(
-        space=space, failed_at__gt=now - timedelta(days=1), delivered_at=None
-    )
 
 
 def costs(space: Space, now: datetime) -> Finding:
@@ -348,7 +336,6 @@ def memory_figures(space: Space, *, now: datetime) -> dict:
 
 
 def judge_memory(space: Space, measured: dict, *, now: datetime) -> MemoryHealth:
-    """Turn the figures into warnings and errors."""
     checks = {
         "stale_notes": measured["stale_notes"],
         "long_term_kb": (measured["long_term_bytes"] or 0) // 1024,
@@ -357,7 +344,8 @@ def judge_memory(space: Space, measured: dict, *, now: datetime) -> MemoryHealth
         # The core cannot be empty: without one of its own a space has the shipped one.
         "identity": bool(rules.active(space)),
     }
-    return MemoryHealth(now, checks, _memory_warnings(checks), _memory_errors(checks))
+    errors = [] if checks["identity"] else [_("The identity is empty.")]
+    return MemoryHealth(now, checks, _memory_warnings(checks), errors)
 
 
 def live_sizes(space: Space) -> QuerySet:
@@ -392,10 +380,6 @@ def _memory_warnings(checks: dict) -> list[str]:
             % {"n": checks["waiting_messages"]}
         )
     return warnings
-
-
-def _memory_errors(checks: dict) -> list[str]:
-    return [] if checks["identity"] else [_("The identity is empty.")]
 
 
 def _unread_messages(space: Space, now: datetime) -> QuerySet[Message]:
@@ -462,5 +446,4 @@ def last_state(space: Space) -> str:
 
 
 def forget_dead_workers(*, now: datetime) -> int:
-    """Delete the heartbeats of workers that died long ago."""
-    return Heartbeat.objects.filter(beat_at__lt=now - FORGET_WORKERS_AFTER).delete()[0]
+    return Heartbeat.objects.filter(beat_at__lt=now - DAY).delete()[0]

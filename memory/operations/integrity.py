@@ -45,7 +45,9 @@ class Fault:
         return f"{self.check}: {self.model} {self.pk}: {self.says}"
 
 
-Check = Callable[[datetime], Iterator[Fault]]
+# The model of a row, its id, and what is wrong with it.
+Found = tuple[str, int | str, str]
+Check = Callable[[datetime], Iterator[Found]]
 CHECKS: dict[str, Check] = {}
 
 
@@ -59,16 +61,17 @@ def run(*, now: datetime | None = None, only: list[str] = ()) -> Iterator[Fault]
     """Run the checks and yield every fault."""
     for name, function in CHECKS.items():
         if not only or name in only:
-            yield from function(now or timezone.now())
+            for found in function(now or timezone.now()):
+                yield Fault(name, *found)
 
 
-def _faults(name: str, rows: models.QuerySet, problem: str) -> Iterator[Fault]:
+def _faults(rows: models.QuerySet, problem: str) -> Iterator[Found]:
     for pk in rows.order_by("pk").values_list("pk", flat=True).iterator():
-        yield Fault(name, rows.model._meta.verbose_name, pk, problem)
+        yield str(rows.model._meta.verbose_name), pk, problem
 
 
 @check
-def walls(now: datetime) -> Iterator[Fault]:
+def walls(now: datetime) -> Iterator[Found]:
     """Nothing may point from one space into another."""
     # These have no space of their own, and so no foreign key that would hold it.
     links: list[tuple[Any, str, list[str]]] = [
@@ -84,7 +87,7 @@ def walls(now: datetime) -> Iterator[Fault]:
         for name in names:
             rows = model._base_manager.exclude(**{name: None})
             wrong = rows.exclude(**{f"{name}__space": F(space)})
-            yield from _faults("walls", wrong, f"its {name} is in another space")
+            yield from _faults(wrong, f"its {name} is in another space")
 
 
 def _has_space(model: Any) -> bool:
@@ -92,30 +95,28 @@ def _has_space(model: Any) -> bool:
 
 
 @check
-def chats_apart(now: datetime) -> Iterator[Fault]:
+def chats_apart(now: datetime) -> Iterator[Found]:
     """What one chat said may not be kept in another."""
-    problem = "came from another chat"
     for model, names in ((Message, ["episode"]), (Fact, ["message", "episode"])):
         for name in names:
             owner_chat = f"{name}__chat"
             wrong = model.objects.exclude(chat=None).exclude(**{owner_chat: None})
-            yield from _faults(
-                "chats_apart", wrong.exclude(**{owner_chat: F("chat")}), f"its {name} {problem}"
-            )
+            wrong = wrong.exclude(**{owner_chat: F("chat")})
+            yield from _faults(wrong, f"its {name} came from another chat")
 
 
 @check
-def keys(now: datetime) -> Iterator[Fault]:
+def keys(now: datetime) -> Iterator[Found]:
     """A fact is found again by the key of its words."""
     for row in Fact.objects.only("text", "said_key").order_by("pk").iterator(2000):
         if isinstance(row.text, Unreadable):
             continue
         if row.said_key != text.said_key(row.text):
-            yield Fault("keys", "fact", row.pk, "its key does not belong to its text")
+            yield "fact", row.pk, "its key does not belong to its text"
 
 
 @check
-def encrypted(now: datetime) -> Iterator[Fault]:
+def encrypted(now: datetime) -> Iterator[Found]:
     """In an encrypted space no words are plain, nor under the key of another space."""
     for space in SpaceEncryption.objects.filter(status=SpaceEncryption.Status.ON):
         mark = Value(f"{PREFIX}{space.space_id}.")
@@ -129,20 +130,20 @@ def encrypted(now: datetime) -> Iterator[Fault]:
                         rows.annotate(is_own=own).filter(is_own=False).exclude(**{field.name: ""})
                     )
                     problem = f"its {field.name} is not under the key of its space"
-                    yield from _faults("encrypted", others, problem)
+                    yield from _faults(others, problem)
 
 
 @check
-def successors(now: datetime) -> Iterator[Fault]:
+def successors(now: datetime) -> Iterator[Found]:
     """Superseded means: by another fact, and not in a circle."""
     facts, gone = Fact.objects.all(), Fact.Status.SUPERSEDED
     alone = facts.filter(status=gone, superseded_by=None)
-    yield from _faults("successors", alone, "superseded by nothing")
+    yield from _faults(alone, "superseded by nothing")
     live = facts.live().exclude(superseded_by=None)
-    yield from _faults("successors", live, "active, though another took its place")
+    yield from _faults(live, "active, though another took its place")
     links = dict(facts.exclude(superseded_by=None).values_list("pk", "superseded_by"))
     for pk in sorted(_circular(links)):
-        yield Fault("successors", "fact", pk, "supersedes itself in a circle")
+        yield "fact", pk, "supersedes itself in a circle"
 
 
 def _circular(links: dict[int, int]) -> set[int]:
@@ -160,7 +161,7 @@ def _circular(links: dict[int, int]) -> set[int]:
 
 
 @check
-def evidence(now: datetime) -> Iterator[Fault]:
+def evidence(now: datetime) -> Iterator[Found]:
     """What a fact or habit rests on must still be there."""
     for model in (Fact, Pattern):
         rows = model.objects.exclude(evidence=[]).only("evidence", "space_id").order_by("pk")
@@ -176,7 +177,7 @@ def _batches(rows: models.QuerySet, size: int) -> Iterator[list]:
         last = some[-1].pk
 
 
-def _missing(model: type, name: str, kind: type, rows: list) -> Iterator[Fault]:
+def _missing(model: type, name: str, kind: type, rows: list) -> Iterator[Found]:
     wanted = {pk for row in rows for pk in _ids(row.evidence, name)}
     existing = (
         set(kind.objects.filter(pk__in=wanted).values_list("pk", "space")) if wanted else set()
@@ -184,8 +185,7 @@ def _missing(model: type, name: str, kind: type, rows: list) -> Iterator[Fault]:
     for row in rows:
         for pk in sorted(_ids(row.evidence, name)):
             if (pk, row.space_id) not in existing:
-                problem = f"rests on {name} {pk}, which is not there"
-                yield Fault("evidence", model._meta.verbose_name, row.pk, problem)
+                yield model._meta.verbose_name, row.pk, f"rests on {name} {pk}, which is not there"
 
 
 def _ids(items: object, name: str) -> set[int]:
@@ -196,12 +196,12 @@ def _ids(items: object, name: str) -> set[int]:
 
 
 @check
-def quotes(now: datetime) -> Iterator[Fault]:
+def quotes(now: datetime) -> Iterator[Found]:
     """A quote is verbatim: its message contains it."""
     rows = Fact.objects.exclude(message=None).exclude(quote="").select_related("message")
     for row in rows.only("quote", "message__text").order_by("pk").iterator(1000):
         if _flat(row.quote) not in _flat(row.message.text):
-            yield Fault("quotes", "fact", row.pk, "its quote is not in its message")
+            yield "fact", row.pk, "its quote is not in its message"
 
 
 def _flat(value: str) -> str:
@@ -209,66 +209,66 @@ def _flat(value: str) -> str:
 
 
 @check
-def trash(now: datetime) -> Iterator[Fault]:
+def trash(now: datetime) -> Iterator[Found]:
     """Only what has a date leaves the trash."""
     undated = "in the trash without a date: it would lie there for ever"
     for model in (Fact, Pattern):
         rows = model.objects.filter(status="trashed", trashed_at=None)
-        yield from _faults("trash", rows, undated)
+        yield from _faults(rows, undated)
     lost = Episode.objects.filter(status="discarded", discarded_at=None)
-    yield from _faults("trash", lost, undated)
+    yield from _faults(lost, undated)
     alive = Episode.objects.exclude(status="discarded").exclude(discarded_at=None)
-    yield from _faults("trash", alive, "has a trash date but is not in the trash")
+    yield from _faults(alive, "has a trash date but is not in the trash")
 
 
 @check
-def open_episodes(now: datetime) -> Iterator[Fault]:
+def open_episodes(now: datetime) -> Iterator[Found]:
     """An open episode is young, in a chat, and not yet consolidated."""
     opened = Episode.objects.filter(status="open")
     old = opened.filter(ended_at__lt=now - LONG_OPEN)
-    yield from _faults("open_episodes", old, "open for days")
+    yield from _faults(old, "open for days")
     odd = opened.filter(Q(chat=None) | ~Q(consolidated_at=None))
-    yield from _faults("open_episodes", odd, "open without a chat, or already consolidated")
+    yield from _faults(odd, "open without a chat, or already consolidated")
 
 
 @check
-def summaries(now: datetime) -> Iterator[Fault]:
+def summaries(now: datetime) -> Iterator[Found]:
     """A summary knows what it sums up, unless that was purged with everything else."""
     rows = Episode.objects.exclude(summary_of=[]).only("summary_of", "space_id", "chat_id")
     for row in rows.order_by("pk").iterator(1000):
         members = Episode.objects.filter(pk__in=row.summary_of)
         if members.exclude(space=row.space_id, chat=row.chat_id).exists():
-            yield Fault("summaries", "episode", row.pk, "sums up what another chat said")
+            yield "episode", row.pk, "sums up what another chat said"
 
 
 @check
-def rulings_in_force(now: datetime) -> Iterator[Fault]:
+def rulings_in_force(now: datetime) -> Iterator[Found]:
     """A ruling to keep a fact needs the fact."""
     kept = Ruling.objects.filter(kind="keep", status="active")
-    yield from _faults("rulings_in_force", kept.filter(fact=None), "keeps a fact that is gone")
+    yield from _faults(kept.filter(fact=None), "keeps a fact that is gone")
     lost = kept.filter(fact__status__in=["trashed", "archived"])
-    yield from _faults("rulings_in_force", lost, "keeps a fact that was put away")
+    yield from _faults(lost, "keeps a fact that was put away")
 
 
 @check
-def spaces(now: datetime) -> Iterator[Fault]:
+def spaces(now: datetime) -> Iterator[Found]:
     """Settings and clocks that cannot be read fall back to defaults, silently otherwise."""
     for space in Space.objects.order_by("pk"):
         if space.zone.key != space.timezone:
-            yield Fault("spaces", "space", space.pk, f"no clock is called {space.timezone}")
+            yield "space", space.pk, f"no clock is called {space.timezone}"
 
 
 @check
-def keys_of_chats(now: datetime) -> Iterator[Fault]:
+def keys_of_chats(now: datetime) -> Iterator[Found]:
     """A chat's key is its channel and its id."""
     rows = Chat.objects.exclude(
         key=models.functions.Concat("channel", models.Value("-"), "external_id")
     )
-    yield from _faults("keys_of_chats", rows, "its key does not name its channel and id")
+    yield from _faults(rows, "its key does not name its channel and id")
 
 
 @check
-def keepers(now: datetime) -> Iterator[Fault]:
+def keepers(now: datetime) -> Iterator[Found]:
     """History is kept by triggers: every tracked table must have its two, switched on."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -280,8 +280,7 @@ def keepers(now: datetime) -> Iterator[Fault]:
     for model in history.tracked_models():
         table = model._meta.db_table
         if kept.get(table, 0) < 2:
-            problem = "its history is not kept: a trigger is missing or switched off"
-            yield Fault("keepers", "table", table, problem)
+            yield "table", table, "its history is not kept: a trigger is missing or switched off"
 
 
 UNITS = {
@@ -306,22 +305,22 @@ VECTORS = {
 
 
 @check
-def units(now: datetime) -> Iterator[Fault]:
+def units(now: datetime) -> Iterator[Found]:
     """Every memory is found as what it is and where it is."""
     for kind in ("fact", "episode", "message"):
         for problem, sql in UNITS.items():
-            yield from _faults_by_sql("units", sql.format(kind=kind), problem)
+            yield from _faults_by_sql(sql.format(kind=kind), problem)
 
 
 @check
-def vectors(now: datetime) -> Iterator[Fault]:
+def vectors(now: datetime) -> Iterator[Found]:
     """Every vector belongs to something and has its model's length."""
     for problem, sql in VECTORS.items():
-        yield from _faults_by_sql("vectors", sql, problem)
+        yield from _faults_by_sql(sql, problem)
 
 
-def _faults_by_sql(name: str, sql: str, problem: str) -> Iterator[Fault]:
+def _faults_by_sql(sql: str, problem: str) -> Iterator[Found]:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         for model, pk in cursor.fetchall():
-            yield Fault(name, model, pk, problem)
+            yield model, pk, problem

@@ -16,7 +16,6 @@ from memory.models import (
     Chat,
     Episode,
     Fact,
-    Heartbeat,
     LlmCall,
     Message,
     Notice,
@@ -27,8 +26,7 @@ from memory.models import (
     Space,
     WorkingNote,
 )
-from memory.operations import replica
-from memory.operations.health import WORKER_SILENT_AFTER
+from memory.operations import health, replica
 
 Sample = tuple[dict[str, Any], float]
 
@@ -41,20 +39,23 @@ def prometheus_text(*, now: datetime) -> str:
 
 def _all(now: datetime) -> Iterator[tuple[str, str, str, Iterable[Sample]]]:
     yield "build_info", "gauge", "The running version.", [({"version": settings.VERSION}, 1)]
+    waiting = Message.objects.filter(role=Message.Role.USER, handled_at=None).count()
     yield "messages_total", "counter", "Messages kept, by role.", _grouped(Message, "role")
-    yield "messages_unanswered", "gauge", "Messages that wait.", [({}, _unanswered())]
+    yield "messages_unanswered", "gauge", "Messages that wait.", [({}, waiting)]
     yield "facts", "gauge", "Facts, by status.", _grouped(Fact, "status")
     yield "episodes", "gauge", "Episodes, by status.", _grouped(Episode, "status")
     yield "jobs", "gauge", "Jobs, by state.", [({"state": k}, v) for k, v in jobs.counts().items()]
     oldest = jobs.oldest_waiting(now=now).total_seconds()
     yield "job_oldest_seconds", "gauge", "Age of the oldest waiting job.", [({}, oldest)]
     yield "outbox", "gauge", "What is to be sent, by state.", _outbox()
-    yield "workers", "gauge", "Workers that beat in the last 30 seconds.", [({}, _workers(now))]
+    alive = health.living_workers(now=now)
+    yield "workers", "gauge", "Workers that beat in the last 30 seconds.", [({}, alive)]
     if replica.is_there():
         size, seconds = replica.lag() or (math.inf, math.inf)
         yield "replica_behind_bytes", "gauge", "Log the replica has not replayed.", [({}, size)]
         yield "replica_behind_seconds", "gauge", "How old what it shows is.", [({}, seconds)]
-    yield "notices_unseen", "gauge", "Notices nobody has seen.", [({}, _unseen())]
+    unseen = Notice.objects.filter(seen_at=None).count()
+    yield "notices_unseen", "gauge", "Notices nobody has seen.", [({}, unseen)]
     yield "selfchecks_total", "counter", "Own view of replies.", _grouped(SelfCheck, "quality")
     yield from _llm()
     yield "breaker_open", "gauge", "Whether a provider is left alone.", _breakers(now)
@@ -87,24 +88,12 @@ def _grouped(model, field: str) -> list[Sample]:
     return [({field: row[field]}, row["n"]) for row in rows]
 
 
-def _unanswered() -> int:
-    return Message.objects.filter(role=Message.Role.USER, handled_at=None).count()
-
-
 def _outbox() -> list[Sample]:
     counts = OutboxItem.objects.aggregate(
         waiting=Count("pk", filter=Q(delivered_at=None, failed_at=None)),
         failed=Count("pk", filter=Q(failed_at__isnull=False)),
     )
     return [({"state": state}, n) for state, n in counts.items()]
-
-
-def _workers(now: datetime) -> int:
-    return Heartbeat.objects.filter(beat_at__gt=now - WORKER_SILENT_AFTER).count()
-
-
-def _unseen() -> int:
-    return Notice.objects.filter(seen_at=None).count()
 
 
 def _breakers(now: datetime) -> list[Sample]:

@@ -25,7 +25,6 @@ SELECT greatest(0, pg_wal_lsn_diff(%s::pg_lsn, pg_last_wal_replay_lsn())),
 
 
 def is_there() -> bool:
-    """Whether a replica was named at all."""
     return REPLICA in connections.settings
 
 

@@ -60,25 +60,21 @@ def _collect(number: int, now: datetime) -> int:
     return 1
 
 
-def send_test(webhook: Webhook, *, now: datetime | None = None) -> WebhookDelivery:
+def send_test(webhook: Webhook) -> WebhookDelivery:
     """Call the address with an event that means nothing."""
-    now = now or timezone.now()
-    told = [{"event": "test", "action": "created", "id": 0, "at": now.isoformat()}]
-    delivery = WebhookDelivery.objects.create(webhook=webhook, told=told, created_at=now)
+    at = timezone.now().isoformat()
+    return _tell(webhook, [{"event": "test", "action": "created", "id": 0, "at": at}])
+
+
+def replay(delivery: WebhookDelivery) -> WebhookDelivery:
+    """Tell the same again, as a call of its own."""
+    return _tell(delivery.webhook, delivery.told)
+
+
+def _tell(webhook: Webhook, told: list[dict]) -> WebhookDelivery:
+    delivery = WebhookDelivery.objects.create(webhook=webhook, told=told)
     call(delivery)
     return delivery
-
-
-def replay(delivery: WebhookDelivery, *, now: datetime | None = None) -> WebhookDelivery:
-    """Tell the same again, as a call of its own."""
-    given = {
-        "webhook": delivery.webhook,
-        "told": delivery.told,
-        "created_at": now or timezone.now(),
-    }
-    again = WebhookDelivery.objects.create(**given)
-    call(again)
-    return again
 
 
 def call(delivery: WebhookDelivery) -> None:
@@ -106,7 +102,6 @@ def secret_of(webhook: Webhook) -> str:
 def record(
     delivery: WebhookDelivery, *, status: int = 0, error: str = "", permanent: bool = False
 ) -> None:
-    """Note what came back of one try."""
     now = timezone.now()
     delivery.attempts += 1
     delivery.status, delivery.error = status, error[:300]

@@ -90,21 +90,14 @@ def watch(
     return not found
 
 
-class _TakeBack(Exception):
-    """Ends the trial: the canaries of it never were."""
-
-
 def try_walls(space: Space, *, now: datetime | None = None) -> list[str]:
     """Plant canaries for a moment and ask for them from everywhere else; name the holes."""
     now, holes = now or timezone.now(), list[str]()
     rooms = list(Chat.objects.filter(space=space).order_by("-last_message_at", "-pk")[:ROOMS])
-    try:
-        with transaction.atomic():
-            for home in rooms:
-                holes += _holes(space, home, rooms, now=now)
-            raise _TakeBack
-    except _TakeBack:
-        pass
+    with transaction.atomic():
+        for home in rooms:
+            holes += _holes(space, home, rooms, now=now)
+        transaction.set_rollback(True)
     audit.record("walls.tested", actor="night", space=space, rooms=len(rooms), holes=len(holes))
     if holes:
         notices.tell(

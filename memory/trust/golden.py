@@ -77,10 +77,6 @@ class Asked:
     recalled: Recalled
     answer: str
 
-    @property
-    def items(self) -> list[Scored]:
-        return self.recalled.items
-
 
 @dataclass(frozen=True)
 class Step:
@@ -153,7 +149,7 @@ def accept(row: GoldenQuestion, *, by: str, now: datetime | None = None) -> Chan
     now = now or timezone.now()
     asked = ask(row, now=now)
     broke = judge(row, asked)
-    best = [_expected(item) for item in asked.items[:1]] if broke.get("missing") else []
+    best = [_expected(item) for item in asked.recalled.items[:1]] if broke.get("missing") else []
     kept = [one for one in row.found if one["quote"] not in broke.get("missing", [])]
     with history.change(by=by, why="accept an answer") as context:
         row.found = [*kept, *(one for one in best if one not in kept)]
@@ -312,8 +308,9 @@ def unneeded(space: Space, facts: list[Fact], *, now: datetime) -> tuple[list[Fa
 
 def judge(row: GoldenQuestion, asked: Asked) -> dict[str, list[str]]:
     """What is wrong with the answer; empty when nothing is."""
-    missing = [one["quote"] for one in row.found if not _is_told(one, asked.items)]
-    wrong = [one["quote"] for one in row.unfound if _is_told(one, asked.items)]
+    items = asked.recalled.items
+    missing = [one["quote"] for one in row.found if not _is_told(one, items)]
+    wrong = [one["quote"] for one in row.unfound if _is_told(one, items)]
     answer = words.fold(asked.answer)
     said = [one for one in row.unsaid if words.fold(one) in answer]
     broke = {"missing": missing, "found": wrong, "said": said}
@@ -333,13 +330,11 @@ def _is_told(expected: dict, items: list[Scored]) -> bool:
         if named == "fact" and unit.kind != "fact":
             continue
         enough = OWN_SHARE if is_own else OTHER_SHARE if named else 1.0
-        if share >= enough and numbers <= have and (is_own or not _denies(unit, expected)):
+        if share < enough or not numbers <= have:
+            continue
+        if is_own or not compare(expected["quote"], unit.text, likeness=None).changes:
             return True
     return False
-
-
-def _denies(unit: Any, expected: dict) -> bool:
-    return bool(compare(expected["quote"], unit.text, likeness=None).changes)
 
 
 def check(row: GoldenQuestion, *, now: datetime) -> GoldenQuestion:
@@ -405,7 +400,6 @@ def _drop_erased(space: Space) -> None:
 
 
 def red(space: Space) -> bool:
-    """Whether a golden question is broken now."""
     rows = GoldenQuestion.objects.filter(space=space, status=Status.ACTIVE, state=State.RED)
     return rows.exists()
 

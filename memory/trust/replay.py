@@ -167,7 +167,7 @@ def _reached(receipts: list[Recall], steps: list[history.Change]) -> list[Recall
     recalled = Recall.objects.filter(pk__in=[one.pk for one in receipts], items__fact__in=touched)
     known = set(recalled.values_list("pk", flat=True))
     for one in receipts:
-        asked = _words_of(one)
+        asked = words.stems(" ".join((one.query, *one.expansion)))
         # Where little was found, the nearest were given, however far they are.
         if one.cue or not asked or asked & stems or one.level in FEW or _left_out(one, touched):
             known.add(one.pk)
@@ -187,7 +187,3 @@ def _alike(receipts: list[Recall], texts: list[str]) -> set[int]:
     parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)]
     tables = ((one.pk, likeness.table([one.query], part)) for one in receipts for part in parts)
     return {pk for pk, table in tables if table is not None and table.max() >= NEAR}
-
-
-def _words_of(receipt: Recall) -> set[str]:
-    return words.stems(" ".join((receipt.query, *receipt.expansion)))
