@@ -63,7 +63,6 @@ def see(notice: Notice, *, now: datetime | None = None) -> None:
 
 
 def unsee(notice: Notice) -> None:
-    """Mark the notice as unseen."""
     Notice.objects.filter(pk=notice.pk).update(seen_at=None)
     notice.refresh_from_db()
 

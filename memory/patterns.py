@@ -89,7 +89,8 @@ def learn(
     with history.change(by=by, why="learn") as context:
         if existing := _find_existing(pattern):
             return _strengthen_existing(existing, pattern, now=now, change_id=context.id)
-        _insert(pattern, slug or _slug(pattern.trigger))
+        named = slugify(pattern.trigger, allow_unicode=True)[:70].strip("-")
+        _insert(pattern, slug or named or "pattern")
         if pattern.status == Status.QUARANTINED:
             return ChangeResult(pattern, context.id, "quarantined", describe_reasons(pattern.flags))
         return ChangeResult(pattern, context.id, outcome="new")
@@ -301,10 +302,6 @@ def _insert(pattern: Pattern, slug: str) -> None:
 
 def _live(space: Space, slug: str) -> QuerySet:
     return Pattern.objects.live().filter(space=space, slug=slug)
-
-
-def _slug(trigger: str) -> str:
-    return slugify(trigger, allow_unicode=True)[:70].strip("-") or "pattern"
 
 
 def _free(space: Space, slug: str) -> str:

@@ -96,10 +96,7 @@ class _Scope:
     def _fits(self, row: Entity) -> bool:
         if self.chat is None or row.chat_id == self.chat.pk or row.kind not in SOMEBODY:
             return True
-        return self._takes_part(row)
-
-    def _takes_part(self, row: Entity) -> bool:
-        assert self.chat
+        # Somebody of another chat is meant only where they speak, too.
         mark = f"{self.chat.channel}:"
         ids = [one.removeprefix(mark) for one in row.accounts if one.startswith(mark)]
         return bool(ids and _said_something(chat=self.chat.pk, authors=ids))

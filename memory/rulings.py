@@ -25,7 +25,6 @@ MIN_STEMS = 3
 TOLD_IN = ("fact", "message", "episode")
 
 
-@transaction.atomic
 def forbid(
     space: Space, *, text: str, by: str, reason: str = "", fact: Fact | None = None
 ) -> ChangeResult:
@@ -33,13 +32,11 @@ def forbid(
     return _rule(space, Ruling.Kind.NEVER_REMEMBER, text, by=by, reason=reason, fact=fact)
 
 
-@transaction.atomic
 def keep(fact: Fact, *, by: str, reason: str = "") -> ChangeResult:
     """Rule to keep exactly this fact: no night, cap, extraction or import may change it."""
     return _rule(fact.space, Ruling.Kind.KEEP, fact.text, by=by, reason=reason, fact=fact)
 
 
-@transaction.atomic
 def dont_mention(fact: Fact, *, by: str, reason: str = "") -> ChangeResult:
     """Rule that it is remembered and shown, but said to nobody who does not ask for it by name."""
     return _rule(fact.space, Ruling.Kind.DONT_MENTION, fact.text, by=by, reason=reason, fact=fact)
@@ -113,14 +110,12 @@ def forbidden(
 
 
 def is_near(ruling_stems: set[str], stems: set[str]) -> bool:
-    """Tell whether a statement with these stems falls under the ruling."""
     if len(ruling_stems) >= MIN_STEMS and ruling_stems <= stems:
         return True
     return text.jaccard(ruling_stems, stems) >= NEAR_FROM
 
 
 def keep_ruling(fact: Fact) -> Ruling | None:
-    """Return the ruling that protects this fact, if there is one."""
     return _in_force(fact.space, Ruling.Kind.KEEP).filter(fact=fact).first()
 
 
@@ -131,7 +126,6 @@ def kept_facts(space: Space) -> models.QuerySet:
 
 
 def count_obeyed(ruling: Ruling, *, now: datetime | None = None) -> None:
-    """Count that the ruling refused a writer."""
     Ruling.objects.filter(pk=ruling.pk).update(
         times_obeyed=models.F("times_obeyed") + 1, last_obeyed_at=now or timezone.now()
     )
@@ -151,6 +145,7 @@ def _active(space: Any, kind: str) -> models.QuerySet:
     return active.filter(kind=kind).order_by("pk")
 
 
+@transaction.atomic
 def _rule(space, kind, statement, *, by: str, reason: str, fact: Fact | None) -> ChangeResult:
     actors.require_person(by)
     statement = redacted(statement, single_line=True)

@@ -35,7 +35,6 @@ def replace(
     notes: str = "",
     now: datetime | None = None,
 ) -> ChangeResult:
-    """Replace the note by these parts."""
     parts = {"task": task, "context": list(context), "pending": list(pending), "notes": notes}
     reasons = screen("\n".join([task, *context, *pending, notes]), ignore=ORDERS).reasons
     if reasons and not actors.is_person(by):
@@ -68,7 +67,6 @@ def current(chat: Chat, *, now: datetime | None = None) -> WorkingNote | None:
 
 
 def written(space: Space) -> QuerySet:
-    """Return the notes that are not empty."""
     return WorkingNote.objects.filter(space=space).exclude(**EMPTY)
 
 

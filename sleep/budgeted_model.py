@@ -14,7 +14,8 @@ from django.db.models import Count, Sum
 from memory.extraction import grounding
 from memory.guards import inspect as guards
 from memory.llm import pricing
-from memory.llm.complete import asker, chosen
+from memory.llm.choose import choose
+from memory.llm.complete import asker
 from memory.llm.request import Answer
 from memory.models import LlmCall, Space
 from memory.text.normalise import one_line, short
@@ -118,7 +119,7 @@ def model_for_night(complete: Callable[[str], str] | None, *, night) -> Budgeted
 
 def estimate_cost(lengths: list[int], *, space: Space) -> Decimal | None:
     """What questions of these lengths would cost, in US dollars; None when nobody knows."""
-    choice = chosen("sleep", space=space)
+    choice = choose("sleep", space=space)
     reckoned = Answer(
         "",
         model=choice.model,
@@ -129,7 +130,6 @@ def estimate_cost(lengths: list[int], *, space: Space) -> Decimal | None:
 
 
 def night_spending(night) -> tuple[Decimal, int]:
-    """US dollars and questions of a night so far."""
     calls = LlmCall.objects.filter(space=night.space, night_id=night.pk)
     found = calls.aggregate(cost=Sum("cost"), n=Count("pk"))
     return found["cost"] or Decimal(0), found["n"]

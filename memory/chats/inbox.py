@@ -34,10 +34,6 @@ def is_urgent(text: str) -> bool:
     return is_command(text) or words.fold(text).strip(" .!¡") in STOP_WORDS
 
 
-def is_unfinished(text: str) -> bool:
-    return bool(UNFINISHED.search(text))
-
-
 def receive(
     chat: Chat,
     *,
@@ -95,15 +91,11 @@ def edit(chat: Chat, *, text: str, external_id: object, **fields: Any) -> Messag
 
 def answer_later(message: Message, *, now: datetime, silence: float | None = None) -> None:
     """Enqueue the job of this message. The newest one's answers them all: see bot.turn."""
-    options = message.space.options
-    kind = _kind(message, size=options.batch_size)
-    at = None
-    if kind == "text":
-        at = _due(message, silence=silence, now=now)
+    kind = _kind(message, size=message.space.options.batch_size)
     jobs.enqueue(
         ANSWER_JOB,
         lock=f"chat-{message.chat_id}",
-        at=at,
+        at=_due(message, silence=silence, now=now) if kind == "text" else None,
         priority=PRIORITY[kind],
         message_id=message.pk,
         space_id=message.space_id,
@@ -132,7 +124,7 @@ def _kind(message: Message, *, size: int) -> str:
 def _due(message: Message, *, silence: float | None, now: datetime) -> datetime:
     options = message.space.options
     pause = options.batch_silence if silence is None else silence
-    pause *= UNFINISHED_FACTOR if is_unfinished(message.text) else 1
+    pause *= UNFINISHED_FACTOR if UNFINISHED.search(message.text) else 1
     first = unanswered(message.chat_id).values_list("received_at", flat=True).first() or now
     longest = first + timedelta(seconds=options.batch_wait)
     return min(now + timedelta(seconds=pause), max(longest, now))

@@ -144,7 +144,6 @@ def asked_today(space: Space, *, now: datetime) -> tuple[list[Fact], int]:
 
 
 def note_answer(done: ChangeResult, *, answer: str, by: str) -> None:
-    """Write into the audit that a person answered."""
     if done.changed:
         fact = done.row
         change = str(done.change_id)
@@ -159,16 +158,12 @@ def take_back(entry: AuditEntry, *, by: str) -> None:
     audit.record(UNCHECKED, actor=by, space=entry.space, **given)
 
 
-def uphold(chat_id: int) -> None:
+@prepared_update(chat="bigint")
+def uphold(chat):
     """Count what the last reply of the chat said as checked: its reader went on without objecting.
 
     Call it when the reader has said something that corrects nothing, before the next reply.
     """
-    _uphold(chat=chat_id)
-
-
-@prepared_update(chat="bigint")
-def _uphold(chat):
     receipts = Recall.objects.filter(chat=chat, reply__isnull=False).order_by("-at", "-pk")
     used = RecallItem.objects.filter(
         recall__in=receipts.values("pk")[:1], mark=RecallItem.Mark.USED

@@ -54,10 +54,6 @@ _MARKER = re.compile(rb"\[redacted:[a-z_]+\]")
 _AFTER = ".!?)]}:”’»"
 
 
-def _value(value: str, before: str) -> bool:
-    return not _PLACEHOLDER.match(value)
-
-
 def _assigned(value: str, before: str) -> bool:
     """Right of an equals sign: anything but a placeholder, a plain word or a short number."""
     if _PLACEHOLDER.search(value) or value.startswith(("/", "http")):
@@ -134,10 +130,6 @@ def _even(run: str) -> bool:
     return len(run) >= 20 and digits >= 3 and _entropy(run) >= 2.8
 
 
-def _digits(value: str, before: str) -> bool:
-    return 3 <= sum(c.isdigit() for c in value) <= 20
-
-
 def _words(value: str, before: str) -> bool:
     """Twelve words or more without the little words that sentences need."""
     little = {"the", "and", "que", "los", "las", "con", "for", "with", "una", "del", "was", "are"}
@@ -190,7 +182,7 @@ def _entropy(value: str) -> float:
 
 CHECKS = {
     "any": lambda value, before: True,
-    "value": _value,
+    "value": lambda value, before: not _PLACEHOLDER.match(value),
     "assigned": _assigned,
     "phrase": _phrase,
     "mixed": lambda value, before: _mixed(value) and not _PLACEHOLDER.search(value),
@@ -203,7 +195,7 @@ CHECKS = {
     "login": _login,
     "curp": _curp,
     "dni": _dni,
-    "digits": _digits,
+    "digits": lambda value, before: 3 <= sum(c.isdigit() for c in value) <= 20,
     "luhn": _luhn,
     "iban": _iban,
     "random": _random,

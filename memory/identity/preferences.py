@@ -23,9 +23,6 @@ LEARNED = "learned"
 WHOM = ("channel", "author_id", "person")
 # "Timezone: America/Mexico_City", but not "Note to self: …a whole sentence: with colons".
 KEYED = re.compile(r"([^\W_][\w /-]{0,39}):\s+(\S.*)", re.DOTALL)
-PLACEHOLDER = re.compile(
-    r"\((?:pending|to be learned|pendiente|por aprender)[^)]*\)", re.IGNORECASE
-)
 
 
 def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Preference]:
@@ -126,20 +123,6 @@ def as_markdown(preferences: list[Preference]) -> str:
         ]
         parts.append("\n".join([f"## {section}", *lines] if section else lines))
     return "\n\n".join([HEADING, *parts]) if parts else ""
-
-
-def from_markdown(written: str) -> list[dict]:
-    """Parse a preferences file into keywords of put(), without placeholders."""
-    items, section = [], ""
-    for line in text.clean(written, limit=None).splitlines():
-        bare = line.strip()
-        if bare.startswith("#"):
-            section = "" if bare.startswith("# ") else bare.lstrip("# ")
-        elif (item := bare.lstrip("-*• ").strip()) and not PLACEHOLDER.search(item):
-            match = KEYED.fullmatch(item.replace("**", ""))
-            key, value = (match[1], match[2]) if match else (LEARNED, item)
-            items.append({"section": section[:80], "key": key.strip()[:80], "value": value})
-    return items
 
 
 def _save(

@@ -67,9 +67,10 @@ def afford(choice: Choice, *, space: Space, action: str) -> Choice:
         raise BudgetSpent("The budget of this installation is spent.", retry_after=3600)
     if action == "pause":
         raise BudgetSpent("The budget is spent and the space is set to pause.", retry_after=3600)
-    if action == "cheap" and is_allowed(choice.provider, small := _cheap(choice.provider, space)):
-        return replace(choice, model=small)
-    return choice
+    small = space.options.fast_model or settings.CONSCIOUSNESS_MODEL
+    small = small or PROVIDERS[choice.provider].fast_model
+    is_cheap = action == "cheap" and is_allowed(choice.provider, small)
+    return replace(choice, model=small) if is_cheap else choice
 
 
 def _by_tier(tier: str, space: Space) -> Choice:
@@ -119,15 +120,9 @@ def _automatic() -> str:
 
 
 def is_ready(provider: str) -> bool:
-    """Tell whether the provider has what it needs to be asked."""
     if provider in NEEDS:
         return any(connections.values(*NEEDS[provider]))
     return provider != "claude-cli" or bool(shutil.which(settings.CLAUDE_COMMAND))
-
-
-def _cheap(provider: str, space: Space) -> str:
-    model = space.options.fast_model or settings.CONSCIOUSNESS_MODEL
-    return model or PROVIDERS[provider].fast_model
 
 
 def state(provider: str, *, now: datetime) -> str:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from memory.guards.screening import redacted
 from memory.llm import choose as breaker
 from memory.llm import pricing, providers
-from memory.llm.choose import Choice, afford, choose
+from memory.llm.choose import afford, choose
 from memory.llm.request import (
     MAX_ATTEMPTS,
     MAX_WAIT_SECONDS,
@@ -122,11 +122,6 @@ def asker(
     ask.model = choose(purpose, space=space).model
     ask.about = lambda **also: asker(purpose, space=space, system=system, **more | also)
     return ask
-
-
-def chosen(purpose: Purpose, *, space: Space) -> Choice:
-    """Return the provider and model that would serve this purpose now."""
-    return choose(purpose, space=space)
 
 
 def _record(call: LlmCall, request: Request, *, now: datetime, pause) -> Completion:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -47,12 +48,14 @@ class Price:
 def table() -> tuple[str, dict[str, Price]]:
     """Return the date of the shipped table, and its prices."""
     data = json.loads(TABLE.read_text())
-    return data["date"], {model: _price(**row) for model, row in data["prices"].items()}
+    names = ("in", "out", "cached", "written")
+    rows = data["prices"].items()
+    return data["date"], {model: _price(*map(row.get, names)) for model, row in rows}
 
 
 def price(model: str) -> Price | None:
     """Return the owner's price, else that of the longest shipped name the model begins with."""
-    own = {name: _own(*row) for name, row in settings.MODEL_PRICES.items()}
+    own = {name: _price(*row) for name, row in settings.MODEL_PRICES.items()}
     for prices in (own, table()[1]):
         names = [name for name in prices if model == name or model.startswith(f"{name}-")]
         if names:
@@ -88,18 +91,8 @@ def _is_at_home() -> bool:
     }
 
 
-def _price(**row: str) -> Price:
-    fresh = Decimal(row["in"])
-    return Price(
-        tokens_in=fresh,
-        tokens_out=Decimal(row["out"]),
-        cached=Decimal(row.get("cached", fresh)),
-        written=Decimal(row.get("written", fresh)),
-    )
-
-
-def _own(fresh: Decimal, out: Decimal, cached: Decimal | None = None) -> Price:
-    return Price(tokens_in=fresh, tokens_out=out, cached=cached or fresh, written=fresh)
+def _price(fresh: Any, out: Any, cached: Any = None, written: Any = None) -> Price:
+    return Price(*map(Decimal, (fresh, out, cached or fresh, written or fresh)))
 
 
 def counter(space: Space) -> Callable[[str], int]:

@@ -145,15 +145,9 @@ MAX_WAIT_SECONDS = 20.0
 RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
-def retry_wait(
-    attempt: int, *, retry_after: float | None = None, chance: float | None = None
-) -> float:
-    """Return the seconds to wait after this attempt (from 1), doubling, with jitter.
-
-    `retry_after` is the server's wish; `chance` is 0..1, random by default.
-    """
-    chance = random.random() if chance is None else chance
-    backoff = 2 ** (attempt - 1) * (0.5 + chance)
+def retry_wait(attempt: int, *, retry_after: float | None = None) -> float:
+    """Return the seconds to wait after this attempt (from 1), doubling, or the server's wish."""
+    backoff = 2 ** (attempt - 1) * (0.5 + random.random())
     return min(max(backoff, retry_after or 0), MAX_WAIT_SECONDS)
 
 

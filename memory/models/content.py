@@ -129,7 +129,6 @@ def way_to_space(model: Any) -> str:
 
 
 def space_of(row: Any) -> int | None:
-    """The id of the space that the row belongs to."""
     *way, last = way_to_space(type(row)).split("__")
     for name in way:
         row = getattr(row, name)

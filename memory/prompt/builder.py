@@ -114,7 +114,7 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
     """
     now = now or timezone.now()
     if context.briefing and intents.read(context.briefing.text).name != "correct":
-        lasting.uphold(reply.chat_id)
+        lasting.uphold(chat=reply.chat_id)
     made = marks(context, reply.text)
     if context.recall and context.recall.receipt:
         receipts.attach(

@@ -140,11 +140,8 @@ def extract(
         plain = [line for body in bodies for line in sentences(body)]
         return "\n".join(f"- {text.short(line, length)}" for line in plain[:lines])
     chosen = _choose(found, min(lines, 2 + len(found) // 3))
-    return "\n".join(f"- {text.short(_told(one), length)}" for one in chosen)
-
-
-def _told(one: Sentence) -> str:
-    return f"{one.speaker}: {one.words}" if one.speaker else one.words
+    told = (f"{one.speaker}: {one.words}" if one.speaker else one.words for one in chosen)
+    return "\n".join(f"- {text.short(line, length)}" for line in told)
 
 
 def _choose(found: list[Sentence], count: int) -> list[Sentence]:

@@ -342,22 +342,3 @@ def test_a_ruling_keeps_a_preference_out(space):
     rulings.forbid(space, text="prefers to be called Boss", by=ANA)
     done = preferences.learn(space, sentence="Prefers to be called Boss", by="tag")
     assert (done.outcome, Preference.objects.count()) == ("refused", 0)
-
-
-def test_a_preferences_file_of_the_seeds_is_read():
-    written = """# User Preferences
-
-## Communication Style (observed)
-- Length: concise
-- Tone: (to be learned)
-
-## Boundaries (explicitly stated)
-- never call me before nine
-- learned: likes tea
-"""
-    style, boundaries = "Communication Style (observed)", "Boundaries (explicitly stated)"
-    assert preferences.from_markdown(written) == [
-        {"section": style, "key": "Length", "value": "concise"},
-        {"section": boundaries, "key": "learned", "value": "never call me before nine"},
-        {"section": boundaries, "key": "learned", "value": "likes tea"},
-    ]

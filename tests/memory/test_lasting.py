@@ -103,7 +103,7 @@ def test_said_again_confirmed_or_used_unchallenged_is_checked():
             receipt.reply = make_message(chat, "You live there", role="assistant")
             receipt.save()
             RecallItem.objects.filter(recall=receipt).update(mark="used")
-            lasting.uphold(chat.pk)
+            lasting.uphold(chat=chat.pk)
         fact.refresh_from_db()
         assert fact.checked_at == late
         assert fact not in lasting.due(space, now=late + timedelta(days=300))
@@ -115,7 +115,7 @@ def test_what_a_reply_did_not_say_is_not_checked_by_it():
     receipt = make_receipt(space, chat=chat, fact=fact)
     receipt.reply = make_message(chat, "Hello", role="assistant")
     receipt.save()
-    lasting.uphold(chat.pk)
+    lasting.uphold(chat=chat.pk)
     fact.refresh_from_db()
     assert fact.upheld_at is None
 

@@ -117,7 +117,6 @@ def test_identity_takes_every_line(space, lines):
         identity.core.write(space, text=line, by=ANA)
         identity.preferences.put(space, key=line, value=line, section=line, by=ANA)
         identity.preferences.learn(space, sentence=line, by="tag")
-        identity.preferences.from_markdown(line)
         if clean(line).strip():
             rule = {"instruction": line, "category": line, "examples": [line], "forbidden": [line]}
             identity.rules.put(space, by=ANA, **rule)
