@@ -7,9 +7,10 @@ share it.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
@@ -206,11 +207,8 @@ def compare_facts(known: Sequence[BelievedFact], fresh: set[int]) -> list[Across
 def _may_meet(one: BelievedFact, other: BelievedFact) -> bool:
     if not _same_subject(one, other):
         return False
-    return one.chat == other.chat or None in (one.chat, other.chat) or _one_speaker(one, other)
-
-
-def _one_speaker(one: BelievedFact, other: BelievedFact) -> bool:
-    return bool(one.speaker) and one.speaker == other.speaker
+    is_one_person = bool(one.speaker) and one.speaker == other.speaker
+    return one.chat == other.chat or None in (one.chat, other.chat) or is_one_person
 
 
 def _compared(old: BelievedFact, new: BelievedFact) -> Across | None:
@@ -271,18 +269,20 @@ def _evidence(claims: Iterable[ClaimView]) -> list[dict]:
     ]
 
 
-def _fact_image(claim: ClaimView, *, confidence: float) -> dict:
-    return {
-        "text": claim.text,
-        "subject": claim.subject,
-        "kind": claim.kind,
-        "category": claim.category,
-        "chat": claim.chat,
-        "confidence": confidence,
-        "quote": claim.quote,
-        "language": claim.language,
-        "said_by": claim.by,
-    }
+def _ask(
+    context: PhaseContext,
+    best: ClaimView,
+    *,
+    kind: str = Proposal.Kind.ADD,
+    sure: float = 0.7,
+    **given: Any,
+) -> Proposal | None:
+    """Put what a claim says before people, as a fact that would be so sure."""
+    named = ("text", "subject", "kind", "category", "chat", "quote", "language")
+    after = {name: getattr(best, name) for name in named}
+    after |= {"confidence": sure, "said_by": best.by}
+    given |= {"night": context.night, "title": best.text, "mode": best.mode}
+    return proposals.propose(context.space, kind, after=after, **given)
 
 
 def _key(claim: ClaimView) -> str:
@@ -311,7 +311,7 @@ def _believe(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
             context.space,
             text=best.text,
             by="night",
-            chat=_chat_of(context, best),
+            chat=context.space.chats.get(pk=best.chat) if best.chat else None,
             subject=best.subject,
             quote=best.quote,
             confidence=min(0.95, 0.6 + 0.1 * verdict.episodes),
@@ -332,24 +332,15 @@ def _believe(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
     return _close(verdict, context)
 
 
-def _chat_of(context: PhaseContext, claim: ClaimView):
-    return context.space.chats.get(pk=claim.chat) if claim.chat else None
-
-
 def _propose(context: PhaseContext, verdict: Verdict, outcome: Outcome, *, why: str = "") -> None:
     best = verdict.best
-    said = sentence(N_("%(n)s episodes say it."), {"n": verdict.episodes})
-    made = proposals.propose(
-        context.space,
-        Proposal.Kind.ADD,
+    made = _ask(
+        context,
+        best,
         key=_key(best),
-        night=context.night,
-        title=best.text,
-        after=_fact_image(best, confidence=0.7),
-        rationale=why or said,
+        rationale=why or sentence(N_("%(n)s episodes say it."), {"n": verdict.episodes}),
         evidence=_evidence(verdict.said),
         confidence=min(0.95, 0.5 + 0.1 * verdict.episodes),
-        mode=best.mode,
     )
     outcome.count("facts_proposed", bool(made))
 
@@ -357,20 +348,17 @@ def _propose(context: PhaseContext, verdict: Verdict, outcome: Outcome, *, why: 
 def _supersede(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
     """A contradiction is never settled without a person."""
     best, old = verdict.best, Fact.objects.get(pk=verdict.fact.fact)
-    made = proposals.propose(
-        context.space,
-        Proposal.Kind.SUPERSEDE,
+    made = _ask(
+        context,
+        best,
+        kind=Proposal.Kind.SUPERSEDE,
         key=proposals.key("supersede", old.pk, best.text.casefold()),
-        night=context.night,
-        title=best.text,
         targets=[target_of(old)],
         before=image(old),
-        after=_fact_image(best, confidence=0.7),
         rationale=sentence(N_("This contradicts what Keno believes.")),
         evidence=[proposals.evidence_of(old), *_evidence(verdict.said)],
         confidence=min(0.95, 0.55 + 0.1 * verdict.episodes),
         flags=["contradiction"],
-        mode=best.mode,
     )
     outcome.count("contradictions", bool(made))
     _close(verdict, context)
@@ -378,18 +366,15 @@ def _supersede(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> Non
 
 def _contested(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
     best = verdict.best
-    made = proposals.propose(
-        context.space,
-        Proposal.Kind.ADD,
+    made = _ask(
+        context,
+        best,
+        sure=0.6,
         key=_key(best),
-        night=context.night,
-        title=best.text,
-        after=_fact_image(best, confidence=0.6),
         rationale=sentence(N_("Episodes disagree; this is what was said last.")),
         evidence=_evidence([*verdict.said, *verdict.against]),
         confidence=0.5,
         flags=["contradiction"],
-        mode=best.mode,
     )
     outcome.count("contradictions", bool(made))
     _close(verdict, context)
@@ -398,7 +383,7 @@ def _contested(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> Non
 def _reinforce(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
     fact = Fact.objects.get(pk=verdict.fact.fact)
     if context.night.held or nights.was_undone(context.space, fact.text):
-        return _known_already(context, verdict, outcome)
+        return _pass_over("known", context, verdict, outcome)
     with context.record_change("agreement", fact.text, evidence=_evidence(verdict.said)):
         facts.remember(
             context.space,
@@ -414,13 +399,8 @@ def _reinforce(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> Non
     return _close(verdict, context)
 
 
-def _known_already(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
-    outcome.count("known")
-    _close(verdict, context)
-
-
-def _older(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
-    outcome.count("older")
+def _pass_over(name: str, context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
+    outcome.count(name)
     _close(verdict, context)
 
 
@@ -433,18 +413,14 @@ def propose_promotion(
 ) -> None:
     """One person says the same in several chats: the space may know it, if somebody agrees."""
     best = Verdict("propose", together).best
-    made = proposals.propose(
-        context.space,
-        Proposal.Kind.ADD,
+    made = _ask(
+        context,
+        replace(best, chat=None),
         key=proposals.key("share", best.subject.casefold(), best.text.casefold()),
-        night=context.night,
-        title=best.text,
-        after=_fact_image(best, confidence=0.7) | {"chat": None},
         rationale=sentence(N_("Several chats say it; approving lets the whole space know.")),
         evidence=_evidence(together),
         confidence=0.6,
         flags=["leaves its chat"],
-        mode=best.mode,
     )
     outcome.count("promotions_proposed", bool(made))
 
@@ -500,7 +476,7 @@ HANDLE = {
     "supersede": _supersede,
     "contested": _contested,
     "reinforce": _reinforce,
-    "known": _known_already,
-    "older": _older,
+    "known": partial(_pass_over, "known"),
+    "older": partial(_pass_over, "older"),
     "wait": _wait,
 }

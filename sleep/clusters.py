@@ -13,7 +13,7 @@ from memory.extraction.frames.compare import compare
 from memory.extraction.frames.reading import frames_of
 from memory.extraction.frames.vocabulary import are_opposite, canonical, terms, tokens
 from memory.models import Embedding, Fact, Space
-from memory.text.normalise import STOP_WORDS, fold, said_key, stem, words
+from memory.text.normalise import STOP_WORDS, fold, jaccard, said_key, stem, words
 from memory.vectors import store as embeddings
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -52,7 +52,9 @@ def differ(a: str, b: str, *, subject: str = "") -> str:
     # "Ana Ruiz" and "Ana" are one person told twice.
     if not (left <= right or right <= left):
         return "name"
-    return "opposite" if _opposite(_words(a), _words(b)) else ""
+    one, other = _words(a), _words(b)
+    is_opposite = any(are_opposite(a, b) for a in one - other for b in other - one)
+    return "opposite" if is_opposite else ""
 
 
 def buckets(text: str, subject: str = "") -> list[str]:
@@ -76,19 +78,15 @@ def _words(text: str) -> set[str]:
     return {canonical(word) or word for word in tokens(text)}
 
 
-def _opposite(one: set[str], other: set[str]) -> bool:
-    return any(are_opposite(a, b) for a in one - other for b in other - one)
-
-
 def _numbers(text: str) -> set[str]:
     return {number.strip(".,:/-") for number in _NUMBER.findall(text)}
 
 
-def gist(text: str, language: str = "") -> frozenset[str]:
+def gist(text: str) -> frozenset[str]:
     """The stems that carry the meaning; all of them when nothing else is left."""
     said = [fold(word) for word in words(text)]
     kept = [word for word in said if word not in _STOPS] or said
-    return frozenset(stem(word, language or "en") for word in kept)
+    return frozenset(stem(word, "en") for word in kept)
 
 
 def group_same(
@@ -135,7 +133,7 @@ def pairs(
         found += [
             (i, j)
             for i in _near(gists, index, j, scope, rarity)
-            if _alike(gists[i], gists[j], alike)
+            if jaccard(gists[i], gists[j]) >= alike
         ]
         for word in gists[j]:
             index[scope, word].append(j)
@@ -149,10 +147,6 @@ def _near(gists, index, j, scope, rarity) -> list[int]:
     rare = sorted(gists[j], key=lambda word: (rarity[word], word))
     rare = rare[: len(rare) // 2 + 1]
     return sorted({i for word in rare for i in index[scope, word][-COMMON_STEM:]})
-
-
-def _alike(a: frozenset[str], b: frozenset[str], alike: float) -> bool:
-    return bool(a | b) and len(a & b) / len(a | b) >= alike
 
 
 # Vectors as near as this say the same: design, "duplicates".
@@ -169,7 +163,11 @@ def duplicate_groups(space: Space, *, since: datetime | None) -> list[list[Fact]
     scopes = [(fact.chat_id, fact.subject.casefold(), fact.kind) for fact in rows]
     texts = [fact.text for fact in rows]
     candidates = {*pairs(texts, scopes), *_near_pairs(rows, scopes)}
-    alike = [pair for pair in sorted(candidates) if not _say_different(rows, *pair)]
+    alike = [
+        (i, j)
+        for i, j in sorted(candidates)
+        if not differ(rows[i].text, rows[j].text, subject=rows[i].subject)
+    ]
     found = ([rows[i] for i in group] for group in connected_groups(len(rows), alike))
     return _whole([some for some in map(_all_alike, found) if len(some) > 1])
 
@@ -187,10 +185,6 @@ def _fresh_rows(space: Space, since: datetime | None) -> list[Fact]:
         fresh = live.filter(created_at__gt=since)
         live = live.filter(subject__in=fresh.values("subject"))
     return list(live.order_by("pk").only("space", "chat", "subject", "kind", "text"))
-
-
-def _say_different(rows: Sequence[Fact], i: int, j: int) -> str:
-    return differ(rows[i].text, rows[j].text, subject=rows[i].subject)
 
 
 def _all_alike(group: list[Fact]) -> list[Fact]:

@@ -63,25 +63,23 @@ class AlreadyDecided(Exception):
     """Somebody decided this first."""
 
 
-class NotWhatWasShown(Exception):
+class Refusal(Exception):
+    """A decision that cannot be made; the docstring of each kind is what a person reads."""
+
+    def __str__(self):
+        return self.__doc__
+
+
+class NotWhatWasShown(Refusal):
     """The proposal changed after it was shown. Look at it again, then decide."""
 
-    def __str__(self):
-        return self.__doc__
 
-
-class NeedsReason(ValueError):
+class NeedsReason(Refusal, ValueError):
     """This looks like an attack, or was kept out as one: say why you approve it all the same."""
 
-    def __str__(self):
-        return self.__doc__
 
-
-class MayNotDecide(Exception):
+class MayNotDecide(Refusal):
     """Only a curator or an owner of this space may decide a proposal."""
-
-    def __str__(self):
-        return self.__doc__
 
 
 def digest(kind: str, targets: list, after: dict) -> str:
@@ -405,7 +403,6 @@ def undo(proposal: Proposal, *, member: Member) -> Proposal:
 
 @transaction.atomic
 def reopen(proposal: Proposal, *, member: Member) -> Proposal:
-    """Let an undone proposal wait again."""
     by = _decider(proposal, member)
     row = Proposal.objects.select_for_update().get(pk=proposal.pk)
     if row.status == Proposal.Status.UNDONE:
@@ -526,7 +523,6 @@ def sum_up(space: Space) -> None:
 
 
 def wait_again(row: Proposal) -> Proposal:
-    """Put an old proposal before people once more."""
     row.status, row.decided_by, row.decided_name = Proposal.Status.PENDING, None, ""
     row.decided_at, row.applied_as, row.reason = None, None, ""
     row.save(
