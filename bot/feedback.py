@@ -14,7 +14,6 @@ from memory.facts import plans
 from memory.models import Fact, Message
 from memory.models.space import once
 from memory.text import normalise as text
-from memory.text import normalise as words
 
 # Outcomes after which something is believed that was not believed before.
 LEARNED_OUTCOMES = {"new", "restored", "done", "superseded"}
@@ -115,8 +114,8 @@ def check(answer: str, *, question: str, had_memory: bool, forbidden: Sequence[s
 
 def repetition(answer: str, question: str) -> float:
     """Which part of the answer's longer words the question had already, 0..1."""
-    mine = [word for word in words.words(answer) if len(word) > 3]
-    theirs = {word for word in words.words(question) if len(word) > 3}
+    mine = [word for word in text.words(answer) if len(word) > 3]
+    theirs = {word for word in text.words(question) if len(word) > 3}
     return sum(word in theirs for word in mine) / len(mine) if mine else 0.0
 
 

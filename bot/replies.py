@@ -64,12 +64,6 @@ def step(chat: Chat, group: Sequence[Message], *, now: datetime) -> Step | None:
     return replace(found, state=found.state | {"whom": chat_links.whom(group[-1])})
 
 
-def add_to_briefing(briefing: Briefing, found: Step | None) -> Briefing:
-    if found is None:
-        return briefing
-    return replace(briefing, script=found.script, completes=found.completes)
-
-
 def save_progress(
     chat: Chat, found: Step | None, *, message: Message, tagged: bool, now: datetime
 ) -> list[Applied]:
@@ -170,13 +164,15 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
     # A first conversation reads no memory and has its own course.
     box = tools.Toolbox(chat, group, now) if found is None else None
     briefing = _briefed(chat, group, built)
+    if found:
+        briefing = replace(briefing, script=found.script, completes=found.completes)
     completion = (partial(tools.answer, box) if box else partial(complete, "chat"))(
         space=chat.space,
         system=built.system,
         messages=built.messages,
         # Without a model the whole answer is there at once: nothing to watch growing.
         stream=stream_to(chat) if available("chat", space=chat.space) else None,
-        briefing=add_to_briefing(briefing, found),
+        briefing=briefing,
         chat=chat,
         message=last,
         trace=logs.current_trace(),

@@ -74,15 +74,11 @@ class NotePlanArguments(BaseModel):
     )
 
 
-class NoArguments(BaseModel):
-    pass
-
-
-class ListPlansArguments(NoArguments):
+class ListPlansArguments(BaseModel):
     """List the plans that are still to come."""
 
 
-class TimeArguments(NoArguments):
+class TimeArguments(BaseModel):
     """Tell the date and time where the person is."""
 
 
@@ -193,17 +189,14 @@ class Toolbox:
 
     def _tried(self, split: Split, **more: Any) -> str:
         """Do it and take it back: what would come of it is what the model hears."""
+        given: dict[str, Any] = {"chat": self.chat, "messages": self.group, "now": self.now}
         with transaction.atomic():
-            done = self._apply(split, **more)
+            done: list[Applied] = apply(split, mode=self.mode, **given, **more)
             transaction.set_rollback(True)
         outcome = done[0].done.outcome if done[0].done else "error"
         if outcome not in OUTCOMES:
             raise Refused((done[0].done and done[0].done.reason) or "it could not be kept.")
         return OUTCOMES[outcome]
-
-    def _apply(self, split: Split, **more: Any) -> list[Applied]:
-        given: dict[str, Any] = {"chat": self.chat, "messages": self.group, "now": self.now}
-        return apply(split, mode=self.mode, **given, **more)
 
 
 # Its arguments, what it does, and whether it keeps or takes away anything.

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 TYPING_SECONDS, MAX_TYPING_REPEATS = 4.5, 20
 # How often a leader renews its lease, and the others look whether it has ended.
 LOOK_SECONDS = 1
+HOME_SECONDS = 5
 
 
 class SendFailed(Exception):
@@ -114,12 +115,12 @@ class Channel:
         """Show the answer so far. Called from the thread that thinks, not from the loop."""
 
 
-async def home(space: Space | None, stop: asyncio.Event, *, look: float = 5) -> Space:
+async def home(space: Space | None, stop: asyncio.Event) -> Space:
     """The space of new chats; before the first one is made, wait for it."""
     while space is None:
         space = await sync_to_async(Space.objects.order_by("pk").first)()
         if space is None:
-            await asyncio.sleep(look)
+            await asyncio.sleep(HOME_SECONDS)
         if stop.is_set():
             raise asyncio.CancelledError
     return space
@@ -257,7 +258,8 @@ async def hold_leadership(name: str, stop: asyncio.Event) -> AsyncIterator[bool]
         if stop.is_set():
             yield False
             return
-        await _sleep(stop)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), LOOK_SECONDS)
     watching = asyncio.create_task(_watch(lease, asyncio.current_task()))
     try:
         yield True
@@ -283,11 +285,3 @@ async def _watch(lease: leases.Held, leader: asyncio.Task | None) -> None:
     log.warning("lost the lead")
     if leader:
         leader.cancel()
-
-
-async def _sleep(stop: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(LOOK_SECONDS):
-            await stop.wait()
-    except TimeoutError:
-        return

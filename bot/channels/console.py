@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
@@ -33,7 +34,7 @@ class ConsoleChannel(Channel):
         self.person = person or getpass.getuser().capitalize()
         self.is_tty = write is None and sys.stdin.isatty() and sys.stdout.isatty()
         self.colour = self.is_tty and "NO_COLOR" not in os.environ
-        self._write = write or _print
+        self._write = write or partial(print, end="", flush=True)
         # A script wants whole answers; a person likes to see them grow.
         self.streams = self.is_tty
         self._shown = ""
@@ -114,10 +115,6 @@ class ConsoleChannel(Channel):
 def _open_ends(chat: Chat) -> bool:
     unsent = OutboxItem.objects.filter(chat=chat, delivered_at=None, failed_at=None)
     return inbox.unanswered(chat.pk).exists() or unsent.exists()
-
-
-def _print(words: str) -> None:
-    print(words, end="", flush=True)
 
 
 def _listen(lines: asyncio.Queue) -> Callable[[], object]:

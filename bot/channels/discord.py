@@ -45,7 +45,6 @@ NAME = re.compile(r"[a-z0-9_-]{1,32}")
 
 
 def use_server(base: str) -> None:
-    """Speak to this server instead of Discord's own."""
     if base != USUAL_BASE:
         Route.BASE = f"{base}/api/v10"
         DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(f"ws{base.removeprefix('http')}/gateway")

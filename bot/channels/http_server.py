@@ -308,23 +308,17 @@ class BadRequest(Exception):
     """A request of somebody who may call that cannot be understood, with what is wrong."""
 
 
-def json_object(request: Request) -> dict:
-    """The JSON object of the body."""
+def parse_message(request: Request) -> dict:
+    """The fields of a message, with defaults; BadRequest with a sentence."""
     try:
         body = request.json()
     except ValueError as error:
         raise BadRequest("The body is no JSON.") from error
     if not isinstance(body, dict):
         raise BadRequest("The body must be a JSON object.")
-    return body
-
-
-def parse_message(request: Request, *, field: str = "message") -> dict:
-    """The fields of a message, with defaults; BadRequest with a sentence."""
-    body = json_object(request)
-    text = body.get(field, body.get("text"))
+    text = body.get("message", body.get("text"))
     if not isinstance(text, str) or not text.strip():
-        raise BadRequest(f"The {field} field is missing or no text.")
+        raise BadRequest("The message field is missing or no text.")
     said = {"text": text}
     for name, default in (
         ("chat_id", "main"),

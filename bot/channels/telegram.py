@@ -15,9 +15,7 @@ from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter
 from telegram.request import HTTPXRequest
 
-from bot.channels import (
-    http_server as serving,
-)
+from bot.channels import http_server
 from bot.channels.base import (
     AllowList,
     IncomingMessage,
@@ -120,7 +118,6 @@ def chat_id_of(message: Message) -> str:
 
 
 def split_chat_id(chat_id: str) -> tuple[int, int | None]:
-    """Split the id into the chat and its topic."""
     chat, _, topic = chat_id.partition("_")
     return int(chat), int(topic) if topic else None
 
@@ -237,7 +234,7 @@ class TelegramChannel(ListeningChannel):
             return Response(200, {})
 
         host, port = settings.TELEGRAM_WEBHOOK_HOST, settings.TELEGRAM_WEBHOOK_PORT
-        async with serving.serve(called, host=host, port=port):
+        async with http_server.serve(called, host=host, port=port):
             await self.bot.set_webhook(
                 settings.TELEGRAM_WEBHOOK_URL, secret_token=secret, allowed_updates=ALLOWED_UPDATES
             )

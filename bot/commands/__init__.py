@@ -9,7 +9,15 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from bot.commands import explain, knowledge, night, still_true, talk
-from bot.commands.asked import COMMAND_PATTERN, REGISTRY, Answer, CommandCall, need_link, plain
+from bot.commands.asked import (
+    BY_NAME,
+    COMMAND_PATTERN,
+    REGISTRY,
+    Answer,
+    CommandCall,
+    need_link,
+    plain,
+)
 from memory.chats import inbox
 from memory.extraction import ingest, intents, offers
 from memory.extraction.propose import Candidate
@@ -17,7 +25,6 @@ from memory.models import Message
 from memory.options import BELIEVE, HOLD, READ_ONLY
 from sleep import offer_proposals
 
-COMMANDS = REGISTRY.by_name
 # What these write would outlast an incognito chat.
 KEEPING = {"remember", "learn", "update-fact"}
 
@@ -27,7 +34,7 @@ def run(message: Message, *, now: datetime) -> Answer:
     if asked := still_true.asked_before(message, now=now):
         return still_true.take_answer(message, asked, now=now)
     name, rest = _read(message.text)
-    command = COMMANDS.get(plain(name))
+    command = BY_NAME.get(plain(name))
     if message.role != Message.Role.USER or command is None:
         unknown = _("I do not know the command /%(name)s. Try /help.")
         return Answer(unknown % {"name": name[:40]})
@@ -59,7 +66,7 @@ def _held(call: CommandCall) -> Answer:
 def language(message: Message) -> str:
     """A Spanish name is answered in Spanish; an English one in the language of the talk."""
     name = plain(_read(message.text)[0])
-    command = COMMANDS.get(name)
+    command = BY_NAME.get(name)
     if command and name in map(plain, command.spanish) and name != command.name:
         return "es"
     said = Message.objects.filter(chat=message.chat_id, role=Message.Role.USER, pk__lt=message.pk)

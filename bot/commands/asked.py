@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from uuid import UUID
@@ -79,18 +79,8 @@ class Command:
     help: str | Promise
 
 
-@dataclass
-class Registry:
-    by_name: dict[str, Command] = field(default_factory=dict)
-    all: list[Command] = field(default_factory=list)
-
-    def add(self, command: Command) -> None:
-        self.all.append(command)
-        for name in (command.name, *command.spanish):
-            self.by_name[plain(name)] = command
-
-
-REGISTRY = Registry()
+REGISTRY: list[Command] = []
+BY_NAME: dict[str, Command] = {}
 
 
 def command(
@@ -99,7 +89,9 @@ def command(
     """Make the function a command. `es` holds its Spanish names, the first one shown."""
 
     def add(act: Act) -> Act:
-        REGISTRY.add(Command(name, act, tuple(es.split()), usage, help))
+        made = Command(name, act, tuple(es.split()), usage, help)
+        REGISTRY.append(made)
+        BY_NAME.update({plain(one): made for one in (name, *made.spanish)})
         return act
 
     return add

@@ -77,7 +77,7 @@ def cost(call: CommandCall) -> str:
 def help_(call: CommandCall) -> str:
     spanish = (get_language() or "").startswith("es")
     lines = [_("What you can send me besides talking:")]
-    for one in REGISTRY.all:
+    for one in REGISTRY:
         name = one.spanish[0] if spanish else one.name
         lines.append(f"/{name} {one.usage}".rstrip() + f" — {one.help}")
     return "\n".join(lines)

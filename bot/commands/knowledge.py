@@ -20,7 +20,6 @@ from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Message
 from memory.spaces.chat_links import said_by_same
 from memory.text import normalise as text
-from memory.text.normalise import short
 
 # How many replies back something that can be undone is looked for.
 MAX_REPLIES_BACK = 50
@@ -86,7 +85,7 @@ def _discard_new_facts(ids: Sequence[str], *, by: str, now: datetime) -> list[Fa
 
 def _name(row: object) -> str:
     words = (getattr(row, name, "") for name in ("text", "title", "trigger", "value", "task"))
-    return short(next((word for word in words if word), ""), 120)
+    return text.short(next((word for word in words if word), ""), 120)
 
 
 def facts_in_reach(call: CommandCall) -> QuerySet:
@@ -99,7 +98,6 @@ def facts_in_reach(call: CommandCall) -> QuerySet:
 
 
 def last_learned(call: CommandCall) -> Fact | None:
-    """What was learned last in this chat."""
     here = facts_in_reach(call).filter(message__chat=call.chat)
     return here.order_by("-created_at", "-pk").first()
 

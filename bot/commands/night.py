@@ -24,7 +24,8 @@ CODE = re.compile(rf"#?(\d{{1,12}})(?:-([0-9a-f]{{{CODE_LENGTH}}}))?(?:\s+(.*))?
 def pending(call: CommandCall) -> str:
     if not call.may_decide:
         return need_link()
-    waiting = _waiting(call).order_by("created_at", "pk")
+    waiting = Proposal.objects.filter(space=call.space, status=Proposal.Status.PENDING)
+    waiting = waiting.order_by("created_at", "pk")
     count = waiting.count()
     if not count:
         return _("Nothing waits for a decision.")
@@ -68,10 +69,6 @@ def sleep(call: CommandCall) -> str:
 
 def code(proposal: Proposal) -> str:
     return f"{proposal.pk}-{proposal.digest[:CODE_LENGTH]}"
-
-
-def _waiting(call: CommandCall):
-    return Proposal.objects.filter(space=call.space, status=Proposal.Status.PENDING)
 
 
 def _decide(call: CommandCall, decide, said: str) -> str:

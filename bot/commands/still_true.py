@@ -128,14 +128,9 @@ class Asked:
     yes: bool
 
 
-def asked_before(message: Message, *, now: datetime) -> Asked | None:
-    """What this plain yes or no answers: the reply right before it asked."""
-    return _asked(message, message.text, now=now)
-
-
-def _asked(message: Message, said: str, *, now: datetime) -> Asked | None:
-    """What the reply right before the message asks, where `said` is a yes or no to it."""
-    said = " ".join(_WORD.sub(" ", fold(said)).split())
+def asked_before(message: Message, *, said: str = "", now: datetime) -> Asked | None:
+    """What the reply right before asked, where the message, or `said`, is a yes or no to it."""
+    said = " ".join(_WORD.sub(" ", fold(said or message.text)).split())
     still, no, do = (bool(one.fullmatch(said)) for one in (_YES, _NO, _DO))
     if message.role != Message.Role.USER or not (still or no or do):
         return None
@@ -170,7 +165,7 @@ def take_more_than_yes(group: Sequence[Message], *, now: datetime) -> list[UUID 
     Call it when the message was read: what it corrected by itself is no longer asked about.
     """
     first = _FIRST.match(group[0].text.strip())
-    asked = _asked(group[0], first[0], now=now) if first else None
+    asked = asked_before(group[0], said=first[0], now=now) if first else None
     return [_note(asked, now=now).change_id] if asked and not asked.forget else []
 
 

@@ -9,7 +9,6 @@ from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.facts import plans
 from memory.identity import bootstrap
-from memory.identity import bootstrap as bootstrap_words
 from memory.models import Episode
 from memory.operations import erasing
 from memory.spaces import chat_links
@@ -133,7 +132,7 @@ def begin_bootstrap(call: CommandCall) -> str:
     if not bootstrap.start(call.space, chat=call.chat.pk, now=call.now):
         return _("We are in the middle of it. /bootstrap off ends it.")
     language = "es" if (get_language() or "").startswith("es") else "en"
-    return bootstrap_words.PHRASES[language]["begin"]
+    return bootstrap.PHRASES[language]["begin"]
 
 
 @command(

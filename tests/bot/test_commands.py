@@ -392,13 +392,13 @@ class TestTheRest:
 
     def test_help_names_every_command_in_both_languages(self, chat):
         english, spanish = send(chat, "/help"), send(chat, "/ayuda", 1)
-        for one in commands.REGISTRY.all:
+        for one in commands.REGISTRY:
             assert f"/{one.name} " in english
             assert f"/{one.spanish[0]} " in spanish
 
     @pytest.mark.parametrize("name", SEVENTEEN)
     def test_each_has_a_spanish_name_and_help_of_its_own(self, name):
-        one = commands.COMMANDS[name]
+        one = commands.BY_NAME[name]
         assert one.spanish
         assert one.spanish[0] != name
         english = str(one.help)

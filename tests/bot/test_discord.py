@@ -37,7 +37,7 @@ def keno(server, settings, monkeypatch):
     monkeypatch.setattr(discord.Route, "BASE", "")
     monkeypatch.setattr(discord.DiscordWebSocket, "DEFAULT_GATEWAY", None)
     channel = DiscordChannel(allow=AllowList.of(["1"], []))
-    channel.commands = REGISTRY.all
+    channel.commands = REGISTRY
     monkeypatch.setitem(channels._open, "discord", channel)
     return channel
 
