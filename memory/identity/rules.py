@@ -25,8 +25,6 @@ from memory.models.space import kept
 from memory.text import normalise as text
 
 MAX_RULES = 200
-
-
 WHITESPACE = re.compile(r"\s+")
 MAX_REPLY_LENGTH = 100_000
 MAX_PATTERN_LENGTH = 500
@@ -68,22 +66,12 @@ def check_pattern(pattern: str) -> None:
 def _contains_phrase(phrase: str, reply: str) -> bool:
     """Tell whether the reply contains the phrase as whole words: "um" is not in "summary"."""
     wanted = WHITESPACE.sub(" ", phrase.casefold()).strip()
-    at = reply.find(wanted) if wanted else -1
-    while at >= 0:
-        end = at + len(wanted)
-        if _at_word_border(reply, at - 1, wanted[0]) and _at_word_border(reply, end, wanted[-1]):
-            return True
-        at = reply.find(wanted, at + 1)
-    return False
-
-
-def _at_word_border(reply: str, at: int, edge: str) -> bool:
-    outside = not 0 <= at < len(reply)
-    return outside or not _is_word_character(edge) or not _is_word_character(reply[at])
-
-
-def _is_word_character(char: str) -> bool:
-    return char.isalnum() or char == "_"
+    if not wanted or wanted not in reply:
+        return False
+    # A border counts beside a letter: an ellipsis may stand anywhere.
+    before = r"(?<!\w)" if re.match(r"\w", wanted) else ""
+    after = r"(?!\w)" if re.search(r"\w$", wanted) else ""
+    return bool(re.search(f"{before}{re.escape(wanted)}{after}", reply))
 
 
 def _matches_pattern(pattern: str, reply: str) -> bool:
