@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memory.chats import inbox
 from memory.chats import service as chats
-from memory.models import Message, OutboxItem, Space
+from memory.models import Message, Space
 
 log = logging.getLogger(__name__)
 HEAD_BYTES = 16 * 1024
@@ -366,19 +366,9 @@ async def wait_for(message: Message, *, seconds: float) -> str | None:
     try:
         async with asyncio.timeout(seconds):
             while True:
-                reply = await sync_to_async(_reply)(message)
+                reply = await sync_to_async(inbox.answer_to)(message)
                 if reply is not None:
                     return reply
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         return None
-
-
-def _reply(message: Message) -> str | None:
-    handled = Message.objects.filter(pk=message.pk).values_list("handled_at", flat=True).first()
-    if handled is None:
-        return None
-    sent = OutboxItem.objects.filter(
-        chat=message.chat_id, message__reply_to__gte=message.pk, message__sent_at=handled
-    )
-    return sent.order_by("pk").values_list("text", flat=True).first() or ""

@@ -31,7 +31,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.llm.complete import complete
 from memory.llm.request import BudgetSpent, ProviderError
-from memory.models import ApiToken, Chat, Fact, Message, OutboxItem, Pattern
+from memory.models import ApiToken, Chat, Fact, Message, Pattern
 from memory.prompt import builder
 from memory.transfer import importing, tasks
 from sleep import offer_proposals, proposals
@@ -354,26 +354,16 @@ def passed_on(token: ApiToken) -> dict[str, str]:
 
 def _wait_for(message: Message, *, seconds: float) -> str | None:
     """What was answered, by whichever worker; None when that takes too long."""
-    reply, until = _reply(message), time.monotonic() + seconds
+    reply, until = inbox.answer_to(message), time.monotonic() + seconds
     if reply is not None or not seconds or not _waiting.acquire(blocking=False):
         return reply
     try:
         while reply is None and time.monotonic() < until:
             time.sleep(LOOK_SECONDS)
-            reply = _reply(message)
+            reply = inbox.answer_to(message)
     finally:
         _waiting.release()
     return reply
-
-
-def _reply(message: Message) -> str | None:
-    handled = Message.objects.filter(pk=message.pk).values_list("handled_at", flat=True).first()
-    if handled is None:
-        return None
-    sent = OutboxItem.objects.filter(
-        chat=message.chat_id, message__reply_to__gte=message.pk, message__sent_at=handled
-    )
-    return sent.order_by("pk").values_list("text", flat=True).first() or ""
 
 
 def speaker(token: ApiToken) -> str:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memory import jobs
 from memory.chats import service as chats
 from memory.guards.screening import screen
-from memory.models import Chat, Message
+from memory.models import Chat, Message, OutboxItem
 from memory.text import normalise as words
 
 COMMAND = re.compile(r"/[^\W\d_]")
@@ -107,6 +107,17 @@ def unanswered(chat_id: int):
     return Message.objects.filter(
         chat_id=chat_id, role=Message.Role.USER, handled_at=None
     ).order_by("pk")
+
+
+def answer_to(message: Message) -> str | None:
+    """What was sent in answer; None until the message is handled."""
+    handled = Message.objects.filter(pk=message.pk).values_list("handled_at", flat=True).first()
+    if handled is None:
+        return None
+    sent = OutboxItem.objects.filter(
+        chat=message.chat_id, message__reply_to__gte=message.pk, message__sent_at=handled
+    )
+    return sent.order_by("pk").values_list("text", flat=True).first() or ""
 
 
 def _namespaced_id(external_id: object) -> str:
