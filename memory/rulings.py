@@ -74,8 +74,8 @@ def _unmentioned(space):
 
 def lift(ruling: Ruling, *, by: str) -> ChangeResult:
     actors.require_person(by)
-    lifted = {"status": Ruling.Status.LIFTED}
-    return rows.change_unless_refused(ruling, by=by, why="lift a ruling", **lifted)
+    lifted = Ruling.Status.LIFTED
+    return rows.change_unless_refused(ruling, by=by, why="lift a ruling", status=lifted)
 
 
 def forbidding_rulings(space: Space) -> list[Ruling]:

@@ -6,7 +6,7 @@ share it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -470,7 +470,7 @@ def _propose_sharing(context: PhaseContext, rows: list[Fact]) -> Proposal | None
     )
 
 
-HANDLE = {
+HANDLE: dict[str, Callable[[PhaseContext, Verdict, Outcome], None]] = {
     "believe": _believe,
     "propose": _propose,
     "supersede": _supersede,

@@ -263,11 +263,9 @@ def set_context(chat: Chat, *, text: str, by: str, now: datetime | None = None) 
 def revise(chat: Chat, *, title: str, context: str, by: str) -> ChangeResult:
     """Set title and description of the chat, by a person; both may be empty."""
     actors.require_person(by)
-    values = {
-        "title": text.short(redacted(title), 200),
-        "context": screen(context).text[:CONTEXT_LENGTH].strip(),
-    }
-    return rows.change(chat, by=by, why="chat context", **values)
+    title, context = text.short(redacted(title), 200), screen(context).text
+    context = context[:CONTEXT_LENGTH].strip()
+    return rows.change(chat, by=by, why="chat context", title=title, context=context)
 
 
 def _describe(screened: Screened, fields: dict) -> dict:

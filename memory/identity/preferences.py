@@ -108,8 +108,8 @@ def reword(
 
 def drop(preference: Preference, *, by: str, now: datetime | None = None) -> ChangeResult:
     """Archive the preference; undo brings it back."""
-    gone = {"status": Preference.Status.ARCHIVED}
-    return rows.change_unless_refused(preference, by=by, why="drop a preference", now=now, **gone)
+    gone, why = Preference.Status.ARCHIVED, "drop a preference"
+    return rows.change_unless_refused(preference, by=by, why=why, now=now, status=gone)
 
 
 def as_markdown(preferences: list[Preference]) -> str:

@@ -42,9 +42,10 @@ def revise(
     """Change name, language or time zone. The slug stays, so that links keep working."""
     before = {"name": space.name, "language": space.language, "timezone": space.timezone}
     after = {"name": name, "language": language, "timezone": timezone}
-    done = rows.change(space, by=by, why="settings of the space", **after)
+    why = "settings of the space"
+    done = rows.change(space, by=by, why=why, name=name, language=language, timezone=timezone)
     if done.changed:
-        told = {"before": before, "after": after, "ip": ip}
+        told: dict[str, Any] = {"before": before, "after": after, "ip": ip}
         audit.record("space.revised", actor=by, space=space, obj=space, **told)
     return done
 
@@ -78,7 +79,7 @@ def configure(
     after = {n: v for n, v in after.items() if n not in values or v != getattr(usual, n)}
     if after == space.settings:
         return ChangeResult(space, outcome="unchanged")
-    told = {"before": space.settings, "after": after, "ip": ip}
+    told: dict[str, Any] = {"before": space.settings, "after": after, "ip": ip}
     audit.record("space.configured", actor=by, space=space, obj=space, **told)
     jobs.ask_golden(space.pk, "model")
     return rows.change(space, by=by, why="memory settings", settings=after)
@@ -157,9 +158,17 @@ def change_role(member: Member, *, role: str, by: str, ip: str | None = None) ->
     keep_an_owner(member)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
-    told = {"before": before, "after": role, "user": member.user_id, "was": before, "now": role}
     return audit.record(
-        "member.role_changed", actor=by, space=member.space, obj=member, ip=ip, **told
+        "member.role_changed",
+        actor=by,
+        space=member.space,
+        obj=member,
+        before=before,
+        after=role,
+        ip=ip,
+        user=member.user_id,
+        was=before,
+        now=role,
     )
 
 
@@ -168,7 +177,7 @@ def remove(member: Member, *, by: str, ip: str | None = None) -> AuditEntry:
     """Remove the person from the space; return the entry that undoes it."""
     member = _lock(member)
     keep_an_owner(member)
-    told = {"before": member.role, "user": member.user_id, "was": member.role}
+    told: dict[str, Any] = {"before": member.role, "user": member.user_id, "was": member.role}
     entry = audit.record("member.removed", actor=by, space=member.space, obj=member, ip=ip, **told)
     member.delete()
     return entry

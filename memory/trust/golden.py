@@ -138,8 +138,8 @@ def _quoted(given: Iterable[dict]) -> list[dict]:
 @transaction.atomic
 def retire(row: GoldenQuestion, *, by: str) -> ChangeResult:
     actors.require_person(by)
-    retired = {"status": Status.RETIRED}
-    return history_rows.change(row, by=by, why="retire a golden question", **retired)
+    why = "retire a golden question"
+    return history_rows.change(row, by=by, why=why, status=Status.RETIRED)
 
 
 @transaction.atomic

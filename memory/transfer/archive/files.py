@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 from uuid import UUID
 
 from django.conf import settings
@@ -41,7 +41,7 @@ def is_archive(tree: containers.Tree) -> bool:
         return False
 
 
-def _has_format(manifest: object) -> bool:
+def _has_format(manifest: object) -> TypeGuard[dict]:
     return isinstance(manifest, dict) and manifest.get("format") == FORMAT
 
 

@@ -5,7 +5,6 @@ import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
@@ -428,7 +427,7 @@ def _to_text(column: models.Field, value: object) -> str | None:
     if not isinstance(value, str):
         return None
     said = text.clean(value, limit=MAX_TEXT)
-    is_long = bool(column.max_length) and len(said) > column.max_length
+    is_long = column.max_length is not None and len(said) > column.max_length
     is_odd = column.choices and said not in dict(column.flatchoices) and (said or not column.blank)
     return None if is_long or is_odd else said
 
@@ -441,18 +440,23 @@ def _to_number(column: models.Field, value: object) -> float | int | None:
 
 
 def _to_day(column: models.Field, value: object) -> date | None:
-    with suppress(ValueError):
+    try:
         return date.fromisoformat(str(value))
+    except ValueError:
+        return None
 
 
 def _to_decimal(column: models.Field, value: object) -> Decimal | None:
-    with suppress(InvalidOperation):
+    try:
         return Decimal(str(value))
+    except InvalidOperation:
+        return None
 
 
 def _to_list(column: ArrayField, value: object) -> list | None:
-    is_list = isinstance(value, list)
-    return [_value(column.base_field, each) for each in value] if is_list else None
+    if not isinstance(value, list):
+        return None
+    return [_value(column.base_field, each) for each in value]
 
 
 # What reads a value for a column of this kind; None for one that does not fit.

@@ -89,9 +89,14 @@ def _rule(data: dict, place: Place) -> RuleItem | Left:
         return place.left("bad row", text=str(error))
     if values is None:
         return place.left("empty rule")
-    named = {name: values[name] for name in ("slug", "instruction", "category")}
-    lists = {name: tuple(values[name]) for name in ("examples", "forbidden")}
-    return RuleItem(**place.here, **named, **lists)
+    return RuleItem(
+        slug=values["slug"],
+        instruction=values["instruction"],
+        category=values["category"],
+        examples=tuple(values["examples"]),
+        forbidden=tuple(values["forbidden"]),
+        **place.here,
+    )
 
 
 def read_patterns(content: str, *, place: Place) -> Iterator[PatternItem | Left]:
@@ -161,5 +166,6 @@ def _preference(line: str, number: int, section: str, place: Place) -> Preferenc
     content = (item[1] if item else line).strip()
     if is_placeholder(content):
         return place.left("placeholder", line=number, text=line.strip())
-    values = {"text": escapes.unescape_item(content), "section": section, "at": place.modified}
-    return PreferenceItem(**place[number, number], **values)
+    said = escapes.unescape_item(content)
+    where = place[number, number]
+    return PreferenceItem(text=said, section=section, at=place.modified, **where)
