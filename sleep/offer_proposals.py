@@ -36,9 +36,9 @@ def propose_offers(space: Space, *, now: datetime, night: Night | None = None) -
         if line["outcome"] == ingest.OFFERED and not suspicions(message.flags)
     ]
     made = 0
-    asked = proposals.known_keys(space, [offer_key(message, place) for message, place, _ in found])
+    known = proposals.known_keys(space, [offer_key(message, place) for message, place, _ in found])
     for message, place, line in sorted(found, key=lambda one: -one[2].get("confidence", 0)):
-        is_asked = offer_key(message, place) in asked
+        is_asked = offer_key(message, place) in known
         if is_asked or (made >= room and not line.get("held")):
             continue
         made += propose_offer(message, place, line, night=night, now=now) is not None
