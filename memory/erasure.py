@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,7 @@ import pgtrigger
 from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
 from django.db import IntegrityError, connection, models, transaction
-from django.db.models import Q, Value
+from django.db.models import F, Q, Value
 from django.db.models.functions import Cast, Length, Lower, RTrim, StrIndex
 
 from memory import lineage, people
@@ -235,7 +236,11 @@ def erase(
     if preview and len(one.messages) > MANY_MESSAGES:
         transaction.set_rollback(True)
         return _named_only(one)
-    with history.change(by=by, why="erase"), pgtrigger.ignore("memory.AuditEntry:append_only"):
+    with (
+        history.change(by=by, why="erase"),
+        pgtrigger.ignore("memory.AuditEntry:append_only"),
+        _titles_stay(one),
+    ):
         for number, place in enumerate(PLACES, 1):
             _redact_place(one, place)
             tell(number, total)
@@ -376,6 +381,18 @@ def _holding(one: Sweep, model: type[models.Model]) -> set[int]:
         return set(rows.filter(wanted).values_list("pk", flat=True))
     found = rows.values_list("pk", "text").iterator(chunk_size=BATCH)
     return {pk for pk, said in found if one.holds(said.lower())}
+
+
+@contextmanager
+def _titles_stay(one: Sweep) -> Iterator[None]:
+    """Let hidden titles come back from their history only when the words are out of it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('keno.erasing', 'on', true)")
+        yield
+        cursor.execute("SELECT set_config('keno.erasing', 'off', true)")
+    for model in (Chat, Episode):
+        held = model.objects.filter(space=one.space, messages__in=one.messages)
+        model.objects.filter(pk__in=held.values("pk")).update(title=F("title"))
 
 
 def _redact_place(one: Sweep, place: Place) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from django import forms
 from django.http import HttpResponse, QueryDict
@@ -55,7 +56,7 @@ def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page
     if not pks:
         return list_page.BulkAnswer(refusal=_("Tick the facts first."))
     try:
-        many = _writer(space, chosen)(space, pks, by=by, now=now)
+        many = _writer(space, chosen)(space, pks, by=by)
     except (fact_bulk.TooMany, facts.DuplicateFact, facts.Invalid) as refusal:
         return list_page.BulkAnswer(refusal=str(refusal))
     return list_page.BulkAnswer(said=_said(chosen["act"], many), change_id=many.change_id)
@@ -74,30 +75,21 @@ def picked(space: Space, posted: QueryDict, chosen: dict, *, now: datetime) -> l
 
 
 def _writer(space: Space, chosen: dict) -> Callable[..., BulkResult]:
-    def move(*args, **kwargs):
-        return fact_bulk.move(*args, chat=chat_of(space, chosen["chat"]), **kwargs)
-
-    def merge(*args, **kwargs):
-        return fact_bulk.merge(*args, keep=chosen["keep"], **kwargs)
-
-    def with_value(write, name):
-        return lambda *args, **kwargs: write(*args, **{name: chosen[name]} | kwargs)
-
-    return {
-        "forget": fact_bulk.forget,
-        "restore": fact_bulk.restore,
-        "pin": fact_bulk.pin,
-        "unpin": lambda *args, **kwargs: fact_bulk.pin(*args, pinned=False, **kwargs),
-        "category": with_value(fact_bulk.recategorise, "category"),
-        "subject": with_value(fact_bulk.retag, "subject"),
-        "chat": move,
-        "never": fact_bulk.never_again,
-        "merge": merge,
-        "tag": with_value(fact_bulk.tag, "tags"),
-        "untag": lambda *args, **kwargs: fact_bulk.tag(
-            *args, tags=chosen["tags"], off=True, **kwargs
-        ),
+    """What is to be done with the facts, with what was typed for it."""
+    write, values = {
+        "forget": (fact_bulk.forget, {}),
+        "restore": (fact_bulk.restore, {}),
+        "pin": (fact_bulk.pin, {}),
+        "unpin": (fact_bulk.pin, {"pinned": False}),
+        "category": (fact_bulk.recategorise, {"category": chosen["category"]}),
+        "subject": (fact_bulk.retag, {"subject": chosen["subject"]}),
+        "chat": (fact_bulk.move, {"chat": chat_of(space, chosen["chat"])}),
+        "never": (fact_bulk.never_again, {}),
+        "merge": (fact_bulk.merge, {"keep": chosen["keep"]}),
+        "tag": (fact_bulk.tag, {"tags": chosen["tags"]}),
+        "untag": (fact_bulk.tag, {"tags": chosen["tags"], "off": True}),
     }[chosen["act"]]
+    return partial(write, **values)
 
 
 def _said(act: str, many: BulkResult) -> str:

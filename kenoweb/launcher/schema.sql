@@ -1,4 +1,4 @@
--- 4919d975b3695b94978be6c740e43ff42763c9b80f50a0727a2bc4d67f097dde
+-- 9bc95d5a1d69f8fc813d4f25a672fff70b0e4bc3853f4acaa3664d25216e4ca6
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 
 CREATE TYPE public.procrastinate_job_event_type AS ENUM (
@@ -154,6 +154,72 @@ CREATE FUNCTION public.keno_query(word text) RETURNS tsquery
       || plainto_tsquery('pg_catalog.spanish', keno_fold(word))
       || plainto_tsquery('pg_catalog.simple', keno_fold(word))
 $$;
+CREATE FUNCTION public.keno_retitle_chat() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+  ignored text := coalesce(nullif(current_setting('pgtrigger.ignore', true), ''), '{}');
+  made text := NEW.title;
+  shown text;
+BEGIN
+  IF current_setting('keno.same_words', true) = 'on'
+    OR current_setting('keno.erasing', true) = 'on' THEN RETURN NULL; END IF;
+  IF made ~ '^\d{4}-\d\d-\d\d \d\d:\d\d$' THEN
+    SELECT title INTO made FROM memory_chatevent
+      WHERE pgh_obj_id = NEW.id AND title !~ '^\d{4}-\d\d-\d\d \d\d:\d\d$' ORDER BY pgh_id DESC LIMIT 1;
+  END IF;
+  IF coalesce(made, '') = '' THEN RETURN NULL; END IF;
+  shown := made;
+  IF EXISTS (SELECT FROM memory_chatevent
+      WHERE pgh_obj_id = NEW.id AND pgh_label = 'insert' AND title = made) AND EXISTS (
+    SELECT FROM memory_silencedmessage s JOIN memory_message m ON m.id = s.message_id
+    WHERE m.role = 'user' AND m.chat_id = NEW.id AND CASE WHEN made LIKE 'keno-enc:%'
+      THEN NEW.channel = 'web' AND m.id = (
+        SELECT min(id) FROM memory_message WHERE chat_id = NEW.id AND role = 'user')
+      ELSE starts_with(regexp_replace(btrim(m.text), '\s+', ' ', 'g'), rtrim(made, '…'))
+      END
+  ) THEN
+    shown := keno_time_title(NEW.created_at, NEW.space_id);
+  END IF;
+  IF shown <> NEW.title THEN
+    PERFORM set_config('pgtrigger.ignore', '{pgtrigger_update_update_403b4}', true);
+    UPDATE memory_chat SET title = shown WHERE id = NEW.id;
+    PERFORM set_config('pgtrigger.ignore', ignored, true);
+  END IF;
+  RETURN NULL;
+END $_$;
+CREATE FUNCTION public.keno_retitle_episode() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+  ignored text := coalesce(nullif(current_setting('pgtrigger.ignore', true), ''), '{}');
+  made text := NEW.title;
+  shown text;
+BEGIN
+  IF current_setting('keno.same_words', true) = 'on'
+    OR current_setting('keno.erasing', true) = 'on' THEN RETURN NULL; END IF;
+  IF made ~ '^\d{4}-\d\d-\d\d \d\d:\d\d$' THEN
+    SELECT title INTO made FROM memory_episodeevent
+      WHERE pgh_obj_id = NEW.id AND title !~ '^\d{4}-\d\d-\d\d \d\d:\d\d$' ORDER BY pgh_id DESC LIMIT 1;
+  END IF;
+  IF coalesce(made, '') = '' THEN RETURN NULL; END IF;
+  shown := made;
+  IF NOT NEW.sticky AND EXISTS (
+    SELECT FROM memory_silencedmessage s JOIN memory_message m ON m.id = s.message_id
+    WHERE m.role = 'user' AND (m.episode_id = NEW.id
+      OR NEW.source <> 'split' AND m.episode_id = ANY(NEW.summary_of))
+      AND (made LIKE 'keno-enc:%' OR tsvector_to_array(keno_words(made, m.language))
+        && tsvector_to_array(keno_words(m.text, m.language)))
+  ) THEN
+    shown := keno_time_title(NEW.started_at, NEW.space_id);
+  END IF;
+  IF shown <> NEW.title THEN
+    PERFORM set_config('pgtrigger.ignore', '{pgtrigger_update_update_39c89}', true);
+    UPDATE memory_episode SET title = shown WHERE id = NEW.id;
+    PERFORM set_config('pgtrigger.ignore', ignored, true);
+  END IF;
+  RETURN NULL;
+END $_$;
 CREATE FUNCTION public.keno_silence() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -185,6 +251,8 @@ BEGIN
   UPDATE memory_message SET episode_id = episode_id WHERE id = ANY(touched);
   UPDATE memory_episode SET title = title WHERE id IN (
     SELECT episode_id FROM memory_message WHERE id = ANY(touched) AND role = 'user');
+  UPDATE memory_chat SET title = title WHERE id IN (
+    SELECT chat_id FROM memory_message WHERE id = ANY(touched) AND role = 'user');
   RETURN NULL;
 END $$;
 CREATE FUNCTION public.keno_suspicious(flags jsonb) RETURNS boolean
@@ -211,6 +279,15 @@ BEGIN
     SELECT hook.id, told, CASE TG_OP WHEN 'INSERT' THEN 'created' ELSE 'changed' END, NEW.id, now()
     FROM memory_webhook hook WHERE hook.space_id = NEW.space_id AND told = ANY(hook.events);
   RETURN NULL;
+END $$;
+CREATE FUNCTION public.keno_time_title(at timestamp with time zone, space bigint) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  RETURN to_char(at AT TIME ZONE (SELECT timezone FROM memory_space WHERE id = space),
+    'YYYY-MM-DD HH24:MI');
+EXCEPTION WHEN invalid_parameter_value THEN
+  RETURN to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI');
 END $$;
 CREATE FUNCTION public.keno_unit_of_episode() RETURNS trigger
     LANGUAGE plpgsql
@@ -3690,6 +3767,8 @@ CREATE TRIGGER keno_new_version AFTER INSERT OR DELETE OR UPDATE OF status ON pu
 CREATE TRIGGER keno_new_version AFTER INSERT OR DELETE OR UPDATE ON public.memory_preference FOR EACH ROW EXECUTE FUNCTION public.keno_new_version();
 CREATE TRIGGER keno_new_version AFTER INSERT OR DELETE OR UPDATE ON public.memory_rule FOR EACH ROW EXECUTE FUNCTION public.keno_new_version();
 CREATE TRIGGER keno_new_version AFTER INSERT OR DELETE OR UPDATE OF status, kind ON public.memory_ruling FOR EACH ROW EXECUTE FUNCTION public.keno_new_version();
+CREATE TRIGGER keno_retitle AFTER INSERT OR UPDATE OF title ON public.memory_chat FOR EACH ROW EXECUTE FUNCTION public.keno_retitle_chat();
+CREATE TRIGGER keno_retitle AFTER INSERT OR UPDATE OF title ON public.memory_episode FOR EACH ROW EXECUTE FUNCTION public.keno_retitle_episode();
 CREATE TRIGGER keno_silence_new AFTER INSERT ON public.memory_fact FOR EACH ROW WHEN (new.forgotten) EXECUTE FUNCTION public.keno_silence();
 CREATE TRIGGER keno_silence_put AFTER UPDATE OF forgotten ON public.memory_fact FOR EACH ROW WHEN ((old.forgotten IS DISTINCT FROM new.forgotten)) EXECUTE FUNCTION public.keno_silence();
 CREATE TRIGGER keno_tell_change AFTER UPDATE ON public.memory_chat FOR EACH ROW WHEN ((old.title IS DISTINCT FROM new.title)) EXECUTE FUNCTION public.keno_tell('chat');

@@ -20,7 +20,8 @@ DECLARE
   made text := NEW.title;
   shown text;
 BEGIN
-  IF current_setting('keno.same_words', true) = 'on' THEN RETURN NULL; END IF;
+  IF current_setting('keno.same_words', true) = 'on'
+    OR current_setting('keno.erasing', true) = 'on' THEN RETURN NULL; END IF;
   IF made ~ '{time}' THEN
     SELECT title INTO made FROM memory_{table}event
       WHERE pgh_obj_id = NEW.id AND title !~ '{time}' ORDER BY pgh_id DESC LIMIT 1;

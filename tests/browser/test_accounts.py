@@ -65,14 +65,14 @@ def test_a_guest_comes_by_a_link_and_gets_another_role(window, owner, script):
     fill(guest, name="bo", new=PASSWORD, again=PASSWORD)
     expect(guest).to_have_url(re.compile("/s/home/$"))
     page.goto("/s/home/members/")
-    page.get_by_label("Role of bo").select_option("curator")
+    page.get_by_label("Role of bo").select_option("viewer")
     if not script:
         page.locator("tr", has_text="bo").get_by_role("button", name="Save").click()
     expect(page.locator(".toast")).to_contain_text("bo has another role now")
-    assert Member.objects.get(user__username="bo").role == "curator"
+    assert Member.objects.get(user__username="bo").role == "viewer"
     page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(page.locator(".toast", has_text="Undone")).to_be_visible()
-    expect(page.get_by_label("Role of bo")).to_have_value("viewer")
+    expect(page.get_by_label("Role of bo")).to_have_value("curator")
 
 
 def test_a_token_asks_for_the_password_and_is_shown_once(window, live_server, owner):

@@ -78,6 +78,10 @@ def test_talking_works_without_script(window, owner):
     expect(page.locator(".learned.undone")).to_be_visible()
     page.locator(".learned").get_by_role("button", name="Redo").click()
     expect(page.locator(".learned.undone")).to_have_count(0)
+    page.get_by_label("Your message").fill("Where is the spare key?")
+    page.get_by_role("button", name="Send").click()
+    work(page)
+    page.get_by_role("link", name="Check again").click()
     page.get_by_role("link", name="recalled").click()
     expect(page.locator("#panel")).to_contain_text("Receipt")
 

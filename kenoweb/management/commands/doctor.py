@@ -6,7 +6,8 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from kenoweb.operations.health import read_replica, ready
-from memory.llm.complete import chosen, complete
+from memory.llm.choose import choose
+from memory.llm.complete import complete
 from memory.llm.request import Briefing, ProviderError
 from memory.models import Space
 from memory.operations import health
@@ -46,7 +47,7 @@ class Command(BaseCommand):
 
     def _look_at(self, space: Space, *, probe: bool):
         self.stdout.write(f"\n{space.name} ({space.slug})")
-        choice = chosen("chat", space=space)
+        choice = choose("chat", space=space)
         self.line("answers", health.OK, f"{choice.provider}, {choice.model}")
         for found in health.check(space, now=timezone.now()):
             self.line(found.name, found.level, found.text)

@@ -67,7 +67,7 @@ def test_the_judge_prefers_the_memory_that_answers():
 @pytest.mark.parametrize(
     ("question", "memory"),
     [
-        ("what is my dog called", "My dog is called Rex"),
+        ("what is my dog called", "Sam: My dog is called Rex"),
         ("who is my boss", "My boss is called Marta"),
         ("who has my drill", "Sam: i lent my drill to Dazza"),
         ("¿Qué profesión tiene mi hija?", "Sam: Mi hija Laura vive en Bilbao y es arquitecta."),
@@ -78,4 +78,4 @@ def test_the_judge_sees_that_a_plain_statement_answers(question, memory):
 
 
 def test_the_judge_says_the_same_on_every_processor():
-    assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.823, abs=0.02)
+    assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.905, abs=0.02)
