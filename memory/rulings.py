@@ -110,12 +110,14 @@ def forbidden(
 
 
 def is_near(ruling_stems: set[str], stems: set[str]) -> bool:
+    """Tell whether a statement with these stems falls under the ruling."""
     if len(ruling_stems) >= MIN_STEMS and ruling_stems <= stems:
         return True
     return text.jaccard(ruling_stems, stems) >= NEAR_FROM
 
 
 def keep_ruling(fact: Fact) -> Ruling | None:
+    """Return the ruling that protects this fact, if there is one."""
     return _in_force(fact.space, Ruling.Kind.KEEP).filter(fact=fact).first()
 
 
@@ -126,6 +128,7 @@ def kept_facts(space: Space) -> models.QuerySet:
 
 
 def count_obeyed(ruling: Ruling, *, now: datetime | None = None) -> None:
+    """Count that the ruling refused a writer."""
     Ruling.objects.filter(pk=ruling.pk).update(
         times_obeyed=models.F("times_obeyed") + 1, last_obeyed_at=now or timezone.now()
     )

@@ -136,6 +136,7 @@ def unused_facts(space: Space, *, now: datetime) -> QuerySet[Fact]:
 
 
 def unused_patterns(space: Space, *, now: datetime) -> QuerySet[Pattern]:
+    """Patterns a month old that nothing has called for."""
     live = Pattern.objects.filter(space=space, status=Pattern.Status.ACTIVE)
     return live.filter(use_count=0, created_at__lt=now - MONTH)
 

@@ -130,6 +130,7 @@ def estimate_cost(lengths: list[int], *, space: Space) -> Decimal | None:
 
 
 def night_spending(night) -> tuple[Decimal, int]:
+    """US dollars and questions of a night so far."""
     calls = LlmCall.objects.filter(space=night.space, night_id=night.pk)
     found = calls.aggregate(cost=Sum("cost"), n=Count("pk"))
     return found["cost"] or Decimal(0), found["n"]

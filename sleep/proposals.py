@@ -403,6 +403,7 @@ def undo(proposal: Proposal, *, member: Member) -> Proposal:
 
 @transaction.atomic
 def reopen(proposal: Proposal, *, member: Member) -> Proposal:
+    """Let an undone proposal wait again."""
     by = _decider(proposal, member)
     row = Proposal.objects.select_for_update().get(pk=proposal.pk)
     if row.status == Proposal.Status.UNDONE:
@@ -523,6 +524,7 @@ def sum_up(space: Space) -> None:
 
 
 def wait_again(row: Proposal) -> Proposal:
+    """Put an old proposal before people once more."""
     row.status, row.decided_by, row.decided_name = Proposal.Status.PENDING, None, ""
     row.decided_at, row.applied_as, row.reason = None, None, ""
     row.save(

@@ -32,6 +32,7 @@ def use(*channels: Channel, commands: Sequence[Any] = ()) -> None:
 
 
 def configured() -> list[Channel]:
+    """The channels that the settings ask for."""
     # Imported when asked for: who does not use a channel does not load it.
     found: list[Channel] = []
     if connections.value("TELEGRAM_BOT_TOKEN"):

@@ -118,6 +118,7 @@ def chat_id_of(message: Message) -> str:
 
 
 def split_chat_id(chat_id: str) -> tuple[int, int | None]:
+    """Split the id into the chat and its topic."""
     chat, _, topic = chat_id.partition("_")
     return int(chat), int(topic) if topic else None
 

@@ -144,6 +144,7 @@ def asked_today(space: Space, *, now: datetime) -> tuple[list[Fact], int]:
 
 
 def note_answer(done: ChangeResult, *, answer: str, by: str) -> None:
+    """Write into the audit that a person answered."""
     if done.changed:
         fact = done.row
         change = str(done.change_id)

@@ -131,6 +131,7 @@ def clamp(confidence: Any) -> float:
 
 
 def insert_or_strengthen(fact: Fact, *, by: str, change_id: UUID) -> ChangeResult:
+    """Save the new row, or strengthen the row that says the same."""
     while True:
         if existing := _find_existing(fact):
             return _strengthen_existing(existing, fact, by=by, change_id=change_id)

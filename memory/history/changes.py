@@ -118,6 +118,7 @@ def tracked_models() -> list[type[models.Model]]:
 
 
 def changed(before: dict, after: dict) -> dict[str, tuple[object, object]]:
+    """Whether anything was written."""
     return {name: (before[name], after[name]) for name in after if before[name] != after[name]}
 
 

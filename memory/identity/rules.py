@@ -45,6 +45,7 @@ class Phrase:
 
 
 def find_phrases(reply: str, phrases: list[Phrase]) -> list[Phrase]:
+    """Return the phrases that this reply contains, each once, in their order."""
     folded = WHITESPACE.sub(" ", reply[:MAX_REPLY_LENGTH].casefold())
     return [
         phrase
@@ -165,6 +166,7 @@ def retire(space: Space, *, slug: str, by: str, now: datetime | None = None) -> 
 
 
 def violations(reply: str, rules: list[Rule]) -> list[Phrase]:
+    """Return the forbidden phrases that this reply contains."""
     return find_phrases(reply, _phrases(rules))
 
 

@@ -120,6 +120,7 @@ def _automatic() -> str:
 
 
 def is_ready(provider: str) -> bool:
+    """Tell whether the provider has what it needs to be asked."""
     if provider in NEEDS:
         return any(connections.values(*NEEDS[provider]))
     return provider != "claude-cli" or bool(shutil.which(settings.CLAUDE_COMMAND))

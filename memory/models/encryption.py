@@ -297,6 +297,7 @@ def has_keys(space_id: int) -> bool:
 
 
 def any_keys() -> bool:
+    """Whether there are encrypted spaces."""
     return bool(_fresh().pairs)
 
 

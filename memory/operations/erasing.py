@@ -170,6 +170,7 @@ def _list_for_backups(asked: Erasure, space: int) -> None:
 
 
 def asked_by(by: str, pk: int) -> Erasure | None:
+    """The erasure that this person asked for."""
     return Erasure.objects.filter(pk=pk, by=by).first()
 
 

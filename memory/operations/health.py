@@ -336,6 +336,7 @@ def memory_figures(space: Space, *, now: datetime) -> dict:
 
 
 def judge_memory(space: Space, measured: dict, *, now: datetime) -> MemoryHealth:
+    """Turn the figures into warnings and errors."""
     checks = {
         "stale_notes": measured["stale_notes"],
         "long_term_kb": (measured["long_term_bytes"] or 0) // 1024,

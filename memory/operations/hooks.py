@@ -56,6 +56,7 @@ def call(event: str, *, space: Space, now: datetime, **details: object) -> list[
 
 
 def message_details(message: Message) -> dict[str, object]:
+    """What a hook is told of a message or reply."""
     chat = message.chat
     names = {"chat": chat.key, "channel": chat.channel, "author": message.author}
     answered = {"reply_to": message.reply_to_id} if message.reply_to_id else {}

@@ -114,6 +114,7 @@ def tiers(names: list[str]) -> list[str]:
 
 
 def preview(space: Space, names: list[str]) -> dict[str, int]:
+    """Count the rows that each tier would lose."""
     return {name: TIERS[name].rows(space).count() for name in tiers(names)}
 
 

@@ -400,6 +400,7 @@ def _drop_erased(space: Space) -> None:
 
 
 def red(space: Space) -> bool:
+    """Whether a golden question is broken now."""
     rows = GoldenQuestion.objects.filter(space=space, status=Status.ACTIVE, state=State.RED)
     return rows.exists()
 
