@@ -177,7 +177,8 @@ def _family(pid: int) -> float:
 def _recalls() -> dict:
     from memory.models import Recall
 
-    kept = list(Recall.objects.values_list("ms", flat=True))
+    # A statement reads no memory: nothing was timed.
+    kept = [ms for ms in Recall.objects.values_list("ms", flat=True) if ms]
     times = [ms["total"] for ms in kept]
     stages = {name: round(statistics.mean(ms.get(name, 0) for ms in kept), 1) for name in kept[-1]}
     return {"recall_ms_by_stage": stages} | {
