@@ -13,14 +13,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import rows_in
-from kenoweb.ui import charts, history_thread, list_page
+from kenoweb.ui import charts, history_thread, list_page, sources
 from kenoweb.ui.history_thread import Step
 from kenoweb.ui.responses import space_url
+from kenoweb.ui.sources import Source
 from kenoweb.ui.text_search import near_row
 from memory import rulings
 from memory.facts import lasting, plans
 from memory.history import changes as history
-from memory.models import Fact, LlmCall, Message, Ruling, Space
+from memory.models import Fact, LlmCall, Ruling, Space
 from memory.text.normalise import jaccard, stems
 from sleep.clusters import contradict
 
@@ -46,8 +47,7 @@ MAX_RELATED = 5
 LOOKED_AT = 200
 CLOSE_WORDS = 0.34
 SHOWN = ("text", "kind", "language", "chat")
-# Signs of a message around the words that carried the claim.
-AROUND = 240
+MAX_EVIDENCE = 10
 DAYS = 16
 REPLIES = 5
 
@@ -151,19 +151,6 @@ def _by_words(fact: Fact, others: list[Fact]) -> dict[int, float]:
     mine = stems(fact.text)
     scored = ((other.pk, jaccard(mine, stems(other.text))) for other in others)
     return {pk: alike for pk, alike in scored if alike >= CLOSE_WORDS}
-
-
-@dataclass(frozen=True)
-class Source:
-    """The words a fact came from, as a quote shows them."""
-
-    text: str
-    mark: str = ""
-    lang: str = ""
-    by: str = ""
-    where: str = ""
-    url: str = ""
-    when: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -279,52 +266,22 @@ def _moved_by(fact: Fact, change: history.Change, name: str, *, space: Space) ->
 def source(fact: Fact, *, space: Space) -> Source | None:
     """The quote inside its message, where that is known; else the quote alone."""
     if fact.message_id:
-        return _in_message(fact.quote, fact.message, space=space, lang=fact.language)
-    if not fact.quote:
+        return sources.in_message(fact.quote, fact.message, space=space, lang=fact.language)
+    if not fact.quote or (not fact.said_by and _is_evidence(fact)):
         return None
     where = str(fact.chat) if fact.chat_id else ""
     return Source(fact.quote, "", fact.language, fact.said_by, where, when=fact.created_at)
 
 
-def _in_message(quote: str, message: Message, *, space: Space, lang: str = "") -> Source:
-    text, mark = message.text, ""
-    if quote and quote in text:
-        text, mark = _around(text, quote), quote if quote != text.strip() else ""
-    elif quote:
-        text = quote
-    chat = space_url("chats:detail", space, pk=message.chat_id)
-    return Source(
-        text=text,
-        mark=mark,
-        lang=message.language or lang,
-        by=message.author,
-        where=str(message.chat),
-        url=f"{chat}?message={message.pk}#message-{message.pk}" if chat else "",
-        when=message.sent_at,
-    )
-
-
-def _around(text: str, quote: str) -> str:
-    """The message, or what stands around the quote when it is long. The quote is never cut."""
-    at = text.index(quote)
-    start, end = max(0, at - AROUND), at + len(quote) + AROUND
-    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+def _is_evidence(fact: Fact) -> bool:
+    """Whether the quote stands there again, with who said it."""
+    return any(one.get("quote") == fact.quote for one in fact.evidence if isinstance(one, dict))
 
 
 def _evidence(fact: Fact, *, space: Space) -> list[Source]:
-    """What else it rests on; only messages of this space are looked up."""
-    said = [item for item in fact.evidence if isinstance(item, dict)][:10]
-    pks = {item["message"] for item in said if isinstance(item.get("message"), int)}
-    found = rows_in(space, Message).filter(pk__in=pks).select_related("chat")
-    messages = {message.pk: message for message in found}
-    sources = []
-    for item in said:
-        quote, message = str(item.get("quote") or ""), messages.get(item.get("message"))
-        if message:
-            sources.append(_in_message(quote, message, space=space))
-        elif quote:
-            sources.append(Source(quote))
-    return sources
+    """What else it rests on."""
+    told = [one for one in fact.evidence if isinstance(one, dict)][:MAX_EVIDENCE]
+    return [one for one in sources.of_evidence(space, told) if one.text]
 
 
 def reached(fact: Fact, *, space: Space, now: datetime) -> Reached:

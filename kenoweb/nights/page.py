@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from kenoweb.auth.access import rows_in
+from kenoweb.ui import sources
 from kenoweb.ui.formatting import number, share
 from kenoweb.ui.responses import space_url
 from memory.history import changes as history
@@ -40,7 +42,7 @@ TRENDS = (
 ADDED, CUT = {"agreement", "curated", "lesson"}, {"stale note", "weak pattern", "old episodes"}
 LINES = 1000
 # Lines of a story before it says "and so many more".
-TOLD = 12
+TOLD, PIECES = 12, 2
 Steps = dict[str, list[history.Change]]
 KINDS = {
     "agreement": gettext_lazy("episodes agree"),
@@ -386,6 +388,21 @@ def read_episodes(night: Night) -> list[Episode]:
     return list(
         rows_in(night.space, Episode).filter(pk__in=ids[:500]).order_by("-salience", "pk")[:200]
     )
+
+
+def with_words(
+    space: Space, proposals: list[Proposal]
+) -> list[tuple[Proposal, list[sources.Source]]]:
+    """The first proposals, each with two pieces of what it rests on."""
+    told = [(one, _quoted(one)) for one in proposals[:TOLD]]
+    said = iter(sources.of_evidence(space, [piece for _one, pieces in told for piece in pieces]))
+    return [
+        (one, [part for part in islice(said, len(pieces)) if part.text]) for one, pieces in told
+    ]
+
+
+def _quoted(proposal: Proposal) -> list[dict]:
+    return [piece for piece in proposal.evidence[:PIECES] if piece.get("quote")]
 
 
 def neighbours(night: Night) -> tuple[Night | None, Night | None]:

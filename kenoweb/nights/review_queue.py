@@ -14,12 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import rows_in
+from kenoweb.ui import sources
 from kenoweb.ui.formatting import about as named
 from kenoweb.ui.formatting import dated, day_of
 from kenoweb.ui.responses import space_url
 from memory.extraction.frames import frame_of
-from memory.models import Chat, Episode, Fact, Member, RecallItem, Space
-from memory.text.normalise import clean, fold, short
+from memory.models import Chat, Fact, Member, RecallItem, Space
+from memory.text.normalise import clean, fold
 from sleep import nights, proposals
 from sleep.apply import TargetChanged, check_targets, rows_of
 from sleep.models import Proposal
@@ -43,6 +44,7 @@ DESK = {"target": "#main", "select": "#main", "swap": "outerHTML"}
 # A person who knows the matter decides one about this fast.
 SECONDS_EACH = 8
 SHOWN = 200
+MAX_EVIDENCE = 12
 TARGETS_SHOWN = 50
 IN_A_LIST = ("kind", "title", "digest", "confidence", "status", "reason", "decided_at")
 PRECEDENTS_READ, PRECEDENTS_SHOWN = 200, 3
@@ -118,16 +120,6 @@ class ProposalFilter:
 
 
 @dataclass(frozen=True)
-class Evidence:
-    quote: str
-    by: str
-    where: str
-    url: str
-    when: dt.datetime | None
-    language: str
-
-
-@dataclass(frozen=True)
 class Target:
     label: str
     text: str
@@ -165,7 +157,7 @@ class Desk:
     targets: list[Target]
     before: str
     after: str
-    evidence: list[Evidence]
+    evidence: list[sources.Source]
     notes: list[str]
     fields: list[tuple[str, str, str]] = field(default_factory=list)
     scope: str = ""
@@ -289,7 +281,7 @@ def desk(space: Space, proposal: Proposal) -> Desk:
         targets=targets,
         before=_before(proposal, targets),
         after=_wording(after, proposal),
-        evidence=_evidence(space, proposal),
+        evidence=sources.of_evidence(space, proposal.evidence[:MAX_EVIDENCE]),
         notes=[str(NOTES[flag]) for flag in proposal.flags if flag in NOTES],
         fields=[
             (name, str(label), str(after[name]))
@@ -421,24 +413,3 @@ def _scope(space: Space, proposal: Proposal) -> str:
     number = proposal.after["chat"]
     chat = rows_in(space, Chat).filter(pk=number).first() if number else None
     return str(chat) if chat else _("every chat")
-
-
-def _evidence(space: Space, proposal: Proposal) -> list[Evidence]:
-    rows = proposal.evidence[:12]
-    found = rows_in(space, Episode).filter(pk__in=[one.get("episode") or 0 for one in rows])
-    episodes = {one.pk: one for one in found.select_related("chat")}
-    return [_one_evidence(space, one, episodes.get(one.get("episode"))) for one in rows]
-
-
-def _one_evidence(space: Space, one: dict, episode: Episode | None) -> Evidence:
-    url = space_url("episodes:detail", space, pk=episode.pk) if episode else ""
-    if not episode and one.get("fact"):
-        url = space_url("facts:detail", space, pk=one["fact"])
-    return Evidence(
-        quote=one.get("quote", ""),
-        by=one.get("by", ""),
-        where=short(str(episode.chat or episode), 60) if episode else "",
-        url=url,
-        when=parse_datetime(one.get("at") or "") or (episode.started_at if episode else None),
-        language=one.get("language") or (episode.language if episode else ""),
-    )

@@ -144,6 +144,7 @@ def _context(night: Night, part: str) -> dict:
         "after": after,
         "applied": len(changes),
         "proposals": proposals,
+        "asked": page.with_words(night.space, proposals),
         "pending": sum(one.status == Proposal.Status.PENDING for one in proposals),
         "reflection": getattr(night, "reflection", None),
         "insights": page.insights(night),

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import in_space, pattern_for, rows_in
 from kenoweb.auth.sessions import go
-from kenoweb.ui import charts, history_thread, list_page
+from kenoweb.ui import charts, history_thread, list_page, sources
 from kenoweb.ui.filters import HERE, PatternFilter, in_chat
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import Step, row_at, rows_at
@@ -58,6 +58,7 @@ FROM = patterns.INJECTED_FROM
 # Beyond this many a tried message says no more.
 TRIALS = 8
 MOST_ELSEWHERE = 500
+MAX_EVIDENCE = 10
 WIDE = 344
 
 
@@ -112,6 +113,7 @@ class Tried:
 class PatternPanel:
     pattern: Pattern
     url: str
+    sources: list[sources.Source]
     steps: list[Step]
 
 
@@ -154,6 +156,7 @@ def pattern_panel(pattern: Pattern, *, space: Space, user: User) -> PatternPanel
     return PatternPanel(
         pattern=pattern,
         url=reverse("patterns:detail", args=[space.slug, pattern.pk]),
+        sources=sources.of_evidence(space, pattern.evidence[:MAX_EVIDENCE]),
         steps=history_thread.thread(pattern, space=space, user=user),
     )
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from dataclasses import asdict
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -29,6 +30,7 @@ from kenoweb.ui.formatting import (
     word,
 )
 from kenoweb.ui.responses import space_url
+from kenoweb.ui.sources import Source
 from memory.models import encryption
 from memory.text.normalise import detect_language
 
@@ -217,6 +219,12 @@ def quote(text, mark="", lang="", by="", where="", url="", when=None) -> dict:
     before, found, after = text.partition(mark) if mark else (text, "", "")
     words = {"before": before, "found": found, "after": after, "lang": lang}
     return words | {"by": by, "where": where, "url": url, "when": when}
+
+
+@register.inclusion_tag("_quote.html")
+def quoted(source: Source) -> dict:
+    """The same of words whose place is known."""
+    return quote(**asdict(source))
 
 
 @register.filter

@@ -15,6 +15,7 @@ from memory.models import AuditEntry, Fact, Reminder, Ruling
 from tests.factories import (
     make_chat,
     make_client,
+    make_episode,
     make_fact,
     make_member,
     make_message,
@@ -469,3 +470,14 @@ def test_a_fact_that_is_973_thousandths_sure_can_be_edited(client, space):
         r'<input type="number" name="confidence"[^>]*>', page(client, "detail", fact.pk, edit=1)
     )
     assert 'step="any"' in field[0]
+
+
+def test_a_lesson_names_who_told_it(client, space, fact):
+    """What was approved of a night quotes an episode, not a message."""
+    told = make_message(make_chat(space), fact.quote, episode=make_episode(space), author="Wanda")
+    evidence = [{"episode": told.episode_id, "quote": fact.quote}]
+    Fact.objects.filter(pk=fact.pk).update(kind="lesson", evidence=evidence)
+    page = client.get(at("detail", fact.pk)).content.decode()
+    words = page.partition("In their words")[2].partition("Where it comes from")[0]
+    assert words.count(fact.quote) == 1
+    assert "Wanda" in words

@@ -12,7 +12,16 @@ from django.utils import timezone
 from kenoweb.patterns.views import pieces
 from memory import patterns, rulings
 from memory.models import AuditEntry, Pattern
-from tests.factories import make_chat, make_client, make_member, make_pattern, make_space, make_user
+from tests.factories import (
+    make_chat,
+    make_client,
+    make_episode,
+    make_member,
+    make_message,
+    make_pattern,
+    make_space,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 HTMX = {"hx-request": "true"}
@@ -249,3 +258,13 @@ def test_a_page_elsewhere_is_not_come_back_to(client, pattern):
     seen = {"hx-request": "true", "hx-current-url": "https://evil.example/patterns/"}
     fragment = client.post(at("archive", pattern.pk), headers=seen).content.decode()
     assert "evil.example" not in fragment
+
+
+def test_a_pattern_shows_whose_words_taught_it(client, space, pattern):
+    episode = make_episode(space)
+    make_message(make_chat(space), "the webhook gave 401 again", episode=episode, author="Zoraida")
+    pattern.evidence = [{"episode": episode.pk, "quote": "the webhook gave 401"}]
+    pattern.save()
+    shown = page(client, "detail", pattern.pk)
+    assert "<mark>the webhook gave 401</mark>" in shown
+    assert "Zoraida" in shown

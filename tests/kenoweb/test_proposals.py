@@ -10,6 +10,8 @@ from sleep.models import Proposal
 from tests.factories import (
     make_chat,
     make_client,
+    make_episode,
+    make_fact,
     make_member,
     make_message,
     make_night,
@@ -366,3 +368,22 @@ def test_T22_no_word_of_a_decision_breaks_it(client, space, strange):
                 one.refresh_from_db()
                 answer = client.post(at(act, space, one.pk), sent)
                 assert answer.status_code < 500, (one.kind, act)
+
+
+def test_what_a_proposal_rests_on_names_who_said_it(client, space):
+    """A night quotes an episode, a merger a fact; the page finds the speaker itself."""
+    episode = make_episode(space)
+    told = "The deploy crashed with error 7.  Reading the settings first helped."
+    make_message(make_chat(space), told, episode=episode, author="Zoraida")
+    fact = make_fact(space, quote="I row on Mondays", said_by="Wanda")
+    said = [
+        {"episode": episode.pk, "quote": "The deploy crashed with error 7."},
+        {"fact": fact.pk, "quote": fact.quote},
+    ]
+    asked = make_proposal(space, evidence=said, night=make_night(space))
+    page = client.get(at("detail", space, asked.pk)).content.decode()
+    assert "<mark>The deploy crashed with error 7.</mark>" in page
+    assert "Zoraida" in page
+    assert "Wanda" in page
+    night = reverse("nights:detail", args=[space.slug, asked.night_id])
+    assert "Zoraida" in client.get(night).content.decode()
