@@ -306,7 +306,9 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
     )
     if wants.name in LISTS:
         # Nothing instead when there is nothing: what others said here is not about them.
-        return _with_list(briefing, wants, last)
+        briefing = _with_list(briefing, wants, last)
+        asks = wants.name == "about" and not briefing.recalled
+        return replace(briefing, elsewhere=_about(wants, last, built)) if asks else briefing
     asks = wants.questions and briefing.level in ("none", "low")
     return replace(briefing, elsewhere=_elsewhere(last, built)) if asks else briefing
 
@@ -349,7 +351,8 @@ def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> B
         about = Q(subject__icontains=name) | Q(text__icontains=name)
         found = facts.filter(about | Q(said_by__iexact=name, subject=""))
         # What is not known as a fact may still have been said.
-        return replace(briefing, recalled=_listed(found, message) or briefing.recalled)
+        said = [one for one in briefing.recalled if text.fold(name) in text.fold(one.text)]
+        return replace(briefing, recalled=_listed(found, message) or said)
     lean = "future" if wants.name == "planned_on" else "past"
     when = _days(briefing.text, now=briefing.now, lean=lean)
     if when is None:
@@ -392,6 +395,13 @@ def _days(said: str, *, now: datetime, lean: str) -> Cue | None:
     return None
 
 
+def _about(wants: intents.Intent, message: Message, built: context.Context) -> list[Recalled]:
+    """What other chats know about whom the list is asked for."""
+    name = text.fold(_POSSESSIVE.sub("", wants.rest.strip()))
+    away = _elsewhere(message, built)
+    return [one for one in away if name in text.fold(f"{one.subject} {one.text}")]
+
+
 def _listed(facts: QuerySet, message: Message) -> list[Recalled]:
     own = set(facts.filter(said_by_same(message, prefix="message__")).values_list("pk", flat=True))
     ordered = facts if facts.ordered else facts.order_by("subject", "category", "-pinned", "pk")
@@ -406,14 +416,19 @@ def _listed(facts: QuerySet, message: Message) -> list[Recalled]:
 
 def _elsewhere(message: Message, built: context.Context) -> list[Recalled]:
     """What other chats know of it, for a member, who may look there; nobody else hears of it."""
-    if not chat_links.member_of(message) or not hears_the_space(message.chat):
+    member = chat_links.member_of(message)
+    if not member or not hears_the_space(message.chat):
         return []
     found = recall(
         message.space, built.briefing.text, person=message.author, now=built.briefing.now,
         everywhere=True, save=False, kinds=("fact",), limit=ELSEWHERE,
     )  # fmt: skip
     away = {item.unit.owner_id for item in found.items if item.unit.chat_id != message.chat_id}
-    facts = Fact.objects.live().filter(pk__in=away).exclude(chat=None).select_related("chat")
+    # A private chat is named only to its owner, and only where nobody else reads.
+    told = Q(chat__is_private=False)
+    if message.chat.is_private:
+        told |= Q(chat__owner=member)
+    facts = Fact.objects.live().filter(told, pk__in=away).select_related("chat")
     rows = {fact.pk: fact for fact in facts}
     own = set(facts.filter(said_by_same(message, prefix="message__")).values_list("pk", flat=True))
     return [

@@ -23,7 +23,7 @@ from memory.models.prepared import prepared
 from memory.spaces.chat_links import whom
 from memory.text.normalise import fold, words
 from memory.trust import golden
-from sleep import claims, proposals
+from sleep import claims, error_patterns, proposals
 from sleep.apply import image, target_of
 from sleep.models import Night, PhaseRun, Proposal, sentence
 from sleep.phase import PhaseContext
@@ -327,8 +327,12 @@ def _retire_patterns(context: PhaseContext) -> Iterator[Proposal | None]:
         kind=Kind.RETIRE_PATTERN,
         key=key,
         title=sentence(N_("Retire %(n)s patterns that were never used"), {"n": len(rows)}),
-        rationale="\n".join(f"{one.trigger} → {one.response}" for one in rows[:20]),
+        rationale="\n".join(f"{_named(one)}: {one.response}" for one in rows[:20]),
     )
+
+
+def _named(pattern: Pattern) -> str:
+    return error_patterns.habit_title(pattern.trigger, pattern.evidence)
 
 
 def _retire_facts(context: PhaseContext) -> Iterator[Proposal | None]:

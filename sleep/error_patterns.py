@@ -295,6 +295,12 @@ def when(problem: str) -> str:
     return short(f"{when_} {_uncapitalised(told)}", 120)
 
 
+def habit_title(trigger: str, evidence: list[dict]) -> str:
+    """A habit as the trouble it answers; the words it waits for when they are not made of that."""
+    problem = next((str(one.get("quote") or "") for one in evidence), "")
+    return when(problem) if problem and Solution(problem, "").trigger == trigger else trigger
+
+
 _LINKS = {"en": ("When", "because", "and"), "es": ("Cuando", "porque", "y")}
 
 

@@ -340,18 +340,29 @@ def _with_words(space: Space, dots: list[Dot]) -> list[Dot]:
 
 
 def names_of(dots: list[Dot]) -> dict[int, str]:
-    """The two words that say most about each island: often in it, seldom elsewhere."""
+    """The two words of its language that say most about each island: seldom said elsewhere."""
     here: dict[int, Counter] = {}
     everywhere: Counter = Counter()
+    spoken = _languages(dots)
     for dot in dots:
         bare = (word.removesuffix("'s") for word in words(dot.text))
         said = {word for word in bare if len(word) > 3 and word not in _STOPS}
-        here.setdefault(dot.island, Counter()).update(said)
+        mine = here.setdefault(dot.island, Counter())
+        if dot.lang in ("", spoken[dot.island]):
+            mine.update(said)
         everywhere.update(said)
     return {
         island: ", ".join(capfirst(word) for word in _telling(counts, everywhere))
         for island, counts in here.items()
     }
+
+
+def _languages(dots: list[Dot]) -> dict[int, str]:
+    """What is spoken most on each island."""
+    spoken: dict[int, Counter] = {}
+    for dot in dots:
+        spoken.setdefault(dot.island, Counter())[dot.lang] += bool(dot.lang)
+    return {island: counts.most_common(1)[0][0] for island, counts in spoken.items()}
 
 
 def _telling(counts: Counter, everywhere: Counter) -> list[str]:

@@ -6,6 +6,7 @@ from html import escape
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -16,6 +17,7 @@ from memory.guards.screening import REASONS
 from memory.history import actors
 from memory.models import Fact, Pattern
 from memory.retrieval.features import FEATURES
+from sleep.error_patterns import habit_title
 
 register = template.Library()
 register.filter(share)
@@ -30,6 +32,15 @@ WROTE = {
     "import": gettext_lazy("import"),
     "bot": gettext_lazy("Keno"),
     "api": gettext_lazy("a program"),
+}
+# The rules that come along, and those that a night may propose; memory.identity and sleep.advice.
+RULES = {
+    "answer-first": gettext_lazy("Answer first"),
+    "name-the-source": gettext_lazy("Name the source"),
+    "remember-sparingly": gettext_lazy("Remember sparingly"),
+    "their-language": gettext_lazy("In their language"),
+    "no-secrets": gettext_lazy("No secrets"),
+    "plain-about-doubt": gettext_lazy("Plain about doubt"),
 }
 EPISODE = re.compile(r"episode \d+")
 # How something was found without a language model.
@@ -100,6 +111,18 @@ def origin(fact: Fact) -> str:
     if kind == "person" and fact.source in {Fact.Source.NIGHT, Fact.Source.IMPORT}:
         kind = fact.source  # a person agreed, and did not word it
     return str(WROTE.get(kind) or word(fact, "source"))
+
+
+@register.filter
+def habit(pattern: Pattern) -> str:
+    """What it answers, as a sentence where the words of people tell it."""
+    return habit_title(pattern.trigger, pattern.evidence)
+
+
+@register.filter
+def rule_name(slug: str) -> str:
+    """The name of a rule, without the dashes of a machine."""
+    return str(RULES.get(slug) or capfirst(re.sub(r"[-_]+", " ", slug)))
 
 
 @register.filter

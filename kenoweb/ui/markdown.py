@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import markdown
 import nh3
+from django.conf import settings
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown.extensions import Extension
@@ -26,6 +27,7 @@ MAX_OF = {"[": 150, "<!": 50, "*": 1500, "_": 1500, "`": 600, ">": 600, "\n": 20
 MAX_NESTING = 12
 NESTING = re.compile(r"(?:[ \t>*+-]|\d{1,9}\.)*")
 LIST_ITEM = re.compile(r"[-*+] |1[.)] ")
+OWN_PAGE = re.compile(r"/[\w/?=&-]+$")
 NO_SENTENCE = re.compile(r"[-*+>|#\s]|\d{1,3}[.)] |$")
 
 _kept = threading.local()
@@ -83,14 +85,22 @@ def _to_html(text: str) -> str:
 
 
 def _apart(text: str) -> str:
-    """Models and people begin a list right below its sentence; Markdown wants a line between."""
+    """Models and people begin a list right below its sentence; Markdown wants a line between.
+
+    A page of this Keno, alone in its line, is a link.
+    """
     lines, last = [], ""
     for line in text.split("\n"):
         if LIST_ITEM.match(line) and not NO_SENTENCE.match(last):
             lines.append("")
-        lines.append(line)
+        lines.append(f"<{line}>" if _is_own_page(line) else line)
         last = line
     return "\n".join(lines)
+
+
+def _is_own_page(line: str) -> bool:
+    home = settings.KENO_URL
+    return bool(home and line.startswith(home) and OWN_PAGE.match(line[len(home) :]))
 
 
 class _Calm(Extension):

@@ -10,7 +10,7 @@ from memory.chats import inbox
 from memory.extraction import ingest, offers
 from memory.facts import service as facts
 from memory.identity import preferences, rules
-from memory.models import Fact, Message, RecallItem
+from memory.models import Chat, Fact, Message, RecallItem
 from memory.prompt import builder
 from memory.spaces import chat_links
 from sleep import cycle
@@ -302,3 +302,54 @@ def test_c1_what_no_person_worded_is_data_and_not_an_order(talk):
     assert "Language: Spanish" in str(built.system)
     assert "pirate" not in str(built.system)
     assert "pirate" in built.memory
+
+
+@pytest.fixture
+def owner(talk, space):
+    """Ana, who may look into every chat of the space."""
+    member = make_member(space=space, user=make_user("ana"))
+    make_chat_link(member, channel="fake", author_id="7")
+    talk.group.title = "Familia"
+    talk.group.save()
+    return member
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is Canelo afraid of?", "I know something about that from Familia; it stays there."),
+        ("What do you know about Canelo?", "from Familia; it stays there."),
+        ("¿Qué sabes de Canelo?", "Sé algo de eso por Familia; ahí se queda."),
+    ],
+)
+def test_a_member_is_told_where_the_answer_is_and_nobody_else(talk, owner, question, answer):
+    said = "Canelo is afraid of fireworks"
+    fact = facts.remember(talk.space, text=said, by="tag", subject="Canelo", chat=talk.group).row
+    facts.remember(talk.space, text="A release is what reaches a client", by="person:ana")
+    told = talk.say(question)
+    assert answer in told
+    assert told.endswith(f"/facts/{fact.pk}/")
+    assert "release" not in told
+    stranger = talk.say(question, chat=talk.elsewhere, author="Bo", author_id="666")
+    assert "Familia" not in stranger
+    assert "release" not in stranger
+
+
+def test_what_is_only_near_must_be_about_whom_the_question_names(talk, owner):
+    given = {"by": "tag", "chat": talk.group}
+    facts.remember(talk.space, text="Priya moved to Goa for the winter", subject="Priya", **given)
+    facts.remember(talk.space, text="Lucía's birthday is on 9 May", subject="Lucía", **given)
+    assert "from Familia" in talk.say("Where does Priya live?")
+    assert "Familia" not in talk.say("When is my grandmother's birthday?")
+
+
+def test_a_private_chat_is_named_only_in_private_by_its_owner(talk, owner, space):
+    Chat.objects.filter(pk=talk.group.pk).update(is_private=True, owner=owner)
+    facts.remember(space, text="Canelo is afraid of fireworks", by="tag", chat=talk.group)
+    assert "Familia" not in talk.say("What is Canelo afraid of?")
+    Chat.objects.filter(pk=talk.private.pk).update(is_private=True, owner=owner)
+    talk.private.refresh_from_db()
+    assert "Familia" in talk.say("What is Canelo afraid of?")
+    other = make_member(space=space, user=make_user("bo"))
+    Chat.objects.filter(pk=talk.group.pk).update(owner=other)
+    assert "Familia" not in talk.say("What is Canelo afraid of?")

@@ -55,7 +55,8 @@ def own(space):
 def test_a_fresh_space_shows_what_keno_brings_along(client, space):
     found = page(client)
     assert "I am Keno" in found
-    assert "answer-first" in found
+    assert "Answer first" in found
+    assert ">answer-first<" not in found
     assert "built in" in found
     assert "Nothing has been changed yet" in found
 
@@ -139,7 +140,7 @@ def test_a_rule_that_is_not_there_is_not_found(client, space):
 
 def test_a_reply_is_held_against_the_rules(client, space):
     client.post(at("rule"), RULE)
-    assert "no_filler" in page(client, reply="Great question! It is 8443.").partition("tried")[2]
+    assert "No filler" in page(client, reply="Great question! It is 8443.").partition("tried")[2]
     assert "No rule forbids this." in page(client, reply="It is 8443.")
 
 

@@ -143,6 +143,15 @@ def test_an_island_is_named_by_its_words():
     assert memory_map.names_of(dots) == {0: "Drinks", 1: "Boats, Sails"}
 
 
+def test_an_island_has_a_name_in_one_language():
+    said = [("Vivo en Mérida con Paz", "es")] * 3 + [("Ana moved house with Paz", "en")] * 2
+    dots = [
+        memory_map.Dot("fact", n, timezone.now(), n, n, island=0, text=text, lang=lang)
+        for n, (text, lang) in enumerate(said)
+    ]
+    assert memory_map.names_of(dots) == {0: "Mérida, Vivo"}
+
+
 @pytest.mark.parametrize(("colour", "named"), [("person", "Bo"), ("chat", "Everywhere")])
 def test_the_legend_says_whose_a_dot_is(client, space, colour, named):
     fill(space)

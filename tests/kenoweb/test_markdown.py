@@ -163,3 +163,11 @@ def test_a_text_too_deep_to_read_does_not_spoil_the_next(monkeypatch):
     monkeypatch.setattr(markdown._kept, "converter", Broken(), raising=False)
     assert "as-is" in markdown.render("**deep**")
     assert "<strong>calm</strong>" in markdown.render("**calm**")
+
+
+def test_a_page_of_this_keno_is_a_link_and_no_other_address_is(settings):
+    settings.KENO_URL = "https://keno.example"
+    html = markdown.render("It stays there.\nhttps://keno.example/s/home/facts/131/")
+    assert 'href="https://keno.example/s/home/facts/131/"' in html
+    assert "href" not in markdown.render("https://keno.example.evil/s/")
+    assert "href" not in markdown.render("See\nhttps://elsewhere.example/s/")

@@ -268,3 +268,15 @@ def test_a_pattern_shows_whose_words_taught_it(client, space, pattern):
     shown = page(client, "detail", pattern.pk)
     assert "<mark>the webhook gave 401</mark>" in shown
     assert "Zoraida" in shown
+
+
+def test_a_pattern_of_a_night_is_named_by_the_trouble_it_answers(client, pattern):
+    pattern.trigger = "webhook + 401"
+    pattern.evidence = [{"quote": "The webhook failed with 401 again."}]
+    pattern.save()
+    shown = page(client, "detail", pattern.pk)
+    assert shown.count("When the webhook fails with 401") >= 2
+    assert "webhook + 401" in shown
+    pattern.trigger = "hook + 401"
+    pattern.save()
+    assert "When the webhook" not in page(client, "index")

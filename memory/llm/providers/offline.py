@@ -125,10 +125,9 @@ def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
     found = offline_answers.find(briefing, asked)
     if not found.memories or not found.exact:
         there = offline_answers.find_in(briefing, briefing.elsewhere, asked)
-        if there.memories and there.exact:
-            first = there.memories[0]
-            known = say(language, "elsewhere", where=first.place)
-            return f"{known}\n{first.link}" if first.link else known
+        near = not found.memories and _names_its_person(there, briefing, asked)
+        if there.memories and (there.exact or near):
+            return _elsewhere(there.memories[0], language)
     if not found.memories:
         return say(language, _unknown(briefing, asked))
     lines = [_line(one, briefing, language) for one in found.memories]
@@ -139,6 +138,17 @@ def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
     if len(lines) == 1:
         return _spoken(found.memories[0], briefing, language)
     return say(language, "answer_many", lines=_list(lines))
+
+
+def _names_its_person(found: offline_answers.Found, briefing: Briefing, asked: str) -> bool:
+    """Whether what is near is at least about whom the question names."""
+    about = offline_answers.asked_of(briefing, asked, found.memories)
+    return bool(about.names) and any(offline_answers.is_about(o, about) for o in found.memories[:1])
+
+
+def _elsewhere(one: Recalled, language: str) -> str:
+    known = say(language, "elsewhere", where=one.place)
+    return f"{known}\n{one.link}" if one.link else known
 
 
 def _unknown(briefing: Briefing, asked: str) -> str:
@@ -161,6 +171,8 @@ def _list_of(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     values = {"lines": listed, "who": intent.rest, "when": briefing.days}
     if lines:
         return say(language, intent.name, **values)
+    if briefing.elsewhere:
+        return _elsewhere(briefing.elsewhere[0], language)
     if intent.name in ("about_me", "about"):
         return say(language, "stranger" if intent.name == "about_me" else "unknown")
     return say(language, f"{intent.name.removesuffix('_on')}_nothing", when=briefing.days)
