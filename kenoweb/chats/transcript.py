@@ -25,6 +25,7 @@ from memory.history.actors import person
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Draft, Fact, LlmCall, Message, OutboxItem, Recall, Space
 from memory.operations import health
+from memory.text import summaries
 from memory.text.normalise import short
 
 # Silence that is worth a line.
@@ -340,12 +341,13 @@ def begin(space: Space, *, user: User, text: str, key: str, incognito: bool = Fa
 
 
 def _title(said: str, *, now: datetime) -> str:
-    """A name for a chat: its first message, or its day when that is a question or a greeting.
+    """A name for a chat until its first episode is over: what was said, or its day when that is a
+    question or a greeting.
 
     The name is where a fact is known: "What do you know about me?" is no place.
     """
     if not intents.not_memory(said):
-        return short(said, TITLE)
+        return short(summaries.title(said).rstrip(". "), TITLE)
     return _("Chat of %(day)s") % {"day": date_format(localtime(now), "SHORT_DATETIME_FORMAT")}
 
 

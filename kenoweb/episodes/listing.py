@@ -1,12 +1,13 @@
 """The list of episodes as a page shows it: by day, or as a table."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import groupby
 
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -21,6 +22,7 @@ from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import UnindexedText, filter_by_text, substring_filter, words_of
 from memory.history import changes as history
 from memory.models import Episode, Fact, Member, Message, Space
+from memory.text import summaries
 from memory.text.normalise import short
 
 Status = Episode.Status
@@ -194,7 +196,7 @@ def episode_list(
         url=url,
         query=wanted.query(),
         more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
-        found=numbers[-1] if every else len(rows),
+        found=numbers[2] if wanted == filters[0] else numbers[-1] if every else len(rows),
         chats=len(chats),
         trashed=numbers[1],
         may=member.may("curator") and not wanted.when,
@@ -207,10 +209,10 @@ def episode_list(
 
 
 def _months_of(space: Space, months: list[date]) -> list[QuerySet]:
-    """All episodes, those in the trash, all again as a view, and those of each month."""
+    """All episodes, those in the trash, and those of all months and of each without the trash."""
     every = rows_in(space, Episode)
-    some = (every.filter(in_month(f"{one:%Y-%m}")) for one in months)
-    return [every, every.discarded(), every, *some]
+    some = (every.remembered().filter(in_month(f"{one:%Y-%m}")) for one in months)
+    return [every, every.discarded(), every.remembered(), *some]
 
 
 def _views(url, wanted, filters, months, numbers) -> list[View]:
@@ -247,19 +249,32 @@ def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -
             look=_look(episode),
             notes=_notes(episode, said[episode.pk], left[episode.pk], keeps=keeps, now=now),
             badge=_badge(episode),
-            title=str(episode) or first.get(episode.pk, ""),
+            title=str(episode) or first.get(episode.pk) or _when(episode),
         )
         for episode in rows
     ]
 
 
+def _when(episode: Episode) -> str:
+    return date_format(timezone.localtime(episode.started_at), "SHORT_DATETIME_FORMAT")
+
+
 def begun(pks: list[int]) -> dict[int, str]:
-    """The first words of those that have no words of their own yet: they are still open."""
+    """What those are about that have no words of their own yet: they are still open.
+
+    A question or a command tells it only where nothing else was said; what was forgotten never.
+    """
     if not pks:
         return {}
-    said = Message.objects.filter(episode__in=pks).order_by("episode", "sent_at", "pk")
-    firsts = said.distinct("episode").values_list("episode", "text")
-    return {pk: short(text, FIRST_WORDS) for pk, text in firsts}
+    said = Message.objects.filter(episode__in=pks, silenced_by=None, role=Message.Role.USER)
+    told: dict[int, list[str]] = defaultdict(list)
+    asked: dict[int, str] = {}
+    for message in said.only("space", "episode", "text", "not_recalled").order_by("sent_at", "pk"):
+        asked.setdefault(message.episode_id, message.text)
+        if not message.not_recalled:
+            told[message.episode_id].append(message.text)
+    titles = {pk: summaries.title("\n".join(texts)) for pk, texts in told.items()}
+    return {pk: titles.get(pk) or short(text, FIRST_WORDS) for pk, text in asked.items()}
 
 
 def _per_episode(rows) -> Counter:

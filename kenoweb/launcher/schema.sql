@@ -1,4 +1,4 @@
--- 9bc95d5a1d69f8fc813d4f25a672fff70b0e4bc3853f4acaa3664d25216e4ca6
+-- fc4e94f57a7b4dd425766db55e2ae47383632b5619aab8163f4899a20f15df10
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 
 CREATE TYPE public.procrastinate_job_event_type AS ENUM (
@@ -170,14 +170,17 @@ BEGIN
   END IF;
   IF coalesce(made, '') = '' THEN RETURN NULL; END IF;
   shown := made;
-  IF EXISTS (SELECT FROM memory_chatevent
-      WHERE pgh_obj_id = NEW.id AND pgh_label = 'insert' AND title = made) AND EXISTS (
+  IF (
+    SELECT e.pgh_label = 'insert' OR coalesce(c.metadata ->> 'by', '') NOT LIKE 'person:%'
+    FROM memory_chatevent e LEFT JOIN pghistory_context c ON c.id = e.pgh_context_id
+    WHERE e.pgh_obj_id = NEW.id AND e.title = made ORDER BY e.pgh_id LIMIT 1) AND EXISTS (
     SELECT FROM memory_silencedmessage s JOIN memory_message m ON m.id = s.message_id
-    WHERE m.role = 'user' AND m.chat_id = NEW.id AND CASE WHEN made LIKE 'keno-enc:%'
-      THEN NEW.channel = 'web' AND m.id = (
-        SELECT min(id) FROM memory_message WHERE chat_id = NEW.id AND role = 'user')
-      ELSE starts_with(regexp_replace(btrim(m.text), '\s+', ' ', 'g'), rtrim(made, '…'))
-      END
+    WHERE m.role = 'user' AND m.chat_id = NEW.id AND CASE
+      WHEN NEW.channel <> 'web' THEN
+        starts_with(regexp_replace(btrim(m.text), '\s+', ' ', 'g'), rtrim(made, '…'))
+      WHEN made LIKE 'keno-enc:%' THEN true
+      ELSE tsvector_to_array(keno_words(made, m.language))
+        && tsvector_to_array(keno_words(m.text, m.language)) END
   ) THEN
     shown := keno_time_title(NEW.created_at, NEW.space_id);
   END IF;

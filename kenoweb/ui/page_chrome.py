@@ -13,7 +13,7 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 from kenoweb import demo
-from kenoweb.auth.access import LAST_SPACE, memberships
+from kenoweb.auth.access import LAST_SPACE, memberships, rows_in
 from kenoweb.ui.list_page import counted
 from kenoweb.ui.responses import space_url
 from memory import working
@@ -270,7 +270,8 @@ def is_current(name: str, view: str) -> bool:
 
 def count_all(space: Space) -> dict[str, int]:
     """Count all rows of the navigation in one query; large counts are cached for a minute."""
-    prefix = f"rail/{space.pk}/"
+    unseen = (getattr(space, "hides_forgotten", False), *getattr(space, "hidden_chats", ()))
+    prefix = f"rail/{space.pk}/{hash(unseen)}/"
     kept = cache.get_many([f"{prefix}{name}" for name in NAMED])
     counts = Counter({key.removeprefix(prefix): number for key, number in kept.items()})
     missing = [
@@ -301,7 +302,7 @@ def _querysets(place: Place, space: Space) -> list[QuerySet]:
         return list(place.rows(space).values())
     if not place.model:
         return []
-    return [apps.get_model(place.model).objects.filter(space=space, **place.where)]
+    return [rows_in(space, apps.get_model(place.model)).filter(**place.where)]
 
 
 def _short(count: int) -> str:

@@ -23,6 +23,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Message, SilencedMessage, Space
 from memory.models.prepared import insert, prepared, prepared_update, save_fields
+from memory.spaces.chat_links import WEB
 from memory.text import normalise as text
 from memory.text import summaries
 from memory.text.summaries import boundary, similarity
@@ -30,6 +31,8 @@ from memory.text.summaries import boundary, similarity
 FEEDBACK = ("", "positive", "negative")
 # What the likeness of a new message is measured against: the last things said.
 RECENT_MESSAGES = 12
+# A day and time, where the title would tell what was forgotten.
+HIDDEN_TITLE = r"^\d{4}-\d\d-\d\d \d\d:\d\d$"
 
 Status = Episode.Status
 Invalid = grouping.Invalid
@@ -181,7 +184,21 @@ def close(
                 "flags": sorted({*episode.flags} | suspicions_in(whole[0])),
             }
         )
-        return rows.change(episode, by=by, why="an episode ends", now=now, **values)
+        done = rows.change(episode, by=by, why="an episode ends", now=now, **values)
+        if episode.chat and episode.chat.channel == WEB and not episode.flags:
+            _name_chat(episode.chat, by=by)
+        return done
+
+
+def _name_chat(chat: Chat, *, by: str) -> None:
+    """Name a chat of the pages by what was talked about first, unless it was named anew before."""
+    names = {event.title for event in history.events_of(Chat).filter(pgh_obj=chat)}
+    told = Episode.objects.filter(chat=chat, status=Status.CLOSED).exclude(title="")
+    # As the database has it: what was forgotten is in no title.
+    first = told.exclude(title__regex=HIDDEN_TITLE).order_by("started_at", "pk").first()
+    if first and len(names) < 2 and not chat.incognito_since:
+        rows.lock(chat)
+        rows.change(chat, by=by, why="a chat is named", title=first.title.rstrip(". "))
 
 
 def close_quiet(

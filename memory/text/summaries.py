@@ -49,6 +49,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*(?:st|nd|rd|th|am|pm|h|º|ª)?$", re.IGNO
 _RAW_WORD = re.compile(r"[^\W_][\w'’-]*")
 _TRAILING_DOTS = re.compile(r"(?:\s*[.…]){2,}\s*$|\s*…\s*$")
 TITLE_LENGTH = 80
+KENO = "Keno"
 MIN_STEMS = 2
 # Longer than this is judged by its beginning: the rest would only cost time.
 MAX_LENGTH = 200_000
@@ -159,7 +160,7 @@ def _choose(found: list[Sentence], count: int) -> list[Sentence]:
 
 def _read(body: str, names: Collection[str], heard: Collection[str] = ()) -> list[Sentence]:
     """Return the sentences that say something, without greetings and vocatives."""
-    hidden = _name_stems([*names, *_speakers(body)])
+    hidden = _name_stems([*names, *_speakers(body), KENO])
     found: list[Sentence] = []
     for line in body[:MAX_LENGTH].splitlines():
         speaker, words = _split_speaker(line)

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kenoweb.episodes.listing import Row, by_day
+from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.facts import service as facts
 from memory.models import AuditEntry, Episode, Fact, Message, Ruling
@@ -353,3 +354,20 @@ def test_an_open_episode_is_known_by_its_first_words(space, chat, client, look):
     page = client.get(reverse("episodes:index", args=[space.slug]), {"look": look})
     assert "Shall we paint the &lt;b&gt;shed&lt;/b&gt;?" in page.content.decode()
     assert "Yes, green" not in page.content.decode()
+
+
+def test_an_open_episode_is_called_by_what_it_is_about_and_never_by_what_is_forgotten(
+    client, space, chat
+):
+    episode = make_episode(space, chat=chat, title="", body="", status="open")
+    asked = {"not_recalled": "question", "episode": episode}
+    make_message(chat, "What do you know about me?", **asked)
+    code = make_message(chat, "The code of the cellar is 4711.", episode=episode, not_recalled="")
+    chats.silence(space, [code.pk])
+    shown = page(client, "index")
+    assert "What do you know about me?" in shown
+    make_message(chat, "Hi! We moved to Lisbon.", episode=episode, not_recalled="")
+    shown = page(client, "index")
+    assert "We moved to Lisbon." in shown
+    assert "What do you know about me?" not in shown
+    assert "4711" not in shown

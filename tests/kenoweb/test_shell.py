@@ -7,6 +7,7 @@ from memory import working
 from tests.factories import (
     make_chat,
     make_client,
+    make_episode,
     make_fact,
     make_member,
     make_space,
@@ -123,3 +124,16 @@ def test_a_page_without_a_place_of_its_own_lights_the_one_it_belongs_to(page, li
     assert [name for name in sorted(page_chrome.NAMED) if page_chrome.is_current(name, page)] == [
         lit
     ]
+
+
+def test_the_rail_counts_what_its_page_counts():
+    """Neither what waits in the trash nor what a private chat of somebody else holds."""
+    member = make_member()
+    closed = make_chat(member.space, is_private=True, owner=make_member(space=member.space))
+    make_episode(member.space)
+    make_episode(member.space, status="discarded")
+    make_episode(member.space, chat=closed)
+    page = make_client(member.user).get(reverse("episodes:index", args=[member.space.slug]))
+    links = {link.name: link for _title, links in page.context["chrome"].groups for link in links}
+    assert links["episodes:index"].count == "1"
+    assert '<span class="num">1</span> in' in page.content.decode()

@@ -2,12 +2,13 @@
 
 import pytest
 
+from memory import erasure
 from memory.chats import service as chats
 from memory.episodes import service as episodes
 from memory.facts import bulk
 from memory.facts import service as facts
-from memory.history.changes import history, undo_context
-from memory.models import Episode, Fact, Recall, RecallItem, SilencedMessage, Unit
+from memory.history.changes import events_of, history, undo_context
+from memory.models import Chat, Episode, Fact, Recall, RecallItem, SilencedMessage, Unit
 from memory.retrieval.recall import recall
 from tests.factories import make_chat, make_episode, make_fact, make_message
 
@@ -202,3 +203,49 @@ def test_a_title_of_other_words_stays():
     episodes.revise(told.episode, title="Moving to Lima", by="bot")
     facts.forget(told.fact, by=ANA)
     assert told.episode.title == Episode.objects.get(pk=told.episode.pk).title == "Moving to Lima"
+
+
+def _talk(*lines: str) -> tuple[Chat, list]:
+    chat = make_chat(channel="web", title="Chat of 18 Nov 2026, 19:10")
+    said = [
+        chats.receive(chat, text=line, author="Ana", not_recalled=why).message
+        for line, why in [("What do you know about me?", "question"), *((one, "") for one in lines)]
+    ]
+    for message in said:
+        episode = episodes.follow(message)
+    episodes.close(episode, by="bot")
+    chat.refresh_from_db()
+    return chat, said
+
+
+def test_a_chat_is_named_by_what_was_talked_about_and_not_by_a_question():
+    chat, _said = _talk("Hi Keno! We moved to Lisbon in May.", "The flat in Lisbon has a terrace.")
+    assert "Lisbon" in chat.title
+    assert "know about me" not in chat.title
+    assert not chat.title.startswith("Hi")
+    chats.revise(chat, title="Our flat", context="", by=ANA)
+    later = chats.receive(chat, text="/new-topic We bought a blue canoe", author="Ana").message
+    episodes.close(episodes.follow(later), by="bot")
+    assert Chat.objects.get(pk=chat.pk).title == "Our flat"
+
+
+def test_the_name_of_a_chat_does_not_tell_what_is_forgotten_or_erased_later():
+    chat, said = _talk("Well, Tom's phone is +34 600 123 456, call him.")
+    assert "600 123" in chat.title
+    fact = make_fact(chat.space, text="Tom's phone is +34 600 123 456", chat=chat, message=said[1])
+    done = facts.forget(fact, by=ANA)
+    assert "600" not in Chat.objects.get(pk=chat.pk).title
+    undo_context(done.change_id, by=ANA)
+    assert "600 123" in Chat.objects.get(pk=chat.pk).title
+    erasure.erase(chat.space, by=ANA, facts=[fact.pk])
+    assert "600" not in Chat.objects.get(pk=chat.pk).title
+    assert not events_of(Chat).filter(title__contains="600").exists()
+
+
+def test_a_chat_closed_after_the_forgetting_keeps_its_day():
+    chat = make_chat(channel="web", title="Chat of 18 Nov 2026, 19:10")
+    said = chats.receive(chat, text=PHONE, author="Ana").message
+    episode = episodes.follow(said)
+    facts.forget(make_fact(chat.space, text=PHONE, chat=chat, message=said), by=ANA)
+    episodes.close(episode, by="bot")
+    assert Chat.objects.get(pk=chat.pk).title == "Chat of 18 Nov 2026, 19:10"

@@ -29,6 +29,7 @@ Audrey: Thanks, Andrew!"""
         ("Right knee hurts after the marathon", "Right knee hurts after the marathon"),
         ("Bo: Ya reservé la cabaña para Mazunte..", "Ya reservé la cabaña para Mazunte"),
         ("Mazunte..", "Mazunte"),
+        ("Ana: Keno, the boat in Lisbon is sold", "The boat in Lisbon is sold"),
         (
             "Bo: The bread came out of the oven too early…",
             "The bread came out of the oven too early",
@@ -55,6 +56,11 @@ def test_tags_are_the_things_talked_about_and_never_names_or_filler(body, tags):
     found = summaries.tags(body)
     assert found
     assert set(found) <= tags
+
+
+def test_no_number_no_filler_and_not_keno_is_a_tag():
+    body = "Ana: Keno, keep the 18th right for the five of us; on the 18th we sail the boat"
+    assert summaries.tags(body) == ["boat"]
 
 
 def test_an_extract_keeps_the_order_and_who_said_it_and_leaves_small_talk_out():
