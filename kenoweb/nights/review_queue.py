@@ -78,10 +78,8 @@ NOTES = {
 
 
 def time_left(waiting: int) -> str:
-    seconds = waiting * SECONDS_EACH
-    if seconds < 90:
-        return _("about %(n)s s left") % {"n": seconds}
-    return _("about %(n)s min left") % {"n": round(seconds / 60)}
+    minutes = round(waiting * SECONDS_EACH / 60)
+    return _("about %(n)s min left") % {"n": minutes} if minutes else _("less than a minute left")
 
 
 @dataclass(frozen=True)

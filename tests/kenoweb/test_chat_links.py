@@ -27,7 +27,8 @@ def test_the_code_on_the_page_links_the_chat(ana):
     code = re.search(r"/link (\w+)", page.content.decode())[1]
     message = make_message(make_chat(ana.space), author_id="7")
     assert chat_links.redeem(message, code=code, now=message.sent_at) == ana
-    assert "telegram" in make_client(ana.user).get(reverse("account:index")).content.decode()
+    shown = make_client(ana.user).get(reverse("account:index")).content.decode()
+    assert "<p>Telegram ·" in shown
 
 
 def test_it_refuses_get(ana):

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from kenoweb.facts import listing
 from memory import rulings
 from memory.facts import service as facts
 from memory.models import AuditEntry, Fact, Reminder, Ruling
@@ -19,6 +20,7 @@ from tests.factories import (
     make_fact,
     make_member,
     make_message,
+    make_receipt,
     make_space,
     make_user,
 )
@@ -481,3 +483,18 @@ def test_a_lesson_names_who_told_it(client, space, fact):
     words = page.partition("In their words")[2].partition("Where it comes from")[0]
     assert words.count(fact.quote) == 1
     assert "Wanda" in words
+
+
+def test_one_reply_is_one_reply(client, space, fact):
+    make_receipt(space, fact=fact, reply=make_message(make_chat(space), role="assistant"))
+    page = client.get(at("detail", fact.pk)).content.decode()
+    assert "used in one reply" in page
+    assert "1 replies" not in page
+
+
+def test_what_is_only_near_is_counted_as_near(client, space, fact, monkeypatch):
+    monkeypatch.setattr(listing, "near_words", lambda *__, **_given: {fact.pk: 0.9})
+    page = client.get(at("index", q="zebra")).content.decode()
+    head = page.partition('id="fact-count"')[2].partition("</span></span>")[0][:200]
+    assert "near in meaning" in head
+    assert "found" not in head

@@ -311,3 +311,14 @@ def test_nobody_alone_makes_a_graph():
         entity=make_entity(member.space, name="Ana"), role="about"
     )
     assert graph_of(member) == ""
+
+
+def test_a_viewer_does_not_read_on_the_overview_what_was_forgotten():
+    owner = make_member()
+    viewer = make_member(space=owner.space, role="viewer")
+    for text in ("Tom has a boat", "Tom's phone is 600 123 456"):
+        fact = facts.remember(owner.space, text=text, by="tag", quote=text).row
+    facts.forget(fact, by="person:ana")
+    assert "Tom has a boat" in page(viewer).content.decode()
+    assert "600 123" not in page(viewer).content.decode()
+    assert "600 123" in page(owner).content.decode()

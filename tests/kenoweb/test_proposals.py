@@ -3,6 +3,7 @@ from django.urls import reverse
 
 from kenoweb.api import operations as calls
 from kenoweb.api import shapes
+from kenoweb.nights import review_queue
 from memory.facts import service as facts
 from memory.models import Fact, Ruling
 from sleep import apply, proposals
@@ -387,3 +388,8 @@ def test_what_a_proposal_rests_on_names_who_said_it(client, space):
     assert "Wanda" in page
     night = reverse("nights:detail", args=[space.slug, asked.night_id])
     assert "Zoraida" in client.get(night).content.decode()
+
+
+def test_the_time_that_is_left_is_told_as_people_do():
+    assert review_queue.time_left(2) == "less than a minute left"
+    assert review_queue.time_left(11) == "about 1 min left"
