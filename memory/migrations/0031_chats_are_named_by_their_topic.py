@@ -36,4 +36,7 @@ CHAT = before.RETITLE.format(
 class Migration(migrations.Migration):
     dependencies = [("memory", "0030_titles_hide_what_was_forgotten")]
 
-    operations = [migrations.RunSQL(replaced(CHAT), replaced(before.CHAT))]
+    operations = [
+        migrations.RunSQL(replaced(CHAT), replaced(before.CHAT)),
+        migrations.RunSQL(before.ALREADY_SILENT.format(table="chat"), migrations.RunSQL.noop),
+    ]
