@@ -351,8 +351,8 @@ def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> B
         about = Q(subject__icontains=name) | Q(text__icontains=name)
         found = facts.filter(about | Q(said_by__iexact=name, subject=""))
         # What is not known as a fact may still have been said.
-        said = [one for one in briefing.recalled if text.fold(name) in text.fold(one.text)]
-        return replace(briefing, recalled=_listed(found, message) or said)
+        named = [one for one in briefing.recalled if text.fold(name) in text.fold(one.text)]
+        return replace(briefing, recalled=_listed(found, message) or named)
     lean = "future" if wants.name == "planned_on" else "past"
     when = _days(briefing.text, now=briefing.now, lean=lean)
     if when is None:
