@@ -62,8 +62,14 @@ def as_read(unit: Candidate, question: str) -> str:
 
 def _read(asked: list[int], memories: list[str]) -> list[float]:
     pieces = graphs.word_pieces()
-    pairs = [asked + pieces.encode(one, limit=MEMORY_TOKENS + 2)[1:] for one in memories]
+    read = map(_as_sentence, memories)
+    pairs = [asked + pieces.encode(one, limit=MEMORY_TOKENS + 2)[1:] for one in read]
     return [_scaled(float(probability.item())) for (probability,) in graphs.run("judge", pairs)]
+
+
+def _as_sentence(memory: str) -> str:
+    """End a memory as the lines that taught the judge end, or it doubts what it knows."""
+    return f"{memory}." if memory[-1:].isalnum() else memory
 
 
 def _scaled(probability: float) -> float:

@@ -178,7 +178,8 @@ COLUMNS = {
     "pinned": "u.pinned",
     "lanes": "u.lanes",
     "text": "coalesce(f.text, m.text, btrim(e.title || E'\\n' || e.body, E' \\n'))",
-    "quote": "f.quote",
+    # A quote that also tells what is over would answer with it.
+    "quote": "CASE WHEN gone.by_id IS NULL THEN f.quote END",
     "subject": "coalesce(f.subject, '')",
     "said_by": "coalesce(nullif(f.said_by, ''), m.author, '')",
     "fact_kind": "f.kind",
@@ -195,7 +196,7 @@ COLUMNS = {
     "lasts": "f.lasts",
     "checked": "CASE WHEN f.lasts <> '' THEN"
     " greatest(f.last_seen_at, f.confirmed_at, f.upheld_at) END",
-    "replaced_by": "coalesce(f.superseded_by_id, gone.by_id)",
+    "replaced_by": "CASE WHEN u.kind = 'fact' THEN f.superseded_by_id ELSE gone.by_id END",
     "holds": f"f.id IS NULL OR {HOLDS}",
 }
 WITHOUT_MEANING = {"bare": "NULL::float8", "asked": "NULL::float8"}
@@ -210,7 +211,8 @@ LEFT JOIN memory_episode e ON u.kind = 'episode' AND e.id = u.owner_id
 LEFT JOIN LATERAL (
   WITH RECURSIVE chain (id, n) AS (
     SELECT o.superseded_by_id, 1 FROM memory_fact o
-    WHERE u.kind = 'message' AND o.message_id = u.owner_id AND o.superseded_by_id IS NOT NULL
+    WHERE o.message_id = CASE u.kind WHEN 'message' THEN u.owner_id ELSE f.message_id END
+      AND o.superseded_by_id IS NOT NULL
     UNION ALL
     SELECT o.superseded_by_id, n + 1 FROM chain JOIN memory_fact o ON o.id = chain.id
     WHERE o.superseded_by_id IS NOT NULL AND n < 20)

@@ -36,6 +36,12 @@ def test_the_memory_that_answers_is_put_first(question, right, wrong):
     assert all(0 <= value <= 1 for value in (best, *others))
 
 
+def test_a_memory_without_its_full_stop_is_read_as_with_it():
+    asked, said = "where is the garage code?", "The garage code is on the fridge"
+    plain, ended = judge.opinions(asked, [said, f"{said}."])
+    assert plain == ended > judge.opinions(asked, ["The garage door is open"])[0]
+
+
 def test_when_the_time_is_spent_the_rest_is_not_read():
     ticks = count()
     memories = [f"Ana likes tea number {n}" for n in range(3 * judge.AT_ONCE)]
