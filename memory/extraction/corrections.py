@@ -164,17 +164,33 @@ def _told_otherwise(message: Message, rest: str) -> list[Candidate]:
         "people": evidence.known_names(message),
     }
     spoken = message.language or "en"
-    for one in wording.word_facts(rest, language=spoken, kind="people", **told):
-        changed = changes_of_mind.find_superseded(
-            message.space, message.chat, one.text, str(one.subject), speaker=message,
-            correcting=True,
-        )  # fmt: skip
-        for old in (found.fact for found in changed if one.retold):
-            same = {"subject": old.subject, "kind": old.kind, "category": old.category}
-            sure: dict[str, Any] = {"confidence": 0.9, "mode": propose.HEURISTICS}
-            given = same | sure | {"language": spoken, "replaces": old.pk}
-            return [Candidate(one.text, message.text, **given)]
-    return []
+    rows = wording.word_facts(rest, language=spoken, kind="people", **told)
+    old = {one: _replaced_by(one, message) for one in rows}
+    if not any(old.values()):
+        return []
+    return [_told_with(one, old[one], message, spoken) for one in rows]
+
+
+def _replaced_by(one: wording.Wording, message: Message) -> Fact | None:
+    """What cannot stand beside the statement, of all that its speaker told here."""
+    if not one.retold:
+        return None
+    changed = changes_of_mind.find_superseded(
+        message.space, message.chat, one.text, str(one.subject), speaker=message, correcting=True
+    )
+    return next((found.fact for found in changed), None)
+
+
+def _told_with(
+    one: wording.Wording, old: Fact | None, message: Message, language: str
+) -> Candidate:
+    """The statement in the place of what it replaces, or beside it."""
+    same = {"subject": str(one.subject), "kind": "fact", "category": "relationship", "replaces": 0}
+    if old:
+        same = {"subject": old.subject, "kind": old.kind, "category": old.category}
+        same |= {"replaces": old.pk}
+    sure: dict[str, Any] = {"confidence": 0.9, "mode": propose.HEURISTICS, "language": language}
+    return Candidate(one.text, message.text, **same | sure)
 
 
 def is_quoted(line: str, found: list[Candidate]) -> bool:

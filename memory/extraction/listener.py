@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memory.extraction import edges
+from memory.extraction.grammar.split import of_named
 from memory.text.normalise import STOP_WORDS, fold
 from memory.vectors import graphs
 from memory.vectors.graphs import BEGIN, END
@@ -202,7 +203,7 @@ def _belongs(message: str, left: Span, right: Span) -> bool:
         return False
     before, after = message[left.start : left.end], message[right.start : right.end]
     lone = edges.is_lead(before) or edges.is_piece(before) or edges.names(before, after)
-    return lone or edges.is_piece(after)
+    return lone or edges.is_piece(after) or bool(of_named(before, after))
 
 
 def _join(left: Span, right: Span) -> Span:

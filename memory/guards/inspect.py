@@ -44,8 +44,8 @@ LEARNED = 0.5  # of chat that was not trained on, 3 lines in 1,000 score higher
 PLAYFUL, AGREES = frozenset({"persona", "puppet"}), 0.3
 # Where somebody works or lives, and nothing else, orders nobody to do anything.
 _PLAIN = re.compile(
-    r"(?:now |ahora )?(?:i |yo )?(?:work|live|trabajo|vivo) (?:at|for|in|en|para) "
-    r"[\w&'-]+(?: [\w&'-]+){0,2}(?: now| ahora)?[.!]?"
+    r"(?:no,? )?(?:\w+ )?(?:now |ahora )?(?:i |yo )?(?:works?|lives?|trabaj[oa]|viv[oe]) "
+    r"(?:at|for|in|en|para) [\w&'-]+(?: [\w&'-]+){0,2}(?: now| ahora)?[.!]?"
 )
 VIEW = 4096
 # Only with one of these in it is a text worth reading backwards.

@@ -89,6 +89,12 @@ _LIVES = re.compile(
 _ITEM_JOINT = re.compile(
     r",? (?:and|y) (?=(?:my|our|mi|mis|nuestr[oa]s?|a|an|un|una|two|dos)\b)", re.I
 )
+# "Tom is not my friend, he's my cousin": who the other half is about.
+_IS_SOMEBODYS = re.compile(
+    r"\s*(?:no,? )?(?P<name>(?-i:[A-ZÀ-Ý])[\w-]*)"
+    r"(?:(?:['’]s| is)(?: not)?| isn['’]t|(?: no)? es) (?:my|our|mi|nuestr[oa]) (?P<kin>[\w-]+)\s*",
+    re.I,
+)
 _NAMED = re.compile(r"(?:my|mi) (?P<noun>[\w-]+) (?P<name>[A-ZÁÉÍÓÚÑ][\w'’-]+)", re.DOTALL)
 _COUNTED = re.compile(
     r"(?:my|our|mis|nuestr[oa]s) (?P<many>(?:two|three|four|five|dos|tres|cuatro|\d+) [\w-]+"
@@ -127,7 +133,7 @@ def _joined(quote: str, language: str) -> list[Part]:
         added = parts[-1].clause.removesuffix(parts[-1].quote)
         is_free = "?" not in right and all(_stands(part, language) for part in (left, right))
         is_joined = bool(joint[0].strip(" ,;.!"))
-        clause = moved(left, right, language) if is_free else ""
+        clause = (of_named(left, right) or moved(left, right, language)) if is_free else ""
         if is_free and (clause := clause or complete(added + left, right, is_joined=is_joined)):
             parts[-1:] = [Part(left, added + left), Part(right, clause)]
             start = joint.end()
@@ -147,6 +153,20 @@ def moved(left: str, right: str, language: str) -> str:
     verb = over["verb"] or "trabaj"
     ending = "o" if now["is"].lower() == "estoy" else "e" if verb == "viv" else "a"
     return f"ahora {verb}{ending} {now['rest']}"
+
+
+def of_named(left: str, right: str) -> str:
+    """The right part with the name of whom the left one calls somebody's."""
+    found = _IS_SOMEBODYS.fullmatch(left)
+    relative = kin(found["kin"].lower()) if found else None
+    if not found or not relative:
+        return ""
+    if told := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
+        gender = "m" if told[1].lower() == "he" else "f"
+        is_same = relative.gender in ("", gender)
+        return f"{found['name']}{' is' if told[2] else ''}{right[told.end() :]}" if is_same else ""
+    first = Sentence(right).words[:1]
+    return f"{found['name']} {right}" if first and spanish_verbs.is_third(first[0]) else ""
 
 
 def _stands(part: str, language: str) -> bool:

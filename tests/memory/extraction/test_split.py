@@ -31,6 +31,11 @@ SEVERAL = {
         "El cumpleaños de la hermana de Ana, Elena, es el 2 de julio"],
     "vivo en Valencia con mi pareja Marc y mis dos gatos, Pixel y Nube": [
         "Ana vive en Valencia", "La pareja de Ana es Marc", "Ana tiene dos gatos, Pixel y Nube"],
+    "Marc is not my partner, he is my husband": [
+        "Marc is not Ana's partner", "Marc is Ana's husband"],
+    "Tom is my brother and he works at a bank": ["Tom is Ana's brother", "Tom works at a bank"],
+    "Eva no es mi hermana, es mi prima": [
+        "Eva no es la hermana de Ana", "Eva es la prima de Ana"],
     "me llamo Lucía y soy alérgica a los cacahuates": [
         "Ana se llama Lucía", "Ana es alérgica a los cacahuates"],
 }  # fmt: skip
@@ -59,7 +64,7 @@ ONE = [
 
 @pytest.mark.parametrize("quote", SEVERAL)
 def test_each_fact_stands_by_itself_with_its_own_words(quote):
-    language = "es" if quote.startswith(("Mi ", "vivo", "me ", "Pablo ")) else "en"
+    language = "es" if quote.startswith(("Mi ", "vivo", "me ", "Pablo ", "Eva ")) else "en"
     facts = word_facts(quote, author="Ana", language=language, kind="profile")
     assert [fact.text for fact in facts] == SEVERAL[quote]
     assert all(fact.quote in quote for fact in facts)
