@@ -301,6 +301,7 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
         briefing,
         learned=[fact.text for fact in feedback.facts_of(group)],
         wishes=any(line.get("kind") == ingest.WISH for line in offers),
+        known=any(line.get("outcome") == "again" for line in offers),
         unread=not chat.incognito_since and any(one.ingested_at is None for one in group),
         heard=[*briefing.heard, *(_heard(one, last) for one in _memory(built.history, wants))],
     )

@@ -211,6 +211,8 @@ class Briefing:
     # What was just learned from the text, and whether it holds a wish about how Keno talks.
     learned: Sequence[str] = ()
     wishes: bool = False
+    # Whether it says what is believed already.
+    known: bool = False
     # Whether reading it takes longer than the reply may wait: something may still be learned.
     unread: bool = False
     # What another chat knows that the person may see, when this one seems to know nothing.

@@ -425,6 +425,40 @@ def test_what_is_over_is_not_told_as_if_it_held(talk):
     assert "ya no" in talk("carme es vegana?")
 
 
+def test_where_one_lived_is_not_told_once_one_moved(talk):
+    """The sentence still tells whom she lives with; where is over."""
+    talk("I live in Valencia with my partner Marc and our two cats, Pixel and Nube.")
+    talk("Actually I moved to Barcelona last week")
+    for asked in ("where do I live?", "where do I live now?", "¿Dónde vivo?"):
+        answer = talk(asked)
+        assert "Barcelona" in answer
+        assert "Valencia" not in answer
+        assert not answer.startswith(NEAR)
+    cats = talk("what are my cats called?")
+    assert "Pixel and Nube" in cats
+    assert "Valencia" not in cats
+
+
+def test_who_somebody_is_instead_is_kept_with_who_they_are_not(talk):
+    talk("I live in Valencia with my partner Marc")
+    noted = talk("No, Marc is not my partner, he is my husband")
+    assert "Marc is your husband" in noted
+    assert "Until now: Your partner is Marc" in noted
+    assert talk("who is my husband?") == "Marc is your husband."
+
+
+def test_what_is_known_already_is_not_said_to_be_left_out(talk):
+    talk("soy alérgica a los cacahuates")
+    assert talk("soy alérgica a los cacahuates") == "Eso ya lo sabía."
+    assert talk("I'm allergic to peanuts") == "I know that already."
+
+
+def test_where_a_code_is_has_no_digits(talk):
+    talk("The garage code is on the fridge")
+    assert talk("where is the garage code?") == "The garage code is on the fridge."
+    assert talk("what is the garage code?").startswith(NEAR)
+
+
 def test_where_one_lives_is_the_address(talk):
     talk("we live at 9 Alder Grove, flat 3")
     assert "Alder Grove" in talk("whats our address")

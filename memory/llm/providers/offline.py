@@ -114,6 +114,8 @@ def _unlearned(briefing: Briefing) -> str:
         return "other_language"
     if briefing.unread:
         return "unread"
+    if briefing.known:
+        return "known"
     few = len(said.split()) <= 2 and not words.detect_language(said)
     return "not_understood" if few and said.islower() else "heard"
 

@@ -39,6 +39,8 @@ CERTAIN, THOUGHT, NEAR = 0.74, 0.65, 0.28
 PLAIN = 60
 # What holds nothing of the kind that is asked for is never certain: an age without a number.
 NEVER = -3.0
+# "I broke my wrist" tells which bone, "Pickle is 4" not which colour.
+IN_OTHER_WORDS = 0.88
 # Who is meant is known there, whichever words the question has for them.
 NEAR_BY_NAME = 0.2
 # So likely something said later must be, and so little behind, to stand instead.
@@ -58,6 +60,7 @@ _MARRIED = re.compile(
     r"(?:i['’]?m |i am |i got |we got )?(?:happily )?married to\b|(?:estoy |soy )?casad[oa] con\b",
     re.I,
 )
+_LIVE_AND_WORK = ("live", "home", "work", "job")
 _MINE = re.compile(r"\b(?:my|our|mis?|nuestr[oa]s?)\b", re.I)
 _OF_ME = re.compile(r"\W*(?:i|i['’]?m|i['’]?ve|we|we['’]re|yo|me|soy|estoy|tengo|nos)\b", re.I)
 _LIVES_AT = re.compile(r"\b(?:live[sd]?|living|viv(?:o|e|es|imos|en))\b.*\d", re.I)
@@ -90,7 +93,11 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     weighed = sorted(zip(probabilities(rows), read, rows, strict=True), key=lambda row: -row[0])
     ranked = _without_leads([(sure, one) for sure, one, _row in weighed], asked)
     may_be = [
-        one for _sure, one, row in weighed if row["lacks"] > NEVER and not _is_of_others(one, asked)
+        one
+        for _sure, one, row in weighed
+        if row["lacks"] > NEVER
+        and not _is_of_others(one, asked)
+        and not _only_near(one, asked, row)
     ]
     best = [(sure, one) for sure, one in ranked if sure >= CERTAIN and one in may_be]
     if best:
@@ -98,14 +105,18 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
         near = _ended([one for _sure, one in best], asked) or near
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
     thought = bool(ranked) and ranked[0][0] >= THOUGHT and ranked[0][1] in may_be
-    thought = thought and not (
-        asked.has_noun and leaves_focus(asked, words.fold(_all_said(ranked[0][1])))
-    )
+    thought = thought and not _leaves_unsaid(ranked[0][1], asked)
     near = [one for sure, one in ranked if sure >= (NEAR_BY_NAME if one.asked else NEAR)]
     # Who is asked about by a relation is not named by what only names the other.
     near = near or _naming(fitting if asked.kin else spoken, asked)
     near = _newest(_apart(near), asked, fitting)[:MOST]
     return Found(near, exact=False, thought=thought)
+
+
+def _only_near(one: Recalled, asked: Asked, row: dict[str, float]) -> bool:
+    """Whether it lacks what is asked for, and the judge does not see it in other words."""
+    sees = row["judge"] >= IN_OTHER_WORDS or row["plain"] or row["all"]
+    return not sees and _leaves_unsaid(one, asked)
 
 
 def _is_of_others(one: Recalled, asked: Asked) -> bool:
@@ -191,7 +202,8 @@ def _newest(near: list[Recalled], asked: Asked, fitting: Sequence[Recalled]) -> 
     Where the frame of the answer is known, "I moved to Goa" comes after "I live in Pune".
     """
     if asked.frames and near:
-        near = [_last_told(near[0], asked.frames, fitting), *near[1:]]
+        last = _last_told(near[0], asked.frames, fitting)
+        near = [last, *(one for one in near[1:] if not _tells_older(one, last, asked.frames))]
     whole = [
         one
         for one in near
@@ -225,6 +237,13 @@ def _last_told(one: Recalled, keys: set[str], fitting: Sequence[Recalled]) -> Re
         and any(holders.get(key) == holder for key, holder in _told(other).items())
     ]
     return max([one, *same], key=_said_at)
+
+
+def _tells_older(one: Recalled, last: Recalled, keys: set[str]) -> bool:
+    """Whether it tells in one of these frames what the same person told anew."""
+    told, newer = _told(one), _told(last)
+    same = any(key in told and told[key] == newer.get(key) for key in keys)
+    return same and one.said_by in ("", last.said_by) and _said_at(one) < _said_at(last)
 
 
 def _told(one: Recalled) -> dict[str, frozenset[str]]:
@@ -389,9 +408,10 @@ def _stands_for(one: Recalled, asked: Asked) -> Set[str]:
     """What it tells without the word: whom one is married to, and where one lives."""
     if _is_spouse(one, asked):
         return asked.kin
-    # "We live at 7 Rowan Crescent" is an address.
+    # "We live at 7 Rowan Crescent" is an address, and "I moved to Goa" where one lives.
     lives = "home" in asked.frames and _LIVES_AT.search(one.text)
-    return statements.concepts().of("address") if lives else frozenset()
+    address = statements.concepts().of("address") if lives else frozenset()
+    return address | (_labels(_LIVE_AND_WORK) if asked.frames & _told(one).keys() else frozenset())
 
 
 def _is_spouse(one: Recalled, asked: Asked) -> bool:

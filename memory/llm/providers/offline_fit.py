@@ -60,7 +60,11 @@ _NAMES = re.compile(r"\b(?:called|named|name is|name's|se llaman?|me llamo|nombr
 _MARRIES = re.compile(
     r"\b(?:married|engaged) to (?!an?\b|the\b)\w|\bcasad[oa] con (?!un|el\b|la\b)\w"
 )
-_IS_MINE = re.compile(r"\W*[A-ZÀ-Ý]\w+ (?:is|es) (?:my|our|mi|nuestr[oa])\b")
+# "Marc is Ana's husband", which "Marc is not my partner" does not tell.
+_IS_SOMEBODYS = re.compile(
+    r"\W*[A-ZÀ-Ý]\w+ (?:is|es) (?:my\b|our\b|mi\b|nuestr[oa]\b|[A-ZÀ-Ý]\w+['’]s |(?:el|la) \w+ de )"
+)
+_DENIES = re.compile(r"\b(?:is|was) not\b|\b(?:is|was)n['’]?t\b|\bno (?:es|era)\b")
 _DAYS = re.compile(r"\b(?:what|which|que|cuales) (?:days?|dias?)\b")
 _A_DAY = re.compile(
     rf"\b(?:{DAY}|weekends?|fin(?:es)? de semana|findes?|every day|todos los dias|today|tomorrow"
@@ -134,9 +138,11 @@ _HOUR = re.compile(
 # "Since I moved" does not tell for how long.
 _LASTS = re.compile(r"\b(?:how long|since when|desde cuando|cuanto tiempo|hace cuanto)\b")
 _SPAN = re.compile(rf"{_NUMBER.pattern}|\b{MONTH}\b")
+# "Where is the code?" asks for no digits.
 _ASKS_CODE = re.compile(
-    r"\b(?:code|pin(?! (?:that|which|of|from|my|for the))|combination|"
-    r"plate|rego|codigo|matricula|placa|patente)\b(?! (?:in|with|en)\b)"
+    r"^(?!\W*(?:a?donde|where|when|cuando|who|quien)\b).*"
+    r"\b(?:code|pin(?! (?:that|which|of|from|my|for the))|combination|plate|rego|codigo|matricula"
+    r"|placa|patente)\b(?! (?:in|with|en)\b)"
 )
 # A date is no birthday.
 _ASKS_BIRTHDAY = re.compile(
@@ -260,6 +266,8 @@ def _fits_whom(asked: Asked, said: str, plain: str) -> float | None:
     if asked.asks_own_name:
         return 1.0 if _OWN_NAME.search(said) else -3.0
     if _OWN_BIRTHDAY.search(asked.folded) and _is_of_kin(said):
+        return -3.0
+    if _asks_who_is(asked) and _DENIES.search(plain):
         return -3.0
     if _asks_who_is(asked) and _names_kin(asked, said):
         # "We got another cat named Bailey" does not name all of them.
@@ -398,7 +406,7 @@ def _is_of_kin(said: str) -> bool:
 def _leaves_kin_unnamed(asked: Asked, said: str) -> bool:
     """ "My mother is 84 and takes Sintrom" has a name that is not hers."""
     plain = words.fold(said)
-    if said == said.lower() or _NAMES.search(plain) or _IS_MINE.search(said):
+    if said == said.lower() or _NAMES.search(plain) or _IS_SOMEBODYS.search(said):
         return False
     return bool(statements.Statement.of(said).concepts & asked.kin)
 
@@ -418,7 +426,7 @@ def leaves_focus(asked: Asked, told: str) -> bool:
 def _holds_name(asked: Asked, said: str) -> bool:
     """Somebody or something is called so, or has a name that the question does not have."""
     plain = words.fold(said)
-    if _NAMES.search(plain) or _MARRIES.search(plain) or _IS_MINE.match(said):
+    if _NAMES.search(plain) or _MARRIES.search(plain) or _IS_SOMEBODYS.match(said):
         return True
     first = SENTENCE_START.match(said)
     inside = {

@@ -135,6 +135,7 @@ PHRASES = {
             "and answer from it."
         ),
         "unread": "OK. I will read that in a moment and keep what lasts.",
+        "known": "I know that already.",
         "heard": "OK. I did not note that as a fact; say “Remember that…” and I will.",
         "secret": (
             "I keep no passwords, keys or card numbers: I left that out and did not note it."
@@ -197,6 +198,7 @@ PHRASES = {
             "y respondo con ello."
         ),
         "unread": "De acuerdo. Enseguida lo leo y guardo lo que importe.",
+        "known": "Eso ya lo sabía.",
         "heard": "De acuerdo. No lo he anotado como un hecho; di «Recuerda que…» y lo hago.",
         "secret": (
             "No guardo contraseñas, claves ni números de tarjeta: lo he quitado y no lo he anotado."
