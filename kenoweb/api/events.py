@@ -13,7 +13,6 @@ from django.db import connection as database
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
 from procrastinate.contrib.django.utils import connector_params
 
 from kenoweb.api.calls import Refused
@@ -172,7 +171,6 @@ def for_programs(request: HttpRequest) -> HttpResponse:
 
 
 @in_space(role="viewer")
-@require_safe
 def for_pages(request: HttpRequest, space: Space) -> HttpResponse:
     """The same with the numbers of the navigation."""
     try:

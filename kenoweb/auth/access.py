@@ -20,7 +20,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
+from kenoweb.auth import sessions
 from memory.history import changes as history
 from memory.models import Chat, Episode, Fact, Member, Message, Pattern, Space
 from memory.operations import replica
@@ -65,13 +67,17 @@ def protocol(view: Callable) -> Callable:
     return login_not_required(view)
 
 
-def in_space(*, role: str) -> Callable:
+def in_space(*, role: str, methods: str = "GET", sudo: bool = False) -> Callable:
     """A page of one space: the slug in the address becomes the Space, for members of that role.
 
-    Sets request.space and request.member, and shows times in the clock of the space.
+    Sets request.space and request.member, and shows times in the clock of the space. `methods` is
+    "GET", "POST" or both; with `sudo` the password must have been given within half an hour.
     """
+    taken = [*methods.split(), *(["HEAD"] if "GET" in methods else [])]
 
     def decorate(view):
+        view = require_http_methods(taken)(sessions.sudo(view) if sudo else view)
+
         @wraps(view)
         def inside(request, space, *args, **kwargs):
             request.space = space_for(request, space, role=role)

@@ -12,9 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
-from kenoweb.auth import sessions
 from kenoweb.auth.access import (
     OPENED,
     OPENED_SECONDS,
@@ -83,7 +82,6 @@ class ContextForm(forms.Form):
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     asked = _asked(request)
     found = listing.chat_list(space, q=asked.get("q", ""), after=asked.get("after", ""))
@@ -93,13 +91,11 @@ def index(request, space):
 
 
 @in_space(role="curator")
-@require_safe
 def new(request, space):
     return render(request, "chats/new.html", _composer(space))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def begin(request, space):
     form = SayForm(request.POST)
     if not form.is_valid():
@@ -111,7 +107,6 @@ def begin(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     chat, now = chat_for(space, pk), timezone.now()
     page = listing.chat_page(chat, space=space, asked=_asked(request), now=now)
@@ -119,8 +114,7 @@ def detail(request, space, pk):
     return remember_opened(response) if request.GET.get("reply") else response
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def say(request, space, pk):
     chat, form = chat_for(space, pk), SayForm(request.POST)
     if chat.channel != transcript.CHANNEL:
@@ -135,8 +129,7 @@ def say(request, space, pk):
     return render(request, "chats/_tail.html", {"tail": end, "key": uuid4().hex})
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def incognito(request, space, pk):
     """Keep nothing of what is said from here on, or end that and delete it."""
     chat = chat_for(space, pk)
@@ -147,8 +140,7 @@ def incognito(request, space, pk):
     return redirect("chats:index", space.slug)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def private(request, space, pk):
     """Close a chat of one's own to everybody else, or open it to the space again."""
     chat, wanted = chat_for(space, pk), "private" in request.POST
@@ -162,9 +154,7 @@ def private(request, space, pk):
     return redirect("chats:about", space.slug, pk)
 
 
-@in_space(role="owner")
-@require_POST
-@sessions.sudo
+@in_space(role="owner", methods="POST", sudo=True)
 def open_private(request, space, pk):
     """Let an owner read somebody's private chat for half an hour, after an entry in the audit."""
     chat = listing.closed_chat(space, pk)
@@ -176,7 +166,6 @@ def open_private(request, space, pk):
 
 
 @in_space(role="viewer")
-@require_safe
 def waiting(request, space, pk):
     """What the page looks at again and again while an answer is on its way, and only then."""
     chat = chat_for(space, pk)
@@ -194,7 +183,6 @@ def waiting(request, space, pk):
 
 
 @in_space(role="viewer")
-@require_safe
 def facts(request, space, pk):
     after = _asked(request).get("after", "")
     found = chat_about.chat_facts(chat_for(space, pk), space=space, after=after)
@@ -202,15 +190,13 @@ def facts(request, space, pk):
 
 
 @in_space(role="viewer")
-@require_safe
 def about(request, space, pk):
     chat = chat_for(space, pk)
     form = ContextForm(initial={"title": chat.title, "context": chat.context})
     return _about(request, space, chat, form)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def revise(request, space, pk):
     chat, form = chat_for(space, pk), ContextForm(request.POST)
     if not form.is_valid():
@@ -221,20 +207,17 @@ def revise(request, space, pk):
     return go(request, reverse("chats:about", args=[space.slug, pk]))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def unlearn(request, space, pk, fact):
     return _turn(request, space, pk, fact, transcript.take_back, _("Forgot “%(text)s” again."))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def relearn(request, space, pk, fact):
     return _turn(request, space, pk, fact, transcript.take_again, _("Remembered “%(text)s” again."))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def save_offer(request, space, pk, message, place):
     """Believe what was offered. A wish about how Keno talks becomes a preference of the space."""
     chat, row = _offering(space, pk, message)
@@ -247,20 +230,17 @@ def save_offer(request, space, pk, message, place):
     return _offer(request, space, chat, row, place)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def decline_offer(request, space, pk, message, place):
     return _turn_offer(request, space, pk, message, place, offers.decline)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def offer_again(request, space, pk, message, place):
     return _turn_offer(request, space, pk, message, place, offers.offer_again)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def wrong(request, space, pk, message):
     """Keep that a reply was wrong; with how it is, that is what Keno knows from now on."""
     chat, reply = _offering(space, pk, message)

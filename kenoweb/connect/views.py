@@ -21,9 +21,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST, require_safe
 
-from kenoweb.auth import sessions
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.auth.throttle import client_ip
 from kenoweb.ui.formatting import model_name
@@ -299,15 +297,12 @@ def purposes(space, tests: dict) -> list[Purpose]:
 
 
 @in_space(role="owner")
-@require_safe
 def index(request, space):
     return page(request, space)
 
 
-@in_space(role="owner")
-@sessions.sudo
+@in_space(role="owner", methods="POST", sudo=True)
 @sensitive_post_parameters("key")
-@require_POST
 def model(request, space):
     may_change = connections.may_change(request.user)
     form = ModelForm(request.POST, space=space, may_change=may_change)
@@ -322,8 +317,7 @@ def model(request, space):
     return redirect("connect:index", space.slug)
 
 
-@in_space(role="owner")
-@require_POST
+@in_space(role="owner", methods="POST")
 def test_model(request, space):
     """Ask each model one short question, now."""
     return page(request, space, tests={name: _asked(space, name) for name in PURPOSES})
@@ -348,10 +342,8 @@ def _asked(space, purpose) -> tuple[str, bool]:
     return f"ok, {round((time.monotonic() - began) * 1000)} ms", True
 
 
-@in_space(role="owner")
-@sessions.sudo
+@in_space(role="owner", methods="POST", sudo=True)
 @sensitive_post_parameters("token")
-@require_POST
 def bot(request, space, name):
     """Keep a bot's token once its chat has said whose it is; the worker begins with it."""
     one = BOTS.get(name)
@@ -377,9 +369,7 @@ def bot(request, space, name):
     return redirect("connect:index", space.slug)
 
 
-@in_space(role="owner")
-@sessions.sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def remove_person(request, space, pk):
     """Take a chat account away from its member, or a server from the space."""
     link = get_in_space_or_404(space, ChatLink, pk)
@@ -388,9 +378,7 @@ def remove_person(request, space, pk):
     return redirect("connect:index", space.slug)
 
 
-@in_space(role="owner")
-@sessions.sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def new_webhook(request, space):
     form = WebhookForm(request.POST)
     if not form.is_valid():
@@ -401,17 +389,14 @@ def new_webhook(request, space):
     return page(request, space, made=made, secret=secret)
 
 
-@in_space(role="owner")
-@require_POST
+@in_space(role="owner", methods="POST")
 def test_webhook(request, space, pk):
     webhooks.send_test(get_in_space_or_404(space, Webhook, pk))
     toast(request, _("A test is on its way. Its answer stands in the list in a moment."))
     return redirect("connect:index", space.slug)
 
 
-@in_space(role="owner")
-@sessions.sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def delete_webhook(request, space, pk):
     row = get_in_space_or_404(space, Webhook, pk)
     webhooks.unsubscribe(row, by=person(request.user), ip=client_ip(request))
@@ -419,8 +404,7 @@ def delete_webhook(request, space, pk):
     return redirect("connect:index", space.slug)
 
 
-@in_space(role="owner")
-@require_POST
+@in_space(role="owner", methods="POST")
 def replay(request, space, pk, delivery):
     row = get_in_space_or_404(space, Webhook, pk)
     found = row.deliveries.filter(pk=delivery).first()

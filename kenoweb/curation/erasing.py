@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in, signed_in
 from kenoweb.auth.sessions import sudo
@@ -70,7 +70,6 @@ class Leaf:
 
 
 @in_space(role="curator")
-@require_safe
 def came(request, space, kind, pk):
     """All that came of it, as a tree, with the replies it reached."""
     roots = erasing.origins(space, kind, pk)
@@ -94,8 +93,7 @@ def came(request, space, kind, pk):
     return render(request, "lineage.html", context)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def discard(request, space, kind, pk):
     roots = erasing.origins(space, kind, pk)
     if roots is None:
@@ -158,9 +156,7 @@ def _counts(found: lineage.Descent) -> list[tuple[str, int, int]]:
     return [(label, alone[k], shared[k]) for k, label in LABELS.items() if alone[k] or shared[k]]
 
 
-@in_space(role="owner")
-@sudo
-@require_http_methods(["GET", "HEAD", "POST"])
+@in_space(role="owner", methods="GET POST", sudo=True)
 def preview(request, space, kind, pk):
     row = erasing.find(space, kind, pk) if kind in Kind.values else None
     chat = row.pk if row and kind == Kind.CHAT else getattr(row, "chat_id", None)
@@ -191,16 +187,12 @@ def _page_of(space: Space, kind: str, row: Any) -> str:
     return space_url(lists.get(kind, "settings:index"), space)
 
 
-@in_space(role="owner")
-@sudo
-@require_safe
+@in_space(role="owner", sudo=True)
 def detail(request, space, pk):
     return _page(request, get_in_space_or_404(space, Erasure, pk), space)
 
 
-@in_space(role="owner")
-@sudo
-@require_safe
+@in_space(role="owner", sudo=True)
 def receipt(request, space, pk):
     return _file(get_in_space_or_404(space, Erasure, pk))
 

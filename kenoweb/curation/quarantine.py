@@ -8,7 +8,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import episode_for, in_space
 from kenoweb.ui import list_page
@@ -155,7 +154,6 @@ def _views(url: str, wanted: KindFilter, numbers: dict[str, int]) -> list[View]:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     found = quarantine(space, KindFilter.read(request.GET), member=request.member)
     return render(request, "quarantine/index.html", {"list": found})

@@ -8,7 +8,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import list_page
@@ -91,13 +90,11 @@ def ruling_list(space: Space, wanted: RulingFilter, *, member: Member) -> Ruling
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     return _page(request, space, RulingForm())
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def add(request, space):
     form = RulingForm(request.POST)
     if not form.is_valid():
@@ -108,8 +105,7 @@ def add(request, space):
     return redirect("rulings:index", space.slug) if done else _page(request, space, form)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def lift(request, space, pk):
     ruling, by = get_in_space_or_404(space, Ruling, pk), person(request.user)
     run_and_toast(request, _("Removed the ruling."), lambda: rulings.lift(ruling, by=by))

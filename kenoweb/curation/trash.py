@@ -9,10 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import in_space, rows_in
-from kenoweb.auth.sessions import sudo
 from kenoweb.episodes.listing import begun, days_left
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import KindFilter
@@ -147,16 +145,13 @@ def _thrown(
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     wanted = KindFilter.read(request.GET)
     found = trash(space, wanted, member=request.member, now=timezone.now())
     return render(request, "trash/index.html", {"list": found})
 
 
-@in_space(role="curator")
-@require_POST
-@sudo
+@in_space(role="curator", methods="POST", sudo=True)
 def empty_trash(request, space):
     if not typed(request, EMPTY):
         toast_error(request, _("Type the word to empty the trash. Nothing was deleted."))

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import history_thread, list_page
@@ -136,13 +135,11 @@ class NoteForm(forms.Form):
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     return _page(request, space)
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     note, context = get_in_space_or_404(space, WorkingNote, pk), {}
     if request.GET.get("edit") and request.member.may("curator"):
@@ -150,8 +147,7 @@ def detail(request, space, pk):
     return _page(request, space, note=note, **context)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def revise(request, space, pk):
     note, form = get_in_space_or_404(space, WorkingNote, pk), NoteForm(request.POST)
     if not form.is_valid():
@@ -167,8 +163,7 @@ def revise(request, space, pk):
     return panel_done(request, reverse("working:detail", args=[space.slug, pk]))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def clear(request, space, pk):
     note, by = get_in_space_or_404(space, WorkingNote, pk), person(request.user)
     run_and_toast(request, _("Cleared the note."), lambda: working.clear(note.chat, by=by))

@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import episode_for, in_space, message_for, rows_in
 from kenoweb.episodes import listing
@@ -154,13 +153,11 @@ def _do(name: str, chosen: list[Episode], *, by: str, now: datetime) -> list_pag
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     return _page(request, space)
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     episode = episode_for(space, pk)
     wanted = EpisodeFilter.read(request.GET)
@@ -171,8 +168,7 @@ def detail(request, space, pk):
     return _page(request, space, panel=_panel(request, space, episode), **context)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def revise(request, space, pk):
     episode, form = episode_for(space, pk), EpisodeForm(request.POST)
     if not form.is_valid():
@@ -187,8 +183,7 @@ def revise(request, space, pk):
     return panel_done(request, _beside(request, "episodes:detail", space, pk))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def discard(request, space, pk):
     episode, form = episode_for(space, pk), DiscardForm(request.POST)
     if not form.is_valid():
@@ -200,8 +195,7 @@ def discard(request, space, pk):
     return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def rate(request, space, pk):
     episode, feedback = episode_for(space, pk), request.POST.get("feedback", "")
     by = person(request.user)
@@ -211,8 +205,7 @@ def rate(request, space, pk):
     return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def split(request, space, pk):
     """From the chosen message on it is an episode of its own."""
     episode = episode_for(space, pk)
@@ -225,8 +218,7 @@ def split(request, space, pk):
     return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def bulk(request, space):
     done = act(space, request.POST, by=person(request.user), now=timezone.now())
     if done.refusal:
@@ -254,7 +246,6 @@ restore = row_action_view(
 
 
 @in_space(role="viewer")
-@require_safe
 def markdown(request, space, pk):
     return HttpResponse(episodes.as_markdown(episode_for(space, pk)), content_type=PLAIN)
 

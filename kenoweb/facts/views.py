@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import fact_for, in_space, rows_in
 from kenoweb.auth.sessions import go
@@ -220,13 +219,11 @@ class BulkForm(forms.Form):
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     return _page(request, space)
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     fact, when = fact_for(space, pk), FactFilter.read(request.GET).when
     panel = fact_panel(fact, space=space, user=request.user, now=timezone.now())
@@ -237,14 +234,12 @@ def detail(request, space, pk):
 
 
 @in_space(role="curator")
-@require_safe
 def new(request, space):
     said = {"subject": request.GET.get("subject", ""), "chat": request.GET.get("chat", "")}
     return _page(request, space, form=_form(space, initial={k: v for k, v in said.items() if v}))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def remember(request, space):
     form = _form(space, request.POST)
     if not form.is_valid():
@@ -260,8 +255,7 @@ def remember(request, space):
     return go(request, reverse("facts:detail", args=[space.slug, done.row.pk]))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def revise(request, space, pk):
     fact, form = fact_for(space, pk), _form(space, request.POST)
     panel = fact_panel(fact, space=space, user=request.user, now=timezone.now())
@@ -326,7 +320,6 @@ dont_mention = _act(
 
 
 @in_space(role="curator")
-@require_safe
 def impact(request, space, pk):
     """Which past answers would change if this was never to be remembered, or not mentioned."""
     fact, by = fact_for(space, pk), person(request.user)
@@ -338,8 +331,7 @@ def impact(request, space, pk):
     return render(request, "proposals/impact.html", context)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def merge(request, space, pk):
     """Another fact into this one."""
     fact, other = fact_for(space, pk), request.POST.get("other", "")
@@ -354,8 +346,7 @@ def merge(request, space, pk):
     return refreshed(request, back=_beside(request, "facts:detail", space, fact.pk))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def bulk(request, space):
     done = act(space, request.POST, by=person(request.user), now=timezone.now())
     if done.refusal:
@@ -371,13 +362,11 @@ def bulk(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def markdown(request, space, pk):
     return HttpResponse(as_markdown(fact_for(space, pk)), content_type=PLAIN)
 
 
 @in_space(role="viewer")
-@require_safe
 def markdown_list(request, space):
     rows = listing.matching(space, FactFilter.read(request.GET), now=timezone.now())
     return HttpResponse(listing.as_markdown(rows), content_type=PLAIN)

@@ -10,10 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space
-from kenoweb.auth.sessions import go, sudo
+from kenoweb.auth.sessions import go
 from kenoweb.identity.page import identity_page, weight
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import refreshed, run_and_toast, show_form
@@ -27,7 +26,6 @@ PATTERN = re.compile(r"/(.+)/")
 SPARE = 2
 MOST_EXAMPLES = 20
 TRIED = 2000
-LOOK_OR_SEND = ["GET", "HEAD", "POST"]
 
 
 class CoreForm(forms.Form):
@@ -171,7 +169,6 @@ def _line(one: dict) -> str:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     said = clean(request.GET.get("reply", ""))[:TRIED]
     page = identity_page(space, user=request.user, now=timezone.now(), said=said)
@@ -179,16 +176,13 @@ def index(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def as_prompt(request, space):
     parts = weight(space, rules.active(space))
     context = {"text": prompt(space), "tokens": sum(count for _name, count in parts)}
     return render(request, "identity/as_prompt.html", context)
 
 
-@in_space(role="owner")
-@sudo
-@require_http_methods(LOOK_OR_SEND)
+@in_space(role="owner", methods="GET POST", sudo=True)
 def edit(request, space):
     form = CoreForm(request.POST or None, initial={"text": core.read(space)})
     if request.method != "POST" or not form.is_valid():
@@ -198,8 +192,7 @@ def edit(request, space):
     return go(request, _index(space))
 
 
-@in_space(role="curator")
-@require_http_methods(LOOK_OR_SEND)
+@in_space(role="curator", methods="GET POST")
 def rule(request, space):
     """One rule: the form for a new one, or for the one named in the address."""
     old = _rule(space, request.GET.get("slug", ""))
@@ -214,8 +207,7 @@ def rule(request, space):
     return go(request, _index(space))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def retire(request, space):
     slug, by = clean(request.POST.get("slug", ""))[:80], person(request.user)
     if slug:
@@ -224,8 +216,7 @@ def retire(request, space):
     return refreshed(request, back=_index(space))
 
 
-@in_space(role="curator")
-@require_http_methods(LOOK_OR_SEND)
+@in_space(role="curator", methods="GET POST")
 def prefer(request, space):
     """One preference: the form for a new one, or for the one whose number is in the address."""
     old = _preference(space, request.GET.get("pk", ""))
@@ -238,16 +229,14 @@ def prefer(request, space):
     return go(request, _index(space))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def drop(request, space, pk):
     one, by = get_in_space_or_404(space, Preference, pk), person(request.user)
     run_and_toast(request, _("Dropped “%(text)s”."), lambda: preferences.drop(one, by=by))
     return refreshed(request, back=_index(space))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def end_talk(request, space):
     """The first conversation ends here, with what is known by now."""
     by = person(request.user)

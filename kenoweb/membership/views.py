@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb import demo
-from kenoweb.auth import accounts, sessions
+from kenoweb.auth import accounts
 from kenoweb.auth.access import get_in_space_or_404, in_space, memberships, rows_in, signed_in
 from kenoweb.auth.sessions import go
 from kenoweb.auth.throttle import client_ip
@@ -34,14 +34,11 @@ LIVE_FIRST = F("revoked_at").asc(nulls_first=True)
 
 
 @in_space(role="viewer")
-@require_safe
 def member_list(request, space):
     return _page(request, space, form=InviteForm())
 
 
-@in_space(role="owner")
-@require_POST
-@sessions.sudo
+@in_space(role="owner", methods="POST", sudo=True)
 def invite(request, space):
     form = InviteForm(request.POST)
     if not form.is_valid():
@@ -51,8 +48,7 @@ def invite(request, space):
     return _page(request, space, form=InviteForm(), link=request.build_absolute_uri(path))
 
 
-@in_space(role="owner")
-@require_POST
+@in_space(role="owner", methods="POST")
 def withdraw(request, space, pk):
     link = get_in_space_or_404(space, OneTimeLink, pk, kind=OneTimeLink.Kind.INVITE)
     if accounts.withdraw(link, by=person(request.user), ip=client_ip(request)):
@@ -60,9 +56,7 @@ def withdraw(request, space, pk):
     return redirect("members:index", space.slug)
 
 
-@in_space(role="owner")
-@require_POST
-@sessions.sudo
+@in_space(role="owner", methods="POST", sudo=True)
 def change_role(request, space, pk):
     member, form = get_in_space_or_404(space, Member, pk), RoleForm(request.POST)
     if form.is_valid():
@@ -76,17 +70,14 @@ def change_role(request, space, pk):
     )
 
 
-@in_space(role="owner")
-@require_POST
-@sessions.sudo
+@in_space(role="owner", methods="POST", sudo=True)
 def remove(request, space, pk):
     member = get_in_space_or_404(space, Member, pk)
     _attempt(request, service.remove, member, said=_("Removed %(name)s.") % {"name": member.user})
     return redirect("members:index", space.slug)
 
 
-@in_space(role="viewer")
-@require_POST
+@in_space(role="viewer", methods="POST")
 def leave(request, space):
     said = _("You left %(space)s.") % {"space": space}
     if _attempt(request, service.remove, request.member, said=said, undoable=False):
@@ -94,8 +85,7 @@ def leave(request, space):
     return redirect("members:index", space.slug)
 
 
-@in_space(role="owner")
-@require_POST
+@in_space(role="owner", methods="POST")
 def undo(request, space, pk):
     entry = get_in_space_or_404(space, AuditEntry, pk, action__in=service.UNDOABLE)
     _attempt(request, service.undo, entry, said=_("Undone."), undoable=False)
@@ -154,8 +144,7 @@ def new(request):
     return show_form(request, "spaces/new.html", form)
 
 
-@in_space(role="owner")
-@require_http_methods(["GET", "HEAD", "POST"])
+@in_space(role="owner", methods="GET POST")
 def edit(request, space):
     initial = {"name": space.name, "language": space.language, "timezone": space.timezone}
     form = SpaceForm(request.POST or None, initial=initial)
@@ -167,8 +156,7 @@ def edit(request, space):
     return show_form(request, "spaces/edit.html", form)
 
 
-@in_space(role="owner")
-@require_POST
+@in_space(role="owner", methods="POST")
 def archive(request, space):
     """Set the space aside, or bring it back."""
     wanted, ip = request.POST.get("archived") == "yes", client_ip(request)
@@ -198,7 +186,6 @@ def _may_create(request):
 
 
 @in_space(role="owner")
-@require_safe
 def token_list(request, space):
     rows = rows_in(space, ApiToken).select_related("user").order_by(LIVE_FIRST, "-created_at")
     standings = proposals.standings(space)
@@ -209,9 +196,7 @@ def token_list(request, space):
     return render(request, "tokens/index.html", told)
 
 
-@in_space(role="owner")
-@sessions.sudo
-@require_http_methods(["GET", "HEAD", "POST"])
+@in_space(role="owner", methods="GET POST", sudo=True)
 def new_token(request, space):
     form = TokenForm(request.POST or None)
     home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
@@ -245,8 +230,7 @@ def _ready_to_paste(key: str, home: str) -> dict[str, str]:
     return {"curl": curl, "mcp": json.dumps({"mcpServers": {"keno": server}}, indent=2)}
 
 
-@in_space(role="owner")
-@require_POST
+@in_space(role="owner", methods="POST")
 def revoke(request, space, pk):
     token = get_in_space_or_404(space, ApiToken, pk)
     api_tokens.revoke(token, by=person(request.user), ip=client_ip(request))
@@ -254,9 +238,7 @@ def revoke(request, space, pk):
     return redirect("tokens:index", space.slug)
 
 
-@in_space(role="owner")
-@sessions.sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def set_gate(request, space, pk):
     """Choose what becomes of what a token writes; only here, and only by an owner."""
     token, gate = get_in_space_or_404(space, ApiToken, pk), request.POST.get("gate", "")

@@ -7,7 +7,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.nights import review_queue
@@ -29,13 +28,11 @@ REFUSALS = (
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     return _page(request, space, None)
 
 
 @in_space(role="viewer")
-@require_safe
 def docket(request, space):
     """All open contradictions: the same desk, with nothing else in the queue."""
     request.GET = QueryDict(f"kind={Proposal.Kind.SUPERSEDE}")
@@ -43,13 +40,11 @@ def docket(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     return _page(request, space, get_in_space_or_404(space, Proposal, pk))
 
 
 @in_space(role="curator")
-@require_safe
 def impact(request, space, pk):
     """Which of the last answers would change: asked for beside the diff, or as a page."""
     proposal = get_in_space_or_404(space, Proposal, pk)
@@ -62,8 +57,7 @@ def impact(request, space, pk):
     return render(request, "proposals/impact.html", context)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def approve(request, space, pk):
     proposal = get_in_space_or_404(space, Proposal, pk)
     given = {
@@ -107,8 +101,7 @@ def _rule(request, space, proposal, ruling, given):
     return _decided(request, space, proposal, said, decide)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def reject(request, space, pk):
     proposal = get_in_space_or_404(space, Proposal, pk)
     given = {
@@ -124,8 +117,7 @@ def reject(request, space, pk):
     return _decided(request, space, proposal, said, lambda: proposals.reject(proposal, **given))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def rebase(request, space, pk):
     """Show it against what is believed now."""
     proposal = get_in_space_or_404(space, Proposal, pk)
@@ -137,8 +129,7 @@ def rebase(request, space, pk):
     return _shown(request, space, proposal.pk)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def undo(request, space, pk):
     proposal = get_in_space_or_404(space, Proposal, pk)
     try:
@@ -156,8 +147,7 @@ def undo(request, space, pk):
     return _shown(request, space, proposal.pk)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def approve_all(request, space):
     chosen = review_queue.ProposalFilter.from_query(request.POST)
     done, refused = proposals.approve_all(
@@ -172,8 +162,7 @@ def approve_all(request, space):
     return redirect(reverse("proposals:index", args=[space.slug]))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def reject_all(request, space):
     chosen = review_queue.ProposalFilter.from_query(request.POST)
     n = len(

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import fact_for, in_space, rows_in
 from kenoweb.facts import panel
@@ -51,32 +50,27 @@ class CheckDesk:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     return _page(request, space, None)
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     return _page(request, space, fact_for(space, pk))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def confirm(request, space, pk):
     said = _("Still true: “%(text)s”.")
     return _answer(request, space, pk, YES, said, facts.confirm)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def end(request, space, pk):
     return _answer(request, space, pk, NO, _("No longer true: “%(text)s”."), facts.deprecate)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def correct(request, space, pk):
     fact_for(space, pk)
     form = CorrectForm(request.POST)
@@ -93,8 +87,7 @@ def correct(request, space, pk):
     return _answer(request, space, pk, CORRECTED, _("Corrected: “%(text)s”."), write)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def undo(request, space):
     """Take the last answer of today back."""
     entry = next(iter(_answered(space)), None)

@@ -2,7 +2,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space
 from kenoweb.nights import page
@@ -19,7 +18,6 @@ STOP_POLLING = 286
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     found = list(page.listed(space)[:60])
     context = {"space": space, "nights": found, "trends": page.trends(space)}
@@ -27,7 +25,6 @@ def index(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     night = get_in_space_or_404(space, Night, pk)
     part = request.GET.get("part", "")
@@ -37,7 +34,6 @@ def detail(request, space, pk):
 
 
 @in_space(role="viewer")
-@require_safe
 def progress(request, space):
     """What the page of a running night asks every two seconds; 286 tells it to stop asking.
 
@@ -53,8 +49,7 @@ def progress(request, space):
     return response
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def run(request, space):
     if cycle.is_asleep(space):
         toast_error(request, str(cycle.AlreadyAsleep()))
@@ -71,8 +66,7 @@ def run(request, space):
     )
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def stop(request, space, pk):
     night = get_in_space_or_404(space, Night, pk)
     if nights.stop(night, by=person(request.user)):
@@ -82,8 +76,7 @@ def stop(request, space, pk):
     return redirect("nights:index", space.slug)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def undo(request, space, pk):
     night = get_in_space_or_404(space, Night, pk)
     try:
@@ -98,14 +91,12 @@ def undo(request, space, pk):
     return redirect("nights:detail", space.slug, night.pk)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def undo_change(request, space, pk):
     return _turn(request, space, pk, nights.undo_change, _("Undone."))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def redo_change(request, space, pk):
     return _turn(request, space, pk, nights.redo_change, _("Applied again."))
 

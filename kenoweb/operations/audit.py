@@ -14,7 +14,6 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.ui import history_thread
@@ -334,7 +333,6 @@ def _has(field: str, said: str) -> Q:
 
 
 @in_space(role="curator")
-@require_safe
 def index(request, space):
     found = audit_list(space, request.GET, user=request.user, now=timezone.now())
     return render(request, "audit/index.html", {"list": found})

@@ -27,7 +27,6 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.nights.page import calls as calls_of
@@ -315,7 +314,6 @@ def _share(chat: list[Row]) -> float:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     page = cost_page(space, period=request.GET.get("period", ""), now=timezone.now())
     return render(request, "costs/index.html", {"page": page})
@@ -336,14 +334,12 @@ def prices(space: Space) -> QuerySet[Fact]:
 
 
 @in_space(role="viewer")
-@require_safe
 def facts(request, space):
     """What facts cost and how often they paid back, the dearest first."""
     return render(request, "costs/facts.html", {"facts": prices(space)})
 
 
 @in_space(role="owner")
-@require_safe
 def calls(request, space):
     """The last calls of models, each with its words where the space keeps them."""
     rows = rows_in(space, LlmCall).order_by("-at", "-pk")[:CALLS]
@@ -376,7 +372,6 @@ def belongs_to(call: LlmCall, *, space: Space) -> dict:
 
 
 @in_space(role="owner")
-@require_safe
 def call(request, space, pk):
     """One call: what it was for, what it took, and its words where the space keeps them."""
     row = get_in_space_or_404(space, LlmCall, pk)

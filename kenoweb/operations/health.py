@@ -20,7 +20,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, public, rows_in, with_token
 from kenoweb.operations.notices import letter_list
@@ -389,20 +389,17 @@ def _exists(place: object) -> bool:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     return render(request, "health/index.html", {"page": health_page(space, now=timezone.now())})
 
 
 @in_space(role="curator")
-@require_safe
 def dead_letters(request, space):
     found = letter_list(space, after=request.GET.get("after", ""))
     return render(request, "dead_letters/index.html", {"list": found})
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def retry(request, space, pk):
     if jobs.retry(get_in_space_or_404(space, DeadLetter, pk), by=person(request.user)):
         toast(request, _("It is being tried again."))
@@ -411,8 +408,7 @@ def retry(request, space, pk):
     return _done(request, space)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def discard(request, space, pk):
     if jobs.discard(get_in_space_or_404(space, DeadLetter, pk), by=person(request.user)):
         toast(request, _("Discarded."), undo=reverse("dead_letters:restore", args=[space.slug, pk]))
@@ -421,8 +417,7 @@ def discard(request, space, pk):
     return _done(request, space)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def restore(request, space, pk):
     if jobs.undiscard(get_in_space_or_404(space, DeadLetter, pk)):
         toast(request, _("It is open again."))

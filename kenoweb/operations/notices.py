@@ -8,7 +8,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui.list_page import Order, View, capped_number, counted, part
@@ -101,13 +100,11 @@ def letter(row: DeadLetter) -> Letter:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     return render(request, "notices/index.html", {"list": notice_list(space, request.GET)})
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def see(request, space, pk):
     notice = get_in_space_or_404(space, Notice, pk)
     notices.see(notice)
@@ -115,16 +112,14 @@ def see(request, space, pk):
     return _row(request, space, notice)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def unsee(request, space, pk):
     notice = get_in_space_or_404(space, Notice, pk)
     notices.unsee(notice)
     return _row(request, space, notice)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def see_all(request, space):
     count = notices.see_all(space)
     if count:

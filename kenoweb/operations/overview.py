@@ -13,7 +13,6 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from kenoweb import demo
 from kenoweb.auth.access import in_space, rows_in
@@ -339,7 +338,6 @@ def _pending(space: Space) -> QuerySet[Proposal]:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     shown = build(space, now=timezone.now())
     last = shown["night"] or {"night": None, "phases": []}

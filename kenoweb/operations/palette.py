@@ -8,7 +8,6 @@ from django.db.models import F, Q
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.people.page import find as find_people
@@ -200,7 +199,6 @@ def _matches(space: Space, kind: str, said: str) -> list[int]:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     said = request.GET.get("q", "")
     groups = find(space, said, member=request.member)

@@ -10,10 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST
 
 from kenoweb.auth.access import in_space
-from kenoweb.auth.sessions import sudo
 from kenoweb.auth.throttle import client_ip
 from kenoweb.ui import history_thread
 from kenoweb.ui.formatting import embedder_name, model_name, number
@@ -285,8 +283,7 @@ def _provider(name: str, needs: str, now: datetime) -> Provider:
     return Provider(NAMES[name], ready, note, breaker.state(name, now=now))
 
 
-@in_space(role="owner")
-@require_http_methods(["GET", "HEAD", "POST"])
+@in_space(role="owner", methods="GET POST")
 def index(request, space):
     form = SettingsForm(request.POST or None, space=space)
     if request.method == "POST" and form.is_valid():
@@ -312,9 +309,7 @@ ENCRYPTION_ACTS = {
 }
 
 
-@in_space(role="owner")
-@require_POST
-@sudo
+@in_space(role="owner", methods="POST", sudo=True)
 def encrypt(request, space):
     """Switch the encryption of the space on or off, or have everything put under a new key."""
     act, words = ENCRYPTION_ACTS.get(request.POST.get("act", ""), (None, ""))

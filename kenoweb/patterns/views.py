@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import in_space, pattern_for, rows_in
 from kenoweb.auth.sessions import go
@@ -225,13 +224,11 @@ class PatternForm(forms.Form):
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     return _page(request, space)
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     pattern, when = pattern_for(space, pk), PatternFilter.read(request.GET).when
     context = {"then": row_at(space, Pattern, pk, when) if when else None}
@@ -242,13 +239,11 @@ def detail(request, space, pk):
 
 
 @in_space(role="curator")
-@require_safe
 def new(request, space):
     return _page(request, space, form=PatternForm())
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def learn(request, space):
     form = PatternForm(request.POST)
     if not form.is_valid():
@@ -266,8 +261,7 @@ def learn(request, space):
     return go(request, reverse("patterns:detail", args=[space.slug, done.row.pk]))
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def revise(request, space, pk):
     pattern, form = pattern_for(space, pk), PatternForm(request.POST)
     if not form.is_valid():

@@ -6,10 +6,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space
-from kenoweb.auth.sessions import sudo
 from kenoweb.people import page as pages
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import run_and_toast, toast_error
@@ -30,7 +28,6 @@ class NameForm(forms.Form):
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     asked = {name: request.GET.get(name, "")[:200] for name in ("q", "kind", "after")}
     graph = None if any(asked.values()) else pages.graph(space)
@@ -39,7 +36,6 @@ def index(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def graph(request, space):
     """The graph alone, for the overview; without script the list has it."""
     if not request.htmx:
@@ -49,7 +45,6 @@ def graph(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     entity = _entity(space, pk)
     if entity.merged_into_id:
@@ -57,9 +52,7 @@ def detail(request, space, pk):
     return _page(request, space, entity)
 
 
-@in_space(role="viewer")
-@sudo
-@require_safe
+@in_space(role="viewer", sudo=True)
 def export(request, space, pk):
     """All that is known of somebody, as a file."""
     entity = people.root(_entity(space, pk))
@@ -69,8 +62,7 @@ def export(request, space, pk):
     return answer
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def revise(request, space, pk):
     entity, form = people.root(_entity(space, pk)), NameForm(request.POST)
     if not form.is_valid():
@@ -84,8 +76,7 @@ def revise(request, space, pk):
     return _back(space, entity)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def merge(request, space, pk):
     """Say that somebody else is the same as this one."""
     entity, other = people.root(_entity(space, pk)), request.POST.get("other", "")
@@ -101,8 +92,7 @@ def merge(request, space, pk):
     return _back(space, entity)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def part(request, space, pk):
     entity = _entity(space, pk)
     run_and_toast(

@@ -8,7 +8,6 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import list_page
@@ -90,7 +89,6 @@ def _lines(text: str) -> list[str]:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request, space):
     show = request.GET.get("show", "")
     show = show if show in VIEWS else ""
@@ -118,7 +116,6 @@ def _trend(space: Space) -> dict[str, Any]:
 
 
 @in_space(role="viewer")
-@require_safe
 def trend(request, space):
     """The part of the overview, which fetches it when it comes into sight."""
     if not request.htmx:
@@ -127,7 +124,6 @@ def trend(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def detail(request, space, pk):
     row = get_in_space_or_404(space, GoldenQuestion, pk)
     is_red = row.state == GoldenQuestion.State.RED and row.status == GoldenQuestion.Status.ACTIVE
@@ -137,7 +133,6 @@ def detail(request, space, pk):
 
 
 @in_space(role="viewer")
-@require_safe
 def weigh(request, space, pk):
     """Which memories of a receipt decide its answer: each is left out once."""
     receipt = get_in_space_or_404(space, Recall, pk)
@@ -146,8 +141,7 @@ def weigh(request, space, pk):
     return render(request, "golden/weigh.html", shown)
 
 
-@in_space(role="curator")
-@require_http_methods(["GET", "HEAD", "POST"])
+@in_space(role="curator", methods="GET POST")
 def new(request, space):
     number = request.GET.get("receipt", "")
     receipt = None
@@ -167,8 +161,7 @@ def new(request, space):
     return show_form(request, "golden/new.html", form, space=space, receipt=receipt)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def run(request, space):
     made = golden.run(space, why=GoldenRun.Why.HAND)
     if made is None:
@@ -179,16 +172,14 @@ def run(request, space):
     return redirect("golden:index", space.slug)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def retire(request, space, pk):
     row, by = get_in_space_or_404(space, GoldenQuestion, pk), person(request.user)
     run_and_toast(request, _("Retired “%(text)s”."), lambda: golden.retire(row, by=by))
     return redirect("golden:index", space.slug)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def accept(request, space, pk):
     row, by = get_in_space_or_404(space, GoldenQuestion, pk), person(request.user)
     said = _("What is found now is what must be found.")
@@ -196,8 +187,7 @@ def accept(request, space, pk):
     return redirect("golden:detail", space.slug, pk)
 
 
-@in_space(role="owner")
-@require_POST
+@in_space(role="owner", methods="POST")
 def undo(request, space, pk, change):
     """Take back one of the changes that came between, and ask everything again."""
     row = get_in_space_or_404(space, GoldenQuestion, pk)

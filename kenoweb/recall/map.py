@@ -13,7 +13,6 @@ from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 from pgvector.django import MaxInnerProduct
 
 from kenoweb.auth.access import in_space, rows_in
@@ -517,7 +516,6 @@ def told(space: Space, found: list[Dot]) -> list[dict]:
 
 
 @in_space(role="viewer")
-@require_safe
 def index(request: HttpRequest, space: Space):
     said = request.GET.get("from", "")
     begin = int(said) if said.isascii() and said.isdigit() and len(said) < 6 else 0
@@ -528,7 +526,6 @@ def index(request: HttpRequest, space: Space):
 
 
 @in_space(role="viewer")
-@require_safe
 def points(request: HttpRequest, space: Space):
     """Where each dot is, what it says, its colour, size and day, for the script of the map."""
     colour = _chosen(request, "colour", COLOURS, "person")

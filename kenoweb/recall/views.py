@@ -5,7 +5,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space
 from kenoweb.auth.sessions import go
@@ -19,7 +18,6 @@ from memory.spaces import service as spaces
 
 
 @in_space(role="viewer")
-@require_safe
 def lab(request, space):
     asking = recall_lab.read(request.GET, space=space, default_person=_me(request))
     context = recall_lab.page(asking, space=space, now=timezone.now())
@@ -30,8 +28,7 @@ def lab(request, space):
     return render(request, "recall/lab.html", context)
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def save(request, space):
     asking = recall_lab.read(QueryDict(request.POST.get("tried", "")[:4000]), space=space)
     try:
@@ -50,8 +47,7 @@ def save(request, space):
     return go(request, _lab(space, _asked_by(request.POST.get("tried", ""), profile=made.name)))
 
 
-@in_space(role="owner")
-@require_POST
+@in_space(role="owner", methods="POST")
 def choose(request, space):
     name = request.POST.get("profile", "")[:60]
     back = _lab(space, _asked_by(request.POST.get("tried", ""), profile=name))
@@ -64,7 +60,6 @@ def choose(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def receipts(request, space):
     wanted = receipt_pages.ReceiptFilter.read(request.GET)
     context = {"space": space, "list": receipt_pages.receipt_list(space, wanted)}
@@ -72,7 +67,6 @@ def receipts(request, space):
 
 
 @in_space(role="viewer")
-@require_safe
 def receipt(request, space, pk):
     found = get_in_space_or_404(space, Recall, pk)
     apart = request.GET.get("apart", "")
@@ -82,7 +76,6 @@ def receipt(request, space, pk):
 
 
 @in_space(role="viewer")
-@require_safe
 def receipt_card(request, space, pk):
     found = get_in_space_or_404(space, Recall, pk)
     context = receipt_pages.card(found, space=space)
@@ -90,7 +83,6 @@ def receipt_card(request, space, pk):
 
 
 @in_space(role="viewer")
-@require_safe
 def receipt_markdown(request, space, pk):
     found = get_in_space_or_404(space, Recall, pk)
     told = receipt_pages.as_markdown(found, space=space)

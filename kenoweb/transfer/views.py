@@ -10,10 +10,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, space_for
-from kenoweb.auth.sessions import go, is_confirmed, sudo
+from kenoweb.auth.sessions import go, is_confirmed
 from kenoweb.auth.throttle import client_ip
 from kenoweb.transfer import page
 from kenoweb.ui.responses import toast, toast_error
@@ -76,17 +75,13 @@ def _expected(request: HttpRequest) -> bool:
     return is_confirmed(request)
 
 
-@in_space(role="owner")
-@sudo
-@require_safe
+@in_space(role="owner", sudo=True)
 def index(request, space):
     return render(request, "transfer/index.html", page.index(space))
 
 
-@in_space(role="owner")
-@sudo
+@in_space(role="owner", methods="POST", sudo=True)
 @takes_files
-@require_POST
 def keep(request, space):
     form = page.FileForm(request.POST, request.FILES)
     if getattr(request, "is_too_large", False):
@@ -98,17 +93,13 @@ def keep(request, space):
     return redirect("transfer:detail", space.slug, parcel.pk)
 
 
-@in_space(role="owner")
-@sudo
-@require_safe
+@in_space(role="owner", sudo=True)
 def detail(request, space, pk):
     shown = page.report(space, get_in_space_or_404(space, Parcel, pk), request.GET)
     return render(request, "transfer/detail.html", shown)
 
 
-@in_space(role="owner")
-@sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def look(request, space, pk):
     """Look again, as something else."""
     parcel, form = (
@@ -121,9 +112,7 @@ def look(request, space, pk):
     return redirect("transfer:detail", space.slug, pk)
 
 
-@in_space(role="owner")
-@sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def apply(request, space, pk):
     parcel = get_in_space_or_404(space, Parcel, pk, way=Parcel.Way.IN)
     by = person(request.user)
@@ -137,9 +126,7 @@ def apply(request, space, pk):
     return redirect("transfer:detail", space.slug, pk)
 
 
-@in_space(role="owner")
-@sudo
-@require_safe
+@in_space(role="owner", sudo=True)
 def impact(request, space, pk):
     """Which past answers would change if this file was imported; nothing of the trial is kept."""
     parcel = get_in_space_or_404(space, Parcel, pk, way=Parcel.Way.IN)
@@ -152,9 +139,7 @@ def impact(request, space, pk):
     return render(request, "proposals/impact.html", context)
 
 
-@in_space(role="owner")
-@sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def undo(request, space, pk):
     """Take back a whole import, of this page or of the command line."""
     entry = get_in_space_or_404(space, AuditEntry, pk, action="import")
@@ -168,9 +153,7 @@ def undo(request, space, pk):
     return go(request, reverse("transfer:detail", args=[space.slug, parcel.pk]))
 
 
-@in_space(role="owner")
-@sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def learn(request, space, pk):
     """Propose what people say in the messages of an import, in the background."""
     entry = get_in_space_or_404(space, AuditEntry, pk, action="import")
@@ -183,9 +166,7 @@ def learn(request, space, pk):
     return go(request, _page_of(space, entry))
 
 
-@in_space(role="owner")
-@sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def unlearn(request, space, pk):
     entry = get_in_space_or_404(space, AuditEntry, pk, action="import")
     if _unlearned(request, space, entry):
@@ -193,9 +174,7 @@ def unlearn(request, space, pk):
     return go(request, _page_of(space, entry))
 
 
-@in_space(role="owner")
-@sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def export(request, space):
     format, by = request.POST.get("format", ""), person(request.user)
     if format not in transfer.EXPORTS:
@@ -209,9 +188,7 @@ def export(request, space):
     return FileResponse(file, as_attachment=True, filename=name, content_type=kind)
 
 
-@in_space(role="owner")
-@sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def download(request, space, pk):
     parcel = get_in_space_or_404(space, Parcel, pk)
     if parcel.status != Status.PACKED:
@@ -226,9 +203,7 @@ def download(request, space, pk):
     return response
 
 
-@in_space(role="owner")
-@sudo
-@require_POST
+@in_space(role="owner", methods="POST", sudo=True)
 def discard(request, space, pk):
     if staged_files.discard(get_in_space_or_404(space, Parcel, pk)):
         toast(request, _("The file is gone. What was imported from it stays."))

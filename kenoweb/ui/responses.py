@@ -12,10 +12,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
-from django.views.decorators.http import require_http_methods, require_POST
 
 from kenoweb.auth.access import in_space
-from kenoweb.auth.sessions import go, safe, sudo
+from kenoweb.auth.sessions import go, safe
 from memory.facts.rows import DuplicateFact
 from memory.history.actors import person
 from memory.history.changes import ChangeResult
@@ -124,8 +123,7 @@ def row_action_view(
 ):
     """Return a view that calls the service on one row: facts.forget becomes facts:forget."""
 
-    @in_space(role="curator")
-    @require_POST
+    @in_space(role="curator", methods="POST")
     def view(request, space, pk):
         row = fetch(space, pk)
         run_and_toast(request, said, lambda: writer(row, by=person(request.user), **given))
@@ -140,9 +138,7 @@ def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, back: Cal
     Asked for without sending, it shows what would go, counted.
     """
 
-    @in_space(role="curator")
-    @sudo
-    @require_http_methods(["GET", "HEAD", "POST"])
+    @in_space(role="curator", methods="GET POST", sudo=True)
     def view(request, space, pk):
         row = fetch(space, pk)
         if request.method != "POST":

@@ -127,8 +127,7 @@ def broken(request):
 OWNERS_ONLY = {Space, Identity}
 
 
-@in_space(role="curator")
-@require_POST
+@in_space(role="curator", methods="POST")
 def undo(request, space, change):
     steps = change_for(space, change)
     if any(step.model in OWNERS_ONLY for step in steps) and not request.member.may("owner"):
