@@ -201,9 +201,7 @@ def revise(request, space, pk):
     chat, form = chat_for(space, pk), ContextForm(request.POST)
     if not form.is_valid():
         return _about(request, space, chat, form)
-    said = _("Saved “%(text)s”.")
-    by = person(request.user)
-    run_and_toast(request, said, lambda: chats.revise(chat, by=by, **form.cleaned_data))
+    run_and_toast(request, _("Saved “%(text)s”."), chats.revise, chat, **form.cleaned_data)
     return go(request, reverse("chats:about", args=[space.slug, pk]))
 
 
@@ -221,8 +219,7 @@ def relearn(request, space, pk, fact):
 def save_offer(request, space, pk, message, place):
     """Believe what was offered. A wish about how Keno talks becomes a preference of the space."""
     chat, row = _offering(space, pk, message)
-    by, said = person(request.user), _("Saved “%(text)s”.")
-    done = run_and_toast(request, said, lambda: offers.save(row, place, by=by))
+    done = run_and_toast(request, _("Saved “%(text)s”."), offers.save, row, place)
     offer_proposals.offer_decided(row, place)
     if done and isinstance(done.row, Fact):
         context = {"fact": done.row, "chat": chat}
@@ -244,12 +241,11 @@ def offer_again(request, space, pk, message, place):
 def wrong(request, space, pk, message):
     """Keep that a reply was wrong; with how it is, that is what Keno knows from now on."""
     chat, reply = _offering(space, pk, message)
-    by, right = person(request.user), clean(request.POST.get("right", ""))[:500]
+    right, mark = clean(request.POST.get("right", ""))[:500], changes_of_mind.mark_wrong
     if right.strip():
-        said = _("Put right: “%(text)s”.")
-        run_and_toast(request, said, lambda: changes_of_mind.mark_wrong(reply, by=by, right=right))
+        run_and_toast(request, _("Put right: “%(text)s”."), mark, reply, right=right)
     else:
-        changes_of_mind.mark_wrong(reply, by=by)
+        mark(reply, by=person(request.user))
         toast(request, _("Kept. The recall lab lists it, to be tried again."))
     return go(request, f"{_url(space, chat)}?reply={reply.pk}#message-{reply.pk}")
 
@@ -279,7 +275,7 @@ def _offer(request, space, chat, message, place):
 def _turn(request, space, pk, fact, act, said):
     chat = chat_for(space, pk)
     row = get_in_space_or_404(space, Fact, fact, message__chat=chat)
-    run_and_toast(request, said, lambda: act(row, by=person(request.user)))
+    run_and_toast(request, said, act, row)
     row.refresh_from_db()
     return fragment_or_redirect(
         request, "chats/_learned.html", {"fact": row, "chat": chat}, back=_url(space, chat)

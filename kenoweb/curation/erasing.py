@@ -98,11 +98,8 @@ def discard(request, space, kind, pk):
     roots = erasing.origins(space, kind, pk)
     if roots is None:
         raise Http404
-    run_and_toast(
-        request,
-        _("Discarded, with all that rested on it alone."),
-        lambda: lineage.discard(space, roots, by=person(request.user)),
-    )
+    said = _("Discarded, with all that rested on it alone.")
+    run_and_toast(request, said, lineage.discard, space, roots)
     return redirect("lineage:detail", space.slug, kind, pk)
 
 

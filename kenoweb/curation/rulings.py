@@ -17,7 +17,6 @@ from kenoweb.ui.list_page import Order, View, counted, part
 from kenoweb.ui.responses import fragment_or_redirect, run_and_toast, show_form
 from kenoweb.ui.text_search import substring_filter
 from memory import rulings
-from memory.history.actors import person
 from memory.models import Member, Ruling, Space
 
 VIEWS = {
@@ -99,16 +98,15 @@ def add(request, space):
     form = RulingForm(request.POST)
     if not form.is_valid():
         return _page(request, space, form)
-    by = person(request.user)
     said = _("Keno will never remember this.")
-    done = run_and_toast(request, said, lambda: rulings.forbid(space, by=by, **form.cleaned_data))
+    done = run_and_toast(request, said, rulings.forbid, space, **form.cleaned_data)
     return redirect("rulings:index", space.slug) if done else _page(request, space, form)
 
 
 @in_space(role="curator", methods="POST")
 def lift(request, space, pk):
-    ruling, by = get_in_space_or_404(space, Ruling, pk), person(request.user)
-    run_and_toast(request, _("Removed the ruling."), lambda: rulings.lift(ruling, by=by))
+    ruling = get_in_space_or_404(space, Ruling, pk)
+    run_and_toast(request, _("Removed the ruling."), rulings.lift, ruling)
     back = reverse("rulings:index", args=[space.slug])
     return fragment_or_redirect(
         request, "rulings/_row.html", {"ruling": ruling, "may": True}, back=back

@@ -21,7 +21,6 @@ from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import panel_done, refreshed, run_and_toast, space_url
 from kenoweb.ui.text_search import substring_filter
 from memory import working
-from memory.history.actors import person
 from memory.models import Member, Space, WorkingNote
 
 ORDER = Order("updated_at")
@@ -152,12 +151,8 @@ def revise(request, space, pk):
     note, form = get_in_space_or_404(space, WorkingNote, pk), NoteForm(request.POST)
     if not form.is_valid():
         return _page(request, space, status=422, note=note, form=form)
-    by = person(request.user)
-    done = run_and_toast(
-        request,
-        _("Rewrote the note."),
-        lambda: working.replace(note.chat, by=by, **form.cleaned_data),
-    )
+    said, values = _("Rewrote the note."), form.cleaned_data
+    done = run_and_toast(request, said, working.replace, note.chat, **values)
     if done is None or not done.changed:
         return _page(request, space, status=422, note=note, form=form)
     return panel_done(request, reverse("working:detail", args=[space.slug, pk]))
@@ -165,8 +160,8 @@ def revise(request, space, pk):
 
 @in_space(role="curator", methods="POST")
 def clear(request, space, pk):
-    note, by = get_in_space_or_404(space, WorkingNote, pk), person(request.user)
-    run_and_toast(request, _("Cleared the note."), lambda: working.clear(note.chat, by=by))
+    note = get_in_space_or_404(space, WorkingNote, pk)
+    run_and_toast(request, _("Cleared the note."), working.clear, note.chat)
     return refreshed(request, back=reverse("working:index", args=[space.slug]))
 
 

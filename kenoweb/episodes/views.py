@@ -174,12 +174,8 @@ def revise(request, space, pk):
     if not form.is_valid():
         panel = _panel(request, space, episode)
         return _page(request, space, status=422, form=form, panel=panel)
-    by = person(request.user)
-    run_and_toast(
-        request,
-        _("Revised: “%(text)s”."),
-        lambda: episodes.revise(episode, by=by, **form.cleaned_data),
-    )
+    values = form.cleaned_data
+    run_and_toast(request, _("Revised: “%(text)s”."), episodes.revise, episode, **values)
     return panel_done(request, _beside(request, "episodes:detail", space, pk))
 
 
@@ -189,19 +185,15 @@ def discard(request, space, pk):
     if not form.is_valid():
         toast_error(request, _("Say why: noise, wrong or private. Nothing was changed."))
         return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
-    by = person(request.user)
-    said = _("Discarded “%(text)s”.")
-    run_and_toast(request, said, lambda: discard_with_reason(episode, by=by, **form.cleaned_data))
+    said, values = _("Discarded “%(text)s”."), form.cleaned_data
+    run_and_toast(request, said, discard_with_reason, episode, **values)
     return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
 
 
 @in_space(role="curator", methods="POST")
 def rate(request, space, pk):
     episode, feedback = episode_for(space, pk), request.POST.get("feedback", "")
-    by = person(request.user)
-    run_and_toast(
-        request, _("Thank you."), lambda: episodes.rate(episode, feedback=feedback, by=by)
-    )
+    run_and_toast(request, _("Thank you."), episodes.rate, episode, feedback=feedback)
     return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
 
 
@@ -212,9 +204,8 @@ def split(request, space, pk):
     number = request.POST.get("message", "")
     found = message_for(space, int(number), chat=episode.chat) if number.isdecimal() else None
     at = found.sent_at if found else episode.started_at
-    by = person(request.user)
     said = _("Split: “%(text)s” is an episode of its own now.")
-    run_and_toast(request, said, lambda: episodes.split(episode, at=at, by=by))
+    run_and_toast(request, said, episodes.split, episode, at=at)
     return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
 
 

@@ -245,11 +245,7 @@ def remember(request, space):
     if not form.is_valid():
         return _page(request, space, status=422, form=form)
     values = form.values(space)
-    done = run_and_toast(
-        request,
-        _("Remembered “%(text)s”."),
-        lambda: facts.remember(space, by=person(request.user), **values),
-    )
+    done = run_and_toast(request, _("Remembered “%(text)s”."), facts.remember, space, **values)
     if done is None or done.row is None:
         return _page(request, space, status=422, form=form)
     return go(request, reverse("facts:detail", args=[space.slug, done.row.pk]))
@@ -262,11 +258,7 @@ def revise(request, space, pk):
     if not (form.is_valid() and form.is_current(fact)):
         return _page(request, space, status=422, form=form, panel=panel)
     values = form.values(space, fact)
-    done = run_and_toast(
-        request,
-        _("Revised: “%(text)s”."),
-        lambda: facts.revise(fact, by=person(request.user), **values),
-    )
+    done = run_and_toast(request, _("Revised: “%(text)s”."), facts.revise, fact, **values)
     if done is None or done.outcome == "refused":
         status = 409 if getattr(request, "is_said_already", False) else 422
         return _page(request, space, status=status, form=form, panel=panel)

@@ -16,7 +16,6 @@ from kenoweb.auth.sessions import go
 from kenoweb.identity.page import identity_page, weight
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import refreshed, run_and_toast, show_form
-from memory.history.actors import person
 from memory.identity import bootstrap, core, preferences, prompt, rules
 from memory.models import Preference, Rule
 from memory.text import normalise as text
@@ -187,8 +186,8 @@ def edit(request, space):
     form = CoreForm(request.POST or None, initial={"text": core.read(space)})
     if request.method != "POST" or not form.is_valid():
         return show_form(request, "identity/edit.html", form)
-    by, said = person(request.user), form.cleaned_data["text"]
-    run_and_toast(request, _("The core was changed."), lambda: core.write(space, text=said, by=by))
+    said = form.cleaned_data["text"]
+    run_and_toast(request, _("The core was changed."), core.write, space, text=said)
     return go(request, _index(space))
 
 
@@ -200,19 +199,15 @@ def rule(request, space):
     if request.method != "POST" or not form.is_valid():
         return show_form(request, "identity/rule.html", form, old=old)
     values = form.values() | ({"slug": old.slug} if old else {})
-    by = person(request.user)
-    done = run_and_toast(request, _("The rule holds."), lambda: rules.put(space, by=by, **values))
-    if done is None:
+    if run_and_toast(request, _("The rule holds."), rules.put, space, **values) is None:
         return show_form(request, "identity/rule.html", form, old=old)
     return go(request, _index(space))
 
 
 @in_space(role="curator", methods="POST")
 def retire(request, space):
-    slug, by = clean(request.POST.get("slug", ""))[:80], person(request.user)
-    if slug:
-        said = _("The rule is out of force.")
-        run_and_toast(request, said, lambda: rules.retire(space, slug=slug, by=by))
+    if slug := clean(request.POST.get("slug", ""))[:80]:
+        run_and_toast(request, _("The rule is out of force."), rules.retire, space, slug=slug)
     return refreshed(request, back=_index(space))
 
 
@@ -224,24 +219,22 @@ def prefer(request, space):
     form = PreferenceForm(request.POST or None, initial=known, old=old)
     if request.method != "POST" or not form.is_valid():
         return show_form(request, "identity/prefer.html", form, old=old)
-    values, by = form.wording(), person(request.user)
-    run_and_toast(request, _("Noted."), lambda: preferences.reword(space, old, by=by, **values))
+    run_and_toast(request, _("Noted."), preferences.reword, space, old, **form.wording())
     return go(request, _index(space))
 
 
 @in_space(role="curator", methods="POST")
 def drop(request, space, pk):
-    one, by = get_in_space_or_404(space, Preference, pk), person(request.user)
-    run_and_toast(request, _("Dropped “%(text)s”."), lambda: preferences.drop(one, by=by))
+    one = get_in_space_or_404(space, Preference, pk)
+    run_and_toast(request, _("Dropped “%(text)s”."), preferences.drop, one)
     return refreshed(request, back=_index(space))
 
 
 @in_space(role="curator", methods="POST")
 def end_talk(request, space):
     """The first conversation ends here, with what is known by now."""
-    by = person(request.user)
     said = _("The first conversation is over; what was found stands among the preferences.")
-    run_and_toast(request, said, lambda: bootstrap.end(space, by=by))
+    run_and_toast(request, said, bootstrap.end, space)
     return refreshed(request, back=_index(space))
 
 

@@ -287,11 +287,8 @@ def _provider(name: str, needs: str, now: datetime) -> Provider:
 def index(request, space):
     form = SettingsForm(request.POST or None, space=space)
     if request.method == "POST" and form.is_valid():
-        known = {"by": person(request.user), "ip": client_ip(request)}
-        changed = form.changed()
-        run_and_toast(
-            request, _("Saved."), lambda: spaces.configure(space, values=changed, **known)
-        )
+        changed = {"values": form.changed(), "ip": client_ip(request)}
+        run_and_toast(request, _("Saved."), spaces.configure, space, **changed)
         return redirect("settings:index", space.slug)
     shown = {
         "answers": who_answers(space, now=timezone.now()),

@@ -32,7 +32,6 @@ from kenoweb.ui.responses import (
 from kenoweb.ui.text_search import substring_filter
 from memory import patterns
 from memory.history import changes as history
-from memory.history.actors import person
 from memory.models import Chat, Member, Pattern, Space
 from memory.models.fact import USED_AT
 from memory.text.normalise import fold, words
@@ -248,14 +247,8 @@ def learn(request, space):
     form = PatternForm(request.POST)
     if not form.is_valid():
         return _page(request, space, status=422, form=form)
-    by = person(request.user)
-    done = run_and_toast(
-        request,
-        _("Learned “%(text)s”."),
-        lambda: patterns.learn(
-            space, by=by, learned_from=request.user.username, **form.cleaned_data
-        ),
-    )
+    values = form.cleaned_data | {"learned_from": request.user.username}
+    done = run_and_toast(request, _("Learned “%(text)s”."), patterns.learn, space, **values)
     if done is None or done.row is None:
         return _page(request, space, status=422, form=form)
     return go(request, reverse("patterns:detail", args=[space.slug, done.row.pk]))
@@ -266,12 +259,8 @@ def revise(request, space, pk):
     pattern, form = pattern_for(space, pk), PatternForm(request.POST)
     if not form.is_valid():
         return _page(request, space, status=422, form=form, chosen=pattern)
-    by = person(request.user)
-    done = run_and_toast(
-        request,
-        _("Revised: “%(text)s”."),
-        lambda: patterns.revise(pattern, by=by, **form.cleaned_data),
-    )
+    said, values = _("Revised: “%(text)s”."), form.cleaned_data
+    done = run_and_toast(request, said, patterns.revise, pattern, **values)
     if done is None or done.outcome == "refused":
         return _page(request, space, status=422, form=form, chosen=pattern)
     return panel_done(request, _beside(request, "patterns:detail", space, pk))

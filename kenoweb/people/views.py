@@ -12,7 +12,6 @@ from kenoweb.people import page as pages
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import run_and_toast, toast_error
 from memory import people
-from memory.history.actors import person
 from memory.models import Entity
 
 
@@ -68,11 +67,7 @@ def revise(request, space, pk):
     if not form.is_valid():
         return _page(request, space, entity, form=form, status=422)
     values = form.cleaned_data | {"aliases": form.cleaned_data["aliases"].split(",")}
-    run_and_toast(
-        request,
-        _("Named “%(text)s”."),
-        lambda: people.revise(entity, by=person(request.user), **values),
-    )
+    run_and_toast(request, _("Named “%(text)s”."), people.revise, entity, **values)
     return _back(space, entity)
 
 
@@ -84,22 +79,14 @@ def merge(request, space, pk):
         toast_error(request, str(people.CannotMerge()))
         return _back(space, entity)
     found = _entity(space, int(other))
-    run_and_toast(
-        request,
-        _("Both are “%(text)s” now."),
-        lambda: people.merge(found, into=entity, by=person(request.user)),
-    )
+    run_and_toast(request, _("Both are “%(text)s” now."), people.merge, found, into=entity)
     return _back(space, entity)
 
 
 @in_space(role="curator", methods="POST")
 def part(request, space, pk):
     entity = _entity(space, pk)
-    run_and_toast(
-        request,
-        _("“%(text)s” is somebody else again."),
-        lambda: people.part(entity, by=person(request.user)),
-    )
+    run_and_toast(request, _("“%(text)s” is somebody else again."), people.part, entity)
     return _back(space, entity)
 
 

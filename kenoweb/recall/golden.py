@@ -151,10 +151,9 @@ def new(request, space):
     sent = request.POST if request.method == "POST" else None
     form = GoldenForm(sent, initial=first, space=space, receipt=receipt)
     if sent is not None and form.is_valid():
-        given = form.kept() | {"by": person(request.user)}
+        given = form.kept()
         given |= {"person": receipt.person, "now": receipt.at} if receipt else {}
-        said = _("Golden question saved.")
-        done = run_and_toast(request, said, lambda: golden.keep(space, **given))
+        done = run_and_toast(request, _("Golden question saved."), golden.keep, space, **given)
         if done:
             golden.check(done.row, now=timezone.now())
             return redirect("golden:detail", space.slug, done.row.pk)
@@ -174,16 +173,15 @@ def run(request, space):
 
 @in_space(role="curator", methods="POST")
 def retire(request, space, pk):
-    row, by = get_in_space_or_404(space, GoldenQuestion, pk), person(request.user)
-    run_and_toast(request, _("Retired “%(text)s”."), lambda: golden.retire(row, by=by))
+    row = get_in_space_or_404(space, GoldenQuestion, pk)
+    run_and_toast(request, _("Retired “%(text)s”."), golden.retire, row)
     return redirect("golden:index", space.slug)
 
 
 @in_space(role="curator", methods="POST")
 def accept(request, space, pk):
-    row, by = get_in_space_or_404(space, GoldenQuestion, pk), person(request.user)
-    said = _("What is found now is what must be found.")
-    run_and_toast(request, said, lambda: golden.accept(row, by=by))
+    row = get_in_space_or_404(space, GoldenQuestion, pk)
+    run_and_toast(request, _("What is found now is what must be found."), golden.accept, row)
     return redirect("golden:detail", space.slug, pk)
 
 

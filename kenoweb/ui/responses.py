@@ -126,7 +126,7 @@ def row_action_view(
     @in_space(role="curator", methods="POST")
     def view(request, space, pk):
         row = fetch(space, pk)
-        run_and_toast(request, said, lambda: writer(row, by=person(request.user), **given))
+        run_and_toast(request, said, writer, row, **given)
         return respond(request, row)
 
     return view
@@ -177,11 +177,11 @@ def typed(request: HttpRequest, word: str) -> bool:
 
 
 def run_and_toast(
-    request: HttpRequest, said: str, write: Callable[[], ChangeResult]
+    request: HttpRequest, said: str, write: Callable[..., ChangeResult], /, *given, **values
 ) -> ChangeResult | None:
-    """Call the service and show a toast with Undo, or with the error; None after an error."""
+    """Call the service as this person; a toast with Undo, or with the error and then None."""
     try:
-        done = write()
+        done = write(*given, by=person(request.user), **values)
     except DuplicateFact as refusal:
         other = f": “{short(str(refusal.other), 60)}”" if refusal.other else "."
         toast_error(request, _("Another active fact says the same") + other)
