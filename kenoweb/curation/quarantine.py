@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -12,15 +12,13 @@ from django.utils.translation import gettext_lazy
 from kenoweb.auth.access import episode_for, in_space
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import KindFilter
-from kenoweb.ui.list_page import Order, Part, View, counted, part
+from kenoweb.ui.list_page import Order, counted
 from kenoweb.ui.responses import refreshed, row_action_view, space_url
 from memory.episodes import service as episodes
 from memory.guards import inspect as guards
 from memory.guards import screening
 from memory.models import Member, Space
 
-# Of each kind on the first look; a kind alone is paged.
-MAX_OF_A_KIND = 20
 LABELS = {
     "": gettext_lazy("All"),
     "facts": gettext_lazy("Facts"),
@@ -56,31 +54,22 @@ class Suspect:
     lang: str = ""
 
 
-@dataclass(frozen=True)
-class Quarantine(list_page.ListPageByKind):
-    filter: KindFilter
-    rows: list[Suspect]
-    views: list[View]
-    more: str
-    may: bool
-    found: int
-
-
-def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> Quarantine:
-    url = reverse("quarantine:index", args=[space.slug])
-    rows = screening.pending(space)
-    kinds = [wanted.kind] if wanted.kind else list(rows)
-    parts = {kind: _part(rows[kind], wanted) for kind in kinds}
-    shown = [_suspect(kind, row, space) for kind in kinds for row in parts[kind].rows]
+def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> list_page.ListPageByKind:
+    url, rows = reverse("quarantine:index", args=[space.slug]), screening.pending(space)
+    some = {kind: one.select_related("chat") for kind, one in rows.items()}
+    parts = list_page.newest_of_each(some, wanted, lambda kind: Order("updated_at"))
+    shown = [_suspect(kind, row, space) for kind, found in parts.items() for row in found.rows]
     numbers = dict(zip(rows, counted(*rows.values()), strict=True))
-    after = parts[wanted.kind].after if wanted.kind else ""
-    return Quarantine(
+    numbers[""] = sum(numbers.values())
+    of_views = [numbers[kind] for kind in LABELS]
+    return list_page.ListPageByKind(
         filter=wanted,
+        url=url,
         rows=sorted(shown, key=lambda one: one.at, reverse=True),
-        views=_views(url, wanted, numbers),
-        more=list_page.filter_url(url, wanted, after=after) if after else "",
+        views=list_page.views_by("kind", LABELS, of_views, wanted, url),
+        after=parts[wanted.kind].after if wanted.kind else "",
         may=member.may("curator"),
-        found=numbers[wanted.kind] if wanted.kind else sum(numbers.values()),
+        found=numbers[wanted.kind],
     )
 
 
@@ -102,12 +91,6 @@ def _cut(text: str, *, first: bool = False, last: bool = False) -> str:
         return text
     head, tail = ("" if first and not last else text[:AROUND]), ("" if last else text[-AROUND:])
     return f"{head} … {tail}".strip() if not (first and last) else f"{text[: 2 * AROUND]} …"
-
-
-def _part(rows: QuerySet, wanted: KindFilter) -> Part:
-    if wanted.kind:
-        return part(rows.select_related("chat"), order=Order("updated_at"), after=wanted.after)
-    return part(rows.select_related("chat"), order=Order("updated_at"), size=MAX_OF_A_KIND)
 
 
 def _suspect(kind: str, row: Model, space: Space) -> Suspect:
@@ -139,18 +122,6 @@ def _words(kind: str, row: Model) -> str:
     body = "\n".join(line.removeprefix("- ") for line in row.body.splitlines())
     is_told = row.title.rstrip("… ") in body
     return (body if is_told else f"{row.title}\n{body}").strip()
-
-
-def _views(url: str, wanted: KindFilter, numbers: dict[str, int]) -> list[View]:
-    return [
-        View(
-            label,
-            list_page.filter_url(url, wanted, kind=kind),
-            list_page.capped_number(numbers[kind] if kind else sum(numbers.values())),
-            kind == wanted.kind,
-        )
-        for kind, label in LABELS.items()
-    ]
 
 
 @in_space(role="viewer")

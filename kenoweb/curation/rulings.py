@@ -1,7 +1,5 @@
 """The standing decisions of a space as a page shows them."""
 
-from dataclasses import dataclass
-
 from django import forms
 from django.db.models import Q
 from django.shortcuts import redirect
@@ -13,7 +11,7 @@ from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import RulingFilter
 from kenoweb.ui.formatting import OneLine
-from kenoweb.ui.list_page import Order, View, counted, part
+from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import fragment_or_redirect, run_and_toast, show_form
 from kenoweb.ui.text_search import substring_filter
 from memory import rulings
@@ -45,44 +43,21 @@ class RulingForm(forms.Form):
     reason = OneLine(label=gettext_lazy("Why, if you like"), max_length=300, required=False)
 
 
-@dataclass(frozen=True)
-class RulingList:
-    filter: RulingFilter
-    rows: list[Ruling]
-    url: str
-    more: str
-    found: int
-    views: list[View]
-    may: bool
-    nothing_yet: bool
-
-    @property
-    def count(self) -> str:
-        return list_page.capped_number(self.found)
-
-
-def ruling_list(space: Space, wanted: RulingFilter, *, member: Member) -> RulingList:
+def ruling_list(space: Space, wanted: RulingFilter, *, member: Member) -> list_page.ListPage:
     url, rows = reverse("rulings:index", args=[space.slug]), rows_in(space, Ruling)
     found = rows.filter(VIEWS[wanted.show][1])
     if wanted.q:
         found = found.filter(substring_filter(wanted.q, "text", "reason"))
     page = part(found.select_related("fact"), order=Order("created_at"), after=wanted.after)
     numbers = counted(found, rows, *(rows.filter(where) for _label, where in VIEWS.values()))
-    return RulingList(
+    labels = {key: label for key, (label, _where) in VIEWS.items()}
+    return list_page.ListPage(
         filter=wanted,
         rows=page.rows,
         url=url,
-        more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
+        after=page.after,
         found=numbers[0],
-        views=[
-            View(
-                label,
-                list_page.filter_url(url, wanted, show=key),
-                list_page.capped_number(n),
-                key == wanted.show,
-            )
-            for (key, (label, _where)), n in zip(VIEWS.items(), numbers[2:], strict=True)
-        ],
+        views=list_page.views_by("show", labels, numbers[2:], wanted, url),
         may=member.may("curator"),
         nothing_yet=not numbers[1],
     )

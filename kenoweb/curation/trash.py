@@ -14,7 +14,7 @@ from kenoweb.auth.access import in_space, rows_in
 from kenoweb.episodes.listing import begun, days_left
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import KindFilter
-from kenoweb.ui.list_page import Order, Part, View, counted, part
+from kenoweb.ui.list_page import Order, counted
 from kenoweb.ui.responses import space_url, toast, toast_error, typed
 from memory import patterns
 from memory.episodes import service as episodes
@@ -22,7 +22,6 @@ from memory.facts import service as facts
 from memory.history.actors import person
 from memory.models import Episode, Fact, Member, Pattern, Space
 
-MAX_OF_A_KIND = 20
 # Each is deleted with its history and noted in the audit: more takes longer than a page may.
 AT_ONCE = 1000
 LABELS = {
@@ -52,46 +51,33 @@ class Thrown:
     lang: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trash(list_page.ListPageByKind):
-    filter: KindFilter
-    rows: list[Thrown]
-    views: list[View]
-    more: str
-    may: bool
-    found: int
     keeps: int
 
 
 def trash(space: Space, wanted: KindFilter, *, member: Member, now: datetime) -> Trash:
     url, rows = reverse("trash:index", args=[space.slug]), thrown(space)
-    kinds = [wanted.kind] if wanted.kind else list(rows)
-    parts = {kind: _part(kind, rows[kind], wanted) for kind in kinds}
+    parts = list_page.newest_of_each(rows, wanted, lambda kind: Order(SINCE[kind]))
     keeps = space.options.trash_days
     bare = [row.pk for row in parts["episodes"].rows if not str(row)] if "episodes" in parts else []
     said = begun(bare)
     shown = [
         _thrown(kind, row, space, keeps=keeps, now=now, said=said)
-        for kind in kinds
-        for row in parts[kind].rows
+        for kind, found in parts.items()
+        for row in found.rows
     ]
     numbers = dict(zip(rows, counted(*rows.values()), strict=True))
-    after = parts[wanted.kind].after if wanted.kind else ""
+    numbers[""] = sum(numbers.values())
+    of_views = [numbers[kind] for kind in LABELS]
     return Trash(
         filter=wanted,
+        url=url,
         rows=sorted(shown, key=lambda one: one.since, reverse=True),
-        views=[
-            View(
-                label,
-                list_page.filter_url(url, wanted, kind=kind),
-                list_page.capped_number(numbers[kind] if kind else sum(numbers.values())),
-                kind == wanted.kind,
-            )
-            for kind, label in LABELS.items()
-        ],
-        more=list_page.filter_url(url, wanted, after=after) if after else "",
+        views=list_page.views_by("kind", LABELS, of_views, wanted, url),
+        after=parts[wanted.kind].after if wanted.kind else "",
         may=member.may("curator"),
-        found=numbers[wanted.kind] if wanted.kind else sum(numbers.values()),
+        found=numbers[wanted.kind],
         keeps=keeps,
     )
 
@@ -115,13 +101,6 @@ def empty(space: Space, *, by: str) -> tuple[int, bool]:
             PURGE[kind](row, by=by)
             done += 1
     return done, done >= AT_ONCE
-
-
-def _part(kind: str, rows: QuerySet, wanted: KindFilter) -> Part:
-    order = Order(SINCE[kind])
-    if wanted.kind:
-        return part(rows, order=order, after=wanted.after)
-    return part(rows, order=order, size=MAX_OF_A_KIND)
 
 
 def _thrown(

@@ -26,25 +26,10 @@ from memory.models import Member, Space, WorkingNote
 ORDER = Order("updated_at")
 
 
-@dataclass(frozen=True)
-class NoteList:
-    filter: WorkingFilter
-    rows: list[WorkingNote]
-    url: str
-    query: str
-    more: str
-    found: int
-    may: bool
+@dataclass(frozen=True, kw_only=True)
+class NoteList(list_page.ListPage):
     stale_before: datetime
     stale_days: int
-
-    @property
-    def count(self) -> str:
-        return list_page.capped_number(self.found)
-
-    @property
-    def here(self) -> str:
-        return f"{self.url}?{self.query}" if self.query else self.url
 
 
 @dataclass(frozen=True)
@@ -58,15 +43,14 @@ class NotePanel:
 
 
 def note_list(space: Space, wanted: WorkingFilter, *, member: Member, now: datetime) -> NoteList:
-    url, found = reverse("working:index", args=[space.slug]), find(space, wanted)
+    found = find(space, wanted)
     page = part(found.select_related("chat"), order=ORDER, after=wanted.after)
     days = space.options.working_stale_days
     return NoteList(
         filter=wanted,
         rows=page.rows,
-        url=url,
-        query=wanted.query(),
-        more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
+        url=reverse("working:index", args=[space.slug]),
+        after=page.after,
         found=counted(found)[0],
         may=member.may("curator"),
         stale_before=now - timedelta(days=days),

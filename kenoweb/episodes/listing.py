@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import groupby
+from typing import ClassVar
 
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
@@ -17,7 +18,7 @@ from kenoweb.ui.charts import day_start
 from kenoweb.ui.filters import EpisodeFilter, in_chat
 from kenoweb.ui.formatting import dated
 from kenoweb.ui.history_thread import rows_at
-from kenoweb.ui.list_page import Chip, Order, Select, View, counted, part
+from kenoweb.ui.list_page import Order, Select, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import UnindexedText, filter_by_text, substring_filter, words_of
 from memory.history import changes as history
@@ -40,17 +41,6 @@ UNINDEXED = UnindexedText(
     words_of("memory_episode.title || ' ' || memory_episode.body"),
     ("title", "body"),
 )
-LABELS = {
-    "q": gettext_lazy("with"),
-    "chat": gettext_lazy("in"),
-    "state": gettext_lazy("state is"),
-    "tag": gettext_lazy("tagged"),
-    "who": gettext_lazy("together with"),
-    "feedback": gettext_lazy("feedback was"),
-    "month": gettext_lazy("in"),
-}
-FIELDS = {"chat": gettext_lazy("Where"), "state": gettext_lazy("State")}
-MORE_FIELDS = {"feedback": gettext_lazy("Feedback"), "look": gettext_lazy("Look")}
 MONTHS = 4
 # What a row shows or is told by.
 SHOWN = (
@@ -141,22 +131,29 @@ class Day:
     rows: list[Row]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EpisodeList(list_page.ListPage):
-    filter: EpisodeFilter
-    rows: list[Row]
-    url: str
-    query: str
-    more: str
-    found: int
-    chats: int
+    LABELS: ClassVar = {
+        "q": gettext_lazy("with"),
+        "chat": gettext_lazy("in"),
+        "state": gettext_lazy("state is"),
+        "tag": gettext_lazy("tagged"),
+        "who": gettext_lazy("together with"),
+        "feedback": gettext_lazy("feedback was"),
+        "month": gettext_lazy("in"),
+    }
+    FIELDS: ClassVar = {"chat": gettext_lazy("Where"), "state": gettext_lazy("State")}
+    MORE_FIELDS: ClassVar = {"feedback": gettext_lazy("Feedback"), "look": gettext_lazy("Look")}
+
     trashed: int
-    may: bool
-    views: list[View]
-    chips: list[Chip]
-    selects: list[Select]
-    more_selects: list[Select]
-    nothing_yet: bool
+
+    @property
+    def chats(self) -> int:
+        return len(self.of_chats)
+
+    @property
+    def more_selects(self) -> list[Select]:
+        return list_page.selects(self.filter, self.MORE_FIELDS, chats=[])
 
     @property
     def as_list(self) -> str:
@@ -175,35 +172,26 @@ def episode_list(
     space: Space, wanted: EpisodeFilter, *, member: Member, now: datetime
 ) -> EpisodeList:
     url = space_url("episodes:index", space)
-    chats = list_page.chats_of(space)
-    found = find(space, wanted)
-    by = order(wanted)
-    found = found.select_related("chat")
-    page = part(found if wanted.when else found.only(*SHOWN), order=by, after=wanted.after)
+    found = find(space, wanted).select_related("chat")
+    page = part(
+        found if wanted.when else found.only(*SHOWN), order=order(wanted), after=wanted.after
+    )
     rows = rows_at(Episode, page.rows) if wanted.when else page.rows
     months = last_months(MONTHS, today=timezone.localdate(now))
-    filters = [EpisodeFilter(look=wanted.look, month=f"{one:%Y-%m}") for one in months]
-    filters = [EpisodeFilter(look=wanted.look), *filters]
     # What fits on one page has been counted by reading it.
-    every = []
-    if page.after or wanted.after:
-        every = [find(space, wanted)]
-    asked = _months_of(space, months)
-    numbers = counted(*asked, *every, indexed=bool(wanted.q))
+    every = [find(space, wanted)] if page.after or wanted.after else []
+    numbers = counted(*_months_of(space, months), *every, indexed=bool(wanted.q))
+    unfiltered = EpisodeFilter(look=wanted.look)
     return EpisodeList(
         filter=wanted,
         rows=described(rows, space=space, query=wanted.query(), now=now),
         url=url,
-        query=wanted.query(),
-        more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
-        found=numbers[2] if wanted == filters[0] else numbers[-1] if every else len(rows),
-        chats=len(chats),
+        after=page.after,
+        found=numbers[2] if wanted == unfiltered else numbers[-1] if every else len(rows),
+        of_chats=list_page.chats_of(space),
         trashed=numbers[1],
         may=member.may("curator") and not wanted.when,
-        views=_views(url, wanted, filters, [None, *months], numbers[2 : 2 + len(filters)]),
-        chips=list_page.chips(wanted, url=url, labels=LABELS, chats=chats),
-        selects=list_page.selects(wanted, FIELDS, chats=chats),
-        more_selects=list_page.selects(wanted, MORE_FIELDS, chats=chats),
+        views=list_page.views_of(wanted, url, _tabs(wanted, months, numbers[2:])),
         nothing_yet=not numbers[0],
     )
 
@@ -215,22 +203,17 @@ def _months_of(space: Space, months: list[date]) -> list[QuerySet]:
     return [every, every.discarded(), every.remembered(), *some]
 
 
-def _views(url, wanted, filters, months, numbers) -> list[View]:
-    return [
-        View(
-            _month_name(month),
-            list_page.filter_url(url, one),
-            list_page.capped_number(n),
-            current=one.query() == wanted.query(),
-        )
-        for one, month, n in zip(filters, months, numbers, strict=True)
-        if n or month is None
+def _tabs(wanted: EpisodeFilter, months: list[date], numbers: list[int]) -> list[tuple]:
+    """All episodes, and those of each of the months that has some."""
+    of_months = [
+        (_month_name(month), EpisodeFilter(look=wanted.look, month=f"{month:%Y-%m}"), n)
+        for month, n in zip(months, numbers[1:], strict=False)
+        if n
     ]
+    return [(_("All"), EpisodeFilter(look=wanted.look), numbers[0]), *of_months]
 
 
-def _month_name(month: date | None) -> str:
-    if month is None:
-        return _("All")
+def _month_name(month: date) -> str:
     this_year = month.year == timezone.localdate().year
     return dated(month, "F" if this_year else "YEAR_MONTH_FORMAT").capitalize()
 

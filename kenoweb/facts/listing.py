@@ -1,7 +1,8 @@
 """The list of facts as a page shows it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import ClassVar
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -11,7 +12,7 @@ from kenoweb.ui import list_page
 from kenoweb.ui.filters import SURE, FactFilter, held_at, in_chat, of_age
 from kenoweb.ui.formatting import about
 from kenoweb.ui.history_thread import rows_at
-from kenoweb.ui.list_page import COUNT_LIMIT, Chip, Order, Select, View, counted, part
+from kenoweb.ui.list_page import COUNT_LIMIT, Order, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import (
     UnindexedText,
@@ -47,32 +48,6 @@ ORDERS = {
 NEAR = 6
 # No index knows the words of the past: there, counting them stops earlier.
 PAST_CAP = 200
-# What a chip calls each part of the filter, in this order.
-LABELS = {
-    "q": gettext_lazy("with"),
-    "subject": gettext_lazy("about"),
-    "tag": gettext_lazy("tagged"),
-    "kind": gettext_lazy("kind is"),
-    "category": gettext_lazy("category is"),
-    "chat": gettext_lazy("in"),
-    "valid_at": gettext_lazy("true on"),
-    "status": gettext_lazy("state is"),
-    "source": gettext_lazy("source is"),
-    "sure": "",
-    "since": gettext_lazy("learned"),
-    "unused": "",
-}
-FIELDS = {
-    "status": gettext_lazy("State"),
-    "kind": gettext_lazy("Kind"),
-    "category": gettext_lazy("Category"),
-    "chat": gettext_lazy("Where"),
-    "source": gettext_lazy("Source"),
-    "sure": gettext_lazy("Sure"),
-    "since": gettext_lazy("Age"),
-    "unused": gettext_lazy("Use"),
-    "sort": gettext_lazy("Order"),
-}
 VIEWS = [
     (gettext_lazy("All"), {}),
     (gettext_lazy("New since yesterday"), {"since": "24h"}),
@@ -158,16 +133,6 @@ def _unused(unused: str, *, now: datetime) -> Q:
 
 
 @dataclass(frozen=True)
-class RowContext:
-    """What a row shows beside its fact: the list it is in, and whether it can be changed."""
-
-    url: str
-    query: str
-    sort: str
-    may: bool
-
-
-@dataclass(frozen=True)
 class Head:
     """The head of a column: where a click on it leads, and how the list is sorted by it now."""
 
@@ -190,85 +155,78 @@ def heads(wanted: FactFilter, *, url: str) -> dict[str, Head]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FactList(list_page.ListPage):
-    filter: FactFilter
-    rows: list[Fact]
-    context: RowContext
-    near: list[Fact]
-    more: str
-    found: int
-    views: list[View]
-    chips: list[Chip]
-    selects: list[Select]
-    chats: list[tuple[str, str]]
-    nothing_yet: bool
-    cap: int = COUNT_LIMIT
+    LABELS: ClassVar = {
+        "q": gettext_lazy("with"),
+        "subject": gettext_lazy("about"),
+        "tag": gettext_lazy("tagged"),
+        "kind": gettext_lazy("kind is"),
+        "category": gettext_lazy("category is"),
+        "chat": gettext_lazy("in"),
+        "valid_at": gettext_lazy("true on"),
+        "status": gettext_lazy("state is"),
+        "source": gettext_lazy("source is"),
+        "sure": "",
+        "since": gettext_lazy("learned"),
+        "unused": "",
+    }
+    FIELDS: ClassVar = {
+        "status": gettext_lazy("State"),
+        "kind": gettext_lazy("Kind"),
+        "category": gettext_lazy("Category"),
+        "chat": gettext_lazy("Where"),
+        "source": gettext_lazy("Source"),
+        "sure": gettext_lazy("Sure"),
+        "since": gettext_lazy("Age"),
+        "unused": gettext_lazy("Use"),
+        "sort": gettext_lazy("Order"),
+    }
 
-    @property
-    def url(self) -> str:
-        return self.context.url
+    near: list[Fact] = field(default_factory=list)
 
     @property
     def heads(self) -> dict[str, Head]:
         return heads(self.filter, url=self.url)
 
     @property
-    def query(self) -> str:
-        return self.context.query
-
-    @property
     def sort(self) -> str:
-        return self.context.sort
+        return self.filter.sort
 
     @property
-    def may(self) -> bool:
-        return self.context.may
+    def chats(self) -> list[tuple[str, str]]:
+        return list_page.chat_choices(self.of_chats)
 
 
-def row_context(space: Space, wanted: FactFilter, *, member: Member) -> RowContext:
-    return RowContext(
-        url=space_url("facts:index", space),
-        query=wanted.query(),
-        sort=wanted.sort,
-        may=member.may("curator") and not wanted.when,
-    )
+def around(space: Space, wanted: FactFilter, *, member: Member) -> dict:
+    """What a row has to know of its list: where it is, and whether its rows can be changed."""
+    may = member.may("curator") and not wanted.when
+    return {"filter": wanted, "url": space_url("facts:index", space), "may": may}
 
 
 def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime) -> FactList:
-    context = row_context(space, wanted, member=member)
-    url = context.url
-    chats = list_page.chats_of(space)
     found = find(space, wanted, now=now)
     found = found.select_related("chat") if wanted.when else for_rows(found)
     page = part(found, order=order(wanted), after=wanted.after)
     rows = rows_at(Fact, page.rows) if wanted.when else page.rows
+    is_whole = not (page.after or wanted.after)
     # What fits on one page has been counted by reading it.
     every, cap = [], PAST_CAP if wanted.when and wanted.q else COUNT_LIMIT
-    if page.after or wanted.after:
+    if not is_whole:
         every = [find(space, wanted, now=now)]
     asked = _views_of(space, now=now)[: 1 if wanted.when else None]
     numbers = counted(*asked, *every, cap=cap, indexed=bool(wanted.q))
-    of_views = numbers[1 : len(asked)]
+    given = around(space, wanted, member=member)
+    labels = (label for label, _values in VIEWS)
+    tabs = zip(labels, FILTERS, numbers[1 : len(asked)], strict=False)
     return FactList(
-        filter=wanted,
+        **given,
         rows=rows,
-        context=context,
-        near=[] if page.after or wanted.after else _near(space, wanted, rows, now=now),
-        more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
+        near=_near(space, wanted, rows, now=now) if is_whole else [],
+        after=page.after,
         found=numbers[-1] if every else len(rows),
-        views=[
-            View(
-                label,
-                list_page.filter_url(url, one),
-                list_page.capped_number(n),
-                current=one.query() == wanted.query(),
-            )
-            for (label, _values), one, n in zip(VIEWS, FILTERS, of_views, strict=False)
-        ],
-        chips=list_page.chips(wanted, url=url, labels=LABELS, chats=chats),
-        selects=list_page.selects(wanted, FIELDS, chats=chats),
-        chats=list_page.chat_choices(chats),
+        views=list_page.views_of(wanted, given["url"], tabs),
+        of_chats=list_page.chats_of(space),
         nothing_yet=not numbers[0],
         cap=cap,
     )

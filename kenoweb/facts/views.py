@@ -271,10 +271,9 @@ def _row(request, fact):
     if request.POST.get("from") == "panel":
         return refreshed(request, back=back)
     row = rows_in(request.space, Fact).select_related("chat").get(pk=fact.pk)
-    context = listing.row_context(request.space, FactFilter(), member=request.member)
-    return fragment_or_redirect(
-        request, "facts/_row.html", {"fact": row, "list": context}, back=back
-    )
+    given = listing.around(request.space, FactFilter(), member=request.member)
+    context = {"fact": row, "list": listing.FactList(**given)}
+    return fragment_or_redirect(request, "facts/_row.html", context, back=back)
 
 
 def _act(writer, said, **given):

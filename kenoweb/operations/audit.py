@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar
 
 from django.contrib.auth.models import User
@@ -19,7 +19,7 @@ from kenoweb.auth.access import in_space, rows_in
 from kenoweb.ui import history_thread
 from kenoweb.ui.filters import SINCE, Filter, of_age
 from kenoweb.ui.formatting import number
-from kenoweb.ui.list_page import Order, capped_number, counted, filter_url, part
+from kenoweb.ui.list_page import ListPage, Order, counted, part
 from kenoweb.ui.responses import space_url
 from memory.models import (
     ApiToken,
@@ -213,37 +213,23 @@ class Entry:
         return hasattr(self.row, "seal")
 
 
-@dataclass(frozen=True)
-class AuditList:
-    rows: list[Entry]
-    filter: AuditFilter
-    selects: list[tuple[str, str, dict]]
-    found: int
-    url: str
-    more: str
-    nothing_yet: bool
-
+class AuditList(ListPage):
     @property
-    def count(self) -> str:
-        return capped_number(self.found)
+    def selects(self) -> list[tuple[str, str, dict]]:
+        wanted = self.filter
+        return [(name, getattr(wanted, name), some) for name, some in wanted.CHOICES.items()]
 
 
 def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
     wanted = AuditFilter.read(asked)
     rows = rows_in(space, AuditEntry).filter(_condition(wanted, now=now)).select_related("seal")
     found = part(rows, order=Order("at"), after=wanted.after)
-    url = space_url("audit:index", space)
     return AuditList(
         rows=entries(found.rows, space, user),
         filter=wanted,
-        selects=[
-            (name, getattr(wanted, name), wanted.CHOICES[name])
-            for name in (field.name for field in fields(wanted))
-            if name in wanted.CHOICES
-        ],
         found=counted(rows)[0] if found.after or wanted.after else len(found.rows),
-        url=url,
-        more=filter_url(url, wanted, after=found.after) if found.after else "",
+        url=space_url("audit:index", space),
+        after=found.after,
         nothing_yet=not found.rows and wanted.is_bare(),
     )
 

@@ -2,15 +2,13 @@
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime
-from types import SimpleNamespace
+from typing import ClassVar
 
 from django import forms
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -20,7 +18,7 @@ from kenoweb.ui import charts, history_thread, list_page, sources
 from kenoweb.ui.filters import HERE, PatternFilter, in_chat
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import Step, row_at, rows_at
-from kenoweb.ui.list_page import Chip, Order, Select, counted, part
+from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import (
     fragment_or_redirect,
     panel_done,
@@ -36,16 +34,6 @@ from memory.models import Chat, Member, Pattern, Space
 from memory.models.fact import USED_AT
 from memory.text.normalise import fold, words
 
-LABELS = {
-    "q": gettext_lazy("with"),
-    "chat": gettext_lazy("in"),
-    "status": gettext_lazy("state is"),
-}
-FIELDS = {
-    "status": gettext_lazy("State"),
-    "chat": gettext_lazy("Where"),
-    "sort": gettext_lazy("Order"),
-}
 ORDERS = {
     "": Order("updated_at"),
     "used": Order("used_at"),
@@ -60,18 +48,19 @@ MAX_EVIDENCE = 10
 WIDE = 344
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PatternList(list_page.ListPage):
-    filter: PatternFilter
-    rows: list[Pattern]
-    url: str
-    query: str
-    more: str
-    found: int
-    may: bool
-    chips: list[Chip]
-    selects: list[Select]
-    nothing_yet: bool
+    LABELS: ClassVar = {
+        "q": gettext_lazy("with"),
+        "chat": gettext_lazy("in"),
+        "status": gettext_lazy("state is"),
+    }
+    FIELDS: ClassVar = {
+        "status": gettext_lazy("State"),
+        "chat": gettext_lazy("Where"),
+        "sort": gettext_lazy("Order"),
+    }
+    LEFT_OUT: ClassVar = {"tried": ""}
 
 
 @dataclass(frozen=True)
@@ -115,11 +104,7 @@ class PatternPanel:
     steps: list[Step]
 
 
-def pattern_list(
-    space: Space, wanted: PatternFilter, *, member: Member, now: datetime
-) -> PatternList:
-    url = reverse("patterns:index", args=[space.slug])
-    chats = list_page.chats_of(space)
+def pattern_list(space: Space, wanted: PatternFilter, *, member: Member) -> PatternList:
     found = find(space, wanted)
     order = Order("updated_at", key="pgh_obj_id") if wanted.when else ORDERS[wanted.sort]
     page = part(found.select_related("chat"), order=order, after=wanted.after)
@@ -127,13 +112,11 @@ def pattern_list(
     return PatternList(
         filter=wanted,
         rows=rows_at(Pattern, page.rows) if wanted.when else page.rows,
-        url=url,
-        query=wanted.query(tried=""),
-        more=list_page.filter_url(url, wanted, after=page.after, tried="") if page.after else "",
+        url=reverse("patterns:index", args=[space.slug]),
+        after=page.after,
         found=numbers[0],
         may=member.may("curator") and not wanted.when,
-        chips=list_page.chips(wanted, url=url, labels=LABELS, chats=chats),
-        selects=list_page.selects(wanted, FIELDS, chats=chats),
+        of_chats=list_page.chats_of(space),
         nothing_yet=not numbers[1],
     )
 
@@ -272,10 +255,8 @@ def _row(request, pattern):
         return refreshed(request, back=back)
     row = rows_in(request.space, Pattern).select_related("chat").get(pk=pattern.pk)
     url = reverse("patterns:index", args=[request.space.slug])
-    around = SimpleNamespace(may=True, url=url, query="")
-    return fragment_or_redirect(
-        request, "patterns/_row.html", {"pattern": row, "list": around}, back=back
-    )
+    context = {"pattern": row, "list": PatternList(filter=PatternFilter(), url=url, may=True)}
+    return fragment_or_redirect(request, "patterns/_row.html", context, back=back)
 
 
 def _act(writer, said):
@@ -290,9 +271,9 @@ release = _act(patterns.release, gettext_lazy("Released “%(text)s”."))
 
 
 def _page(request, space, *, status=200, chosen=None, **context):
-    wanted, now = PatternFilter.read(request.GET), timezone.now()
+    wanted = PatternFilter.read(request.GET)
     context |= {
-        "list": pattern_list(space, wanted, member=request.member, now=now),
+        "list": pattern_list(space, wanted, member=request.member),
         "tried": tried(space, wanted, chosen=chosen),
         "panel": pattern_panel(chosen, space=space, user=request.user) if chosen else None,
     }

@@ -1,6 +1,7 @@
 """Golden questions as the pages show them: the list with its trend, one in detail, a new one."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from django import forms
 from django.db.models import Q
@@ -11,8 +12,9 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import list_page
+from kenoweb.ui.filters import Filter
 from kenoweb.ui.formatting import OneLine, dated, one_line, truncatechars
-from kenoweb.ui.list_page import Order, View, counted, part
+from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import run_and_toast, show_form, space_url, toast, toast_error
 from memory.history.actors import person
 from memory.history.changes import Conflict
@@ -26,6 +28,13 @@ VIEWS = {
 }
 NEWEST = Order("created_at")
 RUNS = 30
+
+
+@dataclass(frozen=True)
+class GoldenFilter(Filter):
+    show: str = ""
+
+    CHOICES: ClassVar = {"show": VIEWS}
 
 
 class GoldenForm(forms.Form):
@@ -90,17 +99,13 @@ def _lines(text: str) -> list[str]:
 
 @in_space(role="viewer")
 def index(request, space):
-    show = request.GET.get("show", "")
-    show = show if show in VIEWS else ""
-    url, rows = space_url("golden:index", space), rows_in(space, GoldenQuestion)
-    found = rows.filter(VIEWS[show][1])
-    page = part(found.select_related("chat"), order=NEWEST, after=request.GET.get("after", "")[:80])
+    wanted, rows = GoldenFilter.read(request.GET), rows_in(space, GoldenQuestion)
+    found = rows.filter(VIEWS[wanted.show][1])
+    page = part(found.select_related("chat"), order=NEWEST, after=wanted.after)
     numbers = counted(*(rows.filter(where) for _label, where in VIEWS.values()))
-    views = [
-        View(label, f"{url}?show={key}" if key else url, list_page.capped_number(n), key == show)
-        for (key, (label, _where)), n in zip(VIEWS.items(), numbers, strict=True)
-    ]
-    more = f"{url}?show={show}&after={page.after}" if page.after else ""
+    url, labels = space_url("golden:index", space), {key: one[0] for key, one in VIEWS.items()}
+    views = list_page.views_by("show", labels, numbers, wanted, url)
+    more = list_page.filter_url(url, wanted, after=page.after) if page.after else ""
     shown = {"rows": page.rows, "views": views, "more": more, "nothing_yet": not sum(numbers)}
     context = {"space": space, "url": url, "red": numbers[1], **shown, **_trend(space)}
     return render(request, "golden/index.html", context)

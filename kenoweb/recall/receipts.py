@@ -18,26 +18,13 @@ from kenoweb.ui import list_page
 from kenoweb.ui.charts import day_start, n
 from kenoweb.ui.filters import Filter, in_chat
 from kenoweb.ui.formatting import share
-from kenoweb.ui.list_page import Chip, Order, Select, counted, part
+from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.text_search import substring_filter
 from memory.models import Fact, Message, Recall, RecallItem, Space
 from memory.retrieval.receipts import items_of
 
 NEWEST = Order("at")
-LABELS = {
-    "q": gettext_lazy("with"),
-    "chat": gettext_lazy("in"),
-    "level": gettext_lazy("found"),
-    "day": gettext_lazy("day is"),
-    "error": "",
-    "fact": gettext_lazy("used fact"),
-}
-FIELDS = {
-    "chat": gettext_lazy("Where"),
-    "level": gettext_lazy("Confidence"),
-    "error": gettext_lazy("Errors"),
-}
 MODES = {
     "hybrid": gettext_lazy("words and meaning"),
     "words": gettext_lazy("words alone"),
@@ -77,26 +64,26 @@ class ReceiptFilter(Filter):
 CARD_ROWS, CARD_LETTERS, CARD_LINE = 3, 62, 24
 
 
-@dataclass(frozen=True)
-class ReceiptList:
-    filter: ReceiptFilter
-    rows: list[Recall]
-    url: str
-    more: str
-    found: int
-    chips: list[Chip]
-    selects: list[Select]
-    nothing_yet: bool
-    fact: Fact | None
+@dataclass(frozen=True, kw_only=True)
+class ReceiptList(list_page.ListPage):
+    LABELS: ClassVar = {
+        "q": gettext_lazy("with"),
+        "chat": gettext_lazy("in"),
+        "level": gettext_lazy("found"),
+        "day": gettext_lazy("day is"),
+        "error": "",
+        "fact": gettext_lazy("used fact"),
+    }
+    FIELDS: ClassVar = {
+        "chat": gettext_lazy("Where"),
+        "level": gettext_lazy("Confidence"),
+        "error": gettext_lazy("Errors"),
+    }
 
-    @property
-    def count(self) -> str:
-        return list_page.capped_number(self.found)
+    fact: Fact | None
 
 
 def receipt_list(space: Space, wanted: ReceiptFilter) -> ReceiptList:
-    url = reverse("recall:receipts", args=[space.slug])
-    chats = list_page.chats_of(space)
     found = find(space, wanted)
     page = part(found.select_related("chat"), order=NEWEST, after=wanted.after)
     # What fits on one page has been counted by reading it.
@@ -104,11 +91,10 @@ def receipt_list(space: Space, wanted: ReceiptFilter) -> ReceiptList:
     return ReceiptList(
         filter=wanted,
         rows=_with_numbers(page.rows),
-        url=url,
-        more=list_page.filter_url(url, wanted, after=page.after) if page.after else "",
+        url=reverse("recall:receipts", args=[space.slug]),
+        after=page.after,
         found=numbers[1] if len(numbers) > 1 else len(page.rows),
-        chips=list_page.chips(wanted, url=url, labels=LABELS, chats=chats),
-        selects=list_page.selects(wanted, FIELDS, chats=chats),
+        of_chats=list_page.chats_of(space),
         nothing_yet=not numbers[0],
         fact=rows_in(space, Fact).filter(pk=wanted.fact).first() if wanted.fact else None,
     )

@@ -1,10 +1,11 @@
 """The parts shared by all lists: chips of the filter, views, counts and the day looked back to."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
@@ -15,7 +16,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import rows_in
-from kenoweb.ui.filters import HERE, Filter
+from kenoweb.ui.filters import HERE, Filter, KindFilter
 from kenoweb.ui.formatting import number
 from memory.models import Chat, Space
 
@@ -23,6 +24,8 @@ PAGE_SIZE = 50
 # Counting stops here, so that a page costs the same in a large memory.
 COUNT_LIMIT = 1000
 CHATS = 200
+# Of each kind on the first look; a kind alone is paged.
+OF_A_KIND = 20
 
 
 @dataclass(frozen=True)
@@ -110,58 +113,6 @@ def _read(after: str, order: Order) -> tuple[Any, int] | None:
     return (value, int(pk)) if usable else None
 
 
-class ListPage:
-    """Texts and URLs that every list derives from its filter, its URL and its count."""
-
-    cap: int = COUNT_LIMIT
-
-    @property
-    def count(self) -> str:
-        return capped_number(self.found, self.cap)
-
-    @property
-    def is_past(self) -> bool:
-        return self.filter.when is not None
-
-    @property
-    def day(self) -> str:
-        return format_day(self.filter.day)
-
-    @property
-    def here(self) -> str:
-        return f"{self.url}?{self.query}" if self.query else self.url
-
-    @property
-    def today(self) -> str:
-        return filter_url(self.url, self.filter, as_of="")
-
-
-class ListPageByKind:
-    """A list of several kinds of rows: the newest of each, or one kind alone."""
-
-    @property
-    def count(self) -> str:
-        return capped_number(self.found)
-
-    @property
-    def is_cut(self) -> bool:
-        """Some of a kind are only on the list of that kind."""
-        return not self.filter.kind and len(self.rows) < self.found
-
-
-@dataclass(frozen=True)
-class BulkAnswer:
-    """What became of what was done to the ticked rows: a sentence, or why it was refused."""
-
-    said: str = ""
-    refusal: str = ""
-    change_id: UUID | None = None
-
-    @property
-    def changed(self) -> bool:
-        return self.change_id is not None
-
-
 @dataclass(frozen=True)
 class Chip:
     """One part of the filter, and the URL of the list without it."""
@@ -189,6 +140,116 @@ class Select:
     label: str
     choices: list[tuple[str, str]]
     value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListPage:
+    """What every list shows, and the texts and URLs that it derives from its filter."""
+
+    # What a chip calls each part of the filter, and the form each of its selects, in this order.
+    LABELS: ClassVar[dict] = {}
+    FIELDS: ClassVar[dict] = {}
+    # Parts of the filter that its further pages do not keep.
+    LEFT_OUT: ClassVar[dict] = {}
+
+    filter: Filter
+    url: str
+    rows: list = field(default_factory=list)
+    found: int = 0
+    # Where the next part begins; empty at the end.
+    after: str = ""
+    may: bool = False
+    nothing_yet: bool = False
+    views: list[View] = field(default_factory=list)
+    of_chats: list[Chat] = field(default_factory=list)
+    cap: int = COUNT_LIMIT
+
+    @property
+    def count(self) -> str:
+        return capped_number(self.found, self.cap)
+
+    @cached_property  # every row asks for it
+    def query(self) -> str:
+        return self.filter.query(**self.LEFT_OUT)
+
+    @property
+    def more(self) -> str:
+        if not self.after:
+            return ""
+        return filter_url(self.url, self.filter, after=self.after, **self.LEFT_OUT)
+
+    @property
+    def chips(self) -> list[Chip]:
+        return chips(self.filter, url=self.url, labels=self.LABELS, chats=self.of_chats)
+
+    @property
+    def selects(self) -> list[Select]:
+        return selects(self.filter, self.FIELDS, chats=self.of_chats)
+
+    @property
+    def is_past(self) -> bool:
+        return self.filter.when is not None
+
+    @property
+    def day(self) -> str:
+        return format_day(self.filter.day)
+
+    @property
+    def here(self) -> str:
+        return f"{self.url}?{self.query}" if self.query else self.url
+
+    @property
+    def today(self) -> str:
+        return filter_url(self.url, self.filter, as_of="")
+
+
+class ListPageByKind(ListPage):
+    """A list of several kinds of rows: the newest of each, or one kind alone."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Some of a kind are only on the list of that kind."""
+        return not self.filter.kind and len(self.rows) < self.found
+
+
+@dataclass(frozen=True)
+class BulkAnswer:
+    """What became of what was done to the ticked rows: a sentence, or why it was refused."""
+
+    said: str = ""
+    refusal: str = ""
+    change_id: UUID | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.change_id is not None
+
+
+def newest_of_each(
+    rows: dict[str, QuerySet], wanted: KindFilter, order: Callable[[str], Order]
+) -> dict[str, Part]:
+    """The first rows of every kind, or a page of the kind that is asked for."""
+    if wanted.kind:
+        found = part(rows[wanted.kind], order=order(wanted.kind), after=wanted.after)
+        return {wanted.kind: found}
+    return {kind: part(some, order=order(kind), size=OF_A_KIND) for kind, some in rows.items()}
+
+
+def views_of(wanted: Filter, url: str, named: Iterable[tuple[str, Filter, int]]) -> list[View]:
+    """A tab for each (label, filter, how many rows)."""
+    return [
+        View(label, filter_url(url, one), capped_number(n), one.query() == wanted.query())
+        for label, one, n in named
+    ]
+
+
+def views_by(
+    name: str, labels: dict[str, str], numbers: Iterable[int], wanted: Filter, url: str
+) -> list[View]:
+    """A tab for each choice of one part of the filter."""
+    tabs = zip(labels.items(), numbers, strict=True)
+    named = ((label, replace(wanted, **{name: key}), n) for (key, label), n in tabs)
+    return views_of(wanted, url, named)
 
 
 def chips(wanted: Filter, *, url: str, labels: dict[str, str], chats: list[Chat]) -> list[Chip]:
