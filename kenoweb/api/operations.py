@@ -1,6 +1,7 @@
 """Every operation of the API, once: REST, MCP and the documents are made from this table."""
 
 import hashlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -124,89 +125,55 @@ def pass_gate(token: ApiToken, *, can_wait: bool) -> None:
         raise Refused(said, 403)
 
 
+def _read(name: str, method: str, path: str, title: str, do: Callable, **given: Any) -> Operation:
+    """An operation; what it takes and gives is what its function says."""
+    told = inspect.get_annotations(do)
+    usual = {"scope": "read", "takes": told.get("asked"), "gives": told.get("return")}
+    return Operation(name, method, path, title=title, do=do, **usual | given)
+
+
+def _write(name: str, method: str, path: str, title: str, do: Callable, **given: Any) -> Operation:
+    usual = {"scope": "write", "writes": True, "can_wait": True}
+    return _read(name, method, path, title, do, **usual | given)
+
+
 def _pair(name: str, one: str, title: str, *, takes=shapes.Part, more=None, **given: Any) -> list:
     """The operations that list a kind of row, and get one of it."""
     kind = reading.KINDS[name]
     single = kind.gives.model_fields["items"].annotation.__args__[0]
-    about = {"scope": "read"} | {k: v for k, v in given.items() if k in ("private", "scope")}
+    about = {"takes": shapes.Which, "gives": single, "private": given.get("private", False)}
+    get, list_rows = reading.getter(name, more), reading.lister(name)
     return [
-        Operation(
-            name, "GET", f"/{name}", title=title, do=reading.lister(name), takes=takes,
-            gives=kind.gives, **{"scope": "read"} | given,
-        ),
-        Operation(
-            one, "GET", f"/{name}/{{id}}", title=f"One {kind.what}", takes=shapes.Which,
-            do=reading.getter(name, more), gives=single, **about,
-        ),
-    ]  # fmt: skip
-
-
-def _write(name: str, method: str, path: str, title: str, do: Callable, **given: Any) -> Operation:
-    usual = {"scope": "write", "gives": shapes.Done, "writes": True, "can_wait": True}
-    return Operation(name, method, path, title=title, do=do, **usual | given)
+        _read(name, "GET", f"/{name}", title, list_rows, takes=takes, gives=kind.gives, **given),
+        _read(one, "GET", f"/{name}/{{id}}", f"One {kind.what}", get, **about),
+    ]
 
 
 _ALL = [
-    Operation("me", "GET", "/me", "read", "Whose token this is", reading.me, gives=shapes.Token),
-    Operation(
-        "recall",
-        "POST",
-        "/recall",
-        "read",
-        "Recall from memory",
-        reading.recall,
-        takes=shapes.Question,
-        gives=shapes.Recollection,
+    _read("me", "GET", "/me", "Whose token this is", reading.me),
+    _read(
+        "recall", "POST", "/recall", "Recall from memory", reading.recall, agents=True,
         description="Find what the memory holds for a question, best first, each with the words it "
         "comes from. Works by meaning and by words, in English and Spanish. A receipt is kept. "
         "A level of none or low means that it is not known: say so instead of guessing.",
         example={"query": "Who keeps bees?", "limit": 5, "context": True},
-        agents=True,
     ),
-    Operation(
-        "ask",
-        "POST",
-        "/ask",
-        "read",
-        "Ask, and get one answer",
-        writing.ask,
-        takes=shapes.Query,
-        gives=shapes.Answer,
-        description=writing.told_by(writing.ask),
-        example={"query": "Who keeps bees?"},
-        again_is_the_same=False,
+    _read(
+        "ask", "POST", "/ask", "Ask, and get one answer", writing.ask, again_is_the_same=False,
+        description=writing.told_by(writing.ask), example={"query": "Who keeps bees?"},
     ),
-    Operation(
-        "search",
-        "GET",
-        "/search",
-        "read",
-        "Search by words",
-        reading.search,
-        takes=shapes.Search,
-        gives=shapes.Hits,
+    _read(
+        "search", "GET", "/search", "Search by words", reading.search,
         description=reading.search.__doc__ or "",
     ),
-    Operation(
-        "facts",
-        "GET",
-        "/facts",
-        "read",
-        "Look through facts",
-        reading.facts,
-        takes=shapes.FactSearch,
-        gives=shapes.Facts,
+    _read(
+        "facts", "GET", "/facts", "Look through facts", reading.facts, agents=True,
         description="List the facts of the space, those changed last first, by words and by "
         "subject, page by page. To answer a question use `recall`.",
-        agents=True,
     ),
-    Operation(
-        "fact", "GET", "/facts/{id}", "read", "One fact", reading.get_fact,
-        takes=shapes.Which, gives=shapes.Fact,
-    ),
-    Operation(
-        "fact_history", "GET", "/facts/{id}/history", "read", "How a fact changed",
-        reading.fact_history, takes=shapes.Which, gives=shapes.History,
+    _read("fact", "GET", "/facts/{id}", "One fact", reading.get_fact),
+    _read(
+        "fact_history", "GET", "/facts/{id}/history", "How a fact changed", reading.fact_history
     ),
     *_pair("episodes", "episode", "Recent episodes", takes=shapes.Search, agents=True),
     *_pair("patterns", "pattern", "Habits of answering"),
@@ -218,114 +185,76 @@ _ALL = [
     *_pair("nights", "night", "Nights"),
     *_pair("receipts", "receipt", "Receipts of recalls", more=reading.with_items),
     _pair("rulings", "ruling", "Rulings in force")[0],
-    Operation(
-        "proposals",
-        "GET",
-        "/proposals",
-        "read",
-        "What waits for a person",
-        reading.proposals,
-        takes=shapes.ProposalSearch,
-        gives=shapes.Proposals,
+    _read(
+        "proposals", "GET", "/proposals", "What waits for a person", reading.proposals,
         description="Proposed changes and how many wait. They can be decided by people in the "
         "dashboard only.",
         agents=True,
     ),
-    Operation(
-        "proposal", "GET", "/proposals/{id}", "read", "One proposal", reading.proposal,
-        takes=shapes.Which, gives=shapes.Proposal,
+    _read("proposal", "GET", "/proposals/{id}", "One proposal", reading.proposal),
+    _read(
+        "quarantine", "GET", "/quarantine", "What a guard holds back", reading.quarantine,
+        description=reading.quarantine.__doc__ or "",
     ),
-    Operation(
-        "quarantine", "GET", "/quarantine", "read", "What a guard holds back", reading.quarantine,
-        takes=shapes.Part, gives=shapes.Quarantine, description=reading.quarantine.__doc__ or "",
+    _read("health", "GET", "/health", "How Keno is", reading.health),
+    _read("costs", "GET", "/costs", "What it costs", reading.costs),
+    _read(
+        "settings", "GET", "/settings", "Settings of the space", reading.space_settings,
+        role=Role.OWNER,
     ),
-    Operation(
-        "health", "GET", "/health", "read", "How Keno is", reading.health, gives=shapes.Health
+    _read(
+        "erasure_preview", "GET", "/facts/{id}/erasure", "What erasing would take",
+        writing.erasure_preview, scope="write",
     ),
-    Operation("costs", "GET", "/costs", "read", "What it costs", reading.costs, gives=shapes.Costs),
-    Operation(
-        "settings", "GET", "/settings", "read", "Settings of the space", reading.space_settings,
-        gives=shapes.Settings, role=Role.OWNER,
-    ),
-    Operation(
-        "erasure_preview", "GET", "/facts/{id}/erasure", "write", "What erasing would take",
-        writing.erasure_preview, takes=shapes.Which, gives=shapes.Erased,
-    ),
-    Operation(
-        "export", "GET", "/export", "read", "The whole space as an archive", writing.export_file,
-        role=Role.OWNER, private=True,
+    _read(
+        "export", "GET", "/export", "The whole space as an archive", writing.export_file,
+        gives=None, role=Role.OWNER, private=True,
     ),
     _write(
-        "remember",
-        "POST",
-        "/facts",
-        "Remember",
-        writing.remember,
-        takes=shapes.Saying,
+        "remember", "POST", "/facts", "Remember", writing.remember,
         description="Keep one fact for the whole space. The answer says what happened: new, known "
         "already and now believed the more, waiting for a person, held back, or refused by a "
         "ruling. Do not word it anew to get it past a refusal. Never pass on secrets.",
         example={"text": "Ana keeps bees in Soria", "subject": "Ana"},
-        agents=True,
-        again_is_the_same=False,
+        agents=True, again_is_the_same=False,
     ),
     _write(
-        "revise",
-        "PATCH",
-        "/facts/{id}",
-        "Reword a fact",
-        writing.revise,
-        takes=shapes.Revision,
+        "revise", "PATCH", "/facts/{id}", "Reword a fact", writing.revise, agents=True,
         description="Change the text or subject of a fact. What a person worded is refused.",
         example={"text": "Ana keeps bees in Soria since 2020"},
-        agents=True,
     ),
     _write(
-        "set_times",
-        "POST",
-        "/facts/{id}/times",
-        "Say when a fact holds",
-        writing.set_times,
-        takes=shapes.Times,
+        "set_times", "POST", "/facts/{id}/times", "Say when a fact holds", writing.set_times,
         description="Set the first or the last day on which a fact holds, also a day to come. "
         "After its last day nothing recalls it as true. What a person worded or pinned is refused.",
         example={"true_until": "2026-12-31"},
-        can_wait=False,
-        agents=True,
+        can_wait=False, agents=True,
     ),
     _write(
-        "forget",
-        "DELETE",
-        "/facts/{id}",
-        "Forget a fact",
-        writing.forget,
-        takes=shapes.Removal,
+        "forget", "DELETE", "/facts/{id}", "Forget a fact", writing.forget, agents=True,
         description="Put one fact away so that nothing recalls it. It is not deleted: a person can "
         "undo it. What a person worded, pinned or ruled to keep is refused. Only when somebody "
         "asked for it.",
-        agents=True,
     ),
     _write(
         "restore", "POST", "/facts/{id}/restore", "Restore a fact", writing.restore,
-        takes=shapes.Which, can_wait=False, description=writing.told_by(writing.restore),
+        can_wait=False, description=writing.told_by(writing.restore),
     ),
     _write(
         "undo", "POST", "/changes/{change}/undo", "Undo a change", writing.undo,
-        takes=shapes.Undoing, can_wait=False, agents=True,
-        description=writing.told_by(writing.undo),
+        can_wait=False, agents=True, description=writing.told_by(writing.undo),
     ),
     _write(
         "learn_pattern", "POST", "/patterns", "Learn a habit", writing.learn_pattern,
-        takes=shapes.Habit, again_is_the_same=False,
+        again_is_the_same=False,
         example={"trigger": "deploy", "response": "Run the tests first."},
     ),
     _write(
-        "retire_pattern", "DELETE", "/patterns/{id}", "Retire a habit", writing.retire_pattern,
-        takes=shapes.Which,
+        "retire_pattern", "DELETE", "/patterns/{id}", "Retire a habit", writing.retire_pattern
     ),
     _write(
         "write_note", "POST", "/chats/{id}/note", "Write a working note", writing.write_note,
-        takes=shapes.NoteText, can_wait=False, private=True,
+        can_wait=False, private=True,
         description=writing.told_by(writing.write_note), example={"task": "Mend the bicycle"},
     ),
     _write(
@@ -333,15 +262,14 @@ _ALL = [
         status=202,
     ),
     _write(
-        "import", "POST", "/imports", "Bring a file", writing.import_file, takes=shapes.File,
-        gives=shapes.Imported, role=Role.OWNER, again_is_the_same=False,
+        "import", "POST", "/imports", "Bring a file", writing.import_file,
+        role=Role.OWNER, again_is_the_same=False,
         description=writing.told_by(writing.import_file),
         example={"name": "MEMORY.md", "content": "- Ana keeps bees in Soria"},
     ),
     _write(
-        "say", "POST", "/messages", "Say something in a chat", writing.say, takes=shapes.Message,
-        gives=shapes.Reply, scope="chat", again_is_the_same=False,
-        description=writing.told_by(writing.say),
+        "say", "POST", "/messages", "Say something in a chat", writing.say, scope="chat",
+        again_is_the_same=False, description=writing.told_by(writing.say),
         example={"content": "What is my dog called?", "chat": "lab", "id": "m1"},
     ),
 ]  # fmt: skip
