@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, time
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Model, QuerySet, Sum
@@ -149,98 +150,58 @@ def version_of(row: Model) -> str:
     return f"{row.pk}-{row.updated_at.timestamp():.6f}"
 
 
+def _shape(shape: type[shapes.Row], place: str, row: Model, **other: Any) -> Any:
+    """The row for programs: what it calls the same, and what is given beside that."""
+    names = [name for name, field in shape.model_fields.items() if field.is_required()]
+    given = other if "url" in other else {"url": page(place, row.space, pk=row.pk)} | other
+    return shape(**{name: getattr(row, name) for name in names if name not in given}, **given)
+
+
 def fact_shape(row: Fact) -> shapes.Fact:
-    same = "text quote subject kind category tags status confidence pinned said_by occurs_at"
-    return shapes.Fact(
-        id=row.pk,
-        at=row.last_seen_at,
-        true_from=row.valid_from,
-        true_until=row.valid_to,
-        checked=row.checked_at,
-        due=lasting.due_at(row, row.space),
-        version=version_of(row),
-        url=page("facts:detail", row.space, pk=row.pk),
-        **{name: getattr(row, name) for name in same.split()},
-    )
+    times = {"true_from": row.valid_from, "true_until": row.valid_to, "at": row.last_seen_at}
+    checks = {"checked": row.checked_at, "due": lasting.due_at(row, row.space)}
+    known = times | checks | {"version": version_of(row)}
+    return _shape(shapes.Fact, "facts:detail", row, **known)
 
 
 def _episode(row: Episode) -> shapes.Episode:
-    return shapes.Episode(
-        id=row.pk,
-        title=row.title,
-        text=_cut(row.body),
-        tags=row.tags,
-        participants=row.participants,
-        started_at=row.started_at,
-        ended_at=row.ended_at or row.started_at,
-        url=page("episodes:detail", row.space, pk=row.pk),
-    )
+    told = {"text": _cut(row.body), "ended_at": row.ended_at or row.started_at}
+    return _shape(shapes.Episode, "episodes:detail", row, **told)
 
 
 def _pattern(row: Pattern) -> shapes.Pattern:
-    return shapes.Pattern(
-        id=row.pk,
-        trigger=row.trigger,
-        response=row.response,
-        confidence=row.confidence,
-        times_used=row.use_count,
-        url=page("patterns:detail", row.space, pk=row.pk),
-    )
+    return _shape(shapes.Pattern, "patterns:detail", row, times_used=row.use_count)
 
 
 def _person(row: Entity) -> shapes.Person:
-    return shapes.Person(
-        id=row.pk,
-        name=row.name,
-        aliases=row.aliases,
-        kind=row.kind,
-        relation=row.relation,
-        url=page("people:detail", row.space, pk=row.pk),
-    )
+    return _shape(shapes.Person, "people:detail", row)
 
 
 def _note_shape(row: WorkingNote) -> shapes.Note:
-    same = {name: getattr(row, name) for name in ("task", "context", "pending", "notes")}
-    url = page("working:detail", row.space, pk=row.pk)
-    return shapes.Note(id=row.pk, chat=row.chat.key, updated_at=row.updated_at, url=url, **same)
+    return _shape(shapes.Note, "working:detail", row, chat=row.chat.key)
 
 
 def _chat(row: Chat) -> shapes.Chat:
-    same = {name: getattr(row, name) for name in ("channel", "title", "context", "last_message_at")}
-    return shapes.Chat(
-        id=row.pk, name=row.key, url=page("chats:detail", row.space, pk=row.pk), **same
-    )
+    return _shape(shapes.Chat, "chats:detail", row, name=row.key)
 
 
 def _message(row: Message) -> shapes.Said:
-    same = {name: getattr(row, name) for name in ("role", "author", "text", "sent_at")}
     url = page("chats:detail", row.space, pk=row.chat_id)
-    return shapes.Said(id=row.pk, chat=row.chat_id, url=url, **same)
+    return _shape(shapes.Said, "", row, chat=row.chat_id, url=url)
 
 
 def _night(row: Night) -> shapes.Night:
-    return shapes.Night(
-        id=row.pk,
-        date=row.local_date,
-        status=row.status,
-        mode=row.mode,
-        changes=row.changed,
-        proposals=row.proposed,
-        cost=float(row.cost),
-        url=page("nights:detail", row.space, pk=row.pk),
-    )
+    counts = {"changes": row.changed, "proposals": row.proposed, "cost": float(row.cost)}
+    return _shape(shapes.Night, "nights:detail", row, date=row.local_date, **counts)
 
 
 def _ruling(row: Ruling) -> shapes.Ruling:
-    same = {name: getattr(row, name) for name in ("kind", "text", "reason")}
-    return shapes.Ruling(
-        id=row.pk, since=row.created_at, url=page("rulings:index", row.space), **same
-    )
+    url = page("rulings:index", row.space)
+    return _shape(shapes.Ruling, "", row, since=row.created_at, url=url)
 
 
 def _receipt(row: Recall) -> shapes.Receipt:
-    same = {name: getattr(row, name) for name in ("query", "level", "confidence", "at")}
-    return shapes.Receipt(id=row.pk, url=page("recall:receipt", row.space, pk=row.pk), **same)
+    return _shape(shapes.Receipt, "recall:receipt", row)
 
 
 def _cut(said: str) -> str:
@@ -297,18 +258,13 @@ def _with_words(rows: QuerySet, asked, *fields: str) -> QuerySet:
     return rows.filter(substring_filter(said, *fields)) if said else rows
 
 
-def _of_chat(rows: QuerySet, asked) -> QuerySet:
-    chat = getattr(asked, "chat", None)
-    return rows.filter(chat=chat) if chat else rows
-
-
 def _proposals(token: ApiToken, asked) -> QuerySet:
     rows = rows_in(token.space, Proposal)
     status = getattr(asked, "status", None)
     return rows.filter(status=status) if status else rows
 
 
-def _nights(token: ApiToken) -> QuerySet:
+def _nights(token: ApiToken, asked) -> QuerySet:
     """The nights with their counts: asked for in one query, however many there are."""
     return rows_in(token.space, Night).annotate(
         changed=Count("changes", distinct=True), proposed=Count("proposals", distinct=True)
@@ -335,61 +291,37 @@ class Kind:
         return self.show(row).url
 
 
+def _messages(token: ApiToken, asked) -> QuerySet:
+    rows = _with_words(rows_in(token.space, Message), asked, "text")
+    chat = getattr(asked, "chat", None)
+    return rows.filter(chat=chat) if chat else rows
+
+
+def _live_patterns(token: ApiToken, asked) -> QuerySet:
+    return visible(token, Pattern).filter(status="active")
+
+
+def _all(model: type[Model], *also: str) -> Callable[[ApiToken, object], QuerySet]:
+    return lambda token, asked: rows_in(token.space, model).select_related("space", *also)
+
+
+def _receipts(token: ApiToken, asked) -> QuerySet:
+    return visible(token, Recall)
+
+
+CHANGED, CREATED, BY_NAME = Order("updated_at"), Order("created_at"), Order("name", str, down=False)
+STARTED = Order("started_at")
 KINDS = {
-    "facts": Kind("fact", _facts, fact_shape, Order("updated_at"), shapes.Facts),
-    "episodes": Kind("episode", _episodes, _episode, Order("started_at"), shapes.Episodes),
-    "patterns": Kind(
-        "pattern",
-        lambda token, asked: visible(token, Pattern).filter(status="active"),
-        _pattern,
-        Order("updated_at"),
-        shapes.Patterns,
-    ),
-    "people": Kind("person", _people, _person, Order("name", str, down=False), shapes.People),
-    "notes": Kind(
-        "working note",
-        lambda token, asked: rows_in(token.space, WorkingNote).select_related("chat"),
-        _note_shape,
-        Order("updated_at"),
-        shapes.Notes,
-    ),
-    "chats": Kind(
-        "chat",
-        lambda token, asked: rows_in(token.space, Chat),
-        _chat,
-        Order("created_at"),
-        shapes.Chats,
-    ),
-    "messages": Kind(
-        "message",
-        lambda token, asked: _of_chat(
-            _with_words(rows_in(token.space, Message), asked, "text"), asked
-        ),
-        _message,
-        Order("sent_at"),
-        shapes.Messages,
-    ),
-    "nights": Kind(
-        "night",
-        lambda token, asked: _nights(token),
-        _night,
-        Order("started_at"),
-        shapes.Nights,
-    ),
-    "rulings": Kind(
-        "ruling",
-        _rulings,
-        _ruling,
-        Order("created_at"),
-        shapes.Rulings,
-    ),
-    "receipts": Kind(
-        "receipt",
-        lambda token, asked: visible(token, Recall),
-        _receipt,
-        Order("at"),
-        shapes.Receipts,
-    ),
+    "facts": Kind("fact", _facts, fact_shape, CHANGED, shapes.Facts),
+    "episodes": Kind("episode", _episodes, _episode, STARTED, shapes.Episodes),
+    "patterns": Kind("pattern", _live_patterns, _pattern, CHANGED, shapes.Patterns),
+    "people": Kind("person", _people, _person, BY_NAME, shapes.People),
+    "notes": Kind("working note", _all(WorkingNote, "chat"), _note_shape, CHANGED, shapes.Notes),
+    "chats": Kind("chat", _all(Chat), _chat, CREATED, shapes.Chats),
+    "messages": Kind("message", _messages, _message, Order("sent_at"), shapes.Messages),
+    "nights": Kind("night", _nights, _night, STARTED, shapes.Nights),
+    "rulings": Kind("ruling", _rulings, _ruling, CREATED, shapes.Rulings),
+    "receipts": Kind("receipt", _receipts, _receipt, Order("at"), shapes.Receipts),
 }
 SEARCHED = {
     "facts": lambda row: row.text,
@@ -485,15 +417,10 @@ def proposal(token: ApiToken, asked: shapes.Which) -> shapes.Proposal:
 
 
 def _proposal(token: ApiToken, row: Proposal, known: set) -> shapes.Proposal:
-    return shapes.Proposal(
-        id=row.pk,
-        kind=row.kind,
-        status=row.status,
-        title=row.title if is_private(token) or _for_all(row, known) else None,
-        source=row.mode,
-        since=row.created_at,
-        url=page("proposals:detail", token.space, pk=row.pk),
-    )
+    title = row.title if is_private(token) or _for_all(row, known) else None
+    url = page("proposals:detail", token.space, pk=row.pk)
+    told = {"title": title, "source": row.mode, "since": row.created_at, "url": url}
+    return _shape(shapes.Proposal, "", row, **told)
 
 
 def _for_all(row: Proposal, known: set[tuple[str, int]]) -> bool:
@@ -569,9 +496,5 @@ def costs(token: ApiToken, asked: shapes.Nothing) -> shapes.Costs:
 def space_settings(token: ApiToken, asked: shapes.Nothing) -> shapes.Settings:
     space = token.space
     note(token, "settings")
-    return shapes.Settings(
-        name=space.name,
-        language=space.language,
-        timezone=space.timezone,
-        options=asdict(space.options),
-    )
+    same = {name: getattr(space, name) for name in ("name", "language", "timezone")}
+    return shapes.Settings(options=asdict(space.options), **same)
