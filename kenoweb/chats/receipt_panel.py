@@ -8,13 +8,12 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.recall import score_rows
 from kenoweb.ui import charts
-from kenoweb.ui.formatting import one_line, share
+from kenoweb.ui.formatting import share
 from kenoweb.ui.responses import space_url
 from memory.chats import service as chats
 from memory.chats import summary
 from memory.models import LlmCall, Message, Recall, RecallItem, SelfCheck, Space
 from memory.retrieval import receipts
-from memory.retrieval.ranking import Part
 from memory.text.normalise import short
 
 ICONS = {"fact": "fact", "episode": "episode", "message": "chat", "pattern": "pattern"}
@@ -33,26 +32,21 @@ LENGTH = 240
 MINI = 96
 
 
-@dataclass(frozen=True)
-class Item:
-    """One memory that was weighed."""
+@dataclass
+class Item(score_rows.Row):
+    """One memory that was weighed, as the panel draws it."""
 
-    icon: str
-    text: str
-    lang: str
-    url: str
-    # How likely it is to the point, from 0 to 1; the gate looks at this.
-    relevance: float
-    score: float
-    tokens: int
-    cut: str
-    mark: str = ""
-    # Given although nothing passed the gate.
-    nearest: bool = False
-    fact: int | None = None
-    bar: list[charts.Part] = field(default_factory=list)
-    said: str = ""
-    parts: list[dict] = field(default_factory=list)
+    @property
+    def icon(self) -> str:
+        return ICONS.get(self.kind, "fact")
+
+    @property
+    def bar(self) -> list[charts.Part]:
+        return charts.score(self.voices, width=MINI)
+
+    @property
+    def said(self) -> str:
+        return ", ".join(f"{name} {share(points)}" for name, points in self.voices if points)
 
 
 @dataclass(frozen=True)
@@ -120,35 +114,10 @@ def _summary(receipt: Recall) -> str:
 
 
 def _item(row: RecallItem, *, space: Space, gate: score_rows.Gate) -> Item:
-    owner = row.fact or row.episode or row.message or row.pattern
-    said = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
-    voices = score_rows.scaled([Part(*part) for part in row.parts], row.confidence)
-    return Item(
-        icon=ICONS.get(row.kind, "fact"),
-        text=short(one_line(said), LENGTH) if owner else _("It was erased since."),
-        lang=getattr(owner, "language", ""),
-        url=_page(row, space),
-        relevance=row.confidence,
-        score=row.score,
-        mark=row.get_mark_display(),
-        nearest=row.injected and gate.is_below(row),
-        fact=row.fact_id,
-        tokens=row.tokens,
-        cut="" if row.injected else str(score_rows.CUT.get(row.cut, _("left out"))),
-        bar=charts.score(voices, width=MINI),
-        said=", ".join(f"{name} {share(points)}" for name, points in voices if points),
-        parts=[dict(zip(("name", "value", "weight", "points"), p, strict=True)) for p in row.parts],
-    )
-
-
-def _page(row: RecallItem, space: Space) -> str:
-    if row.message_id and row.message:
-        chat = space_url("chats:detail", space, pk=row.message.chat_id)
-        return f"{chat}?message={row.message_id}#message-{row.message_id}"
-    for noun in ("fact", "episode", "pattern"):
-        if pk := getattr(row, f"{noun}_id"):
-            return space_url(f"{noun}s:detail", space, pk=pk)
-    return ""
+    made = score_rows.of_item(row, space=space, shape=Item)
+    made.text = short(made.text, LENGTH)
+    made.nearest = row.injected and gate.is_below(row)
+    return made
 
 
 def _rest(receipt: Recall, items: list[Item], unlisted: list[Item]) -> list[tuple[int, str]]:

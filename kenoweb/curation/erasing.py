@@ -17,6 +17,7 @@ from kenoweb.auth.sessions import sudo
 from kenoweb.ui.responses import (
     ERASE,
     counted_lines,
+    message_url,
     next_url,
     run_and_toast,
     space_url,
@@ -139,8 +140,7 @@ def _leaves(space: Space, found: lineage.Descent, order: list) -> list[Leaf]:
 
 def _url(space: Space, kind: str, row: Any) -> str:
     if kind == "message":
-        page = space_url("chats:detail", space, row.chat_id)
-        return f"{page}?message={row.pk}#message-{row.pk}"
+        return message_url(space, row.pk, row.chat_id)
     if kind in ("rule", "preference"):
         return space_url("identity:index", space)
     return space_url(f"{kind}s:detail", space, row.pk)

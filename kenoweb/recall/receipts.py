@@ -19,7 +19,7 @@ from kenoweb.ui.charts import day_start, n
 from kenoweb.ui.filters import Filter, in_chat
 from kenoweb.ui.formatting import share
 from kenoweb.ui.list_page import Order, counted, part
-from kenoweb.ui.responses import space_url
+from kenoweb.ui.responses import message_url
 from kenoweb.ui.text_search import substring_filter
 from memory.models import Fact, Message, Recall, RecallItem, Space
 from memory.retrieval.receipts import items_of
@@ -203,10 +203,7 @@ def _with_numbers(rows: list[Recall]) -> list[Recall]:
 
 def said_at(message: Message | None, space: Space) -> str:
     """Where the message stands in its chat; empty without one."""
-    if message is None:
-        return ""
-    chat = space_url("chats:detail", space, pk=message.chat_id)
-    return f"{chat}?message={message.pk}#message-{message.pk}" if chat else ""
+    return message_url(space, message.pk, message.chat_id) if message else ""
 
 
 def _in_the_lab(receipt: Recall, space: Space) -> str:

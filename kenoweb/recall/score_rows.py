@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
@@ -11,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.ui import charts
 from kenoweb.ui.formatting import one_line
-from kenoweb.ui.responses import space_url
+from kenoweb.ui.responses import message_url, space_url
 from memory.models import Recall, RecallItem, Space
 from memory.retrieval import gate as recall_gate
 from memory.retrieval import profiles
@@ -89,6 +90,8 @@ class Row:
     nearest: bool = False
     # Where the gate was for its kind; 0 where there is none.
     gate: float = 0.0
+    # The number of the fact that it is.
+    fact: int | None = None
 
     def __post_init__(self):
         self.voices = scaled(self.parts, self.relevance)
@@ -143,13 +146,13 @@ def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
     )
 
 
-def of_item(item: RecallItem, *, space: Space) -> Row:
+def of_item(item: RecallItem, *, space: Space, shape: type[Row] = Row) -> Any:
     """A candidate of a receipt, with the receipt's numbers."""
     owner = getattr(item, item.kind, None)
     said = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
     at = getattr(owner, "sent_at", None) or getattr(owner, "started_at", None)
     purged = _("It was erased since.")
-    return Row(
+    return shape(
         rank=item.rank,
         kind=item.kind,
         label=label(
@@ -168,6 +171,7 @@ def of_item(item: RecallItem, *, space: Space) -> Row:
         tokens=item.tokens,
         lang=getattr(owner, "language", ""),
         mark=item.get_mark_display(),
+        fact=item.fact_id,
     )
 
 
@@ -183,8 +187,7 @@ def label(kind: str, pk: int, *, at: datetime | None = None, who: str = "") -> s
 def page(space: Space, kind: str, pk: int, *, chat: int | None = None) -> str:
     """Return the URL that shows the memory itself; none for a message of no chat."""
     if kind == "message":
-        there = space_url("chats:detail", space, chat) if chat else ""
-        return f"{there}?message={pk}#message-{pk}" if there else ""
+        return message_url(space, pk, chat)
     return space_url(f"{kind}s:detail", space, pk=pk)
 
 

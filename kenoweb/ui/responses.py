@@ -118,6 +118,12 @@ def space_url(name: str, space: Space, *args: object, **kwargs: object) -> str:
     return reverse(name, args=[space.slug, *args])
 
 
+def message_url(space: Space, pk: int, chat: int | None) -> str:
+    """Return the URL of a message in its chat; empty for a message of no chat."""
+    there = space_url("chats:detail", space, chat) if chat else ""
+    return f"{there}?message={pk}#message-{pk}" if there else ""
+
+
 def row_action_view(
     writer: Callable[..., ChangeResult], said: str, *, fetch: Fetch, respond: Respond, **given
 ):

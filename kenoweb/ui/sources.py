@@ -9,7 +9,7 @@ from django.db.models import Model
 from django.utils.dateparse import parse_datetime
 
 from kenoweb.auth.access import rows_in
-from kenoweb.ui.responses import space_url
+from kenoweb.ui.responses import message_url, space_url
 from memory.models import Episode, Fact, Message, Space
 from memory.text.normalise import short
 
@@ -94,14 +94,13 @@ def in_message(quote: str, message: Message, *, space: Space, lang: str = "") ->
         text, mark = _around(text, quote), quote if quote != text.strip() else ""
     elif quote:
         text = quote
-    chat = space_url("chats:detail", space, pk=message.chat_id)
     return Source(
         text=text,
         mark=mark,
         lang=message.language or lang,
         by=message.author,
         where=str(message.chat),
-        url=f"{chat}?message={message.pk}#message-{message.pk}" if chat else "",
+        url=message_url(space, message.pk, message.chat_id),
         when=message.sent_at,
     )
 
