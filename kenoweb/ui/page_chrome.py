@@ -30,17 +30,12 @@ MANY, CACHE_SECONDS = 2_000, 60
 
 @dataclass(frozen=True)
 class Place:
-    """A page: its URL name, its letter after g, and what its count counts."""
+    """A page: its URL name, its icon and its letter after g."""
 
     name: str
     label: str
     icon: str
     key: str
-    model: str = ""
-    where: dict = field(default_factory=dict)
-    # For a count over several models: the rows of each.
-    rows: Callable[[Space], dict[str, QuerySet]] | None = None
-    due: bool = False
     role: str = "viewer"
 
 
@@ -49,46 +44,18 @@ NAVIGATION = [
         _("Now"),
         [
             Place("overview:index", _("Overview"), "overview", "o"),
-            Place("chats:index", _("Chats"), "chat", "c", "memory.Chat"),
-            Place(
-                "working:index",
-                _("Working notes"),
-                "note",
-                "w",
-                rows=lambda space: {"notes": working.written(space)},
-            ),
-            Place(
-                "notices:index",
-                _("Notices"),
-                "bell",
-                "a",
-                "memory.Notice",
-                {"seen_at": None},
-                due=True,
-            ),
+            Place("chats:index", _("Chats"), "chat", "c"),
+            Place("working:index", _("Working notes"), "note", "w"),
+            Place("notices:index", _("Notices"), "bell", "a"),
         ],
     ),
     (
         _("Memory"),
         [
-            Place("facts:index", _("Facts"), "fact", "f", "memory.Fact", {"status": "active"}),
+            Place("facts:index", _("Facts"), "fact", "f"),
             Place("people:index", _("People and things"), "members", "j"),
-            Place(
-                "episodes:index",
-                _("Episodes"),
-                "episode",
-                "e",
-                "memory.Episode",
-                {"status__in": ["open", "closed", "archived"]},
-            ),
-            Place(
-                "patterns:index",
-                _("Patterns"),
-                "pattern",
-                "t",
-                "memory.Pattern",
-                {"status": "active"},
-            ),
+            Place("episodes:index", _("Episodes"), "episode", "e"),
+            Place("patterns:index", _("Patterns"), "pattern", "t"),
             Place("identity:index", _("Identity"), "identity", "i"),
             Place("map:index", _("Map"), "map", "u"),
         ],
@@ -96,15 +63,7 @@ NAVIGATION = [
     (
         _("Night"),
         [
-            Place(
-                "proposals:index",
-                _("Proposals"),
-                "proposal",
-                "p",
-                "sleep.Proposal",
-                {"status": "pending"},
-                due=True,
-            ),
+            Place("proposals:index", _("Proposals"), "proposal", "p"),
             Place("nights:index", _("Nights"), "night", "n"),
             Place("rulings:index", _("Rulings"), "ruling", "r"),
         ],
@@ -115,14 +74,7 @@ NAVIGATION = [
             Place("recall:lab", _("Recall lab"), "recall", "l"),
             Place("recall:receipts", _("Receipts"), "receipt", "k"),
             Place("golden:index", _("Golden questions"), "check", "2"),
-            Place(
-                "quarantine:index",
-                _("Quarantine"),
-                "shield",
-                "q",
-                rows=screening.pending,
-                due=True,
-            ),
+            Place("quarantine:index", _("Quarantine"), "shield", "q"),
             Place("trash:index", _("Trash"), "trash", "b"),
             Place("audit:index", _("Audit"), "history", "h", role="curator"),
             Place("costs:index", _("Costs"), "cost", "m"),
@@ -133,6 +85,24 @@ NAVIGATION = [
         ],
     ),
 ]
+
+
+def _of(model: str, **where: object) -> Callable[[Space], list[QuerySet]]:
+    return lambda space: [rows_in(space, apps.get_model(model)).filter(**where)]
+
+
+# What the numbers count; those of DUE wait for somebody.
+COUNTED = {
+    "chats:index": _of("memory.Chat"),
+    "working:index": lambda space: [working.written(space)],
+    "notices:index": _of("memory.Notice", seen_at=None),
+    "facts:index": _of("memory.Fact", status="active"),
+    "episodes:index": _of("memory.Episode", status__in=["open", "closed", "archived"]),
+    "patterns:index": _of("memory.Pattern", status="active"),
+    "proposals:index": _of("sleep.Proposal", status="pending"),
+    "quarantine:index": lambda space: list(screening.pending(space).values()),
+}
+DUE = {"notices:index", "proposals:index", "quarantine:index"}
 SPACE_MENU = [
     Place("members:index", _("Members"), "members", "y"),
     Place("tokens:index", _("API tokens"), "key", "v", role="owner"),
@@ -246,14 +216,13 @@ def _current(request: HttpRequest, members: list[Member]) -> Member | None:
 
 
 def link(place: Place, space: Space, view: str, counts: dict[str, int]) -> Link:
-    count = counts.get(place.name, 0)
     return Link(
         label=str(place.label),
         url=space_url(place.name, space),
         icon=place.icon,
         key=place.key,
-        count=_short(count),
-        due=place.due,
+        count=_short(counts.get(place.name, 0)),
+        due=place.name in DUE,
         current=is_current(place.name, view),
         name=place.name,
     )
@@ -275,11 +244,10 @@ def count_all(space: Space) -> dict[str, int]:
     kept = cache.get_many([f"{prefix}{name}" for name in NAMED])
     counts = Counter({key.removeprefix(prefix): number for key, number in kept.items()})
     missing = [
-        (place.name, rows)
-        for _title, places in NAVIGATION
-        for place in places
-        if place.name not in counts
-        for rows in _querysets(place, space)
+        (name, rows)
+        for name, rows_of in COUNTED.items()
+        if name not in counts
+        for rows in rows_of(space)
     ]
     numbers = counted(*(rows for _name, rows in missing), cap=COUNT_LIMIT - 1) if missing else []
     for (name, _rows), number in zip(missing, numbers, strict=True):
@@ -295,14 +263,6 @@ def counts_for(space: Space) -> dict[str, str]:
     """The numbers of the navigation as they are written there, by the name of the page."""
     counts = count_all(space)
     return {name: _short(counts.get(name, 0)) for name in sorted(NAMED)}
-
-
-def _querysets(place: Place, space: Space) -> list[QuerySet]:
-    if place.rows:
-        return list(place.rows(space).values())
-    if not place.model:
-        return []
-    return [rows_in(space, apps.get_model(place.model)).filter(**place.where)]
 
 
 def _short(count: int) -> str:
