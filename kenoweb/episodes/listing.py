@@ -14,9 +14,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui import list_page
-from kenoweb.ui.charts import day_start
 from kenoweb.ui.filters import EpisodeFilter, in_chat
-from kenoweb.ui.formatting import dated
+from kenoweb.ui.formatting import dated, day_start
 from kenoweb.ui.history_thread import rows_at
 from kenoweb.ui.list_page import Order, Select, counted, part
 from kenoweb.ui.responses import space_url

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui import charts, history_thread, list_page, sources
+from kenoweb.ui.formatting import day_start
 from kenoweb.ui.history_thread import Step
 from kenoweb.ui.responses import space_url
 from kenoweb.ui.sources import Source
@@ -289,7 +290,7 @@ def reached(fact: Fact, *, space: Space, now: datetime) -> Reached:
     items = apps.get_model("memory", "RecallItem").objects.filter(fact=fact, injected=True)
     latest = list(items.select_related("recall").order_by("-pk")[:REPLIES])
     today = timezone.localdate(now)
-    since = charts.day_start(today - timedelta(days=DAYS - 1))
+    since = day_start(today - timedelta(days=DAYS - 1))
     days: dict = {}
     if latest and latest[0].recall.at >= since:
         days = charts.per_day(items, "recall__at", end=today, days=DAYS)

@@ -32,8 +32,8 @@ from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.nights.page import calls as calls_of
 from kenoweb.recall import score_rows
 from kenoweb.recall.receipts import said_at
-from kenoweb.ui.charts import Columns, columns, day_start
-from kenoweb.ui.formatting import dated, money
+from kenoweb.ui.charts import Columns, columns
+from kenoweb.ui.formatting import dated, day_start, money
 from kenoweb.ui.responses import space_url
 from memory.llm import pricing
 from memory.models import Fact, LlmCall, Message, Recall, RecallItem, Space

@@ -21,7 +21,7 @@ from kenoweb.nights.page import PHASES, took
 from kenoweb.nights.review_queue import ICONS
 from kenoweb.people import page as people
 from kenoweb.ui import charts
-from kenoweb.ui.formatting import channel_name, city, money, number, since
+from kenoweb.ui.formatting import channel_name, city, day_start, money, number, since
 from kenoweb.ui.responses import OPENED_RECEIPT, space_url
 from memory.models import (
     Fact,
@@ -120,7 +120,7 @@ def build(space: Space, *, now: dt.datetime) -> dict:
 def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
     """The numbers of the page, in one statement."""
     pending, fresh = _pending(space), _learned_since(space, now - 24 * HOUR)
-    calls = rows_in(space, LlmCall).filter(at__gte=charts.day_start(today.replace(day=1)))
+    calls = rows_in(space, LlmCall).filter(at__gte=day_start(today.replace(day=1)))
     loud = rows_in(space, Notice).filter(
         seen_at=None, level__in=[Notice.Level.WARNING, Notice.Level.ERROR]
     )

@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy
 from kenoweb.auth.access import rows_in
 from kenoweb.recall import score_rows
 from kenoweb.ui import list_page
-from kenoweb.ui.charts import day_start, n
+from kenoweb.ui.charts import n
 from kenoweb.ui.filters import Filter, in_chat
-from kenoweb.ui.formatting import share
+from kenoweb.ui.formatting import day_start, share
 from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import message_url
 from kenoweb.ui.text_search import substring_filter

@@ -9,10 +9,8 @@ from urllib.parse import urlencode
 from django import template
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from kenoweb.ui import charts, history_thread, markdown
@@ -21,6 +19,7 @@ from kenoweb.ui.formatting import (
     city,
     code,
     dated,
+    kept_by_language,
     model_name,
     money,
     number,
@@ -126,12 +125,12 @@ def post_button(
 def meter(value: float, number: bool = False) -> SafeString:
     """Confidence as a length, with the number in the title or beside it."""
     value = round(min(1.0, max(0.0, value)), 2)
-    drawn = _meter(value, get_language())
+    drawn = _meter(value)
     return format_html('<span class="conf">{} {}</span>', drawn, share(value)) if number else drawn
 
 
-@lru_cache(maxsize=512)
-def _meter(value: float, _language: str | None) -> SafeString:
+@kept_by_language(512)
+def _meter(value: float) -> SafeString:
     text, scale = share(value), mark_safe('min="0" max="1" low=".4" high=".7" optimum="1"')
     return format_html(
         '<meter {} value="{}" title="{} {}">{}</meter>',
@@ -178,12 +177,7 @@ def clock(when: dt.datetime, titled: bool = False) -> SafeString:
 
 
 def _full(local: dt.datetime) -> str:
-    return _to_the_minute(local.replace(second=0, microsecond=0, tzinfo=None), get_language())
-
-
-@lru_cache(maxsize=8192)
-def _to_the_minute(minute: dt.datetime, _language: str | None) -> str:
-    return date_format(minute, "DATETIME_FORMAT")
+    return dated(local.replace(second=0, microsecond=0, tzinfo=None), "DATETIME_FORMAT")
 
 
 @register.simple_tag

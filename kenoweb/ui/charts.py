@@ -11,12 +11,11 @@ from django.core.cache import cache
 from django.db.models import Aggregate, Count, F, FloatField, QuerySet, Value
 from django.db.models.functions import Cast, Greatest, TruncDate
 from django.utils.formats import number_format
-from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kenoweb.auth.access import rows_in
-from kenoweb.ui.formatting import dated
+from kenoweb.ui.formatting import dated, day_start, number
 from memory.models import Episode, Fact, Message, Space
 
 Point = tuple[float, float]
@@ -170,11 +169,11 @@ def _names(
     return [Mark(n(width - 8), n(places[which]), names[which], "end") for which in (0, 1)]
 
 
-def ticks(top: float) -> list[int]:
-    """One to three round numbers below the top: 1, 2 or 5 times a power of ten."""
-    steps = (base * 10**power for power in range(12) for base in (1, 2, 5))
+def ticks(top: float, *, smallest: int = 0) -> list[float]:
+    """One to three round numbers up to the top: 1, 2 or 5 times a power of ten."""
+    steps = (base * 10.0**power for power in range(smallest, 12) for base in (1, 2, 5))
     step = next(step for step in steps if top / step < 4)
-    return list(range(step, int(top) + 1, step))
+    return [step * count for count in range(1, int(top / step + 1e-9) + 1)]
 
 
 @dataclass(frozen=True)
@@ -386,7 +385,8 @@ def columns(
         if (len(days) - 1 - place) % every == 0:
             names.append(Mark(n(x + wide / 2), n(height - 4), day, "middle"))
     grid = [
-        Mark(n(width), n(ground - scale * tick), say(round(tick, 6)), "end") for tick in _ticks(top)
+        Mark(n(width), n(ground - scale * tick), say(round(tick, 6)), "end")
+        for tick in (0.0, *ticks(top, smallest=-6))
     ]
     return Columns(pieces, grid, names, n(width), n(height), n(room))
 
@@ -400,17 +400,6 @@ def _stack(parts, *, x: float, wide: float, ground: float, scale: float) -> list
         y -= tall
         laid.append(Piece(n(x), n(y), n(wide), n(max(0.4, tall - 1)), tone, said))
     return laid
-
-
-def _ticks(top: float) -> list[float]:
-    """Nothing, and one to three round numbers up to the top."""
-    steps = (base * 10.0**power for power in range(-6, 9) for base in (1, 2, 5))
-    step = next(step for step in steps if top / step < 4)
-    return [step * count for count in range(int(top / step + 1e-9) + 1)]
-
-
-def day_start(day: dt.date) -> dt.datetime:
-    return dt.datetime.combine(day, dt.time(), get_current_timezone())
 
 
 def per_day(rows: QuerySet, field: str, *, end: dt.date, days: int) -> dict[dt.date, int]:
@@ -478,8 +467,8 @@ def memory_growth(space: Space, *, today: dt.date, days: int = 90) -> Growth | N
         facts,
         episodes,
         names=(
-            ngettext("%(n)s fact", "%(n)s facts", facts[-1]) % {"n": _n(facts[-1])},
-            ngettext("%(n)s episode", "%(n)s episodes", episodes[-1]) % {"n": _n(episodes[-1])},
+            ngettext("%(n)s fact", "%(n)s facts", facts[-1]) % {"n": number(facts[-1])},
+            ngettext("%(n)s episode", "%(n)s episodes", episodes[-1]) % {"n": number(episodes[-1])},
         ),
         days=tuple(dated(day, _("j M")) for day in marks),
     )
@@ -504,7 +493,3 @@ def activity(space: Space, *, today: dt.date, weeks: int = 24) -> Heat | None:
     months = [dated(dt.date(2024, month, 1), _("M")) for month in range(1, 13)]
     weekdays = [dated(dt.date(2024, 1, day), "D") for day in range(1, 8)]
     return heat(counts, end=today, weeks=weeks, month_names=months, day_names=weekdays)
-
-
-def _n(count: int) -> str:
-    return number_format(count, use_l10n=True, force_grouping=True)

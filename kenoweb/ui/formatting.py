@@ -2,7 +2,8 @@
 
 import datetime as dt
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 
 from django import forms
 from django.db.models import Model
@@ -30,6 +31,21 @@ _ITEM = re.compile(r"(:)?\s*\n\s*(?:- )+")
 _DASH = re.compile(r"(^|\s+)(?:- )+(?=[^\s:][^:\n]{0,40}: )")
 
 
+def kept_by_language(size: int) -> Callable[[Callable], Callable]:
+    """Keep what the function gives, for each language: Django looks everything up every time."""
+
+    def decorate(function):
+        kept = lru_cache(size)(lambda _language, *given: function(*given))
+
+        @wraps(function)
+        def inside(*given):
+            return kept(get_language(), *given)
+
+        return inside
+
+    return decorate
+
+
 def truncatechars(text: object, most: int) -> str:
     """Django's own, which counts every sign, only where there is something to cut off."""
     text = str(text)
@@ -44,11 +60,11 @@ def one_line(said: str) -> str:
 
 def word(row: Model, name: str) -> str:
     """The label of a choice; get_…_display gathers all of them anew for every row."""
-    return _word(type(row), name, getattr(row, name), get_language())
+    return _word(type(row), name, getattr(row, name))
 
 
-@lru_cache(maxsize=1024)
-def _word(model: type[Model], name: str, value: str, _language: str | None) -> str:
+@kept_by_language(1024)
+def _word(model: type[Model], name: str, value: str) -> str:
     return str(dict(model._meta.get_field(name).flatchoices).get(value, value))
 
 
@@ -57,11 +73,11 @@ def number(value: float | None, decimals: int = 0) -> str:
         return "–"
     # number_format cuts digits off; a reader expects them rounded.
     value = value if isinstance(value, str) else round(value, decimals)
-    return _formatted(value, decimals, get_language())
+    return _formatted(value, decimals)
 
 
-@lru_cache(maxsize=4096)
-def _formatted(value: float | str, decimals: int, _language: str | None) -> str:
+@kept_by_language(4096)
+def _formatted(value: float | str, decimals: int) -> str:
     return number_format(value, decimals, use_l10n=True, force_grouping=True)
 
 
@@ -105,28 +121,24 @@ def money(value: float | None) -> str:
     return f"${number(value, digits)}"
 
 
+@kept_by_language(8192)
 def dated(day: dt.date, shape: str) -> str:
-    """date_format for lists and charts: it looks up the format and the language for every day."""
-    return _dated(day, shape, get_language())
-
-
-@lru_cache(maxsize=4096)
-def _dated(day: dt.date, shape: str, _language: str | None) -> str:
+    """date_format for lists and charts."""
     return date_format(day, shape)
 
 
 def since(when: dt.datetime, *, now: dt.datetime, long: bool = False) -> str:
     """ "2 d" or "2 days ago"; the future is "now"."""
     seconds = max(0, int((now - when).total_seconds()))
-    for size, short, phrase in _steps(get_language()):
+    for size, short, phrase in _steps():
         if seconds >= size:
             count = seconds // size
             return phrase(count) if long else f"{count} {short}"
     return _("just now") if long else _("now")
 
 
-@lru_cache(maxsize=8)
-def _steps(_language: str | None) -> list[tuple]:
+@kept_by_language(8)
+def _steps() -> list[tuple]:
     return [
         (31_556_952, _("y"), lambda n: ngettext("%d year ago", "%d years ago", n) % n),
         (2_629_746, _("mo"), lambda n: ngettext("%d month ago", "%d months ago", n) % n),

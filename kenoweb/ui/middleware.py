@@ -4,6 +4,7 @@ from django.contrib.messages import get_messages
 from django.core.exceptions import PermissionDenied
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
 
 CSP = "; ".join(
     [
@@ -27,14 +28,10 @@ SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 SWAPPED = {200, 409, 422}
 
 
-class StrictHeaders:
+class StrictHeaders(MiddlewareMixin):
     """Only our own files run (Django 5.2 has no CSP of its own) and no page is kept in a cache."""
 
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request):
-        response = self.get_response(request)
+    def process_response(self, request, response):
         response.setdefault("Content-Security-Policy", CSP)
         response.setdefault("Permissions-Policy", PERMISSIONS)
         # Static files bring their own rule; everything else may show memory.
@@ -43,17 +40,13 @@ class StrictHeaders:
         return response
 
 
-class ToastsInFragments:
+class ToastsInFragments(MiddlewareMixin):
     """Append pending messages, out of band, to answers htmx swaps in.
 
     Full pages draw their own messages in base.html; a fragment has no base.
     """
 
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request):
-        response = self.get_response(request)
+    def process_response(self, request, response):
         if self.is_fragment(request, response) and (pending := list(get_messages(request))):
             html = render_to_string("_toasts.html", {"messages": pending, "oob": True}, request)
             # In <template>: after a <tr> the parser would tear a bare <form> apart.
@@ -72,14 +65,8 @@ class ToastsInFragments:
         )
 
 
-class RejectCrossSite:
+class RejectCrossSite(MiddlewareMixin):
     """Refuse unsafe requests that the browser marks as cross-site, in addition to CSRF."""
-
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request):
-        return self.get_response(request)
 
     def process_view(self, request, view, args, kwargs):
         foreign = request.headers.get("Sec-Fetch-Site") == "cross-site"
