@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django import forms
 from django.db import transaction
-from django.http import HttpResponse, QueryDict
+from django.http import QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -20,21 +20,21 @@ from kenoweb.ui.filters import EpisodeFilter
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import row_at
 from kenoweb.ui.responses import (
+    beside,
+    bulk_view,
     fragment_or_redirect,
+    markdown_view,
     panel_done,
     purge_view,
     refreshed,
     row_action_view,
     run_and_toast,
-    toast,
     toast_error,
-    undo_url,
 )
 from memory import erasure, rulings
 from memory.episodes import service as episodes
 from memory.facts import service as facts
 from memory.history import changes as history
-from memory.history.actors import person
 from memory.history.changes import ChangeResult
 from memory.models import Episode, Space
 
@@ -44,7 +44,6 @@ REASONS = {
     "private": (gettext_lazy("Private"), gettext_lazy("and never remember things like it")),
 }
 MAX_PICKED = 200
-PLAIN = "text/markdown; charset=utf-8"
 
 
 @transaction.atomic
@@ -176,7 +175,7 @@ def revise(request, space, pk):
         return _page(request, space, status=422, form=form, panel=panel)
     values = form.cleaned_data
     run_and_toast(request, _("Revised: “%(text)s”."), episodes.revise, episode, **values)
-    return panel_done(request, _beside(request, "episodes:detail", space, pk))
+    return panel_done(request, beside(request, EpisodeFilter, "episodes:detail", space, pk))
 
 
 @in_space(role="curator", methods="POST")
@@ -184,17 +183,17 @@ def discard(request, space, pk):
     episode, form = episode_for(space, pk), DiscardForm(request.POST)
     if not form.is_valid():
         toast_error(request, _("Say why: noise, wrong or private. Nothing was changed."))
-        return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
+        return refreshed(request, back=beside(request, EpisodeFilter, "episodes:detail", space, pk))
     said, values = _("Discarded “%(text)s”."), form.cleaned_data
     run_and_toast(request, said, discard_with_reason, episode, **values)
-    return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
+    return refreshed(request, back=beside(request, EpisodeFilter, "episodes:detail", space, pk))
 
 
 @in_space(role="curator", methods="POST")
 def rate(request, space, pk):
     episode, feedback = episode_for(space, pk), request.POST.get("feedback", "")
     run_and_toast(request, _("Thank you."), episodes.rate, episode, feedback=feedback)
-    return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
+    return refreshed(request, back=beside(request, EpisodeFilter, "episodes:detail", space, pk))
 
 
 @in_space(role="curator", methods="POST")
@@ -206,20 +205,7 @@ def split(request, space, pk):
     at = found.sent_at if found else episode.started_at
     said = _("Split: “%(text)s” is an episode of its own now.")
     run_and_toast(request, said, episodes.split, episode, at=at)
-    return refreshed(request, back=_beside(request, "episodes:detail", space, pk))
-
-
-@in_space(role="curator", methods="POST")
-def bulk(request, space):
-    done = act(space, request.POST, by=person(request.user), now=timezone.now())
-    if done.refusal:
-        toast_error(request, done.refusal)
-    else:
-        toast(request, done.said, undo=undo_url(space, done))
-    wanted = EpisodeFilter.read(QueryDict(request.POST.get("where", "")))
-    context = {"list": episode_list(space, wanted, member=request.member, now=timezone.now())}
-    back = list_page.filter_url(reverse("episodes:index", args=[space.slug]), wanted)
-    return fragment_or_redirect(request, "episodes/_list.html", context, back=back)
+    return refreshed(request, back=beside(request, EpisodeFilter, "episodes:detail", space, pk))
 
 
 def _row(request, episode):
@@ -236,9 +222,9 @@ restore = row_action_view(
 )
 
 
-@in_space(role="viewer")
-def markdown(request, space, pk):
-    return HttpResponse(episodes.as_markdown(episode_for(space, pk)), content_type=PLAIN)
+bulk = bulk_view(act, room="episodes", wanted=EpisodeFilter, lister=episode_list)
+markdown = markdown_view(episodes.as_markdown, fetch=episode_for)
+purge = purge_view(erasure.purge, room="episodes", fetch=episode_for, wanted=EpisodeFilter)
 
 
 def _panel(request, space, episode):
@@ -249,12 +235,3 @@ def _page(request, space, *, status=200, **context):
     wanted = EpisodeFilter.read(request.GET)
     context["list"] = episode_list(space, wanted, member=request.member, now=timezone.now())
     return render(request, "episodes/index.html", context | {"reasons": REASONS}, status=status)
-
-
-def _beside(request, name, space, *args):
-    """The address with the list's filter kept."""
-    url, query = reverse(name, args=[space.slug, *args]), EpisodeFilter.read(request.GET).query()
-    return f"{url}?{query}" if query else url
-
-
-purge = purge_view(erasure.purge, room="episodes", fetch=episode_for, back=_beside)

@@ -24,15 +24,17 @@ from kenoweb.ui.filters import FactFilter
 from kenoweb.ui.formatting import Day, OneLine, day_end, day_of, day_start
 from kenoweb.ui.history_thread import row_at
 from kenoweb.ui.responses import (
+    MARKDOWN,
+    beside,
+    bulk_view,
     fragment_or_redirect,
+    markdown_view,
     panel_done,
     purge_view,
     refreshed,
     row_action_view,
     run_and_toast,
-    toast,
-    toast_error,
-    undo_url,
+    say_bulk,
 )
 from memory import erasure, rulings
 from memory.facts import bulk as fact_bulk
@@ -43,7 +45,6 @@ from memory.models import Fact, Space
 from memory.trust import replay
 
 ROWS = {"rows": 3}
-PLAIN = "text/markdown; charset=utf-8"
 
 
 def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page.BulkAnswer:
@@ -262,7 +263,7 @@ def revise(request, space, pk):
     if done is None or done.outcome == "refused":
         status = 409 if getattr(request, "is_said_already", False) else 422
         return _page(request, space, status=status, form=form, panel=panel)
-    return panel_done(request, _beside(request, "facts:detail", space, pk))
+    return panel_done(request, beside(request, FactFilter, "facts:detail", space, pk))
 
 
 def _row(request, fact):
@@ -329,38 +330,19 @@ def merge(request, space, pk):
     posted = QueryDict(mutable=True)
     posted.update({"act": "merge", "keep": pk})
     posted.setlist("pick", [str(pk), other])
-    done = act(space, posted, by=person(request.user), now=timezone.now())
-    if done.refusal:
-        toast_error(request, done.refusal)
-    else:
-        toast(request, done.said, undo=undo_url(space, done))
-    return refreshed(request, back=_beside(request, "facts:detail", space, fact.pk))
+    say_bulk(request, act(space, posted, by=person(request.user), now=timezone.now()))
+    return refreshed(request, back=beside(request, FactFilter, "facts:detail", space, fact.pk))
 
 
-@in_space(role="curator", methods="POST")
-def bulk(request, space):
-    done = act(space, request.POST, by=person(request.user), now=timezone.now())
-    if done.refusal:
-        toast_error(request, done.refusal)
-    else:
-        toast(request, done.said, undo=undo_url(space, done))
-    back = reverse("facts:index", args=[space.slug])
-    wanted = FactFilter.read(QueryDict(request.POST.get("where", "")))
-    context = {"list": fact_list(space, wanted, member=request.member, now=timezone.now())}
-    return fragment_or_redirect(
-        request, "facts/_list.html", context, back=list_page.filter_url(back, wanted)
-    )
-
-
-@in_space(role="viewer")
-def markdown(request, space, pk):
-    return HttpResponse(as_markdown(fact_for(space, pk)), content_type=PLAIN)
+bulk = bulk_view(act, room="facts", wanted=FactFilter, lister=fact_list)
+markdown = markdown_view(as_markdown, fetch=fact_for)
+purge = purge_view(erasure.purge, room="facts", fetch=fact_for, wanted=FactFilter)
 
 
 @in_space(role="viewer")
 def markdown_list(request, space):
     rows = listing.matching(space, FactFilter.read(request.GET), now=timezone.now())
-    return HttpResponse(listing.as_markdown(rows), content_type=PLAIN)
+    return HttpResponse(listing.as_markdown(rows), content_type=MARKDOWN)
 
 
 def _page(request, space, *, status=200, **context):
@@ -380,12 +362,3 @@ def _as_form(fact):
     days = {name: day_of(getattr(fact, name)) for name in ("valid_from", "valid_to")}
     more = {"chat": where, "tags": ", ".join(fact.tags), "was": fact.text} | days
     return {name: getattr(fact, name) for name in names} | more
-
-
-def _beside(request, name, space, *args):
-    """The address with the list's filter kept."""
-    url, query = reverse(name, args=[space.slug, *args]), FactFilter.read(request.GET).query()
-    return f"{url}?{query}" if query else url
-
-
-purge = purge_view(erasure.purge, room="facts", fetch=fact_for, back=_beside)

@@ -20,6 +20,7 @@ from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import Step, row_at, rows_at
 from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import (
+    beside,
     fragment_or_redirect,
     panel_done,
     purge_view,
@@ -246,7 +247,7 @@ def revise(request, space, pk):
     done = run_and_toast(request, said, patterns.revise, pattern, **values)
     if done is None or done.outcome == "refused":
         return _page(request, space, status=422, form=form, chosen=pattern)
-    return panel_done(request, _beside(request, "patterns:detail", space, pk))
+    return panel_done(request, beside(request, PatternFilter, "patterns:detail", space, pk))
 
 
 def _row(request, pattern):
@@ -280,9 +281,4 @@ def _page(request, space, *, status=200, chosen=None, **context):
     return render(request, "patterns/index.html", context, status=status)
 
 
-def _beside(request, name, space, *args):
-    url, query = reverse(name, args=[space.slug, *args]), PatternFilter.read(request.GET).query()
-    return f"{url}?{query}" if query else url
-
-
-purge = purge_view(patterns.purge, room="patterns", fetch=pattern_for, back=_beside)
+purge = purge_view(patterns.purge, room="patterns", fetch=pattern_for, wanted=PatternFilter)

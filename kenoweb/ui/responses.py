@@ -7,14 +7,17 @@ from django.conf import settings
 from django.contrib import messages
 from django.db.models import Model
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from kenoweb.auth.access import in_space
 from kenoweb.auth.sessions import go, safe
+from kenoweb.ui.filters import Filter
+from kenoweb.ui.list_page import BulkAnswer, filter_url
 from memory.facts.rows import DuplicateFact
 from memory.history.actors import person
 from memory.history.changes import ChangeResult
@@ -22,6 +25,7 @@ from memory.models import Space
 from memory.text.normalise import short
 
 ERASE = "erase"
+MARKDOWN = "text/markdown; charset=utf-8"
 # Says that a receipt was opened in this browser: one of the first steps.
 OPENED_RECEIPT, YEAR = "keno_receipt", 365 * 24 * 3600
 ERASED = {
@@ -138,7 +142,47 @@ def row_action_view(
     return view
 
 
-def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, back: Callable[..., str]):
+def beside(
+    request: HttpRequest, wanted: type[Filter], name: str, space: Space, *args: object
+) -> str:
+    """Return the URL of a page with the list's filter kept."""
+    return filter_url(space_url(name, space, *args), wanted.read(request.GET))
+
+
+def say_bulk(request: HttpRequest, done: BulkAnswer) -> None:
+    """Show what became of the ticked rows as a toast."""
+    if done.refusal:
+        toast_error(request, done.refusal)
+    else:
+        toast(request, done.said, undo=undo_url(request.space, done))
+
+
+def bulk_view(act: Callable[..., BulkAnswer], *, room: str, wanted: type[Filter], lister: Callable):
+    """Return a view that does to the ticked rows what was chosen, and shows the list again."""
+
+    @in_space(role="curator", methods="POST")
+    def view(request, space):
+        now = timezone.now()
+        say_bulk(request, act(space, request.POST, by=person(request.user), now=now))
+        where = wanted.read(QueryDict(request.POST.get("where", "")))
+        context = {"list": lister(space, where, member=request.member, now=now)}
+        back = filter_url(space_url(f"{room}:index", space), where)
+        return fragment_or_redirect(request, f"{room}/_list.html", context, back=back)
+
+    return view
+
+
+def markdown_view(words: Callable[[Model], str], *, fetch: Fetch):
+    """Return a view that gives one row as Markdown."""
+
+    @in_space(role="viewer")
+    def view(request, space, pk):
+        return HttpResponse(words(fetch(space, pk)), content_type=MARKDOWN)
+
+    return view
+
+
+def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, wanted: type[Filter]):
     """Return a view that deletes one row for good, once the person has typed the word.
 
     Asked for without sending, it shows what would go, counted.
@@ -161,7 +205,7 @@ def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, back: Cal
             return redirect(f"{room}:detail", space.slug, pk)
         writer(row, by=person(request.user))
         toast(request, _("Erased for good."))
-        return go(request, next_url(request) or back(request, f"{room}:index", space))
+        return go(request, next_url(request) or beside(request, wanted, f"{room}:index", space))
 
     return view
 
