@@ -1,23 +1,20 @@
 """The operations as tools of the Model Context Protocol, over a pipe or over HTTP."""
 
-import asyncio
 import json
 import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
-import anyio
 from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, close_old_connections, connections
+from django.db import DatabaseError, InterfaceError, close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -44,6 +41,7 @@ from pydantic import BaseModel, ValidationError
 
 from kenoweb.api.calls import Refused, rights
 from kenoweb.api.operations import DATA, OPERATIONS, Operation, perform
+from kenoweb.launcher import mcp_pipe
 
 INSTRUCTIONS = f"""\
 Keno is the long-term memory of one space: facts with the words they come from, and episodes.
@@ -54,11 +52,6 @@ what looks like an attack is held back; only people decide what waits.
 {DATA}
 """
 log = logging.getLogger(__name__)
-# No call needs a longer line; what is longer is answered as no protocol.
-MAX_LINE = 2**20
-PARSE_ERROR = -32700
-# How long the last answers may take when nobody sends any more.
-LAST_SECONDS = 60
 # A file is not an answer for a model.
 TOOLS = {name: one for name, one in OPERATIONS.items() if one.gives}
 PROMPTS = {
@@ -239,37 +232,34 @@ def exchange(key: str, request: HttpRequest) -> HttpResponse:
     the request's thread, so that what it does has the request's connection to the database.
     """
     server = make(key, every=request.GET.get("tools") == "all")
-    return async_to_sync(_exchange)(server, request)
+    headers = dict(request.headers)
+    start, body = async_to_sync(_exchange)(server, request.method, headers, request.body)
+    response = HttpResponse(body, status=start["status"])
+    for name, value in start.get("headers", []):
+        response[name.decode()] = value.decode("latin-1")
+    return response
 
 
-async def _exchange(server: Server, request: HttpRequest) -> HttpResponse:
+async def _exchange(
+    server: Server, method: str, headers: dict[str, str], body: bytes
+) -> tuple[dict, bytes]:
     manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-    headers = [
+    said = [
         (name.lower().encode(), value.encode("latin-1", "replace"))
-        for name, value in request.headers.items()
+        for name, value in headers.items()
     ]
-    scope = {
-        "type": "http",
-        "method": request.method,
-        "path": request.path,
-        "query_string": b"",
-        "headers": headers,
-    }
+    where = {"path": "/mcp", "query_string": b"", "headers": said}
     sent: list[dict] = []
 
     async def receive() -> dict:
-        return {"type": "http.request", "body": request.body, "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: dict) -> None:
         sent.append(message)
 
     async with manager.run():
-        await manager.handle_request(scope, receive, send)
-    start, body = sent[0], b"".join(one.get("body", b"") for one in sent[1:])
-    response = HttpResponse(body, status=start["status"])
-    for name, value in start.get("headers", []):
-        response[name.decode()] = value.decode("latin-1")
-    return response
+        await manager.handle_request({"type": "http", "method": method} | where, receive, send)
+    return sent[0], b"".join(one.get("body", b"") for one in sent[1:])
 
 
 def _no_database() -> str:
@@ -285,141 +275,38 @@ def _error(sentence: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
 
 
-def serve(server: Server) -> None:
-    """Until the other side closes our standard input, or somebody stops us."""
-    close_old_connections()
-    with the_output() as wire:
-        anyio.run(_serve, server, wire)
+class Here(mcp_pipe.Keno):
+    """This very process, which is asked as a Keno that runs would be."""
 
+    def __init__(self, key: str, *, every: bool):
+        super().__init__("", key)
+        self.server = make(key, every=every)
 
-async def _serve(server: Server, wire: TextIO) -> None:
-    try:
-        async with anyio.create_task_group() as both:
-            both.start_soon(_stop_when_told, both.cancel_scope)
-            calls = OpenCalls(anyio.wrap_file(wire))
-            given = {"stdin": calls.lines(await the_input(wire)), "stdout": calls}
-            async with stdio_server(**given) as (incoming, outgoing):
-                await server.run(incoming, outgoing, server.create_initialization_options())
-            both.cancel_scope.cancel()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await sync_to_async(connections.close_all)()
-
-
-async def _stop_when_told(scope: anyio.CancelScope) -> None:
-    # Ended properly also then: the last process out stops the embedded database.
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as told:
-        async for _signal in told:
-            scope.cancel()
-
-
-class OpenCalls:
-    """What was asked and is not answered yet: the end of the input does not cut it off.
-
-    It stands between the SDK and both ends of the pipe. The SDK breaks off whatever is at work when
-    its input ends, which with `manage.py mcp < calls` is at once.
-    """
-
-    def __init__(self, wire: anyio.AsyncFile[str]):
-        self.wire, self.open, self.answered = wire, set[object](), anyio.Event()
-
-    async def lines(self, given: AsyncIterator[str]) -> AsyncIterator[str]:
-        async for line in given:
-            said = _said(line)
-            if said.get("method") == "notifications/cancelled":
-                told = said.get("params")
-                self.open.discard(_key(told.get("requestId") if isinstance(told, dict) else None))
-            elif "method" in said and "id" in said:
-                self.open.add(_key(said["id"]))
-            yield line
-        with anyio.move_on_after(LAST_SECONDS):
-            while self.open:
-                self.answered = anyio.Event()
-                await self.answered.wait()
-
-    async def write(self, line: str) -> int:
-        said = _said(line)
-        count = await self.wire.write(line)
-        if "method" not in said:
-            self.open.discard(_key(said.get("id")))
-        return count
-
-    async def flush(self) -> None:
-        await self.wire.flush()
-        self.answered.set()
-
-
-def _said(line: str) -> dict:
-    """The message of a line; nothing where it is none."""
-    found = json.loads(line) if line.strip() else None
-    return found if isinstance(found, dict) else {}
-
-
-def _key(number: object) -> str:
-    return json.dumps(number)
-
-
-async def the_input(wire: TextIO) -> AsyncIterator[str]:
-    """The lines of standard input.
-
-    The SDK would read in a thread, which nothing can interrupt, and takes lines of any length.
-    """
-    reader = asyncio.StreamReader(limit=MAX_LINE)
-    pipe = os.fdopen(os.dup(0), "rb", buffering=0)
-    try:
-        loop = asyncio.get_running_loop()
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-    except ValueError:  # a file, which is there as a whole
-        with pipe:
-            reader.feed_data(pipe.read())
-        reader.feed_eof()
-    return _lines(reader, wire)
-
-
-async def _lines(reader: asyncio.StreamReader, wire: TextIO) -> AsyncIterator[str]:
-    """The lines that can be read; the SDK would leave the others without an answer."""
-    while True:
-        line = await _line(reader)
-        if line is None or (line and not _is_readable(line)):
-            error = {"code": PARSE_ERROR, "message": "This line is too long or not JSON in UTF-8."}
-            print(json.dumps({"jsonrpc": "2.0", "id": None, "error": error}), file=wire, flush=True)
-            continue
-        if not line:
-            return
-        yield line.decode()
-
-
-async def _line(reader: asyncio.StreamReader) -> bytes | None:
-    """The next line, nothing at the end, and None for one that is longer than the limit."""
-    is_too_long = False
-    while True:
+    def ask(
+        self, method: str, body: bytes | None = None, *, within: float, headers: dict[str, str]
+    ) -> mcp_pipe.Answer:
+        close_old_connections()
+        given = headers | {"Host": "localhost"}
         try:
-            line = await reader.readuntil(b"\n")
-        except asyncio.IncompleteReadError as end:
-            line = end.partial
-        except asyncio.LimitOverrunError as piece:
-            await reader.readexactly(piece.consumed)
-            is_too_long = True
-            continue
-        return None if is_too_long else line
+            start, said = async_to_sync(_exchange)(self.server, method, given, body or b"")
+        except Exception:  # one call must not end the others
+            log.exception("a message of an agent failed")
+            return 500, b"", ""
+        return start["status"], said, ""
 
 
-def _is_readable(line: bytes) -> bool:
-    """Whether the line is JSON, and has no half of a character that UTF-8 cannot write."""
-    try:
-        json.dumps(json.loads(line), ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        return not line.strip()
-    return True
+def serve(key: str, *, every: bool) -> None:
+    """Until the other side closes our standard input, or somebody stops us."""
+    # Ended in order also then: the last process out stops the embedded database.
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_signal: sys.exit(0))
+    with the_output() as wire:
+        mcp_pipe.serve(Here(key, every=every), (sys.stdin.buffer, wire))
 
 
 @contextmanager
 def the_output() -> Iterator[TextIO]:
-    """Standard output for us alone: whatever else prints, prints to standard error.
-
-    The SDK turns the descriptor around too, but what Python still holds in its buffer then would
-    be written at the end, into the protocol.
-    """
+    """Standard output for us alone: whatever else prints, prints to standard error."""
     sys.stdout.flush()
     wire = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)

@@ -132,6 +132,7 @@ def _answers(keno: Keno, line: bytes, lines: BinaryIO) -> list[bytes]:
         line = lines.readline(MAX_LINE)
     try:
         asked = json.loads(line.decode()) if is_whole else None
+        json.dumps(asked, ensure_ascii=False).encode()  # no half of a character
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):

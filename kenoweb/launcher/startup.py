@@ -205,11 +205,11 @@ def listen(host: str, port: int, *, chosen: bool) -> socket.socket:
     raise NotReady(f"Ports {port} to {number} are all in use: choose another with --port.")
 
 
-def url(host: str, port: int, *, scheme: str = "http") -> str:
+def url(host: str, port: int) -> str:
     """What to type into a browser."""
     if host in {"0.0.0.0", "::"}:
         host = "127.0.0.1"
-    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def names(sock: socket.socket) -> list[str]:

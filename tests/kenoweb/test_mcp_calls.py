@@ -233,8 +233,7 @@ class TestCommand:
         monkeypatch.delenv("KENO_TOKEN", raising=False)
         monkeypatch.setenv("KENO_TOKEN_FILE", str(tmp_path / "key"))
         served = []
-        monkeypatch.setattr(server, "make", lambda key, **_more: served.append(key))
-        monkeypatch.setattr(server, "serve", lambda _server: None)
+        monkeypatch.setattr(server, "serve", lambda key, **_more: served.append(key))
         call_command("mcp")
         assert served == [key]
 

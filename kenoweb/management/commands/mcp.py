@@ -36,7 +36,7 @@ class Command(BaseCommand):
         # It takes a second to import, which a key that is no good should not cost.
         from kenoweb.api import server
 
-        server.serve(server.make(key, every=options["all"]))
+        server.serve(key, every=options["all"])
 
 
 def _objection(key: str) -> str:
