@@ -1,8 +1,6 @@
-import json
-
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import HttpResponse, QueryDict
+from django.http import QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -138,13 +136,8 @@ def undo(request, space, pk):
         toast(request, _("Undone; the proposal is open again."))
     except REFUSALS as error:
         toast_error(request, str(error))
-    if request.htmx and request.htmx.target != "proposals":
-        # A toast asked, and it has no room for the desk: the page goes there itself.
-        there = reverse("proposals:detail", args=[space.slug, pk])
-        return HttpResponse(
-            headers={"HX-Location": json.dumps({"path": there, **review_queue.DESK})}
-        )
-    return _shown(request, space, proposal.pk)
+    there = reverse("proposals:detail", args=[space.slug, pk])
+    return review_queue.from_toast(request, there) or _shown(request, space, proposal.pk)
 
 
 @in_space(role="curator", methods="POST")
@@ -216,21 +209,18 @@ def _context(request, space, current) -> dict:
     alone = current is not None
     rows = shown["rows"]
     current = current or (rows_in(space, Proposal).filter(pk=rows[0].pk).first() if rows else None)
-    place = next((n for n, one in enumerate(rows, 1) if one == current), None)
-    return shown | {
+    around = review_queue.around(
+        rows, shown["decided"], current, alone=alone, member=request.member
+    )
+    decided = (one for one in shown["decided"] if one.status in ("approved", "rejected"))
+    return {
+        **shown,
+        **around,
         "space": space,
         "tab": "docket" if chosen.kind == Proposal.Kind.SUPERSEDE else "proposals",
         "filter": chosen,
         "kinds": Proposal.Kind.choices,
         "desk": review_queue.desk(space, current) if current else None,
-        "open": alone,
-        "place": place + len(shown["decided"]) if place else None,
-        "total": len(rows) + len(shown["decided"]),
         "steps": review_queue.steps(shown, current),
-        "time_left": review_queue.time_left(len(rows)),
-        "coming": review_queue.following(rows, current.pk if current else None),
-        "last": next(
-            (one for one in shown["decided"] if one.status in ("approved", "rejected")), None
-        ),
-        "may_decide": review_queue.may_decide(request.member),
+        "last": next(decided, None),
     }

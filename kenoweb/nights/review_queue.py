@@ -1,12 +1,15 @@
 """What the review queue shows: one change in front, the others waiting beside it."""
 
 import datetime as dt
+import json
 import math
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 from django.db.models import Case, F, Model, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KT
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
@@ -254,12 +257,32 @@ def queue(space: Space, chosen: ProposalFilter) -> dict:
     return {"groups": groups, "rows": rows, "decided": list(decided)}
 
 
-def following(rows: list[Proposal], after: int | None) -> Proposal | None:
+def following(rows: list, after: int | None) -> Any:
     """The one to show after this one: the next in the list, else the first that is left."""
     places = [one.pk for one in rows]
     if after in places and places.index(after) + 1 < len(rows):
         return rows[places.index(after) + 1]
     return next((one for one in rows if one.pk != after), None)
+
+
+def around(rows: list, done: list, current: Model | None, *, alone: bool, member: Member) -> dict:
+    """What both desks say of the one in front: its place among the others, and the time left."""
+    place = next((n for n, one in enumerate(rows, 1) if one == current), None)
+    return {
+        "open": alone,
+        "place": place + len(done) if place else None,
+        "total": len(rows) + len(done),
+        "time_left": time_left(len(rows)),
+        "coming": following(rows, current.pk if current else None),
+        "may_decide": member.may(Member.Role.CURATOR),
+    }
+
+
+def from_toast(request: HttpRequest, there: str) -> HttpResponse | None:
+    """Send the page to the desk where a toast asked: it has no room for one."""
+    if not request.htmx or request.htmx.target == "proposals":
+        return None
+    return HttpResponse(headers={"HX-Location": json.dumps({"path": there, **DESK})})
 
 
 def steps(shown: dict, current: Proposal | None) -> list[str]:
@@ -337,10 +360,6 @@ def _stale(proposal: Proposal, rows: dict) -> str:
     except TargetChanged as error:
         return str(error)
     return ""
-
-
-def may_decide(member: Member) -> bool:
-    return member.may(Member.Role.CURATOR)
 
 
 def _heading(night, about: str, *, is_last: bool) -> str:

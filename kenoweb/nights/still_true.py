@@ -1,11 +1,9 @@
 """The page "Still true?": facts that are due for a check, a few a day, one in front."""
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 
 from django import forms
-from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -99,13 +97,9 @@ def undo(request, space):
         toast(request, _("Undone; it is asked again."))
     except Conflict as error:
         toast_error(request, str(error))
-    if request.htmx and request.htmx.target != "proposals":
-        # A toast asked, and it has no room for the desk: the page goes there itself.
-        there = reverse("still_true:detail", args=[space.slug, int(entry.object_id)])
-        return HttpResponse(
-            headers={"HX-Location": json.dumps({"path": there, **review_queue.DESK})}
-        )
-    return _shown(request, space, int(entry.object_id))
+    pk = int(entry.object_id)
+    there = reverse("still_true:detail", args=[space.slug, pk])
+    return review_queue.from_toast(request, there) or _shown(request, space, pk)
 
 
 def _answer(request, space, pk, answer, said, write):
@@ -148,10 +142,10 @@ def _context(request, space, current) -> dict:
         row.why = why_now(row, space, now=now)
     alone, checked = current is not None, _checked(space)
     current = current or (rows[0] if rows else None)
-    place = next((n for n, row in enumerate(rows, 1) if row == current), None)
+    around = review_queue.around(rows, checked, current, alone=alone, member=request.member)
     tones = {YES: "yes", NO: "no", CORRECTED: "yes"}
     steps = [tones.get(one.details["answer"], "") for one, _fact in reversed(checked)]
-    return {
+    return around | {
         "space": space,
         "tab": "still_true",
         "rows": rows,
@@ -159,13 +153,7 @@ def _context(request, space, current) -> dict:
         "later": max(0, later),
         "checked": checked,
         "desk": _desk(space, current, now=now) if current else None,
-        "open": alone,
-        "place": place + len(checked) if place else None,
-        "total": len(rows) + len(checked),
         "steps": [*steps, *("now" if row == current else "" for row in rows)],
-        "time_left": review_queue.time_left(len(rows)),
-        "coming": review_queue.following(rows, current.pk if current else None),
-        "may_decide": review_queue.may_decide(request.member),
     }
 
 
