@@ -30,88 +30,80 @@ from memory.vectors import embed
 from sleep import mirror
 
 GROUPS = {
-    gettext_lazy("What a reply sees"): [
-        "token_budget", "history_messages", "history_minutes", "use_retrieval", "recall_profile",
-        "recall_strict", "shared_with", "private_chats", "judge_ms", "expand_search", "memory_days",
-    ],
-    gettext_lazy("Answering"): [
-        "batch_silence", "batch_size", "batch_wait", "first_conversation",
-    ],
-    gettext_lazy("Learning"): ["believe_from", "offer_from", "learning_feedback"],
-    gettext_lazy("Who may write"): [
-        "gate_telegram", "gate_discord", "gate_http", "gate_web", "gate_tags", "gate_imports",
-    ],
-    gettext_lazy("Still true?"): [
-        "check_home_days", "check_taste_days", "check_health_days", "check_plan_days",
-        "checks_a_day", "check_in_chat",
-    ],
-    gettext_lazy("Language models"): [
-        "chat_provider", "chat_model", "fast_provider", "fast_model", "sleep_provider",
-        "sleep_model",
-    ],
-    gettext_lazy("Budgets"): ["budget_day", "budget_month", "budget_night", "budget_action"],
-    gettext_lazy("Nights"): ["sleep_hour", "sleep_minute", "episodes_per_night", "night_questions"],
-    gettext_lazy("Keeping"): [
-        "facts_per_subject", "lore_cap", "working_stale_days", "retention_days", "trash_days",
-        "receipt_days", "log_days", "call_days", "mirror",
-    ],
-}  # fmt: skip
-OTHER = gettext_lazy("Other")
-LABELS = {
-    "token_budget": gettext_lazy("Token budget"),
-    "history_messages": gettext_lazy("Short-term messages"),
-    "history_minutes": gettext_lazy("Short-term minutes"),
-    "working_stale_days": gettext_lazy("Working notes"),
-    "trash_days": gettext_lazy("Trash"),
-    "retention_days": gettext_lazy("Episodes"),
-    "facts_per_subject": gettext_lazy("Facts about one subject"),
-    "lore_cap": gettext_lazy("Lore"),
-    "sleep_hour": gettext_lazy("Hour of the night"),
-    "sleep_minute": gettext_lazy("Minute of the night"),
-    "episodes_per_night": gettext_lazy("Episodes a night"),
-    "use_retrieval": gettext_lazy("Recall"),
-    "recall_profile": gettext_lazy("Recall profile"),
-    "recall_strict": gettext_lazy("Strict recall"),
-    "shared_with": gettext_lazy("Who hears the whole space"),
-    "private_chats": gettext_lazy("Private chats"),
-    "judge_ms": gettext_lazy("Judge (ms)"),
-    "receipt_days": gettext_lazy("Receipts"),
-    "log_days": gettext_lazy("Calls and notices"),
-    "call_days": gettext_lazy("Words of model calls"),
-    "mirror": gettext_lazy("Folder of Markdown files"),
-    "expand_search": gettext_lazy("More search words"),
-    "memory_days": gettext_lazy("Days of notes"),
-    "chat_provider": gettext_lazy("Provider of replies"),
-    "chat_model": gettext_lazy("Model of replies"),
-    "fast_provider": gettext_lazy("Provider of the small model"),
-    "fast_model": gettext_lazy("Small model"),
-    "sleep_provider": gettext_lazy("Provider of the night"),
-    "sleep_model": gettext_lazy("Model of the night"),
-    "budget_day": gettext_lazy("Budget a day"),
-    "budget_month": gettext_lazy("Budget a month"),
-    "budget_night": gettext_lazy("Budget a night"),
-    "night_questions": gettext_lazy("Questions a night"),
-    "budget_action": gettext_lazy("When it is spent"),
-    "batch_silence": gettext_lazy("Silence"),
-    "batch_size": gettext_lazy("Messages together"),
-    "batch_wait": gettext_lazy("Longest wait"),
-    "learning_feedback": gettext_lazy("Say what was noted"),
-    "believe_from": gettext_lazy("Believe from"),
-    "offer_from": gettext_lazy("Offer from"),
-    "gate_telegram": "Telegram",
-    "gate_discord": "Discord",
-    "gate_http": "HTTP",
-    "gate_web": gettext_lazy("Web"),
-    "gate_tags": gettext_lazy("Tags of models"),
-    "gate_imports": gettext_lazy("Imports"),
-    "first_conversation": gettext_lazy("Get to know each other"),
-    "check_home_days": gettext_lazy("Home and work"),
-    "check_taste_days": gettext_lazy("Likes"),
-    "check_health_days": gettext_lazy("Health"),
-    "check_plan_days": gettext_lazy("Plans"),
-    "checks_a_day": gettext_lazy("Questions a day"),
-    "check_in_chat": gettext_lazy("Ask in the chat"),
+    gettext_lazy("What a reply sees"): {
+        "token_budget": gettext_lazy("Token budget"),
+        "history_messages": gettext_lazy("Short-term messages"),
+        "history_minutes": gettext_lazy("Short-term minutes"),
+        "use_retrieval": gettext_lazy("Recall"),
+        "recall_profile": gettext_lazy("Recall profile"),
+        "recall_strict": gettext_lazy("Strict recall"),
+        "shared_with": gettext_lazy("Who hears the whole space"),
+        "private_chats": gettext_lazy("Private chats"),
+        "judge_ms": gettext_lazy("Judge (ms)"),
+        "expand_search": gettext_lazy("More search words"),
+        "memory_days": gettext_lazy("Days of notes"),
+    },
+    gettext_lazy("Answering"): {
+        "batch_silence": gettext_lazy("Silence"),
+        "batch_size": gettext_lazy("Messages together"),
+        "batch_wait": gettext_lazy("Longest wait"),
+        "first_conversation": gettext_lazy("Get to know each other"),
+    },
+    gettext_lazy("Learning"): {
+        "believe_from": gettext_lazy("Believe from"),
+        "offer_from": gettext_lazy("Offer from"),
+        "learning_feedback": gettext_lazy("Say what was noted"),
+    },
+    gettext_lazy("Who may write"): {
+        "gate_telegram": "Telegram",
+        "gate_discord": "Discord",
+        "gate_http": "HTTP",
+        "gate_web": gettext_lazy("Web"),
+        "gate_tags": gettext_lazy("Tags of models"),
+        "gate_imports": gettext_lazy("Imports"),
+    },
+    gettext_lazy("Still true?"): {
+        "check_home_days": gettext_lazy("Home and work"),
+        "check_taste_days": gettext_lazy("Likes"),
+        "check_health_days": gettext_lazy("Health"),
+        "check_plan_days": gettext_lazy("Plans"),
+        "checks_a_day": gettext_lazy("Questions a day"),
+        "check_in_chat": gettext_lazy("Ask in the chat"),
+    },
+    gettext_lazy("Language models"): {
+        "chat_provider": gettext_lazy("Provider of replies"),
+        "chat_model": gettext_lazy("Model of replies"),
+        "fast_provider": gettext_lazy("Provider of the small model"),
+        "fast_model": gettext_lazy("Small model"),
+        "sleep_provider": gettext_lazy("Provider of the night"),
+        "sleep_model": gettext_lazy("Model of the night"),
+    },
+    gettext_lazy("Budgets"): {
+        "budget_day": gettext_lazy("Budget a day"),
+        "budget_month": gettext_lazy("Budget a month"),
+        "budget_night": gettext_lazy("Budget a night"),
+        "budget_action": gettext_lazy("When it is spent"),
+    },
+    gettext_lazy("Nights"): {
+        "sleep_hour": gettext_lazy("Hour of the night"),
+        "sleep_minute": gettext_lazy("Minute of the night"),
+        "episodes_per_night": gettext_lazy("Episodes a night"),
+        "night_questions": gettext_lazy("Questions a night"),
+    },
+    gettext_lazy("Keeping"): {
+        "facts_per_subject": gettext_lazy("Facts about one subject"),
+        "lore_cap": gettext_lazy("Lore"),
+        "working_stale_days": gettext_lazy("Working notes"),
+        "retention_days": gettext_lazy("Episodes"),
+        "trash_days": gettext_lazy("Trash"),
+        "receipt_days": gettext_lazy("Receipts"),
+        "log_days": gettext_lazy("Calls and notices"),
+        "call_days": gettext_lazy("Words of model calls"),
+        "mirror": gettext_lazy("Folder of Markdown files"),
+    },
 }
+OTHER = gettext_lazy("Other")
+LABELS = {name: label for names in GROUPS.values() for name, label in names.items()}
 CHOICES = {
     "believe": gettext_lazy("believe at once"),
     "hold": gettext_lazy("hold for me, as a proposal"),
@@ -157,8 +149,7 @@ class SettingsForm(forms.Form):
         return given
 
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        known = {name for names in GROUPS.values() for name in names}
-        others = [name for name in self.fields if name not in known]
+        others = [name for name in self.fields if name not in LABELS]
         named = {**GROUPS, OTHER: others}
         return [
             (str(title), [self[name] for name in names if name in self.fields])
