@@ -370,20 +370,21 @@ def with_items(token: ApiToken, row: Recall, shape: shapes.Receipt) -> shapes.Re
     return shape.model_copy(update={"items": told})
 
 
-def get_fact(token: ApiToken, asked: shapes.Which) -> shapes.Fact:
+def _fact(token: ApiToken, asked: shapes.Which, what: str) -> Fact:
     """Any fact it may see, whatever its state, but none that a guard holds back."""
     states = (Fact.Status.ACTIVE, Fact.Status.ARCHIVED, Fact.Status.SUPERSEDED)
     rows = visible(token, Fact).filter(status__in=states).select_related("space")
     row = find(token, rows, asked.id, "fact")
-    note(token, "fact", id=row.pk)
-    return fact_shape(row)
+    note(token, what, id=row.pk)
+    return row
+
+
+def get_fact(token: ApiToken, asked: shapes.Which) -> shapes.Fact:
+    return fact_shape(_fact(token, asked, "fact"))
 
 
 def fact_history(token: ApiToken, asked: shapes.Which) -> shapes.History:
-    states = (Fact.Status.ACTIVE, Fact.Status.ARCHIVED, Fact.Status.SUPERSEDED)
-    row = find(token, visible(token, Fact).filter(status__in=states), asked.id, "fact")
-    note(token, "history", id=row.pk)
-    steps = history.history(row, limit=HISTORY)
+    steps = history.history(_fact(token, asked, "history"), limit=HISTORY)
     return shapes.History(items=[_change(step) for step in steps])
 
 

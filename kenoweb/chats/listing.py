@@ -16,6 +16,7 @@ from kenoweb.chats import transcript
 from kenoweb.chats.receipt_panel import Panel, receipt_panel
 from kenoweb.chats.transcript import Tail, beginning, tail
 from kenoweb.ui import history_thread, list_page
+from kenoweb.ui.filters import number_in
 from kenoweb.ui.formatting import channel_name
 from kenoweb.ui.list_page import Order, by_index, counted, part
 from kenoweb.ui.responses import space_url
@@ -24,7 +25,6 @@ from memory import working
 from memory.chats import service as chats
 from memory.llm.choose import Choice, choose
 from memory.models import Chat, Episode, Fact, Message, Recall, Space, WorkingNote
-from memory.operations import health
 from memory.retrieval import receipts
 
 WEB = "web"
@@ -233,14 +233,6 @@ def learned_in(chat: Chat) -> QuerySet:
 def _search(chat: Chat, q: str) -> list[Message]:
     rows = Message.objects.filter(substring_filter(q, "text"), chat=chat)
     return list(rows.order_by("-sent_at", "-pk")[:PAGE_SIZE])
-
-
-def nobody_answers(space: Space, *, now: datetime) -> bool:
-    return not health.worker_runs(now=now)
-
-
-def number_in(said: str) -> int:
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 16 else 0
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from kenoweb.auth.throttle import client_ip
 from kenoweb.chats import listing, transcript
 from kenoweb.chats import listing as chat_about
 from kenoweb.chats.transcript import tail
+from kenoweb.ui.filters import number_in
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import (
     fragment_or_redirect,
@@ -42,7 +43,7 @@ from memory.extraction import changes_of_mind, offers
 from memory.history import audit
 from memory.history.actors import person
 from memory.models import Fact, Message
-from memory.operations import erasing
+from memory.operations import erasing, health
 from memory.spaces import chat_links
 from memory.text import normalise as text
 from memory.text.normalise import clean
@@ -87,19 +88,19 @@ def index(request, space):
     found = listing.chat_list(space, q=asked.get("q", ""), after=asked.get("after", ""))
     if request.member.may("owner") and not asked:
         found.closed[:] = listing.closed_chats(space)
-    return render(request, "chats/index.html", {"list": found, **_composer(space)})
+    return render(request, "chats/index.html", {"list": found, **_composer()})
 
 
 @in_space(role="curator")
 def new(request, space):
-    return render(request, "chats/new.html", _composer(space))
+    return render(request, "chats/new.html", _composer())
 
 
 @in_space(role="curator", methods="POST")
 def begin(request, space):
     form = SayForm(request.POST)
     if not form.is_valid():
-        context = _composer(space) | {"form": form}
+        context = _composer() | {"form": form}
         return render(request, "chats/new.html", context, status=422)
     given = form.cleaned_data | {"incognito": "incognito" in request.POST}
     chat = transcript.begin(space, user=request.user, **given)
@@ -110,7 +111,7 @@ def begin(request, space):
 def detail(request, space, pk):
     chat, now = chat_for(space, pk), timezone.now()
     page = listing.chat_page(chat, space=space, asked=_asked(request), now=now)
-    response = render(request, "chats/detail.html", {"page": page, **_composer(space)})
+    response = render(request, "chats/detail.html", {"page": page, **_composer()})
     return remember_opened(response) if request.GET.get("reply") else response
 
 
@@ -287,10 +288,10 @@ def _about(request, space, chat, form):
     return show_form(request, "chats/about.html", form, about=known)
 
 
-def _composer(space):
+def _composer():
     return {
         "key": uuid4().hex,
-        "nobody": listing.nobody_answers(space, now=timezone.now()),
+        "nobody": not health.worker_runs(now=timezone.now()),
     }
 
 
@@ -299,7 +300,7 @@ def _asked(request):
 
 
 def _since(given):
-    return listing.number_in(given.get("since", ""))
+    return number_in(given.get("since", ""))
 
 
 def _url(space, chat):

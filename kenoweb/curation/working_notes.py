@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import history_thread, list_page
-from kenoweb.ui.filters import WorkingFilter
+from kenoweb.ui.filters import Filter
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import Step
 from kenoweb.ui.list_page import Order, counted, part
@@ -42,7 +42,7 @@ class NotePanel:
     steps: list[Step]
 
 
-def note_list(space: Space, wanted: WorkingFilter, *, member: Member, now: datetime) -> NoteList:
+def note_list(space: Space, wanted: Filter, *, member: Member, now: datetime) -> NoteList:
     found = find(space, wanted)
     page = part(found.select_related("chat"), order=ORDER, after=wanted.after)
     days = space.options.working_stale_days
@@ -58,7 +58,7 @@ def note_list(space: Space, wanted: WorkingFilter, *, member: Member, now: datet
     )
 
 
-def find(space: Space, wanted: WorkingFilter) -> QuerySet:
+def find(space: Space, wanted: Filter) -> QuerySet:
     """The notes that say something."""
     rows = rows_in(space, WorkingNote).exclude(**working.EMPTY)
     if wanted.q:
@@ -150,7 +150,7 @@ def clear(request, space, pk):
 
 
 def _page(request, space, *, status=200, note=None, **context):
-    wanted, now = WorkingFilter.read(request.GET), timezone.now()
+    wanted, now = Filter.read(request.GET), timezone.now()
     context["list"] = note_list(space, wanted, member=request.member, now=now)
     if note:
         context["panel"] = note_panel(note, space=space, user=request.user, now=now)

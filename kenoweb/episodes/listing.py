@@ -190,7 +190,7 @@ def episode_list(
         of_chats=list_page.chats_of(space),
         trashed=numbers[1],
         may=member.may("curator") and not wanted.when,
-        views=list_page.views_of(wanted, url, _tabs(wanted, months, numbers[2:])),
+        views=list_page.views_of(wanted, url, _tabs(wanted, months, numbers)),
         nothing_yet=not numbers[0],
     )
 
@@ -206,7 +206,7 @@ def _tabs(wanted: EpisodeFilter, months: list[date], numbers: list[int]) -> list
     """All episodes, and those of each of the months that has some."""
     of_months = [
         (_month_name(month), EpisodeFilter(look=wanted.look, month=f"{month:%Y-%m}"), n)
-        for month, n in zip(months, numbers[1:], strict=False)
+        for month, n in zip(months, numbers[2:], strict=False)
         if n
     ]
     return [(_("All"), EpisodeFilter(look=wanted.look), numbers[0]), *of_months]
@@ -296,7 +296,11 @@ def _notes(episode: Episode, said: int, left: int, *, keeps: int, now: datetime)
 def by_day(rows: list[Row], *, today: date) -> list[Day]:
     """The rows under the days on which they began, in the clock of the space."""
     return [
-        Day(_day_name(day, today=today), _day_date(day, today=today), list(some))
+        Day(
+            _day_name(day, today=today),
+            dated(day, _("j M") if day.year == today.year else _("j M Y")),
+            list(some),
+        )
         for day, some in groupby(rows, key=lambda row: timezone.localdate(row.episode.started_at))
     ]
 
@@ -306,7 +310,3 @@ def _day_name(day: date, *, today: date) -> str:
     if back < 2:
         return [_("Today"), _("Yesterday")][max(0, back)]
     return dated(day, "l").capitalize()
-
-
-def _day_date(day: date, *, today: date) -> str:
-    return dated(day, _("j M") if day.year == today.year else _("j M Y"))

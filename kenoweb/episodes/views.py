@@ -16,7 +16,7 @@ from kenoweb.episodes import listing
 from kenoweb.episodes.listing import episode_list
 from kenoweb.episodes.panel import derived_facts, episode_panel
 from kenoweb.ui import list_page
-from kenoweb.ui.filters import EpisodeFilter
+from kenoweb.ui.filters import EpisodeFilter, number_in
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import row_at
 from kenoweb.ui.responses import (
@@ -110,7 +110,7 @@ class DiscardForm(forms.Form):
 
 
 def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page.BulkAnswer:
-    ticked = [pk for pk in posted.getlist("pick") if pk.isascii() and pk.isdigit() and len(pk) < 19]
+    ticked = [*filter(None, map(number_in, posted.getlist("pick")))]
     if len(ticked) > MAX_PICKED:
         return list_page.BulkAnswer(
             refusal=_("At most %(n)s episodes at once.") % {"n": MAX_PICKED}

@@ -66,7 +66,9 @@ def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
         rows = history.as_of(rows_in(space, Fact), wanted.when).filter(space=space)
     else:
         rows = rows_in(space, Fact).annotate(used_at=USED_AT)
-    rows = _filtered(rows, wanted, now=now)
+    rows = rows.filter(_fields(wanted, now=wanted.when or now))
+    if wanted.unused and not wanted.when:
+        rows = rows.filter(_unused(wanted.unused, now=now))
     if not wanted.q:
         return rows
     if wanted.when:
@@ -76,20 +78,14 @@ def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
     return filter_by_text(rows, wanted.q, space=space, kind="fact", unindexed=UNINDEXED, live=live)
 
 
-def _filtered(rows: QuerySet, wanted: FactFilter, *, now: datetime) -> QuerySet:
-    rows = rows.filter(_fields(wanted, now=wanted.when or now))
-    if wanted.unused and not wanted.when:
-        rows = rows.filter(_unused(wanted.unused, now=now))
-    return rows
-
-
-def near(space: Space, wanted: FactFilter, *, now: datetime) -> list[Fact]:
-    """Facts that mean what the words say without having them, the nearest first."""
+def near(space: Space, wanted: FactFilter, rows: list[Fact], *, now: datetime) -> list[Fact]:
+    """What means what the words say without having them, the nearest first, beside these rows."""
     if not wanted.q or wanted.when or wanted.holds_at or wanted.status != Fact.Status.ACTIVE:
         return []
     scores = near_words(space, "fact", wanted.q, most=MOST_NEAR)
     found = find(space, replace(wanted, q=""), now=now).filter(pk__in=scores)
-    return sorted(for_rows(found), key=lambda fact: -scores[fact.pk])
+    found = found.exclude(pk__in=[fact.pk for fact in rows])
+    return sorted(for_rows(found), key=lambda fact: -scores[fact.pk])[:NEAR]
 
 
 def for_rows(rows: QuerySet) -> QuerySet:
@@ -214,7 +210,9 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     every, cap = [], PAST_CAP if wanted.when and wanted.q else COUNT_LIMIT
     if not is_whole:
         every = [find(space, wanted, now=now)]
-    asked = _views_of(space, now=now)[: 1 if wanted.when else None]
+    asked = [rows_in(space, Fact)]
+    if not wanted.when:
+        asked += [find(space, one, now=now) for one in FILTERS]
     numbers = counted(*asked, *every, cap=cap, indexed=bool(wanted.q))
     given = around(space, wanted, member=member)
     labels = (label for label, _values in VIEWS)
@@ -222,7 +220,7 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
     return FactList(
         **given,
         rows=rows,
-        near=_near(space, wanted, rows, now=now) if is_whole else [],
+        near=near(space, wanted, rows, now=now) if is_whole else [],
         after=page.after,
         found=numbers[-1] if every else len(rows),
         views=list_page.views_of(wanted, given["url"], tabs),
@@ -230,19 +228,6 @@ def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime
         nothing_yet=not numbers[0],
         cap=cap,
     )
-
-
-def _views_of(space: Space, *, now: datetime) -> list[QuerySet]:
-    """All facts, and those of each view."""
-    views = (find(space, one, now=now) for one in FILTERS)
-    return [rows_in(space, Fact), *views]
-
-
-def _near(space: Space, wanted: FactFilter, rows: list[Fact], *, now: datetime) -> list[Fact]:
-    """What only means it, after the last that says it."""
-    shown = {fact.pk for fact in rows}
-    found = near(space, wanted, now=now)
-    return [fact for fact in found if fact.pk not in shown][:NEAR]
 
 
 def as_markdown(rows: list[Fact]) -> str:

@@ -100,11 +100,6 @@ def periods(events: Iterable) -> list[Belief]:
     return sorted(found, key=lambda one: one.start, reverse=True)
 
 
-def _river(times: list[Belief], *, now: datetime) -> list[charts.Band]:
-    spans = [(one.start, max(one.start, one.end or now), one.sure) for one in reversed(times)]
-    return charts.river(spans, width=370, height=44)
-
-
 def _start(event: object, found: list[Belief]) -> datetime:
     """Since it is true, if somebody said since when; else since it was learned."""
     again = any(one.fact == event.pgh_obj_id for one in found)
@@ -214,6 +209,7 @@ class FactPanel:
 def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> FactPanel:
     near, against = of_fact(fact, space=space)
     times = timeline(fact)
+    spans = [(one.start, max(one.start, one.end or now), one.sure) for one in reversed(times)]
     return FactPanel(
         fact=fact,
         edges=edges(fact, space=space, user=user),
@@ -224,7 +220,7 @@ def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> FactPa
         more_sources=_evidence(fact, space=space),
         steps=history_thread.thread(fact, space=space, user=user),
         beliefs=times if len(times) > 1 else [],
-        river=_river(times, now=now) if len(times) > 1 else [],
+        river=charts.river(spans, width=370, height=44) if len(times) > 1 else [],
         reached=reached(fact, space=space, now=now),
         near=near,
         against=against,
@@ -301,7 +297,15 @@ def reached(fact: Fact, *, space: Space, now: datetime) -> Reached:
         used=paid.get("used") or 0,
         tokens=paid.get("tokens") or 0,
         learned_for=_cost_of_hearing(fact),
-        uses=[_use(item, space) for item in latest],
+        uses=[
+            Use(
+                one.recall.query,
+                one.rank,
+                one.recall.at,
+                space_url("recall:receipt", space, pk=one.recall_id),
+            )
+            for one in latest
+        ],
         bars=charts.series(days, end=today, days=DAYS) if days else [],
     )
 
@@ -311,11 +315,6 @@ def _cost_of_hearing(fact: Fact) -> float | None:
         return None
     calls = LlmCall.objects.filter(message=fact.message_id, purpose=LlmCall.Purpose.EXTRACT)
     return calls.aggregate(cost=Sum("cost"))["cost"]
-
-
-def _use(item: object, space: Space) -> Use:
-    url = space_url("recall:receipt", space, pk=item.recall_id)
-    return Use(item.recall.query, item.rank, item.recall.at, url)
 
 
 def as_markdown(fact: Fact) -> str:

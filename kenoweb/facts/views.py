@@ -20,7 +20,7 @@ from kenoweb.facts import listing as facts_search
 from kenoweb.facts.listing import chat_of, fact_list
 from kenoweb.facts.panel import as_markdown, fact_panel
 from kenoweb.ui import list_page
-from kenoweb.ui.filters import FactFilter
+from kenoweb.ui.filters import FactFilter, number_in
 from kenoweb.ui.formatting import Day, OneLine, day_end, day_of, day_start
 from kenoweb.ui.history_thread import row_at
 from kenoweb.ui.responses import (
@@ -65,8 +65,7 @@ def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page
 def picked(space: Space, posted: QueryDict, chosen: dict, *, now: datetime) -> list[int]:
     """Ids; one more than may be done at once when there are too many."""
     if not chosen["everything"]:
-        ticked = posted.getlist("pick")[: MAX_FACTS + 1]
-        return [int(pk) for pk in ticked if pk.isascii() and pk.isdigit() and len(pk) < 19]
+        return [*filter(None, map(number_in, posted.getlist("pick")[: MAX_FACTS + 1]))]
     wanted = FactFilter.read(QueryDict(chosen["where"]))
     if wanted.when:
         return []  # what was cannot be changed

@@ -176,7 +176,11 @@ def _folders() -> set[Path]:
         from kenoweb.launcher.embedded_account import place
 
         folders.add(place(settings.KENO_HOME).base)
-    return {next(part for part in (folder, *folder.parents) if part.exists()) for folder in folders}
+    return {_existing(folder) for folder in folders}
+
+
+def _existing(folder: Path) -> Path:
+    return next(part for part in (folder, *folder.parents) if part.exists())
 
 
 @public
@@ -356,7 +360,7 @@ def _values(
     """What a check measures, in a few words, also when all is well."""
     beat = beats[0] if beats else None
     last = rows_in(space, Night).order_by("-local_date").first()
-    usage = shutil.disk_usage(next(p for p in (settings.KENO_HOME, "/") if _exists(p)))
+    usage = shutil.disk_usage(_existing(settings.KENO_HOME))
     kept = backup.age(now=now)
     waiting = {"n": number(counts["waiting"]), "m": number(counts["running"])}
     return {
@@ -378,14 +382,6 @@ def _values(
 def _behind() -> str:
     behind = replica.lag() if replica.is_there() else None
     return _("%(n)s bytes behind") % {"n": number(behind[0])} if behind else ""
-
-
-def _exists(place: object) -> bool:
-    try:
-        shutil.disk_usage(place)
-    except OSError:
-        return False
-    return True
 
 
 @in_space(role="viewer")

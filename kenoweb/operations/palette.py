@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 
-from django.db import connection
 from django.db.models import F, Q
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -15,8 +14,8 @@ from kenoweb.people.page import relation_of
 from kenoweb.ui.formatting import channel_name
 from kenoweb.ui.page_chrome import NAVIGATION, SPACE_MENU
 from kenoweb.ui.responses import space_url
-from kenoweb.ui.text_search import near_words, substring_filter
-from memory.models import Chat, Episode, Fact, Member, Space, encryption
+from kenoweb.ui.text_search import matches, near_words, substring_filter
+from memory.models import Chat, Episode, Fact, Member, Space, Unit, encryption
 from memory.models.unit import anywhere
 from memory.text import normalise as text
 
@@ -55,12 +54,6 @@ ACTIONS = [
         "owner",
     ),
 ]
-SQL = """
-SELECT owner_id FROM (
-  SELECT owner_id, at FROM memory_unit
-  WHERE scopes @> %s::bigint[] AND kind = %s AND live AND words @@ ({every}) LIMIT %s
-) AS found ORDER BY at DESC, owner_id DESC LIMIT %s
-"""
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,7 @@ def find(space: Space, said: str, *, member: Member | None = None) -> Groups:
     words = text.clean(said)[:MAX_QUERY].strip()
     groups = [(_("Go to"), _places(space, words, member))]
     if words:
-        facts = _facts(space, words)
+        facts = [_fact(space, fact) for fact in _found(space, Fact, words)]
         groups += [
             (_("Do"), _actions(space, words, member)),
             (_("People and things"), _people(space, words)),
@@ -139,10 +132,6 @@ def _people(space: Space, words: str) -> list[Hit]:
     ]
 
 
-def _facts(space: Space, words: str) -> list[Hit]:
-    return [_fact(space, fact) for fact in _found(space, Fact, words)]
-
-
 def _fact(space: Space, fact: Fact) -> Hit:
     url = space_url("facts:detail", space, fact.pk)
     subject = "" if fact.subject == Fact.LORE else fact.subject
@@ -189,13 +178,10 @@ def _matches(space: Space, kind: str, said: str) -> list[int]:
     words = re.findall(r"[^\W_]+", text.fold(said))[:MAX_TERMS]
     if not words:
         return []
-    every = " && ".join(["(keno_query(%s) || to_tsquery('pg_catalog.simple', %s))"] * len(words))
-    values = [form for word in words for form in (word, f"{word}:*")]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            SQL.format(every=every), [[anywhere(space.pk)], kind, *values, MAX_CANDIDATES, MAX_HITS]
-        )
-        return [pk for (pk,) in cursor.fetchall()]
+    units = Unit.objects.filter(kind=kind, live=True, scopes__contains=[anywhere(space.pk)])
+    found = units.filter(matches("words", words)).order_by().values_list("at", "owner_id")
+    newest = sorted(found[:MAX_CANDIDATES], reverse=True)[:MAX_HITS]
+    return [pk for _at, pk in newest]
 
 
 @in_space(role="viewer")

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kenoweb.auth.access import get_in_space_or_404, in_space
 from kenoweb.people import page as pages
+from kenoweb.ui.filters import number_in
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import run_and_toast, toast_error
 from memory import people
@@ -75,7 +76,7 @@ def revise(request, space, pk):
 def merge(request, space, pk):
     """Say that somebody else is the same as this one."""
     entity, other = people.root(_entity(space, pk)), request.POST.get("other", "")
-    if not (other.isascii() and other.isdigit() and len(other) < 19):
+    if not number_in(other):
         toast_error(request, str(people.CannotMerge()))
         return _back(space, entity)
     found = _entity(space, int(other))

@@ -14,7 +14,7 @@ from kenoweb.auth.access import rows_in
 from kenoweb.recall import score_rows
 from kenoweb.recall.score_rows import Row
 from kenoweb.ui import list_page
-from kenoweb.ui.filters import Filter
+from kenoweb.ui.filters import Filter, number_in
 from kenoweb.ui.formatting import number
 from memory.extraction.changes_of_mind import wrong_replies
 from memory.models import Chat, Message, RecallProfile, Space
@@ -158,7 +158,7 @@ def read(said: QueryDict, *, space: Space, default_person: str = "") -> Asking:
         tried=tried,
         singles=singles,
         factors=factors,
-        apart=int(apart) if apart.isascii() and apart.isdigit() and len(apart) < 4 else 1,
+        apart=number_in(apart) or 1,
         problem=problem,
         as_of=then.as_of,
         when=then.when,
@@ -310,9 +310,7 @@ def _between(said: str, most: float, *, else_say: str) -> float:
 
 
 def _chat(space: Space, said: str) -> Chat | None:
-    if not (said.isascii() and said.isdigit() and len(said) < 16):
-        return None
-    return rows_in(space, Chat).select_related("space").filter(pk=int(said)).first()
+    return rows_in(space, Chat).select_related("space").filter(pk=number_in(said)).first()
 
 
 def _once(asking: Asking, profile: Profile, *, space: Space, now: datetime):

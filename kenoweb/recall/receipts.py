@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
-from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -16,7 +15,7 @@ from kenoweb.auth.access import rows_in
 from kenoweb.recall import score_rows
 from kenoweb.ui import list_page
 from kenoweb.ui.charts import n
-from kenoweb.ui.filters import Filter, in_chat
+from kenoweb.ui.filters import Filter, day_in, in_chat, number_in
 from kenoweb.ui.formatting import day_start, share
 from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import message_url
@@ -54,9 +53,9 @@ class ReceiptFilter(Filter):
     @classmethod
     def _makes_sense(cls, name: str, value: str) -> bool:
         if name == "day":
-            return _day(value) is not None
+            return day_in(value) is not None
         if name == "fact":
-            return value.isascii() and value.isdigit() and len(value) < 16
+            return number_in(value) > 0
         return super()._makes_sense(name, value)
 
 
@@ -106,7 +105,7 @@ def find(space: Space, wanted: ReceiptFilter) -> QuerySet:
         rows = rows.filter(level=wanted.level)
     if wanted.error:
         rows = rows.exclude(error="")
-    if day := _day(wanted.day):
+    if day := day_in(wanted.day):
         rows = rows.filter(at__gte=day_start(day), at__lt=day_start(day + timedelta(days=1)))
     if wanted.fact:
         used = RecallItem.objects.filter(fact=wanted.fact, injected=True)
@@ -126,12 +125,11 @@ def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
     sections = score_rows.sections(receipt.sections)
     if not any(count for _name, count in sections):
         sections = [(_("memory"), receipt.tokens)]
-    rank = int(apart) if apart.isascii() and apart.isdigit() and len(apart) < 5 else 1
     return {
         "receipt": receipt,
         "injected": given,
         "cut": [row for row in rows if row.cut],
-        "apart": score_rows.chosen(rows, rank),
+        "apart": score_rows.chosen(rows, number_in(apart)),
         "nothing_passed": bool(given) and all(row.nearest for row in given),
         **score_rows.gate(gate.line),
         "gates": score_rows.gates(gate, items),
@@ -224,10 +222,3 @@ def _cues(receipt: Recall) -> list[dict]:
         return []
     ends = {name: datetime.fromisoformat(cue[name]) for name in ("start", "end") if cue.get(name)}
     return [{"phrase": cue.get("phrase", "")} | ends]
-
-
-def _day(said: str):
-    try:
-        return parse_date(said)
-    except ValueError:
-        return None

@@ -61,11 +61,11 @@ class Filter:
         if name == "as_of":
             return _past_day(value) is not None
         if name == "valid_at":
-            return _day(value) is not None
+            return day_in(value) is not None
         if name == "sort":
             return value in cls.SORTS
         if name == "chat":
-            return value == HERE or (value.isascii() and value.isdigit() and len(value) < 16)
+            return value == HERE or number_in(value) > 0
         return name not in cls.CHOICES or value in cls.CHOICES[name]
 
     def query(self, **changes: str) -> str:
@@ -92,7 +92,7 @@ class Filter:
     @property
     def holds_at(self) -> datetime | None:
         """The noon of the day of which is asked what held, in the clock of the space."""
-        day = _day(self.valid_at)
+        day = day_in(self.valid_at)
         return timezone.make_aware(datetime.combine(day, time(12))) if day else None
 
 
@@ -175,11 +175,6 @@ class PatternFilter(Filter):
 
 
 @dataclass(frozen=True)
-class WorkingFilter(Filter):
-    pass
-
-
-@dataclass(frozen=True)
 class RulingFilter(Filter):
     show: str = ""
 
@@ -208,13 +203,18 @@ def of_age(since: str, *, field: str, now: datetime) -> Q:
     return Q(**{f"{field}__lt": now - OLDER[since][1]}) if since in OLDER else Q()
 
 
+def number_in(said: str) -> int:
+    """Return the number that an address or a form names; 0 when it is none, or none of a row."""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 19 else 0
+
+
 def _past_day(said: str) -> date | None:
     """A day that has begun; tomorrow nothing was believed yet."""
-    day = _day(said)
+    day = day_in(said)
     return day if day and day <= timezone.localdate() else None
 
 
-def _day(said: str) -> date | None:
+def day_in(said: str) -> date | None:
     try:
         day = parse_date(said)
     except ValueError:
