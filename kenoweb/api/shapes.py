@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model
 
 LARGEST = 2**63 - 1
 ID = Field(ge=1, le=LARGEST)
@@ -258,21 +258,11 @@ class Episode(Row):
     ended_at: datetime
 
 
-class Episodes(BaseModel):
-    items: list[Episode]
-    next: str = ""
-
-
 class Pattern(Row):
     trigger: str
     response: str
     confidence: float
     times_used: int
-
-
-class Patterns(BaseModel):
-    items: list[Pattern]
-    next: str = ""
 
 
 class Person(Row):
@@ -281,11 +271,6 @@ class Person(Row):
     kind: str
     relation: str
     facts: list[str] = Field([], description="What is known about them; in the single view.")
-
-
-class People(BaseModel):
-    items: list[Person]
-    next: str = ""
 
 
 class Note(Row):
@@ -297,11 +282,6 @@ class Note(Row):
     updated_at: datetime
 
 
-class Notes(BaseModel):
-    items: list[Note]
-    next: str = ""
-
-
 class Chat(Row):
     name: str
     channel: str
@@ -310,22 +290,12 @@ class Chat(Row):
     last_message_at: datetime | None
 
 
-class Chats(BaseModel):
-    items: list[Chat]
-    next: str = ""
-
-
 class Said(Row):
     chat: int
     role: str
     author: str
     text: str
     sent_at: datetime
-
-
-class Messages(BaseModel):
-    items: list[Said]
-    next: str = ""
 
 
 class Reply(BaseModel):
@@ -362,21 +332,11 @@ class Night(Row):
     cost: float
 
 
-class Nights(BaseModel):
-    items: list[Night]
-    next: str = ""
-
-
 class Ruling(Row):
     kind: str
     text: str
     reason: str
     since: datetime
-
-
-class Rulings(BaseModel):
-    items: list[Ruling]
-    next: str = ""
 
 
 class Held(Row):
@@ -396,11 +356,6 @@ class Receipt(Row):
     confidence: float
     at: datetime
     items: list[dict[str, Any]] = Field([], description="Each memory with its score, best first.")
-
-
-class Receipts(BaseModel):
-    items: list[Receipt]
-    next: str = ""
 
 
 class Hit(Row):
@@ -461,3 +416,19 @@ class Imported(Row):
     status: str
     counts: dict[str, Any]
     problem: str
+
+
+def _list_of(name: str, row: type[Row]) -> type[BaseModel]:
+    """A part of a list, and what to give as `after` to read on."""
+    return create_model(name, items=(list[row], ...), next=(str, ""))
+
+
+Episodes = _list_of("Episodes", Episode)
+Patterns = _list_of("Patterns", Pattern)
+People = _list_of("People", Person)
+Notes = _list_of("Notes", Note)
+Chats = _list_of("Chats", Chat)
+Messages = _list_of("Messages", Said)
+Nights = _list_of("Nights", Night)
+Rulings = _list_of("Rulings", Ruling)
+Receipts = _list_of("Receipts", Receipt)
