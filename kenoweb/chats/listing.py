@@ -56,8 +56,11 @@ def chat_list(space: Space, *, q: str = "", after: str = "") -> ChatList:
     url = space_url("chats:index", space)
     more = f"{url}?{urlencode({'q': q, 'after': found.after})}" if found.after else ""
     [count] = counted(rows)
+    for chat in found.rows:
+        chat.where = channel_name(chat.channel)
+        chat.messages_said = list_page.capped_number(chat.said, COUNT_LIMIT)
     return ChatList(
-        rows=[_row(chat) for chat in found.rows],
+        rows=found.rows,
         q=q,
         count=list_page.capped_number(count),
         more=more,
@@ -85,14 +88,6 @@ def _described(rows: QuerySet) -> QuerySet:
         last_lang=Subquery(last.values("language")[:1]),
         said=RawSQL(COUNT, [COUNT_LIMIT + 1], output_field=IntegerField()),
     )
-
-
-def _row(chat: Chat) -> Chat:
-    chat.where, chat.messages_said = (
-        channel_name(chat.channel),
-        list_page.capped_number(chat.said, COUNT_LIMIT),
-    )
-    return chat
 
 
 @dataclass(frozen=True)

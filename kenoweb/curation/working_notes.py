@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import history_thread, list_page
 from kenoweb.ui.filters import Filter
-from kenoweb.ui.formatting import OneLine
+from kenoweb.ui.formatting import OneLine, Several
 from kenoweb.ui.history_thread import Step
 from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import panel_done, refreshed, run_and_toast, space_url
@@ -77,31 +77,23 @@ def note_panel(note: WorkingNote, *, space: Space, user: User, now: datetime) ->
     )
 
 
-class Lines(forms.CharField):
-    """One thing a line."""
-
-    widget = forms.Textarea(attrs={"rows": 4})
-
-    def to_python(self, value):
-        return [line for part in super().to_python(value).splitlines() if (line := part.strip())]
-
-    def prepare_value(self, value):
-        return "\n".join(value) if isinstance(value, list) else value
-
-
 class NoteForm(forms.Form):
     task = OneLine(label=gettext_lazy("Task"), max_length=400, required=False)
-    context = Lines(
+    context = Several(
+        parted_by="\n",
         label=gettext_lazy("What to know for it"),
         max_length=8000,
         required=False,
         help_text=gettext_lazy("One a line."),
+        widget=forms.Textarea(attrs={"rows": 4}),
     )
-    pending = Lines(
+    pending = Several(
+        parted_by="\n",
         label=gettext_lazy("Still to do"),
         max_length=8000,
         required=False,
         help_text=gettext_lazy("One a line."),
+        widget=forms.Textarea(attrs={"rows": 4}),
     )
     notes = forms.CharField(
         label=gettext_lazy("Notes"),

@@ -190,7 +190,7 @@ def episode_list(
         of_chats=list_page.chats_of(space),
         trashed=numbers[1],
         may=member.may("curator") and not wanted.when,
-        views=list_page.views_of(wanted, url, _tabs(wanted, months, numbers)),
+        views=list_page.views_of(wanted, url, _tabs(wanted, months, numbers[2:])),
         nothing_yet=not numbers[0],
     )
 
@@ -206,7 +206,7 @@ def _tabs(wanted: EpisodeFilter, months: list[date], numbers: list[int]) -> list
     """All episodes, and those of each of the months that has some."""
     of_months = [
         (_month_name(month), EpisodeFilter(look=wanted.look, month=f"{month:%Y-%m}"), n)
-        for month, n in zip(months, numbers[2:], strict=False)
+        for month, n in zip(months, numbers[1:], strict=False)
         if n
     ]
     return [(_("All"), EpisodeFilter(look=wanted.look), numbers[0]), *of_months]

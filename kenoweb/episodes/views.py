@@ -17,7 +17,7 @@ from kenoweb.episodes.listing import episode_list
 from kenoweb.episodes.panel import derived_facts, episode_panel
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import EpisodeFilter, number_in
-from kenoweb.ui.formatting import OneLine
+from kenoweb.ui.formatting import OneLine, Several
 from kenoweb.ui.history_thread import row_at
 from kenoweb.ui.responses import (
     beside,
@@ -70,16 +70,6 @@ def discard_with_reason(
     return ChangeResult(episode, context.id)
 
 
-class Words(forms.CharField):
-    """A few words, parted by commas."""
-
-    def to_python(self, value):
-        return [word for part in super().to_python(value).split(",") if (word := part.strip())]
-
-    def prepare_value(self, value):
-        return ", ".join(value) if isinstance(value, list) else value
-
-
 class EpisodeForm(forms.Form):
     title = OneLine(label=gettext_lazy("Title"), max_length=200)
     body = forms.CharField(
@@ -89,13 +79,15 @@ class EpisodeForm(forms.Form):
         help_text=gettext_lazy("Markdown: lists, links, code."),
         widget=forms.Textarea(attrs={"rows": 10}),
     )
-    tags = Words(
+    tags = Several(
+        parted_by=", ",
         label=gettext_lazy("Tags"),
         max_length=600,
         required=False,
         help_text=gettext_lazy("Separated by commas."),
     )
-    participants = Words(
+    participants = Several(
+        parted_by=", ",
         label=gettext_lazy("With"),
         max_length=1200,
         required=False,

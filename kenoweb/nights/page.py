@@ -32,13 +32,6 @@ PHASES = {
     "improvement": gettext_lazy("improvement"),
     "reflection": gettext_lazy("reflection"),
 }
-TRENDS = (
-    "learning_rate",
-    "consolidation_yield",
-    "error_repeat_rate",
-    "filler_rate",
-    "voice_consistency",
-)
 ADDED, CUT = {"agreement", "curated", "lesson"}, {"stale note", "weak pattern", "old episodes"}
 LINES = 1000
 # Lines of a story before it says "and so many more".
@@ -202,8 +195,8 @@ def trends(space: Space) -> list[tuple[str, str, list[float], float]]:
         "voice_consistency": (_("Voice consistency"), _("1 is the same tone throughout")),
     }
     return [
-        (*labels[name], [row.get(name, 0) for row in rows], rows[-1].get(name, 0))
-        for name in TRENDS
+        (*said, [row.get(name, 0) for row in rows], rows[-1].get(name, 0))
+        for name, said in labels.items()
     ]
 
 

@@ -289,16 +289,12 @@ def _names(rows: Sequence[AuditEntry], space: Space) -> dict[tuple[str, str], st
 def _value(value: object) -> str:
     """A detail in words; what is no code of ours stays as it was written."""
     if isinstance(value, dict):
-        return number(_total(value))
+        # {"fact": 3} or, for an import, {"fact": {"taken": 3, "known": 1}}.
+        some = [one.get("taken", 0) if isinstance(one, dict) else one for one in value.values()]
+        return number(sum(one for one in some if isinstance(one, int)))
     said = str(value)
     words = WORDS.get(said) or (THINGS[said][0] if said in THINGS else said)
     return str(words)[:120]
-
-
-def _total(counts: dict) -> int:
-    """How many in all: {"fact": 3} or, for an import, {"fact": {"taken": 3, "known": 1}}."""
-    some = [one.get("taken", 0) if isinstance(one, dict) else one for one in counts.values()]
-    return sum(one for one in some if isinstance(one, int))
 
 
 def _condition(wanted: AuditFilter, *, now) -> Q:

@@ -209,18 +209,14 @@ def by_purpose(calls: QuerySet) -> list[Row]:
 
 def _row(one: dict) -> Row:
     label, tone = {p: (str(name), tone) for p, name, tone in PURPOSES}[one["purpose"]]
+    same = ("calls", "failed", "tokens_in", "tokens_out", "cost", "unpriced")
     return Row(
         label=label,
         tone=tone,
         model=one["model"] or one["provider"],
-        calls=one["calls"],
-        failed=one["failed"],
-        tokens_in=one["tokens_in"],
-        tokens_out=one["tokens_out"],
         cached=one["tokens_cached"] / one["tokens_in"] if one["tokens_in"] else 0,
         seconds=(one["seconds"] or 0) / 1000,
-        cost=one["cost"],
-        unpriced=one["unpriced"],
+        **{name: one[name] for name in same},
     )
 
 

@@ -307,16 +307,12 @@ def health(space: Space, *, now: dt.datetime, measured: dict) -> tuple[str, list
     key = f"vitals:{space.pk}:{get_language()}"
     found = cache.get_or_set(key, lambda: health_checks.check(space, now=now), FRESH)
     unwell = [Sign("", one.text, level=one.level) for one in found if one.text]
-    seen = [
-        _notices(measured["notices"]),
-        *_workers(measured["beat_at"], measured["channels"], now=now),
-        _last_message(measured["last_message"], now=now),
-    ]
-    return health_checks.overall_state(found), [*unwell, *(sign for sign in seen if sign)]
-
-
-def _notices(count: int) -> Sign | None:
-    return Sign(_("Notices"), number(count), level=health_checks.WARNING) if count else None
+    if count := measured["notices"]:
+        unwell.append(Sign(_("Notices"), number(count), level=health_checks.WARNING))
+    runs = _workers(measured["beat_at"], measured["channels"], now=now)
+    if last := measured["last_message"]:
+        runs.append(Sign(_("Last message"), since(last, now=now, long=True)))
+    return health_checks.overall_state(found), [*unwell, *runs]
 
 
 def _workers(beat_at: dt.datetime | None, channels: str, *, now: dt.datetime) -> list[Sign]:
@@ -327,10 +323,6 @@ def _workers(beat_at: dt.datetime | None, channels: str, *, now: dt.datetime) ->
         Sign(channel_name(name), STATES.get(state, state))
         for name, state in json.loads(channels).items()
     ]
-
-
-def _last_message(last: dt.datetime | None, *, now: dt.datetime) -> Sign | None:
-    return Sign(_("Last message"), since(last, now=now, long=True)) if last else None
 
 
 def _pending(space: Space) -> QuerySet[Proposal]:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from kenoweb.auth.access import in_space, pattern_for, rows_in
 from kenoweb.auth.sessions import go
 from kenoweb.ui import charts, history_thread, list_page, sources
-from kenoweb.ui.filters import HERE, PatternFilter, in_chat
+from kenoweb.ui.filters import PatternFilter, in_chat, number_in
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.history_thread import Step, row_at, rows_at
 from kenoweb.ui.list_page import Order, counted, part
@@ -145,7 +145,8 @@ def pattern_panel(pattern: Pattern, *, space: Space, user: User) -> PatternPanel
 
 def tried(space: Space, wanted: PatternFilter, *, chosen: Pattern | None = None) -> Tried:
     """Which patterns the message calls up and why; the chosen one also when it stays quiet."""
-    chat = rows_in(space, Chat).filter(pk=int(wanted.chat)).first() if _is_chat(wanted) else None
+    number = number_in(wanted.chat)
+    chat = rows_in(space, Chat).filter(pk=number).first() if number else None
     found = [
         Trial(one.pattern, len(one.words), one.of, one.score, one.words)
         for one in patterns.match(space, text=wanted.tried, chat=chat)
@@ -166,7 +167,7 @@ def _elsewhere(space: Space, said: str, *, chat: Chat | None) -> list[Trial]:
 
 
 def _trial(pattern: Pattern, said: str) -> Trial:
-    heard, of = patterns.coverage(pattern.trigger, _heard(said))
+    heard, of = patterns.coverage(pattern.trigger, f" {' '.join(words(fold(said)))} ")
     score = len(heard) / of * pattern.confidence if of and pattern.status == "active" else 0.0
     return Trial(pattern, len(heard), of, score, tuple(heard))
 
@@ -175,14 +176,6 @@ def pieces(said: str, heard: list[str]) -> list[tuple[str, bool]]:
     """The message in words and what stands between them; the heard words are marked."""
     known = {piece for word in heard for piece in words(fold(word))}
     return [(part, fold(part) in known) for part in re.findall(r"\w+|\W+", said) if part]
-
-
-def _is_chat(wanted: PatternFilter) -> bool:
-    return bool(wanted.chat) and wanted.chat != HERE
-
-
-def _heard(said: str) -> str:
-    return f" {' '.join(words(fold(said)))} "
 
 
 class PatternForm(forms.Form):

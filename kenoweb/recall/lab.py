@@ -310,7 +310,8 @@ def _between(said: str, most: float, *, else_say: str) -> float:
 
 
 def _chat(space: Space, said: str) -> Chat | None:
-    return rows_in(space, Chat).select_related("space").filter(pk=number_in(said)).first()
+    rows, number = rows_in(space, Chat).select_related("space"), number_in(said)
+    return rows.filter(pk=number).first() if number else None
 
 
 def _once(asking: Asking, profile: Profile, *, space: Space, now: datetime):

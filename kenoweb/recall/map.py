@@ -132,11 +132,10 @@ class Frame:
 
     centres: np.ndarray
     directions: np.ndarray
-    # Of each island: its slot on the map, its two directions, and how far it spreads along them.
+    # Of each island: its slot on the map, and of its two directions each which one it is, its
+    # middle along it, and how far it spreads.
     slots: list[tuple[float, float, float, float]]
-    axes: list[tuple[int, int]]
-    middle: list[tuple[float, float]]
-    spread: list[tuple[float, float]]
+    bends: list[list[tuple[int, float, float]]]
 
 
 @dataclass
@@ -232,15 +231,14 @@ def frame(anchors: np.ndarray) -> Frame:
     directions = directions * np.where(signs == 0, 1, signs)[:, None]
     centres, owner = _islands(anchors, max(1, min(MOST_ISLANDS, len(anchors) // AN_ISLAND)))
     flat = anchors @ directions.T
-    axes, middles, spreads = [], [], []
+    bends = []
     for island in range(len(centres)):
         some = flat[owner == island] if (owner == island).any() else flat
         wide = np.argsort(-some.std(axis=0), kind="stable")[:2]
-        axes.append(tuple(int(one) for one in (*wide, *wide)[:2]))
-        middles.append(tuple(float(some[:, one].mean()) for one in axes[-1]))
-        spreads.append(tuple(float(max(some[:, one].std(), 1e-3)) for one in axes[-1]))
+        axes = [(int(one), some[:, one]) for one in (*wide, *wide)[:2]]
+        bends.append([(one, float(at.mean()), float(max(at.std(), 1e-3))) for one, at in axes])
     slots = _slots(centres @ directions[:2].T)
-    return Frame(centres, directions, slots, axes, middles, spreads)
+    return Frame(centres, directions, slots, bends)
 
 
 def _islands(anchors: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -282,12 +280,7 @@ def place(drawn_by: Frame, products: np.ndarray) -> list[tuple[float, float, int
         x, y, wide, high = drawn_by.slots[island]
         far = [
             np.tanh((row[count + axis] - middle) / (1.6 * spread))
-            for axis, middle, spread in zip(
-                drawn_by.axes[island],
-                drawn_by.middle[island],
-                drawn_by.spread[island],
-                strict=True,
-            )
+            for axis, middle, spread in drawn_by.bends[island]
         ]
         # A square of two bends becomes an ellipse, so that islands are round.
         found.append(
@@ -303,17 +296,8 @@ def place(drawn_by: Frame, products: np.ndarray) -> list[tuple[float, float, int
 def _with_words(space: Space, dots: list[Dot]) -> list[Dot]:
     """The dots with what is known of them; without words where a reader may not see them."""
     facts = rows_in(space, Fact).filter(pk__in=[dot.owner for dot in dots if dot.kind == "fact"])
-    columns = (
-        "pk",
-        "text",
-        "language",
-        "kind",
-        "subject",
-        "chat__title",
-        "use_count",
-        "created_at",
-    )
-    known = {("fact", row[0]): row[1:] for row in facts.values_list(*columns)}
+    columns = ("pk", "text", "language", "kind", "subject", "chat__title", "use_count")
+    known = {("fact", row[0]): row[1:] for row in facts.values_list(*columns, "created_at")}
     ids = [dot.owner for dot in dots if dot.kind == "episode"]
     episodes = rows_in(space, Episode).filter(pk__in=ids)
     columns = ("pk", "title", "body", "language", "chat__title", "started_at")

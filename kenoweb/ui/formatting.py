@@ -162,6 +162,21 @@ class OneLine(forms.CharField):
         return super().to_python(text.one_line(text.clean(value or "")))
 
 
+class Several(forms.CharField):
+    """Several short texts in one field, parted by a comma or by lines."""
+
+    def __init__(self, *args, parted_by: str, **given):
+        super().__init__(*args, **given)
+        self.parted_by = parted_by
+
+    def to_python(self, value):
+        parts = super().to_python(value).split(self.parted_by.strip(" "))
+        return [part.strip() for part in parts if part.strip()]
+
+    def prepare_value(self, value):
+        return self.parted_by.join(value) if isinstance(value, list) else value
+
+
 class Day(forms.DateField):
     """A day, as a browser's date field sends it."""
 
