@@ -9,6 +9,7 @@ services with a night after each day. Nothing is judged here: somebody reads wha
 
 import argparse
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -45,11 +46,15 @@ def _live(given) -> dict[str, list[dict]]:
     from django.contrib.auth.models import User
 
     from kenoweb import demo
+    from memory.extraction import tags
 
     told = Path(given.story).read_text() if given.story else demo.STORY.read_text()
     space, life = demo.begin([User.objects.create_user("owner")], now=NOW)
     lines = (line for line in demo.read(told, now=NOW) if line.chat in demo.CHATS)
-    lines = [line.without_tags() for line in lines if line.day <= given.days]
+    # The same without what a model would have written to memory.
+    lines = [
+        replace(line, text=tags.split(line.text).text) for line in lines if line.day <= given.days
+    ]
     for day, some in groupby(lines, key=lambda line: line.day):
         life.live(list(some))
         life.sleep(day, now=NOW)

@@ -23,6 +23,7 @@ from hypothesis import settings as hypothesis_settings
 
 from kenoweb.launcher import database, embedded_postgres, startup
 from tests import kept
+from tests.kenoweb.servers import in_use
 
 # How long an example takes says how busy the machine is, not whether a promise is kept.
 hypothesis_settings.register_profile(
@@ -197,7 +198,7 @@ def _sweep_what_killed_runs_left() -> None:
 def _sweep(folder: Path) -> None:
     mine, os.environ["KENO_POSTGRES_DIR"] = os.environ["KENO_POSTGRES_DIR"], str(folder / "pg")
     try:
-        if not embedded_postgres.in_use(folder / "home"):
+        if not in_use(folder / "home"):
             embedded_postgres.stop(folder / "home")
             shutil.rmtree(folder, ignore_errors=True)
     except (OSError, embedded_postgres.EmbeddedError):

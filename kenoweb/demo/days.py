@@ -4,7 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -143,10 +143,6 @@ class Line:
     chat: str
     who: str
     text: str
-
-    def without_tags(self) -> "Line":
-        """The same without what a model would have written to memory."""
-        return replace(self, text=tags.split(self.text).text)
 
 
 def read(told: str, *, now: dt.datetime) -> Iterator[Line]:

@@ -29,7 +29,6 @@ from kenoweb.launcher.embedded_account import (
     open_file,
     place,
     prepare,
-    programs,
     write,
 )
 
@@ -209,23 +208,6 @@ def stop(home: Path) -> None:
     if here.base.is_dir():
         with _gate(here):
             _stop(here)
-
-
-def in_use(home: Path) -> bool:
-    """Whether some process has a session open."""
-    here = place(home)
-    if not here.base.is_dir():
-        return False
-    users = open_file(here.base / "users.lock", here.uid)
-    try:
-        return not _alone(users)
-    finally:
-        os.close(users)
-
-
-def program(name: str) -> Path:
-    """One of Postgres's client programs, such as pg_dump."""
-    return programs() / name
 
 
 def _url(here: Place, name: str) -> str:

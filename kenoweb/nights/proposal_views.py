@@ -58,11 +58,7 @@ def impact(request, space, pk):
 @in_space(role="curator", methods="POST")
 def approve(request, space, pk):
     proposal = get_in_space_or_404(space, Proposal, pk)
-    given = {
-        "member": request.member,
-        "digest": request.POST.get("digest", ""),
-        "reason": request.POST.get("reason", "")[:300],
-    }
+    given = _given(request)
     if ruling := request.POST.get("ruling", ""):
         return _rule(request, space, proposal, ruling, given)
 
@@ -71,6 +67,12 @@ def approve(request, space, pk):
             proposals.approve(proposal, **given | _reworded(request, proposal, given["digest"]))
 
     return _decided(request, space, proposal, _("Approved “%(title)s”."), decide)
+
+
+def _given(request) -> dict:
+    """Who decides, on what was shown, and why."""
+    said = {name: request.POST.get(name, "")[:300] for name in ("digest", "reason")}
+    return said | {"member": request.member}
 
 
 def _reworded(request, proposal, digest: str) -> dict:
@@ -102,15 +104,10 @@ def _rule(request, space, proposal, ruling, given):
 @in_space(role="curator", methods="POST")
 def reject(request, space, pk):
     proposal = get_in_space_or_404(space, Proposal, pk)
-    given = {
-        "member": request.member,
-        "digest": request.POST.get("digest", ""),
-        "reason": request.POST.get("reason", "")[:300],
-        "never": "never" in request.POST,
-    }
+    given = _given(request)
     if proposal.kind == Proposal.Kind.SUPERSEDE:  # there is always one of three rulings
-        given.pop("never")
         return _rule(request, space, proposal, proposals.THIS, given)
+    given["never"] = "never" in request.POST
     said = _("Rejected “%(title)s”.")
     return _decided(request, space, proposal, said, lambda: proposals.reject(proposal, **given))
 

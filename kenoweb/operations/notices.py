@@ -65,8 +65,14 @@ def notice_list(space: Space, asked: QueryDict) -> NoticeList:
 @dataclass(frozen=True)
 class Letter:
     row: DeadLetter
-    task: str
-    discarded: bool
+
+    @property
+    def task(self) -> str:
+        return str(TASKS.get(self.row.task, self.row.task))
+
+    @property
+    def discarded(self) -> bool:
+        return self.row.retried_by.startswith(jobs.DISCARDED)
 
 
 @dataclass(frozen=True)
@@ -86,17 +92,12 @@ def letter_list(space: Space, *, after: str = "") -> LetterList:
     found = part(waiting, order=Order("at"), after=after)
     settled = rows.exclude(retried_at=None).order_by("-retried_at", "-pk")[:SETTLED]
     return LetterList(
-        waiting=[letter(row) for row in found.rows],
-        settled=[letter(row) for row in settled] if not after else [],
+        waiting=[Letter(row) for row in found.rows],
+        settled=[Letter(row) for row in settled] if not after else [],
         more=f"{url}?{urlencode({'after': found.after})}" if found.after else "",
         count=capped_number(counted(waiting)[0]),
         here=url,
     )
-
-
-def letter(row: DeadLetter) -> Letter:
-    task = str(TASKS.get(row.task, row.task))
-    return Letter(row, task, row.retried_by.startswith(jobs.DISCARDED))
 
 
 @in_space(role="viewer")

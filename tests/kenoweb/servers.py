@@ -25,6 +25,18 @@ IS_ROOT = os.geteuid() == 0
 only_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become another account")
 
 
+def in_use(home: Path) -> bool:
+    """Whether some process has a session of this home's server open."""
+    here = embedded_postgres.place(home)
+    if not here.base.is_dir():
+        return False
+    users = embedded_postgres.open_file(here.base / "users.lock", here.uid)
+    try:
+        return not embedded_postgres._alone(users)
+    finally:
+        os.close(users)
+
+
 class Homes:
     """Makes homes under one folder that every account can reach."""
 

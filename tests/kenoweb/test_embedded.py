@@ -15,6 +15,7 @@ from tests.kenoweb.servers import (
     QUICK,
     Homes,
     add_row,
+    in_use,
     only_root,
     rows,
     server_pid,
@@ -99,7 +100,7 @@ def test_a_killed_process_does_not_keep_the_server_alive(homes, home):
     visitor.kill()
     visitor.wait()
     assert embedded_postgres.running(home)
-    assert not embedded_postgres.in_use(home)
+    assert not in_use(home)
     with embedded_postgres.session(home, options=QUICK) as url:
         assert rows(url) == ["from the dead"]
     assert not embedded_postgres.running(home)

@@ -11,7 +11,7 @@ from django.db import connection, models
 from django.utils import timezone
 
 from bot import turn
-from kenoweb.launcher.embedded_postgres import program
+from kenoweb.launcher.embedded_account import programs
 from memory import erasure, patterns, rulings, tasks, working
 from memory.chats import inbox
 from memory.chats import service as chats
@@ -54,7 +54,7 @@ def dump() -> str:
     given = connection.settings_dict
     server = {"host": given["HOST"], "port": given["PORT"], "username": given["USER"]}
     where = [f"--{name}={value}" for name, value in server.items() if value]
-    command = [str(program("pg_dump")), "--data-only", *where, given["NAME"]]
+    command = [str(programs() / "pg_dump"), "--data-only", *where, given["NAME"]]
     env = {"PGPASSWORD": given["PASSWORD"] or ""}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
 
