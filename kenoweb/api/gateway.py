@@ -27,7 +27,7 @@ from kenoweb.auth.access import with_token
 from memory.llm import pricing, transport
 from memory.llm.choose import Choice, afford, choose
 from memory.llm.complete import complete
-from memory.llm.request import Answer, BudgetSpent, ProviderError
+from memory.llm.request import Answer, ProviderError
 from memory.models import ApiToken, Chat, LlmCall
 from memory.prompt import builder
 from memory.retrieval.recall import Recalled, recall
@@ -72,11 +72,7 @@ def chat_completions(request: HttpRequest) -> HttpResponse:
 
 def _failed(error: Exception) -> JsonResponse:
     """The same answer as everywhere, in the form that clients of OpenAI read."""
-    if isinstance(error, BudgetSpent):
-        error = Refused(str(error), 429, after=round(error.retry_after or 60))
-    elif isinstance(error, ProviderError):
-        error = Refused(_("The language model does not answer: %(why)s") % {"why": error}, 502)
-    found = explain(error)
+    found = explain(writing.refused(error) if isinstance(error, ProviderError) else error)
     said = json.loads(found.content)
     body = {"message": said["detail"], "type": said["title"], "code": said["status"]}
     again = {"Retry-After": found["Retry-After"]} if "Retry-After" in found else {}
@@ -267,22 +263,19 @@ class Turn:
     def record(self, said: str, usage: dict, *, error: str = "") -> None:
         """The call with its price, as every other call of a model."""
         details = usage.get("prompt_tokens_details") or {}
-        answer = Answer(
-            text=said,
-            model=self.choice.model,
-            tokens_in=usage.get("prompt_tokens") or 0,
-            tokens_out=usage.get("completion_tokens") or 0,
-            tokens_cached=details.get("cached_tokens") or 0,
-        )
+        known = {
+            "model": self.choice.model,
+            "tokens_in": usage.get("prompt_tokens") or 0,
+            "tokens_out": usage.get("completion_tokens") or 0,
+            "tokens_cached": details.get("cached_tokens") or 0,
+        }
+        answer = Answer(text=said, **known)
         LlmCall.objects.create(
             space=self.token.space,
             chat=self.chat,
             purpose="chat",
             provider=self.choice.provider,
-            model=self.choice.model,
-            tokens_in=answer.tokens_in,
-            tokens_out=answer.tokens_out,
-            tokens_cached=answer.tokens_cached,
+            **known,
             cost=None if error else pricing.cost(answer, provider=self.choice.provider),
             ok=not error,
             error=error[:300],

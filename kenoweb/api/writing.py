@@ -275,9 +275,13 @@ def ask(token: ApiToken, asked: shapes.Query) -> shapes.Answer:
     """Let the chosen language model answer from memory. Nothing of it is kept but the receipt."""
     chat = conversation(token, "ask")
     built = builder.build(chat, asked.query, person=token.user.username)
-    done = complete_or_refuse(token, chat, built)
-    note(token, "ask", receipt=receipt_of(built))
-    number = receipt_of(built)
+    prompt = {"system": built.system, "messages": built.messages, "briefing": built.briefing}
+    try:
+        done = complete("chat", space=token.space, chat=chat, **prompt)
+    except ProviderError as error:
+        raise refused(error) from error
+    number = built.recall.receipt.pk if built.recall and built.recall.receipt else None
+    note(token, "ask", receipt=number)
     return shapes.Answer(
         answer=done.text,
         model=done.model or done.provider,
@@ -294,27 +298,11 @@ def conversation(token: ApiToken, name: str) -> Chat:
     )
 
 
-def receipt_of(built: builder.Context) -> int | None:
-    return built.recall.receipt.pk if built.recall and built.recall.receipt else None
-
-
-def complete_or_refuse(token: ApiToken, chat: Chat, built: builder.Context, **more: Any):
-    try:
-        return complete(
-            "chat",
-            space=token.space,
-            system=built.system,
-            messages=built.messages,
-            briefing=built.briefing,
-            chat=chat,
-            **more,
-        )
-    except BudgetSpent as spent:
-        raise Refused(str(spent), 429, after=round(spent.retry_after or 60)) from None
-    except ProviderError as error:
-        raise Refused(
-            _("The language model does not answer: %(why)s") % {"why": error}, 502
-        ) from error
+def refused(error: ProviderError) -> Refused:
+    """Why a model gave no answer, for programs."""
+    if isinstance(error, BudgetSpent):
+        return Refused(str(error), 429, after=round(error.retry_after or 60))
+    return Refused(_("The language model does not answer: %(why)s") % {"why": error}, 502)
 
 
 def say(token: ApiToken, asked: shapes.Message) -> shapes.Reply:
