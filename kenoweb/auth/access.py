@@ -1,6 +1,6 @@
 """Permissions: the only place where a view learns who asks, and for which space.
 
-Every view wears one of `public`, `signed_in`, `with_token`, `protocol` or `in_space(role=…)`;
+Every view wears one of `for_anyone`, `for_account`, `with_token`, `protocol` or `in_space(role=…)`;
 tests/kenoweb/test_every_url.py walks all addresses and fails on a view that wears none.
 What belongs to another space is not found (404); what needs more rights is refused (403).
 """
@@ -55,6 +55,21 @@ def signed_in(view: Callable) -> Callable:
     return never_cache(view)
 
 
+def for_anyone(*, methods: str = "GET") -> Callable:
+    """A page that anyone may open; `methods` as of in_space."""
+    return lambda view: public(_guarded(view, methods))
+
+
+def for_account(*, methods: str = "GET", sudo: bool = False) -> Callable:
+    """A page of whoever is signed in; `methods` and `sudo` as of in_space."""
+    return lambda view: signed_in(_guarded(view, methods, sudo=sudo))
+
+
+def _guarded(view: Callable, methods: str, *, sudo: bool = False) -> Callable:
+    taken = [*methods.split(), *(["HEAD"] if "GET" in methods else [])]
+    return require_http_methods(taken)(sessions.sudo(view) if sudo else view)
+
+
 def with_token(view: Callable) -> Callable:
     """For programs: the view itself asks for a token and answers 401 without one."""
     view.keno_role = "token"
@@ -73,10 +88,9 @@ def in_space(*, role: str, methods: str = "GET", sudo: bool = False) -> Callable
     Sets request.space and request.member, and shows times in the clock of the space. `methods` is
     "GET", "POST" or both; with `sudo` the password must have been given within half an hour.
     """
-    taken = [*methods.split(), *(["HEAD"] if "GET" in methods else [])]
 
     def decorate(view):
-        view = require_http_methods(taken)(sessions.sudo(view) if sudo else view)
+        view = _guarded(view, methods, sudo=sudo)
 
         @wraps(view)
         def inside(request, space, *args, **kwargs):

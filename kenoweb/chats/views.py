@@ -11,17 +11,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
 
 from kenoweb.auth.access import (
     OPENED,
     OPENED_SECONDS,
     chat_for,
+    for_account,
     get_in_space_or_404,
     in_space,
     memberships,
-    signed_in,
 )
 from kenoweb.auth.sessions import go
 from kenoweb.auth.throttle import client_ip
@@ -307,9 +305,7 @@ def _url(space, chat):
     return reverse("chats:detail", args=[space.slug, chat.pk])
 
 
-@signed_in
-@never_cache
-@require_POST
+@for_account(methods="POST")
 def offer(request):
     wanted = request.POST.get("space", "")
     member = next((one for one in memberships(request) if one.space.slug == wanted), None)
@@ -320,8 +316,7 @@ def offer(request):
     return render(request, "chat_links/made.html", shown)
 
 
-@signed_in
-@require_POST
+@for_account(methods="POST")
 def unlink(request, pk):
     mine = chat_links.linked(memberships(request))
     link = next((one for one in mine if one.pk == pk), None)

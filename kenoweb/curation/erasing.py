@@ -10,10 +10,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
-from django.views.decorators.http import require_safe
 
-from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in, signed_in
-from kenoweb.auth.sessions import sudo
+from kenoweb.auth.access import for_account, get_in_space_or_404, in_space, rows_in
 from kenoweb.ui.responses import (
     ERASE,
     counted_lines,
@@ -194,9 +192,7 @@ def receipt(request, space, pk):
     return _file(get_in_space_or_404(space, Erasure, pk))
 
 
-@signed_in
-@sudo
-@require_safe
+@for_account(sudo=True)
 def mine(request, pk):
     """The receipt of a space that is gone, for whoever had it erased."""
     asked = erasing.asked_by(person(request.user), pk)

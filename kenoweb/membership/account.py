@@ -13,10 +13,9 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb.auth import accounts, oidc, passkeys, sessions, throttle, two_factor
-from kenoweb.auth.access import memberships, public, signed_in
+from kenoweb.auth.access import for_account, for_anyone, memberships
 from kenoweb.auth.throttle import TooManyTries, client_ip, know_device
 from kenoweb.membership import forms
 from kenoweb.membership.forms import (
@@ -41,10 +40,9 @@ HALF, HALF_SECONDS = "half_signed_in", 5 * 60
 Kind = OneTimeLink.Kind
 
 
-@public
+@for_anyone(methods="GET POST")
 @never_cache
 @sensitive_post_parameters("password")
-@require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request):
     there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
     if "credential" in request.POST:
@@ -72,17 +70,14 @@ def _oidc_name():
     return settings.KENO_OIDC_NAME if oidc.is_on() else ""
 
 
-@public
+@for_anyone()
 @never_cache
-@require_safe
 def oidc_leave(request):
     there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
     return _to_the_provider(request, back="account:sign_in", why="sign in", there=there)
 
 
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
-@sessions.sudo
+@for_account(methods="GET POST", sudo=True)
 def oidc_link(request):
     """Go and link an account of another site; posted, unlink it."""
     if request.method == "POST":
@@ -102,9 +97,8 @@ def _to_the_provider(request, *, back, **given):
         return redirect(back)
 
 
-@public
+@for_anyone()
 @never_cache
-@require_safe
 def oidc_back(request):
     """Where the other site sends people back to. What it says counts as the password alone."""
     if not oidc.is_on():
@@ -122,10 +116,9 @@ def oidc_back(request):
     return redirect("account:index" if request.user.is_authenticated else "account:sign_in")
 
 
-@public
+@for_anyone(methods="GET POST")
 @never_cache
 @sensitive_post_parameters("code")
-@require_http_methods(["GET", "HEAD", "POST"])
 def second(request):
     """The code after the password. Whoever takes longer than five minutes begins again."""
     half = request.session.get(HALF, {})
@@ -167,9 +160,8 @@ def _checked_passkey(request, *, user=None):
     return found
 
 
-@public
+@for_anyone(methods="POST")
 @never_cache
-@require_POST
 def passkey_options(request):
     """What a browser needs for the next question about a passkey, as JSON."""
     if request.user.is_authenticated:
@@ -179,16 +171,12 @@ def passkey_options(request):
     return JsonResponse(passkeys.ask(request, two_factor.whose(half["user"]) if is_half else None))
 
 
-@signed_in
-@require_POST
-@sessions.sudo
+@for_account(methods="POST", sudo=True)
 def new_passkey_options(request):
     return JsonResponse(passkeys.ask_to_add(request, request.user))
 
 
-@signed_in
-@require_POST
-@sessions.sudo
+@for_account(methods="POST", sudo=True)
 def add_passkey(request):
     given = {"name": request.POST.get("name", ""), "ip": client_ip(request)}
     try:
@@ -204,9 +192,7 @@ def add_passkey(request):
     return redirect("account:two_factor")
 
 
-@signed_in
-@require_POST
-@sessions.sudo
+@for_account(methods="POST", sudo=True)
 def remove_passkey(request, pk):
     passkey = passkeys.find(request.user, pk)
     if passkey is None:
@@ -239,10 +225,8 @@ def _signed_in(request, user, there, *, keep, sudo=True):
     return response
 
 
-@signed_in
-@sessions.sudo
+@for_account(methods="GET POST", sudo=True)
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
 def set_second(request):
     """Switch the second factor on or off, or make new recovery codes."""
     user, ip, wanted = request.user, client_ip(request), request.POST.get("do", "")
@@ -272,16 +256,14 @@ def set_second(request):
     return show_form(request, "account/two_factor.html", form, **context)
 
 
-@signed_in
-@require_POST
+@for_account(methods="POST")
 def sign_out(request):
     audit.record("account.signed_out", actor=person(request.user), ip=client_ip(request))
     auth.logout(request)
     return _farewell()
 
 
-@signed_in
-@require_POST
+@for_account(methods="POST")
 def sign_out_everywhere(request):
     user = request.user
     sessions.end_everywhere(user)
@@ -290,17 +272,15 @@ def sign_out_everywhere(request):
     return _farewell()
 
 
-@signed_in
-@require_safe
+@for_account()
 def index(request):
     mine = memberships(request)
     shown = {"memberships": mine, "links": chat_links.linked(mine), "oidc": _oidc_name()}
     return render(request, "account/index.html", shown)
 
 
-@signed_in
+@for_account(methods="GET POST")
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
 def password(request):
     user, form = request.user, PasswordForm(request.POST or None, user=request.user)
     if form.is_valid() and _checked(
@@ -313,9 +293,8 @@ def password(request):
     return show_form(request, "account/password.html", form)
 
 
-@signed_in
+@for_account(methods="GET POST")
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
 def sudo(request):
     there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
     if "credential" in request.POST:
@@ -382,10 +361,9 @@ def opens(kind):
     """
 
     def decorate(view):
-        @public
+        @for_anyone(methods="GET POST")
         @never_cache
         @sensitive_post_parameters()
-        @require_http_methods(["GET", "HEAD", "POST"])
         @wraps(view)
         def inside(request, token):
             link = accounts.find(token, kind=kind)
@@ -457,9 +435,7 @@ def _account(request, form, create, link):
     return None
 
 
-@signed_in
-@sessions.sudo
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_account(methods="GET POST", sudo=True)
 def delete_account(request):
     """Delete the account, with or without what the person said, after the name was typed."""
     held = accounts.held_spaces(request.user)

@@ -10,11 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kenoweb import demo
 from kenoweb.auth import accounts
-from kenoweb.auth.access import get_in_space_or_404, in_space, memberships, rows_in, signed_in
+from kenoweb.auth.access import for_account, get_in_space_or_404, in_space, memberships, rows_in
 from kenoweb.auth.sessions import go
 from kenoweb.auth.throttle import client_ip
 from kenoweb.membership import forms
@@ -118,8 +117,7 @@ def _page(request, space, *, form, link=""):
     return show_form(request, "members/index.html", form, **context)
 
 
-@signed_in
-@require_safe
+@for_account()
 def space_list(request):
     context = {
         "memberships": memberships(request),
@@ -130,8 +128,7 @@ def space_list(request):
     return render(request, "spaces/index.html", context)
 
 
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_account(methods="GET POST")
 def new(request):
     if not _may_create(request):
         raise PermissionDenied
@@ -166,8 +163,7 @@ def archive(request, space):
     return redirect("spaces:edit", space.slug)
 
 
-@signed_in
-@require_POST
+@for_account(methods="POST")
 def make_demo(request):
     """A separate space to look around in; the worker makes it."""
     if not _may_create(request):

@@ -20,9 +20,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
 
-from kenoweb.auth.access import get_in_space_or_404, in_space, public, rows_in, with_token
+from kenoweb.auth.access import for_anyone, get_in_space_or_404, in_space, rows_in, with_token
 from kenoweb.operations.notices import letter_list
 from kenoweb.operations.overview import STATES
 from kenoweb.ui.formatting import channel_name, embedder_name, model_name, number, since
@@ -183,14 +182,12 @@ def _existing(folder: Path) -> Path:
     return next(part for part in (folder, *folder.parents) if part.exists())
 
 
-@public
-@require_safe
+@for_anyone()
 def healthz(request):
     return HttpResponse("ok\n", content_type="text/plain")
 
 
-@public
-@require_safe
+@for_anyone()
 def readyz(request):
     found = ready(with_nights="nights" in request.GET)
     well = not any(found.values())

@@ -14,10 +14,16 @@ from django.template.loader import get_template
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from kenoweb.auth import accounts
-from kenoweb.auth.access import LAST_SPACE, change_for, in_space, memberships, public, signed_in
+from kenoweb.auth.access import (
+    LAST_SPACE,
+    change_for,
+    for_account,
+    for_anyone,
+    in_space,
+    memberships,
+)
 from kenoweb.ui import charts
 from kenoweb.ui.page_chrome import THEME_COOKIE, THEMES
 from kenoweb.ui.responses import next_url, toast, toast_error
@@ -27,8 +33,7 @@ from memory.models import Identity, Space
 from memory.models.encryption import KeyMissing
 
 
-@signed_in
-@require_safe
+@for_account()
 def home(request):
     mine = sorted(memberships(request), key=lambda member: bool(member.space.archived_at))
     slugs = [member.space.slug for member in mine]
@@ -41,15 +46,13 @@ def home(request):
 YEAR = 365 * 24 * 3600
 
 
-@public
-@require_safe
+@for_anyone()
 def favicon(request):
     """Where a browser looks that shows no page of ours, but JSON or the description of the API."""
     return redirect(static("favicon.svg"))
 
 
-@public
-@require_safe
+@for_anyone()
 def manifest(request):
     """What a phone needs to keep Keno among its apps."""
     icon = {"type": "image/png", "purpose": "any maskable"}
@@ -61,21 +64,18 @@ def manifest(request):
     return JsonResponse(answer, content_type="application/manifest+json")
 
 
-@public
-@require_safe
+@for_anyone()
 def service_worker(request):
     """The script that shows a page of ours when Keno cannot be reached; it keeps no memory."""
     return render(request, "sw.js", content_type="text/javascript; charset=utf-8")
 
 
-@public
-@require_safe
+@for_anyone()
 def offline(request):
     return render(request, "offline.html")
 
 
-@public
-@require_POST
+@for_anyone(methods="POST")
 def theme(request):
     chosen = request.POST.get("theme")
     response = HttpResponse(status=204) if request.htmx else redirect(next_url(request) or "home")
@@ -85,8 +85,7 @@ def theme(request):
     return response
 
 
-@public
-@require_POST
+@for_anyone(methods="POST")
 def language(request):
     chosen = request.POST.get("language")
     response = redirect(next_url(request) or "home")
@@ -195,8 +194,7 @@ MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 
 
-@signed_in
-@require_safe
+@for_account()
 def styleguide(request):
     return render(request, "styleguide/index.html", _samples() | {"icons": icon_names()})
 
