@@ -201,7 +201,6 @@ def _at(seconds: list[float], part: float) -> float:
 def _proposed(space, most: int) -> list:
     """One proposal a fact: to retire it, to word it otherwise, or to add one beside it."""
     from sleep import proposals
-    from sleep.apply import image, target_of
 
     made = []
     for number, fact in enumerate(space.facts.filter(status="active").order_by("pk")[:most]):
@@ -217,8 +216,7 @@ def _proposed(space, most: int) -> list:
                 kind,
                 key=proposals.key("bench", number),
                 title=fact.text,
-                targets=[target_of(row) for row in rows],
-                before=image(*rows),
+                rows=rows,
                 after=after,
             )
         )

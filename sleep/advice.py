@@ -24,7 +24,6 @@ from memory.spaces.chat_links import whom
 from memory.text.normalise import fold, words
 from memory.trust import golden
 from sleep import claims, error_patterns, proposals
-from sleep.apply import image, target_of
 from sleep.models import Night, PhaseRun, Proposal, sentence
 from sleep.phase import PhaseContext
 
@@ -300,9 +299,7 @@ def _release(context: PhaseContext) -> Iterator[Proposal | None]:
             key=proposals.key("release", fact.pk),
             night=context.night,
             title=fact.text,
-            targets=[target_of(fact)],
-            before=image(fact),
-            after={"count": 1},
+            rows=[fact],
             rationale=sentence(
                 N_("It only sounds like an order; %(n)s other facts from %(who)s are believed."),
                 {"n": told[speaker_of[fact.pk]], "who": fact.said_by},
@@ -377,16 +374,8 @@ _PROVEN = {
 def _retire(
     context: PhaseContext, rows: list, *, kind: str = Kind.RETIRE, **given: Any
 ) -> Proposal | None:
-    return proposals.propose(
-        context.space,
-        kind,
-        night=context.night,
-        targets=[target_of(row) for row in rows],
-        before=image(*rows),
-        after={"count": len(rows)},
-        confidence=0.4,
-        **given,
-    )
+    given |= {"night": context.night, "rows": rows, "confidence": 0.4}
+    return proposals.propose(context.space, kind, **given)
 
 
 def _prefer(context: PhaseContext) -> Iterator[Proposal | None]:
@@ -483,9 +472,7 @@ def _doubt(space: Space, fact: Fact, reasons: list[str]) -> Proposal | None:
         Kind.RETIRE,
         key=proposals.key("rescan", fact.pk, screening.version()),
         title=fact.text,
-        targets=[target_of(fact)],
-        before=image(fact),
-        after={"count": 1},
+        rows=[fact],
         rationale=sentence(
             N_("The guards changed and find something in it: %(why)s."),
             {"why": screening.describe_reasons(reasons)},

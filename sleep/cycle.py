@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, time, timedelta, tzinfo
+from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
@@ -73,8 +74,21 @@ def due_spaces(spaces: QuerySet[Space], *, now: datetime) -> list[Space]:
     ]
 
 
-def sleep(
+def sleep(space: Space, *, now: datetime, if_due: bool = False, **how: Any) -> Night:
+    """Sleep now: begin tonight's night, or go on with it where it stopped.
+
+    With `if_due`, a night that another process slept while this one waited is not slept again.
+    `how` is what _sleep() takes.
+    """
+    with sleep_lease(space) as lease:
+        if if_due and not is_due(space, now=now):
+            raise NotDue
+        return _sleep(space, lease, now=now, **how)
+
+
+def _sleep(
     space: Space,
+    lease: leases.Held,
     *,
     now: datetime,
     phases: tuple[Phase, ...] = PHASES,
@@ -82,36 +96,8 @@ def sleep(
     mode: str = budgeted_model.HEURISTICS,
     asked_by: str = "",
     may_ask: bool = True,
-    if_due: bool = False,
 ) -> Night:
-    """Sleep now: begin tonight's night, or go on with it where it stopped.
-
-    With `may_ask` off, what would be asked of the model is reckoned and nothing is asked. With
-    `if_due`, a night that another process slept while this one waited is not slept again.
-    """
-    with sleep_lease(space) as lease:
-        if if_due and not is_due(space, now=now):
-            raise NotDue
-        return _sleep(
-            *(space, lease, phases, complete),
-            now=now,
-            mode=mode,
-            asked_by=asked_by,
-            may_ask=may_ask,
-        )
-
-
-def _sleep(
-    space: Space,
-    lease: leases.Held,
-    phases: tuple[Phase, ...],
-    complete: Callable[[str], str] | None,
-    *,
-    now: datetime,
-    may_ask: bool,
-    asked_by: str,
-    mode: str = budgeted_model.HEURISTICS,
-) -> Night:
+    """With `may_ask` off, what would be asked of the model is reckoned and nothing is asked."""
     with translation.override(space.language):
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
         speaker = budgeted_model.model_for_night(complete, night=night)
@@ -147,13 +133,7 @@ class RollBackRehearsal(Exception):
     """Ends a rehearsal: everything it did is rolled back."""
 
 
-def rehearse(
-    space: Space,
-    *,
-    now: datetime,
-    phases: tuple[Phase, ...] = PHASES,
-    complete: Callable[[str], str] | None = None,
-) -> Night:
+def rehearse(space: Space, *, now: datetime, **how: Any) -> Night:
     """Sleep and forget it: what a night would do, on heuristics, with nothing kept.
 
     The night that comes back has its phases as `told`, and what asking would have cost.
@@ -161,9 +141,7 @@ def rehearse(
     try:
         # The lease is not a part of it: nobody waits for the end of a rehearsal to be refused.
         with sleep_lease(space) as lease, transaction.atomic():
-            night = _sleep(
-                *(space, lease, phases, complete), now=now, asked_by="rehearsal", may_ask=False
-            )
+            night = _sleep(space, lease, now=now, asked_by="rehearsal", may_ask=False, **how)
             night.told = list(night.phases.filter(run=night.run))
             raise RollBackRehearsal
     except RollBackRehearsal:

@@ -27,7 +27,7 @@ from memory.text.normalise import said_key
 from memory.transfer import mirror_files
 from memory.transfer.mirror_files import Item
 from sleep import proposals
-from sleep.apply import image, target_of
+from sleep.apply import image
 from sleep.models import Proposal, sentence
 
 STATE = ".keno-mirror.json"
@@ -288,7 +288,7 @@ class _Step:
             key=key,
             after=after,
             title=one.text,
-            targets=[target_of(one) for one in rows],
+            rows=rows,
             before=before,
             rationale=sentence(why, {"path": one.path}),
             confidence=0.9,

@@ -177,9 +177,15 @@ def latest(space: Space) -> Night | None:
     return Night.objects.filter(space=space).order_by("-local_date").first()
 
 
+def last_slept(space: Space, moment: str = "started_at") -> datetime | None:
+    """When the last night that was slept through began, or another `moment` of it."""
+    slept = Night.objects.filter(space=space, status=Night.Status.SUCCESS)
+    return slept.order_by(f"-{moment}").values_list(moment, flat=True).first()
+
+
 def health(space: Space, now: datetime) -> Finding:
     """A night that failed is an error; one that is late, or never came, a warning."""
-    last = Night.objects.filter(space=space).order_by("-local_date").first()
+    last = latest(space)
     if last and last.status == Night.Status.FAILED:
         text = _("The last night failed: %(error)s") % {"error": last.error[:200]}
         return Finding("night", ERROR, text)

@@ -3,7 +3,7 @@ who may decide. The first decision wins, and only what was shown is applied."""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -93,13 +93,26 @@ def key(*parts: object) -> str:
     return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()
 
 
-def propose(space: Space, kind: str, *, key: str, after: dict, **fields: Any) -> Proposal | None:
+def propose(
+    space: Space,
+    kind: str,
+    *,
+    key: str,
+    rows: Sequence[Any] = (),
+    after: dict | None = None,
+    **fields: Any,
+) -> Proposal | None:
     """Put a change before the people of the space; None when it was proposed before, or when a
-    ruling says never to remember what it would add."""
+    ruling says never to remember what it would add.
+
+    `rows` are what it would change, as they are now; without an `after` it only counts them.
+    """
+    after = {"count": len(rows)} if after is None else after
     # Most of what a night finds it has found before.
     if is_known(space, key) or _ruled_out(space, kind, after):
         return None
-    targets = fields.pop("targets", [])
+    targets = [target_of(row) for row in rows]
+    fields.setdefault("before", image(*rows))
     after = cast(dict, redacted_values(after))
     title = redacted(str(fields.pop("title", "")))
     title = title if title.startswith(SENTENCE) else short(title, 200)
@@ -158,8 +171,7 @@ def hold(
         key=key("api", kind, row.pk if row else "", sorted(after.items())),
         title=what,
         after=after,
-        targets=[target_of(row)] if row else [],
-        before=image(row) if row else {},
+        rows=[row] if row else [],
         rationale=sentence(N_("“%(token)s” asks for this."), {"token": token.name}),
         evidence=[{"quote": what, "by": token.name, "at": said_at}],
         flags=[HELD],
@@ -204,8 +216,7 @@ def ask_about_change(
         key=key("supersede", old.pk, new.text.casefold()),
         night=night,
         title=new.text,
-        targets=[target_of(old)],
-        before=image(old),
+        rows=[old],
         after={name: getattr(new, name) for name in copied} | {"chat": old.chat_id},
         rationale=sentence(N_("This contradicts what Keno believes.")),
         evidence=[evidence_of(old), evidence_of(new)],

@@ -100,6 +100,9 @@ class Fact(Content):
     LORE = "__lore__"
     UNDO_CREATE = {"status": Status.TRASHED, "forgotten": True}
 
+    # Which account said it, when a night looked for that.
+    speaker = ""
+
     space = models.ForeignKey(Space, models.CASCADE, related_name="facts")
     # Null means the whole space knows it.
     chat = models.ForeignKey(Chat, models.CASCADE, null=True, blank=True, related_name="facts")

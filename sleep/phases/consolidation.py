@@ -14,10 +14,8 @@ from memory.episodes import service as episodes
 from memory.models import Entity, Episode, Fact, Message, Space, WorkingNote
 from memory.models.content import stored
 from memory.text.normalise import jaccard
-from sleep import agreement, error_patterns, offer_proposals, proposals
+from sleep import agreement, error_patterns, nights, offer_proposals, proposals
 from sleep import claims as claim_reader
-from sleep.agreement import BelievedFact, ClaimView
-from sleep.apply import image, target_of
 from sleep.budgeted_model import HEURISTICS
 from sleep.claims import Habit, speaker_keys
 from sleep.models import Claim, Night, Proposal, sentence
@@ -227,7 +225,7 @@ def _propose_pattern(context: PhaseContext, episode: Episode, solved: Habit) -> 
 
 def _settle(context: PhaseContext, item: dict) -> Outcome:
     outcome = Outcome({"waiting": item["waiting"]})
-    claims = [_said(claim) for claim in _open_claims(context)]
+    claims = list(_open_claims(context))
     verdicts = agreement.judge_claims(claims, _known(context, claims))
     for verdict in verdicts:
         agreement.HANDLE[verdict.kind](context, verdict, outcome)
@@ -238,11 +236,10 @@ def _settle(context: PhaseContext, item: dict) -> Outcome:
     return outcome
 
 
-def _facts_since(context: PhaseContext) -> tuple[list[BelievedFact], set[int]]:
+def _facts_since(context: PhaseContext) -> tuple[list[Fact], set[int]]:
     """What is believed about the subjects that were spoken of since the last night, and what of it
     is new."""
-    last = Night.objects.filter(space=context.space, status=Night.Status.SUCCESS)
-    since = last.order_by("-started_at").values_list("started_at", flat=True).first()
+    since = nights.last_slept(context.space)
     live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
     new = live.filter(created_at__gt=since) if since else live
     fresh = set(new.order_by("-pk").values_list("pk", flat=True)[:MAX_FACTS])
@@ -261,46 +258,18 @@ def _open_claims(context: PhaseContext) -> QuerySet[Claim]:
     )
 
 
-def _known(context: PhaseContext, claims: list[ClaimView]) -> list[BelievedFact]:
+def _known(context: PhaseContext, claims: list[Claim]) -> list[Fact]:
     subjects = {one.subject for one in claims} | {""}
     live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
     return _believed(context, live.filter(subject__in=subjects)) if claims else []
 
 
-def _believed(context: PhaseContext, facts: QuerySet[Fact]) -> list[BelievedFact]:
+def _believed(context: PhaseContext, facts: QuerySet[Fact]) -> list[Fact]:
     rows = list(facts.order_by("pk").only(*BELIEVED))
     speaker_of = claim_reader.speakers_of_facts(context.space, rows)
-    return [
-        BelievedFact(
-            fact.pk,
-            fact.chat_id,
-            fact.subject,
-            fact.text,
-            fact.valid_from or fact.last_seen_at,
-            fact.said_by,
-            speaker_of.get(fact.pk, ""),
-        )
-        for fact in rows
-    ]
-
-
-def _said(claim: Claim) -> ClaimView:
-    return ClaimView(
-        claim=claim.pk,
-        episode=claim.episode_id,
-        chat=claim.chat_id,
-        subject=claim.subject,
-        text=claim.text,
-        quote=claim.quote,
-        at=claim.said_at,
-        by=claim.said_by,
-        speaker=claim.speaker,
-        language=claim.language,
-        kind=claim.kind,
-        category=claim.category,
-        curated=claim.curated,
-        mode=claim.mode,
-    )
+    for fact in rows:
+        fact.speaker = speaker_of.get(fact.pk, "")
+    return rows
 
 
 def ask_about_people(space: Space, *, night: Night | None = None) -> int:
@@ -317,8 +286,7 @@ def ask_about_people(space: Space, *, night: Night | None = None) -> int:
             "key": key,
             "night": night,
             "title": _same_title(one, other),
-            "targets": [target_of(one), target_of(other)],
-            "before": image(one, other),
+            "rows": [one, other],
             "after": {"names": [one.name, other.name]},
             "rationale": sentence(N_("The same name, or a name and a relation, in two places.")),
             "evidence": [

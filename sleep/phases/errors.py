@@ -7,7 +7,7 @@ from django.db.models import Prefetch
 
 from memory.models import Episode, Fact, LlmCall, Message
 from memory.text.normalise import said_key
-from sleep import budgeted_model, claims, error_patterns, proposals
+from sleep import budgeted_model, claims, error_patterns, nights, proposals
 from sleep.budgeted_model import HEURISTICS
 from sleep.models import Night, PhaseRun, Proposal
 from sleep.phase import Outcome, Phase, PhaseContext
@@ -17,7 +17,7 @@ BATCH = 200
 
 def plan(night: Night, now: datetime) -> list:
     """The episodes this night has read, and the failed calls since the last one."""
-    read, last = _read_tonight(night), _last_success(night)
+    read, last = _read_tonight(night), nights.last_slept(night.space, "ended_at")
     size = BATCH if night.mode == HEURISTICS else 1
     return [
         *({"episodes": read[i : i + size]} for i in range(0, len(read), size)),
@@ -34,11 +34,6 @@ def work(context: PhaseContext, item: dict) -> Outcome:
 def _read_tonight(night: Night) -> list[int]:
     run = PhaseRun.objects.filter(night=night, run=night.run, phase="consolidation").first()
     return [pk for item in (run.plan if run else []) for pk in item.get("read", [])]
-
-
-def _last_success(night: Night) -> datetime | None:
-    earlier = Night.objects.filter(space=night.space, status=Night.Status.SUCCESS)
-    return earlier.order_by("-ended_at").values_list("ended_at", flat=True).first()
 
 
 def think(context: PhaseContext, item: dict) -> None:

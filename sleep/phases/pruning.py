@@ -15,7 +15,6 @@ from memory.models import Episode, Fact, Pattern, WorkingNote
 from memory.operations import reset
 from memory.text.normalise import short
 from sleep import budgeted_model, clusters, nights, proposals
-from sleep.apply import image, target_of
 from sleep.budgeted_model import HEURISTICS
 from sleep.models import Night, Proposal, sentence
 from sleep.phase import Fuse, Outcome, Phase, PhaseContext
@@ -27,8 +26,10 @@ SAME_EPISODE, NEAR_DAYS, MIN_GIST, MAX_COMPARED = 0.9, timedelta(days=7), 5, 200
 
 
 def plan(night: Night, now: datetime) -> list:
+    last = nights.last_slept(night.space)
+    duplicates = {"duplicates_since": last.isoformat() if last else ""}
     if night.held:
-        return [{"duplicates_since": _last_night(night)}, {"records": True}]
+        return [duplicates, {"records": True}]
     spared = nights.kept_contexts(night.space, now=now)
     notes = nights.exclude_changed_by(_stale_notes(night, now), spared["stale note"])
     weak = nights.exclude_changed_by(_weak_patterns(night), spared["weak pattern"])
@@ -44,7 +45,7 @@ def plan(night: Night, now: datetime) -> list:
         *({name: ids} for name, ids in found.items() if ids),
         *_episode_items(night, old),
         {"duplicate_episodes": True},
-        {"duplicates_since": _last_night(night)},
+        duplicates,
         {"trash": True},
         {"records": True},
     ]
@@ -83,12 +84,6 @@ def _episode_items(night: Night, old: list[int]) -> list[dict]:
     if not fuse.allows(len(old)):
         return [{"too_many_episodes": old[:1000]}]
     return [{"episodes": old[i : i + BATCH]} for i in range(0, len(old), BATCH)]
-
-
-def _last_night(night: Night) -> str:
-    earlier = Night.objects.filter(space=night.space, status=Night.Status.SUCCESS)
-    last = earlier.order_by("-started_at").values_list("started_at", flat=True).first()
-    return last.isoformat() if last else ""
 
 
 def _archive_notes(context: PhaseContext, ids: list[int]) -> Outcome:
@@ -198,9 +193,7 @@ def _blown(context: PhaseContext, fuse: Fuse, kind: str, rows: list, outcome: Ou
         key=proposals.key("fuse", fuse.tier, *[row.pk for row in rows]),
         night=context.night,
         title=sentence(N_("Archive %(n)s at once: %(tier)s"), {"n": len(rows), "tier": fuse.tier}),
-        targets=[target_of(row) for row in rows],
-        before=image(*rows),
-        after={"count": len(rows)},
+        rows=rows,
         rationale=sentence(
             N_("More than the loss fuse allows: %(limit)s of %(total)s."),
             {"limit": fuse.limit, "total": fuse.total},
@@ -250,8 +243,7 @@ def _propose_merge(
         key=proposals.key("merge", *sorted(fact.pk for fact in group)),
         night=context.night,
         title=keep.text,
-        targets=[target_of(fact) for fact in group],
-        before=image(*group),
+        rows=group,
         after={"text": (verdict.merged if verdict else "") or keep.text, "keep": keep.pk},
         rationale=sentence(N_("%(n)s facts say nearly the same."), {"n": len(group)}),
         evidence=[{"fact": fact.pk, "quote": fact.quote} for fact in group if fact.quote],

@@ -139,7 +139,7 @@ class TestPrivate:
     def test_titles_from_what_all_may_see_are_shown(self, space, key):
         fact, episode = make_fact(space), make_episode(space)
         make_proposal(space, title="One", evidence=[{"episode": episode.pk, "quote": "so"}])
-        make_proposal(space, title="Two", targets=[{"type": "fact", "id": fact.pk}])
+        make_proposal(space, title="Two", rows=[fact])
         make_proposal(space, title="Three", kind="advice", after={"text": "x"})
         assert titles(key) == ["One", "Two", "Three"]
 

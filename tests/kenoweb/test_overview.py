@@ -11,7 +11,7 @@ from kenoweb.operations import overview
 from kenoweb.ui import charts, page_chrome
 from memory.facts import service as facts
 from memory.models import Entity, Fact, Heartbeat, LlmCall, Mention
-from sleep import apply, proposals
+from sleep import proposals
 from sleep.models import Night, PhaseRun, Proposal
 from tests.factories import (
     make_chat,
@@ -264,7 +264,7 @@ def test_a_contradiction_waits_with_both_wordings():
     old = make_fact(member.space, text="Ana lives in Lima")
     proposals.propose(
         member.space, "supersede", key="k", title="Ana lives in Quito",
-        targets=[apply.target_of(old)], before=apply.image(old),
+        rows=[old],
         after={"text": "Ana lives in Quito"},
     )  # fmt: skip
     html = page(member).content.decode()

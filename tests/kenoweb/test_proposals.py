@@ -6,7 +6,7 @@ from kenoweb.api import shapes
 from kenoweb.nights import review_queue
 from memory.facts import service as facts
 from memory.models import Fact, Ruling
-from sleep import apply, proposals
+from sleep import proposals
 from sleep.models import Proposal
 from tests.factories import (
     make_chat,
@@ -115,7 +115,7 @@ def test_a_contradiction_stands_side_by_side_and_both_may_hold(client, space):
     old = facts.remember(space, text="Ana lives in Lima", by="extraction", subject="Ana").row
     one = make_proposal(
         space, kind="supersede", after={"text": "Ana lives in Quito", "subject": "Ana"},
-        targets=[apply.target_of(old)], before=apply.image(old), flags=["contradiction"],
+        rows=[old], flags=["contradiction"],
     )  # fmt: skip
     page = client.get(at("detail", space, one.pk)).content.decode()
     assert 'class="versus"' in page
@@ -200,8 +200,7 @@ def test_a_number_stays_a_number_when_it_is_edited(client, space):
 def test_a_moved_target_is_shown_anew(client, space):
     old = facts.remember(space, text="Ana lives in Lima", by="extraction").row
     proposal = proposals.propose(
-        space, "supersede", key="c", title="t", targets=[apply.target_of(old)],
-        before=apply.image(old), after={"text": "Ana lives in Quito"},
+        space, "supersede", key="c", title="t", rows=[old], after={"text": "Ana lives in Quito"},
     )  # fmt: skip
     facts.revise(old, by="person:ana", text="Ana lives in Lima, Peru")
     page = client.get(at("detail", space, proposal.pk)).content.decode()

@@ -30,7 +30,7 @@ from memory.trust import golden, replay
 from memory.vectors import embed
 from memory.vectors import store as embeddings
 from sleep import cycle, proposals
-from sleep.apply import TargetChanged, image, target_of
+from sleep.apply import TargetChanged
 from sleep.models import Proposal, shown
 from sleep.phases import improvement
 from tests.factories import (
@@ -257,8 +257,7 @@ def propose(space, kind, *rows, **after):
         kind,
         key=proposals.key(kind, *after.values()),
         title="try it",
-        targets=[target_of(row) for row in rows],
-        before=image(*rows),
+        rows=rows,
         after=after,
     )
 

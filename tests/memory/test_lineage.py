@@ -153,7 +153,7 @@ def test_a_merge_that_was_approved_points_to_all_too():
     member = make_member(space=told.space)
     asked = proposals.propose(
         told.space, "merge", key="m", title="tea",
-        targets=[{"type": "fact", "id": pk} for pk in (told.tea.pk, twin.pk)],
+        rows=[told.tea, twin],
         after={"text": "Ana likes tea", "keep": told.tea.pk},
     )  # fmt: skip
     proposals.approve(asked, member=member, digest=asked.digest)

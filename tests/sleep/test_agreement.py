@@ -1,13 +1,9 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from sleep.agreement import (
-    BelievedFact,
-    ClaimView,
-    compare_facts,
-    judge_claims,
-    shared_by_chats,
-)
+from memory.models import Fact
+from sleep.agreement import compare_facts, judge_claims, shared_by_chats
+from sleep.models import Claim
 
 DAY = datetime(2026, 2, 1, tzinfo=UTC)
 _n = count(1)
@@ -15,20 +11,27 @@ _n = count(1)
 
 def said(text, episode=0, *, chat=None, subject="Ana", day=1, **given):
     n = next(_n)
-    return ClaimView(n, episode or n, chat, subject, text, text, DAY + timedelta(days=day), **given)
+    return Claim(
+        pk=n, episode_id=episode or n, chat_id=chat, subject=subject, text=text, quote=text,
+        said_at=DAY + timedelta(days=day), **given,
+    )  # fmt: skip
 
 
 def known(text, *, chat=None, subject="Ana", day=0, **given):
-    return BelievedFact(next(_n), chat, subject, text, DAY + timedelta(days=day), **given)
+    speaker, at = given.pop("speaker", ""), DAY + timedelta(days=day)
+    fact = Fact(pk=next(_n), chat_id=chat, subject=subject, text=text, last_seen_at=at, **given)
+    fact.speaker = speaker
+    return fact
 
 
 def across(*facts):
     """(old, new, whether it is a contradiction) of the last fact beside the others."""
-    found = compare_facts(facts, {facts[-1].fact})
+    found = compare_facts(facts, {facts[-1].pk})
     return [(one.old.text, one.new.text, bool(one.why)) for one in found]
 
 
-ANA, STRANGER = {"by": "Ana", "speaker": "telegram:1"}, {"by": "Ana", "speaker": "telegram:9"}
+ANA = {"said_by": "Ana", "speaker": "telegram:1"}
+STRANGER = {"said_by": "Ana", "speaker": "telegram:9"}
 
 
 def kinds(claims, facts=()):
@@ -112,7 +115,7 @@ def test_one_person_is_heard_across_chats_and_others_are_not():
         first = known(old, chat=1, **ANA)
         again = known(new, chat=2, day=3, **ANA)
         assert across(first, again) == [(old, new, contradicts)]
-        other = known(new, chat=2, day=3, by="Bo", speaker="telegram:2", subject="Bo")
+        other = known(new, chat=2, day=3, said_by="Bo", speaker="telegram:2", subject="Bo")
         assert across(first, other) == []
 
 

@@ -41,8 +41,7 @@ def propose(space, kind, after, *targets, key="k", **given):
         kind,
         key=key,
         after=after,
-        targets=[apply.target_of(thing) for thing in targets],
-        before=given.pop("before", apply.image(*targets)),
+        rows=targets,
         title="t",
         **given,
     )

@@ -9,7 +9,6 @@ from django.utils import timezone
 from memory.facts import service as facts
 from memory.models import Fact
 from sleep import cycle, proposals
-from sleep.apply import image, target_of
 from sleep.models import Night, Proposal
 from tests.factories import make_episode, make_space
 
@@ -30,8 +29,8 @@ def test_what_waits_is_told_with_its_reasons_and_its_age(said):
     assert "nothing to decide" in said("--proposals")
     old = facts.remember(space, text="Ana lives in Lima", by="person:ana").row
     made = proposals.propose(
-        space, "supersede", key="k", title="Ana lives in Quito", targets=[target_of(old)],
-        before=image(old), after={"text": "Ana lives in Quito"}, flags=["contradiction"],
+        space, "supersede", key="k", title="Ana lives in Quito", rows=[old],
+        after={"text": "Ana lives in Quito"}, flags=["contradiction"],
         rationale="Both cannot be true.",
         evidence=[{"quote": "I moved to Quito", "by": "Ana", "at": "2026-02-14T10:00:00+00:00"}],
     )  # fmt: skip

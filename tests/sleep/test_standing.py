@@ -7,7 +7,7 @@ import pytest
 from memory.episodes import service as episodes
 from memory.facts import service as facts
 from memory.models import Episode, Fact, Pattern
-from sleep import apply, cycle, proposals
+from sleep import cycle, proposals
 from sleep.apply import TargetChanged
 from sleep.models import Proposal
 from tests.factories import make_chat, make_member, make_message
@@ -39,8 +39,8 @@ def old(space):
 
 def contradiction(space, old, text="Ana lives in Quito"):
     return proposals.propose(
-        space, "supersede", key=text, title=text, targets=[apply.target_of(old)],
-        before=apply.image(old), after={"text": text, "subject": "Ana"},
+        space, "supersede", key=text, title=text, rows=[old],
+        after={"text": text, "subject": "Ana"},
     )  # fmt: skip
 
 
@@ -144,8 +144,7 @@ def test_t08_it_is_never_approved_among_several(space, member):
 def test_t08_a_release_from_quarantine_takes_a_typed_reason(space, member, old):
     facts.quarantine(old, by="system", reason="odd")
     proposal = proposals.propose(
-        space, "release", key="r", title="r", after={}, targets=[apply.target_of(old)],
-        before=apply.image(old),
+        space, "release", key="r", title="r", after={}, rows=[old],
     )  # fmt: skip
     with pytest.raises(proposals.NeedsReason):
         approve(proposal, member)

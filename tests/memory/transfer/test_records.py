@@ -13,7 +13,6 @@ from memory.retrieval.recall import recall
 from memory.spaces import encryption as spaces_encryption
 from memory.transfer import importing
 from sleep import cycle, nights, proposals
-from sleep.apply import image, target_of
 from sleep.models import Night, NightChange, PhaseRun, Proposal
 from tests.factories import encrypt, make_chat, make_fact, make_member, make_message, make_space
 from tests.memory.transfer.test_archive import BY, changed, lived_in, manifest, members, write
@@ -47,8 +46,7 @@ def propose(space, kind, rows, after):
         kind,
         key=proposals.key(kind, *(row.pk for row in rows)),
         title=f"{kind} it",
-        targets=[target_of(row) for row in rows],
-        before=image(*rows),
+        rows=rows,
         after=after,
     )
 
