@@ -8,10 +8,11 @@ import httpx
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
+from starlette.responses import JSONResponse
 
 from bot.channels import http_server
 from bot.channels.base import Channel, Outgoing, SendFailed, home
-from bot.channels.http_server import Request, Response
+from bot.channels.http_server import Request, answer
 from memory.chats import inbox
 from memory.chats import service as chats
 from memory.jobs import RateLimit
@@ -31,51 +32,44 @@ class HttpChannel(Channel):
             raise RuntimeError("The HTTP channel never opens without WEBHOOK_SECRET.")
         space = await home(space, stop)
 
-        async def called(request: Request) -> Response:
+        async def called(request: Request) -> JSONResponse:
             return await self.handle(request, space)
 
         async with http_server.serve(called, host=settings.HTTP_HOST, port=self.port) as port:
             self.port = port
             await stop.wait()
 
-    async def handle(self, request: Request, space: Space) -> Response:
+    async def handle(self, request: Request, space: Space) -> JSONResponse:
         if request.path == "/health" and request.method == "GET":
-            return Response(200, {"status": "ok"})
+            return answer(200, {"status": "ok"})
         if request.path != "/webhook":
-            return Response(404, {"error": "There is only POST /webhook here."})
+            return answer(404, {"error": "There is only POST /webhook here."})
         if request.method != "POST":
-            return Response(405, {"error": "Send a POST."})
-        try:
-            now = time.time()
-            mark = http_server.check(
-                self.secret, headers=request.headers, body=request.body, now=now
-            )
-            said = http_server.parse_message(request)
-            if said["callback"]:
-                private = settings.HTTP_CALLBACK_PRIVATE
-                await http_server.check_callback(said["callback"], private=private)
-        except http_server.BadSignature as bad:
-            return Response(401, {"error": str(bad)})
-        except http_server.BadRequest as bad:
-            return Response(400, {"error": str(bad)})
+            return answer(405, {"error": "Send a POST."})
+        told = {"headers": request.headers, "body": request.body}
+        mark = http_server.check(self.secret, **told, now=time.time())
+        said = http_server.parse_message(request)
+        if said["callback"]:
+            private = settings.HTTP_CALLBACK_PRIVATE
+            await http_server.check_callback(said["callback"], private=private)
         return await self._take(space, said, mark=mark)
 
-    async def _take(self, space: Space, said: dict, *, mark: str) -> Response:
+    async def _take(self, space: Space, said: dict, *, mark: str) -> JSONResponse:
         now = timezone.now()
         if not self.limits.allow(said["author_id"], now=now):
             many = {"error": "Too many messages of this author. Try again later."}
-            return Response(429, many, after=self.limits.wait(said["author_id"], now=now))
+            return answer(429, many, after=self.limits.wait(said["author_id"], now=now))
         try:
             message = await sync_to_async(http_server.store_message)(space, said, mark=mark)
         except chats.BadChatId as bad:
-            return Response(400, {"error": str(bad)})
+            return answer(400, {"error": str(bad)})
         if said["callback"]:
-            return Response(202, {"status": "accepted", "id": message.pk})
+            return answer(202, {"status": "accepted", "id": message.pk})
         reply = await http_server.wait_for(message, seconds=settings.HTTP_TIMEOUT)
         if reply is None:
             late = "No answer in time. It is kept; ask again with the same id."
-            return Response(408, {"error": late, "id": message.pk})
-        return Response(200, {"response": reply, "status": "ok", "id": message.pk})
+            return answer(408, {"error": late, "id": message.pk})
+        return answer(200, {"response": reply, "status": "ok", "id": message.pk})
 
     async def send(self, outgoing: Outgoing) -> str:
         """Who waits reads the row; whoever gave a callback is called."""

@@ -12,8 +12,8 @@ import json
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -71,23 +71,36 @@ class Request:
             raise ValueError("too deep") from error
 
 
-@dataclass(frozen=True)
-class Response:
-    status: int
-    body: dict = field(default_factory=dict)
-    # Whole seconds after which to ask again.
-    after: int | None = None
+def answer(status: int, body: dict, *, after: int | None = None) -> JSONResponse:
+    """Return the answer; `after` says in how many seconds to ask again."""
+    again = {} if after is None else {"retry-after": str(after)}
+    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"} | again
+    return JSONResponse(body, status_code=status, headers=headers)
 
 
 class Refused(Exception):
-    """A request that is answered before anybody looks at it."""
+    """A request that is not taken, with what is wrong."""
 
-    def __init__(self, status: int, sentence: str):
-        super().__init__(sentence)
-        self.response = Response(status, {"error": sentence})
+    status = 400
 
 
-Handle = Callable[[Request], Awaitable[Response]]
+class TooLarge(Refused):
+    """A body that is larger than we take."""
+
+    status = 413
+
+
+class BadSignature(Refused):
+    """A request that is not proved to come from who knows the secret, with what to do."""
+
+    status = 401
+
+
+class CallbackRefused(Refused):
+    """This address cannot be called."""
+
+
+Handle = Callable[[Request], Awaitable[JSONResponse]]
 
 
 class _Impatient(H11Protocol):
@@ -151,22 +164,19 @@ async def _answer(handle: Handle, asked: asgi.Request) -> JSONResponse:
         async with asyncio.timeout(READ_SECONDS):
             body = await _body(asked)
         headers = {name.lower(): value for name, value in asked.headers.items()}
-        response = await handle(Request(asked.method, asked.url.path, headers, body))
+        return await handle(Request(asked.method, asked.url.path, headers, body))
     except Refused as refused:
-        response = refused.response
+        return answer(refused.status, {"error": str(refused)})
     except TimeoutError:
-        response = Response(408, {"error": "The request took too long to arrive."})
+        return answer(408, {"error": "The request took too long to arrive."})
     except DatabaseError as error:
         # Gone, or its disk is full: nothing was kept, and who sends it again loses nothing.
         log.error("a request failed", extra={"why": str(error).partition("\n")[0]})
         away = {"error": "The database does not answer. Nothing was kept: send it again."}
-        response = Response(503, away, after=AWAY_SECONDS)
+        return answer(503, away, after=AWAY_SECONDS)
     except Exception:
         log.exception("a request failed")
-        response = Response(500, {"error": "Something went wrong here. It was written down."})
-    again = {} if response.after is None else {"retry-after": str(response.after)}
-    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"} | again
-    return JSONResponse(response.body, status_code=response.status, headers=headers)
+        return answer(500, {"error": "Something went wrong here. It was written down."})
 
 
 async def _body(asked: asgi.Request) -> bytes:
@@ -174,8 +184,8 @@ async def _body(asked: asgi.Request) -> bytes:
     for name in (TIMESTAMP, SIGNATURE):
         if len(asked.headers.getlist(name)) > 1:
             # Nobody can say which one counts.
-            raise Refused(400, "The headers cannot be read.")
-    too_large = Refused(413, f"The body may have {BODY_BYTES} bytes.")
+            raise Refused("The headers cannot be read.")
+    too_large = TooLarge(f"The body may have {BODY_BYTES} bytes.")
     announced = asked.headers.get("content-length", "0")
     if len(announced) > 12 or int(announced) > BODY_BYTES:
         raise too_large
@@ -185,10 +195,6 @@ async def _body(asked: asgi.Request) -> bytes:
         if len(body) > BODY_BYTES:
             raise too_large
     return body
-
-
-class BadSignature(Exception):
-    """A request that is not proved to come from who knows the secret, with what to do."""
 
 
 def sign(secret: str, *, body: bytes, at: float, label: bytes = b"") -> dict[str, str]:
@@ -222,12 +228,8 @@ def _digest(secret: str, stamp: str, body: bytes, *, label: bytes = b"") -> str:
     return hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
-class CallbackRefused(Exception):
-    """This address cannot be called."""
-
-
 def parse(url: str) -> SplitResult:
-    """The parts of an address we may call; NotAllowed with a sentence otherwise."""
+    """The parts of an address we may call; CallbackRefused with a sentence otherwise."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -261,7 +263,7 @@ async def post(
     private: bool = False,
     resolve: Resolve = resolve,
 ) -> int:
-    """Send it; the status that came back. NotAllowed before anything is connected."""
+    """Send it; the status that came back. CallbackRefused before anything is connected."""
     parts = parse(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     ip = await _reachable(parts, port, private=private, resolve=resolve)
@@ -294,31 +296,23 @@ async def _reachable(parts: SplitResult, port: int, *, private: bool, resolve: R
 
 
 async def check_callback(url: str, *, private: bool) -> None:
-    """BadRequest when the callback leads into a private network; a name may come up later."""
+    """Refuse a callback that leads into a private network; a name may come up later."""
     parts = parse(url)
-    try:
+    with suppress(httpx.ConnectError):
         await _reachable(parts, parts.port or 80, private=private, resolve=resolve)
-    except CallbackRefused as error:
-        raise BadRequest(str(error)) from error
-    except httpx.ConnectError:
-        return
-
-
-class BadRequest(Exception):
-    """A request of somebody who may call that cannot be understood, with what is wrong."""
 
 
 def parse_message(request: Request) -> dict:
-    """The fields of a message, with defaults; BadRequest with a sentence."""
+    """The fields of a message, with defaults; Refused with a sentence."""
     try:
         body = request.json()
     except ValueError as error:
-        raise BadRequest("The body is no JSON.") from error
+        raise Refused("The body is no JSON.") from error
     if not isinstance(body, dict):
-        raise BadRequest("The body must be a JSON object.")
+        raise Refused("The body must be a JSON object.")
     text = body.get("message", body.get("text"))
     if not isinstance(text, str) or not text.strip():
-        raise BadRequest("The message field is missing or no text.")
+        raise Refused("The message field is missing or no text.")
     said = {"text": text}
     for name, default in (
         ("chat_id", "main"),
@@ -330,15 +324,12 @@ def parse_message(request: Request) -> dict:
     ):
         value = body.get(name, default)
         if not isinstance(value, str | int) or isinstance(value, bool) or len(str(value)) > 2000:
-            raise BadRequest(f"The field {name} must be a short text.")
+            raise Refused(f"The field {name} must be a short text.")
         said[name] = str(value)
     if said["trace"] not in TRACES:
-        raise BadRequest("The field trace is text or voice.")
+        raise Refused("The field trace is text or voice.")
     if said["callback"]:
-        try:
-            parse(said["callback"])
-        except CallbackRefused as error:
-            raise BadRequest(str(error)) from error
+        parse(said["callback"])
     return said
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import telegram
 from django.conf import settings
+from starlette.responses import JSONResponse
 from telegram import Message, Update
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter
@@ -26,7 +27,7 @@ from bot.channels.base import (
     hold_leadership,
     home,
 )
-from bot.channels.http_server import Request, Response
+from bot.channels.http_server import Request, answer
 from memory.models import Chat, Space
 from memory.spaces import connections
 
@@ -223,16 +224,16 @@ class TelegramChannel(ListeningChannel):
         if not secret:
             raise RuntimeError("A webhook without TELEGRAM_WEBHOOK_SECRET is never opened.")
 
-        async def called(request: Request) -> Response:
+        async def called(request: Request) -> JSONResponse:
             given = request.headers.get(SECRET_HEADER, "")
             if not secrets.compare_digest(given.encode(), secret.encode()):
-                return Response(401, {"error": "The secret token is missing or wrong."})
+                return answer(401, {"error": "The secret token is missing or wrong."})
             try:
                 update = telegram.Update.de_json(request.json(), self.bot)
             except (ValueError, KeyError, TypeError, AttributeError):
-                return Response(400, {"error": "This is no update of Telegram."})
+                return answer(400, {"error": "This is no update of Telegram."})
             await self.take(space, update)
-            return Response(200, {})
+            return answer(200, {})
 
         host, port = settings.TELEGRAM_WEBHOOK_HOST, settings.TELEGRAM_WEBHOOK_PORT
         async with http_server.serve(called, host=host, port=port):
