@@ -206,23 +206,13 @@ def _keep(call: LlmCall, answer: Answer) -> Completion:
     call.model = answer.model or call.model
     call.tokens_in, call.tokens_out = answer.tokens_in, answer.tokens_out
     call.tokens_cached = answer.tokens_cached
-    call.cost = pricing.cost(replace(answer, model=call.model), provider=call.provider)
+    answer = replace(answer, model=call.model)
+    call.cost = pricing.cost(answer, provider=call.provider)
     insert(call)
     if call.cost:
         pricing.warn(call.space, now=call.at)
-    return Completion(
-        text=answer.text,
-        model=call.model,
-        provider=call.provider,
-        tokens_in=call.tokens_in,
-        tokens_out=call.tokens_out,
-        tokens_cached=call.tokens_cached,
-        cost=call.cost,
-        ms=call.ms,
-        calls=answer.calls,
-        turn=answer.turn,
-        call_id=call.pk,
-    )
+    told = vars(answer) | {"cost": call.cost}
+    return Completion(**told, provider=call.provider, ms=call.ms, call_id=call.pk)
 
 
 def _ms(started: float) -> int:

@@ -83,19 +83,11 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Completion:
+class Completion(Answer):
     """An answer with its price and time, as it was recorded."""
 
-    text: str
-    model: str
-    provider: str
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    cost: Decimal | None = None
+    provider: str = ""
     ms: int = 0
-    calls: Sequence[ToolCall] = ()
-    turn: dict[str, Any] = field(default_factory=dict)
     call_id: int | None = field(default=None, compare=False)
 
 
