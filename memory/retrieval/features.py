@@ -27,28 +27,32 @@ HALF_YEAR = 182
 TYPED_FROM = 4
 _ASKS = re.compile(r"\?\W*$")
 
-NAMES = (
-    "answers",
-    "semantic",
-    "words",
-    "rare",
-    "alike",
-    "nearby",
-    "episode",
-    "around",
-    "topic",
-    "speaker",
-    "date",
-    "question",
-    "when",
-    "confidence",
-    "trust",
-    "recency",
-    "channel",
-    "usage",
-    "pin",
-    "crowd",
-)
+FEATURES = {
+    "answers": gettext_lazy("answers the question"),
+    "semantic": gettext_lazy("meaning"),
+    "words": gettext_lazy("words"),
+    "rare": gettext_lazy("rarest word"),
+    "alike": gettext_lazy("similar words"),
+    "nearby": gettext_lazy("near by"),
+    "episode": gettext_lazy("episode"),
+    "around": gettext_lazy("turns beside"),
+    "topic": gettext_lazy("topic"),
+    "speaker": gettext_lazy("person"),
+    "date": gettext_lazy("date"),
+    "question": gettext_lazy("a question"),
+    "when": gettext_lazy("says when"),
+    "confidence": gettext_lazy("confidence"),
+    "trust": gettext_lazy("who said it"),
+    "recency": gettext_lazy("recency"),
+    "channel": gettext_lazy("same chat"),
+    "usage": gettext_lazy("used before"),
+    "pin": gettext_lazy("pinned"),
+    "crowd": gettext_lazy("others of its episode"),
+    # Parts of a score that are no features: of the classic formula, of an order that was mended.
+    "lexical": gettext_lazy("words"),
+    "older": gettext_lazy("an older value"),
+}
+NAMES = tuple(name for name in FEATURES if name not in ("lexical", "older"))
 
 
 def compute(
@@ -158,11 +162,7 @@ class _Talk:
         self.shares: dict[tuple[int, ...], float] = {}
         self.hits = candidates.hits
         self.order = candidates.episodes
-        self.place = {
-            unit: (episode, position)
-            for episode, units in candidates.episodes.items()
-            for position, unit in enumerate(units)
-        }
+        self.place = candidates.places
         self.of_episode = {
             episode: {
                 number for number, hit in candidates.hits.items() if not hit.isdisjoint(units)
@@ -204,11 +204,7 @@ class _Meaning:
         lane = [self.bare[unit.id] for unit in embedded if "meaning" in unit.lanes]
         self.floor = min(lane, default=0.0)
         self.order = candidates.episodes
-        self.place = {
-            unit: (episode, position)
-            for episode, units in candidates.episodes.items()
-            for position, unit in enumerate(units)
-        }
+        self.place = candidates.places
         self.topics = {episode: self._best(units) for episode, units in candidates.episodes.items()}
 
     def of(self, unit: Candidate) -> float:
@@ -272,29 +268,3 @@ def channel(of_unit: int | None, asked_in: int | None) -> float:
     if asked_in is None:
         return 0.0
     return 0.25 if of_unit is None else float(of_unit == asked_in)
-
-
-FEATURES = {
-    "answers": gettext_lazy("answers the question"),
-    "semantic": gettext_lazy("meaning"),
-    "around": gettext_lazy("turns beside"),
-    "topic": gettext_lazy("topic"),
-    "words": gettext_lazy("words"),
-    "lexical": gettext_lazy("words"),
-    "rare": gettext_lazy("rarest word"),
-    "alike": gettext_lazy("similar words"),
-    "nearby": gettext_lazy("near by"),
-    "episode": gettext_lazy("episode"),
-    "date": gettext_lazy("date"),
-    "when": gettext_lazy("says when"),
-    "recency": gettext_lazy("recency"),
-    "confidence": gettext_lazy("confidence"),
-    "trust": gettext_lazy("who said it"),
-    "usage": gettext_lazy("used before"),
-    "pin": gettext_lazy("pinned"),
-    "question": gettext_lazy("a question"),
-    "speaker": gettext_lazy("person"),
-    "channel": gettext_lazy("same chat"),
-    "crowd": gettext_lazy("others of its episode"),
-    "older": gettext_lazy("an older value"),
-}

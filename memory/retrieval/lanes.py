@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -237,14 +237,18 @@ SELECT 'pattern', id, NULL, NULL, {pattern} FROM memory_pattern
 OF_PATTERN = {"text": "trigger", "quote": "response", "confidence": "confidence"}
 KINDS = ("fact", "episode", "message")
 DEPTH = 100
-RECENT = 6
-DATED = 100
-# The best turns of talk bring those right before and after them.
-BEST, BESIDE = 20, 2
-# Up to here an exact search is faster than the index, and misses nothing.
-EXACT_TO = 3000
-LOOK_AT = 1000
-COUNT_TO = 2000
+# How far each lane looks.
+LIMITS = {
+    "recent": 6,
+    "dated": 100,
+    # The best turns of talk bring those right before and after them.
+    "best": 20,
+    "beside": 2,
+    # Up to here an exact search is faster than the index, and misses nothing.
+    "exact_to": 3000,
+    "look_at": 1000,
+    "count_to": 2000,
+}
 
 
 @lru_cache(maxsize=8)
@@ -332,6 +336,15 @@ class Candidates:
     episodes: dict[int, list[int]] = field(default_factory=dict)
     hits: dict[int, set[int]] = field(default_factory=dict)
 
+    @cached_property
+    def places(self) -> dict[int, tuple[int, int]]:
+        """The episode of each unit that has one, and its position there."""
+        return {
+            unit: (episode, position)
+            for episode, units in self.episodes.items()
+            for position, unit in enumerate(units)
+        }
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -396,7 +409,7 @@ def collect(
         "starts": [cue.start for cue in question.cues],
         "ends": [cue.end for cue in question.cues],
         "depth": depth,
-        **_limits(),
+        **LIMITS,
     }
     meaning = {}
     if embedder and vectors:
@@ -411,19 +424,6 @@ def collect(
         cursor.execute(f"{PREPARE};{sql}", values)
         cursor.nextset()  # past the settings
         return _parse_rows(cursor.fetchall(), question)
-
-
-def _limits() -> dict[str, int]:
-    """How far each lane looks."""
-    return {
-        "recent": RECENT,
-        "dated": DATED,
-        "best": BEST,
-        "beside": BESIDE,
-        "exact_to": EXACT_TO,
-        "look_at": LOOK_AT,
-        "count_to": COUNT_TO,
-    }
 
 
 def _run(sql: str, values: dict) -> list[tuple]:

@@ -91,7 +91,7 @@ def test_what_was_put_away_then_is_not_known_though_it_is_now(space):
 
 @pytest.mark.parametrize("by_index", [False, True])
 def test_a_fact_says_what_it_said_then_by_words_and_by_meaning(space, monkeypatch, by_index):
-    monkeypatch.setattr(lanes, "EXACT_TO", 0 if by_index else 3000)
+    monkeypatch.setitem(lanes.LIMITS, "exact_to", 0 if by_index else 3000)
     edited = fact(space, "Ana lives in Granada", subject="Ana")
     changed(edited, text="Ana lives in Lisbon")
     for i in range(9):

@@ -378,7 +378,7 @@ def test_a_large_scope_is_searched_by_the_index(space, monkeypatch):
         make_fact(space, text=f"plant number {i}: {'rose' if i == 7 else 'fern'}")
     embeddings.backfill()
     exact = texts(recall(space, "a rose", now=NOW))
-    monkeypatch.setattr(lanes, "EXACT_TO", 5)
+    monkeypatch.setitem(lanes.LIMITS, "exact_to", 5)
     assert texts(recall(space, "a rose", now=NOW))[0] == exact[0]
     result = recall(space, "a rose", now=NOW)
     assert any("meaning" in one.unit.lanes for one in result.items)

@@ -63,7 +63,7 @@ def _make(kind, space, chat_for_message, chat, text, away):
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(rows=st.lists(ROW, min_size=1, max_size=12))
 def test_only_what_this_chat_may_know_is_recalled(by_index, rows, monkeypatch):
-    monkeypatch.setattr(lanes, "EXACT_TO", 0 if by_index else 3000)
+    monkeypatch.setitem(lanes.LIMITS, "exact_to", 0 if by_index else 3000)
     spaces = [make_space(), make_space()]
     chats = [[make_chat(space), make_chat(space)] for space in spaces]
     planted = plant(rows, chats)
