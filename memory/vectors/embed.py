@@ -11,8 +11,6 @@ from django.conf import settings
 
 from memory.vectors.graphs import EmbeddedModel
 
-# pgvector's HNSW index refuses more.
-MAX_DIMENSIONS = 2000
 MAX_TEXT_LENGTH = 8000
 
 

@@ -9,15 +9,16 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache, partial, update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 UNKNOWN, BEGIN, END = 100, 101, 102
 LONGEST_WORD = 100
 Offset = tuple[int, int]
+Loaded = TypeVar("Loaded")
 # The blocks that BERT cuts into single characters.
 CJK = (
     (0x4E00, 0x9FFF),
@@ -32,7 +33,6 @@ CJK = (
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 FOLDER = Path(__file__).parent / "model"
-MAX_TOKENS = 256
 # A text on one thread that does not spin: a second one gains a third and burns the other core while
 # it waits. Several texts are read side by side.
 THREADS = 1
@@ -145,16 +145,21 @@ def _stands_alone(char: str) -> bool:
     return unicodedata.category(char)[0] == "P" or any(low <= code <= high for low, high in CJK)
 
 
+def loaded_once(load: Callable[..., Loaded]) -> Callable[..., Loaded]:
+    """Keep what the function loads for the process; two threads do not load it twice."""
+    kept = cache(load)
+
+    def get(*given: str) -> Loaded:
+        with _lock:
+            return kept(*given)
+
+    return update_wrapper(get, load)
+
+
+@loaded_once
 def word_pieces() -> WordPiece:
     """Return the vocabulary that all graphs share."""
-    with _lock:
-        return _word_pieces()
-
-
-def session(graph: str) -> "InferenceSession":
-    """Return the onnxruntime session of "embed", "listen" or "judge"."""
-    with _lock:
-        return _session(graph)
+    return WordPiece(FOLDER / "vocab.txt")
 
 
 def run(graph: str, ids: Sequence[Sequence[int]]) -> list[list[np.ndarray]]:
@@ -181,13 +186,9 @@ def _run_one(graph: str, ids: Sequence[int]) -> list[np.ndarray]:
     return [output[0] for output in session(graph).run(None, given)]
 
 
-@cache
-def _word_pieces() -> WordPiece:
-    return WordPiece(FOLDER / "vocab.txt")
-
-
-@cache
-def _session(graph: str) -> "InferenceSession":
+@loaded_once
+def session(graph: str) -> "InferenceSession":
+    """Return the onnxruntime session of "embed", "listen" or "judge"."""
     # Imported here: commands that never use the model should not pay for it.
     import onnxruntime
 
@@ -251,13 +252,7 @@ class WordVectors:
         return (vector / (np.linalg.norm(vector) + 1e-6)).astype(np.float16)
 
 
-_table_lock = threading.Lock()
-_loaded: list[WordVectors] = []
-
-
+@loaded_once
 def word_vectors() -> WordVectors:
     """Return the table, read on first use."""
-    with _table_lock:
-        if not _loaded:
-            _loaded.append(WordVectors())
-    return _loaded[0]
+    return WordVectors()

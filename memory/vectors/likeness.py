@@ -1,7 +1,9 @@
 """Compare the meaning of two texts, by a local embedding model."""
 
 import logging
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 
@@ -9,35 +11,31 @@ from memory.text.summaries import similarity
 from memory.vectors import embed
 
 log = logging.getLogger(__name__)
+Answer = TypeVar("Answer")
 
 # Measured on pairs in English and Spanish: what says the same scores higher, what is only about
 # the same person or thing ("likes tea", "likes coffee": .82) lower.
 SAME_FROM = 0.85
-# A model's wording of a message, also in the other language, scores higher.
-RELATED_FROM = 0.45
 
 
 def likeness(a: str, b: str) -> float | None:
-    """Return the similarity, -1..1; None without a local model, as a write waits for no network."""
-    if not a.strip() or not b.strip() or not embed.enabled():
+    """Return the similarity, -1..1; None without a local model."""
+    if not a.strip() or not b.strip():
         return None
-    try:
-        if embed.current().provider != "embedded":
-            return None
-        return float(_vector(a) @ _vector(b))
-    except embed.EmbeddingFailed as error:
-        log.warning("meaning could not be compared: %s", error)
-        return None
+    return _locally(lambda: float(_vector(a) @ _vector(b)))
 
 
 def vectors(texts: list[str]) -> np.ndarray | None:
     """The vector of each text; None when no local model can tell."""
-    if not texts or not embed.enabled():
+    return _locally(lambda: np.asarray(embed.embed(texts))) if texts else None
+
+
+def _locally(measure: Callable[[], Answer]) -> Answer | None:
+    """What the local model measures; None without one, as a write waits for no network."""
+    if not embed.enabled() or embed.current().provider != "embedded":
         return None
     try:
-        if embed.current().provider != "embedded":
-            return None
-        return np.asarray(embed.embed(texts))
+        return measure()
     except embed.EmbeddingFailed as error:
         log.warning("meaning could not be compared: %s", error)
         return None
@@ -54,11 +52,6 @@ def table(rows: list[str], columns: list[str]) -> np.ndarray | None:
 def same(a: str, b: str) -> bool:
     score = likeness(a, b)
     return score is not None and score >= SAME_FROM
-
-
-def related(a: str, b: str) -> bool:
-    score = likeness(a, b)
-    return score is not None and score >= RELATED_FROM
 
 
 def topic(message: str, talk: str) -> float | None:
