@@ -7,7 +7,7 @@ Each finding is a sentence. The night adds its own (sleep/nights.py). The watchd
 import resource
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ def check(space: Space, *, now: datetime, chosen: Choice | None = None) -> list[
     measured = totals(**memory_figures(space, now=now), **figures(space, chosen, now=now))
     measured["provider"] = chosen.provider
     return [
-        *memory(space, now, measured),
+        *judge_memory(memory_checks(space, measured)),
         *(judge(space, now, measured) for judge in JUDGES),
         *(look(space, now) for look in CHECKS),
     ]
@@ -132,13 +132,6 @@ def overall_state(findings: list[Finding]) -> str:
     """HEALTHY, DEGRADED (something warns) or UNHEALTHY (something is broken)."""
     levels = {finding.level for finding in findings}
     return "UNHEALTHY" if ERROR in levels else "DEGRADED" if WARNING in levels else "HEALTHY"
-
-
-def memory(space: Space, now: datetime, measured: dict) -> list[Finding]:
-    health = judge_memory(space, measured, now=now)
-    findings = [Finding("memory", ERROR, text) for text in health.errors]
-    findings += [Finding("memory", WARNING, text) for text in health.warnings]
-    return findings or [Finding("memory")]
 
 
 def provider(space: Space, now: datetime, measured: dict) -> Finding:
@@ -296,36 +289,15 @@ def settings_problems() -> list[str]:
     return [_("PROVIDER is %(provider)s but %(name)s is not set.") % told]
 
 
-@dataclass(frozen=True)
-class MemoryHealth:
-    at: datetime
-    checks: dict[str, Any]
-    warnings: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    @property
-    def healthy(self) -> bool:
-        return not self.errors
-
-    def as_dict(self) -> dict:
-        """Return the health as JSON, in the shape KenoBot uses."""
-        return {
-            "status": "healthy" if self.healthy else "unhealthy",
-            "timestamp": self.at.isoformat(),
-            "checks": self.checks,
-            "warnings": self.warnings,
-            "errors": self.errors,
-        }
-
-
-def memory_health(space: Space, *, now: datetime | None = None) -> MemoryHealth:
-    """Check the memory alone: no provider, worker or queue."""
+def memory_health(space: Space, *, now: datetime | None = None) -> dict:
+    """Check the memory alone (no provider, worker or queue), as JSON in the shape KenoBot uses."""
     now = now or timezone.now()
-    return judge_memory(space, totals(**memory_figures(space, now=now)), now=now)
+    checks = memory_checks(space, totals(**memory_figures(space, now=now)))
+    return report(judge_memory(checks), now=now) | {"checks": checks}
 
 
 def memory_figures(space: Space, *, now: datetime) -> dict:
-    """Return the queries that judge_memory() needs, for totals()."""
+    """Return the queries that memory_checks() needs, for totals()."""
     facts, *others = (rows.values("pk") for rows in screening.pending(space).values())
     return {
         "stale_notes": ("count", working.stale(space, now=now).values("pk")),
@@ -335,9 +307,8 @@ def memory_figures(space: Space, *, now: datetime) -> dict:
     }
 
 
-def judge_memory(space: Space, measured: dict, *, now: datetime) -> MemoryHealth:
-    """Turn the figures into warnings and errors."""
-    checks = {
+def memory_checks(space: Space, measured: dict) -> dict[str, Any]:
+    return {
         "stale_notes": measured["stale_notes"],
         "long_term_kb": (measured["long_term_bytes"] or 0) // 1024,
         "quarantined": measured["quarantined"],
@@ -345,8 +316,14 @@ def judge_memory(space: Space, measured: dict, *, now: datetime) -> MemoryHealth
         # The core cannot be empty: without one of its own a space has the shipped one.
         "identity": bool(rules.active(space)),
     }
+
+
+def judge_memory(checks: dict[str, Any]) -> list[Finding]:
+    """Turn the checks into warnings and errors."""
     errors = [] if checks["identity"] else [_("The identity is empty.")]
-    return MemoryHealth(now, checks, _memory_warnings(checks), errors)
+    findings = [Finding("memory", ERROR, text) for text in errors]
+    findings += [Finding("memory", WARNING, text) for text in _memory_warnings(checks)]
+    return findings or [Finding("memory")]
 
 
 def live_sizes(space: Space) -> QuerySet:

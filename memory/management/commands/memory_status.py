@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def handle(self, *, space, json, health, **options):
         spaces = _spaces(space)
         counts = {row.slug: metrics.memory_counts(row) for row in spaces}
-        ill = {row.slug: memory_health(row).as_dict() for row in spaces} if health else {}
+        ill = {row.slug: memory_health(row) for row in spaces} if health else {}
         if json:
             told = {slug: numbers | {"health": ill.get(slug)} for slug, numbers in counts.items()}
             self.stdout.write(dumps(told))
