@@ -7,7 +7,6 @@ after a rescue finds them answered and changes nothing.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -101,18 +100,9 @@ def _tell_owner(chat: Chat, provider: str, outage: str, error: ProviderError) ->
     )
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """One unanswered message."""
-
-    pk: int
-    received_at: datetime
-    is_command: bool = False
-
-
 def groups(
-    waiting: Sequence[Waiting], *, asked: int, size: int, longest: float, now: datetime
-) -> list[list[Waiting]]:
+    waiting: Sequence[Message], *, asked: int, size: int, longest: float, now: datetime
+) -> list[list[Message]]:
     """What the job of the message `asked` must answer now, in order; empty: not yet, or done.
 
     `waiting` is oldest first; each group is one turn; a command is always a turn of its own.
@@ -120,7 +110,7 @@ def groups(
     place = next((n for n, message in enumerate(waiting) if message.pk == asked), None)
     if place is None:
         return []
-    if waiting[place].is_command:
+    if inbox.is_urgent(waiting[place].text):
         # What was said before a command belongs before it.
         return _split(waiting[: place + 1], size=size)
     has_waited = now - waiting[0].received_at >= timedelta(seconds=longest)
@@ -129,12 +119,12 @@ def groups(
     return []
 
 
-def _split(messages: Sequence[Waiting], *, size: int) -> list[list[Waiting]]:
-    runs = (list(run) for _, run in groupby(messages, key=lambda message: message.is_command))
+def _split(messages: Sequence[Message], *, size: int) -> list[list[Message]]:
+    runs = groupby(messages, key=lambda message: inbox.is_urgent(message.text))
     return [
         run[start : start + step]
-        for run in runs
-        for step in [1 if run[0].is_command else size]
+        for is_urgent, some in runs
+        for run, step in [(list(some), 1 if is_urgent else size)]
         for start in range(0, len(run), step)
     ]
 
@@ -182,15 +172,11 @@ def language(chat: Chat, group: Sequence[Message]) -> str:
 def _groups(
     message: Message, unanswered: Sequence[Message], *, now: datetime
 ) -> list[list[Message]]:
-    waiting = {found.pk: found for found in unanswered}
     for one in unanswered:
         one.chat, one.space = message.chat, message.chat.space
     options = message.chat.space.options
-    rows = [Waiting(one.pk, one.received_at, inbox.is_urgent(one.text)) for one in unanswered]
-    found = groups(
-        rows, asked=message.pk, size=options.batch_size, longest=options.batch_wait, now=now
-    )
-    return [[waiting[row.pk] for row in group] for group in found]
+    limits = {"size": options.batch_size, "longest": options.batch_wait}
+    return groups(unanswered, asked=message.pk, now=now, **limits)
 
 
 @transaction.atomic

@@ -1,10 +1,14 @@
 from bot.replies import join
-from bot.turn import Waiting, groups
+from bot.turn import groups
+from memory.models import Message
 from tests.bot.conftest import after
 
 
 def waiting(*seconds, commands=()):
-    return [Waiting(n, after(at), n in commands) for n, at in enumerate(seconds, start=1)]
+    return [
+        Message(pk=n, received_at=after(at), text="/why" if n in commands else "Hello")
+        for n, at in enumerate(seconds, start=1)
+    ]
 
 
 def answered(messages, *, asked, at, size=5, longest=10):
