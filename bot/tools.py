@@ -31,7 +31,6 @@ from memory.models import Chat, Fact, Message
 from memory.prompt import sections
 from memory.retrieval.ranking import Scored
 from memory.retrieval.recall import recall
-from memory.spaces.chat_links import hears_the_space
 from memory.text.normalise import one_line, short
 
 log = logging.getLogger(__name__)
@@ -178,8 +177,6 @@ class Toolbox:
 
     def list_plans(self, _said: ListPlansArguments) -> str:
         ahead = plans.upcoming(self.chat, now=self.now)
-        if not hears_the_space(self.chat):
-            ahead = [plan for plan in ahead if plan.chat_id == self.chat.pk]
         lines = [f"- {plans.when_words(plan)}: {sections.line(plan.text)}" for plan in ahead]
         return sections.fence("\n".join(lines)) if lines else "There are no plans."
 

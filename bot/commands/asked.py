@@ -109,6 +109,14 @@ def sentence_for(done: ChangeResult, said: str) -> Answer:
     return Answer(done.reason or _("That is so already."))
 
 
+def ended(done: ChangeResult, text: str) -> Answer:
+    return sentence_for(done, _("No longer: %(text)s\n/undo takes it back.") % {"text": text})
+
+
+def forgotten(done: ChangeResult, text: str) -> Answer:
+    return sentence_for(done, _("Forgotten — %(text)s\n/undo brings it back.") % {"text": text})
+
+
 def need_link() -> str:
     return _(
         "Only a curator or owner of this space may do that. If you are one, link this chat to"

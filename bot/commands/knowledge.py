@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from bot.commands.asked import Answer, CommandCall, command, sentence_for
+from bot.commands.asked import Answer, CommandCall, command, ended, forgotten, sentence_for
 from bot.commands.talk import forget_episode
 from memory import patterns
 from memory.extraction import changes_of_mind, evidence, ingest
@@ -217,10 +217,7 @@ def deprecate(call: CommandCall) -> Answer:
         return _unlearn(call)
     sure = found if picked else named(found, words)
     if len(sure) == 1:
-        done = facts.deprecate(sure[0], by=call.by, now=call.now)
-        return sentence_for(
-            done, _("No longer: %(text)s\n/undo takes it back.") % {"text": sure[0].text}
-        )
+        return ended(facts.deprecate(sure[0], by=call.by, now=call.now), sure[0].text)
     asks = sure or found
     usage = f"/deprecate #{asks[0].pk}"
     return Answer(ask_which(asks, usage=usage, otherwise=_("send nothing, all of it stays.")))
@@ -246,9 +243,7 @@ def forget(call: CommandCall) -> Answer:
     if len(found) > 1:
         return Answer(ask_which(found, usage=f"/forget #{found[0].pk}"))
     done = facts.forget(found[0], by=call.by, why="/forget", now=call.now)
-    return sentence_for(
-        done, _("Forgotten — %(text)s\n/undo brings it back.") % {"text": found[0].text}
-    )
+    return forgotten(done, found[0].text)
 
 
 def _forget_said(call: CommandCall) -> Answer | None:
@@ -357,6 +352,4 @@ def _unlearn(call: CommandCall) -> Answer:
         return Answer(not_found())
     pattern = found[0].pattern
     done = patterns.unlearn(pattern, by=call.by, why="/deprecate", now=call.now)
-    return sentence_for(
-        done, _("No longer: %(text)s\n/undo takes it back.") % {"text": pattern.trigger}
-    )
+    return ended(done, pattern.trigger)

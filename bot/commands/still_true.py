@@ -10,7 +10,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from bot.commands.asked import Answer, CommandCall, command, sentence_for
+from bot.commands.asked import Answer, CommandCall, command, ended, forgotten, sentence_for
 from bot.commands.knowledge import facts_in_reach, not_found, numbered
 from memory.calendar import timing
 from memory.extraction.wording import told_to
@@ -153,10 +153,10 @@ def take_answer(message: Message, asked: Asked, *, now: datetime) -> Answer:
     """Note the yes or no; `/undo` takes it back."""
     if asked.forget:
         return _forget(message, asked, now=now)
-    fact, done = asked.fact, _note(asked, now=now)
-    kept = _("Noted, it is still so: %(text)s") % {"text": fact.text}
-    gone = _("No longer: %(text)s\n/undo takes it back.") % {"text": fact.text}
-    return sentence_for(done, kept if asked.yes else gone)
+    done, text = _note(asked, now=now), asked.fact.text
+    if not asked.yes:
+        return ended(done, text)
+    return sentence_for(done, _("Noted, it is still so: %(text)s") % {"text": text})
 
 
 def take_more_than_yes(group: Sequence[Message], *, now: datetime) -> list[UUID | None]:
@@ -180,8 +180,7 @@ def _forget(message: Message, asked: Asked, *, now: datetime) -> Answer:
         return Answer(_("It stays: %(text)s") % {"text": asked.fact.text})
     by = CommandCall(message, "", now).by
     done = facts.forget(asked.fact, by=by, why="asked by a tool", now=now)
-    gone = _("Forgotten — %(text)s\n/undo brings it back.") % {"text": asked.fact.text}
-    return sentence_for(done, gone)
+    return forgotten(done, asked.fact.text)
 
 
 def _due_here(message: Message, *, now: datetime) -> Fact | None:

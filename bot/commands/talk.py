@@ -88,8 +88,6 @@ def _ask(count: int) -> str:
 )
 def list_plans(call: CommandCall) -> str:
     ahead = plans.upcoming(call.chat, now=call.now)
-    if not chat_links.hears_the_space(call.chat):
-        ahead = [plan for plan in ahead if plan.chat_id == call.chat.pk]
     if not ahead:
         return _("There are no plans here. Try: remind me on Friday at 9 to call Marta")
     lines = [f"#{plan.pk} {plans.when_words(plan)}: {plans.bare(plan)}" for plan in ahead]

@@ -20,6 +20,7 @@ from memory.calendar.words import NUMBERS
 from memory.facts import rows
 from memory.history import changes as history
 from memory.models import Chat, Fact, Message, Reminder
+from memory.spaces.chat_links import hears_the_space
 from memory.text.normalise import fold
 
 # A day without an hour; what is said so much later says so; what is older is not said any more.
@@ -227,6 +228,7 @@ def upcoming(chat: Chat, *, now: datetime) -> list[Fact]:
     """The plans that this chat may know and that are still to come, the next one first."""
     ahead = Q(occurs_at__gte=now, reminder=None) | Q(reminder__next_at__gte=now)
     plans = Fact.objects.in_scope(chat).live().filter(ahead).select_related("reminder", "space")
+    plans = plans if hears_the_space(chat) else plans.filter(chat=chat)
     return sorted(plans[:200], key=_when)[:MOST_LISTED]
 
 
