@@ -18,7 +18,6 @@ from memory import rulings
 from memory.guards.screening import (
     ORDERS,
     RELEASED,
-    Screened,
     describe_reasons,
     screen,
     still_suspicious,
@@ -70,7 +69,7 @@ def learn(
     """
     when, then = screen(trigger, single_line=True, ignore=ORDERS), screen(response, ignore=ORDERS)
     _check(when.text, then.text, confidence)
-    if (refusal := _refusal(space, when, then, now=now)) is not None:
+    if (refusal := rulings.refusal(space, when.text, then.text, now=now)) is not None:
         return refusal
     now = now or timezone.now()
     pattern = Pattern(
@@ -146,7 +145,7 @@ def revise(
     when = screen(merged["trigger"], single_line=True, ignore=ORDERS)
     then = screen(merged["response"], ignore=ORDERS)
     _check(when.text, then.text, values.get("confidence", pattern.confidence))
-    if (refusal := _refusal(pattern.space, when, then, now=now)) is not None:
+    if (refusal := rulings.refusal(pattern.space, when.text, then.text, now=now)) is not None:
         return refusal
     values |= {"trigger": text.short(when.text, 200), "response": then.text}
     if actors.is_person(by):
@@ -234,14 +233,6 @@ def _check(trigger: str, response: str, confidence: object) -> None:
     number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
     if not number or not 0 <= confidence <= 1:
         raise Invalid(_("Confidence must be a number from 0 to 1."))
-
-
-def _refusal(space: Space, when: Screened, then: Screened, *, now) -> ChangeResult | None:
-    hits = (rulings.forbidden(space, statement=part.text) for part in (when, then))
-    if not (ruling := next(filter(None, hits), None)):
-        return None
-    rulings.count_obeyed(ruling, now=now)
-    return ChangeResult(None, outcome="refused", reason=_("A ruling says never to remember this."))
 
 
 def _refusal_if_sticky(pattern: Pattern, *, by: str) -> ChangeResult | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from memory.guards.screening import redacted
 from memory.history import actors, rows
@@ -107,6 +108,15 @@ def forbidden(
     by_words = (r for r in rulings if r.said_key == key or is_near(text.stems(r.text), mine))
     by_meaning = (r for r in rulings if near and near(r.text, statement))
     return next(by_words, None) or next(by_meaning, None)
+
+
+def refusal(space: Space, *statements: str, now: datetime | None = None) -> ChangeResult | None:
+    """Return a refusal, and count it, when a ruling forbids to remember one of these."""
+    found = (forbidden(space, statement=one) for one in statements)
+    if not (ruling := next(filter(None, found), None)):
+        return None
+    count_obeyed(ruling, now=now)
+    return ChangeResult(None, outcome="refused", reason=_("A ruling says never to remember this."))
 
 
 def is_near(ruling_stems: set[str], stems: set[str]) -> bool:

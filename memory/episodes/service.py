@@ -264,11 +264,7 @@ def write(
 def _refusal(space: Space, words: str) -> ChangeResult | None:
     if not words:
         return ChangeResult(None, outcome="empty", reason=_("There is nothing to remember."))
-    if ruling := rulings.forbidden(space, statement=words):
-        rulings.count_obeyed(ruling)
-        reason = _("A ruling says never to remember this.")
-        return ChangeResult(None, outcome="refused", reason=reason)
-    return None
+    return rulings.refusal(space, words)
 
 
 @transaction.atomic

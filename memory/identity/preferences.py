@@ -77,11 +77,8 @@ def put(
         return ChangeResult(
             None, outcome="empty", reason=_("A preference needs a name and a value.")
         )
-    if ruling := rulings.forbidden(space, statement=screened.text):
-        rulings.count_obeyed(ruling, now=now)
-        return ChangeResult(
-            None, outcome="refused", reason=_("A ruling says never to remember this.")
-        )
+    if (refusal := rulings.refusal(space, screened.text, now=now)) is not None:
+        return refusal
     if screened.reasons and not actors.is_person(by):
         return notices.set_aside(
             space, what="preference", text=screened.text, reasons=screened.reasons
