@@ -251,7 +251,8 @@ async def _abandon_job(worker: Worker) -> None:
 
     Should it still finish in between, the guarded commit of the turn makes the second run idle.
     """
-    returned = await sync_to_async(jobs.release_jobs)(worker.worker_id)
+    mine = await sync_to_async(jobs.strays)(worker.worker_id, busy=set())
+    returned = await sync_to_async(jobs.requeue)(mine)
     await sync_to_async(_sign_off)()
     log.warning("stopped with jobs running", extra={"returned": returned})
     logging.shutdown()

@@ -157,11 +157,6 @@ def rescue() -> int:
     return requeue(stalled)
 
 
-def release_jobs(worker_id: int) -> int:
-    """Requeue everything this worker is doing, before it stops."""
-    return requeue(strays(worker_id, busy=set()))
-
-
 def strays(worker_id: int, *, busy: set[int]) -> set[int]:
     """Return the jobs that are marked as this worker's but that it is not running."""
     mine = ProcrastinateJob.objects.filter(status="doing", worker_id=worker_id)
@@ -249,10 +244,7 @@ def dead_letters(space: Space | None = None):
 @transaction.atomic
 def retry(letter: DeadLetter, *, by: str, now: datetime | None = None) -> bool:
     """Try the job again. False when someone decided before."""
-    won = DeadLetter.objects.filter(pk=letter.pk, retried_at=None).update(
-        retried_at=now or timezone.now(), retried_by=by
-    )
-    if not won:
+    if not _settle(letter, by=by, now=now):
         return False
     with connection.cursor() as cursor:
         cursor.execute(
@@ -269,11 +261,14 @@ def retry(letter: DeadLetter, *, by: str, now: datetime | None = None) -> bool:
 
 def discard(letter: DeadLetter, *, by: str, now: datetime | None = None) -> bool:
     """Mark the letter as settled without a retry. False when someone decided before."""
-    won = DeadLetter.objects.filter(pk=letter.pk, retried_at=None).update(
-        retried_at=now or timezone.now(), retried_by=f"{DISCARDED}{by}"[:160]
-    )
+    won = _settle(letter, by=f"{DISCARDED}{by}", now=now)
     letter.refresh_from_db()
-    return bool(won)
+    return won
+
+
+def _settle(letter: DeadLetter, *, by: str, now: datetime | None) -> bool:
+    waiting = DeadLetter.objects.filter(pk=letter.pk, retried_at=None)
+    return bool(waiting.update(retried_at=now or timezone.now(), retried_by=by[:160]))
 
 
 def undiscard(letter: DeadLetter) -> bool:

@@ -169,7 +169,7 @@ def test_a_job_that_failed_often_is_not_taken_for_a_killer():
 def test_a_worker_that_must_go_gives_its_jobs_back():
     mine = worker()
     running, other = job(mine), job(worker())
-    assert jobs.release_jobs(mine) == 1
+    assert jobs.requeue(jobs.strays(mine, busy=set())) == 1
     assert (status(running), status(other)) == ("todo", "doing")
 
 
