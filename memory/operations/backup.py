@@ -64,21 +64,28 @@ def write(
 ) -> dict[str, Any]:
     """Write a backup and return its manifest. A crash leaves no half file behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        out: Any = Sealer(file, passphrase) if passphrase else file
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+            manifest = _write_tables(archive, now=now, progress=progress)
+            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+        if passphrase:
+            out.close()
+    return manifest
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Write beside the place first: a full disk, a crash or Ctrl-C leaves no half file behind."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as file:
         try:
-            out: Any = Sealer(file, passphrase) if passphrase else file
-            with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
-                manifest = _write_tables(archive, now=now, progress=progress)
-                archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
-            if passphrase:
-                out.close()
+            yield file
             file.flush()
             os.fsync(file.fileno())
             os.replace(file.name, path)
         except BaseException:
             os.unlink(file.name)
             raise
-    return manifest
 
 
 def restore(path: Path, *, passphrase: str = "") -> dict[str, Any]:

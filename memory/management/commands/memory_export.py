@@ -3,8 +3,6 @@
 Formats: keno (an archive to keep or to move; memory_import brings it back as it was), kenobot (a
 folder for KenoBot, zipped), snapshot (a MEMORY.md for people; nothing reads it back)."""
 
-import os
-import tempfile
 from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
@@ -13,6 +11,7 @@ from memory import transfer
 from memory.history import actors
 from memory.management.spaces import space_called
 from memory.models import Space
+from memory.operations import backup
 from memory.transfer.reports import Bar
 
 
@@ -42,19 +41,11 @@ class Command(BaseCommand):
         self.stdout.write(self.style.SUCCESS(f"Wrote {path}: {counted or 'nothing yet'}."))
 
     def _write(self, space: Space, path: Path, format: str, *, by: str) -> dict[str, int]:
-        """Beside its place first: a full disk or Ctrl-C leaves no half file behind."""
         bar = Bar(self.stderr)
         try:
-            with tempfile.NamedTemporaryFile(dir=path.absolute().parent, delete=False) as file:
-                try:
-                    counts = transfer.export(space, file, format, by=by, progress=bar)
-                    file.flush()
-                    os.replace(file.name, path)
-                except BaseException:
-                    os.unlink(file.name)
-                    raise
+            with backup.whole_file(path.absolute()) as file:
+                return transfer.export(space, file, format, by=by, progress=bar)
         except OSError as error:
             raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
         finally:
             bar.end()
-        return counts
