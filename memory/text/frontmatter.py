@@ -5,11 +5,15 @@ A small format of our own reading: no YAML, so no anchors, no types, no bombs.
 
 import json
 import re
+from collections.abc import Iterable
 
 DELIMITER = "---"
 # A block longer than this is text that happens to begin with a rule.
 MAX_LINES, MAX_LINE_LENGTH = 60, 4000
-KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]{0,39}):(?:[ \t]+(.*)|[ \t]*)$")
+FIELD = re.compile(r"([A-Za-z_][\w-]{0,40})\s*:(?:\s+(.*)|\s*)$")
+ITEM = re.compile(r"\s*-\s+(.*)$")
+_QUOTED = re.compile(r"'((?:''|[^'])*)'?")
+_COMMENT = re.compile(r"(?:^|\s)#.*$")
 # What can stand without quotes and come back the same.
 PLAIN = re.compile(r"[^\W_](?:[^\x00-\x1f\[\]{}\"',#\x7f-\x9f\u2028\u2029]*[^\s\[\]{}\"',#:])?\Z")
 
@@ -24,7 +28,7 @@ def parse(text: str) -> tuple[dict[str, Value], str]:
     block = []
     for line in lines[1 : MAX_LINES + 2]:
         if line.rstrip() == DELIMITER:
-            fields = _fields(block)
+            fields = read_fields(block)
             if not fields and any(block):
                 return {}, text  # words between two rules, not fields
             return fields, "\n".join(lines[len(block) + 2 :]).removeprefix("\n")
@@ -38,23 +42,27 @@ def render(fields: dict[str, Value], body: str) -> str:
     return "\n".join([DELIMITER, *lines, DELIMITER, "", body])
 
 
-def _fields(block: list[str]) -> dict[str, Value]:
+def read_fields(block: Iterable[str]) -> dict[str, Value]:
+    """Return the fields of these lines: lists as lists, everything else as text."""
     fields: dict[str, Value] = {}
     key = ""
     for line in block:
-        item = line.strip()
-        if item.startswith("- ") and key and isinstance(fields[key], list):
-            fields[key].append(_scalar(item[2:]))
-        elif match := KEY.match(line.strip()):
-            key, value = match[1], (match[2] or "").strip()
-            fields[key] = _value(value) if value else []
-    return {key: value if value != [] else "" for key, value in fields.items()}
+        if field := FIELD.match(line.strip()):
+            key = field[1]
+            fields[key] = _value(field[2] or "")
+        elif (item := ITEM.match(line)) and key:
+            before = fields[key]
+            known = before if isinstance(before, list) else [before] if before else []
+            fields[key] = [*known, _scalar(item[1])]
+    return fields
 
 
 def _value(written: str) -> Value:
-    if written.startswith("[") and written.endswith("]"):
-        return [item for part in _parts(written[1:-1]) if (item := _scalar(part))]
-    return _scalar(written)
+    bare = written.strip()
+    if not bare.startswith("["):
+        return _scalar(bare)
+    inside = bare[1:].rpartition("]")[0] if "]" in bare else bare[1:]
+    return [item for part in _parts(inside) if (item := _scalar(part))]
 
 
 def _parts(inside: str) -> list[str]:
@@ -64,15 +72,14 @@ def _parts(inside: str) -> list[str]:
 
 def _scalar(written: str) -> str:
     bare = written.strip()
-    if len(bare) > 1 and bare[0] == bare[-1] == '"':
+    if bare.startswith('"'):
         try:
-            value = json.loads(bare)
+            return str(json.JSONDecoder().raw_decode(bare)[0])
         except ValueError:
-            return bare[1:-1]
-        return value if isinstance(value, str) else bare
-    if len(bare) > 1 and bare[0] == bare[-1] == "'":
-        return bare[1:-1].replace("''", "'")
-    return bare
+            return bare.strip('"')
+    if found := _QUOTED.match(bare):
+        return found[1].replace("''", "'")
+    return _COMMENT.sub("", bare).strip()
 
 
 def _written(value: Value) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time
 from io import BufferedReader
 
 from memory.text import normalise as text
+from memory.text.frontmatter import read_fields
 from memory.transfer.items import EpisodeItem, Left, MessageItem, Place
 from memory.transfer.kenobot import escapes
 from memory.transfer.readers import json_values
@@ -55,7 +56,8 @@ def _sections(lines: list[str]) -> list[_Section]:
     while at < len(lines):
         after = escapes.find_end(lines, at)
         if after > at:
-            fields = escapes.parse(lines[at + 1 : after - 1])
+            read = read_fields(lines[at + 1 : after - 1])
+            fields = {name.lower(): value for name, value in read.items()}
             found.append(_Section(start=at, fields=fields, first=after))
             at = after
         else:
