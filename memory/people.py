@@ -159,7 +159,7 @@ def speaker(message: Message) -> Entity | None:
         return None
     if not message.author_id:
         return _Scope(message.space, message.chat).find_or_make(message.author)
-    accounts = sorted(f"{channel}:{number}" for channel, number in speaker_of(message).pairs)
+    accounts = sorted(f"{channel}:{number}" for channel, number in speaker_of(message))
     rows = _with_accounts(space=message.space_id, accounts=accounts)
     if not rows:
         return _Scope(message.space, None).make(message.author, accounts=accounts)

@@ -120,7 +120,7 @@ def _compared(
 ) -> Iterable[Fact]:
     """Up to two hundred, of which at most a few give way: only those are read whole."""
     if speaker and speaker.author_id and ignore and subject:
-        accounts = [f"{channel}:{number}" for channel, number in speaker_of(speaker).pairs]
+        accounts = [f"{channel}:{number}" for channel, number in speaker_of(speaker)]
         given = {"chat": chat and chat.pk, "subject": subject, "accounts": accounts}
         return _told_by(space=space.pk, new=ignore.pk, whole_space=whole_space, **given)
     known = reachable(space, chat, whole_space=whole_space, speaker=speaker)

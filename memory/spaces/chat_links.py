@@ -2,7 +2,6 @@
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -134,42 +133,28 @@ def member_of(message: Message) -> Member | None:
     ).first()
 
 
-@dataclass(frozen=True)
-class Speaker:
-    """Who wrote a message: pairs of (channel, author id) that are one person.
+def speaker_of(message: Message) -> frozenset[tuple[str, str]]:
+    """Return who wrote the message: (channel, author id) pairs that are one person.
 
-    `names` are those of the account behind it; any other name is only what somebody calls
-    themselves and proves nothing.
+    A name is only what somebody calls themselves and proves nothing.
     """
-
-    pairs: frozenset[tuple[str, str]]
-    names: frozenset[str] = frozenset()
-
-
-def speaker_of(message: Message) -> Speaker:
-    """Return who wrote the message, with everything that is linked to the same account."""
     who = ("who", message.chat.space_id, message.chat.channel, message.author_id)
     return once(who, lambda: _speaker_of(message))
 
 
-def _speaker_of(message: Message) -> Speaker:
+def _speaker_of(message: Message) -> frozenset[tuple[str, str]]:
     channel, author_id = message.chat.channel, message.author_id
     if not author_id:
-        return Speaker(frozenset())
-    own = {(channel, author_id)}
+        return frozenset()
     space = message.chat.space_id
     if channel == WEB:
         member = member_of(message)
         links = _links_of(space=space, member=member.pk) if member else []
-        users = [member.user] if member else []
     else:
-        links, users = _linked_with(space=space, channel=channel, author_id=author_id), []
-    for link in links:
-        own.add((link.channel, link.author_id))
-        users.append(link.member.user)
-    own |= {(WEB, str(user.pk)) for user in users}
-    names = {text.fold(name) for user in users for name in (user.username, user.get_full_name())}
-    return Speaker(frozenset(own), frozenset(names - {""}))
+        links = _linked_with(space=space, channel=channel, author_id=author_id)
+    own = {(link.channel, link.author_id) for link in links}
+    own |= {(WEB, str(link.member.user_id)) for link in links}
+    return frozenset({(channel, author_id), *own})
 
 
 @prepared(space="bigint", member="bigint")
@@ -186,7 +171,7 @@ def _linked_with(space, channel, author_id):
 
 def _links(space: Any) -> QuerySet[ChatLink]:
     linked = ChatLink.objects.filter(space=space, linked_at__isnull=False)
-    return linked.filter(member__user__is_active=True).select_related("member__user")
+    return linked.filter(member__user__is_active=True).select_related("member")
 
 
 def said_by_same(message: Message, *, prefix: str = "") -> Q:
@@ -194,7 +179,7 @@ def said_by_same(message: Message, *, prefix: str = "") -> Q:
 
     Where a channel knows no ids, the name counts within that one chat.
     """
-    pairs = speaker_of(message).pairs
+    pairs = speaker_of(message)
     if not message.author_id:
         unnamed = {"chat": message.chat_id, "author_id": "", "author": message.author}
         return Q(**{f"{prefix}{name}": value for name, value in unnamed.items()})
@@ -209,7 +194,7 @@ def ids_of(message: Message) -> frozenset[tuple[str, str]]:
 
     Where a channel knows no ids, whoever writes in that chat without one.
     """
-    return speaker_of(message).pairs or frozenset({(message.chat.channel, _id(message))})
+    return speaker_of(message) or frozenset({(message.chat.channel, _id(message))})
 
 
 def whom(message: Message) -> dict[str, str]:
