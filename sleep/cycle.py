@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
 from memory import jobs, notices
+from memory.history.actors import Refusal
 from memory.models import Space
 from memory.models.prepared import insert, save_fields
 from memory.operations import leases
@@ -27,18 +28,12 @@ from sleep.phases import PHASES
 logger = logging.getLogger(__name__)
 
 
-class AlreadyAsleep(Exception):
+class AlreadyAsleep(Refusal):
     """This space is asleep already; its night goes on in another process."""
 
-    def __str__(self):
-        return self.__doc__
 
-
-class NotDue(Exception):
+class NotDue(Refusal):
     """Another process has slept for this space meanwhile."""
-
-    def __str__(self):
-        return self.__doc__
 
 
 def is_due(space: Space, *, now: datetime) -> bool:

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_noop as N_
 from django.utils.translation import override
 
 from memory import notices
+from memory.history.actors import Refusal
 from memory.identity import rules
 from memory.models import Chat, Entity, Episode, Fact, Rule, Space
 from memory.text.normalise import said_key
@@ -37,11 +38,8 @@ MAX_BYTES, MAX_ASKED = 1_000_000, 200
 MAX_GONE = 20
 
 
-class Busy(Exception):
+class Busy(Refusal):
     """Another process keeps this folder in step just now. Try again in a moment."""
-
-    def __str__(self):
-        return self.__doc__
 
 
 @dataclass

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from memory.history import audit
 from memory.history import changes as history
+from memory.history.actors import Refusal
 from memory.history.changes import events_of
 from memory.models import AuditEntry, Episode, Space
 from memory.models.prepared import prepared
@@ -35,11 +36,8 @@ class Undone(NamedTuple):
     kept: list[NightChange]
 
 
-class NothingToUndo(Exception):
+class NothingToUndo(Refusal):
     """Everything this night applied was undone already, or was changed since."""
-
-    def __str__(self):
-        return self.__doc__
 
 
 @transaction.atomic

@@ -63,22 +63,15 @@ class AlreadyDecided(Exception):
     """Somebody decided this first."""
 
 
-class Refusal(Exception):
-    """A decision that cannot be made; the docstring of each kind is what a person reads."""
-
-    def __str__(self):
-        return self.__doc__
-
-
-class NotWhatWasShown(Refusal):
+class NotWhatWasShown(actors.Refusal):
     """The proposal changed after it was shown. Look at it again, then decide."""
 
 
-class NeedsReason(Refusal, ValueError):
+class NeedsReason(actors.Refusal, ValueError):
     """This looks like an attack, or was kept out as one: say why you approve it all the same."""
 
 
-class MayNotDecide(Refusal):
+class MayNotDecide(actors.Refusal):
     """Only a curator or an owner of this space may decide a proposal."""
 
 

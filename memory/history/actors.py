@@ -25,11 +25,15 @@ def name(by: str) -> str:
     return by.partition(":")[2] if is_person(by) else by
 
 
-class PersonNeeded(Exception):
-    """Only a person may do this."""
+class Refusal(Exception):
+    """What cannot be done; the docstring of each kind is what a person reads."""
 
     def __str__(self):
         return self.__doc__
+
+
+class PersonNeeded(Refusal):
+    """Only a person may do this."""
 
 
 def require_person(by: str) -> None:
