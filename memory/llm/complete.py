@@ -212,7 +212,7 @@ def _keep(call: LlmCall, answer: Answer) -> Completion:
     if call.cost:
         pricing.warn(call.space, now=call.at)
     told = vars(answer) | {"cost": call.cost}
-    return Completion(**told, provider=call.provider, ms=call.ms, call_id=call.pk)
+    return Completion(**told, provider=call.provider, ms=call.ms)
 
 
 def _ms(started: float) -> int:

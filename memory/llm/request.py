@@ -88,7 +88,6 @@ class Completion(Answer):
 
     provider: str = ""
     ms: int = 0
-    call_id: int | None = field(default=None, compare=False)
 
 
 class ProviderError(Exception):

@@ -190,7 +190,6 @@ COLUMNS = {
     # When it was said, which a plan's own day is not.
     "said_at": "nullif(coalesce(said.sent_at, f.created_at), u.at)",
     "terms": "ARRAY(SELECT no FROM term WHERE u.words @@ term.q ORDER BY no)",
-    "length": "length(u.words)",
     "bare": "1 - (v.vector::vector({dims}) <=> (SELECT bare FROM given))",
     "asked": "1 - (v.vector::vector({dims}) <=> (SELECT asked FROM given))",
     "lasts": "f.lasts",
@@ -297,7 +296,6 @@ class Candidate:
     use_count: int
     said_at: datetime
     terms: list[int]
-    length: int
     bare: float | None
     asked: float | None
     # How long such a fact usually holds, and when it was last checked.
@@ -466,16 +464,13 @@ def _parse_rows(rows: list[tuple], question: Question) -> Candidates:
         elif part == "pattern":
             row = dict(zip(COLUMNS, values, strict=True))
             trigger, response = opened(row["text"]), opened(row["quote"])
-            if trigger is row["text"] or _words(trigger) & set(question.folded_words):
+            words = text.words(text.fold(trigger))
+            if trigger is row["text"] or set(words) & set(question.folded_words):
                 habit = Habit(number, trigger, response, row["confidence"])
                 candidates.habits.append(habit)
     if encrypted:
         _count_terms(question.terms, encrypted, candidates)
     return candidates
-
-
-def _words(said: str) -> set[str]:
-    return set(text.words(text.fold(said)))
 
 
 def _count_terms(terms: list[str], units: list[Candidate], candidates: Candidates) -> None:
@@ -489,7 +484,6 @@ def _count_terms(terms: list[str], units: list[Candidate], candidates: Candidate
         said = keywords.content_words(f"{unit.text} {unit.quote or ''} {unit.subject}")
         known = set().union(*map(keywords.index_forms, said))
         unit.terms = [number for number, form in enumerate(forms, start=1) if form & known]
-        unit.length = len(said)
         for number in unit.terms:
             if number in candidates.counts:
                 candidates.counts[number] += 1

@@ -20,7 +20,7 @@ def walk(*, days=0, chat_id=7, asked=None) -> Candidate:
         id=1, kind="fact", owner_id=1, chat_id=chat_id, episode_id=None, speaker="", at=born,
         until=born, pinned=False, lanes=["words"], text="User likes long walks.",
         quote="long walks", subject="", said_by="", fact_kind="fact", confidence=0.8, trust=0.5,
-        role="", use_count=0, said_at=born, terms=[], length=3, bare=asked, asked=asked,
+        role="", use_count=0, said_at=born, terms=[], bare=asked, asked=asked,
     )  # fmt: skip
 
 

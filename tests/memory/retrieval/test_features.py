@@ -17,7 +17,7 @@ def unit(number: int = 1, **given) -> Candidate:
         "speaker": "ana", "at": NOW, "until": NOW, "pinned": False, "lanes": ["meaning"],
         "text": "we planted beans", "quote": "", "subject": "", "said_by": "Ana",
         "fact_kind": "", "confidence": 0.5, "trust": 0.5, "role": "user", "use_count": 0,
-        "said_at": NOW, "terms": [], "length": 3, "bare": 0.4, "asked": 0.2,
+        "said_at": NOW, "terms": [], "bare": 0.4, "asked": 0.2,
     }  # fmt: skip
     return Candidate(**values | given)
 
