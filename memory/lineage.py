@@ -308,7 +308,7 @@ def _fact_values(fact: Fact, found: Descent) -> dict:
         "message_id": first.get("message"),
         "episode_id": first.get("episode"),
         "quote": str(first.get("quote") or ""),
-        "trust": fact_rows.least_trust(kept, usual=fact_rows.usual_trust(fact)),
+        "trust": fact_rows.least_trust(kept, usual=fact_rows.TRUST.get(fact.written_by, 0.5)),
         "times_seen": max(1, fact.times_seen - 1),
     }
 

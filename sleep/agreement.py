@@ -377,10 +377,6 @@ def _pass_over(name: str, context: PhaseContext, verdict: Verdict, outcome: Outc
     _close(verdict, context)
 
 
-def _wait(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
-    outcome.count("said_once")
-
-
 def propose_promotion(context: PhaseContext, together: tuple[Claim, ...], outcome: Outcome) -> None:
     """One person says the same in several chats: the space may know it, if somebody agrees."""
     best = Verdict("propose", together).best
@@ -447,5 +443,5 @@ HANDLE: dict[str, Callable[[PhaseContext, Verdict, Outcome], None]] = {
     "reinforce": _reinforce,
     "known": partial(_pass_over, "known"),
     "older": partial(_pass_over, "older"),
-    "wait": _wait,
+    "wait": lambda context, verdict, outcome: outcome.count("said_once"),
 }

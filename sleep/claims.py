@@ -21,6 +21,8 @@ from sleep.models import Claim
 
 SpeakerOf = Callable[[str, str], str]
 MIN_SENTENCE_LENGTH = 11
+# What a claim takes over of what was heard.
+STATED = ("text", "quote", "subject", "kind", "category", "language", "mode")
 # An episode somebody wrote down on purpose: its lines are claims as they stand.
 CURATED_SOURCES = {"tag", "import", "person", "command"}
 
@@ -165,23 +167,9 @@ def _claims(
         return [_verbatim(episode, text, line) for text in sentences_of(line.text)]
     language = detect_language(line.text) or episode.language
     return [
-        _claim(
-            episode,
-            line,
-            text=one.text,
-            quote=one.quote,
-            subject=one.subject,
-            kind=one.kind,
-            category=one.category,
-            language=one.language,
-            mode=one.mode,
-        )
+        _claim(episode, line, **{name: getattr(one, name) for name in STATED})
         for one in propose.propose(
-            line.text,
-            author=line.author,
-            language=language,
-            heard=heard,
-            complete=complete,
+            line.text, author=line.author, language=language, heard=heard, complete=complete
         )
     ]
 

@@ -44,12 +44,6 @@ DECIDE = re.compile(r"^(/approve \d+-[0-9a-f]{6}) +(/reject \d+-[0-9a-f]{6})$", 
 NAME = re.compile(r"[a-z0-9_-]{1,32}")
 
 
-def use_server(base: str) -> None:
-    if base != USUAL_BASE:
-        Route.BASE = f"{base}/api/v10"
-        DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(f"ws{base.removeprefix('http')}/gateway")
-
-
 def parse_message(
     message: discord.Message, *, me: int, edited: bool = False
 ) -> IncomingMessage | None:
@@ -208,7 +202,9 @@ class DiscordChannel(ListeningChannel):
     name = "discord"
 
     def __init__(self, *, token: str = "", allow: AllowList | None = None):
-        use_server(settings.DISCORD_BASE_URL)
+        if (base := settings.DISCORD_BASE_URL) != USUAL_BASE:
+            Route.BASE = f"{base}/api/v10"
+            DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(f"ws{base.removeprefix('http')}/gateway")
         usual = AllowList.of(settings.DISCORD_ALLOWED_USERS, settings.DISCORD_ALLOWED_CHANNELS)
         super().__init__(allow or usual)
         self.token = token or connections.value("DISCORD_BOT_TOKEN")

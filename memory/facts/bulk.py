@@ -5,6 +5,7 @@ left as it is and counted.
 """
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -125,7 +126,10 @@ def merge(space: Space, pks: list[int], *, by: str, keep: int | None = None) -> 
     if len({fact.chat_id for fact in chosen}) > 1:
         # What rests on it goes along: the words of one chat must not be read in another.
         raise facts.Invalid(_("Facts of different chats cannot be merged. Move them first."))
-    kept = next((fact for fact in chosen if fact.pk == keep), None) or max(chosen, key=_merge_rank)
+    # What a person worded or pinned, then the most confident, then the newest.
+    named = ("sticky", "pinned", "confidence", "last_seen_at")
+    best = max(chosen, key=attrgetter(*named))
+    kept = next((fact for fact in chosen if fact.pk == keep), best)
     others = [fact for fact in chosen if fact.pk != kept.pk]
     with history.change(by=by, why="merge") as context:
         for fact in others:
@@ -133,11 +137,6 @@ def merge(space: Space, pks: list[int], *, by: str, keep: int | None = None) -> 
         facts.revise(kept, by=by, **merged_values(kept, others))
     jobs.ask_golden(space.pk, "merge")
     return BulkResult(len(chosen), change_id=context.id)
-
-
-def _merge_rank(fact: Fact) -> tuple:
-    """Prefer what a person worded or pinned, then the most confident, then the newest."""
-    return fact.sticky, fact.pinned, fact.confidence, fact.last_seen_at
 
 
 def merged_values(kept: Fact, others: list[Fact]) -> dict:

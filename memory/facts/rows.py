@@ -108,10 +108,6 @@ def origin(by: str, **fields: Any) -> dict:
     return {"source": source, "trust": TRUST.get(kind, 0.5)} | fields
 
 
-def usual_trust(fact: Fact) -> float:
-    return TRUST.get(fact.written_by, 0.5)
-
-
 def least_trust(evidence: list[dict], *, usual: float) -> float:
     """The least trust among what it rests on, and never more than whoever wrote it usually has."""
     found = [usual]

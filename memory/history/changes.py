@@ -166,19 +166,12 @@ def change(*, by: str, why: str, **metadata: Any) -> Iterator[Any]:
         with pghistory.context(**{"by": by, "why": why} | metadata | named) as context:
             yield context
     finally:
-        if outer is None:
-            _forget_context()
-
-
-def _forget_context() -> None:
-    """End the context, so that later writes of the same transaction do not belong to it.
-
-    The triggers read it from a setting that lives until the transaction ends; the next write takes
-    it away, as that is a statement less where there is none.
-    """
-    wrappers = connection.execute_wrappers
-    if connection.in_atomic_block and _write_without_context not in wrappers:
-        wrappers.insert(0, _write_without_context)
+        # The triggers read the context from a setting that lives until the transaction ends; the
+        # next write takes it away, as that is a statement less where there is none.
+        wrappers = connection.execute_wrappers
+        is_left = outer is None and connection.in_atomic_block
+        if is_left and _write_without_context not in wrappers:
+            wrappers.insert(0, _write_without_context)
 
 
 def _write_without_context(execute: Any, sql: Any, params: Any, many: bool, context: dict) -> Any:

@@ -376,7 +376,10 @@ def watch(space: Space, *, now: datetime) -> Notice | None:
         kind="health",
         key=f"health-{current}-{now:%Y%m%dT%H%M%S}",
         level=NOTICE_LEVELS[current],
-        text=lambda: _sentences(check(space, now=now)),
+        text=lambda: (
+            " ".join(one.text for one in check(space, now=now) if one.text)
+            or _("Everything works again.")
+        ),
     )
 
 
@@ -408,11 +411,6 @@ def to_watch(*, now: datetime) -> QuerySet[Space]:
 def _is_installation_unwell(*, now: datetime) -> bool:
     late = jobs.oldest_waiting(now=now) > timedelta(seconds=MAX_WAITING_SECONDS)
     return late or Breaker.objects.exclude(opened_at=None).exists()
-
-
-def _sentences(findings: list[Finding]) -> str:
-    said = [finding.text for finding in findings if finding.text]
-    return " ".join(said) or _("Everything works again.")
 
 
 def last_state(space: Space) -> str:

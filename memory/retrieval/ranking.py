@@ -10,6 +10,7 @@ import numpy as np
 
 from memory.retrieval.keywords import content_words
 from memory.retrieval.lanes import Candidate
+from memory.text.normalise import jaccard
 
 # Parts are rounded before they are added, so that the receipt adds up to the last digit.
 DIGITS = 6
@@ -208,11 +209,7 @@ class Repetition:
 
     def repeats(self, value: str) -> bool:
         words = topic_words(value)
-        return any(_same(words, other) for other in self.word_sets)
+        return any(jaccard(words, other) >= SAME_FROM for other in self.word_sets)
 
     def add(self, value: str) -> None:
         self.word_sets.append(topic_words(value))
-
-
-def _same(a: frozenset[str], b: frozenset[str]) -> bool:
-    return bool(a | b) and len(a & b) / len(a | b) >= SAME_FROM

@@ -26,7 +26,6 @@ from memory.retrieval.past import Past
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Repetition, Scored, mmr, topic_words
 from memory.retrieval.understand import (
-    Cue,
     Kinsfolk,
     Question,
     ask_by_name,
@@ -398,12 +397,12 @@ def _collect(request: RecallRequest, question: Question, vectors: tuple | None) 
     if begun:
         # Seed 002: a question about a time gets the episodes of that time, and no others.
         # What is still to come was spoken of before: then every episode may hold it.
-        candidates.units = [unit for unit in candidates.units if _in_time(unit, begun)]
+        candidates.units = [
+            unit
+            for unit in candidates.units
+            if unit.kind != "episode" or any(not cue.distance(unit.at, unit.until) for cue in begun)
+        ]
     return candidates
-
-
-def _in_time(unit: lanes.Candidate, cues: list[Cue]) -> bool:
-    return unit.kind != "episode" or any(cue.distance(unit.at, unit.until) == 0 for cue in cues)
 
 
 def _backfill(

@@ -153,7 +153,7 @@ def understand(
         language=language,
         keywords=words,
         expansion=wider if wider is not words else [],
-        terms=_terms(wider, names),
+        terms=[word for word in wider if text.fold(word) not in names] or wider,
         names=names,
         cues=cues(question, now=now, zone=zone),
         bare=without_names(question, names),
@@ -404,11 +404,6 @@ def _known_names(words: list[str], scopes: Sequence[int], then: Past | None) -> 
     with connection.cursor() if then else cursor_for(sql) as cursor:
         cursor.execute(sql, values | then.values if then else values)
         return {row[0] for row in cursor.fetchall()}
-
-
-def _terms(words: list[str], names: list[str]) -> list[str]:
-    rest = [word for word in words if text.fold(word) not in names]
-    return rest or words
 
 
 def _bare(word: str) -> str:

@@ -1,7 +1,7 @@
 """Consolidation: what episodes, or chats of one person, say together is believed or asked."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -290,7 +290,9 @@ def ask_about_people(space: Space, *, night: Night | None = None) -> int:
             "after": {"names": [one.name, other.name]},
             "rationale": sentence(N_("The same name, or a name and a relation, in two places.")),
             "evidence": [
-                proposals.evidence_of(fact) for row in (one, other) for fact in _some_facts(row)
+                proposals.evidence_of(fact)
+                for row in (one, other)
+                for fact in people.facts_of([row.pk], "about", "named").live().newest()[:2]
             ],
         }
         made += proposals.propose(space, Proposal.Kind.SAME, **given) is not None
@@ -306,10 +308,6 @@ def _same_title(one: Entity, other: Entity) -> str:
         )
     names = {"name": one.name, "other": other.name}
     return sentence(N_("Are %(name)s and %(other)s the same person?"), names)
-
-
-def _some_facts(entity: Entity) -> Iterable[Fact]:
-    return people.facts_of([entity.pk], "about", "named").live().newest()[:2]
 
 
 PHASE = Phase("consolidation", plan, work, think)

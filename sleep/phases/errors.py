@@ -17,7 +17,9 @@ BATCH = 200
 
 def plan(night: Night, now: datetime) -> list:
     """The episodes this night has read, and the failed calls since the last one."""
-    read, last = _read_tonight(night), nights.last_slept(night.space, "ended_at")
+    run = PhaseRun.objects.filter(night=night, run=night.run, phase="consolidation").first()
+    read = [pk for item in (run.plan if run else []) for pk in item.get("read", [])]
+    last = nights.last_slept(night.space, "ended_at")
     size = BATCH if night.mode == HEURISTICS else 1
     return [
         *({"episodes": read[i : i + size]} for i in range(0, len(read), size)),
@@ -29,11 +31,6 @@ def work(context: PhaseContext, item: dict) -> Outcome:
     if "episodes" in item:
         return _from_episodes(context, item["episodes"])
     return _from_calls(context, item["calls_since"])
-
-
-def _read_tonight(night: Night) -> list[int]:
-    run = PhaseRun.objects.filter(night=night, run=night.run, phase="consolidation").first()
-    return [pk for item in (run.plan if run else []) for pk in item.get("read", [])]
 
 
 def think(context: PhaseContext, item: dict) -> None:

@@ -58,10 +58,6 @@ def _json(tree: containers.Tree, pattern) -> Iterator[object]:
             yield _first(tree, name)
 
 
-def _is_chatgpt(tree: containers.Tree, path: Path) -> bool:
-    return any(map(chatgpt.recognises, _json(tree, CONVERSATIONS)))
-
-
 def _is_claude(tree: containers.Tree, path: Path) -> bool:
     found = [*_json(tree, CONVERSATIONS), *_json(tree, claude.MEMORIES)]
     return any(map(claude.recognises, found))
@@ -89,7 +85,7 @@ FORMATS = {
     ),
     "chatgpt": Format(
         gettext_lazy("a ChatGPT export"),
-        _is_chatgpt,
+        lambda tree, path: any(map(chatgpt.recognises, _json(tree, CONVERSATIONS))),
         chatgpt.EXPORT.opens,
         _alone(chatgpt.EXPORT.read),
     ),
