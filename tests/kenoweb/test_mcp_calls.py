@@ -152,8 +152,8 @@ class TestPrivate:
             {"evidence": [{"episode": None, "chat": chat.pk}]},
             {"evidence": [{"message": make_message(chat).pk}]},
             {"evidence": [{"fact": make_fact(**here).pk, "quote": "so"}]},
-            {"targets": [{"type": "pattern", "id": make_pattern(**here).pk}]},
-            {"targets": [{"type": "fact", "id": make_fact(space).pk + 99}]},
+            {"rows": [make_pattern(**here)]},
+            {"rows": [Fact(pk=make_fact(space).pk + 99)]},
             {"flags": ["leaves its chat"]},
             {"flags": ["suspicious"]},
         ):
