@@ -259,14 +259,7 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
         reply.save(update_fields=["flags"])
     if thought.completion.provider != "offline":
         drop(reply.chat)
-    kept = SelfCheck(
-        space=reply.space,
-        reply=reply,
-        quality=found.quality,
-        score=found.score,
-        signals=found.signals,
-        forbidden=found.forbidden,
-    )
+    kept = SelfCheck(space=reply.space, reply=reply, **vars(found))
     insert(kept)
     return kept
 

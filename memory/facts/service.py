@@ -9,7 +9,6 @@ is brought up to date; the answer is a ChangeResult(row, change_id, outcome, rea
 can be shown.
 """
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,7 +24,7 @@ from memory.guards.screening import RELEASED, Screened, screen, still_suspicious
 from memory.history import actors, audit
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models import Chat, Fact, Ruling, Space
+from memory.models import Fact, Ruling, Space
 from memory.models.fact import FactQuerySet
 from memory.models.prepared import prepared
 from memory.text import normalise as text
@@ -47,35 +46,18 @@ class Invalid(ValueError):
 
 
 def remember(
-    space: Space,
-    *,
-    text: str,
-    by: str,
-    chat: Chat | None = None,
-    subject: str = "",
-    quote: str = "",
-    confidence: float | None = None,
-    suspicions: Sequence[str] = (),
-    valid_from: datetime | None = None,
-    valid_to: datetime | None = None,
-    occurs_at: datetime | None = None,
-    why: str = "remember",
-    now: datetime | None = None,
-    **more: Any,
+    space: Space, *, text: str, by: str, why: str = "remember", **fields: Any
 ) -> ChangeResult:
     """Remember a fact; saying the same again strengthens the existing row.
 
     It holds from `valid_from` to `valid_to`; a plan or an event happens at `occurs_at`.
 
     Outcomes: new, again, restored (it had been put away), quarantined, refused, empty.
-    `suspicions` are the caller's own reasons for quarantine. `more` may name any other field of a
-    fact: kind, category, message, episode, said_by, mode …
+    `fields` are what rows.draft() takes: chat, subject, quote, confidence, suspicions (the caller's
+    own reasons for quarantine), now, and any other field of a fact (kind, message, mode …).
     """
-    _check_order(valid_from, valid_to)
-    fields: dict[str, Any] = {"valid_from": valid_from, "valid_to": valid_to}
-    fields |= {"subject": subject, "quote": quote, "confidence": confidence, "now": now} | more
-    fields["occurs_at"] = occurs_at
-    fact = rows.draft(space, text=text, by=by, chat=chat, suspicions=suspicions, **fields)
+    _check_order(fields.get("valid_from"), fields.get("valid_to"))
+    fact = rows.draft(space, text=text, by=by, **fields)
     if isinstance(fact, ChangeResult):
         return fact
     with transaction.atomic(savepoint=False), history.change(by=by, why=why) as context:

@@ -16,6 +16,11 @@ from memory.text import normalise as text
 # Beside what was injected, the best of what was cut is kept too.
 KEPT_CUT = 20
 OWNERS = ("fact", "episode", "message")
+# What a receipt takes over from a recall, and what it tells of each memory.
+COPIED = (
+    "mode", "strict", "confidence", "level", "candidates", "tokens", "budget", "ms", "error",
+)  # fmt: skip
+TOLD = ("rank", "kind", "score", "confidence", "lanes", "cut", "tokens", "mark")
 # Forty rows through the ORM cost as much as the whole recall; as one value they cost nothing.
 WRITE = """
 WITH receipt AS ({receipt}),
@@ -55,18 +60,10 @@ def write(
         expansion=[word[:200] for word in question.expansion],
         names=[name[:120] for name in question.names],
         cue=_cue(question),
-        mode=result.mode,
         profile=result.profile.name if result.profile else "",
         profile_version=result.profile.version if result.profile else 1,
-        strict=result.strict,
-        confidence=result.confidence,
-        level=result.level,
-        candidates=result.candidates,
-        tokens=result.tokens,
-        budget=result.budget,
-        ms=result.ms,
-        error=result.error,
         at=now,
+        **{name: getattr(result, name) for name in COPIED},
     )
     receipt.left_out = _left_out(result.cut[:KEPT_CUT], first=len(result.items) + 1)
     if result.prompt:
@@ -172,20 +169,11 @@ def is_used(memory: str, *, reply: str, question: str) -> bool:
 def explain(receipt: Recall) -> dict:
     """Return everything about a recall as plain data, for `/why` and the page."""
     items = items_of(receipt)
+    understood = ("query", "keywords", "expansion", "names", "cue", "mode")
+    measured = ("level", "confidence", "tokens", "budget", "ms", "error")
     return {
-        "query": receipt.query,
-        "keywords": receipt.keywords,
-        "expansion": receipt.expansion,
-        "names": receipt.names,
-        "cue": receipt.cue,
-        "mode": receipt.mode,
+        **{name: getattr(receipt, name) for name in (*understood, *measured)},
         "profile": f"{receipt.profile} v{receipt.profile_version}",
-        "level": receipt.level,
-        "confidence": receipt.confidence,
-        "tokens": receipt.tokens,
-        "budget": receipt.budget,
-        "ms": receipt.ms,
-        "error": receipt.error,
         "injected": [_explained(item) for item in items if item.injected],
         "cut": [_explained(item) for item in items if not item.injected],
     }
@@ -265,21 +253,14 @@ def _item(item: Scored, rank: int) -> dict:
 def _explained(item: RecallItem) -> dict:
     owner = item.fact or item.episode or item.message or item.pattern
     return {
-        "rank": item.rank,
-        "kind": item.kind,
+        **{name: getattr(item, name) for name in TOLD},
         "id": owner.pk if owner else None,
         "owner": owner,
         "text": str(getattr(owner, "text", "") or getattr(owner, "body", "") or owner or ""),
-        "score": item.score,
-        "confidence": item.confidence,
         "parts": [
-            {"name": name, "value": value, "weight": weight, "points": points}
-            for name, value, weight, points in item.parts
+            dict(zip(("name", "value", "weight", "points"), part, strict=True))
+            for part in item.parts
         ],
-        "lanes": item.lanes,
-        "cut": item.cut,
-        "tokens": item.tokens,
-        "mark": item.mark,
     }
 
 

@@ -212,12 +212,7 @@ def _active_row() -> EmbeddingModel | None:
 
 
 def _described(embedder: Embedder) -> dict:
-    return {
-        "name": embedder.name,
-        "provider": embedder.provider,
-        "model": embedder.model,
-        "dims": embedder.dims,
-    }
+    return {name: getattr(embedder, name) for name in ("name", "provider", "model", "dims")}
 
 
 def _batches(units: QuerySet, limit: int | None) -> Iterator[list[int]]:

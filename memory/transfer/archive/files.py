@@ -211,11 +211,8 @@ def _manifest(space: Space, members: list[dict], counts: dict[str, int]) -> dict
         "keno": settings.VERSION,
         "made_at": datetime.isoformat(timezone.now()),
         "space": {
-            "name": space.name,
-            "slug": space.slug,
-            "language": space.language,
-            "timezone": space.timezone,
-            "settings": space.settings,
+            name: getattr(space, name)
+            for name in ("name", "slug", "language", "timezone", "settings")
         },
         "counts": counts,
         "members": members,
