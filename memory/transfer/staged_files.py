@@ -47,22 +47,6 @@ def store(space: Space, chunks: Iterable[bytes], *, name: str, by: str, **given:
     return parcel
 
 
-@transaction.atomic
-def request_export(space: Space, format: str, *, by: str) -> Parcel:
-    """Create the row of an export that a job will write while the page shows its progress."""
-    name, language = importing.file_name(space, format), translation.get_language() or "en"
-    return Parcel.objects.create(
-        space=space,
-        way=Parcel.Way.OUT,
-        status=Status.PACKING,
-        name=name,
-        asked=format,
-        format=format,
-        by=by,
-        language=language,
-    )
-
-
 def change_status(parcel: Parcel, *, status: str, after: Iterable[str], **values: Any) -> bool:
     """Change the status if it is still one of `after`; return whether it was."""
     now = timezone.now()

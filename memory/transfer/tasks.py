@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.files import File
 from django.db import transaction
-from django.utils import timezone
+from django.utils import timezone, translation
 from procrastinate.contrib.django import app
 
 from memory import jobs
 from memory.jobs import AFTER_OUTAGE, periodic
 from memory.models import Parcel, Space
-from memory.transfer import staged_files
+from memory.transfer import importing, staged_files
 
 RETRY_AFTER = timedelta(minutes=5)
 STEPS: dict[str, Callable[[Parcel, str], Parcel]] = {
@@ -31,10 +31,20 @@ def upload(space: Space, file: File, *, by: str, now: bool, **values: str) -> Pa
     return _run_now(parcel, by=by) if now else parcel
 
 
+@transaction.atomic
 def request_export(space: Space, format: str, *, by: str) -> Parcel:
-    with transaction.atomic():
-        parcel = staged_files.request_export(space, format, by=by)
-        _enqueue(parcel, by=by, now=False)
+    """Create the row of an export that a job will write while the page shows its progress."""
+    parcel = Parcel.objects.create(
+        space=space,
+        way=Parcel.Way.OUT,
+        status=Parcel.Status.PACKING,
+        name=importing.file_name(space, format),
+        asked=format,
+        format=format,
+        by=by,
+        language=translation.get_language() or "en",
+    )
+    _enqueue(parcel, by=by, now=False)
     return parcel
 
 
