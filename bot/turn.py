@@ -175,8 +175,8 @@ def _groups(
     for one in unanswered:
         one.chat, one.space = message.chat, message.chat.space
     options = message.chat.space.options
-    limits = {"size": options.batch_size, "longest": options.batch_wait}
-    return groups(unanswered, asked=message.pk, now=now, **limits)
+    size, longest = options.batch_size, options.batch_wait
+    return groups(unanswered, asked=message.pk, size=size, longest=longest, now=now)
 
 
 @transaction.atomic

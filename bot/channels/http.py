@@ -46,8 +46,9 @@ class HttpChannel(Channel):
             return answer(404, {"error": "There is only POST /webhook here."})
         if request.method != "POST":
             return answer(405, {"error": "Send a POST."})
-        told = {"headers": request.headers, "body": request.body}
-        mark = http_server.check(self.secret, **told, now=time.time())
+        mark = http_server.check(
+            self.secret, headers=request.headers, body=request.body, now=time.time()
+        )
         said = http_server.parse_message(request)
         if said["callback"]:
             private = settings.HTTP_CALLBACK_PRIVATE
