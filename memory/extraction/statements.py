@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from memory.calendar.words import MONTHS, WEEKDAYS
+from memory.extraction.frames import vocabulary
+from memory.text import kinship
 from memory.text.normalise import STOP_WORDS, fold, stem, words
 
 # Not "one" and "uno", which are mostly no numbers, nor "once", which is one in English.
@@ -95,6 +97,14 @@ def _value(digits: str | None, thousand: str | None, word: str | None) -> float:
 
 FILE = Path(__file__).with_name("concepts.txt")
 STRICT = ("name", "kin", "one")
+# Classes of the vocabulary of frames whose members nothing else may stand for.
+_OF_CLASS = {
+    **dict.fromkeys(("city", "country", "language", "programming language"), "name"),
+    **dict.fromkeys(("database", "editor"), "name"),
+    **dict.fromkeys(("colour", "season"), "one"),
+}
+# Whoever has such a job is not always somebody's.
+_JOBS = frozenset("teacher doctor dentist therapist coach student".split())
 LONGEST = 4  # words of a phrase
 
 
@@ -122,21 +132,39 @@ def concepts() -> Concepts:
     made = Concepts()
     for number, line in enumerate(_lines()):
         kind, _colon, rest = line.partition(": ")
-        for side, part in enumerate(rest.split(" | ")):
-            label = f"{kind}:{number}" + (f":{side}" if kind == "against" else "")
+        parts = rest.split(" | ")
+        for side, part in enumerate(parts):
+            label = f"{kind}:{parts[0] if kind in STRICT else number}"
+            if kind == "against":
+                label += f":{side}"
             for word in part.split(", ") if kind == "against" else [part]:
                 made.add(word.strip(), label)
+    for label, listed in _listed_elsewhere():
+        for word in listed:
+            made.add(word, label)
     return made
+
+
+def _listed_elsewhere() -> Iterator[tuple[str, Iterable[str]]]:
+    """Places, languages, colours and kin."""
+    for name, (first, *others) in vocabulary.entries():
+        if name in _OF_CLASS:
+            yield f"{_OF_CLASS[name]}:{first}", [first, *others]
+    for relation, several in kinship.words_of_relations().items():
+        if relation not in _JOBS:
+            yield f"kin:{relation}", [fold(word).replace("-", " ") for word in several]
 
 
 def labels(words: list[str]) -> Iterator[tuple[int, int, set[str]]]:
     """(first word, number of words, labels) of every word and phrase that stands for something."""
-    known = concepts()
+    known, end = concepts(), 0
     for start in range(len(words)):
-        for size in range(min(LONGEST, len(words) - start), 0, -1):
+        for size in range(min(LONGEST, len(words) - start), 0, -1) if start >= end else ():
             if found := known.of(" ".join(words[start : start + size])):
                 yield start, size, found
-                break  # a mother in law is not a mother
+                # A mother in law is not a mother, and Mexico City is not Mexico.
+                end = start + size if any(kind(one) in STRICT for one in found) else end
+                break
 
 
 @cache

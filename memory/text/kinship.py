@@ -72,6 +72,14 @@ def _table() -> dict[str, Kin]:
     return plurals | listed
 
 
+def words_of_relations() -> dict[str, list[str]]:
+    """The words of both languages for each relation."""
+    found: dict[str, list[str]] = {}
+    for word, one in _table().items():
+        found.setdefault(one.relation, []).append(word)
+    return found
+
+
 def _words(line: str) -> dict[str, Kin]:
     """relation, gender, English words / Spanish words; a word may have a gender of its own."""
     relation, gender, *listed = line.split()

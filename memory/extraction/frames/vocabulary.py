@@ -45,18 +45,25 @@ _STOPS = frozenset(fold(word) for words in STOP_WORDS.values() for word in words
 
 
 @cache
+def entries() -> list[tuple[str, list[str]]]:
+    """The class of each entry, and its words; all mean the first."""
+    text = re.sub(r"^#.*$", "", FILE.read_text("utf-8"), flags=re.MULTILINE)
+    return [
+        (name, [word for part in re.split("[=,]", entry) if (word := part.strip())])
+        for name, block in re.findall(r"\[([^\]]+)\]([^\[]*)", text)
+        for entry in " ".join(block.split()).split(";")
+    ]
+
+
+@cache
 def _vocabulary() -> tuple[dict[str, str], dict[str, set[str]], re.Pattern]:
     """Canonical words by word or phrase, classes by canonical word, and a pattern of phrases."""
     canonical: dict[str, str] = {}
     classes: dict[str, set[str]] = defaultdict(set)
-    text = re.sub(r"^#.*$", "", FILE.read_text("utf-8"), flags=re.MULTILINE)
-    for name, block in re.findall(r"\[([^\]]+)\]([^\[]*)", text):
-        for entry in " ".join(block.split()).split(";"):
-            word, _, others = entry.partition("=")
-            word = word.strip()
-            classes[word].add(name)
-            for other in (word, *(part.strip() for part in others.split(",") if part.strip())):
-                canonical.setdefault(other, word)
+    for name, (word, *others) in entries():
+        classes[word].add(name)
+        for other in (word, *others):
+            canonical.setdefault(other, word)
     phrases = sorted((word for word in canonical if " " in word), key=len, reverse=True)
     return canonical, classes, re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})s?\b")
 
