@@ -28,15 +28,16 @@ MAX_KEPT = 20_000
 _kept: dict[int, list["Heard"]] = {}
 # What the cues hear and the listener does not is less sure.
 CUE_ALONE = 0.9
+# A short message all of which is heard is surer than the listener, taught with longer ones, says.
+MOST_PLAIN_WORDS, PLAIN_SHARE, PLAIN = 9, 0.8, 0.6
+# A command, a tag that was typed, words to be repeated: not simply said.
+_NOT_PLAIN = re.compile(r"^\s*/|[<>{}\[\]|:=]")
 # A space that believes nothing by itself asks for 1.
 SUREST = 0.999
 # "Remember that …", said to Keno: believed also when nothing else speaks for it.
 ASKED_TO_KEEP = 0.95
 _ENDS_IN_DAY = re.compile(rf"\b{DAY}\Z", re.I)
 _DAYS_GO_ON = re.compile(rf"(?:(?:,| y| and| &)+ (?:(?:on|el|los) )?{DAY})+", re.I)
-# "They changed the gate code. 9016#"
-_OF_CODE = re.compile(r"\b(?:code|number|combination|código|número|clave)\b", re.I)
-_CODE_AFTER = re.compile(r"[.!:,]*\s+(?P<code>(?=[\w-]*\d)[\w-]{3,12}[#*]?)\W*\Z")
 KIND_OF_CATEGORY = {
     "preference": "preference",
     "profile": "profile",
@@ -140,10 +141,12 @@ def hear_cues(message: str, *, language: str = "") -> list[Span]:
 def combine(message: str, previous: str, *, cued: list[Span], spans: list[Span]) -> list[Heard]:
     """Join what both heard, and leave out what the checks find is not a fact."""
     heard, alone = [], list(cued)
+    is_other = previous or _NOT_PLAIN.search(message)
+    plain = 0.0 if is_other else _plainly(message, spans)
     for span in spans:
         agreeing = [cue for cue in cued if cue.start < span.end and span.start < cue.end]
         alone = [cue for cue in alone if cue not in agreeing]
-        surest = max((cue.score for cue in agreeing), default=0.0)
+        surest = max((cue.score for cue in agreeing), default=plain)
         score = 1 - (1 - span.score) * (1 - surest)
         source = BOTH if agreeing else LISTENER
         whole = replace(span, score=score, end=_whole_end(message, span, agreeing))
@@ -155,6 +158,13 @@ def combine(message: str, previous: str, *, cued: list[Span], spans: list[Span])
     return sorted(filter(None, heard), key=lambda item: item.start)
 
 
+def _plainly(message: str, spans: list[Span]) -> float:
+    """How sure it is for its form alone: "I play the cello", said with nothing else."""
+    said = len(message.split())
+    heard = sum(len(message[span.start : span.end].split()) for span in spans)
+    return PLAIN if said <= MOST_PLAIN_WORDS and heard >= PLAIN_SHARE * said else 0.0
+
+
 def _whole_end(message: str, span: Span, agreeing: list[Span]) -> int:
     """Return where the span ends; a title's point is not the end: "my doctor is Dr. Salas".
 
@@ -163,10 +173,6 @@ def _whole_end(message: str, span: Span, agreeing: list[Span]) -> int:
     ends = [cue.end for cue in agreeing if cue.end > span.end]
     if ends and clauses.ends_in_title(message[: span.end]):
         return max(ends)
-    if _OF_CODE.search(message, span.start, span.end) and (
-        code := _CODE_AFTER.match(message, span.end)
-    ):
-        return code.end("code")
     more = _DAYS_GO_ON.match(message, span.end)
     return more.end() if more and _ENDS_IN_DAY.search(message, 0, span.end) else span.end
 
