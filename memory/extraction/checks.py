@@ -17,7 +17,6 @@ SHORT_ANSWER = 3
 # fact ("the vet says Pumpkin is ill"), and an event may be of today.
 KINDS = {
     "reported": ("profile", "preference"),
-    "taste_of_today": ("profile", "preference"),
     "cheer": ("lore",),
     "addressee": ("profile", "preference", "event"),
     POINTING: ("preference",),

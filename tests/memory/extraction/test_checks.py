@@ -31,11 +31,9 @@ def reason(marked: str, kind: str = "profile", previous: str = "") -> str:
         ("{I'm so tired}", "passing"),
         ("{estoy muy cansada}", "passing"),
         ("{I live on coffee right now}", "passing"),
-        ("{thanks for the advice about Leeds}", "courtesy"),
         ("traduce: {trabajo en un hospital}", "request"),
         ("{my favourite song is the}", "unfinished"),
         ("Ramiro me prestó La Cristiada, {la de Jean Meyer}", "unfinished"),
-        ("tiene 7 canarios, {menudo concierto a las 6 de la mañana}", "exclaimed"),
     ],
 )
 def test_it_is_not_a_fact(marked, expected):
