@@ -40,7 +40,7 @@ RULES = {
     "remember-sparingly": gettext_lazy("Remember sparingly"),
     "their-language": gettext_lazy("In their language"),
     "no-secrets": gettext_lazy("No secrets"),
-    "plain-about-doubt": gettext_lazy("Plain about doubt"),
+    "plain-about-doubt": gettext_lazy("Say when it is not certain"),
 }
 EPISODE = re.compile(r"episode \d+")
 # How something was found without a language model.

@@ -80,7 +80,7 @@ def test_n6_a_fact_of_this_turn_is_recalled_in_the_next(talk):
 
 
 def test_what_was_just_said_need_not_be_a_fact(talk):
-    talk("The parcel stood behind the green door")
+    talk("haha so yeah the parcel stood behind the green door again and nobody saw it")
     assert Fact.objects.count() == 0
     assert "green door" in talk("Where did the parcel stand?")
 
