@@ -91,6 +91,17 @@ TO_DO = {
     "replica": gettext_lazy("Check that it runs and that DATABASE_READ_URL is right."),
     "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
 }
+# What a check that measures nothing says while all is well.
+WELL = {
+    "second_model": gettext_lazy("no failures"),
+    "costs": gettext_lazy("within it"),
+    "unanswered": gettext_lazy("none missing"),
+    "deliveries": gettext_lazy("none failed"),
+    "memory": gettext_lazy("nothing to check"),
+    "migrations": gettext_lazy("up to date"),
+    "hooks": gettext_lazy("no failures"),
+    "walls": gettext_lazy("none crossed"),
+}
 NONE_YET = gettext_lazy("none yet")
 NOT_ENCRYPTED = gettext_lazy("not encrypted")
 PAGES = {
@@ -337,7 +348,7 @@ def _checks(
             Check(
                 name=str(label),
                 level=level,
-                value=values.get(name, ""),
+                value=values.get(name, "") or (str(WELL.get(name, "")) if well else ""),
                 texts=[one.text for one in mine if one.text],
                 to_do="" if well else str(TO_DO.get(name, "")),
                 url=space_url(PAGES[name], space) if name in PAGES else "",
@@ -371,6 +382,7 @@ def _values(
         "backup": since(now - kept, now=now, long=True) if kept else str(NONE_YET),
         "replica": _behind(),
         "encryption": "" if encryption.has_keys(space.pk) else str(NOT_ENCRYPTED),
+        "database": f"PostgreSQL {connection.pg_version // 10_000}",
         "size": f"{number(health_checks.resident_mb())} MB",
         "disk": _("%(share)s %% free") % {"share": number(100 * usage.free / usage.total)},
     }

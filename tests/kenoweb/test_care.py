@@ -103,6 +103,14 @@ def test_the_page_looks_again_by_itself(client, space):
     assert 'hx-trigger="every 15s"' in page(client, "health:index")
 
 
+def test_every_check_that_is_well_says_what_it_found(client, space):
+    Heartbeat.objects.create(name="w")
+    found = page(client, "health:index")
+    for value in ("PostgreSQL ", "up to date", "none failed", "none missing", "within it"):
+        assert value in found
+    assert not re.search(r'<span class="end">\s*OK', found)
+
+
 def test_health_costs_the_same_however_much_there_is(client, space):
     Heartbeat.objects.create(name="w0")
     make_dead_letter(space)
