@@ -6,7 +6,7 @@ be two people, so that it is asked. Only an account of a channel is the same per
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import combinations
 from typing import Any
@@ -24,6 +24,7 @@ from memory.models import Chat, Entity, Fact, Mention, Message, Space
 from memory.models.entity import key_of
 from memory.models.fact import FactQuerySet
 from memory.models.prepared import prepared
+from memory.models.space import once
 from memory.spaces.chat_links import speaker_of
 from memory.text import normalise as text
 from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in, ways_to
@@ -71,6 +72,8 @@ class _Scope:
 
     space: Space
     chat: Chat | None
+    # Whom the words of one fact call somebody's: asked for once.
+    relatives: dict[Relative, Entity | None] = field(default_factory=dict)
 
     def named(self, *names: str) -> list[Entity]:
         """Who may be meant by these names here; those of the chat itself before others."""
@@ -155,6 +158,10 @@ def known_as(space: Space, chat: Chat | None, name: str) -> list[Entity]:
 
 def speaker(message: Message) -> Entity | None:
     """Return who wrote the message, made when new; without an account, within this chat only."""
+    return once(("speaker", message.pk), lambda: _find_speaker(message))
+
+
+def _find_speaker(message: Message) -> Entity | None:
     if message.role != Message.Role.USER or not message.author:
         return None
     if not message.author_id:
@@ -361,12 +368,20 @@ def _with_name(label: Relative, told: list[Relative]) -> Relative:
 
 def _relative(one: Relative, scope: _Scope, said: Entity | None) -> Entity | None:
     """Return somebody known by whose they are, with a name or without."""
+    if one not in scope.relatives:
+        scope.relatives[one] = _find_relative(one, scope, said)
+    return scope.relatives[one]
+
+
+def _find_relative(one: Relative, scope: _Scope, said: Entity | None) -> Entity | None:
     is_own = not one.owner or (said and key_of(one.owner) in said.keys)
     owner = said if is_own else scope.find_or_make(one.owner)
     if owner is None:
         return None
     rows = Entity.objects.filter(space=scope.space, chat=scope.chat, relation=one.relation)
-    known = list(rows.filter(owner__in=group(owner)).select_related("merged_into").order_by("pk"))
+    top = owner.merged_into_id or owner.pk
+    of_owner = rows.filter(Q(owner=top) | Q(owner__merged_into=top))
+    known = list(of_owner.select_related("merged_into").order_by("pk"))
     is_one = one.relation in ONLY_ONE | PETS and len(known) == 1
     if one.name:
         return _named_relative(one, scope, owner, known, is_one)

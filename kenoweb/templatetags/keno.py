@@ -2,7 +2,6 @@
 
 import datetime as dt
 import re
-from dataclasses import asdict
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -218,7 +217,7 @@ def quote(text, mark="", lang="", by="", where="", url="", when=None) -> dict:
 @register.inclusion_tag("_quote.html")
 def quoted(source: Source) -> dict:
     """The same of words whose place is known."""
-    return quote(**asdict(source))
+    return quote(**vars(source))
 
 
 @register.filter

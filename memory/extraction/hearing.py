@@ -30,8 +30,8 @@ _kept: dict[int, list["Heard"]] = {}
 CUE_ALONE = 0.9
 # A short message all of which is heard is surer than the listener, taught with longer ones, says.
 MOST_PLAIN_WORDS, PLAIN_SHARE, PLAIN = 9, 0.8, 0.6
-# A command, a tag that was typed, words to be repeated: not simply said.
-_NOT_PLAIN = re.compile(r"^\s*/|[<>{}\[\]|:=]")
+# A command, an answer, a tag that was typed, words to be repeated: not simply said.
+_NOT_PLAIN = re.compile(r"^\W*(?:(?:ya )?no|not|yes|s[ií])\b|^\s*/|[<>{}\[\]|:=]", re.I)
 # A space that believes nothing by itself asks for 1.
 SUREST = 0.999
 # "Remember that …", said to Keno: believed also when nothing else speaks for it.

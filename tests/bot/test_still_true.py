@@ -20,7 +20,8 @@ def allowed(space):
 
 
 def old_fact(chat, text="Ana works at Clínica Sol", language="en"):
-    said = make_message(chat, text, author="Ana", author_id="7", sent_at=NOON - timedelta(days=900))
+    then = NOON - timedelta(days=900)
+    said = make_message(chat, text, author="Ana", author_id="7", sent_at=then, ingested_at=then)
     given = {"chat": chat, "message": said, "said_by": "Ana", "subject": "Ana"}
     return make_old_fact(chat.space, text=text, language=language, **given)
 
