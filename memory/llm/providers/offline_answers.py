@@ -34,7 +34,7 @@ WEIGHTS = {
     "plain": 1.75, "newer": -1.35, "recent": 1.06, "long": -0.83, "many": -1.66,
 }  # fmt: skip
 # From where on a sentence is the answer, is thought to be, and is near enough to be shown as such.
-CERTAIN, THOUGHT, NEAR = 0.74, 0.65, 0.28
+CERTAIN, THOUGHT, NEAR = 0.74, 0.72, 0.28
 # A sentence of so few characters says little else.
 PLAIN = 60
 # What holds nothing of the kind that is asked for is never certain: an age without a number.
