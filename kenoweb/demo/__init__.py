@@ -18,6 +18,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from kenoweb.demo.days import STORY, ZONE, Calendar, Life, read
 from memory import jobs
 from memory.chats import service as chats
+from memory.history import rows
 from memory.models import Chat, Fact, GoldenRun, LlmCall, Member, Message, Notice, Space
 from memory.models.prepared import save_fields
 from memory.spaces import service as spaces
@@ -233,6 +234,8 @@ def _own(space: Space, user) -> Member:
 
 
 def _room(space: Space, channel: str, number: str, title: str, context: str) -> Chat:
-    chat = chats.find_or_open(space, channel=channel, external_id=number, title=title)
+    chat = chats.find_or_open(space, channel=channel, external_id=number)
     chats.set_context(chat, text=context, by="tag")
+    # Named afterwards, as somebody would: what is talked about does not name it anew.
+    rows.change(chat, by="tag", why="chat context", title=title)
     return chat

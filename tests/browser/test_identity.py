@@ -26,20 +26,20 @@ def owner():
 def test_a_rule_is_retired_by_key_and_u_brings_it_back(window, owner):
     page = window().sign_in(owner.user)
     page.goto("/s/home/identity/")
-    expect(page.locator(".rules code", has_text="no_filler").first).to_be_visible()
+    expect(page.locator(".rules b", has_text="No filler").first).to_be_visible()
     page.keyboard.press("j")
     page.keyboard.press("x")
     expect(page.locator(".toast")).to_contain_text("out of force")
-    expect(page.locator(".rules code", has_text="no_filler")).to_have_count(0)
+    expect(page.locator(".rules b", has_text="No filler")).to_have_count(0)
     page.keyboard.press("u")
-    expect(page.locator(".rules code", has_text="no_filler").first).to_be_visible()
+    expect(page.locator(".rules b", has_text="No filler").first).to_be_visible()
 
 
 def test_a_reply_is_tried_while_one_types(window, owner):
     page = window().sign_in(owner.user)
     page.goto("/s/home/identity/")
     page.get_by_label("What Keno might say").press_sequentially("Great question! Sure.")
-    expect(page.locator("#tried")).to_contain_text("no_filler")
+    expect(page.locator("#tried")).to_contain_text("No filler")
     page.get_by_label("What Keno might say").fill("8443.")
     expect(page.locator("#tried")).to_contain_text("No rule forbids this.")
 
@@ -49,17 +49,17 @@ def test_everything_works_without_script(window, owner):
     page.goto("/s/home/identity/")
     page.get_by_label("What Keno might say").fill("Great question!")
     page.get_by_role("button", name="Check against the rules").click()
-    expect(page.locator("#tried")).to_contain_text("no_filler")
+    expect(page.locator("#tried")).to_contain_text("No filler")
     page.locator("section", has_text="Preferences").get_by_role("link", name="Add").last.click()
     page.get_by_label("What about").fill("Language")
     page.get_by_label("How it should be").fill("Spanish")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Language:")).to_be_visible()
-    page.get_by_role("button", name="Retire no_filler").click()
-    expect(page.locator(".rules code", has_text="no_filler")).to_have_count(0)
+    page.get_by_role("button", name="Retire No filler").click()
+    expect(page.locator(".rules b", has_text="No filler")).to_have_count(0)
     page.locator(".toast").get_by_role("button", name="Undo").click()
     page.goto("/s/home/identity/")
-    expect(page.locator(".rules code", has_text="no_filler").first).to_be_visible()
+    expect(page.locator(".rules b", has_text="No filler").first).to_be_visible()
 
 
 def test_the_first_conversation_is_ended_here_and_what_it_kept_taken_back(window, owner):
