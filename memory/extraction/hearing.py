@@ -31,7 +31,11 @@ CUE_ALONE = 0.9
 # A short message all of which is heard is surer than the listener, taught with longer ones, says.
 MOST_PLAIN_WORDS, PLAIN_SHARE, PLAIN = 9, 0.8, 0.6
 # A command, an answer, a tag that was typed, words to be repeated: not simply said.
-_NOT_PLAIN = re.compile(r"^\W*(?:(?:ya )?no|not|yes|s[ií])\b|^\s*/|[<>{}\[\]|:=]", re.I)
+_NOT_PLAIN = re.compile(
+    r"^\W*(?:(?:ya )?no|not any ?more|yes|s[ií])(?:[,.;!]|$)|^\s*/|[<>{}\[\]|:=]", re.I
+)
+# The listener was taught no other letters, and Keno says that it learns nothing from them.
+_LATIN = re.compile(r"[a-zà-ÿ]", re.I)
 # A space that believes nothing by itself asks for 1.
 SUREST = 0.999
 # "Remember that …", said to Keno: believed also when nothing else speaks for it.
@@ -140,6 +144,8 @@ def hear_cues(message: str, *, language: str = "") -> list[Span]:
 
 def combine(message: str, previous: str, *, cued: list[Span], spans: list[Span]) -> list[Heard]:
     """Join what both heard, and leave out what the checks find is not a fact."""
+    if not _LATIN.search(message):
+        return []
     heard, alone = [], list(cued)
     is_other = previous or _NOT_PLAIN.search(message)
     plain = 0.0 if is_other else _plainly(message, spans)

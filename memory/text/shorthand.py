@@ -14,7 +14,8 @@ ENGLISH = """im I'm|ive I've|dont don't|doesnt doesn't|didnt didn't|cant can't|c
 |wouldnt wouldn't|shouldnt shouldn't|wont won't|isnt isn't|arent aren't|wasnt wasn't|werent weren't
 |havent haven't|hasnt hasn't|hes he's|shes she's|theyre they're|youre you're|weve we've
 |theyve they've|theres there's|thats that's|whats what's|wheres where's|whos who's|hows how's
-|whens when's|wat what|wats what's|wot what|wots what's|u you|ur your|r are|n and|w with|w/ with
+|whens when's|wat what|wats what's|wot what|wots what's|waht what|wehre where
+|u you|ur your|r are|n and|w with|w/ with
 |cos because|coz because|cuz because|bc because|atm at the moment
 |tmrw tomorrow|tmr tomorrow|bday birthday|fave favourite|fav favourite|appt appointment
 |smth something|sth something|shd should|wk week|wks weeks|yr year|yrs years|ppl people|pls please

@@ -100,6 +100,13 @@ def test_neither_a_question_nor_its_own_words_nor_something_else_is_an_answer(sa
     assert say(said, asked, own, tea, level="low").startswith(("I do not rem", "Solo sé lo que"))
 
 
+def test_a_line_of_an_episode_gives_way_to_what_was_told_later():
+    old = Recalled("- I live in Lima with my cats", kind="episode", said_at=NOW - timedelta(days=9))
+    new = Recalled("Ana moved to Oslo", subject="Ana", said_by="Ana", said_at=NOW, by_asker=True)
+    assert "Oslo" in (told := say("Where do I live?", old, new))
+    assert "Lima" not in told
+
+
 def test_the_dog_does_not_answer_for_the_cat():
     assert "Rex" not in say("What is my cat called?", DOG)
 

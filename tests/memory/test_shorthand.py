@@ -15,6 +15,7 @@ from memory.text.shorthand import read, written_out
         ("xq tomo el hierro? xq tengo anemia", "por qué tomo el hierro? porque tengo anemia"),
         ("es celiaco, pa acordarme", "es celiaco, para acordarme"),
         ("wat does mum sell, wats it called", "what does mum sell, what's it called"),
+        ("waht is my job, wehre is it", "what is my job, where is it"),
         ("it has 2 go back 4 the show", "it has to go back for the show"),
         ("where is beth moving 2", "where is beth moving to"),
         ("me he comprao un traje, ha salio caro", "me he comprado un traje, ha salido caro"),

@@ -233,8 +233,9 @@ def _last_told(one: Recalled, keys: set[str], fitting: Sequence[Recalled]) -> Re
     same = [
         other
         for other in fitting
-        if other.said_by == one.said_by
-        and any(holders.get(key) == holder for key, holder in _told(other).items())
+        # An episode does not tell who said a line of it.
+        if other.said_by == one.said_by or "" in (other.said_by, one.said_by)
+        if any(holders.get(key) == holder for key, holder in _told(other).items())
     ]
     return max([one, *same], key=_said_at)
 

@@ -193,3 +193,8 @@ def test_what_is_heard_does_not_depend_on_what_else_is_heard():
 def test_a_space_that_asks_for_certainty_believes_nothing_by_itself():
     surest = hear_message("my dog is called Rex", believe_at=1)
     assert [heard.verdict for heard in surest] == [OFFER]
+
+
+@pytest.mark.parametrize("said", ["اسمي ليلى وأعيش في القاهرة", "меня зовут Лена", "我住在北京"])
+def test_letters_that_the_listener_was_not_taught_are_never_believed(said):
+    assert not any(one.verdict == "believe" for one in hearing.hear_message(said))
