@@ -24,7 +24,6 @@ from memory.models import Chat, Entity, Fact, Mention, Message, Space
 from memory.models.entity import key_of
 from memory.models.fact import FactQuerySet
 from memory.models.prepared import prepared
-from memory.models.space import once
 from memory.spaces.chat_links import speaker_of
 from memory.text import normalise as text
 from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in, ways_to
@@ -158,10 +157,6 @@ def known_as(space: Space, chat: Chat | None, name: str) -> list[Entity]:
 
 def speaker(message: Message) -> Entity | None:
     """Return who wrote the message, made when new; without an account, within this chat only."""
-    return once(("speaker", message.pk), lambda: _find_speaker(message))
-
-
-def _find_speaker(message: Message) -> Entity | None:
     if message.role != Message.Role.USER or not message.author:
         return None
     if not message.author_id:

@@ -412,7 +412,8 @@ def _stands_for(one: Recalled, asked: Asked) -> Set[str]:
     # "We live at 7 Rowan Crescent" is an address, and "I moved to Goa" where one lives.
     lives = "home" in asked.frames and _LIVES_AT.search(one.text)
     address = statements.concepts().of("address") if lives else frozenset()
-    return address | (_labels(_LIVE_AND_WORK) if asked.frames & _told(one).keys() else frozenset())
+    is_told = asked.frames and asked.frames & _told(one).keys()
+    return address | (_labels(_LIVE_AND_WORK) if is_told else frozenset())
 
 
 def _is_spouse(one: Recalled, asked: Asked) -> bool:
