@@ -301,8 +301,9 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
     if wants.name in LISTS:
         # Nothing instead when there is nothing: what others said here is not about them.
         briefing = _with_list(briefing, wants, last)
-        asks = wants.name == "about" and not briefing.recalled
-        return replace(briefing, elsewhere=_about(wants, last, built)) if asks else briefing
+        is_elsewhere = wants.name == "about" and not briefing.recalled
+        away = _about(wants, last, built) if is_elsewhere else briefing.elsewhere
+        return replace(briefing, elsewhere=away)
     asks = wants.questions and briefing.level in ("none", "low")
     return replace(briefing, elsewhere=_elsewhere(last, built)) if asks else briefing
 

@@ -185,7 +185,8 @@ def _told_with(
     one: wording.Wording, old: Fact | None, message: Message, language: str
 ) -> Candidate:
     """The statement in the place of what it replaces, or beside it."""
-    same = {"subject": str(one.subject), "kind": "fact", "category": "relationship", "replaces": 0}
+    same: dict[str, Any] = {"subject": str(one.subject), "kind": "fact", "replaces": 0}
+    same |= {"category": "relationship"}
     if old:
         same = {"subject": old.subject, "kind": old.kind, "category": old.category}
         same |= {"replaces": old.pk}
