@@ -18,6 +18,8 @@ A_MOMENT = timedelta(hours=1)
 # How many of the last facts "Friday, not Thursday" may mean, and among how many another time or
 # place of the same thing is looked for.
 MOST_MENDED, MAX_COMPARED = 5, 60
+# A whole statement that is put right: somebody looked at what was noted.
+SURE_OF_CORRECTION = 0.9
 
 
 def read(message: Message, apart: list[Candidate], *, now: datetime | None) -> list[Candidate]:
@@ -185,13 +187,14 @@ def _told_with(
     one: wording.Wording, old: Fact | None, message: Message, language: str
 ) -> Candidate:
     """The statement in the place of what it replaces, or beside it."""
-    same: dict[str, Any] = {"subject": str(one.subject), "kind": "fact", "replaces": 0}
-    same |= {"category": "relationship"}
+    about = (str(one.subject), "fact", "relationship", 0)
     if old:
-        same = {"subject": old.subject, "kind": old.kind, "category": old.category}
-        same |= {"replaces": old.pk}
-    sure: dict[str, Any] = {"confidence": 0.9, "mode": propose.HEURISTICS, "language": language}
-    return Candidate(one.text, message.text, **same | sure)
+        about = (old.subject, old.kind, old.category, old.pk)
+    subject, kind, category, replaces = about
+    return Candidate(
+        one.text, message.text, subject, kind, category, confidence=SURE_OF_CORRECTION,
+        language=language, mode=propose.HEURISTICS, replaces=replaces,
+    )  # fmt: skip
 
 
 def is_quoted(line: str, found: list[Candidate]) -> bool:
