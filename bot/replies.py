@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from bot import channels, feedback, tools
 from bot.outbox import page
-from memory import logs
+from memory import logs, people
 from memory.calendar.resolve import resolve
 from memory.extraction import ingest, intents, tags
 from memory.extraction.apply import Applied, apply
@@ -24,12 +24,12 @@ from memory.identity import rules
 from memory.identity.bootstrap import Step
 from memory.llm.complete import asker, available, complete, expander
 from memory.llm.request import Briefing, Completion, Recalled, Stream
-from memory.models import Chat, Draft, Fact, Member, Message, SelfCheck
+from memory.models import Chat, Draft, Entity, Fact, Member, Mention, Message, SelfCheck
 from memory.models.prepared import insert
 from memory.prompt import builder as context
 from memory.retrieval import receipts
 from memory.retrieval.recall import recall
-from memory.retrieval.understand import Cue, says_when
+from memory.retrieval.understand import Cue, kinsfolk, says_when
 from memory.spaces import chat_links
 from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
 from memory.text import normalise as text
@@ -44,6 +44,7 @@ LISTED, ELSEWHERE, LATELY = 40, 8, 200
 _LEAD = re.compile(r"^(?:on|for|since|desde|para)\s+", re.I)
 PICTURE = re.compile(r"!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 ADDRESS = re.compile(r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"'()\[\]]+", re.I)
+_NAME = re.compile(r"[A-ZÀ-Ý][\wà-ÿ-]+")
 _POSSESSIVE = re.compile(r"^(?:my|our|mis?|nuestr[oa]s?)\s+", re.I)
 # How long a reply in a terminal may wait for what is learned from the message.
 TERMINAL_SECONDS = 20
@@ -341,13 +342,11 @@ def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> B
         # First what is about themselves, then what they told of others.
         return replace(briefing, recalled=sorted(rows, key=lambda one: one.subject != one.said_by))
     if wants.name == "about":
-        name = _POSSESSIVE.sub("", wants.rest.strip())
-        facts = facts.filter(mine) if name != wants.rest.strip() else facts
-        about = Q(subject__icontains=name) | Q(text__icontains=name)
-        found = facts.filter(about | Q(said_by__iexact=name, subject=""))
+        found = _about_whom(wants.rest.strip(), facts, message)
         # What is not known as a fact may still have been said.
-        named = [one for one in briefing.recalled if text.fold(name) in text.fold(one.text)]
-        return replace(briefing, recalled=_listed(found, message) or named)
+        name = text.fold(_POSSESSIVE.sub("", wants.rest.strip()))
+        said = [one for one in briefing.recalled if name in text.fold(one.text)]
+        return replace(briefing, recalled=_listed(found, message) or said)
     lean = "future" if wants.name == "planned_on" else "past"
     when = _days(briefing.text, now=briefing.now, lean=lean)
     if when is None:
@@ -364,6 +363,29 @@ def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> B
         said = said.filter(chat=message.chat, **{f"sent_at__{one}": at for one, at in span.items()})
         rows = [_heard(one, message) for one in said.order_by("sent_at", "pk")[:LISTED]]
     return replace(briefing, recalled=rows, days=when.phrase)
+
+
+def _about_whom(whom: str, facts: QuerySet, message: Message) -> QuerySet:
+    """The facts about whom or what is named: "Lucía", "my sister", "my sister Nell", "the boat"."""
+    name = _POSSESSIVE.sub("", whom)
+    # The whole word, with its accents or without: "mañana" does not speak of Ana.
+    word = rf"\m{text.loose_pattern(name)}(?:'?s)?\M"
+    named = Q(text__iregex=word) | Q(subject__iregex=word) | Q(said_by__iexact=name, subject="")
+    if name != whom:
+        named &= said_by_same(message, prefix="message__")
+    somebody = {pk for one in _meant(whom, name, message) for pk in people.group(one)}
+    told = people.facts_of(somebody, Mention.Role.ABOUT, Mention.Role.NAMED)
+    return facts.filter(named | Q(pk__in=told.values("pk")))
+
+
+def _meant(whom: str, name: str, message: Message) -> list[Entity]:
+    space, chat = message.space, message.chat
+    for one in (name, *_NAME.findall(name)):
+        if known := people.known_as(space, chat, one):
+            return known
+    kin = kinsfolk(whom)
+    start = people.known_as(space, chat, kin.owner or message.author) if kin else []
+    return people.relatives(start, kin.path, chat=chat) if kin else []
 
 
 def _spoken_of(message: Message, days: Cue, *, known: Sequence[str]) -> list[Recalled]:

@@ -117,7 +117,7 @@ def matching_facts(facts: QuerySet, words: str, *, at_least: float = MATCH_SHARE
     # A stem is usually how its word begins; accents may differ, so the loose search is by vowels.
     holding = Q()
     for stem in wanted:
-        holding |= Q(text__icontains=stem[:4]) | Q(text__iregex=_loose(stem[:4]))
+        holding |= Q(text__icontains=stem[:4]) | Q(text__iregex=text.loose_pattern(stem[:4]))
     ranked = []
     for fact in (
         facts.filter(holding).order_by("-last_seen_at", "-pk")[:MAX_FACTS] if wanted else []
@@ -135,7 +135,7 @@ def named(facts: Sequence[Fact], words: str) -> list[Fact]:
 
     "Bun is faster than npm for installing packages" does not name "npm install".
     """
-    phrase = r"\W+".join(_loose(word) + r"\w{0,3}" for word in text.words(text.fold(words)))
+    phrase = r"\W+".join(text.loose_pattern(word) + r"\w{0,3}" for word in text.words(text.fold(words)))
     holds = re.compile(rf"(?<!\w){phrase}(?!\w)", re.IGNORECASE)
     return [fact for fact in facts if holds.search(_AGAINST.split(text.fold(fact.text))[0])]
 
@@ -152,11 +152,6 @@ def ask_which(facts: Sequence[Fact], *, usage: str, otherwise: str = "") -> str:
 
 def not_found() -> str:
     return _("I find no fact of this chat that says that.")
-
-
-def _loose(stem: str) -> str:
-    vowels = {"a": "[aá]", "e": "[eé]", "i": "[ií]", "o": "[oó]", "u": "[uúü]", "n": "[nñ]"}
-    return "".join(vowels.get(sign, re.escape(sign)) for sign in stem)
 
 
 @command(

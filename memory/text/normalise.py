@@ -205,6 +205,12 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", apart))
 
 
+def loose_pattern(name: str) -> str:
+    """Return a regular expression for the words with accents or without them."""
+    vowels = {"a": "[aá]", "e": "[eé]", "i": "[ií]", "o": "[oó]", "u": "[uúü]", "n": "[nñ]"}
+    return "".join(vowels.get(sign, re.escape(sign)) for sign in fold(name))
+
+
 def normalise(text: str) -> str:
     """Return the same form for texts that say the same; never empty for non-empty text."""
     wide = unicodedata.normalize("NFKC", clean(text, limit=None)).casefold().replace("’", "'")

@@ -206,6 +206,25 @@ def test_everything_about_somebody_is_listed(talk):
     assert "8 años" in answer
 
 
+def test_everything_about_my_sister_is_what_is_told_by_her_name_too(talk):
+    talk("My sister Inés works at a bakery")
+    talk("Inés hates olives")
+    talk("My brother Theo is a carpenter")
+    for asked in ("my sister", "Ines", "my sister Inés"):
+        answer = talk(f"What do you know about {asked}?")
+        assert "bakery" in answer
+        assert "olives" in answer
+        assert "carpenter" not in answer
+
+
+def test_a_word_that_holds_a_name_does_not_speak_of_whom_it_names(talk):
+    talk("I love bananas")
+    talk("Ana is a nurse")
+    answer = talk("What do you know about Ana?")
+    assert "nurse" in answer
+    assert "bananas" not in answer
+
+
 @pytest.mark.parametrize(
     ("told", "asked", "holds"),
     [
