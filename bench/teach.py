@@ -28,7 +28,7 @@ from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from bench import marked_lines, questions
-from bench.taught_graph import Network
+from bench.taught_graph import Network, Rounded
 from memory.extraction.listener import KINDS, PREVIOUS_TOKENS
 from memory.vectors import graphs
 from memory.vectors.graphs import BEGIN, END
@@ -37,8 +37,10 @@ RATE = {"judge": 8e-5, "listen": 5e-5}
 # As memory.retrieval.judge reads them, which needs the settings of Django.
 QUESTION_TOKENS, MEMORY_TOKENS = 48, 120
 WARM_UP, LEAST_RATE, DECAY, STEADY = 60, 0.03, 0.01, 0.99
+# From this share of the time on it rounds as the graph does, and the mean of the weights is kept.
+ROUNDS_FROM = 0.7
 # Questions a step, memories a question, and how many of a talk's are taken from the nearest.
-QUESTIONS, MEMORIES, NEAREST, NEAR = 16, 8, 8, 4
+QUESTIONS, MEMORIES, NEAREST, NEAR = 16, 6, 8, 4
 MESSAGES = 32
 # Rows that go through the network together: few are padded little, many round the weights once.
 PART = 32
@@ -98,7 +100,7 @@ def mix(network: Network, shares: dict[Network, float]) -> None:
 
 
 def teach(network: Network, school, *, rate: float, seconds: float) -> None:
-    """Go through the lessons until the time is over; keep the mean of the second half."""
+    """Go through the lessons until the time is over; keep the mean of the last part."""
     learning = [one for one in network.parameters() if one.requires_grad]
     matrices = [one for one in learning if one.dim() > 1]
     others = [one for one in learning if one.dim() < 2]
@@ -111,13 +113,14 @@ def teach(network: Network, school, *, rate: float, seconds: float) -> None:
     while (done := (time.monotonic() - began) / seconds) < 1:
         for group in descent.param_groups:
             group["lr"] = rate * min(1, (step + 1) / WARM_UP) * max(LEAST_RATE, 1 - done)
+        Rounded.rounds = done > ROUNDS_FROM
         loss = school.loss(network.train())
         descent.zero_grad()
         loss.backward()
         clip_grad_norm_(learning, 1.0)
         descent.step()
         step += 1
-        if done > 0.5:
+        if done > ROUNDS_FROM:
             _follow(mean, network.state_dict())
         if step % 50 == 0:
             print(f"step {step}: loss {loss.item():.3f}, {done:.0%} of the time", flush=True)
