@@ -30,6 +30,7 @@ from torch.nn.utils import clip_grad_norm_
 from bench import marked_lines, questions
 from bench.taught_graph import Network, Rounded
 from memory.extraction.listener import KINDS, PREVIOUS_TOKENS
+from memory.text.normalise import as_sentence
 from memory.vectors import graphs
 from memory.vectors.graphs import BEGIN, END
 
@@ -196,7 +197,8 @@ class JudgeSchool:
         for memory, helps in [(said, True) for said in right] + [(said, False) for said in wrong]:
             said = _SPEAKER.sub("", memory) if without_speaker else memory
             bare = 0.0 if _SPEAKER.match(said) else 0.08
-            rows.append((asked, _sloppy(said, rng, mistyped=0.06, bare=bare), helps))
+            said = as_sentence(_sloppy(said, rng, mistyped=0.06, bare=bare))
+            rows.append((asked, said, helps))
         return rows
 
 

@@ -12,6 +12,7 @@ from time import perf_counter
 
 from memory.retrieval.keywords import content_words
 from memory.retrieval.lanes import Candidate
+from memory.text.normalise import as_sentence
 from memory.vectors import graphs
 
 QUESTION_TOKENS, MEMORY_TOKENS = 48, 120
@@ -62,14 +63,10 @@ def as_read(unit: Candidate, question: str) -> str:
 
 def _read(asked: list[int], memories: list[str]) -> list[float]:
     pieces = graphs.word_pieces()
-    read = map(_as_sentence, memories)
+    # It was taught sentences: without its full stop it doubts what it knows.
+    read = map(as_sentence, memories)
     pairs = [asked + pieces.encode(one, limit=MEMORY_TOKENS + 2)[1:] for one in read]
     return [_scaled(float(probability.item())) for (probability,) in graphs.run("judge", pairs)]
-
-
-def _as_sentence(memory: str) -> str:
-    """End a memory as the lines that taught the judge end, or it doubts what it knows."""
-    return f"{memory}." if memory[-1:].isalnum() else memory
 
 
 def _scaled(probability: float) -> float:

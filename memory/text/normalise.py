@@ -205,6 +205,12 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", apart))
 
 
+def as_sentence(said: str) -> str:
+    """Return the words on one line, ended as a sentence ends."""
+    line = one_line(said)
+    return line if line.endswith((".", "!", "?", "…")) else f"{line}."
+
+
 def loose_pattern(name: str) -> str:
     """Return a regular expression for the words with accents or without them."""
     vowels = {"a": "[aá]", "e": "[eé]", "i": "[ií]", "o": "[oó]", "u": "[uúü]", "n": "[nñ]"}

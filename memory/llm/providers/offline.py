@@ -96,7 +96,7 @@ def _chat(briefing: Briefing, kind: str, language: str) -> str:
 
 
 def _learned(briefing: Briefing, intent: intents.Intent, language: str) -> str:
-    told = [_sentence(told_to(briefing.person, fact)) for fact in briefing.learned]
+    told = [words.as_sentence(told_to(briefing.person, fact)) for fact in briefing.learned]
     parts = [say(language, "noted", facts=" ".join(told))] if told else []
     if briefing.wishes:
         parts.append(say(language, "wish"))
@@ -239,11 +239,11 @@ def _told(one: Recalled, briefing: Briefing, language: str) -> str:
     # An episode's title is often how its body begins.
     told = words.short("\n".join(dict.fromkeys(one.text.splitlines())), 400)
     if one.kind != "fact":
-        return f"“{_sentence(told)}”" if one.kind == "message" else _sentence(told)
+        return f"“{words.as_sentence(told)}”" if one.kind == "message" else words.as_sentence(told)
     # In the name that the person had then; behind what led to it.
     person = (one.said_by or briefing.person) if one.by_asker else ""
-    lead = f"{_sentence(told_to(person, one.via))} " if one.via else ""
-    return lead + _sentence(told_to(person, told))
+    lead = f"{words.as_sentence(told_to(person, one.via))} " if one.via else ""
+    return lead + words.as_sentence(told_to(person, told))
 
 
 def _is_foreign(one: Recalled, language: str) -> bool:
@@ -277,8 +277,3 @@ def _as_of(month: str, briefing: Briefing, language: str) -> str:
 
 def _list(lines: list[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _sentence(said: str) -> str:
-    line = words.one_line(said)
-    return line if line.endswith((".", "!", "?", "…")) else f"{line}."
