@@ -135,7 +135,9 @@ def named(facts: Sequence[Fact], words: str) -> list[Fact]:
 
     "Bun is faster than npm for installing packages" does not name "npm install".
     """
-    phrase = r"\W+".join(text.loose_pattern(word) + r"\w{0,3}" for word in text.words(text.fold(words)))
+    phrase = r"\W+".join(
+        text.loose_pattern(word) + r"\w{0,3}" for word in text.words(text.fold(words))
+    )
     holds = re.compile(rf"(?<!\w){phrase}(?!\w)", re.IGNORECASE)
     return [fact for fact in facts if holds.search(_AGAINST.split(text.fold(fact.text))[0])]
 
