@@ -34,7 +34,7 @@ WEIGHTS = {
     "plain": 1.91, "newer": -1.9, "recent": 1.18, "long": -0.1, "many": -0.49,
 }  # fmt: skip
 # From where on a sentence is the answer, is thought to be, and is near enough to be shown as such.
-CERTAIN, THOUGHT, NEAR = 0.75, 0.68, 0.28
+CERTAIN, THOUGHT, NEAR = 0.72, 0.66, 0.28
 # A sentence of so few characters says little else.
 PLAIN = 60
 # What holds nothing of the kind that is asked for is never certain: an age without a number.

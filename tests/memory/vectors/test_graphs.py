@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from memory.text.normalise import as_sentence
 from memory.vectors import graphs
 
 LINES = ["Ana likes tea", "¿Dónde vive mi hermana? No lo sé", "", "word " * 400]
@@ -52,7 +53,7 @@ def test_the_weights_are_mapped_so_that_processes_share_them():
 
 def opinion(question: str, memory: str) -> float:
     pieces = graphs.word_pieces()
-    pair = pieces.encode(question) + pieces.encode(memory)[1:]
+    pair = pieces.encode(question) + pieces.encode(as_sentence(memory))[1:]
     ((probability,),) = graphs.run("judge", [pair])
     return float(probability)
 
@@ -78,4 +79,4 @@ def test_the_judge_sees_that_a_plain_statement_answers(question, memory):
 
 
 def test_the_judge_says_the_same_on_every_processor():
-    assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.905, abs=0.02)
+    assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.956, abs=0.02)
