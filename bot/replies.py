@@ -345,8 +345,8 @@ def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> B
         found = _about_whom(wants.rest.strip(), facts, message)
         # What is not known as a fact may still have been said.
         name = text.fold(_POSSESSIVE.sub("", wants.rest.strip()))
-        said = [one for one in briefing.recalled if name in text.fold(one.text)]
-        return replace(briefing, recalled=_listed(found, message) or said)
+        spoken = [one for one in briefing.recalled if name in text.fold(one.text)]
+        return replace(briefing, recalled=_listed(found, message) or spoken)
     lean = "future" if wants.name == "planned_on" else "past"
     when = _days(briefing.text, now=briefing.now, lean=lean)
     if when is None:
