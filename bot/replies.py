@@ -44,7 +44,6 @@ LISTED, ELSEWHERE, LATELY = 40, 8, 200
 _LEAD = re.compile(r"^(?:on|for|since|desde|para)\s+", re.I)
 PICTURE = re.compile(r"!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 ADDRESS = re.compile(r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"'()\[\]]+", re.I)
-_NAME = re.compile(r"[A-ZÀ-Ý][\wà-ÿ-]+")
 _POSSESSIVE = re.compile(r"^(?:my|our|mis?|nuestr[oa]s?)\s+", re.I)
 # How long a reply in a terminal may wait for what is learned from the message.
 TERMINAL_SECONDS = 20
@@ -379,13 +378,15 @@ def _about_whom(whom: str, facts: QuerySet, message: Message) -> QuerySet:
 
 
 def _meant(whom: str, name: str, message: Message) -> list[Entity]:
+    """By name, or by whose kin they are; of several sisters the one that is named."""
     space, chat = message.space, message.chat
-    for one in (name, *_NAME.findall(name)):
-        if known := people.known_as(space, chat, one):
-            return known
     kin = kinsfolk(whom)
-    start = people.known_as(space, chat, kin.owner or message.author) if kin else []
-    return people.relatives(start, kin.path, chat=chat) if kin else []
+    if kin is None:
+        return people.known_as(space, chat, name)
+    start = people.known_as(space, chat, kin.owner or message.author)
+    relatives = people.relatives(start, kin.path, chat=chat)
+    said = set(text.words(text.fold(whom)))
+    return [one for one in relatives if said.intersection(one.keys)] or relatives
 
 
 def _spoken_of(message: Message, days: Cue, *, known: Sequence[str]) -> list[Recalled]:

@@ -213,8 +213,9 @@ def as_sentence(said: str) -> str:
 
 def loose_pattern(name: str) -> str:
     """Return a regular expression for the words with accents or without them."""
-    vowels = {"a": "[aá]", "e": "[eé]", "i": "[ií]", "o": "[oó]", "u": "[uúü]", "n": "[nñ]"}
-    return "".join(vowels.get(sign, re.escape(sign)) for sign in fold(name))
+    accented = "aáàâäã cç eéèêë iíìîï nñ oóòôöõ uúùûü".split()
+    forms = {signs[0]: f"[{signs}]" for signs in accented}
+    return "".join(forms.get(sign, re.escape(sign)) for sign in fold(name))
 
 
 def normalise(text: str) -> str:

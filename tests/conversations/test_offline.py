@@ -215,6 +215,7 @@ def test_everything_about_my_sister_is_what_is_told_by_her_name_too(talk):
         assert "bakery" in answer
         assert "olives" in answer
         assert "carpenter" not in answer
+    assert "olives" not in talk("What do you know about Inés's husband?")
 
 
 def test_a_word_that_holds_a_name_does_not_speak_of_whom_it_names(talk):
