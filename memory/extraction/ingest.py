@@ -138,23 +138,43 @@ def ingest(
         return message.journal
     # Before the lock: a model takes its time.
     found, journal = _proposed(message, complete, within=within, now=now)
-    with transaction.atomic():
-        fresh = next(iter(_locked(message=message.pk)), None)
-        if fresh is None:  # erased meanwhile
-            return []
-        message.episode_id = fresh.episode_id
-        if fresh.ingested_at:  # another worker was faster
-            message.journal, message.ingested_at = fresh.journal, fresh.ingested_at
-            return fresh.journal
-        if place and not message.episode_id:
-            episodes.find(message, by="bot", likeness=likeness.topic)
-        people.speaker(message)
-        journal += [take(message, one, now=now).line for one in found]
-        message.journal = [*fresh.journal, *journal]
-        message.ingested_at = now or timezone.now()
-        # What is heard as a statement is memory, also inside of a question.
-        message.not_recalled = "" if found else intents.not_memory(message.text)
-        save_fields(message, "journal", "ingested_at", "not_recalled", "episode")
+    try:
+        return _learn(message, found, journal, place=place, now=now, apart=False)
+    except OperationalError:
+        raise
+    except Exception:
+        # One of the facts may be at fault: now each by itself, so that the others are kept.
+        ask_again()
+        return _learn(message, found, journal, place=place, now=now, apart=True)
+
+
+@transaction.atomic
+def _learn(
+    message: Message,
+    found: list[Candidate],
+    journal: list[dict],
+    *,
+    place: bool,
+    now: datetime | None,
+    apart: bool,
+) -> list[dict]:
+    fresh = next(iter(_locked(message=message.pk)), None)
+    if fresh is None:  # erased meanwhile
+        return []
+    message.episode_id = fresh.episode_id
+    if fresh.ingested_at:  # another worker was faster
+        message.journal, message.ingested_at = fresh.journal, fresh.ingested_at
+        return fresh.journal
+    if place and not message.episode_id:
+        episodes.find(message, by="bot", likeness=likeness.topic)
+    people.speaker(message)
+    how = take if apart else _take
+    taken = [how(message, one, by="extraction", now=now).line for one in found]
+    message.journal = [*fresh.journal, *journal, *taken]
+    message.ingested_at = now or timezone.now()
+    # What is heard as a statement is memory, also inside of a question.
+    message.not_recalled = "" if found else intents.not_memory(message.text)
+    save_fields(message, "journal", "ingested_at", "not_recalled", "episode")
     return message.journal
 
 
