@@ -304,15 +304,10 @@ def _ask_on(request: RecallRequest, kept: list[Scored], result: Recalled) -> lis
     keeps what was asked.
     """
     asked, leads = result.question, kept[:MOST_LEADS]
+    talk = _speakers(kept)
     for _hop in range(MOST_HOPS):
-        lead, further = next(
-            (
-                (item, more)
-                for item in leads
-                if (more := follow(asked, item.unit.text, person=request.person))
-            ),
-            (None, None),
-        )
+        named = ((item, _followed(request, asked, item, talk=talk)) for item in leads)
+        lead, further = next(((item, more) for item, more in named if more), (None, None))
         if lead is None or further is None:
             break
         found = _found_by(request, further, known={item.key for item in kept})
@@ -323,6 +318,18 @@ def _ask_on(request: RecallRequest, kept: list[Scored], result: Recalled) -> lis
         words = [*result.question.expansion, further.text]
         result.question, leads, asked = replace(result.question, expansion=words), found, further
     return kept
+
+
+def _speakers(items: list[Scored]) -> set[str]:
+    said_by = {item.unit.speaker for item in items if item.unit.kind == "message"}
+    return {word for name in said_by for word in text.words(text.fold(name))[:1]}
+
+
+def _followed(
+    request: RecallRequest, asked: Question, item: Scored, *, talk: set[str]
+) -> Question | None:
+    spoken = None if item.unit.kind == "fact" else talk
+    return follow(asked, item.unit.text, person=request.person, talk=spoken)
 
 
 def _with_opposites(

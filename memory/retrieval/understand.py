@@ -1,7 +1,7 @@
 """Analyse a question before the search: its words, names, times and language."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
@@ -194,6 +194,8 @@ def in_plain_words(question: str) -> str:
 # "My sister's husband", "el marido de mi hermana": somebody who is described and not named.
 _GLUE = frozenset("my your our the of mi tu su el la los las de del".split())
 _NAME = re.compile(r"[A-ZÀ-Ý][\wà-ÿ-]+")
+# Before the first word of a sentence.
+_BEGINS = re.compile(r"(?:^|[.!?…\n])[^\w]*$")
 # Who it is, is what the memory that describes them says.
 _ASKS_WHO = re.compile(r"\b(who|whose|name|called|quien|quienes|llama|llaman|nombre)\b")
 MOST_NAMES = 2
@@ -214,8 +216,13 @@ def asks_who(question: Question) -> bool:
     return bool(_ASKS_WHO.search(text.fold(question.text)))
 
 
-def follow(question: Question, memory: str, *, person: str = "") -> Question | None:
+def follow(
+    question: Question, memory: str, *, person: str = "", talk: Collection[str] | None = None
+) -> Question | None:
     """Return what to ask next when a memory names whom the question only describes.
+
+    Of `talk` (who speaks in it) only that counts which names somebody: "Wow Caroline! My son …" is
+    about no son called Caroline or Wow.
 
     "What does my sister's husband do?" and "Beth lives with her husband Dave" ask what Dave does;
     with "Ana's sister is Beth" it is what Beth's husband does. None when nobody is described, or
@@ -229,7 +236,7 @@ def follow(question: Question, memory: str, *, person: str = "") -> Question | N
     # First who is surely meant, then whoever else the memory names.
     for sure, some in ((True, [] if is_who else whole), (True, inner), (False, whole)):
         for span in some if sure or not is_who else []:
-            if names := _names_of(memory, span, known, sure=sure):
+            if names := _names_of(memory, span, known, talk, sure=sure):
                 return _asked_of(question, span, names)
     return None
 
@@ -359,7 +366,9 @@ def _owner(word: str) -> str:
     return word.removesuffix("'s")
 
 
-def _names_of(memory: str, span: Described, known: set[str], *, sure: bool) -> list[str]:
+def _names_of(
+    memory: str, span: Described, known: set[str], talk: Collection[str] | None, *, sure: bool
+) -> list[str]:
     """Return the names that the memory has for the described one, or else other new ones."""
     relation = kin(span.kin)
     found: dict[str, int] = {}
@@ -370,6 +379,9 @@ def _names_of(memory: str, span: Described, known: set[str], *, sure: bool) -> l
         before = [kin(word) for word in text.words(text.fold(memory[: match.start()]))[-3:]]
         near = {one.relation for one in before if one}
         is_of = relation is not None and relation.relation in near
+        is_called = talk is not None and (name in talk or _BEGINS.search(memory[: match.start()]))
+        if is_called and not is_of:
+            continue
         found.setdefault(match[0], 0 if is_of else 2 if near else 1)
     ordered = sorted(found, key=lambda name: found[name])
     return [name for name in ordered if found[name] == 0 or not sure][:MOST_NAMES]

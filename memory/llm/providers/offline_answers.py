@@ -260,8 +260,10 @@ def _said_at(one: Recalled) -> float:
 def _followed(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Sequence[Recalled]:
     """What is known of somebody whom another memory names and the question only describes."""
     plain = Question(question, folded_words=words.words(words.fold(question)))
+    speakers = _first_names(one.said_by for one in spoken if one.said_by)
     for lead in spoken[:MOST_LEADS]:
-        if more := follow(plain, lead.text, person=briefing.person):
+        talk = None if lead.kind == "fact" else speakers
+        if more := follow(plain, lead.text, person=briefing.person, talk=talk):
             named = set(more.names)
             return [
                 replace(one, via=lead.text)

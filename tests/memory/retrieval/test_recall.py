@@ -10,6 +10,8 @@ from memory.facts import service as facts
 from memory.models import Embedding, Episode, Fact, Recall, Unit
 from memory.retrieval import features, lanes, ranking, receipts, understand
 from memory.retrieval.recall import recall
+from memory.retrieval.understand import Question
+from memory.text import normalise as words
 from memory.vectors import embed
 from memory.vectors import store as embeddings
 from tests.factories import (
@@ -470,6 +472,21 @@ def test_whom_a_memory_names_is_asked_about_once_more_and_the_receipt_tells(spac
     (item,) = [item for item in found.items if "hop" in item.unit.lanes]
     assert (item.unit.text, item.via) == ("Dave is a plumber", found.items[0].unit.text)
     assert found.receipt.expansion == ["What does Dave do?"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "further"),
+    [
+        ("What does my son like?", "Wow Caroline! My son was so scared", None),
+        ("¿Qué le gusta a mi hijo?", "Uf, Caroline, mi hijo tenía miedo", None),
+        ("What does my son like?", "Well Caroline, my son Leo is five", "What does Leo like?"),
+        ("What does my wife do?", "We met when my wife Caroline sang", "What does Caroline do?"),
+    ],
+)
+def test_who_is_only_spoken_to_is_not_whom_a_question_describes(asked, said, further):
+    question = Question(asked, folded_words=words.words(words.fold(asked)))
+    found = understand.follow(question, said, talk={"ana", "caroline"})
+    assert (found and found.text) == further
 
 
 @pytest.mark.parametrize(
