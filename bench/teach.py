@@ -19,6 +19,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +32,13 @@ from bench import marked_lines, questions
 from bench.taught_graph import Network, Rounded
 from memory.extraction.listener import KINDS, PREVIOUS_TOKENS
 from memory.text.normalise import as_sentence
+from memory.text.summaries import last_question
 from memory.vectors import graphs
 from memory.vectors.graphs import BEGIN, END
 
 RATE = {"judge": 8e-5, "listen": 5e-5}
 # As memory.retrieval.judge reads them, which needs the settings of Django.
-QUESTION_TOKENS, MEMORY_TOKENS = 48, 120
+QUESTION_TOKENS, MEMORY_TOKENS = 48, 150
 WARM_UP, LEAST_RATE, DECAY, STEADY = 60, 0.03, 0.01, 0.99
 # From this share of the time on it rounds as the graph does, and the mean of the weights is kept.
 ROUNDS_FROM = 0.7
@@ -45,6 +47,8 @@ QUESTIONS, MEMORIES, NEAREST, NEAR = 16, 6, 8, 4
 MESSAGES = 32
 # Rows that go through the network together: few are padded little, many round the weights once.
 PART = 32
+# How often a message comes with what somebody else asked right before.
+WITH_QUESTION = 0.8
 NO_TAG = -100
 _PUNCTUATION = re.compile(r"[¿?¡!.,;:'’]")
 _SPEAKER = re.compile(r"^\w{2,12}: ")
@@ -56,7 +60,10 @@ _model = graphs.EmbeddedModel()
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question, what answers it and what does not; the nearest of a talk first."""
+    """A question, what answers it and what does not; the nearest of a talk first.
+
+    What somebody else asked before a message stands in front of it, on a line of its own.
+    """
 
     question: str
     right: list[str]
@@ -195,10 +202,12 @@ class JudgeSchool:
         without_speaker = rng.random() < 0.12
         rows = []
         for memory, helps in [(said, True) for said in right] + [(said, False) for said in wrong]:
-            said = _SPEAKER.sub("", memory) if without_speaker else memory
+            before, _, said = memory.rpartition("\n")
+            said = _SPEAKER.sub("", said) if without_speaker else said
             bare = 0.0 if _SPEAKER.match(said) else 0.08
             said = as_sentence(_sloppy(said, rng, mistyped=0.06, bare=bare))
-            rows.append((asked, said, helps))
+            is_whole = rng.random() < WITH_QUESTION and not without_speaker
+            rows.append((asked, f"{before} {said}".lstrip() if is_whole else said, helps))
         return rows
 
 
@@ -216,12 +225,21 @@ def _lessons(files: Sequence[Path]) -> list[Lesson]:
 
 def _lesson(asked: questions.Question, by_block: dict[str, list[questions.Memory]]) -> Lesson:
     memories = by_block[asked.block]
-    right = [one.spoken for one in memories if one.id in asked.evidence]
-    wrong = [one.spoken for one in memories if one.id not in asked.evidence]
+    whole = [_with_question(one, before) for before, one in pairwise([None, *memories])]
+    right = [said for one, said in zip(memories, whole, strict=True) if one.id in asked.evidence]
+    wrong = [one for one in memories if one.id not in asked.evidence]
+    others = [said for one, said in zip(memories, whole, strict=True) if one in wrong]
     if len(wrong) > NEAREST:
-        vectors = _model.embed([asked.text, *wrong])
-        wrong = [wrong[place] for place in np.argsort(-(vectors[1:] @ vectors[0]))]
-    return Lesson(asked.text, right, wrong)
+        vectors = _model.embed([asked.text, *(one.spoken for one in wrong)])
+        others = [others[place] for place in np.argsort(-(vectors[1:] @ vectors[0]))]
+    return Lesson(asked.text, right, others)
+
+
+def _with_question(said: questions.Memory, before: questions.Memory | None) -> str:
+    """What was said, behind what somebody else asked right before: as the judge reads it."""
+    asks = before and before.speaker and said.speaker not in ("", before.speaker)
+    asked = last_question(before.text) if before and asks else ""
+    return f"{asked}\n{said.spoken}".lstrip()
 
 
 def _pair(asked: str, memory: str) -> list[int]:

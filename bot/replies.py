@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -33,6 +34,7 @@ from memory.retrieval.understand import Cue, kinsfolk, says_when
 from memory.spaces import chat_links
 from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
 from memory.text import normalise as text
+from memory.text.summaries import last_question
 from memory.trust import canaries
 
 NAME, CONSOLE = "bootstrap", "console"
@@ -296,7 +298,7 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
         wishes=any(line.get("kind") == ingest.WISH for line in offers),
         known=any(line.get("outcome") == "again" for line in offers),
         unread=not chat.incognito_since and any(one.ingested_at is None for one in group),
-        heard=[*briefing.heard, *(_heard(one, last) for one in _memory(built.history, wants))],
+        heard=[*briefing.heard, *_heard_of(built.history, wants, last)],
     )
     if wants.name in LISTS:
         # Nothing instead when there is nothing: what others said here is not about them.
@@ -306,6 +308,23 @@ def _briefed(chat: Chat, group: Sequence[Message], built: context.Context) -> Br
         return replace(briefing, elsewhere=away)
     asks = wants.questions and briefing.level in ("none", "low")
     return replace(briefing, elsewhere=_elsewhere(last, built)) if asks else briefing
+
+
+def _heard_of(
+    history: Sequence[Message], wants: intents.Intent, asked_in: Message
+) -> list[Recalled]:
+    """What may answer from the short-term window, each with what it replies to."""
+    before = {one.pk: earlier for earlier, one in pairwise(history)}
+    return [
+        replace(_heard(one, asked_in), replies_to=_asked_before(one, before.get(one.pk)))
+        for one in _memory(history, wants)
+    ]
+
+
+def _asked_before(message: Message, before: Message | None) -> str:
+    if before is None or before.not_recalled == Message.NotRecalled.INCOGNITO:
+        return ""
+    return last_question(before.text) if _who(before) != _who(message) else ""
 
 
 def _memory(history: Sequence[Message], wants: intents.Intent) -> list[Message]:
@@ -320,15 +339,17 @@ def _memory(history: Sequence[Message], wants: intents.Intent) -> list[Message]:
 
 def _heard(message: Message, asked_in: Message) -> Recalled:
     """What was said a moment ago in this chat."""
-    who = (message.author_id, "" if message.author_id else message.author)
-    asker = (asked_in.author_id, "" if asked_in.author_id else asked_in.author)
     return Recalled(
         message.text,
         kind="message",
         said_by=message.author,
         said_at=message.sent_at,
-        by_asker=who == asker,
+        by_asker=_who(message) == _who(asked_in),
     )
+
+
+def _who(message: Message) -> tuple[str, str]:
+    return message.author_id, "" if message.author_id else message.author
 
 
 def _with_list(briefing: Briefing, wants: intents.Intent, message: Message) -> Briefing:

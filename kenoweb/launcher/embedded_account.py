@@ -69,14 +69,15 @@ class Place:
                     cwd="/",
                     start_new_session=True,  # Ctrl-C is ours to handle, not Postgres's
                     umask=0o077,
-                    **self._identity(),
+                    **self.as_owner(),
                 ).returncode
             except OSError as error:
                 raise EmbeddedError(_unrunnable(self, error)) from error
             words.seek(0)
             return code, words.read()
 
-    def _identity(self) -> dict:
+    def as_owner(self) -> dict:
+        """What makes a process run as the account that owns the data."""
         if self.uid == os.geteuid():
             return {}
         return {"user": self.uid, "group": pwd.getpwuid(self.uid).pw_gid, "extra_groups": []}

@@ -165,8 +165,9 @@ class Recalled:
     by_asker: bool = False
     # The month it was last known to be so, "2026-03", when that is too long ago.
     stale: str = ""
-    # What its speaker said next.
+    # What its speaker said next, and what somebody else had asked right before.
     after: str = ""
+    replies_to: str = ""
     # Whether it was said a moment ago.
     recent: bool = False
     # The chat it is known in, when that is another one, and its page for whoever may look there.

@@ -411,6 +411,7 @@ def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
             asked=item.asked,
             outdated=unit.kind == "message" and unit.replaced_by is not None,
             opposed=unit.opposed,
+            replies_to=unit.replies_to,
         )
         for item in items
         for unit in [item.unit]

@@ -15,7 +15,7 @@ from memory.retrieval.lanes import Candidate
 from memory.text.normalise import as_sentence
 from memory.vectors import graphs
 
-QUESTION_TOKENS, MEMORY_TOKENS = 48, 120
+QUESTION_TOKENS, MEMORY_TOKENS = 48, 150
 # How many of the best are read, and how many before the time is looked at again.
 MAX_JUDGED, AT_ONCE = 16, 16
 # The logits that count as 0 and as 1.
@@ -56,9 +56,14 @@ def opinions(
 
 
 def as_read(unit: Candidate, question: str) -> str:
-    """Return the memory as the judge was taught to read it: a message with its speaker."""
+    """Return the memory as the judge was taught to read it: a message with its speaker.
+
+    What it may answer stands in front: "Momo" alone tells nothing.
+    """
     words = _best_part(unit.text, question) if len(unit.text) > LONG else unit.text
-    return f"{unit.speaker}: {words}" if unit.kind == "message" and unit.speaker else words
+    if unit.kind != "message" or not unit.speaker:
+        return words
+    return f"{unit.replies_to} {unit.speaker}: {words}".lstrip()
 
 
 def _read(asked: list[int], memories: list[str]) -> list[float]:

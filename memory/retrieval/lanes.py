@@ -18,6 +18,7 @@ from memory.retrieval.past import Past
 from memory.retrieval.understand import Question
 from memory.spaces.chat_links import hears_the_space
 from memory.text import normalise as text
+from memory.text.summaries import last_question
 from memory.vectors.embed import Embedder
 from memory.vectors.store import as_text
 
@@ -309,6 +310,8 @@ class Candidate:
     stale: str = ""
     # Whether somebody has still to decide between it and another fact.
     opposed: bool = False
+    # What somebody else asked right before it was said; set when the judge reads it.
+    replies_to: str = ""
 
 
 @dataclass(frozen=True)
@@ -342,6 +345,18 @@ class Candidates:
             for episode, units in self.episodes.items()
             for position, unit in enumerate(units)
         }
+
+    def question_before(self, unit: Candidate) -> str:
+        """Return what somebody else asked right before it, if that is a candidate, too."""
+        episode, position = self.places.get(unit.id, (0, 0))
+        before = self._by_id.get(self.episodes[episode][position - 1]) if position else None
+        if before is None or not unit.speaker or before.speaker == unit.speaker:
+            return ""
+        return last_question(before.text)
+
+    @cached_property
+    def _by_id(self) -> dict[int, Candidate]:
+        return {unit.id: unit for unit in self.units}
 
 
 @dataclass(frozen=True)

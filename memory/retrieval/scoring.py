@@ -95,6 +95,8 @@ def _keno(
     if weights.get("answers") and judge_ms and len(units) > 1:
         alike = _alike(units, table.order())
         best = list(alike)[: judge.MAX_JUDGED]
+        for place in best:
+            units[place].replies_to = candidates.question_before(units[place])
         memories = [judge.as_read(units[place], question.text) for place in best]
         opinions = judge.opinions(question.text, memories, budget_ms=judge_ms)
         read = zip(best, opinions, strict=False)

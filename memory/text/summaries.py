@@ -53,6 +53,8 @@ KENO = "Keno"
 MIN_STEMS = 2
 # Longer than this is judged by its beginning: the rest would only cost time.
 MAX_LENGTH = 200_000
+# Of a longer question only the end is kept, in characters.
+LAST = 160
 # Below this likeness the talk has turned to something else.
 SAME_TOPIC = 0.3
 SILENCE = timedelta(hours=4)
@@ -76,6 +78,13 @@ class Sentence:
     stems: frozenset[str]
     place: int
     is_heard: bool = False
+
+
+def last_question(said: str) -> str:
+    """Return the last question in what somebody said: whoever speaks next may answer it."""
+    parts = (part.strip() for part in SENTENCE.split(said[-10 * LAST :]))
+    asked = next((part for part in reversed([*parts]) if part.endswith("?")), "")
+    return asked if len(asked) <= LAST else asked[-LAST:].partition(" ")[2]
 
 
 def sentences(body: str) -> list[str]:

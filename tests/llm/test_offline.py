@@ -308,3 +308,24 @@ def test_what_another_chat_knows_stays_there_and_is_said():
 def test_a_cost_that_nobody_told_is_not_guessed():
     grill = replace(DOG, text="Ana bought a grill for the terrace", quote="")
     assert "grill" not in say("How much did the grill cost?", grill)
+
+
+@pytest.mark.parametrize(
+    ("asked", "question", "reply_"),
+    [
+        ("What does Bo play?", "Do you play anything?", "Yes, the cello, since I was six"),
+        ("¿Qué toca Bo?", "¿Tocas algo?", "Sí, el chelo, desde los seis años"),
+    ],
+)
+def test_a_few_words_that_answer_are_told_with_the_question(asked, question, reply_):
+    heard = Recalled(
+        reply_, kind="message", said_by="Bo", said_at=NOW, score=0.9, replies_to=question
+    )
+    assert f"“{question} – {reply_}" in say(asked, heard)
+    assert question not in say(asked, replace(heard, replies_to=""))
+
+
+def test_in_an_episode_a_line_answers_the_line_of_somebody_else_before_it():
+    body = "Ana: Do you play anything?\nBo: Yes, the cello, since I was six"
+    episode = Recalled(body, kind="episode", said_at=NOW, score=0.9)
+    assert "Do you play anything? – Yes, the cello" in say("What does Bo play?", episode)

@@ -80,3 +80,17 @@ def test_any_text_can_be_summarised(bodies):
     for body in bodies:
         assert len(summaries.title(body)) <= 80
         summaries.tags(body)
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("Nice! Do you have a dog? What is it called?", "What is it called?"),
+        ("¿Y tu hermana? Qué alegría.", "¿Y tu hermana?"),
+        ("What a day [shares a photo]", ""),
+        ("", ""),
+        ("so " * 200 + "why?", "so " * 50 + "so why?"),
+    ],
+)
+def test_the_last_question_is_what_may_be_answered_next(said, question):
+    assert summaries.last_question(said) == question

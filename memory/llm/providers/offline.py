@@ -19,6 +19,8 @@ from memory.llm.request import Answer, Briefing, ProviderError, Recalled, Reques
 from memory.text import normalise as words
 
 MOST_LISTED = 12
+# What is so short says little without the question that it answers.
+SHORT_REPLY = 40
 # Of the working note before, when a new plan is noted.
 OLD_LINES = 4
 _LATIN = re.compile(r"[A-Za-zÀ-ÿ]")
@@ -216,7 +218,7 @@ def _spoken(one: Recalled, briefing: Briefing, language: str) -> str:
         # Their own words: two languages in one sentence are nobody's. A fact that cannot be
         # understood alone holds them with their sentence.
         quote = "" if one.quote in one.text else one.quote
-        said = (foreign and quote) or f"{one.text} {one.after}"
+        said = (foreign and quote) or _as_reply(one, f"{one.text} {one.after}")
         phrase = f"{whose}_said_in" if foreign else f"{whose}_said"
         return say(
             language, phrase, who=who, when=when, said=words.short(words.one_line(said), 400)
@@ -237,13 +239,19 @@ def _line(one: Recalled, briefing: Briefing, language: str) -> str:
 
 def _told(one: Recalled, briefing: Briefing, language: str) -> str:
     # An episode's title is often how its body begins.
-    told = words.short("\n".join(dict.fromkeys(one.text.splitlines())), 400)
+    told = words.short("\n".join(dict.fromkeys(_as_reply(one, one.text).splitlines())), 400)
     if one.kind != "fact":
         return f"“{words.as_sentence(told)}”" if one.kind == "message" else words.as_sentence(told)
     # In the name that the person had then; behind what led to it.
     person = (one.said_by or briefing.person) if one.by_asker else ""
     lead = f"{words.as_sentence(told_to(person, one.via))} " if one.via else ""
     return lead + words.as_sentence(told_to(person, told))
+
+
+def _as_reply(one: Recalled, said: str) -> str:
+    """A few words behind the question that they answer: "What is she called? – Momo"."""
+    is_short = len(one.text) <= SHORT_REPLY
+    return f"{one.replies_to} – {said}" if one.replies_to and is_short else said
 
 
 def _is_foreign(one: Recalled, language: str) -> bool:

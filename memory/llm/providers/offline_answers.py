@@ -24,17 +24,17 @@ from memory.retrieval import judge
 from memory.retrieval.understand import Question, follow, in_plain_words, without_names
 from memory.text import kinship
 from memory.text import normalise as words
+from memory.text.summaries import last_question, without_address
 from memory.text.summaries import sentences as split_sentences
-from memory.text.summaries import without_address
 from memory.vectors import likeness as meaning
 
 # What each part of `features` counts, by `python -m bench.answer_weights`.
 WEIGHTS = {
-    "bias": -5.58, "judge": 5.86, "like": 3.22, "all": 0.84, "lacks": 0.66, "theirs": 1.12,
-    "plain": 1.91, "newer": -1.9, "recent": 1.18, "long": -0.1, "many": -0.49,
+    "bias": -5.88, "judge": 6.5, "like": 2.33, "all": 0.74, "lacks": 0.55, "theirs": 1.47,
+    "plain": 1.66, "newer": -1.75, "recent": 1.6, "long": -0.39, "many": -0.48,
 }  # fmt: skip
 # From where on a sentence is the answer, is thought to be, and is near enough to be shown as such.
-CERTAIN, THOUGHT, NEAR = 0.72, 0.66, 0.28
+CERTAIN, THOUGHT, NEAR = 0.69, 0.63, 0.28
 # A sentence of so few characters says little else.
 PLAIN = 60
 # What holds nothing of the kind that is asked for is never certain: an age without a number.
@@ -283,6 +283,11 @@ def _all_said(one: Recalled) -> str:
     return f"{one.via} {one.text} {one.quote}"
 
 
+def _in_talk(one: Recalled) -> str:
+    """The same with what it replies to, which tells what it is about and not what is so."""
+    return f"{one.replies_to} {_all_said(one)}"
+
+
 def _said(text: str) -> set[str]:
     return bare_names(words.fold(text))
 
@@ -321,9 +326,7 @@ def features(asked: Asked, spoken: Sequence[Recalled]) -> list[dict[str, float]]
     alike = _likeness(asked, spoken)
     rows = []
     for place, one in enumerate(spoken):
-        covered = asked.covers(
-            statements.Statement.of(_all_said(one)), also=_stands_for(one, asked)
-        )
+        covered = asked.covers(statements.Statement.of(_in_talk(one)), also=_stands_for(one, asked))
         lacks = min(0.0, fits_type(asked, f"{one.text} {one.after}"))
         rows.append({
             "bias": 1.0, "judge": judged[place], "like": max(alike[place], by_name[place][1]),
@@ -382,7 +385,7 @@ def is_about(one: Recalled, asked: Asked) -> bool:
     if one.asked:
         return True
     # A dog does not answer for a cat, in whatever language.
-    concepts = statements.Statement.of(_all_said(one)).concepts
+    concepts = statements.Statement.of(_in_talk(one)).concepts
     if asked.kin and not asked.kin & concepts and not _is_spouse(one, asked):
         return False
     told = one.text if one.kind == "fact" else without_address(one.text, asked.known)
@@ -451,19 +454,26 @@ def _first_names(names: Iterable[str]) -> frozenset[str]:
 
 def _as_read(one: Recalled) -> str:
     said = f"{one.via} {one.text}".strip()
-    return f"{one.said_by}: {said}" if one.kind != "fact" and one.said_by else said
+    if one.kind == "fact" or not one.said_by:
+        return said
+    return f"{one.replies_to} {one.said_by}: {said}".lstrip()
 
 
 def _sentences(one: Recalled) -> list[Recalled]:
     """A fact as it stands; what was said, and the lines of an episode, sentence by sentence."""
     if one.kind == "fact":
         return [one]
-    made = []
+    made: list[Recalled] = []
+    asker, asked = "", ""
     for line in one.text.splitlines():
         turn = _TURN.match(line) if one.kind == "episode" else None
         who = turn["who"].strip() if turn else one.said_by
         said = _PHOTO.sub("", turn["said"] if turn else line.strip(" -"))
-        whole = replace(one, kind="message" if who else one.kind, said_by=who)
+        replies_to = one.replies_to or (asked if who != asker else "")
+        whole = replace(
+            one, kind="message" if who else one.kind, said_by=who, replies_to=replies_to
+        )
+        asker, asked = (who, last_question(said)) if turn else ("", "")
         parts = split_sentences(said)
         made += [
             replace(whole, text=part, after=after)

@@ -1,14 +1,16 @@
 """The judge reads question and memory together; its opinion is a part of the score."""
 
+from datetime import timedelta
 from itertools import count
 
 import pytest
+from django.utils import timezone
 
 from memory.facts import service as facts
 from memory.retrieval import judge
 from memory.retrieval.recall import recall
 from memory.spaces import service as spaces
-from tests.factories import make_chat, make_message
+from tests.factories import make_chat, make_episode, make_message
 
 QUESTIONS = [
     (
@@ -104,3 +106,30 @@ def test_a_fact_and_the_message_it_was_heard_in_are_read_once(monkeypatch):
 def test_a_long_memory_is_read_where_the_words_of_the_question_are():
     long = "We walked a lot. " * 40 + "The boat is called Petrel. " + "It rained. " * 40
     assert "Petrel" in judge._best_part(long, "what is the boat called?")
+
+
+@pytest.mark.django_db
+def test_a_reply_is_read_with_the_question_that_somebody_else_asked(monkeypatch):
+    """ "Momo" tells nothing by itself; what one asks oneself is no question to another."""
+    chat = make_chat()
+    talk = make_episode(chat.space, chat=chat)
+    said = [
+        ("Ana", "Lovely cat! What is she called?"),
+        ("Luis", "Momo"),
+        ("Luis", "Where is the cat now?"),
+        ("Luis", "On the roof, that cat"),
+    ]
+    for n, (author, text) in enumerate(said):
+        at = timezone.now() - timedelta(days=3, minutes=-n)
+        make_message(chat, text, author=author, author_id=author, episode=talk, sent_at=at)
+    read = []
+    thought = judge.opinions
+    monkeypatch.setattr(
+        judge, "opinions", lambda asked, given, **kw: read.extend(given) or thought(asked, given)
+    )
+    found = recall(chat.space, "What is the cat of Luis called?", chat=chat, save=False)
+    assert "What is she called? luis: Momo" in read
+    assert "luis: On the roof, that cat" in read
+    replies = {item.unit.text: item.unit.replies_to for item in (*found.items, *found.cut)}
+    assert replies["Momo"] == "What is she called?"
+    assert replies["Lovely cat! What is she called?"] == ""
