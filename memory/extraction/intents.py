@@ -8,6 +8,7 @@ from memory.extraction.grammar import spanish_verbs
 from memory.extraction.rescheduling import DAY
 from memory.text import normalise as words
 from memory.text.shorthand import written_out
+from memory.text.summaries import without_lead_in
 
 GREETINGS = """hi, hello, hey, heya, hiya, good morning, good afternoon, good evening, morning,
 hola, holi, ey, buenas, buen día, buenos días, buenos dias, buenas tardes, buenas noches, qué onda,
@@ -359,7 +360,7 @@ class Intent:
 
 
 def read(said: str) -> Intent:
-    line = written_out(said.strip().replace("’", "'"))
+    line = without_lead_in(written_out(said.strip().replace("’", "'")))
     sentences = [part for part in _SENTENCE.split(line) if part.strip()]
     questions = tuple(part for part in sentences if is_question(part))
     if HELP_ONLY.search(line):
@@ -479,7 +480,7 @@ def is_request(said: str) -> bool:
 
 
 def is_question(said: str) -> bool:
-    line = written_out(said.strip())
+    line = without_lead_in(written_out(said.strip()))
     if reminder(line):
         return False
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])

@@ -18,6 +18,7 @@ from memory.retrieval.past import Past
 from memory.text import normalise as text
 from memory.text.kinship import kin
 from memory.text.shorthand import written_out
+from memory.text.summaries import without_lead_in
 
 MOST_CUES = 3
 # "Two weeks ago" is not one day: the longer the unit, the vaguer.
@@ -186,6 +187,7 @@ _PLAINER = (
 
 def in_plain_words(question: str) -> str:
     """Return the question with the word that an answer has: "for a living" as "job"."""
+    question = without_lead_in(question)
     for asks, plainer in _PLAINER:
         question = asks.sub(plainer, question, count=1)
     return question

@@ -35,6 +35,14 @@ _LEAD = re.compile(
     r"(?=[\s,.!…:]|$)[\s,.!…:]*",
     re.IGNORECASE,
 )
+# "Right, let's test you: where do I live?" asks where I live. What tells something stays.
+_LEAD_IN = re.compile(
+    r"^\W*(?:(?i:ok(?:ay)?|right|so|well|hey|now|quick \w+|test|a ver|vamos a ver|bueno|dale|pues"
+    r"|oye|che|dime|decime|otra(?: pregunta)?|una pregunta))\b"
+    r"(?!.{0,40}\b(?i:my|our|i|we|mi|mis|yo|nos)\b[^?]{0,40}[,:;.!])[^?.!:,;A-ZÀ-Ý]{0,40}[,:;.!]\s*"
+    r"(?=¿|(?i:(?:wh(?:at|o|ere|en|ich|y|ose)|how)(?:['’]?s)?|(?:qu[eé]|qui[eé]n(?:es)?|d[oó]nde"
+    r"|cu[aá]ndo|cu[aá]l(?:es)?|c[oó]mo|cu[aá]nt[oa]s?))\b)"
+)
 _VAGUE = frozenset(map(text.fold, VAGUE))
 _POINTING = re.compile(
     r"^(?:that|this|it|those|these|they|he|she|there|then|which|what a|how (?:nice|cool|lovely)|"
@@ -85,6 +93,11 @@ def last_question(said: str) -> str:
     parts = (part.strip() for part in SENTENCE.split(said[-10 * LAST :]))
     asked = next((part for part in reversed([*parts]) if part.endswith("?")), "")
     return asked if len(asked) <= LAST else asked[-LAST:].partition(" ")[2]
+
+
+def without_lead_in(question: str) -> str:
+    """Return the question without what only leads to it: "ok quick test: where do I live?" """
+    return _LEAD_IN.sub("", question)
 
 
 def sentences(body: str) -> list[str]:

@@ -329,3 +329,11 @@ def test_in_an_episode_a_line_answers_the_line_of_somebody_else_before_it():
     body = "Ana: Do you play anything?\nBo: Yes, the cello, since I was six"
     episode = Recalled(body, kind="episode", said_at=NOW, score=0.9)
     assert "Do you play anything? – Yes, the cello" in say("What does Bo play?", episode)
+
+
+def test_what_holds_the_word_that_is_asked_for_is_not_denied():
+    teaches = Recalled("On fridays Ana teaches pilates", kind="fact", subject="Ana", said_at=NOW)
+    works = replace(teaches, text="Ana works as a physiotherapist at Clinica Sol, mon to thu")
+    reply = say("Did I tell you anything about pilates?", works, teaches)
+    assert "pilates" in reply
+    assert "do not remember anything" not in reply

@@ -19,6 +19,8 @@ from memory.text.shorthand import read, written_out
         ("it has 2 go back 4 the show", "it has to go back for the show"),
         ("where is beth moving 2", "where is beth moving to"),
         ("me he comprao un traje, ha salio caro", "me he comprado un traje, ha salido caro"),
+        ("me llamo bruno, que se mudo a Rivera", "me llamó bruno, que se mudo a Rivera"),
+        ("ayer me llamo mi jefa", "ayer me llamó mi jefa"),
     ],
 )
 def test_shorthand_is_written_out_in_both_languages(typed, means):
@@ -38,6 +40,8 @@ def test_shorthand_is_written_out_in_both_languages(typed, means):
         "at 4 the plumber comes, we have 2 kids and 4 cats",
         "we fly home on 2 july and rent is up 2 510",
         "he estado en Bilbao y he dicho que no",
+        "me llamo Bruno, que significa moreno",
+        "me llamo Ana y vivo en Rivera",
     ],
 )
 def test_what_only_looks_like_it_stays(typed):

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.extraction import intents
 from memory.text import summaries
 
 TALK = """Ana: Hola!
@@ -94,3 +95,29 @@ def test_any_text_can_be_summarised(bodies):
 )
 def test_the_last_question_is_what_may_be_answered_next(said, question):
     assert summaries.last_question(said) == question
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("ok quick test: where do i live?", "where do i live?"),
+        ("right lets test you, how old am I", "how old am I"),
+        ("a ver si prestas atencion, que edad tengo?", "que edad tengo?"),
+        ("Bueno, ¿dónde vivo?", "¿dónde vivo?"),
+    ],
+)
+def test_what_only_leads_to_a_question_is_not_asked(said, asked):
+    assert summaries.without_lead_in(said) == asked
+    assert intents.read(said).questions == (asked,)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "so my sister called, what's her job?",
+        "well Ana came, what did she say?",
+        "when I was in Lisbon, what did I eat?",
+    ],
+)
+def test_what_tells_something_before_a_question_stays(said):
+    assert summaries.without_lead_in(said) == said

@@ -234,10 +234,19 @@ _PRESENT_HINT = re.compile(
     r"\b(?:every|always|usually|often|sometimes|on (?:\w+days|weekends)|each|never|most|rarely"
     r"|normally|mostly|a lot|only)\b"
 )
+# "Me and Bridget are going", with the verb of several behind them.
+_ME_AND = re.compile(
+    r"[Mm]e (?:and|&) (?:(?P<name>[A-Z][\w-]+)|my (?P<kin>\w+))"
+    r"(?= (?:are|were|have|had|will|want|went|go|live|used)\b)"
+)
 
 
 def retell(clause: str, author: str) -> str:
     """The clause about its author: "I live here" -> "Ana lives here"; "" when not certain."""
+    if both := _ME_AND.match(clause):
+        other = both["name"] or f"their {both['kin']}"
+        clause = f"{author} and {other}{clause[both.end() :]}"
+        return "" if has_first_person(clause, ignore=author) else clause
     sentence = Sentence(clause)
     words = set(sentence.words)
     if not words or MARKS.search(clause) or words & (YOU | WE - {"our"} | {"myself"}):

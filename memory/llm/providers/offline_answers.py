@@ -107,6 +107,8 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     thought = bool(ranked) and ranked[0][0] >= THOUGHT and ranked[0][1] in may_be
     thought = thought and not _leaves_unsaid(ranked[0][1], asked)
     near = [one for sure, one in ranked if sure >= (NEAR_BY_NAME if one.asked else NEAR)]
+    # What holds every word that is asked for is never denied.
+    near = near or [one for _sure, one, row in weighed if row["all"] and asked.topics]
     # Who is asked about by a relation is not named by what only names the other.
     near = near or _naming(fitting if asked.kin else spoken, asked)
     near = _newest(_apart(near), asked, fitting)[:MOST]

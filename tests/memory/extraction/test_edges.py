@@ -32,6 +32,8 @@ def test_no_phrase_is_cut_in_two():
     message = "el diploma lo guardé en la caja de los zapatos rojos debajo de la cama"
     end = message.index(" los zapatos")
     assert edges.widen(message, 0, end) == (0, len(message))
+    message = "voy a estrenar un chamamé mío que se llama la galga triste"
+    assert edges.widen(message, 0, len("voy a estrenar")) == (0, len(message))
 
 
 def test_fillers_punctuation_and_emoji_stay_outside():

@@ -98,3 +98,10 @@ def test_what_is_not_a_known_verb_is_not_retold():
         assert spanish.retell(clause, "Ana") == ""
     for clause in ("curso de inglés en mayo", "lucho se va a Lima", "leo es celíaco"):
         assert spanish.retell(clause, "Ana") == ""
+
+
+def test_me_and_somebody_are_two():
+    assert english.retell("me and Beth are in Oslo", "Ana") == "Ana and Beth are in Oslo"
+    assert english.retell("Me and my brother went away", "Ana") == "Ana and their brother went away"
+    assert english.retell("me and Beth are selling my car", "Ana") == ""
+    assert english.retell("me and Beth", "Ana") == ""
