@@ -39,9 +39,9 @@ _BEFORE = {
     "es": r"(?:(?<=\bhe )|(?<=\bha )|(?<=\bhas )|(?<=\bhan )|(?<=\bhemos ))"
     r"(?!medio\b)(?P<participle>\w+ao|\w*[^\W\daeiou]io)\b"
     r"|(?P<para>pa)(?= (?:q|que|el|la|los|las|mi|tu|su|\w+[aei]r(?:me|te|se|lo|la|nos)?)\b)"
-    # "me llamo bruno, que se muda" is no name but a call.
-    r"|(?<=\bme )(?P<called>llamo)(?= (?:(?:mi|el|la|don|doña) \w+|\w+,? (?:que (?!es\b|significa"
-    r"|quiere decir)|y me (?:dijo|cont[oó]|pidi[oó]))))",
+    # "me llamo bruno, que se muda" is no name but a call; "me llamo ana, que tal" is a name.
+    r"|(?<=\bme )(?P<called>llamo)(?= (?:mi \w+|\w+,? (?:que (?:se|va|vienen?|est[aá]n?|quiere)\b"
+    r"|y me (?:dijo|cont[oó]|pidi[oó]))))",
 }
 _WRITTEN_OUT = {"its": "it's", "to": "to", "whereto": "to", "for": "for", "para": "para",
                 "called": "llamó"}  # fmt: skip

@@ -41,6 +41,8 @@ def test_shorthand_is_written_out_in_both_languages(typed, means):
         "we fly home on 2 july and rent is up 2 510",
         "he estado en Bilbao y he dicho que no",
         "me llamo Bruno, que significa moreno",
+        "hola, me llamo ana, que tal",
+        "me llamo el Tito",
         "me llamo Ana y vivo en Rivera",
     ],
 )
