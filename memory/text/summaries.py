@@ -39,7 +39,9 @@ _LEAD = re.compile(
 _LEAD_IN = re.compile(
     r"^\W*(?:(?i:ok(?:ay)?|right|so|well|hey|now|quick \w+|test|a ver|vamos a ver|bueno|dale|pues"
     r"|oye|che|dime|decime|otra(?: pregunta)?|una pregunta))\b"
-    r"(?!.{0,40}\b(?i:my|our|i|we|mi|mis|yo|nos)\b[^?]{0,40}[,:;.!])[^?.!:,;A-ZÀ-Ý]{0,40}[,:;.!]\s*"
+    r"(?!.{0,40}\b(?i:my|our|i|we|mi|mis|yo|nos)\b[^?]{0,40}[,:;.!])"
+    # "Well, where we live it rains" asks nothing: a word alone leads only to what has its mark.
+    r"(?:[^?.!:,;A-ZÀ-Ý]{3,40}[,:;.!]|[,:;.!](?=[^?]*\?))\s*"
     r"(?=¿|(?i:(?:wh(?:at|o|ere|en|ich|y|ose)|how)(?:['’]?s)?|(?:qu[eé]|qui[eé]n(?:es)?|d[oó]nde"
     r"|cu[aá]ndo|cu[aá]l(?:es)?|c[oó]mo|cu[aá]nt[oa]s?))\b)"
 )

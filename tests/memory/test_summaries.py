@@ -117,6 +117,8 @@ def test_what_only_leads_to_a_question_is_not_asked(said, asked):
         "so my sister called, what's her job?",
         "well Ana came, what did she say?",
         "when I was in Lisbon, what did I eat?",
+        "well, where we live it rains a lot",
+        "pues, que se mudó a Lima",
     ],
 )
 def test_what_tells_something_before_a_question_stays(said):
