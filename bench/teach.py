@@ -49,9 +49,13 @@ MESSAGES = 32
 PART = 32
 # How often a message comes with what somebody else asked right before.
 WITH_QUESTION = 0.8
+# How often the same words of somebody else stand beside an answer, and how often people get other
+# names: who said it is what counts, not what they are called.
+OF_ANOTHER, RENAMED = 0.4, 0.25
 NO_TAG = -100
 _PUNCTUATION = re.compile(r"[¿?¡!.,;:'’]")
-_SPEAKER = re.compile(r"^\w{2,12}: ")
+_SPEAKER = re.compile(r"^(\w{2,12}): ")
+_SPOKEN_BY = re.compile(r"(?:^|\n|\? )(\w{2,12}): ")
 REFUSALS = ["I do not remember anything about that.", "No recuerdo nada sobre eso.", "Noted."]
 
 
@@ -167,6 +171,7 @@ class JudgeSchool:
         self.lessons = Lessons(_lessons(files), _lessons(again), rng)
         every = self.lessons.new + self.lessons.again
         self.any_memory = [said for lesson in every for said in lesson.right + lesson.wrong]
+        self.names = sorted({name for said in self.any_memory for name in _names(said)})
 
     def loss(self, network: Network) -> Tensor:
         """Each memory by itself is right or wrong, and the right one stands before the others."""
@@ -186,11 +191,13 @@ class JudgeSchool:
     def _rows(self, lesson: Lesson) -> list[tuple[str, str, bool]]:
         """Return MEMORIES rows of question, memory and whether it helps, as sloppy as people."""
         rng = self.rng
+        lesson = self._renamed(lesson) if rng.random() < RENAMED else lesson
         right = rng.sample(lesson.right, min(2, len(lesson.right)))
         near, far = lesson.wrong[:NEAREST], lesson.wrong[NEAREST:]
-        room = MEMORIES - len(right)
-        wrong = rng.sample(near, min(NEAR if far else room, len(near)))
-        wrong += rng.sample(far, min(room - len(wrong), len(far)))
+        wrong = self._of_another(lesson.question, right) if rng.random() < OF_ANOTHER else []
+        room = MEMORIES - len(right) - len(wrong)
+        wrong += rng.sample(near, min(NEAR if far else room, room, len(near)))
+        wrong += rng.sample(far, min(MEMORIES - len(right) - len(wrong), len(far)))
         while len(right) + len(wrong) < MEMORIES:
             refusal = f"Keno: {rng.choice(REFUSALS)}"
             wrong.append(
@@ -209,6 +216,38 @@ class JudgeSchool:
             is_whole = rng.random() < WITH_QUESTION and not without_speaker
             rows.append((asked, f"{before} {said}".lstrip() if is_whole else said, helps))
         return rows
+
+    def _of_another(self, question: str, right: list[str]) -> list[str]:
+        """The words that answer, said by somebody whom the question does not name."""
+        for said in right:
+            for name in _names(said):
+                if _called(name).search(question):
+                    other = self.rng.choice(self.names)
+                    if not _called(other).search(question):
+                        return [said.replace(f"{name}: ", f"{other}: ")]
+        return []
+
+    def _renamed(self, lesson: Lesson) -> Lesson:
+        """The same with other names for those who speak."""
+        texts = [lesson.question, *lesson.right, *lesson.wrong]
+        for name in {name for said in lesson.right + lesson.wrong for name in _names(said)}:
+            other = self.rng.choice(self.names)
+            texts = [_called(name).sub(_as_written(other), text) for text in texts]
+        answers = len(lesson.right) + 1
+        return Lesson(texts[0], texts[1:answers], texts[answers:])
+
+
+def _names(said: str) -> list[str]:
+    return _SPOKEN_BY.findall(said)
+
+
+def _called(name: str) -> re.Pattern:
+    return re.compile(rf"\b{re.escape(name)}(?=s?\b)", re.IGNORECASE)
+
+
+def _as_written(name: str) -> Callable[[re.Match], str]:
+    """Return what puts a name where another stood, as carelessly as that was written."""
+    return lambda found: name.lower() if found[0].islower() else name
 
 
 def _lessons(files: Sequence[Path]) -> list[Lesson]:

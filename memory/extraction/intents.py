@@ -327,6 +327,8 @@ CLAUSE_WORDS = 3
 _CLAUSE = re.compile(r"[,;:—–]\s+|\s+[-—–]\s+|(?=¿)|\s+(?:and|so|but|y|pero|así que)\s+")
 # "/home/tom is full" is not one.
 COMMAND = re.compile(r"/[^\W\d]+(?:-\w+)*(?:@\w+)?(?:\s|$)")
+# Fingers on the keyboard: "asdfgh".
+_MASHED = re.compile(r"\W*(?:asdf|sdfg|dfgh|qwer|hjkl|jkl[ñk]|zxcv|xcvb)\w*\W*", re.I)
 # A correction of so many words names a value; a longer one says it all.
 FRAGMENT = 3
 LINKS = (
@@ -536,7 +538,7 @@ def not_memory(said: str, *, to_keno: bool = True) -> str:
     intent = read(said)
     if COMMAND.match(said.strip()) or intent.name == "forget":
         return "command"
-    if intent.name == "help" or intent.name in {*CHATTER, "smile"}:
+    if intent.name in {*CHATTER, "smile", "help"} or _MASHED.fullmatch(said):
         return "small_talk"
     asks = bool(listed(said)[0]) or is_request(said) or all(map(is_question, sentences(said)))
     return "question" if to_keno and asks and not told_in_passing(said) else ""

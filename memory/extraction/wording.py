@@ -113,8 +113,9 @@ def word_facts(
         parts = [Part(quote, now)]
     for part in parts if len(parts) > 1 or now else [Part(quote, quote)]:
         fact = word_fact(
-            part.clause, author=author, language=language, kind=kind, previous=previous,
-            previous_author=previous_author, before=before, people=people,
+            part.clause, author=author, language=language, previous=previous, before=before,
+            kind="people" if part.is_of_another else kind, people=people,
+            previous_author=previous_author,
         )  # fmt: skip
         if fact:
             subject = _with_name_told(fact.subject, worded)

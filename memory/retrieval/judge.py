@@ -13,6 +13,7 @@ from time import perf_counter
 from memory.retrieval.keywords import content_words
 from memory.retrieval.lanes import Candidate
 from memory.text.normalise import as_sentence
+from memory.text.summaries import without_lead_in
 from memory.vectors import graphs
 
 QUESTION_TOKENS, MEMORY_TOKENS = 48, 150
@@ -26,6 +27,7 @@ LONG = 400
 MAX_KEPT = 50_000
 _kept: dict[int, float] = {}
 _SENTENCE = re.compile(r"(?<=[.!?…\n])\s+")
+_CLAUSE = re.compile(r"(?<=[;:,—–])\s+")
 
 
 def opinions(
@@ -37,20 +39,22 @@ def opinions(
 ) -> list[float]:
     """Return how well each memory answers, 0..1, in their order; fewer when the time is spent.
 
-    A pair is read once: recall, the answerer and every trial share what was thought of it.
+    A pair is read once: recall, the answerer and every trial share what was thought of it. Of a
+    long message each memory is read with the part that it may answer.
     """
     began = clock()
     if len(_kept) > MAX_KEPT:
         _kept.clear()
-    keys = [hash((question, memory)) for memory in memories]
+    parts = _parts(question)
+    pairs = [(_part_about(memory, parts), memory) for memory in memories]
+    keys = [hash(pair) for pair in pairs]
     known = {key: found for key in keys if (found := _kept.get(key)) is not None}
-    unread = {key: one for key, one in zip(keys, memories, strict=True) if key not in known}
-    asked = graphs.word_pieces().encode(question, limit=QUESTION_TOKENS + 2) if unread else []
+    unread = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
     for start in range(0, len(unread), AT_ONCE):
         if (clock() - began) * 1000 >= budget_ms:
             break
         some = list(unread)[start : start + AT_ONCE]
-        known |= dict(zip(some, _read(asked, [unread[key] for key in some]), strict=True))
+        known |= dict(zip(some, _read([unread[key] for key in some]), strict=True))
     _kept.update(known)
     return [known[key] for key in takewhile(known.__contains__, keys)]
 
@@ -66,12 +70,48 @@ def as_read(unit: Candidate, question: str) -> str:
     return f"{unit.replies_to} {unit.speaker}: {words}".lstrip()
 
 
-def _read(asked: list[int], memories: list[str]) -> list[float]:
+def _parts(question: str) -> list[str]:
+    """A long message in parts that are read whole: people change the subject on the way.
+
+    Each question is a part of its own.
+    """
+    question = without_lead_in(question)
+    if _size(question) <= QUESTION_TOKENS:
+        return [question]
+    parts = [""]
+    for sentence in _SENTENCE.split(question.strip()):
+        is_long, asks = _size(sentence) > QUESTION_TOKENS, sentence.endswith("?")
+        for place, piece in enumerate(_CLAUSE.split(sentence) if is_long else [sentence]):
+            joined = f"{parts[-1]} {piece}".lstrip()
+            is_new = (asks and place == 0) or parts[-1].endswith("?")
+            if parts[-1] and (is_new or _size(joined) > QUESTION_TOKENS):
+                parts.append(piece)
+            else:
+                parts[-1] = joined
+    return [without_lead_in(part) for part in parts]
+
+
+def _size(text: str) -> int:
+    return len(graphs.word_pieces().encode(text, limit=QUESTION_TOKENS + 3)) - 2
+
+
+def _part_about(memory: str, parts: Sequence[str]) -> str:
+    """Return the part with most words of the memory; of equal ones what asks, then the first."""
+    if len(parts) == 1:
+        return parts[0]
+    told = set(content_words(memory))
+    return max(parts, key=lambda part: (len(told.intersection(content_words(part))), "?" in part))
+
+
+def _read(pairs: Sequence[tuple[str, str]]) -> list[float]:
     pieces = graphs.word_pieces()
+    asked = {part: pieces.encode(part, limit=QUESTION_TOKENS + 2) for part, _ in pairs}
     # It was taught sentences: without its full stop it doubts what it knows.
-    read = map(as_sentence, memories)
-    pairs = [asked + pieces.encode(one, limit=MEMORY_TOKENS + 2)[1:] for one in read]
-    return [_scaled(float(probability.item())) for (probability,) in graphs.run("judge", pairs)]
+    rows = [
+        asked[part] + pieces.encode(as_sentence(memory), limit=MEMORY_TOKENS + 2)[1:]
+        for part, memory in pairs
+    ]
+    return [_scaled(float(probability.item())) for (probability,) in graphs.run("judge", rows)]
 
 
 def _scaled(probability: float) -> float:

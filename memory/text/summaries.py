@@ -38,7 +38,8 @@ _LEAD = re.compile(
 # "Right, let's test you: where do I live?" asks where I live. What tells something stays.
 _LEAD_IN = re.compile(
     r"^\W*(?:(?i:ok(?:ay)?|right|so|well|hey|now|quick \w+|test|a ver|vamos a ver|bueno|dale|pues"
-    r"|oye|che|dime|decime|otra(?: pregunta)?|una pregunta))\b"
+    r"|oye|che|dime|decime|otra(?: (?:pregunta|cosa))?|una pregunta|por cierto|cambiando de tema"
+    r"|oh|also|by the way|btw|(?:something|one thing) else|(?:another|different|one more) thing))\b"
     r"(?!.{0,40}\b(?i:my|our|i|we|mi|mis|yo|nos)\b[^?]{0,40}[,:;.!])"
     # "Well, where we live it rains" asks nothing: a word alone leads only to what has its mark.
     r"(?:[^?.!:,;A-ZÀ-Ý]{3,40}[,:;.!]|[,:;.!](?=[^?]*\?))\s*"

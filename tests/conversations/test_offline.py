@@ -110,6 +110,43 @@ def test_what_do_you_know_about_me(told):
     assert "nuts" in answer
 
 
+def test_a_fact_stands_for_the_message_that_told_it(talk):
+    talk("me llamo Lucía y soy alérgica a los cacahuates")
+    assert talk("¿A qué soy alérgica?") == "Eres alérgica a los cacahuates."
+
+
+def test_an_age_that_was_corrected_is_not_told_beside_the_new_one(talk):
+    talk("vivo en Sevilla con mi hijo Mateo, que tiene 7 años")
+    assert talk("¿Dónde vivo?").startswith("Vives en Sevilla.")
+    assert "7 años" in talk("¿Cuántos años tiene mi hijo?")
+    talk("No, Mateo tiene 8 años")
+    for asked in ("¿Cuántos años tiene mi hijo?", "¿Qué sabes de Mateo?"):
+        answer = talk(asked)
+        assert "8 años" in answer
+        assert "7 años" not in answer
+
+
+def test_whether_pixel_is_a_dog_is_not_unknown(talk):
+    talk("I live in Valencia with my partner Marc and our two cats, Pixel and Nube.")
+    assert "two cats, Pixel and Nube" in talk("Is Pixel a dog?")
+    assert "two cats, Pixel and Nube" in talk("¿Es Pixel un perro?")
+
+
+def test_a_long_list_says_that_there_is_more(talk):
+    likes = ("tea", "jazz", "rugby", "chess", "opera", "olives", "trains", "snow", "figs", "rum")
+    for one in likes:
+        talk(f"I like {one}")
+    listed = talk("What do you know about me?")
+    assert "- You like jazz." in listed
+    # Lucía has an accent, and told all of it in English.
+    assert "In Spanish" not in listed
+    assert "and more" not in listed
+    for one in ("mangoes", "hiking", "poker", "violins"):
+        talk(f"I like {one}")
+    assert talk("What do you know about me?").endswith("Ask me for something in particular.")
+    assert talk("¿Qué sabes de mí?").endswith("Pregúntame por algo en particular.")
+
+
 def test_what_do_you_know_about_my_grandmother_is_not_about_me(talk):
     talk("Soy alérgica a los cacahuates")
     talk("Mi abuela es diabética")

@@ -104,6 +104,9 @@ def test_the_last_question_is_what_may_be_answered_next(said, question):
         ("right lets test you, how old am I", "how old am I"),
         ("a ver si prestas atencion, que edad tengo?", "que edad tengo?"),
         ("Bueno, ¿dónde vivo?", "¿dónde vivo?"),
+        ("Something else now: what is my dentist called?", "what is my dentist called?"),
+        ("By the way, how old is Bo?", "how old is Bo?"),
+        ("Por cierto, ¿dónde trabaja Ana?", "¿dónde trabaja Ana?"),
     ],
 )
 def test_what_only_leads_to_a_question_is_not_asked(said, asked):
@@ -119,6 +122,8 @@ def test_what_only_leads_to_a_question_is_not_asked(said, asked):
         "when I was in Lisbon, what did I eat?",
         "well, where we live it rains a lot",
         "pues, que se mudó a Lima",
+        "Oh, what a day",
+        "another thing I forgot is how Bo did it",
     ],
 )
 def test_what_tells_something_before_a_question_stays(said):

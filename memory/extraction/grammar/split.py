@@ -28,6 +28,7 @@ _SHARED_VERBS = frozenset(
     doesn't can't can cannot won't will had used plays runs goes got turned died moved started
     """.split()
 )
+_TOLD_OF = _SHARED_VERBS | english.thirds().keys()
 # Behind a comma alone these still have the subject before it: "my partner is a chef, works at…".
 _TOLD_ON = frozenset("lives works studies teaches speaks loves hates likes plays".split())
 _POINTERS = {
@@ -101,6 +102,12 @@ _COUNTED = re.compile(
     r"(?:(?:,|:| called| llamad[oa]s)? [A-ZÁÉÍÓÚÑ].+)?)",
     re.DOTALL,
 )
+# "… with my son Mateo, who is 7": what is told about him besides.
+_WHO = re.compile(
+    r"(?P<head>.*\b(?:with|and|con|y) (?:my|our|mi|nuestr[oa]) (?P<noun>[\w-]+)"
+    r" (?P<name>[A-ZÁÉÍÓÚÑ][\w'’-]+)),? (?:who(?P<is>['’]s)?|que|quien) (?P<told>[^,]+)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -109,13 +116,14 @@ class Part:
 
     quote: str
     clause: str
+    is_of_another: bool = False
 
 
 def split(quote: str, *, language: str) -> list[Part]:
     """The facts of the words; the words themselves when they state one."""
     if len(quote) > MAX_LENGTH:
         return [Part(quote, quote)]
-    parts = _joined(quote, language)
+    parts = [small for part in _joined(quote, language) for small in _relative(part, language)]
     return [small for part in parts for small in _companions(part, language)]
 
 
@@ -321,6 +329,26 @@ def _subject_es(text: str) -> str:
     if verb >= len(words) or not spanish_verbs.is_third(words[verb]):
         return ""
     return " ".join(sentence.written(n) for n in range(end))
+
+
+def _relative(part: Part, language: str) -> list[Part]:
+    """ "I live here with my son Mateo, who is 7": who lives here, and how old Mateo is."""
+    found = _WHO.fullmatch(part.clause.strip().rstrip(".!"))
+    if not found or not kin(found["noun"]):
+        return [part]
+    told = f"is {found['told']}" if found["is"] else found["told"]
+    verb = Sentence(told).words[0]
+    is_verb = spanish_verbs.is_third(verb) if language == "es" else verb in _TOLD_OF
+    if not is_verb:
+        return [part]
+    quote = part.clause[found.start("name") :]
+    whole = part.quote
+    head = found["head"] if found["head"] in whole else whole
+    about = quote if quote in whole else whole
+    return [
+        Part(head, found["head"]),
+        Part(about, f"{found['name']} {told}", is_of_another=True),
+    ]
 
 
 def _companions(part: Part, language: str) -> list[Part]:

@@ -171,7 +171,8 @@ def _list_of(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     lines = list(told)[:MOST_LISTED]
     own, other = ([line for line in lines if told[line] is there] for there in (False, True))
     heading = say(language, "in_other") if other else ""
-    listed = "\n".join(filter(None, [_list(own), heading, _list(other)]))
+    rest = say(language, "and_more") if len(told) > MOST_LISTED else ""
+    listed = "\n".join(filter(None, [_list(own), heading, _list(other), rest]))
     values = {"lines": listed, "who": intent.rest, "when": briefing.days}
     if lines:
         return say(language, intent.name, **values)
@@ -255,7 +256,10 @@ def _as_reply(one: Recalled, said: str) -> str:
 
 
 def _is_foreign(one: Recalled, language: str) -> bool:
-    return words.detect_language(one.text) not in ("", language)
+    """Whether it was told in the other language: "Lucía likes jazz" is English."""
+    names = [name for name in (one.said_by, one.subject) if name]
+    told = re.sub("|".join(map(re.escape, names)), "", one.text) if names else one.text
+    return words.detect_language(told) not in ("", language)
 
 
 def _who(one: Recalled, language: str) -> str:

@@ -51,6 +51,9 @@ _ASKS_PAST = re.compile(
     r"|viv[ií]a|trabajaba|anterior\w*)\b",
     re.I,
 )
+_IS_A = re.compile(
+    r"\W*(?:(?:is|was|es|era) \w+|\w+ (?:es|era)) (?:an?|my|una?|mi) \w+\W*", re.IGNORECASE
+)
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
 MOST, MOST_READ, MOST_LEADS = 3, 24, 3
@@ -109,8 +112,10 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     near = [one for sure, one in ranked if sure >= (NEAR_BY_NAME if one.asked else NEAR)]
     # What holds every word that is asked for is never denied.
     near = near or [one for _sure, one, row in weighed if row["all"] and asked.topics]
-    # Who is asked about by a relation is not named by what only names the other.
-    near = near or _naming(fitting if asked.kin else spoken, asked)
+    # Who is asked about by a relation is not named by what only names the other; whether Pixel is
+    # a dog is told by what names Pixel.
+    by_kin = asked.kin and not _IS_A.fullmatch(question)
+    near = near or _naming(fitting if by_kin else spoken, asked)
     near = _newest(_apart(near), asked, fitting)[:MOST]
     return Found(near, exact=False, thought=thought)
 
@@ -206,6 +211,7 @@ def _newest(near: list[Recalled], asked: Asked, fitting: Sequence[Recalled]) -> 
     if asked.frames and near:
         last = _last_told(near[0], asked.frames, fitting)
         near = [last, *(one for one in near[1:] if not _tells_older(one, last, asked.frames))]
+    near = [one for one in near if not any(_counts_older(one, other) for other in near)]
     whole = [
         one
         for one in near
@@ -506,5 +512,18 @@ def _say_the_same(one: Recalled, other: Recalled) -> bool:
     # "Anna is not vegan any more" has all words of "Anna is vegan".
     if edges.is_over(one.text) != edges.is_over(other.text):
         return False
-    mine, theirs = (words.stems(f"{row.text} {row.quote}") for row in (one, other))
+    mine, theirs = _stems(one), _stems(other)
     return len(mine & theirs) >= 0.7 * min(len(mine), len(theirs) or 1)
+
+
+def _counts_older(one: Recalled, other: Recalled) -> bool:
+    """ "Mateo, que tiene 7 años", once the same person said "Mateo tiene 8 años"."""
+    told, newer = _stems(one), _stems(other)
+    numbers, news = ({word for word in row if word.isdigit()} for row in (told, newer))
+    is_later = _said_at(one) < _said_at(other) and one.said_by in ("", other.said_by)
+    return is_later and bool(numbers and news and not numbers & news) and newer - news <= told
+
+
+def _stems(one: Recalled) -> set[str]:
+    """What its words say besides who speaks: "Sam es alérgica" is "soy alérgica"."""
+    return set(words.stems(f"{one.text} {one.quote}")) - set(words.stems(one.said_by))

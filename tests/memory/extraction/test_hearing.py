@@ -99,9 +99,25 @@ def test_a_plain_statement_is_believed_whatever_leads_to_it(said, quote):
     assert (heard.quote, heard.verdict) == (quote, BELIEVE)
 
 
-@pytest.mark.parametrize("said", ["I play the cello", "I hate tea", "Uso lentes", "Soy profesora"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I play the cello", "I hate tea", "Uso lentes", "Soy profesora", "I like tea",
+        "I really like olives", "I love coffee", "me gusta el té", "I have a van",
+        "Tengo una furgoneta", "Hablo gallego", "We live on a boat",
+    ],
+)  # fmt: skip
 def test_a_message_that_is_one_short_statement_is_believed(said):
     assert believed(said) == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I like the idea", "I love you", "I like that one", "me encanta la idea",
+     "me gusta tu plan", "me encanta este lugar", "I work on it", "Prefiero que no"],
+)  # fmt: skip
+def test_what_is_liked_here_and_now_is_no_taste(said):
+    assert believed(said) == []
 
 
 def test_a_short_message_that_is_a_tag_or_a_command_is_not_surer_for_it():

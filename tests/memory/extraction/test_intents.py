@@ -144,6 +144,8 @@ def test_a_wish_about_how_keno_talks_is_told_from_a_fact(said, wishes):
         ("Hola, ¿qué tal?", "small_talk"),
         ("gracias, eres un sol", "small_talk"),
         ("🎉🎉🎉", "small_talk"),
+        ("asdfgh", "small_talk"),
+        ("jklñ", "small_talk"),
         ("I moved to Porto, do you know a good dentist?", ""),
         ("Me mudé a Oporto, ¿conoces un buen dentista?", ""),
         ("My dog died. What should I do?", ""),

@@ -3,12 +3,19 @@
 import pytest
 
 from memory.extraction.wording import word_facts
+from memory.text.normalise import detect_language
 
 SEVERAL = {
     "My birthday is March 14 and my sister Elena's is July 2nd": [
         "Ana's birthday is March 14", "Ana's sister Elena's birthday is July 2nd"],
     "I live in Valencia with my partner Marc and our two cats, Pixel and Nube.": [
         "Ana lives in Valencia", "Ana's partner is Marc", "Ana has two cats, Pixel and Nube"],
+    "I live in Leeds with my brother Joe, who is a vet": [
+        "Ana lives in Leeds", "Ana's brother is Joe", "Joe is a vet"],
+    "vivo en Sevilla con mi hijo Mateo, que tiene 7 años": [
+        "Ana vive en Sevilla", "El hijo de Ana es Mateo", "Mateo tiene 7 años"],
+    "I share a flat with my sister Eva who's deaf": [
+        "Ana shares a flat with their sister Eva", "Eva is deaf"],
     "I hate coriander but I love Thai food": ["Ana hates coriander", "Ana loves Thai food"],
     "I live in Goa and work at a bank": ["Ana lives in Goa", "Ana works at a bank"],
     "My sister is a pilot and lives in Goa": [
@@ -41,6 +48,7 @@ SEVERAL = {
 }  # fmt: skip
 
 ONE = [
+    "I went to Leeds with my brother Joe, which was nice",
     "I like my job and my boss",
     "I like tea, coffee and long walks",
     "my mum and my dad live in Leeds",
@@ -54,6 +62,8 @@ ONE = [
     "Rory's dog and Isla's cat are ill",
     "Rory loves chess and Isla hates it",
     "mi hermano ya tiene novia, se llama Ximena",
+    "Vivo con mi novia Clara, que es enfermera, y dos gatos",
+    "salgo los jueves con mi hijo Mateo que ojalá aprenda",
     "ya no tengo la furgo, la vendí",
     "me gusta el rock y el jazz",
     "cocino sin ajo, me repite todo el día",
@@ -73,7 +83,7 @@ def test_each_fact_stands_by_itself_with_its_own_words(quote):
 
 @pytest.mark.parametrize("quote", ONE)
 def test_what_is_one_fact_stays_one(quote):
-    language = "es" if ONE.index(quote) >= 12 else "en"
+    language = detect_language(quote) or "en"
     assert len(word_facts(quote, author="Ana", language=language, kind="profile")) == 1
 
 

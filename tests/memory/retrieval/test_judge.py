@@ -44,6 +44,18 @@ def test_a_memory_without_its_full_stop_is_read_as_with_it():
     assert plain == ended > judge.opinions(asked, ["The garage door is open"])[0]
 
 
+def test_a_long_message_is_read_with_what_it_asks_at_its_end():
+    """Only so many words of it are read at once."""
+    asks = "Now something else: what is my dentist called?"
+    long = (
+        "Thanks, that worked, the bread came out lovely and everybody had two slices, even my "
+        "father who never eats bread. Next time I will leave the dough in the fridge overnight, "
+        f"as you said, and bake it with a bowl of water below. {asks}"
+    )
+    told = ["My dentist is called Dr Okafor"]
+    assert judge.opinions(long, told) == judge.opinions(asks, told)
+
+
 def test_when_the_time_is_spent_the_rest_is_not_read():
     ticks = count()
     memories = [f"Ana likes tea number {n}" for n in range(3 * judge.AT_ONCE)]
