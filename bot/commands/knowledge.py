@@ -20,6 +20,7 @@ from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Message
 from memory.spaces.chat_links import said_by_same
 from memory.text import normalise as text
+from memory.text import shorthand
 
 # How many replies back something that can be undone is looked for.
 MAX_REPLIES_BACK = 50
@@ -113,6 +114,7 @@ def numbered(call: CommandCall) -> tuple[list[Fact] | None, str]:
 
 def matching_facts(facts: QuerySet, words: str, *, at_least: float = MATCH_SHARE) -> list[Fact]:
     """The facts that hold these words, those that hold most of them first."""
+    words = shorthand.written_out(words)
     wanted = text.stems(words) or set(text.words(words))
     # A stem is usually how its word begins; accents may differ, so the loose search is by vowels.
     holding = Q()
@@ -122,7 +124,8 @@ def matching_facts(facts: QuerySet, words: str, *, at_least: float = MATCH_SHARE
     for fact in (
         facts.filter(holding).order_by("-last_seen_at", "-pk")[:MAX_FACTS] if wanted else []
     ):
-        has = text.stems(fact.text) or set(text.words(fact.text))
+        told = shorthand.written_out(fact.text)
+        has = text.stems(told) or set(text.words(told))
         share = len(wanted & has) / len(wanted)
         if share >= at_least:
             ranked.append((share + 0.1 * len(wanted & has) / max(len(has), 1), fact))

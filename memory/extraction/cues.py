@@ -12,7 +12,8 @@ REMEMBER = "remember"
 # Many people type without them; each stays one character, so that places stay what they were.
 _ACCENTS = str.maketrans("áéíóúüÁÉÍÓÚÜ", "aeiouuAEIOUU")
 _ABOUT_SOMETHING = re.compile(
-    r"(?i:the|an?|our|my|we|they|he|she|it|there|this|these|those|all|every|no|any|both|on|in|at)\b"
+    r"(?i:the|an?|our|my|we|they|he|she|it|there|this|these|those|all|every|no|any|both|on|in|at"
+    r"|I(?:['’](?:m|ve|d|ll))?(?! (?:believe|love|trust|told|said)))\b"
     r"|(?i:el|la|los|las|un|una|unos|unas|nuestr[oa]s?|mis?|su|hay|ya|no|se|este|esta|todos?|todas?"
     r"|cada|ningún|ninguna|en|los)\b|[A-ZÁÉÍÓÚÑ]\w|\d"
 )

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from memory.extraction import checks, clauses, cues, edges, listener
 from memory.extraction.clauses import Clause, core_of, is_real, statements
-from memory.extraction.grammar import english
+from memory.extraction.grammar import english, spanish_words
+from memory.extraction.grammar.sentences import Sentence
 from memory.extraction.listener import Span
 from memory.extraction.rescheduling import DAY
 from memory.options import Options
@@ -195,9 +196,19 @@ def _cued(clause: Clause, language: str) -> Span | None:
             score = min(1.0, cue.confidence + (0.1 if asked else 0))
             kind = "past" if edges.is_over(stated.text) else KIND_OF_CATEGORY[cue.category]
             return Span(stated.start, stated.end, kind, score)
-        if asked and cues.states_something(asked.text):
-            return Span(asked.start, asked.end, "lore", ASKED_TO_KEEP)
+        if asked and (cues.states_something(asked.text) or _is_of_speaker(asked.text, tongue)):
+            kind = "event" if _is_of_speaker(asked.text, tongue) else "lore"
+            return Span(asked.start, asked.end, kind, ASKED_TO_KEEP)
     return None
+
+
+def _is_of_speaker(told: str, language: str) -> bool:
+    """ "I parked on level 3", "aparqué en la planta 3"."""
+    sentence = Sentence(told)
+    grammar = spanish_words if language == "es" else english
+    first = {"i", "i'm", "i've", "yo", "me"}.intersection(sentence.words[:1])
+    is_verb = language == "es" and sentence.words and spanish_words.first_form(sentence, 0)
+    return bool(first or is_verb) and grammar.has_first_person(told)
 
 
 def _heard(

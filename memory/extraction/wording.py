@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from memory.extraction import cues
 from memory.extraction.grammar import answers, english, spanish, spanish_verbs, spanish_words
 from memory.extraction.grammar.sentences import Sentence, capitalised
 from memory.extraction.grammar.split import Part, moved, split
@@ -43,6 +44,7 @@ _YES_NO = re.compile(
     (?=(?:i|i['’]?m|i['’]?ve|he|she|he['’]?s|she['’]?s|they|my|we)\b)|sí\s+)+""",
     re.IGNORECASE | re.VERBOSE,
 )
+_WE_HAVE = re.compile(r"(?:we (?:have|['’]ve got)|we['’]ve(?: got)?|tenemos) ", re.IGNORECASE)
 _CALL_ME = {
     "en": (re.compile(r"(?:please )?call me (\w+)", re.I), "{author} wants to be called {name}"),
     "es": (re.compile(r"ll[aá]mame (\w+)", re.I), "{author} quiere que le llamen {name}"),
@@ -140,6 +142,7 @@ def word_fact(
     one of the listener's kinds, `people` names that are known.
     """
     own = trimmed(quote)
+    own = cues.asked_to_remember(own, language) or own
     own = english.with_speaker(own) if author and language == "en" else own
     asked = "" if previous_author and previous_author == author else previous
     subject = subject_of(
@@ -227,7 +230,14 @@ def _retold(clause: str, *, author: str, language: str, kind: str) -> str:
 
 
 def _of_my_kin(clause: str, language: str) -> str:
-    """ "Our daughter Aoife is a vet" as "my daughter …": whose she is besides is not told."""
+    """ "Our daughter Aoife is a vet" as "my daughter …", "we have two kids" as "I have …".
+
+    Whose they are besides is not told.
+    """
+    if found := _WE_HAVE.match(clause):
+        rest = clause[found.end() :]
+        is_kin = any(kin(word.strip(",.:")) for word in rest.split()[:3])
+        return f"{'tengo' if language == 'es' else 'I have'} {rest}" if is_kin else clause
     first, _, rest = clause.partition(" ")
     is_ours = first.lower() in ("our", "nuestro", "nuestra") and rest and kin(rest.split()[0])
     return f"{'mi' if language == 'es' else 'my'} {rest}" if is_ours else clause

@@ -14,6 +14,7 @@ from memory import identity, patterns, working
 from memory.chats import service as chats
 from memory.chats import summary
 from memory.extraction import intents
+from memory.extraction.edges import is_over
 from memory.extraction.frames.compare import compare
 from memory.facts import lasting
 from memory.llm.pricing import counter
@@ -38,6 +39,7 @@ ALWAYS_SEEN = 2
 # Turns that are printed with what was said before and after them.
 WITH_SURROUNDINGS = 4
 MAX_PATTERNS = 5
+MAX_OTHERS = 3
 # Headings and marks around what was recalled, in tokens.
 HEADINGS = 60
 SENTENCES = re.compile(r"(?<=[.!?…:;])\s+|\n+")
@@ -415,7 +417,24 @@ def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
         )
         for item in items
         for unit in [item.unit]
-    ]
+    ] + [
+        Briefed(
+            fact.text, quote=fact.quote, subject=fact.subject, said_by=fact.said_by,
+            said_at=fact.last_seen_at, by_asker=("message", fact.message_id) in own,
+        )
+        for fact in _told_with_an_end(items)
+    ]  # fmt: skip
+
+
+def _told_with_an_end(items: list[Scored]) -> Sequence[Fact]:
+    """The other facts of a message that told an end: "I left Google, I joined Netflix"."""
+    recalled = [item.unit for item in items if item.unit.kind == "fact"]
+    over = [unit.owner_id for unit in recalled if is_over(unit.text)]
+    if not over:
+        return []
+    others = Fact.objects.live().filter(message__facts__in=over)
+    others = others.exclude(pk__in=[unit.owner_id for unit in recalled])
+    return others.order_by("pk").distinct()[:MAX_OTHERS]
 
 
 def _own(items: list[Scored], asked_in: Message) -> set[tuple[str, int]]:

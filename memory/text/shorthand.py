@@ -39,12 +39,14 @@ _BEFORE = {
     "es": r"(?:(?<=\bhe )|(?<=\bha )|(?<=\bhas )|(?<=\bhan )|(?<=\bhemos ))"
     r"(?!medio\b)(?P<participle>\w+ao|\w*[^\W\daeiou]io)\b"
     r"|(?P<para>pa)(?= (?:q|que|el|la|los|las|mi|tu|su|\w+[aei]r(?:me|te|se|lo|la|nos)?)\b)"
+    r"|(?:(?<=\bmi )|(?<=\btu )|(?<=\bsu )|(?<=\bel )|(?<=\bdel )|(?<=\bal )|(?<=\bun ))"
+    r"(?P<birthday>cumple)\b(?! (?:\d|años|con\b))"
     # "me llamo bruno, que se muda" is no name but a call; "me llamo ana, que tal" is a name.
     r"|(?<=\bme )(?P<called>llamo)(?= (?:mi \w+|\w+,? (?:que (?:se|va|vienen?|est[aá]n?|quiere)\b"
     r"|y me (?:dijo|cont[oó]|pidi[oó]))))",
 }
 _WRITTEN_OUT = {"its": "it's", "to": "to", "whereto": "to", "for": "for", "para": "para",
-                "called": "llamó"}  # fmt: skip
+                "called": "llamó", "birthday": "cumpleaños"}  # fmt: skip
 
 
 @dataclass(frozen=True)

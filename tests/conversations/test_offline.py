@@ -110,6 +110,48 @@ def test_what_do_you_know_about_me(told):
     assert "nuts" in answer
 
 
+def test_where_somebody_works_now_is_told_and_not_where_they_left(talk):
+    talk("I work at Google as an engineer")
+    talk("I don't work at Google anymore, I joined Netflix")
+    assert talk("where do I work?") == "You joined Netflix."
+
+
+def test_what_begins_with_a_greeting_names_who_says_it(talk):
+    talk("Hi, I'm Alejandra")
+    assert talk("what's my name?") == "You are Alejandra."
+    assert talk("¿cómo me llamo?") == "En inglés me dijiste hoy: «Hi, I'm Alejandra»"
+
+
+def test_what_somebody_asks_to_remember_is_remembered(talk):
+    talk("remember that I parked on level 3")
+    talk("recuerda que dejé el coche en la planta 5")
+    talk("remember I prefer aisle seats")
+    kept = {fact.text.lower() for fact in Fact.objects.all()}
+    assert kept == {
+        "lucía parked on level 3", "lucía dejó el coche en la planta 5",
+        "lucía prefers aisle seats",
+    }  # fmt: skip
+
+
+def test_whom_we_have_is_told_of_who_says_it(talk):
+    talk("My wife's name is Julia and we have two kids, Tom and Lily")
+    assert talk("how many kids do I have?") == "You have two kids, Tom and Lily."
+    talk("mi marido se llama Julio y tenemos dos gatos, Pixel y Nube")
+    assert talk("¿cómo se llama mi marido?") == "Tu marido se llama Julio."
+
+
+def test_what_leads_to_itself_is_told_once(talk):
+    talk("tengo un perro que se llama Max")
+    assert talk("¿tengo mascotas?") == "Tienes un perro que se llama Max."
+
+
+def test_a_birthday_is_forgotten_by_either_of_its_names(talk):
+    talk("mi cumple es el 5 de junio")
+    assert "5 de junio" in talk("olvida mi cumpleaños")
+    talk("my bday is June 5")
+    assert "June 5" in talk("forget my bday")
+
+
 def test_a_fact_stands_for_the_message_that_told_it(talk):
     talk("me llamo Lucía y soy alérgica a los cacahuates")
     assert talk("¿A qué soy alérgica?") == "Eres alérgica a los cacahuates."

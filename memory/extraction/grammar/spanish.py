@@ -485,11 +485,25 @@ def _third(rest: str) -> str:
     return sentence.text
 
 
+_BEFORE_NOUN = frozenset("un una el la los las mi su sus dos tres cuatro".split())
+
+
 def _has_joined_verb(sentence: Sentence, main: int) -> bool:
     """Another verb or pronoun that may be about the person, too."""
     words = sentence.words
     joins = ("y", "pero", "e", "ni", "o", "que")
+    # "… un perro que se llama Max" is about the dog.
+    end = next(
+        (n for n in range(main + 2, len(words)) if words[n] == "que" and _is_noun(sentence, n - 1)),
+        len(words),
+    )
     return any(
         words[n] in ("se", "le") or (words[n - 1] in joins and is_third_here(sentence, n))
-        for n in range(main + 1, len(words))
+        for n in range(main + 1, end)
     )
+
+
+def _is_noun(sentence: Sentence, place: int) -> bool:
+    """A word behind an article or a number, or a name: not "dice que"."""
+    before = sentence.words[place - 1]
+    return sentence.is_capitalised(place) or before in _BEFORE_NOUN

@@ -245,8 +245,8 @@ def _told(one: Recalled, briefing: Briefing, language: str) -> str:
         return f"“{words.as_sentence(told)}”" if one.kind == "message" else words.as_sentence(told)
     # In the name that the person had then; behind what led to it.
     person = (one.said_by or briefing.person) if one.by_asker else ""
-    lead = f"{words.as_sentence(told_to(person, one.via))} " if one.via else ""
-    return lead + words.as_sentence(told_to(person, told))
+    lead, main = (words.as_sentence(told_to(person, said)) for said in (one.via, told))
+    return f"{lead} {main}" if one.via and lead != main else main
 
 
 def _as_reply(one: Recalled, said: str) -> str:

@@ -107,6 +107,8 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
         near = [one for sure, one in best if sure >= best[0][0] - BESIDE]
         near = _ended([one for _sure, one in best], asked) or near
         return Found(_both_sides(_newest(_apart(near), asked, fitting), fitting)[:MOST])
+    if now := _begun(fitting, asked):
+        return Found([now])
     thought = bool(ranked) and ranked[0][0] >= THOUGHT and ranked[0][1] in may_be
     thought = thought and not _leaves_unsaid(ranked[0][1], asked)
     near = [one for sure, one in ranked if sure >= (NEAR_BY_NAME if one.asked else NEAR)]
@@ -235,6 +237,16 @@ def _ended(best: list[Recalled], asked: Asked) -> list[Recalled]:
     return [max(over, key=_said_at)] if over and not edges.is_over(best[0].text) else []
 
 
+def _begun(fitting: Sequence[Recalled], asked: Asked) -> Recalled | None:
+    """What took the place of what is over: "I left Google, I joined Netflix" of where I work."""
+    told = [one for one in fitting if asked.frames & _told(one).keys()]
+    over = [one for one in told if edges.is_over(one.text)]
+    if not over:
+        return None
+    last = _last_told(max(over, key=_said_at), asked.frames, fitting)
+    return None if edges.is_over(last.text) else last
+
+
 def _last_told(one: Recalled, keys: set[str], fitting: Sequence[Recalled]) -> Recalled:
     """Return what was said last, by the same person about the same, in one of these frames."""
     holders = {key: holder for key, holder in _told(one).items() if key in keys}
@@ -245,7 +257,8 @@ def _last_told(one: Recalled, keys: set[str], fitting: Sequence[Recalled]) -> Re
         if other.said_by == one.said_by or "" in (other.said_by, one.said_by)
         if any(holders.get(key) == holder for key, holder in _told(other).items())
     ]
-    return max([one, *same], key=_said_at)
+    # "I left Google, I joined Netflix": where somebody is now counts.
+    return max([one, *same], key=lambda other: (_said_at(other), not edges.is_over(other.text)))
 
 
 def _tells_older(one: Recalled, last: Recalled, keys: set[str]) -> bool:
@@ -381,8 +394,9 @@ def candidates(briefing: Briefing) -> list[Recalled]:
     """Everything that tells something, sentence by sentence, in the order of the recall."""
     asks_past = bool(_ASKS_PAST.search(briefing.text))
     holding = [one for one in briefing.recalled if asks_past or not one.outdated]
-    told = [line for one in holding for line in _sentences(one)]
-    told += [line for one in reversed(briefing.heard) for line in _sentences(one)]
+    person = briefing.person
+    told = [line for one in holding for line in _sentences(one, person)]
+    told += [line for one in reversed(briefing.heard) for line in _sentences(one, person)]
     since = min((_said_at(one) for one in briefing.heard), default=math.inf)
     told = [replace(one, recent=_said_at(one) >= since) for one in told]
     return list({(one.text, one.said_by): one for one in told if _tells(one)}.values())
@@ -467,8 +481,11 @@ def _as_read(one: Recalled) -> str:
     return f"{one.replies_to} {one.said_by}: {said}".lstrip()
 
 
-def _sentences(one: Recalled) -> list[Recalled]:
-    """A fact as it stands; what was said, and the lines of an episode, sentence by sentence."""
+def _sentences(one: Recalled, person: str) -> list[Recalled]:
+    """A fact as it stands; what was said, and the lines of an episode, sentence by sentence.
+
+    The lines of an episode that have the name of the `person` who asks are theirs.
+    """
     if one.kind == "fact":
         return [one]
     made: list[Recalled] = []
@@ -479,8 +496,9 @@ def _sentences(one: Recalled) -> list[Recalled]:
         said = _PHOTO.sub("", turn["said"] if turn else line.strip(" -"))
         replies_to = one.replies_to or (asked if who != asker else "")
         whole = replace(
-            one, kind="message" if who else one.kind, said_by=who, replies_to=replies_to
-        )
+            one, kind="message" if who else one.kind, said_by=who, replies_to=replies_to,
+            by_asker=one.by_asker or bool(turn and who == person),
+        )  # fmt: skip
         asker, asked = (who, last_question(said)) if turn else ("", "")
         parts = split_sentences(said)
         made += [

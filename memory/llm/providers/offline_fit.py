@@ -193,7 +193,9 @@ _ASKS_NAME = re.compile(
     r"|\bcomo se llam\w+|\bnombre de\b"
 )
 _OWN_NAME = re.compile(
-    r"^\W*(?:my name(?: is|['’]s)|i(?:['’]?m| am) called|me llamo|\w+['’]s name is|\w+ se llama)\b",
+    r"^\W*(?:my name(?: is|['’]s)|i(?:['’]?m| am) called|me llamo|\w+['’]s name is|\w+ se llama)\b"
+    r"|^\W*(?:(?:hi|hey|hello|hola|buenas)\W+)*(?:i(?:['’]?m| am)|soy|(?-i:[A-ZÀ-Ý])\w+ (?:is|es))"
+    r" (?-i:[A-ZÀ-Ý])[\w'’-]+(?: (?-i:[A-ZÀ-Ý])[\w'’-]+)?\W*$",
     re.I,
 )
 # "Who is Imran marrying?"
