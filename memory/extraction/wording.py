@@ -44,7 +44,12 @@ _YES_NO = re.compile(
     (?=(?:i|i['’]?m|i['’]?ve|he|she|he['’]?s|she['’]?s|they|my|we)\b)|sí\s+)+""",
     re.IGNORECASE | re.VERBOSE,
 )
+# "My best friend is Priya": what is told of her next is told of Priya.
+_IS_CALLED = re.compile(
+    r"(?i:my|our|mi|nuestr[oa]) [\w -]+ (?i:is|es|is called|se llama) (?P<name>[A-ZÀ-Ý][\w'’-]+)"
+)
 _WE_HAVE = re.compile(r"(?:we (?:have|['’]ve got)|we['’]ve(?: got)?|tenemos) ", re.IGNORECASE)
+_CHILDREN = frozenset("boy boys girl girls niño niña niños niñas nene nena guinea".split())
 _CALL_ME = {
     "en": (re.compile(r"(?:please )?call me (\w+)", re.I), "{author} wants to be called {name}"),
     "es": (re.compile(r"ll[aá]mame (\w+)", re.I), "{author} quiere que le llamen {name}"),
@@ -120,7 +125,7 @@ def word_facts(
             previous_author=previous_author,
         )  # fmt: skip
         if fact:
-            subject = _with_name_told(fact.subject, worded)
+            subject = _with_name_told(fact.subject, worded, author)
             worded.append(replace(fact, quote=part.quote, subject=subject))
     return worded
 
@@ -236,7 +241,7 @@ def _of_my_kin(clause: str, language: str) -> str:
     """
     if found := _WE_HAVE.match(clause):
         rest = clause[found.end() :]
-        is_kin = any(kin(word.strip(",.:")) for word in rest.split()[:3])
+        is_kin = any(kin(word) or word in _CHILDREN for word in Sentence(rest).words[:3])
         return f"{'tengo' if language == 'es' else 'I have'} {rest}" if is_kin else clause
     first, _, rest = clause.partition(" ")
     is_ours = first.lower() in ("our", "nuestro", "nuestra") and rest and kin(rest.split()[0])
@@ -330,12 +335,14 @@ def _with_sentence(before: str, own: str) -> str:
     return without_answer(trimmed(text)) if is_whole else ""
 
 
-def _with_name_told(subject: Subject, before: list[Wording]) -> Subject:
+def _with_name_told(subject: Subject, before: list[Wording], author: str) -> Subject:
     """The subject with the name that an earlier part told."""
-    for other in (fact.subject for fact in before):
+    for fact in before:
+        other = fact.subject
         is_same = (other.relation, other.owner) == (subject.relation, subject.owner)
         if is_same and subject.relation and not subject.name:
-            return other
+            named = _IS_CALLED.fullmatch(fact.quote.strip(" .!"))
+            return replace(other, name=named["name"]) if named and not other.name else other
     return subject
 
 

@@ -140,6 +140,30 @@ def test_whom_we_have_is_told_of_who_says_it(talk):
     assert talk("¿cómo se llama mi marido?") == "Tu marido se llama Julio."
 
 
+def test_whether_i_like_it_is_answered_by_yes_or_by_no(talk):
+    talk("I do not like coffee. I drink tea with milk and no sugar.")
+    talk("i hate mushrooms")
+    talk("no me gusta el cilantro")
+    talk("I'm vegetarian")
+    assert talk("Do I like coffee?") == "You do not like coffee."
+    assert talk("do i like mushrooms?") == "You hate mushrooms."
+    assert talk("¿me gusta el cilantro?") == "No te gusta el cilantro."
+    assert talk("am I vegetarian?") == "You are vegetarian."
+    talk("Priya likes rum", author="Bo")
+    assert "Priya likes" not in talk("do I like rum?").partition("nearest")[0]
+
+
+def test_of_two_who_cannot_eat_something_each_is_told_of(talk):
+    talk("I'm lactose intolerant and Dan is allergic to shellfish")
+    kept = set(Fact.objects.values_list("text", flat=True))
+    assert kept == {"Lucía is lactose intolerant", "Dan is allergic to shellfish"}
+
+
+def test_what_is_told_of_a_friend_after_the_name_has_it(talk):
+    talk("My best friend is Priya, she's a vet and her birthday is 2 August")
+    assert "vet" in talk("What does Priya do?")
+
+
 def test_what_leads_to_itself_is_told_once(talk):
     talk("tengo un perro que se llama Max")
     assert talk("¿tengo mascotas?") == "Tienes un perro que se llama Max."

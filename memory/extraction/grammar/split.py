@@ -194,6 +194,8 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
     if is_joined and _tells_of_name_en(left) and _tells_of_name_en(right):
         return right
     subject = _subject_en(left)
+    if is_joined and subject == "I" and _tells_of_name_en(right):
+        return right
     if not subject or (is_joined and _ENDS_WITH_NAME.search(left) and _subject_en(right) == "I"):
         return ""
     if found := _ELLIPSIS_EN.match(right):

@@ -6,6 +6,7 @@ It says what was learned from the message and plainly what it cannot do.
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
 from memory.calendar.resolve import resolve
@@ -246,7 +247,8 @@ def _told(one: Recalled, briefing: Briefing, language: str) -> str:
     # In the name that the person had then; behind what led to it.
     person = (one.said_by or briefing.person) if one.by_asker else ""
     lead, main = (words.as_sentence(told_to(person, said)) for said in (one.via, told))
-    return f"{lead} {main}" if one.via and lead != main else main
+    adds = one.via and not offline_answers.says_the_same(one, replace(one, text=one.via, quote=""))
+    return f"{lead} {main}" if adds else main
 
 
 def _as_reply(one: Recalled, said: str) -> str:

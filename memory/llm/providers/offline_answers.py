@@ -51,6 +51,14 @@ _ASKS_PAST = re.compile(
     r"|viv[ií]a|trabajaba|anterior\w*)\b",
     re.I,
 )
+_WHETHER_I = re.compile(
+    r"(?i:(?:and |so |but )?(?:(?P<am>am)|do|did|have|can) i (?:still |really |even )?"
+    r"(?P<rest>(?!know|remember|tell)[^?]+)\??"
+    r"|[¿\s]*(?P<told>(?:(?:todav[ií]a|a[uú]n|ya) )?(?:me (?:gust|encant)\w+|soy|como"
+    r"|bebo|fumo|tomo) [^?]+|fumo)\?)"
+)
+# What one has or is may be many things.
+VAGUE_FRAMES = frozenset({"owns:pet", "job", "name", "employer", "home", "age"})
 _IS_A = re.compile(
     r"\W*(?:(?:is|was|es|era) \w+|\w+ (?:es|era)) (?:an?|my|una?|mi) \w+\W*", re.IGNORECASE
 )
@@ -63,7 +71,7 @@ _MARRIED = re.compile(
     r"(?:i['’]?m |i am |i got |we got )?(?:happily )?married to\b|(?:estoy |soy )?casad[oa] con\b",
     re.I,
 )
-_LIVE_AND_WORK = ("live", "home", "work", "job")
+_LIVE_AND_WORK = ("live", "home", "city", "town", "work", "job")
 _MINE = re.compile(r"\b(?:my|our|mis?|nuestr[oa]s?)\b", re.I)
 _OF_ME = re.compile(r"\W*(?:i|i['’]?m|i['’]?ve|we|we['’]re|yo|me|soy|estoy|tengo|nos)\b", re.I)
 _LIVES_AT = re.compile(r"\b(?:live[sd]?|living|viv(?:o|e|es|imos|en))\b.*\d", re.I)
@@ -88,6 +96,8 @@ def find(briefing: Briefing, question: str) -> Found:
 def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Found:
     spoken = _followed(briefing, spoken, question)
     asked = asked_of(briefing, question, spoken)
+    if told := _told_of_asker(question, spoken, briefing.person):
+        return Found([told])
     fitting = [one for one in spoken if is_about(one, asked)]
     if not asked.topics and not asked.names and not asked.is_mine:
         return Found([one for one in fitting if one.kind == "fact"][:MOST])
@@ -120,6 +130,24 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     near = near or _naming(fitting if by_kin else spoken, asked)
     near = _newest(_apart(near), asked, fitting)[:MOST]
     return Found(near, exact=False, thought=thought)
+
+
+def _told_of_asker(question: str, spoken: Sequence[Recalled], person: str) -> Recalled | None:
+    """What says whether it is so, by yes or by no: "do I like coffee?", "¿soy alérgica?"."""
+    polar = _WHETHER_I.fullmatch(question.strip())
+    if not polar:
+        return None
+    so = polar["told"] or f"I {polar['am'] or ''} {polar['rest']}"
+    keys = {frame.key for frame in frames_of(so, subject=person)} - VAGUE_FRAMES
+    mine = set(words.words(words.fold(person)))
+    told = [
+        one
+        for one in spoken
+        if (one.by_asker or not one.said_by)
+        and set(words.words(words.fold(one.subject))) <= mine
+        and any(not holder for key, holder in _framed(one).items() if key in keys)
+    ]
+    return max(told, key=lambda one: (_said_at(one), one.kind == "fact"), default=None)
 
 
 def _only_near(one: Recalled, asked: Asked, row: dict[str, float]) -> bool:
@@ -201,7 +229,7 @@ def _without_leads(
     return [
         (sure, one)
         for sure, one in ranked
-        if one.via or not any(_say_the_same(one, lead) for lead in leads)
+        if one.via or not any(says_the_same(one, lead) for lead in leads)
     ]
 
 
@@ -274,6 +302,12 @@ def _told(one: Recalled) -> dict[str, frozenset[str]]:
     return {frame.key: frame.holder for frame in read if frame.polarity > 0}
 
 
+def _framed(one: Recalled) -> dict[str, frozenset[str]]:
+    """What it says of somebody's life, whether it is so or not."""
+    read = frames_of(one.text, subject=one.subject or one.said_by)
+    return {frame.key: frame.holder for frame in read}
+
+
 def _said_at(one: Recalled) -> float:
     return one.said_at.timestamp() if one.said_at else 0.0
 
@@ -288,7 +322,7 @@ def _followed(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> 
             named = set(more.names)
             return [
                 replace(one, via=lead.text)
-                if not one.via and named & _said(one.text) and not _say_the_same(one, lead)
+                if not one.via and named & _said(one.text) and not says_the_same(one, lead)
                 else one
                 for one in spoken
             ]
@@ -518,7 +552,7 @@ def _apart(near: Sequence[Recalled]) -> list[Recalled]:
     """Without those that say the same as a better one; a fact stands for what was said."""
     kept: list[Recalled] = []
     for one in near:
-        same = next((n for n, other in enumerate(kept) if _say_the_same(one, other)), None)
+        same = next((n for n, other in enumerate(kept) if says_the_same(one, other)), None)
         if same is None:
             kept.append(one)
         elif one.kind == "fact" and kept[same].kind != "fact":
@@ -526,7 +560,7 @@ def _apart(near: Sequence[Recalled]) -> list[Recalled]:
     return kept
 
 
-def _say_the_same(one: Recalled, other: Recalled) -> bool:
+def says_the_same(one: Recalled, other: Recalled) -> bool:
     # "Anna is not vegan any more" has all words of "Anna is vegan".
     if edges.is_over(one.text) != edges.is_over(other.text):
         return False

@@ -194,8 +194,9 @@ _ASKS_NAME = re.compile(
 )
 _OWN_NAME = re.compile(
     r"^\W*(?:my name(?: is|['’]s)|i(?:['’]?m| am) called|me llamo|\w+['’]s name is|\w+ se llama)\b"
-    r"|^\W*(?:(?:hi|hey|hello|hola|buenas)\W+)*(?:i(?:['’]?m| am)|soy|(?-i:[A-ZÀ-Ý])\w+ (?:is|es))"
-    r" (?-i:[A-ZÀ-Ý])[\w'’-]+(?: (?-i:[A-ZÀ-Ý])[\w'’-]+)?\W*$",
+    r"|^\W*(?:(?:hi|hiya|hey|hello|hola|buenas)(?: (?-i:[A-ZÀ-Ý])\w+)?\W+)*"
+    r"(?:my name(?: is|['’]s)\b|me llamo\b|(?:i(?:['’]?m| am)|soy|(?-i:[A-ZÀ-Ý])\w+ (?:is|es))"
+    r" (?-i:[A-ZÀ-Ý])[\w'’-]+(?: (?-i:[A-ZÀ-Ý])[\w'’-]+)?(?:\W*$| and i['’]?m | y tengo ))",
     re.I,
 )
 # "Who is Imran marrying?"

@@ -99,7 +99,8 @@ _NOT_FOCUS = FRAME | frozenset(
     ).split()
 )
 _ASKS_OWN_NAME = re.compile(
-    r"^\W*(?:what(?:'s| is|s) my name|who am i|como me llamo|cual es mi nombre|quien soy)\W*$"
+    r"^\W*(?:(?:and|so|ok|y|a ver)\W+)*(?:what(?:'s| is|s) my name|who am i|como me llamo"
+    r"|cual es mi nombre|quien soy)(?: (?:then|again|entonces|yo))?\W*$"
 )
 # Who is meant by a word for several.
 _SEVERAL = {
