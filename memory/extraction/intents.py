@@ -327,6 +327,9 @@ CLAUSE_WORDS = 3
 _CLAUSE = re.compile(r"[,;:—–]\s+|\s+[-—–]\s+|(?=¿)|\s+(?:and|so|but|y|pero|así que)\s+")
 # "/home/tom is full" is not one.
 COMMAND = re.compile(r"/[^\W\d]+(?:-\w+)*(?:@\w+)?(?:\s|$)")
+_ASKS_NAME = re.compile(
+    r"(?:y )?c[oó]mo (?:me|le|te|se) (?:dicen?|llaman?|llamo)(?: \w+){0,3}", re.I
+)
 # Fingers on the keyboard: "asdfgh".
 _MASHED = re.compile(r"\W*(?:asdf|sdfg|dfgh|qwer|hjkl|jkl[ñk]|zxcv|xcvb)\w*\W*", re.I)
 # A correction of so many words names a value; a longer one says it all.
@@ -486,7 +489,8 @@ def is_question(said: str) -> bool:
     if reminder(line):
         return False
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])
-    if line.endswith("?") or "¿" in line or asked_back or asks_plainly(line):
+    asks = asked_back or asks_plainly(line) or _ASKS_NAME.fullmatch(line)
+    if line.endswith("?") or "¿" in line or asks:
         return True
     if _LOOKS_UP.fullmatch(line) and not _NO_LOOK_UP.search(line):
         return True

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from memory.extraction import cues
 from memory.extraction.grammar import answers, english, spanish, spanish_verbs, spanish_words
 from memory.extraction.grammar.sentences import Sentence, capitalised
-from memory.extraction.grammar.split import Part, moved, split
+from memory.extraction.grammar.split import Part, elided, moved, split
 from memory.extraction.subjects import Subject, subject_of
 from memory.text.kinship import kin
 from memory.text.normalise import detect_language
@@ -48,11 +48,18 @@ _YES_NO = re.compile(
 _IS_CALLED = re.compile(
     r"(?i:my|our|mi|nuestr[oa]) [\w -]+ (?i:is|es|is called|se llama) (?P<name>[A-ZÀ-Ý][\w'’-]+)"
 )
+_JOINT_END = re.compile(r"[ ,]+(?:and|y)$", re.IGNORECASE)
 _WE_HAVE = re.compile(r"(?:we (?:have|['’]ve got)|we['’]ve(?: got)?|tenemos) ", re.IGNORECASE)
 _CHILDREN = frozenset("boy boys girl girls niño niña niños niñas nene nena guinea".split())
 _CALL_ME = {
-    "en": (re.compile(r"(?:please )?call me (\w+)", re.I), "{author} wants to be called {name}"),
-    "es": (re.compile(r"ll[aá]mame (\w+)", re.I), "{author} quiere que le llamen {name}"),
+    "en": (
+        re.compile(r"(?:please )?call me (\w+)(?:,? not \w+)?", re.I),
+        "{author} wants to be called {name}",
+    ),
+    "es": (
+        re.compile(r"ll[aá]mame (\w+)(?:,? no \w+)?", re.I),
+        "{author} quiere que le llamen {name}",
+    ),
 }
 _DECIDED = {
     "en": re.compile(
@@ -116,7 +123,9 @@ def word_facts(
     """Every fact of the quote by itself, each with the words of the quote it rests on."""
     worded: list[Wording] = []
     parts = split(trimmed(quote), language=language)
-    if now := moved(_CLAUSES.split(before.rstrip(" ,;.-"))[-1], trimmed(quote), language):
+    last = _CLAUSES.split(before.rstrip(" ,;.-"))[-1]
+    own = trimmed(quote)
+    if now := moved(last, own, language) or elided(_JOINT_END.sub("", last), own, language):
         parts = [Part(quote, now)]
     for part in parts if len(parts) > 1 or now else [Part(quote, quote)]:
         fact = word_fact(

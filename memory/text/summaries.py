@@ -46,6 +46,14 @@ _LEAD_IN = re.compile(
     r"(?=¿|(?i:(?:wh(?:at|o|ere|en|ich|y|ose)|how)(?:['’]?s)?|(?:qu[eé]|qui[eé]n(?:es)?|d[oó]nde"
     r"|cu[aá]ndo|cu[aá]l(?:es)?|c[oó]mo|cu[aá]nt[oa]s?))\b)"
 )
+# "Do you remember where I live?" asks where I live.
+_ASKS_WHETHER_KNOWN = re.compile(
+    r"^\W*(?i:(?:do|can|could) you (?:still )?(?:remember|recall|know|tell me)|(?:entonces|and|y) "
+    r"|(?:te|se) (?:acuerdas?|acord[aá]s)(?: de)?|sab[eé]s|recuerdas|record[aá]s)\W*"
+    r"(?=(?i:(?:wh(?:at|o|ere|en|ich|ose)|how (?:old|many|much|long|tall|do|did|is)"
+    r"|(?:a )?qu[eé]|qui[eé]n(?:es)?|d[oó]nde|cu[aá]ndo|cu[aá]l(?:es)?|c[oó]mo se|cu[aá]nt[oa]s?)"
+    r"\b))"
+)
 _VAGUE = frozenset(map(text.fold, VAGUE))
 _POINTING = re.compile(
     r"^(?:that|this|it|those|these|they|he|she|there|then|which|what a|how (?:nice|cool|lovely)|"
@@ -100,7 +108,7 @@ def last_question(said: str) -> str:
 
 def without_lead_in(question: str) -> str:
     """Return the question without what only leads to it: "ok quick test: where do I live?" """
-    return _LEAD_IN.sub("", question)
+    return _ASKS_WHETHER_KNOWN.sub("", _LEAD_IN.sub("", question))
 
 
 def sentences(body: str) -> list[str]:

@@ -164,6 +164,20 @@ def test_what_is_told_of_a_friend_after_the_name_has_it(talk):
     assert "vet" in talk("What does Priya do?")
 
 
+def test_what_nobody_told_of_me_is_not_answered_with_what_is_of_another(talk):
+    talk("el cumple de daniela es el 9 de noviembre")
+    talk("tengo un Seat León gris de 2018")
+    for asked in ("cuando es mi cumpleaños", "¿Tengo perro?"):
+        assert talk(asked).startswith("No recuerdo")
+
+
+def test_what_is_asked_in_many_words_is_answered(talk):
+    talk("Tengo 34 y soy de Rosario")
+    assert "34" in talk("¿Te acordás cuántos años tengo?")
+    talk("el sabado tengo partido a las 10 de la mañana")
+    assert "10" in talk("entonces a que hora es mi partido del sabado")
+
+
 def test_what_leads_to_itself_is_told_once(talk):
     talk("tengo un perro que se llama Max")
     assert talk("¿tengo mascotas?") == "Tienes un perro que se llama Max."

@@ -105,6 +105,8 @@ def test_the_last_question_is_what_may_be_answered_next(said, question):
         ("a ver si prestas atencion, que edad tengo?", "que edad tengo?"),
         ("Bueno, ¿dónde vivo?", "¿dónde vivo?"),
         ("Something else now: what is my dentist called?", "what is my dentist called?"),
+        ("do you remember where I live?", "where I live?"),
+        ("¿Te acordás cuántos años tengo?", "cuántos años tengo?"),
         ("By the way, how old is Bo?", "how old is Bo?"),
         ("Por cierto, ¿dónde trabaja Ana?", "¿dónde trabaja Ana?"),
     ],

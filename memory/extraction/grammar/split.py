@@ -64,6 +64,7 @@ _AGO_ES = re.compile(
     r"(?:desde )?hace\b.{1,30}\b(?:años?|mes(?:es)?|semanas?|días?|poco|tiempo)\W*", re.I
 )
 _OWNED_ES = re.compile(r"mi (?P<noun>[\w ]{2,25}?) (?:es|cae|fue)\b", re.IGNORECASE)
+_ELIDED = {"en": (_ELLIPSIS_EN, _OWNED_EN), "es": (_ELLIPSIS_ES, _OWNED_ES)}
 # "I no longer work there, now I'm at Acme": the second half is about the same verb.
 _LEFT = {
     "en": re.compile(
@@ -96,7 +97,9 @@ _IS_SOMEBODYS = re.compile(
     r"(?:(?:['’]s| is)(?: not)?| isn['’]t|(?: no)? es) (?:my|our|mi|nuestr[oa]) (?P<kin>[\w-]+)\s*",
     re.I,
 )
-_NAMED = re.compile(r"(?:my|mi) (?P<noun>[\w-]+) (?P<name>[A-ZÁÉÍÓÚÑ][\w'’-]+)", re.DOTALL)
+_NAMED = re.compile(
+    r"(?:my|our|mi|nuestr[oa]) (?P<noun>[\w-]+) (?P<name>[A-ZÁÉÍÓÚÑ][\w'’-]+)", re.DOTALL
+)
 _COUNTED = re.compile(
     r"(?:my|our|mis|nuestr[oa]s) (?P<many>(?:two|three|four|five|dos|tres|cuatro|\d+) [\w-]+"
     r"(?:(?:,|:| called| llamad[oa]s)? [A-ZÁÉÍÓÚÑ].+)?)",
@@ -108,6 +111,17 @@ _WHO = re.compile(
     r" (?P<name>[A-ZÁÉÍÓÚÑ][\w'’-]+)),? (?:who(?P<is>['’]s)?|que|quien) (?P<told>[^,]+)",
     re.DOTALL,
 )
+_ONLY_WITH = re.compile(r"(?:with|con) (?P<whom>.+)", re.IGNORECASE)
+_DAYS = "mon tues wednes thurs fri satur sun".split()
+# "The plumber comes on Tuesday and on Wednesday I have therapy" is two appointments.
+_DATED = {
+    "en": re.compile(rf"(?:on |this |next )(?:{'|'.join(_DAYS)}|weekend)", re.IGNORECASE),
+    "es": re.compile(
+        r"(?:el|este|la|ma[nñ]ana|pasado) ?(?:pr[oó]ximo )?(?:lunes|martes|mi[eé]rcoles|jueves"
+        r"|viernes|s[aá]bado|domingo|finde|fin de semana|semana que viene)\b|ma[nñ]ana\b",
+        re.IGNORECASE,
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -163,6 +177,18 @@ def moved(left: str, right: str, language: str) -> str:
     return f"ahora {verb}{ending} {now['rest']}"
 
 
+def elided(left: str, right: str, language: str) -> str:
+    """The right part with the noun of the left one: "my birthday is …, my sister's is …"."""
+    ellipsis, own = _ELIDED[language]
+    found, owned = ellipsis.match(right), own.match(left)
+    if not found or not owned:
+        return ""
+    rest, noun = f"{found['verb']} {found['rest']}", owned["noun"]
+    if language == "es":
+        return f"{found['the']} {noun} de {found['whose']} {rest}"
+    return f"{found['whose']}{found['s']} {noun} {rest}"
+
+
 def of_named(left: str, right: str) -> str:
     """The right part with the name of whom the left one calls somebody's."""
     found = _IS_SOMEBODYS.fullmatch(left)
@@ -191,6 +217,8 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
 
     Behind "and" or "but" it can have the subject of the left one; behind a comma with few verbs.
     """
+    if is_joined and _DATED["en"].match(left) and _DATED["en"].match(right):
+        return right
     if is_joined and _tells_of_name_en(left) and _tells_of_name_en(right):
         return right
     subject = _subject_en(left)
@@ -198,10 +226,8 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
         return right
     if not subject or (is_joined and _ENDS_WITH_NAME.search(left) and _subject_en(right) == "I"):
         return ""
-    if found := _ELLIPSIS_EN.match(right):
-        owned = _OWNED_EN.match(left)
-        noun = f" {owned['noun']} " if owned else ""
-        return f"{found['whose']}{found['s']}{noun}{found['verb']} {found['rest']}" if noun else ""
+    if _ELLIPSIS_EN.match(right):
+        return elided(left, right, "en")
     if _subject_en(right):
         return right
     words = Sentence(right).words
@@ -281,14 +307,14 @@ def _tells_of_name_es(text: str) -> bool:
 
 def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
     before, sentence = Sentence(left), Sentence(right)
+    if is_joined and _DATED["es"].match(left) and _DATED["es"].match(right):
+        return right
     if is_joined and _tells_of_name_es(left) and _tells_of_name_es(right):
         return right
     if not any(spanish_words.is_finite(before, n) for n in range(len(before.words))):
         return ""
-    if found := _ELLIPSIS_ES.match(right):
-        owned = _OWNED_ES.match(left)
-        noun = f"{found['the']} {owned['noun']} de {found['whose']}" if owned else ""
-        return f"{noun} {found['verb']} {found['rest']}" if noun else ""
+    if _ELLIPSIS_ES.match(right):
+        return elided(left, right, "es")
     if _subject_es(right):
         return right
     if _AGO_ES.fullmatch(right):
@@ -348,8 +374,10 @@ def _relative(part: Part, language: str) -> list[Part]:
     whole = part.quote
     head = found["head"] if found["head"] in whole else whole
     about = quote if quote in whole else whole
+    alone = _ONLY_WITH.fullmatch(found["head"])
+    companion = _companion(alone["whom"], language) if alone else None
     return [
-        Part(head, found["head"]),
+        companion or Part(head, found["head"]),
         Part(about, f"{found['name']} {told}", is_of_another=True),
     ]
 

@@ -57,6 +57,9 @@ _WHETHER_I = re.compile(
     r"|[¿\s]*(?P<told>(?:(?:todav[ií]a|a[uú]n|ya) )?(?:me (?:gust|encant)\w+|soy|como"
     r"|bebo|fumo|tomo) [^?]+|fumo)\?)"
 )
+_WHETHER_I_HAVE = re.compile(
+    r"\W*(?:(?:y|and) )?(?:do i have|have i got|tengo|tenemos|do we have)\b"
+)
 # What one has or is may be many things.
 VAGUE_FRAMES = frozenset({"owns:pet", "job", "name", "employer", "home", "age"})
 _IS_A = re.compile(
@@ -152,6 +155,8 @@ def _told_of_asker(question: str, spoken: Sequence[Recalled], person: str) -> Re
 
 def _only_near(one: Recalled, asked: Asked, row: dict[str, float]) -> bool:
     """Whether it lacks what is asked for, and the judge does not see it in other words."""
+    if _WHETHER_I_HAVE.match(asked.folded) and not row["all"]:
+        return True
     sees = row["judge"] >= IN_OTHER_WORDS or row["plain"] or row["all"]
     return not sees and _leaves_unsaid(one, asked)
 

@@ -148,6 +148,10 @@ _ASKS_CODE = re.compile(
 _ASKS_BIRTHDAY = re.compile(
     r"\b(?:when|what day|cuando|que dia)\b.*\b(?:birthday|bday|born|cumple\w*|naci\w*)\b"
 )
+_BIRTHDAY_OF = re.compile(
+    r"(?i:cumple\w*|birthday) (?:de|of) (?P<a>(?!(?:la|el|mi|my|the)\b)\w+)"
+    r"|(?P<b>[\w-]+)['’]s (?i:birthday|bday)"
+)
 _OWN_BIRTHDAY = re.compile(
     r"\bmy (?:birthday|bday)\b|\bwas i born\b|\bmi cumple\w*|\bcumplo\b|\bnaci\b"
 )
@@ -268,7 +272,7 @@ def _fits_whom(asked: Asked, said: str, plain: str) -> float | None:
         return -3.0
     if asked.asks_own_name:
         return 1.0 if _OWN_NAME.search(said) else -3.0
-    if _OWN_BIRTHDAY.search(asked.folded) and _is_of_kin(said):
+    if _OWN_BIRTHDAY.search(asked.folded) and (_is_of_kin(said) or _is_of_named(asked, said)):
         return -3.0
     if _asks_who_is(asked) and _DENIES.search(plain):
         return -3.0
@@ -400,6 +404,12 @@ def _names_kin(asked: Asked, said: str) -> bool:
         known.of(words.fold(word)) & asked.kin and small_name(sentence, place + 1)
         for place, word in enumerate(sentence.words)
     )
+
+
+def _is_of_named(asked: Asked, said: str) -> bool:
+    """ "El cumpleaños de Daniela" is not that of who asks."""
+    names = (one["a"] or one["b"] for one in _BIRTHDAY_OF.finditer(said))
+    return any(words.fold(name) != words.fold(asked.person) for name in names)
 
 
 def _is_of_kin(said: str) -> bool:

@@ -104,7 +104,8 @@ def test_a_plain_statement_is_believed_whatever_leads_to_it(said, quote):
     [
         "I play the cello", "I hate tea", "Uso lentes", "Soy profesora", "I like tea",
         "I really like olives", "I love coffee", "me gusta el té", "I have a van",
-        "Tengo una furgoneta", "Hablo gallego", "We live on a boat",
+        "Tengo una furgoneta", "Hablo gallego", "We live on a boat", "le voy a los tigres",
+        "my passport is in the top drawer of my desk", "el sabado tengo partido a las 8",
     ],
 )  # fmt: skip
 def test_a_message_that_is_one_short_statement_is_believed(said):

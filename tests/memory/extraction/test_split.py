@@ -16,6 +16,10 @@ SEVERAL = {
         "Ana vive en Sevilla", "El hijo de Ana es Mateo", "Mateo tiene 7 años"],
     "I share a flat with my sister Eva who's deaf": [
         "Ana shares a flat with their sister Eva", "Eva is deaf"],
+    "el martes viene el plomero a las 9 y el miércoles tengo terapia": [
+        "el martes viene el plomero a las 9", "El miércoles Ana tiene terapia"],
+    "Mi marido se llama Julio y tenemos dos hijos, Tomás y Lucía": [
+        "El marido de Ana se llama Julio", "Ana tiene dos hijos, Tomás y Lucía"],
     "I hate coriander but I love Thai food": ["Ana hates coriander", "Ana loves Thai food"],
     "I live in Goa and work at a bank": ["Ana lives in Goa", "Ana works at a bank"],
     "My sister is a pilot and lives in Goa": [
@@ -74,7 +78,7 @@ ONE = [
 
 @pytest.mark.parametrize("quote", SEVERAL)
 def test_each_fact_stands_by_itself_with_its_own_words(quote):
-    language = "es" if quote.startswith(("Mi ", "vivo", "me ", "Pablo ", "Eva ")) else "en"
+    language = detect_language(quote) or "en"
     facts = word_facts(quote, author="Ana", language=language, kind="profile")
     assert [fact.text for fact in facts] == SEVERAL[quote]
     assert all(fact.quote in quote for fact in facts)
