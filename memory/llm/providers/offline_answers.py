@@ -433,9 +433,8 @@ def candidates(briefing: Briefing) -> list[Recalled]:
     """Everything that tells something, sentence by sentence, in the order of the recall."""
     asks_past = bool(_ASKS_PAST.search(briefing.text))
     holding = [one for one in briefing.recalled if asks_past or not one.outdated]
-    person = briefing.person
-    told = [line for one in holding for line in _sentences(one, person)]
-    told += [line for one in reversed(briefing.heard) for line in _sentences(one, person)]
+    told = [line for one in holding for line in _sentences(one)]
+    told += [line for one in reversed(briefing.heard) for line in _sentences(one)]
     since = min((_said_at(one) for one in briefing.heard), default=math.inf)
     told = [replace(one, recent=_said_at(one) >= since) for one in told]
     return list({(one.text, one.said_by): one for one in told if _tells(one)}.values())
@@ -520,11 +519,8 @@ def _as_read(one: Recalled) -> str:
     return f"{one.replies_to} {one.said_by}: {said}".lstrip()
 
 
-def _sentences(one: Recalled, person: str) -> list[Recalled]:
-    """A fact as it stands; what was said, and the lines of an episode, sentence by sentence.
-
-    The lines of an episode that have the name of the `person` who asks are theirs.
-    """
+def _sentences(one: Recalled) -> list[Recalled]:
+    """A fact as it stands; what was said, and the lines of an episode, sentence by sentence."""
     if one.kind == "fact":
         return [one]
     made: list[Recalled] = []
@@ -535,9 +531,8 @@ def _sentences(one: Recalled, person: str) -> list[Recalled]:
         said = _PHOTO.sub("", turn["said"] if turn else line.strip(" -"))
         replies_to = one.replies_to or (asked if who != asker else "")
         whole = replace(
-            one, kind="message" if who else one.kind, said_by=who, replies_to=replies_to,
-            by_asker=one.by_asker or bool(turn and who == person),
-        )  # fmt: skip
+            one, kind="message" if who else one.kind, said_by=who, replies_to=replies_to
+        )
         asker, asked = (who, last_question(said)) if turn else ("", "")
         parts = split_sentences(said)
         made += [
