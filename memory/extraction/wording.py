@@ -134,7 +134,7 @@ def word_facts(
             previous_author=previous_author,
         )  # fmt: skip
         if fact:
-            subject = _with_name_told(fact.subject, worded, author)
+            subject = _with_name_told(fact.subject, worded)
             worded.append(replace(fact, quote=part.quote, subject=subject))
     return worded
 
@@ -344,7 +344,7 @@ def _with_sentence(before: str, own: str) -> str:
     return without_answer(trimmed(text)) if is_whole else ""
 
 
-def _with_name_told(subject: Subject, before: list[Wording], author: str) -> Subject:
+def _with_name_told(subject: Subject, before: list[Wording]) -> Subject:
     """The subject with the name that an earlier part told."""
     for fact in before:
         other = fact.subject

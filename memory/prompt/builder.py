@@ -422,17 +422,20 @@ def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
             fact.text, quote=fact.quote, subject=fact.subject, said_by=fact.said_by,
             said_at=fact.last_seen_at, by_asker=("message", fact.message_id) in own,
         )
-        for fact in _told_with_an_end(items)
+        for fact in _told_with_an_end(items, asked_in)
     ]  # fmt: skip
 
 
-def _told_with_an_end(items: list[Scored]) -> Sequence[Fact]:
-    """The other facts of a message that told an end: "I left Google, I joined Netflix"."""
+def _told_with_an_end(items: list[Scored], asked_in: Message | None) -> Sequence[Fact]:
+    """The other facts of a message that told an end: "I left Google, I joined Netflix".
+
+    Only what this chat may know: one of them may be shared with the space and the other not.
+    """
     recalled = [item.unit for item in items if item.unit.kind == "fact"]
     over = [unit.owner_id for unit in recalled if is_over(unit.text)]
-    if not over:
+    if not over or asked_in is None:
         return []
-    others = Fact.objects.live().filter(message__facts__in=over)
+    others = Fact.objects.in_scope(asked_in.chat).live().filter(message__facts__in=over)
     others = others.exclude(pk__in=[unit.owner_id for unit in recalled])
     return others.order_by("pk").distinct()[:MAX_OTHERS]
 

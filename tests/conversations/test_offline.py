@@ -116,6 +116,14 @@ def test_where_somebody_works_now_is_told_and_not_where_they_left(talk):
     assert talk("where do I work?") == "You joined Netflix."
 
 
+def test_what_began_is_not_told_where_only_the_end_is_shared(talk, space):
+    talk("I don't work at Google anymore, I joined Netflix")
+    for fact in Fact.objects.filter(text__contains="Google"):
+        facts.promote(fact, by="person:ana")
+    other = make_chat(space, channel="fake")
+    assert "Netflix" not in talk("where do I work?", where=other)
+
+
 def test_what_begins_with_a_greeting_names_who_says_it(talk):
     talk("Hi, I'm Alejandra")
     assert talk("what's my name?") == "You are Alejandra."

@@ -259,8 +259,8 @@ def _as_reply(one: Recalled, said: str) -> str:
 
 def _is_foreign(one: Recalled, language: str) -> bool:
     """Whether it was told in the other language: "Lucía likes jazz" is English."""
-    names = [name for name in (one.said_by, one.subject) if name]
-    told = re.sub("|".join(map(re.escape, names)), "", one.text) if names else one.text
+    names = [re.escape(name) for name in (one.said_by, one.subject) if name]
+    told = re.sub(rf"\b(?:{'|'.join(names)})\b", "", one.text) if names else one.text
     return words.detect_language(told) not in ("", language)
 
 
