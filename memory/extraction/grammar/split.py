@@ -324,7 +324,7 @@ def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
     if verb is None:
         return ""
     likes = sentence.words[verb - 1 : verb] == ["me"] and _LIKES.match(sentence.words[verb])
-    is_we = spanish_verbs.is_we(sentence.words[verb])
+    is_we = sentence.words[verb].endswith("mos") and spanish_verbs.is_we(sentence.words[verb])
     if spanish_words.first_form(sentence, verb) or is_we or likes:
         return right if _is_of_speaker(before) or _subject_es(left) else ""
     subject = _subject_es(left) if is_joined or verb == 0 else ""

@@ -68,6 +68,7 @@ ONE = [
     "mi hermano ya tiene novia, se llama Ximena",
     "Vivo con mi novia Clara, que es enfermera, y dos gatos",
     "salgo los jueves con mi hijo Mateo que ojalá aprenda",
+    "Los martes voy a hidrogimnasia en el club, a las ocho",
     "ya no tengo la furgo, la vendí",
     "me gusta el rock y el jazz",
     "cocino sin ajo, me repite todo el día",
