@@ -12,6 +12,8 @@ from memory.extraction.propose import Candidate
 from memory.models import Fact, Message
 from memory.spaces.chat_links import said_by_same
 from memory.text import shorthand
+from memory.text.kinship import kin
+from memory.text.normalise import words
 
 # "No, Max" is about what was learned a moment ago.
 A_MOMENT = timedelta(hours=1)
@@ -108,8 +110,15 @@ def _told_before(
         for fact in known
         if fits(fact.text)
     }
-    best = max(shared, key=shared.__getitem__, default=None)
-    return best if best and shared[best] else None
+    # "No, my birthday is …" is not about that of a sister.
+    whose = _kin_in(said)
+    fitting = [fact for fact, score in shared.items() if score]
+    return max(fitting, key=lambda one: (_kin_in(one.text) == whose, shared[one]), default=None)
+
+
+def _kin_in(told: str) -> set[str]:
+    relatives = (kin(word) for word in words(told))
+    return {one.relation for one in relatives if one}
 
 
 def _ended(message: Message, apart: list[Candidate]) -> list[Candidate]:
