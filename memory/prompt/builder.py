@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -426,7 +426,7 @@ def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
     ]  # fmt: skip
 
 
-def _told_with_an_end(items: list[Scored], asked_in: Message | None) -> Sequence[Fact]:
+def _told_with_an_end(items: list[Scored], asked_in: Message | None) -> Iterable[Fact]:
     """The other facts of a message that told an end: "I left Google, I joined Netflix".
 
     Only what this chat may know: one of them may be shared with the space and the other not.
