@@ -321,7 +321,7 @@ def test_a_few_words_that_answer_are_told_with_the_question(asked, question, rep
     heard = Recalled(
         reply_, kind="message", said_by="Bo", said_at=NOW, score=0.9, replies_to=question
     )
-    assert f"“{question} – {reply_}" in say(asked, heard)
+    assert f"{question} – {reply_}" in say(asked, heard)
     assert question not in say(asked, replace(heard, replies_to=""))
 
 
@@ -337,3 +337,9 @@ def test_what_holds_the_word_that_is_asked_for_is_not_denied():
     reply = say("Did I tell you anything about pilates?", works, teaches)
     assert "pilates" in reply
     assert "do not remember anything" not in reply
+
+
+def test_what_holds_the_word_and_not_the_kind_that_is_asked_for_is_no_nearest_answer():
+    heard = "I have always had a love for horses"
+    loves = Recalled(heard, kind="message", said_by="Ana", said_at=NOW, score=0.9)
+    assert "horses" not in say("What is the name of Ana's horse?", loves)

@@ -30,8 +30,8 @@ from memory.vectors import likeness as meaning
 
 # What each part of `features` counts, by `python -m bench.answer_weights`.
 WEIGHTS = {
-    "bias": -5.88, "judge": 6.5, "like": 2.33, "all": 0.74, "lacks": 0.55, "theirs": 1.47,
-    "plain": 1.66, "newer": -1.75, "recent": 1.6, "long": -0.39, "many": -0.48,
+    "bias": -5.72, "judge": 6.32, "like": 2.48, "all": 0.73, "lacks": 0.54, "theirs": 1.43,
+    "plain": 1.7, "newer": -1.84, "recent": 1.52, "long": -0.42, "many": -0.48,
 }  # fmt: skip
 # From where on a sentence is the answer, is thought to be, and is near enough to be shown as such.
 CERTAIN, THOUGHT, NEAR = 0.69, 0.63, 0.28
@@ -125,8 +125,9 @@ def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Fo
     thought = bool(ranked) and ranked[0][0] >= THOUGHT and ranked[0][1] in may_be
     thought = thought and not _leaves_unsaid(ranked[0][1], asked)
     near = [one for sure, one in ranked if sure >= (NEAR_BY_NAME if one.asked else NEAR)]
-    # What holds every word that is asked for is never denied.
-    near = near or [one for _sure, one, row in weighed if row["all"] and asked.topics]
+    # What holds every word that is asked for, and the kind of thing that is, is never denied.
+    holds = [one for _sure, one, row in weighed if row["all"] and not row["lacks"]]
+    near = near or (holds if asked.topics else [])
     # Who is asked about by a relation is not named by what only names the other; whether Pixel is
     # a dog is told by what names Pixel.
     by_kin = asked.kin and not _IS_A.fullmatch(question)

@@ -79,4 +79,4 @@ def test_the_judge_sees_that_a_plain_statement_answers(question, memory):
 
 
 def test_the_judge_says_the_same_on_every_processor():
-    assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.885, abs=0.03)
+    assert opinion("who is my boss", "My boss is called Marta") == pytest.approx(0.658, abs=0.03)
