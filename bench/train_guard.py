@@ -16,11 +16,12 @@ from pathlib import Path
 import django
 import numpy as np
 
-from bench import chat_lines, corpora, own_phrases, spun_lines
+from bench import chat_lines, corpora, linear, own_phrases, spun_lines
 from memory.guards import inspect as guard_model
 from memory.guards.disguise import plain
+from memory.text.linear import BITS, LinearModel
 
-EPOCHS, RATE, DECAY, BATCH = 14, 0.1, 2e-4, 64
+EPOCHS, RATE, DECAY = 14, 0.1, 2e-4
 SUPPORT = 3  # a feature counts when this many different templates or lines show it
 SPEAKERS = ["Ana", "Adrian", "Lucía", "Marta", "Iván", "Keno", "Bo", "Stranger", "User"]
 RUNS = 4  # differently spun lines each; their weights are averaged
@@ -75,34 +76,14 @@ def _talk(rng: random.Random, some: list[Line]) -> Line:
     return Line(f"{some[0].text}\n{said}", first.attack, first.lang, first.origin)
 
 
-def fit(rows: list[Line], *, seed: int) -> tuple[np.ndarray, float]:
-    """Logistic regression by AdaGrad over the hashed features, BATCH rows at a time.
-
-    Both sides of every language weigh the same, or the language itself would become a sign.
-    """
+def fit(rows: list[Line], *, seed: int) -> LinearModel:
+    """Both sides of every language weigh the same, or the language itself would become a sign."""
     lit = [guard_model.features(plain(row.text)) for row in rows]
-    norms = np.array([max(len(buckets), 1) ** 0.5 for buckets in lit])
     known, sides = _supported(rows, lit), Counter((row.lang, row.attack) for row in rows)
-    lit = [buckets[known[buckets]] for buckets in lit]
     attack = np.array([row.attack for row in rows], dtype=float)
     worth = np.array([_weight(row, sides) for row in rows])
-    size = 1 << guard_model.BITS
-    weights, bias, steps = np.zeros(size), 0.0, np.full(size, 1e-6)
-    rng = np.random.default_rng(seed)
-    for _ in range(EPOCHS):
-        for batch in np.array_split(rng.permutation(len(rows)), -(-len(rows) // BATCH)):
-            buckets = np.concatenate([lit[i] for i in batch])
-            of_row = np.repeat(np.arange(len(batch)), [len(lit[i]) for i in batch])
-            sums = np.bincount(of_row, weights[buckets], len(batch))
-            guess = 1 / (1 + np.exp(-(bias + sums / norms[batch])))
-            pull = (guess - attack[batch]) * worth[batch]
-            slope = np.bincount(buckets, (pull / norms[batch])[of_row], size)
-            here = np.unique(buckets)
-            slope = slope[here] + DECAY * weights[here]
-            steps[here] += slope * slope
-            weights[here] -= RATE * slope / np.sqrt(steps[here])
-            bias -= 0.1 * pull.mean()
-    return weights, bias
+    lit = [buckets[known[buckets]] for buckets in lit]
+    return linear.fit(lit, attack, worth, seed=seed, epochs=EPOCHS, rate=RATE, decay=DECAY)
 
 
 def _weight(row: Line, sides: Counter) -> float:
@@ -112,18 +93,12 @@ def _weight(row: Line, sides: Counter) -> float:
 
 def _supported(rows: list[Line], lit: list[np.ndarray]) -> np.ndarray:
     """Features of several templates; one template's words would only be learned by heart."""
-    seen, counts = set(), np.zeros(1 << guard_model.BITS, dtype=int)
+    seen, counts = set(), np.zeros(1 << BITS, dtype=int)
     for row, buckets in zip(rows, lit, strict=True):
         fresh = [b for b in buckets.tolist() if (row.origin, b) not in seen]
         seen.update((row.origin, b) for b in fresh)
         counts[fresh] += 1
     return counts >= SUPPORT
-
-
-def save(weights: np.ndarray, bias: float, path: Path) -> None:
-    scale = np.abs(weights).max() / 127
-    small = np.round(weights / scale).astype(np.int8)
-    np.savez_compressed(path, weights=small, scale=np.float32(scale), bias=np.float32(bias))
 
 
 def main() -> None:
@@ -139,7 +114,7 @@ def main() -> None:
         fit(training_rows(options.corpora, seed=seed, benign=benign), seed=seed)
         for seed in range(RUNS)
     ]
-    save(np.mean([w for w, _ in runs], axis=0), float(np.mean([b for _, b in runs])), options.out)
+    linear.mean(runs).write(options.out)
     print(f"{options.out}: {options.out.stat().st_size} bytes")
 
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from memory.extraction import rescheduling
-from memory.extraction.grammar import spanish_verbs
 from memory.extraction.rescheduling import DAY
+from memory.text import asking
 from memory.text import normalise as words
 from memory.text.shorthand import written_out
 from memory.text.summaries import without_lead_in
@@ -54,135 +54,9 @@ sé conciso, sé formal"""
 PLANS = """i'm working on, i am working on, we're working on, we are working on, i need to, i have
 to, i want to, my task is, the next step is, estoy trabajando en, estamos trabajando en, tengo que,
 necesito, hay que, mi tarea es, el siguiente paso es"""
-QUESTIONS = """what, who, whom, whose, where, when, why, how, which, do you, did i, did we, is, are,
-am i, was, were, can you tell, can you remind, could you tell, could you remind, tell me, remind me,
-qué, que, quién, quien, dónde, donde, cuándo, cuál, cuáles, cual, cómo, por qué, cuánto, cuántos,
-cuánta, cuántas, since when, desde cuándo, desde cuando, recuerdas, te acuerdas, sabes, dime,
-cuéntame"""
-# "cuando tengo examen": so few words, one of these verbs, and no other.
-MOST_WORDS_ASKED = 8
-_CLITICS = frozenset("me te se le les lo la los las nos ya no".split())
-# Forms of verbs that are mostly other words.
-_NO_VERBS = frozenset("para de a casa sobre una entre cita cena toma visita fiesta cuenta".split())
-_WHEN_VERBS = frozenset(
-    """tengo tiene tienen tenemos viene vienen vengo sale salen salgo salimos juego juega juegan
-    cierra cierran abre abren entrega entregan entrego cobro cobra pago paga cumple cumplo vence
-    vencen"""
-    .split()
-)  # fmt: skip
-# How people ask who type no question mark and no accents. Nothing of this begins a statement:
-# "did my taxes", "como mucho pescado" and "cuando era niña vivía en Vigo" tell.
-_ASKS_PLAINLY = re.compile(
-    r"^[\W_]*(?:(?:please|por favor|oye|hey|keno|ok|okay|vale|y|and|so|but|pero|oh|btw|haha|jaja)"
-    r"[\s,:]+)*(?:"
-    r"(?:what|who|where|when|how|why)['’]?s\b(?! up\b)"
-    r"|(?:what|which|whose|how)(?: \w+){0,3}? (?:(?:do|does|did)(?:n['’]?t)?|is|are|am|was|were"
-    r"|have|has|can|could|will|would|should) (?:i|you|he|she|it|we|they|my|our|the)\b"
-    r"|what (?:i|we) (?:gotta|need to|have to|should|owe)\b[^,]*$"
-    r"|(?:what|which|whose|who|whom|where|when|why|how)"
-    r" (?:do|does|did|is|are|am|was|were|has|have|can|could|will|would|should)\b"
-    r"|(?:does|doesn['’]?t|is|are|isn['’]?t|aren['’]?t)"
-    r" (?:i|you|he|she|it|we|they|my|our|his|her|their|the|there|any\w*"
-    r"|(?!(?:an?|in|at|on|from|not|now|very|so|back|both|all|still|also|allergic|\w+ing|\w+ed)\b)"
-    r"[\w-]+ (?!and\b)\w+)\b"
-    r"|(?:do|did|have|am|was|were|can|could|will|would|should|don['’]?t|didn['’]?t|haven['’]?t)"
-    r" (?!you believe\b)(?:i|you|he|she|it|we|they)\b|can \w+ (?:have|eat|drink|come|take|do)\b"
-    r"|(?:(?:a|de|en|con|por|para|desde|hasta) )?(?:qui[eé]n(?:es)?|d[oó]nde|cu[aá]l(?:es)?) "
-    r"(?!m[aá]s\b|sea\b|quiera\b)\w+"
-    r"|(?:ahora )?(?:a|de|en|con|para|hasta|desde)"
-    r" (?:qu[eé](?! (?:me|te|se|nos|lo|la|le) \w+[aeo]s\b)|cu[aá]nt[oa]s?|cu[aá]ndo) \w+"
-    r"|pa cu[aá]ndo \w+[^,]*$|a cómo \w+"
-    r"|(?:qu[eé]|q) (?!(?:nadie|nada|ya|no|yo|s[ií]|siempre|nunca|hoy|mañana|luego|ahora|as[ií])\b)"
-    r"\w+ (?:ya )?(?:no )?(?:(?:me|te|le|nos|les|se) )?(?:puedo|podemos|debo|debemos)\b[^,]*$"
-    r"|(?:qué|cómo|cuándo) (?!\w+ (?:m[aá]s|tan)\b|(?!ten|tien|hay)\w+ que\b)\w+ \w+"
-    r"|(?:qu[eé]|q) (?:le|les|me|nos|te) (?:voy|vamos|va|van|vas) a \w+"
-    r"|(?:qu[eé]|q) (?!(?:lo|la|los|las|ya|no)\b)\w+ (?:me|te|le|nos|les)"
-    r" (?:toca|dan|dieron|recet\w+)\b"
-    r"|que (?:(?:le|les|me|nos) )?\w+o yo\b|que (?:le|les) (?!\w+ado\b)\w+o\b"
-    r"|sigue[ns]? (?:el|la|los|las|mis?|tus?|sus?|nuestr[oa]s?) \w+ (?:con|en|sin|de|trabaj|viv)"
-    r"|(?:te|le|les) debo algo\b"
-    r"|ad[oó]nde \w+|(?:para|pa) d[oó]nde \w+|cada cu[aá]nt[oa]s? \w+|d[eé]cime \w+"
-    r"|cu[aá]nt[oa]s? \w+"
-    r"|qu[eé] (?:d[ií]as?|horas?|n[uú]mero|talla|talle|piso|marca|color|grupo|tipo|calle|fecha|mes"
-    r"|año|letra|pastillas?|medicamento|m[eé]dico) "
-    r"|(?:puedo|puede|podemos|soy|es|tengo|tiene|hay|voy|va|vamos|sigue|est[aá]|queda)\b"
-    r"[^,.;]* o no\W*$"
-    r"|(?:qu[eé]|q|k) (?:sabes|recuerdas|(?:me|te|le|nos|les) (?:gusta|debe|dije)|no puede"
-    r"|ten[ií]a)\b"
-    r"|(?:qu[eé]|q) \w+ (?:cr[ií]an?|tienen?|hacen?|toman?|comen?|usan?|llevan?|ponen?|venden?"
-    r"|estudia|traen?|manejan?|tocan?|juegan?|cobran?|necesitan?|prefieren?|quieren?|enseñan?|leen?)"
-    r" (?:el|la|los|las|mis?|tus?|sus?|nuestr[oa]s?)\b"
-    r"|qu[eé] (?:edad|raza|talla|marca|modelo|equipo|apellido|nombre|instrumento|carrera) \w+"
-    r"|qu[eé] (?:\w+ ){1,3}(?:tengo|tenemos|tiene|tienen|llevo|lleva|uso|usa|toma|tomo|come)\W*$"
-    r"|cu[aá]ndo (?:me|te|le|les|nos|se) (?:oper|qued|toc|pag|entreg|cas|mud|jubil|vacun|dij)"
-    r"\w+[^,]*$"
-    r"|c[oó]mo (?:se (?:(?:van?|iba) a llamar|(?:llama|dice|escribe)\w*)|te llamas|me llamo"
-    r"|est[aá]n?|le va|les va|fue|era"
-    r"|es (?:mi|tu|su|el|la))\b"
-    r"|cu[aá]ndo (?:es|son|fue|est[aá]n? de cumple|era (?:el|la|mi)|cumpl\w+|naci\w+|empie\w+"
-    r"|termina|acaba"
-    r"|llega\w*|vuelv\w+|vamos|llev\w+|viaj\w+|nos vamos|toca"
-    r"|ten(?:go|emos) (?:el|la|los|las|mi|cita|que))\b[^,]*$"
-    r")",
-    re.I,
-)
-# "I need the invoices, where are they"; "y la tarjeta donde la deje"
-_ASKS_LAST = re.compile(
-    r",\s*(?:y |and )?(?:(?:en )?d[oó]nde est[aá]n?|cu[aá]l(?:es)? (?:es|son)|qui[eé]n es"
-    r"|where (?:is|are) (?:it|they)|where's (?:it|that)|which one|what is it)\W*$"
-    r"|,\s*(?:y )?(?:a |en |de )?qu[eé] (?:d[ií]a|hora|es lo que)\b[^,.]*$"
-    r"|(?<!\bes )(?<!\bson )(?<!\best[aá] )\bd[oó]nde (?:la|lo|las|los) \w+\W*$"
-    r"|(?<!\bs[eé] )\b(?:a|en|de|con) qu[eé] (?!\w+[aeo]n?s? (?:me|te|se) )\w+"
-    r" (?:(?:se|le|me|te|nos) )?\w+\W*$"
-    r"|\bd[oó]nde es (?:que|q) \w+\W*$|\bo no\W*$",
-    re.I,
-)
-# "ring size", "names of my nieces", "Medida de las llantas": what is wanted is named, and not told.
-_LOOKS_UP = re.compile(
-    r"(?:(?:and|y|keno)[\s,]+)?(?:"
-    r"(?:(?:my|our|the|his|her|their) )?(?:[^\W\d]+(?:['’]s?)? ){1,3}"
-    r"(?:sizes?|names?|surname|number|address|birthday|date of birth|password|model|postcode|plate)"
-    r"|(?:the )?(?:sizes?|names?|surname|number|address|birthdays?|date|price|model|brand|colou?r)"
-    r" of (?:my|our|the|his|her|their) (?:[^\W\d]+ ?){1,4}"
-    r"|(?:(?:el|la|los|las|mi) )?(?:medidas?|tallas?|nombres?|apellidos?|n[uú]mero|direcci[oó]n"
-    r"|matr[ií]cula|fecha|cumplea[ñn]os|clave|contrase[ñn]a|modelo|marca|horario|precio|tel[eé]fono"
-    r"|color|dosis) (?:del?|de (?:la|las|los|mis?|sus?|nuestr[oa]s?)) (?:[^\W\d]+ ?){1,4}"
-    r")\W*",
-    re.I,
-)
-# A verb among the words tells something: "she forgot my birthday", "cambió el número de teléfono".
-_NO_LOOK_UP = re.compile(
-    r"\b(?:new|nuev[oa]|change[ds]?|changing|forg[eo]t|lost|is|are|was|has|have|got|need|no|not|good"
-    r"|nice|great|happy|feliz|es|son|era|hay|perd[ií]|cambi\w+|i|we|you|he|she|they|it|same|please"
-    r"|remember|note|save|keep|send|give|update|check|add|delete|remove|set|use|call|know)\b",
-    re.I,
-)
-# "I do not know where I put it", "it depends on what day it is": nothing is asked.
-_TELLS_OF_ASKING = re.compile(
-    r"\b(?:s[eé]|sab\w+|dij\w+|dic\w+|pregunt\w+|recuerd\w+|acuerd\w+|depende|importa|decid\w+|si"
-    r"|ver|veremos|duda|know|knows|knew|wonder\w*|asked|ask|said|depends|decide\w*)\b",
-    re.I,
-)
-# "Qué rico", "qué semana de locos", "que no me gusta": what begins like a question and is none.
-_EXCLAIMS = re.compile(
-    r"^[\W_]*(?:(?:ay|uf+|buf+|puf+|ah|jo|madre m[ií]a|y)[\s,]+)*qu[eé] (?:"
-    r"rico|bien|mal|buen[oa]?|lind[oa]|bonit[oa]|fe[oa]|asco|pena|rabia|risa|l[aá]stima|horror"
-    r"|ilusi[oó]n|suerte|ganas|pereza|flojera|hambre|sed|sueño+|fr[ií]o|calor\w*|semana|noche|tarde"
-    r"|aburrimiento|tr[aá]fico|cansancio|estr[eé]s|verg[uü]enza|locura|desastre|susto|alegr[ií]a"
-    r"|envidia|barbaridad|miedo|gusto|gracia|guay|chul[oa]|fuerte|tonter[ií]a|dolor|agobio|l[ií]o"
-    r"|rollo|baj[oó]n|nervios|maravilla|divertid[oa]|hueva|pesad[oa]|car[oa]s?"
-    r"|\w+ (?:m[aá]s|tan)|no (?:que no|me gusta)|siempre|ya"
-    r"|(?:me|te|se|nos) (?:he|has|ha|hemos|han|voy|va|vamos))\b",
-    re.I,
-)
-# "When I was twelve we moved to Leeds", "what a day": the word of a question, and no question.
-_TELLS_WHEN = re.compile(
-    r"^[\W_]*(?:(?:when|where|what|how|who) (?:i|we|he|she|they|you|my|our|the)\b"
-    r"(?! \w+ing\b)(?:[^,]*,|(?:\W+\w+){6})"
-    r"|(?:was|were) (?:an?|born|in|at|on|not|never|so|very|\w+ing|\w+ed)\b"
-    r"|what an? |how (?:nice|lovely|sad|cool|funny|sweet|awful)\b)",
-    re.I,
-)
+# From where on words without a mark are taken for a question.
+ASKS = 0.5
+SURELY_ASKS = 0.7
 
 # How Keno agrees, refuses or greets; a reply that says little more is not worth recalling.
 FORMULAS = """noted, got it, understood, ok, okay, sure, all right, alright, done, forgotten,
@@ -316,7 +190,7 @@ _OBJECTS = begins(OBJECTS)
 _OBJECT = re.compile(
     r"^\s+(?:for|me|us|a|an|the|this|that|my|un|una|el|la|esto|eso|mi|qué|lo)\b", re.I
 )
-_PLANS, _ASKS = _holds(PLANS), begins(QUESTIONS)
+_PLANS = _holds(PLANS)
 _MANNERS = begins(MANNERS)
 _FORMULA = begins(FORMULAS)
 _TELLS = re.compile(rf"^[\W_]*(?:{_words(TELLS)})\b", re.I)
@@ -327,9 +201,6 @@ CLAUSE_WORDS = 3
 _CLAUSE = re.compile(r"[,;:—–]\s+|\s+[-—–]\s+|(?=¿)|\s+(?:and|so|but|y|pero|así que)\s+")
 # "/home/tom is full" is not one.
 COMMAND = re.compile(r"/[^\W\d]+(?:-\w+)*(?:@\w+)?(?:\s|$)")
-_ASKS_NAME = re.compile(
-    r"(?:y )?c[oó]mo (?:me|le|te|se) (?:dicen?|llaman?|llamo)(?: \w+){0,3}", re.I
-)
 # Fingers on the keyboard: "asdfgh".
 _MASHED = re.compile(r"\W*(?:asdf|sdfg|dfgh|qwer|hjkl|jkl[ñk]|zxcv|xcvb)\w*\W*", re.I)
 # A correction of so many words names a value; a longer one says it all.
@@ -485,37 +356,22 @@ def is_request(said: str) -> bool:
 
 
 def is_question(said: str) -> bool:
-    line = without_lead_in(written_out(said.strip()))
+    line = plain(said)
     if reminder(line):
         return False
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])
-    asks = asked_back or asks_plainly(line) or _ASKS_NAME.fullmatch(line)
-    if line.endswith("?") or "¿" in line or asks:
-        return True
-    if _LOOKS_UP.fullmatch(line) and not _NO_LOOK_UP.search(line):
-        return True
-    begins = _ASKS.match(line) and not _TELLS_WHEN.match(line) and not _EXCLAIMS.match(line)
-    return bool(begins)
+    is_marked = line.endswith("?") or "¿" in line
+    return bool(is_marked or asked_back or asking.probability(line) >= ASKS)
 
 
-def _asks_cuando(line: str) -> bool:
-    """ "cuando tengo examen" asks; "cuando llego a casa tomo té" has a second verb and tells."""
-    said = [one for one in words.words(words.fold(line)) if one not in _CLITICS]
-    if said[:1] != ["cuando"] or not 3 <= len(said) <= MOST_WORDS_ASKED or "," in line:
-        return False
-    others = [one for one in said[2:] if one not in _NO_VERBS]
-    return said[1] in _WHEN_VERBS and not any(
-        spanish_verbs.first_person(one) or spanish_verbs.is_we(one) for one in others
-    )
+def plain(said: str) -> str:
+    """The words as they are read: shorthand written out, without what leads to a question."""
+    return without_lead_in(written_out(said.strip()))
 
 
 def asks_plainly(said: str) -> bool:
-    """Whether the words ask by their order, mark or no mark: "whats my wife called"."""
-    line = written_out(said)
-    last = _ASKS_LAST.search(line)
-    if last and not _TELLS_OF_ASKING.search(line[: last.start()]):
-        return True
-    return bool(_ASKS_PLAINLY.match(line) and not _EXCLAIMS.match(line)) or _asks_cuando(line)
+    """Whether the words of a clause ask, beyond doubt: "whats my wife called"."""
+    return asking.probability(plain(said)) >= SURELY_ASKS
 
 
 def reminder(said: str) -> str:

@@ -15,9 +15,9 @@ import numpy as np
 from memory.guards import disguise, limits
 from memory.guards.rulebook import matching
 from memory.guards.secrets import find_secrets
+from memory.text.linear import BITS, LinearModel
 
 WEIGHTS = Path(__file__).with_name("weights.npz")
-BITS = 16
 SEGMENTS = 24
 WHOLE = 2000
 # A sentence alone says less than the text it stands in; and a long text, which adds up to something
@@ -100,9 +100,8 @@ def _rolled(codes: np.ndarray, n: int) -> np.ndarray:
 
 
 @cache
-def _weights() -> tuple[np.ndarray, float]:
-    with np.load(WEIGHTS) as stored:
-        return stored["weights"].astype(np.float32) * stored["scale"], float(stored["bias"])
+def _model() -> LinearModel:
+    return LinearModel.read(WEIGHTS)
 
 
 def score(seen: str) -> float:
@@ -123,9 +122,7 @@ def _score(turn: str) -> float:
 
 
 def probability(seen: str) -> float:
-    weights, bias = _weights()
-    lit = features(seen)
-    return float(1 / (1 + np.exp(-(bias + weights[lit].sum() / max(len(lit), 1) ** 0.5))))
+    return _model().probability(features(seen))
 
 
 def segments(seen: str) -> list[str]:

@@ -222,6 +222,15 @@ def test_a_reply_that_tells_something_is_not_a_formula():
         "q le voy a dar al hijo d mi hermano en navidad",
         "q remedio me toca tomar y cuando",
         "el papa de braylin donde es q trabaja",
+        "hw much do i pay 4 accomodation",
+        "wen am i presentin in dr adeyinka class",
+        "whr is my boyfrend doin his service",
+        "kien me checa los dientes",
+        "d kien era la lap antes",
+        "cuando me quitan los brackets",
+        "cuando presento el extra",
+        "a como da lupita los tamales",
+        "no me acuerdo de a qué hora sale",
     ],
 )
 def test_people_ask_without_a_question_mark_and_without_accents(said):
@@ -274,7 +283,6 @@ def test_what_is_told_of_it_is_not(said):
         "qué calorón está haciendo en Sevilla",
         "no sé si ir o no",
         "la mesa está donde la deje",
-        "no me acuerdo de a qué hora sale",
         "qué pesado es mi jefe",
         "sigue lloviendo en Vigo",
         "pa cuando llegues ya habré comido, tranqui",
