@@ -19,7 +19,12 @@ _PASTED = re.compile(
 )
 # The point of a title ends no sentence: "my doctor is Dr. Salas".
 _TITLES = "|".join(rf"(?<=\b{name})\." for name in TITLES)
-_SENTENCE = re.compile(rf"(?:[^.!?…;\n]|(?<=\w)\.(?=\w)|{_TITLES})+[.!?…;]*", re.DOTALL)
+# "my gf is maya ❤️ her bday is dec 3": who types no marks ends a sentence so.
+_PICTURES = "\u2600-\u27bf\ufe0f\U0001f300-\U0001faff"
+_PICTURE = re.compile(rf"[{_PICTURES}]+")
+_SENTENCE = re.compile(
+    rf"(?:[^.!?…;\n{_PICTURES}]|(?<=\w)\.(?=\w)|{_TITLES})+[.!?…;{_PICTURES}]*", re.DOTALL
+)
 _WORDS = dict(rulebook.read(Path(__file__).with_name("clauses.txt")))
 _JOINT, _OPENING, _OWNED, _JOKE, _UNREAL = (
     re.compile(_WORDS[name], re.IGNORECASE)
@@ -81,7 +86,8 @@ def own_words(message: str) -> str:
 
     And what only says that it is so: the listener hears less behind "en realidad".
     """
-    return _OWNED.sub(_blank, _spoken(message)).replace(_BLANK, " ")
+    spoken = _OWNED.sub(_blank, _spoken(message)).replace(_BLANK, " ")
+    return _PICTURE.sub(lambda found: "." + " " * (len(found[0]) - 1), spoken)
 
 
 def _spoken(message: str) -> str:

@@ -15,8 +15,8 @@ from memory.text import shorthand
 from memory.text.kinship import kin
 from memory.text.normalise import words
 
-# "No, Max" is about what was learned a moment ago.
-A_MOMENT = timedelta(hours=1)
+# "No, Max" is about what was learned a moment ago; who names the old value may do so later.
+A_MOMENT, A_DAY = timedelta(hours=1), timedelta(days=1)
 # How many of the last facts "Friday, not Thursday" may mean, and among how many another time or
 # place of the same thing is looked for.
 MOST_MENDED, MAX_COMPARED = 5, 60
@@ -27,7 +27,8 @@ SURE_OF_CORRECTION = 0.9
 def read(message: Message, apart: list[Candidate], *, now: datetime | None) -> list[Candidate]:
     """What the message mends, with what it states besides; nothing when it mends nothing."""
     # What is surely stated stands; "no wait, Friday" is only heard as if it were something new.
-    mended = [] if any(one.believed for one in apart) else _mended(message, now=now)
+    stated = any(one.believed and not _is_lead(one, message) for one in apart)
+    mended = [] if stated else _mended(message, now=now)
     moved = mended or _rescheduled(message)
     rest = [one for one in apart if not rescheduling.is_of_move(f"{one.text} {one.quote}")]
     return mended or ([*moved, *rest] if moved else _ended(message, apart) or _put(message))
@@ -41,6 +42,14 @@ def is_part(one: Candidate, message: Message) -> bool:
     return intents.read(message.text).name == "correct" and spanish_verbs.is_singular_third(verb)
 
 
+def _is_lead(one: Candidate, message: Message) -> bool:
+    """Whether it begins with the words that take something back: "no sorry I was wrong, …"."""
+    intent = intents.read(message.text)
+    if intent.name != "correct":
+        return False
+    return message.text.find(one.quote) < message.text.find(intent.rest)
+
+
 def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
     """ "No, Max": the fact that its speaker was last noted for here, with another value."""
     intent = intents.read(message.text)
@@ -48,13 +57,16 @@ def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
         return []
     if told := _told_otherwise(message, intent.rest):
         return told
-    since = (now or message.sent_at) - A_MOMENT
+    at = now or message.sent_at
     own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
-    lately = own.filter(last_seen_at__gt=since).order_by("-last_seen_at", "-pk")[:MOST_MENDED]
+    within_a_day = own.filter(last_seen_at__gt=at - A_DAY)
+    lately = within_a_day.order_by("-last_seen_at", "-pk")[:MOST_MENDED]
     for number, fact in enumerate(lately):
         # Only what names the old value ("Friday, not Thursday") can mean an earlier one.
-        with_latest = fact.message_id == lately[0].message_id
-        mended = intents.mend(fact.text, intent.rest, latest=not number, lately=with_latest)
+        is_fresh = fact.last_seen_at > at - A_MOMENT
+        with_latest = is_fresh and fact.message_id == lately[0].message_id
+        latest = is_fresh and not number
+        mended = intents.mend(fact.text, intent.rest, latest=latest, lately=with_latest)
         if mended:
             return [_instead_of(fact, mended, message)]
     return []

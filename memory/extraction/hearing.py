@@ -156,7 +156,9 @@ def combine(message: str, previous: str, *, cued: list[Span], spans: list[Span])
         surest = max((cue.score for cue in agreeing), default=plain)
         score = 1 - (1 - span.score) * (1 - surest)
         source = BOTH if agreeing else LISTENER
-        whole = replace(span, score=score, end=_whole_end(message, span, agreeing))
+        # The cue knows which words only greet: "buenas tardes, mi nombre es Claudia".
+        start = max([span.start, *(cue.start for cue in agreeing[:1])])
+        whole = replace(span, score=score, start=start, end=_whole_end(message, span, agreeing))
         filed_as = agreeing[0].kind if agreeing else ""
         heard.append(_heard(message, previous, whole, source, filed_as))
     heard += [

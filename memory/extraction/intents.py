@@ -56,7 +56,6 @@ to, i want to, my task is, the next step is, estoy trabajando en, estamos trabaj
 necesito, hay que, mi tarea es, el siguiente paso es"""
 # From where on words without a mark are taken for a question.
 ASKS = 0.5
-SURELY_ASKS = 0.7
 
 # How Keno agrees, refuses or greets; a reply that says little more is not worth recalling.
 FORMULAS = """noted, got it, understood, ok, okay, sure, all right, alright, done, forgotten,
@@ -150,9 +149,9 @@ _STRETCHED = re.compile(r"(\w)\1+\b")
 _CHUNK = re.compile(r"[.,;:!?¡¿…\n]+")
 # "No, Marta" takes something back; "No tengo coche" and "No meat for me" only deny.
 _NO = re.compile(
-    rf"^[\W_]*(?:{POLITE})*no\b\s*(?:[,.:;!—–-]"
+    rf"^[\W_]*(?:{POLITE})*no(?:oo*\b|\b\s*(?:[,.:;!—–-]"
     r"|(?=(?:(?:it|he|she|they)(?:['’]s|\s+is)|wait|sorry|actually|espera|perd[oó]n"
-    r"|par[aá]|aguarda|i beg)\b))(?P<rest>.*)",
+    r"|par[aá]|aguarda|i beg)\b)))(?P<rest>.*)",
     re.I | re.S,
 )
 ORDERS = {
@@ -220,6 +219,12 @@ _PRONOUN = re.compile(
 _AFTERWORD = re.compile(r"[\s,(]*(?:typo|oops|sorry|perdón|errata|lapsus)\W*$", re.I)
 _NOT_THAT = re.compile(r"(?P<new>[^,]+),?\s+(?:not|y no|no)\s+(?P<old>[^,]+)", re.I)
 _THAT_NO = re.compile(r"(?P<old>[^,]+)\s+no\s*,\s*(?P<new>[^,]+)", re.I)
+# "It's not Monday, it's Tuesday at nine"; "la entrevista no es a las 3, es a las 4".
+_NOT_BUT = re.compile(
+    r"(?:.*?\b)??(?:(?:it['’]?s|it is|is|was|are) not|isn['’]?t|wasn['’]?t|no (?:es|era|son|fue))"
+    r" (?P<old>[^,]+?),? (?:it['’]?s|it is|but|es|era|son|sino(?: que)?) (?P<new>[^,]+)",
+    re.I,
+)
 _LINK = re.compile(rf"^(?P<link>{LINKS})\s+", re.IGNORECASE)
 _MERE = {"is", "are", "was", "es", "son", "era", "está"}
 
@@ -324,6 +329,10 @@ def mend(fact: str, rest: str, *, latest: bool = True, lately: bool = False) -> 
         named = pattern.fullmatch(value)
         if named and (mended := _swapped(fact, named["old"], named["new"])):
             return mended
+    if named := _NOT_BUT.fullmatch(line.rstrip(".! ")):
+        if mended := _swapped(fact, named["old"], named["new"]):
+            return mended
+        value, lately = named["new"], lately or words.fold(named["old"]) in words.fold(fact)
     times = [one for one in (value, *sentences(value)[:1]) if rescheduling.names_only_times(one)]
     if times:
         return rescheduling.retimed(fact, times[0]) if latest or lately else ""
@@ -341,6 +350,9 @@ def mend(fact: str, rest: str, *, latest: bool = True, lately: bool = False) -> 
 
 def _swapped(latest: str, old: str, new: str) -> str:
     """The fact with one word of it replaced, if it holds that word once."""
+    # "Rex is 12, not 11".
+    if old.isdigit() and len(numbers := re.findall(r"\d+", new)) == 1:
+        new = numbers[0]
     found = re.findall(rf"(?<!\w){re.escape(old)}(?!\w)", latest, re.I)
     if len(found) != 1 or len(new.split()) > FRAGMENT:
         return ""
@@ -361,7 +373,7 @@ def is_question(said: str) -> bool:
         return False
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])
     is_marked = line.endswith("?") or "¿" in line
-    return bool(is_marked or asked_back or asking.probability(line) >= ASKS)
+    return bool(is_marked or asked_back or asks_plainly(line))
 
 
 def plain(said: str) -> str:
@@ -370,8 +382,8 @@ def plain(said: str) -> str:
 
 
 def asks_plainly(said: str) -> bool:
-    """Whether the words of a clause ask, beyond doubt: "whats my wife called"."""
-    return asking.probability(plain(said)) >= SURELY_ASKS
+    """Whether the words themselves ask, mark or no mark: "whats my wife called"."""
+    return asking.probability(plain(said)) >= ASKS
 
 
 def reminder(said: str) -> str:

@@ -23,10 +23,13 @@ from memory.text.normalise import detect_language
 
 MAX_LENGTH = 190
 _OPENING = re.compile(
-    r"""(?:(?:well|so|oh|(?:hi|hello|hey|hola|oye|che)(?:\ (?:keno|bot|all|todos|everyone|there))?
+    r"""(?:(?:well|so|oh|keno
+    |(?:hi|hello|hey|hola|oye|che)(?:\ (?:keno|bot|all|todos|everyone|there))?
     |also|and|but|btw|by\ the\ way|honestly|tbh|actually|in\ fact|just\ so\ (?:you|u)\ know|fyi
     |for\ the\ record|wait|(?:ha){2,}h?|lol|ah|hm+|um+|uh|to\ be\ honest
-    |anyway|look|guess\ what|ok|okay|right|pues|bueno|mira|y|e|pero
+    |anyway|look|guess\ what|ok|okay|right|buen[oa]s\ (?:d[ií]as|tardes|noches)
+    |good\ (?:morning|afternoon|evening)
+    |pues|bueno|mira|y|e|pero
     |la\ verdad(?:\ es\ que)?|la\ neta|en\ realidad|de\ hecho|por\ cierto|eh|además|entonces
     |resulta\ que|es\ que|o\ sea|aviso|(?:ja){2,}j?|que|god|sii+|a\ ver)\b(?!['’-])
     [\s,.:!…–—-]+)+""",

@@ -46,6 +46,30 @@ def believed(status="active"):
         ),
         ("I have two cats", "Sorry, I have three cats", "Ana has two cats", "Ana has three cats"),
         (
+            "Doctor Patel sees me next Monday at nine thirty",
+            "no wait it's not Monday it's Tuesday at nine thirty",
+            "Doctor Patel sees Ana next Monday at nine thirty",
+            "Doctor Patel sees Ana next Tuesday at nine thirty",
+        ),
+        (
+            "the meeting is on friday at 3",
+            "no it's not at 3, it's at 4",
+            "the meeting is on friday at 3",
+            "the meeting is on friday at 4",
+        ),
+        (
+            "el miercoles tengo entrevista en rappi a las 3pm",
+            "nooo la entrevista no es a las 3, es a las 4",
+            "El miercoles Ana tiene entrevista en rappi a las 3pm",
+            "El miercoles Ana tiene entrevista en rappi a las 4",
+        ),
+        (
+            "tengo una perrita que se llama Pelusa y tiene 11 años",
+            "no perdón me equivoqué Pelusa tiene 12 años no 11",
+            "Ana tiene una perrita que se llama Pelusa y tiene 11 años",
+            "Ana tiene una perrita que se llama Pelusa y tiene 12 años",
+        ),
+        (
             "dentist tues 3.40 at the place on otley rd",
             "no wait its thurs not tues. same time",
             "dentist Tuesday 3.40 at the place on otley rd",
@@ -168,6 +192,14 @@ def test_a_correction_leaves_other_facts_alone(chat):
     say(chat, "I live in Lisbon", 30)
     say(chat, "Actually, I live in Porto now", 60)
     assert believed() == ["Ana lives in Porto now", "Ana's sister lives in Quito"]
+
+
+def test_who_names_the_old_value_mends_it_hours_later(chat):
+    say(chat, "the meeting is on friday at 3", 0)
+    say(chat, "no, it's not friday, it's monday", 3 * 3600)
+    assert believed() == ["the meeting is on monday at 3"]
+    say(chat, "no, Tuesday", 6 * 3600)
+    assert "the meeting is on monday at 3" in believed()
 
 
 def test_a_pinned_fact_is_not_retired_by_a_chat(chat):

@@ -781,3 +781,35 @@ def test_plain_questions_about_plain_statements_are_answered(talk, told, asked):
         for question, reply in replies.items()
         if asked[question] not in reply or reply.startswith(NEAR)
     } == {}
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "name"),
+    [
+        ("hey keno my name is walter and I'm new here", "what is my name", "name is walter"),
+        (
+            "hola buenas tardes mi nombre es Claudia Rojas y te estoy probando",
+            "cuál es mi nombre",
+            "Tu nombre es Claudia Rojas",
+        ),
+    ],
+)
+def test_who_says_their_name_in_passing_is_known_by_it(talk, told, asked, name):
+    talk(told)
+    assert name in talk(asked)
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "own"),
+    [
+        ("no como mariscos xq soy alergico", "xq no como mariscos", "soy alergico"),
+        (
+            "ya no tengo el Suzuki lo vendí ahora tengo un Kia celeste",
+            "qué auto tengo ahora",
+            "lo vendí ahora tengo un Kia",
+        ),
+    ],
+)
+def test_nobody_is_told_of_themselves_in_the_third_person(talk, told, asked, own):
+    talk(told)
+    assert own in talk(asked)

@@ -491,7 +491,7 @@ _BEFORE_NOUN = frozenset("un una el la los las mi su sus dos tres cuatro".split(
 def _has_joined_verb(sentence: Sentence, main: int) -> bool:
     """Another verb or pronoun that may be about the person, too."""
     words = sentence.words
-    joins = ("y", "pero", "e", "ni", "o", "que")
+    joins = ("y", "pero", "e", "ni", "o", "que", "porque", "pues", "ahora", "ya", "no", "lo")
     # "… un perro que se llama Max" is about the dog.
     end = next(
         (n for n in range(main + 2, len(words)) if words[n] == "que" and _is_noun(sentence, n - 1)),

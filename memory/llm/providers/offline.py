@@ -11,7 +11,7 @@ from datetime import date
 
 from memory.calendar.resolve import resolve
 from memory.extraction import intents
-from memory.extraction.wording import told_to
+from memory.extraction.wording import quoted, told_to
 from memory.facts import plans
 from memory.guards.inspect import REDACTED
 from memory.llm.providers import offline_answers, offline_phrases
@@ -247,6 +247,9 @@ def _told(one: Recalled, briefing: Briefing, language: str) -> str:
     # In the name that the person had then; behind what led to it.
     person = (one.said_by or briefing.person) if one.by_asker else ""
     lead, main = (words.as_sentence(told_to(person, said)) for said in (one.via, told))
+    if person and one.quote and re.search(rf"\b{re.escape(person)}\b", main):
+        # Nobody is told of in the third person; their own words say it.
+        main = quoted(words.as_sentence(one.quote))
     adds = one.via and not offline_answers.says_the_same(one, replace(one, text=one.via, quote=""))
     return f"{lead} {main}" if adds else main
 

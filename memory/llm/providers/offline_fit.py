@@ -197,7 +197,8 @@ _ASKS_NAME = re.compile(
     r"|\bcomo se llam\w+|\bnombre de\b"
 )
 _OWN_NAME = re.compile(
-    r"^\W*(?:my name(?: is|['’]s)|i(?:['’]?m| am) called|me llamo|\w+['’]s name is|\w+ se llama)\b"
+    r"^\W*(?:my name(?: is|['’]s)|i(?:['’]?m| am) called|me llamo|\w+['’]s name is|\w+ se llama"
+    r"|mi nombre(?: completo)? es|el nombre de \w+ es)\b"
     r"|^\W*(?:(?:hi|hiya|hey|hello|hola|buenas)(?: (?-i:[A-ZÀ-Ý])\w+)?\W+)*"
     r"(?:my name(?: is|['’]s)\b|me llamo\b|(?:i(?:['’]?m| am)|soy|(?-i:[A-ZÀ-Ý])\w+ (?:is|es))"
     r" (?-i:[A-ZÀ-Ý])[\w'’-]+(?: (?-i:[A-ZÀ-Ý])[\w'’-]+)?(?:\W*$| and i['’]?m | y tengo ))",

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memory.extraction import hearing, listener
+from memory.extraction import clauses, hearing, listener
 from memory.extraction.edges import is_over
 from memory.extraction.hearing import BELIEVE, BOTH, CUES, OFFER, hear_message, hear_messages
 
@@ -215,3 +215,12 @@ def test_a_space_that_asks_for_certainty_believes_nothing_by_itself():
 @pytest.mark.parametrize("said", ["اسمي ليلى وأعيش في القاهرة", "меня зовут Лена", "我住在北京"])
 def test_letters_that_the_listener_was_not_taught_are_never_believed(said):
     assert not any(one.verdict == "believe" for one in hearing.hear_message(said))
+
+
+def test_a_picture_ends_a_sentence():
+    said = "my girlfriend is maya ❤️ her birthday is dec 3 🎂"
+    assert [one.quote for one in hear_message(said)] == [
+        "my girlfriend is maya",
+        "her birthday is dec 3",
+    ]
+    assert clauses.clauses(said) == ["my girlfriend is maya ❤️", "her birthday is dec 3 🎂"]
