@@ -813,3 +813,25 @@ def test_who_says_their_name_in_passing_is_known_by_it(talk, told, asked, name):
 def test_nobody_is_told_of_themselves_in_the_third_person(talk, told, asked, own):
     talk(told)
     assert own in talk(asked)
+
+
+@pytest.mark.parametrize(
+    ("told", "more", "asked", "answer"),
+    [
+        ("We have one son, Antek.", "My son's birthday is 5 of April.",
+         "When is Antek's birthday?", "5 of April"),
+        ("mi hermana se llama Lucía", "mi hermana es alérgica a las nueces",
+         "¿A qué es alérgica Lucía?", "nueces"),
+    ],
+)  # fmt: skip
+def test_who_is_named_is_known_by_what_was_told_of_them_as_kin(talk, told, more, asked, answer):
+    talk(told, author="Ana")
+    talk(more, author="Ana")
+    assert answer in talk(asked, author="Ana")
+
+
+def test_what_was_told_of_a_sister_answers_for_neither_of_two_by_name(talk):
+    talk("my sister Nell works at a bakery")
+    talk("my sister Ruth works at a bank")
+    talk("my sister is allergic to nuts")
+    assert "nuts" not in talk("What is Nell allergic to?").partition("nearest")[0]
