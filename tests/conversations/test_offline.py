@@ -675,8 +675,11 @@ def test_words_in_the_other_language_come_with_the_sentence_they_need(talk):
         (["Malia does netball on Saturday mornings"], "what position does Malia play in netball"),
         (["My mum is called Deb, she works at Specsavers"], "where do i work now"),
         (["June toca la trikitixa y el 9 de mayo tiene concierto"], "¿Qué día cumple años June?"),
+        (["The HVAC program closes on May 15 and costs 75 bucks"], "how long is the HVAC program"),
+        (["Karla se casó con Iván, que arregla celulares en la plaza de la tecnología"],
+         "¿De dónde es Iván?"),
     ],
-)
+)  # fmt: skip
 def test_what_only_looks_like_an_answer_is_not_told_as_one(talk, told, asked):
     for line in told:
         talk(line)

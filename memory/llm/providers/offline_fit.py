@@ -44,10 +44,17 @@ _PLACE = re.compile(
     r"|a (?:la|las|los|casa|mi|tu|su|un|una)"
     r"|debajo|detras|encima|dentro|junto|por(?! (?:fin|cierto|favor|suerte)))\b"
 )
+# "In the square of technology" does not tell where somebody is from.
+_ASKS_FROM = re.compile(
+    r"\bwhere (?:is|are|am|was|were|do|does)\b.* from\b"
+    r"|\bde donde (?:es|son|soy|eres|era|vien\w+)\b"
+)
+_FROM = re.compile(
+    r"\b(?:from|born|grew up|originally|naci\w*|natural de|criad[oa]"
+    r"|(?:soy|es|eres|son|somos|era|vien\w+|veng\w+|llega\w*) (?:\w+ )?del?)\b|(?:^|,) ?del? \w|^\w+$"
+)
 # What is asked for, by the words of the question -> what an answer holds.
 _TYPES = (
-    (re.compile(r"\bwhere\b.* from\b|\bde donde\b"),
-     re.compile(r"\b(?:from|born|grew up|originally|de|del|naci\w*)\b")),
     (re.compile(r"\b(?:where|donde|adonde|which (?:city|town|country)|que (?:ciudad|pais))\b"),
      _PLACE),
     (_WHAT_DOES,
@@ -137,7 +144,16 @@ _HOUR = re.compile(
 )
 # "Since I moved" does not tell for how long.
 _LASTS = re.compile(r"\b(?:how long|since when|desde cuando|cuanto tiempo|hace cuanto)\b")
-_SPAN = re.compile(rf"{_NUMBER.pattern}|\b{MONTH}\b")
+_UNIT = (
+    r"(?:years?|yrs?|months?|weeks?|days?|hours?|hrs?|minutes?|mins?|nights?|decades?|anos?|mes(?:es)?"
+    r"|semanas?|dias?|horas?|minutos?|noches?|decadas?|semestres?)"
+)
+_SPAN = re.compile(
+    rf"\b{_UNIT}\b|^\W*(?:{_NUMBER.pattern})\W*$|\b(?:in|en) (?:{MONTH}|\d{{4}})\b"
+    rf"|\b(?:since|desde)\b(?=.{{0,20}}(?:\d|\b{MONTH}|\b(?:year|ano|summer|winter|school|child|kid"
+    r"|nin[oa]|chic[oa]|pequen[oa])))"
+    r"|\b(?:until|till|hasta|forever|always|siempre|toda la vida|all my life)\b"
+)
 # "Where is the code?" asks for no digits.
 _ASKS_CODE = re.compile(
     r"^(?!\W*(?:a?donde|where|when|cuando|who|quien)\b).*"
@@ -184,6 +200,7 @@ _NUMBERED = (
     (_ASKS_PHONE, _LONG_NUMBER, -3.0),
     (_ASKS_HOUR, _HOUR, -3.0),
     (_LASTS, _SPAN, -3.0),
+    (_ASKS_FROM, _FROM, -3.0),
     (_ASKS_CODE, re.compile(r"\d"), -3.0),
     (_ASKS_WHY, _REASON, -2.0),
     (_ASKS_BIRTHDAY, _BIRTHDAY, -3.0),
