@@ -18,7 +18,7 @@ from bench import linear, marked_lines, questions
 
 LINES, TALKS = Path(__file__).with_name("lines"), Path(__file__).with_name("talks")
 APART = "untaught_asks.tsv"
-# Talks that nobody read while rules or weights were made.
+# Talks that taught nothing.
 UNREAD = ("held/*.tsv", "plain/*_[tu]*.tsv")
 # Kept for `bench.learn`.
 UNTOUCHED = ("en_7.tsv", "es_7.tsv")

@@ -221,8 +221,9 @@ _NOT_THAT = re.compile(r"(?P<new>[^,]+),?\s+(?:not|y no|no)\s+(?P<old>[^,]+)", r
 _THAT_NO = re.compile(r"(?P<old>[^,]+)\s+no\s*,\s*(?P<new>[^,]+)", re.I)
 # "It's not Monday, it's Tuesday at nine"; "la entrevista no es a las 3, es a las 4".
 _NOT_BUT = re.compile(
-    r"(?:.*?\b)??(?:(?:it['’]?s|it is|is|was|are) not|isn['’]?t|wasn['’]?t|no (?:es|era|son|fue))"
-    r" (?P<old>[^,]+?),? (?:it['’]?s|it is|but|es|era|son|sino(?: que)?) (?P<new>[^,]+)",
+    r"(?:.{0,60}?\b)??(?:(?:it['’]?s|it is|is|was|are) not|isn['’]?t|wasn['’]?t"
+    r"|no (?:es|era|son|fue)) (?P<old>[^,]{1,60}?),?"
+    r" (?:it['’]?s|it is|but|es|era|son|sino(?: que)?) (?P<new>[^,]{1,60})",
     re.I,
 )
 _LINK = re.compile(rf"^(?P<link>{LINKS})\s+", re.IGNORECASE)

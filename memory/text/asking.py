@@ -6,7 +6,7 @@ A small linear model over the words and where they stand, learned from lines of 
 
 import zlib
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +18,13 @@ WEIGHTS = Path(__file__).with_name("asking.npz")
 # Where a word stands says as much as the word; behind the first three it is only there.
 FIRST = 3
 MOST_WORDS = 12
-KEPT = 4096
+# Of a longer sentence, in characters, only the beginning is read.
+MOST_READ = 600
 
 
-@lru_cache(maxsize=KEPT)
 def probability(said: str) -> float:
     """How likely it is that these words, shorthand written out and marks left out, ask."""
-    return _model().probability(features(said))
+    return _model().probability(features(said[:MOST_READ]))
 
 
 @cache

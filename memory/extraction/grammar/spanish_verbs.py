@@ -13,7 +13,7 @@ from memory.extraction.grammar.sentences import read_lists
 from memory.text.normalise import fold
 
 LISTS = read_lists(Path(__file__).with_name("verbs_es.txt"))
-PERSONS = FIRST, SECOND, THIRD, WE, THEY = range(5)
+FIRST, SECOND, THIRD, WE, THEY = range(5)
 # I, you, he or she, we, they.
 Forms = tuple[str, ...]
 

@@ -51,7 +51,8 @@ _ASKS_FROM = re.compile(
 )
 _FROM = re.compile(
     r"\b(?:from|born|grew up|originally|naci\w*|natural de|criad[oa]"
-    r"|(?:soy|es|eres|son|somos|era|vien\w+|veng\w+|llega\w*) (?:\w+ )?del?)\b|(?:^|,) ?del? \w|^\w+$"
+    r"|(?:soy|es|eres|son|somos|era|vien\w+|veng\w+|llega\w*) (?:\w+ )?del?)\b"
+    r"|(?:^|,) ?del? \w|^\w+$"
 )
 # What is asked for, by the words of the question -> what an answer holds.
 _TYPES = (
