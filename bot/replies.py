@@ -160,7 +160,7 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
         language=last.language or _spoken_lately(chat),
         expand=expander(chat),
         # Without a model only a question is answered from memory.
-        asks=available("chat", space=chat.space) or bool(intents.read(question).questions),
+        asks=available("chat", space=chat.space) or _asks(group),
         first_talk=found is not None,
     )
     # A first conversation reads no memory and has its own course.
@@ -188,6 +188,14 @@ def think(chat: Chat, group: Sequence[Message], *, now: datetime) -> Thought:
     ]
     split = tools.with_tools(tags.split(completion.text), box)
     return Thought(question, built, completion, split, found, box)
+
+
+def _asks(group: Sequence[Message]) -> bool:
+    """Whether an answer may be in memory: to a question, or to bare words that told nothing."""
+    if any(intents.read(message.text).questions for message in group):
+        return True
+    is_told = any(line.get("outcome") != "skipped" for line in group[-1].journal)
+    return len(group) == 1 and not is_told and intents.is_bare(group[-1].text)
 
 
 def _spoken_lately(chat: Chat) -> str:

@@ -56,6 +56,8 @@ to, i want to, my task is, the next step is, estoy trabajando en, estamos trabaj
 necesito, hay que, mi tarea es, el siguiente paso es"""
 # From where on words without a mark are taken for a question.
 ASKS = 0.5
+# So many words without a verb or a mark may be looked up, if one is longer than that.
+BARE_WORDS, BARE_LETTERS = 4, 3
 
 # How Keno agrees, refuses or greets; a reply that says little more is not worth recalling.
 FORMULAS = """noted, got it, understood, ok, okay, sure, all right, alright, done, forgotten,
@@ -385,6 +387,14 @@ def plain(said: str) -> str:
 def asks_plainly(said: str) -> bool:
     """Whether the words themselves ask, mark or no mark: "whats my wife called"."""
     return asking.probability(plain(said)) >= ASKS
+
+
+def is_bare(said: str) -> bool:
+    """Whether few words may ask for what they name: "passports", "hora insulina mama"."""
+    found = words.words(said)
+    names_something = any(len(word) > BARE_LETTERS for word in found)
+    is_few = 0 < len(found) <= BARE_WORDS and not re.search(r"[\d,.!]", said)
+    return is_few and names_something and read(said).name == "statement"
 
 
 def reminder(said: str) -> str:

@@ -116,6 +116,17 @@ _KEPT = re.compile(
     r"(?:in|on|under|behind|inside|next to|at|en|debajo|detr[aá]s|encima|dentro|arriba|abajo)\b.+)",
     re.I | re.S,
 )
+# "Ya no está en la lata, la pasé al bolsillo": where it was, and where it was put.
+_NO_LONGER = re.compile(
+    r"\b(?:ya )?no est[aá]n? [^,;.]+[,;.]\s*|(?:\b(?:is|are) not|n['’]t) (?:in|on|under|at|behind)"
+    r" [^,;.]+[,;.]\s*",
+    re.I,
+)
+_PUT_INTO = re.compile(
+    r"\b(?:l[oa]s? )?(?:pas[eé]|mov[ií]|puse|cambi[eé]|dej[eé]|guard[eé]) (?:a|en)(?P<article>l| )"
+    r"(?P<where>.+)",
+    re.I | re.S,
+)
 _PUT_ELSEWHERE = re.compile(r"\b(?:moved|changed|put|cambi[eé]|mov[ií]|puse|pas[eé])\b", re.I)
 
 
@@ -158,7 +169,8 @@ def is_of_move(said: str) -> bool:
 
 def put_elsewhere(said: str) -> bool:
     """Whether the words tell that something is kept in another place now."""
-    return bool(_PUT_ELSEWHERE.search(said) and _KEPT.search(said))
+    now = _NO_LONGER.sub("", said)
+    return bool(_PUT_ELSEWHERE.search(now) and (_KEPT.search(now) or _PUT_INTO.search(now)))
 
 
 def is_kept(fact: str) -> bool:
@@ -167,8 +179,12 @@ def is_kept(fact: str) -> bool:
 
 def kept_at(fact: str, said: str) -> str:
     """Return the fact with the place that the words name."""
-    held, now = _KEPT.match(fact), _KEPT.search(said)
-    return f"{held['what']} {now['where'].rstrip('.! ')}" if held and now else ""
+    left = _NO_LONGER.sub("", said)
+    held, now, into = _KEPT.match(fact), _KEPT.search(left), _PUT_INTO.search(left)
+    if held and now:
+        return f"{held['what']} {now['where'].rstrip('.! ')}"
+    where = f"en {'el ' * (into['article'] == 'l')}{into['where'].strip()}" if into else ""
+    return f"{held['what']} {where.rstrip('.! ')}" if held and where else ""
 
 
 def endings(said: str) -> list[tuple[str, Callable[[str], bool]]]:

@@ -296,6 +296,14 @@ def test_what_was_moved_is_in_the_new_place(chat):
     assert [fact for fact in believed("superseded") if "biscuit" in fact]
 
 
+def test_where_it_no_longer_is_is_not_where_it_is_now(chat):
+    say(chat, "La llave de repuesto esta en una lata de galletas en la cocina", 0)
+    say(
+        chat, "ah mentira, la llave de repuesto ya no esta en la lata, la pase al bolsillo azul", 60
+    )
+    assert believed() == ["La llave de repuesto esta en el bolsillo azul"]
+
+
 def test_a_day_off_ends_no_plan(chat):
     say(chat, "We have tickets for the Bilbao concert", 0)
     say(chat, "Marcus works in Bilbao and is off at some conference", 60)

@@ -838,3 +838,30 @@ def test_what_was_told_of_a_sister_answers_for_neither_of_two_by_name(talk):
     talk("my sister Ruth works at a bank")
     talk("my sister is allergic to nuts")
     assert "nuts" not in talk("What is Nell allergic to?").partition("nearest")[0]
+
+
+@pytest.mark.parametrize(
+    ("told", "named", "answer"),
+    [
+        ("passports are in the biscuit tin on top of the wardrobe", "passports", "biscuit tin"),
+        ("remember aoifes birthday is the 3rd of november", "aoife birthday", "3rd of november"),
+        ("recuerda q soy alergico a la penicilina", "alergia", "penicilina"),
+    ],
+)
+def test_bare_words_look_up_what_they_name(talk, told, named, answer):
+    talk(told)
+    assert answer in talk(named)
+
+
+@pytest.mark.parametrize("said", ["feeling rough", "gerry", "the blue one", "la azul"])
+def test_bare_words_that_nothing_holds_are_taken_as_before(talk, said):
+    talk("my drill is with Paul")
+    assert "drill" not in talk(said)
+
+
+def test_what_is_told_of_one_day_of_the_week_does_not_answer_for_another(talk):
+    talk("my monday stops are Doonbeg and Quilty")
+    assert talk("what are my friday stops").startswith("I do not remember")
+    assert "Quilty" in talk("what are my monday stops")
+    talk("dentist on thursday the 14th")
+    assert "thursday" in talk("is the dentist on tuesday?")

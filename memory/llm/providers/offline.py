@@ -89,7 +89,7 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     elif intent.questions:
         parts.append(_answer(briefing, intent.questions, language))
     elif not any(parts) and not briefing.script:
-        parts.append(say(language, _unlearned(briefing)))
+        parts.append(_looked_up(briefing, language) or say(language, _unlearned(briefing)))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -143,6 +143,25 @@ def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
     if len(lines) == 1:
         return _spoken(found.memories[0], briefing, language)
     return say(language, "answer_many", lines=_list(lines))
+
+
+def _looked_up(briefing: Briefing, language: str) -> str:
+    """What holds all of a few bare words, "passports": they may ask for it."""
+    if not intents.is_bare(briefing.text):
+        return ""
+    asked = offline_answers.asked_of(briefing, briefing.text)
+    found = offline_answers.candidates(briefing) if asked.topics or asked.names else []
+    holding = [
+        one for one in found if offline_answers.is_about(one, asked) and asked.covers_all(one.text)
+    ]
+    if not holding:
+        return ""
+    best = min(holding, key=lambda one: one.kind != "fact")
+    rest = [one for one in holding if not offline_answers.says_the_same(one, best)]
+    if not rest:
+        return _spoken(best, briefing, language)
+    lines = [_line(one, briefing, language) for one in [best, *rest][: offline_answers.MOST]]
+    return say(language, "nearest", lines=_list(lines))
 
 
 def _names_its_person(found: offline_answers.Found, briefing: Briefing, asked: str) -> bool:

@@ -73,6 +73,10 @@ _IS_SOMEBODYS = re.compile(
     r"\W*[A-ZÀ-Ý]\w+ (?:is|es) (?:my\b|our\b|mi\b|nuestr[oa]\b|[A-ZÀ-Ý]\w+['’]s |(?:el|la) \w+ de )"
 )
 _DENIES = re.compile(r"\b(?:is|was) not\b|\b(?:is|was)n['’]?t\b|\bno (?:es|era)\b")
+# "Is the dentist on Tuesday?" is answered by another day.
+_ASKS_WHETHER = re.compile(
+    r"\W*(?:is|are|do|does|did|was|were|will|can|have|has|es|esta|tengo|voy)\b"
+)
 _DAYS = re.compile(r"\b(?:what|which|que|cuales) (?:days?|dias?)\b")
 _A_DAY = re.compile(
     rf"\b(?:{DAY}|weekends?|fin(?:es)? de semana|findes?|every day|todos los dias|today|tomorrow"
@@ -334,6 +338,8 @@ def _fits_name(asked: Asked, said: str, plain: str) -> float | None:
 
 
 def _fits_time(asked: Asked, said: str, plain: str) -> float | None:
+    if not _ASKS_WHETHER.match(asked.folded) and _is_of_another_day(asked.folded, plain):
+        return -3.0
     if _DAYS.search(asked.folded):
         return 1.0 if _A_DAY.search(plain) or _DATED.search(plain) else -3.0
     if asks_when(asked.text):
@@ -341,6 +347,18 @@ def _fits_time(asked: Asked, said: str, plain: str) -> float | None:
     if _wants_what_is(asked) and edges.is_over(said):
         return -2.0
     return None
+
+
+def _is_of_another_day(asked: str, said: str) -> bool:
+    """ "My Monday stops are …" tells nothing of Wednesday."""
+    wanted, told = _weekdays(asked), _weekdays(said)
+    return bool(wanted and told) and not wanted & told
+
+
+def _weekdays(plain: str) -> set[int]:
+    said = (word.removesuffix("'s") for word in words.words(plain))
+    days = (WEEKDAYS.get(word, WEEKDAYS.get(word.removesuffix("s"))) for word in said)
+    return {day for day in days if day is not None}
 
 
 def _fits_frame(asked: Asked, said: str, plain: str) -> float | None:
