@@ -19,7 +19,7 @@ from bench import linear, marked_lines, questions
 LINES, TALKS = Path(__file__).with_name("lines"), Path(__file__).with_name("talks")
 APART = "untaught_asks.tsv"
 # Talks that taught nothing.
-UNREAD = ("held/*.tsv", "plain/*_[tu]*.tsv")
+KEPT_APART = ("held/*.tsv", "plain/*_[tu]*.tsv")
 # Kept for `bench.learn`.
 UNTOUCHED = ("en_7.tsv", "es_7.tsv")
 EPOCHS, RATE, DECAY, RUNS = 6, 0.2, 1e-5, 4
@@ -39,8 +39,8 @@ def main() -> None:
     django.setup()
     if given.fit:
         fit()
-    unread = [file for pattern in UNREAD for file in sorted(TALKS.glob(pattern))]
-    for name, rows in ((APART, _written([LINES / APART])), ("talks kept apart", _said(unread))):
+    apart = [file for pattern in KEPT_APART for file in sorted(TALKS.glob(pattern))]
+    for name, rows in ((APART, _written([LINES / APART])), ("talks kept apart", _said(apart))):
         measure(name, [*rows], show=given.show)
 
 
@@ -87,7 +87,7 @@ def measure(name: str, rows: list[Row], *, show: bool) -> None:
 
 def _taught() -> Iterator[Row]:
     """What is asked and told in the talks and lines that teach the judge and the listener."""
-    apart = {file for pattern in UNREAD for file in TALKS.glob(pattern)}
+    apart = {file for pattern in KEPT_APART for file in TALKS.glob(pattern)}
     yield from _said(file for file in sorted(TALKS.rglob("*.tsv")) if file not in apart)
     for file in sorted({*LINES.glob("e[ns]_*.tsv")} - {LINES / name for name in UNTOUCHED}):
         yield from _told((line.message, line.language) for line in marked_lines.read(file))

@@ -18,7 +18,7 @@ from memory.extraction.frames.reading import frames_of
 from memory.extraction.grammar import spanish_verbs
 from memory.extraction.wording import told_to
 from memory.llm.providers.offline_fit import fits_type, leaves_focus, tells_plainly
-from memory.llm.providers.offline_questions import FRAME, NAME, Asked, bare_names
+from memory.llm.providers.offline_questions import FRAME, NAME, Asked, asked_by_kin, bare_names
 from memory.llm.request import Briefing, Recalled
 from memory.retrieval import judge
 from memory.retrieval.understand import Question, follow, in_plain_words, without_names
@@ -69,10 +69,6 @@ _IS_A = re.compile(
 BESIDE = 0.1
 MOST, MOST_READ, MOST_LEADS = 3, 24, 3
 KENO = "keno"
-_HAS_KIN = re.compile(
-    r"\b(?i:my|our|one|an?|mi|nuestr[oa]|un|una) (?P<kin>\w+)"
-    r"(?:,| is| called| named| es| se llama)? (?P<name>[A-ZÀ-Ý][\w'’-]+)"
-)
 _SPOUSES = ("wife", "husband", "partner")
 _MARRIED = re.compile(
     r"(?:i['’]?m |i am |i got |we got )?(?:happily )?married to\b|(?:estoy |soy )?casad[oa] con\b",
@@ -99,24 +95,11 @@ def find(briefing: Briefing, question: str) -> Found:
     """The sentences that answer, the surest first; or those that are near."""
     spoken = candidates(briefing)
     found = find_in(briefing, spoken, question)
-    if not found.exact and (by_kin := _asked_by_kin(spoken, question)):
+    own = "\n".join(one.quote or one.text for one in spoken if one.by_asker)
+    if not found.exact and (by_kin := asked_by_kin(question, own)):
         again = find_in(briefing, spoken, by_kin)
         return again if again.exact and again.memories else found
     return found
-
-
-def _asked_by_kin(spoken: Sequence[Recalled], question: str) -> str:
-    """The question after Antek as one after "my son", where the asker told "our son, Antek"."""
-    own = "\n".join(one.quote or one.text for one in spoken if one.by_asker)
-    named = [told for told in _HAS_KIN.finditer(own) if kinship.kin(told["kin"])]
-    for told in named:
-        same = {one["name"] for one in named if one["kin"] == told["kin"]}
-        name = rf"\b{re.escape(told['name'])}\b(?P<of>['’]?s\b)?"
-        # Of two sisters "my sister" is neither.
-        if len(same) == 1 and re.search(name, question):
-            my = "mi" if words.detect_language(told[0]) == "es" else "my"
-            return re.sub(name, rf"{my} {told['kin']}\g<of>", question)
-    return ""
 
 
 def find_in(briefing: Briefing, spoken: Sequence[Recalled], question: str) -> Found:

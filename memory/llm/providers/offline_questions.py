@@ -8,6 +8,7 @@ from functools import cached_property
 from memory.extraction import statements
 from memory.extraction.grammar import spanish_verbs
 from memory.retrieval.understand import without_names
+from memory.text import kinship
 from memory.text import normalise as words
 
 # What frames a question and is not what it is about.
@@ -101,6 +102,11 @@ _NOT_FOCUS = FRAME | frozenset(
 _ASKS_OWN_NAME = re.compile(
     r"^\W*(?:(?:and|so|ok|y|a ver)\W+)*(?:what(?:'s| is|s) my name|who am i|como me llamo"
     r"|cual es mi nombre|quien soy)(?: (?:then|again|entonces|yo))?\W*$"
+)
+# "Our son, Antek"; "mi hermana se llama Lucía".
+_HAS_KIN = re.compile(
+    r"\b(?i:my|our|one|an?|mi|nuestr[oa]|un|una) (?P<kin>\w+)"
+    r"(?:,| is| called| named| es| se llama)? (?P<name>[A-ZÀ-Ý][\w'’-]+)"
 )
 # Who is meant by a word for several.
 _SEVERAL = {
@@ -242,6 +248,19 @@ class Asked:
         """The frames of what it asks for, where that is known: where somebody lives or works."""
         asked = (keys for asks, keys in _FRAMES if asks.search(self.folded))
         return next(asked, set())
+
+
+def asked_by_kin(question: str, told: str) -> str:
+    """The question after Antek as one after "my son", where the asker told "our son, Antek"."""
+    named = [one for one in _HAS_KIN.finditer(told) if kinship.kin(one["kin"])]
+    for one in named:
+        same = {other["name"] for other in named if other["kin"] == one["kin"]}
+        name = rf"\b{re.escape(one['name'])}\b(?P<of>['’]?s\b)?"
+        # Of two sisters "my sister" is neither.
+        if len(same) == 1 and re.search(name, question):
+            my = "mi" if words.detect_language(one[0]) == "es" else "my"
+            return re.sub(name, rf"{my} {one['kin']}\g<of>", question)
+    return ""
 
 
 def bare_names(folded: str) -> set[str]:
