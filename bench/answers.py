@@ -118,7 +118,7 @@ def answer(one: Asked, chat, now) -> str:
 
 
 def judged(one: Asked, said: str) -> str:
-    from memory.llm.providers.offline_phrases import PHRASES
+    from memory.llm.providers.offline import PHRASES
 
     phrases = PHRASES[one.language]
     if said in (phrases["unknown"], phrases["world"]):

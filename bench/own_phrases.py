@@ -31,9 +31,9 @@ def _tables() -> Iterator[tuple[str, str]]:
     """The words of the built-in provider and of the first conversation."""
     # Here, because they need Django to be set up.
     from memory.identity import bootstrap
-    from memory.llm.providers import offline_phrases
+    from memory.llm.providers import offline
 
-    for table in (offline_phrases.PHRASES, offline_phrases.SMALL_TALK, bootstrap.PHRASES):
+    for table in (offline.PHRASES, offline.SMALL_TALK, bootstrap.PHRASES):
         for lang, entries in table.items():
             yield from ((text, lang) for text in _texts(entries))
 

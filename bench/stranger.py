@@ -102,7 +102,7 @@ def say(chat, text: str, *, now: datetime) -> str:
 
 
 def judged(reply: str, expected: str) -> str:
-    from memory.llm.providers.offline_phrases import PHRASES
+    from memory.llm.providers.offline import PHRASES
 
     def begins(name: str) -> bool:
         first_lines = (told[name].split("\n")[0] for told in PHRASES.values())

@@ -235,6 +235,10 @@ def words(text: str) -> list[str]:
     return [word.replace("’", "'") for word in _WORD.findall(clean(text, limit=None).lower())]
 
 
+def folded_words(text: str) -> list[str]:
+    return words(fold(text))
+
+
 _stemmers = threading.local()  # a stemmer keeps its state in itself
 
 

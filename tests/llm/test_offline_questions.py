@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.llm.providers.offline_fit import fits_type, leaves_focus, tells_plainly
-from memory.llm.providers.offline_questions import Asked
+from memory.llm.providers.offline_fit import fits_type, lacks_focus, tells_plainly
+from memory.llm.providers.offline_questions import ParsedQuestion
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ from memory.llm.providers.offline_questions import Asked
     ],
 )
 def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
-    assert fits_type(Asked(question, "Sam"), said) == -3
+    assert fits_type(ParsedQuestion(question, "Sam"), said) == -3
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
     ],
 )
 def test_words_that_hold_it_may_be(question, said):
-    assert fits_type(Asked(question, "Sam"), said) >= 0
+    assert fits_type(ParsedQuestion(question, "Sam"), said) >= 0
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_words_that_hold_it_may_be(question, said):
     ],
 )
 def test_a_word_of_its_kind_stands_for_what_is_asked_for(question, said, leaves):
-    assert leaves_focus(Asked(question, "Sam"), said) == leaves
+    assert lacks_focus(ParsedQuestion(question, "Sam"), said) == leaves
 
 
 @pytest.mark.parametrize(
@@ -104,21 +104,27 @@ def test_a_word_of_its_kind_stands_for_what_is_asked_for(question, said, leaves)
     ],
 )
 def test_plain_words_tell_just_what_is_asked_for(question, said, plainly):
-    asked = Asked(question, "Ana", frozenset({"ines", "rory", "tiger", "rufo"}))
+    asked = ParsedQuestion(question, "Ana", frozenset({"ines", "rory", "tiger", "rufo"}))
     assert (fits_type(asked, said) >= 0 and tells_plainly(asked, said)) == plainly
 
 
 def test_whose_it_is_needs_no_apostrophe():
-    asked = Asked("whos arohas form teacher", "Sam", known=frozenset({"aroha", "niko"}))
+    asked = ParsedQuestion("whos arohas form teacher", "Sam", known=frozenset({"aroha", "niko"}))
     assert asked.names == {"aroha"}
 
 
 def test_who_runs_with_somebody_tells_no_job():
-    hassan = Asked("What does Hassan do for a living?", "Sam", frozenset({"hassan"}))
+    hassan = ParsedQuestion("What does Hassan do for a living?", "Sam", frozenset({"hassan"}))
     assert fits_type(hassan, "I run 5km on Saturdays with my neighbour Hassan") < 0
     assert fits_type(hassan, "Hassan runs a small salon") > 0
 
 
 def test_a_verb_is_nobodys_name():
-    assert fits_type(Asked("who is my wife?", "Sam"), "i love beans, my wife prefers fish") <= 0
-    assert fits_type(Asked("who is my wife?", "Sam"), "my wife wanjiru runs a small salon") > 0
+    assert (
+        fits_type(ParsedQuestion("who is my wife?", "Sam"), "i love beans, my wife prefers fish")
+        <= 0
+    )
+    assert (
+        fits_type(ParsedQuestion("who is my wife?", "Sam"), "my wife wanjiru runs a small salon")
+        > 0
+    )

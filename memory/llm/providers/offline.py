@@ -8,81 +8,91 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
+from typing import Any
 
 from memory.calendar.resolve import resolve
 from memory.extraction import intents
 from memory.extraction.wording import quoted, told_to
 from memory.facts import plans
 from memory.guards.inspect import REDACTED
-from memory.llm.providers import offline_answers, offline_phrases
-from memory.llm.providers.offline_phrases import say
+from memory.llm.providers import offline_answers
 from memory.llm.request import Answer, Briefing, ProviderError, Recalled, Request
 from memory.text import normalise as words
 
-MOST_LISTED = 12
-# What is so short says little without the question that it answers.
+MAX_LISTED = 12
+MAX_LENGTH = 400
+# A reply so short says little without the question that it answers.
 SHORT_REPLY = 40
-# Of the working note before, when a new plan is noted.
+# Lines of the working note before that stay when a new plan is noted.
 OLD_LINES = 4
 _LATIN = re.compile(r"[A-Za-zÀ-ÿ]")
 _AGE = re.compile(r"\bhow old\b|\bcuantos anos (?:tengo|tiene|cumplo|cumple)\b|\bque edad\b")
 _BIRTHDAY = re.compile(r"\b(?:birthday|born|cumpleanos|nacio|naci)\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_TEXTS = json.loads(Path(__file__).with_name("offline_phrases.json").read_text("utf-8"))
+PHRASES: dict[str, dict[str, str]] = _TEXTS["phrases"]
+# Natural answers to small talk, by what was said, another one each time; for grief a human word.
+SMALL_TALK: dict[str, dict[str, list[str]]] = _TEXTS["small_talk"]
 
 
 def ask(request: Request) -> Answer:
     if not isinstance(request.briefing, Briefing):
         raise ProviderError("The built-in provider answers chats only.", permanent=True, ours=True)
-    said = reply(request.briefing)
+    text = reply(request.briefing)
     if request.stream:
-        request.stream(said)
-    return Answer(said, model="built-in")
+        request.stream(text)
+    return Answer(text, model="built-in")
 
 
 def reply(briefing: Briefing) -> str:
-    """What to say, with the tags for what to keep in mind; facts were learned before."""
+    """Return the reply, with the tags for what to keep in mind; facts were learned before."""
     intent = intents.read(briefing.text)
     language = intents.language(briefing.text, usual=briefing.language)
-    if REDACTED in briefing.text:
-        # What was left out of the message is not worth keeping around it either.
-        parts = [_script(briefing), say(language, "secret")]
-    else:
-        parts = [_script(briefing), _main(briefing, intent, language)]
-    plans = intent.plans and REDACTED not in briefing.text
-    tags = [note] if plans and (note := _note(briefing)) else []
+    # What was left out of the message is not worth keeping around it either.
+    is_secret = REDACTED in briefing.text
+    main = say(language, "secret") if is_secret else _main(briefing, intent, language)
+    tags = [_note(briefing)] if intent.plans and not is_secret else []
     if briefing.completes:
         tags.append("<bootstrap-complete/>")
-    return "\n\n".join(part for part in [*parts, "\n".join(tags)] if part)
+    return _joined([briefing.script.strip(), main, "\n".join(filter(None, tags))])
+
+
+def say(language: str, phrase: str, **values: Any) -> str:
+    return PHRASES[_supported(language)][phrase].format(**values)
+
+
+def _supported(language: str) -> str:
+    return "es" if language == "es" else "en"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(filter(None, parts))
 
 
 def _note(briefing: Briefing) -> str:
-    """The working note with what the person is at; it is replaced whole, so the old goes along."""
-    told = " ".join(intents.told(briefing.text)).replace("<", "‹").replace(">", "›")
-    before = [line for line in briefing.working.splitlines() if line.strip() and line not in told]
-    note = {"task": told, "context": before[:OLD_LINES]}
-    written = json.dumps(note, ensure_ascii=False)
-    return f"<working-memory>{written}</working-memory>" if told else ""
-
-
-def _script(briefing: Briefing) -> str:
-    return briefing.script.strip()
+    """Return the working note with the new plan; it is replaced whole, so the old goes along."""
+    task = " ".join(intents.told(briefing.text)).replace("<", "‹").replace(">", "›")
+    before = [line for line in briefing.working.splitlines() if line.strip() and line not in task]
+    note = json.dumps({"task": task, "context": before[:OLD_LINES]}, ensure_ascii=False)
+    return f"<working-memory>{note}</working-memory>" if task else ""
 
 
 def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
-    if intent.name in offline_phrases.SMALL_TALK["en"]:
-        return "" if briefing.script else _chat(briefing, intent.name, language)
+    if intent.name in SMALL_TALK["en"]:
+        return "" if briefing.script else _small_talk(briefing, intent.name, language)
     if intent.name in {"about_me", "about"} or briefing.days:
         return _list_of(briefing, intent, language)
     if intent.name == "forget":
         return say(language, "forget_all")
-    told = [one for one in intents.told(briefing.text) if not intents.small_talk(one)]
-    grief = intents.grief(" ".join(told))
+    sentences = [text for text in intents.told(briefing.text) if not intents.small_talk(text)]
+    grief = intents.grief(" ".join(sentences))
     parts = [
-        _chat(briefing, grief, language) if grief else "",
+        _small_talk(briefing, grief, language) if grief else "",
         _learned(briefing, intent, language),
     ]
-    if wanted := intents.reminder(briefing.text):
-        plan = plans.read(wanted, said_at=briefing.now, language=language)
+    if reminder := intents.reminder(briefing.text):
+        plan = plans.read(reminder, said_at=briefing.now, language=language)
         # Only what was noted is said: not what is incognito, or waits in quarantine.
         is_set = plan is not None and bool(briefing.learned)
         parts.append(say(language, "reminder" if is_set else "no_reminder"))
@@ -90,112 +100,118 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
         parts.append(_answer(briefing, intent.questions, language))
     elif not any(parts) and not briefing.script:
         parts.append(_looked_up(briefing, language) or say(language, _unlearned(briefing)))
-    return "\n\n".join(part for part in parts if part)
+    return _joined(parts)
 
 
-def _chat(briefing: Briefing, kind: str, language: str) -> str:
-    turn = briefing.now.minute
-    return offline_phrases.chat(language, kind, name=briefing.person, turn=turn)
+def _small_talk(briefing: Briefing, kind: str, language: str) -> str:
+    """Return one of the answers to small talk; another one each turn."""
+    choices = SMALL_TALK[_supported(language)][kind]
+    name = f", {briefing.person}" if briefing.person else ""
+    return choices[briefing.now.minute % len(choices)].format(name=name)
 
 
 def _learned(briefing: Briefing, intent: intents.Intent, language: str) -> str:
-    told = [words.as_sentence(told_to(briefing.person, fact)) for fact in briefing.learned]
-    parts = [say(language, "noted", facts=" ".join(told))] if told else []
+    facts = [words.as_sentence(told_to(briefing.person, fact)) for fact in briefing.learned]
+    parts = [say(language, "noted", facts=" ".join(facts))] if facts else []
     if briefing.wishes:
         parts.append(say(language, "wish"))
     if not parts and intent.plans and not intents.reminder(briefing.text):
         parts.append(say(language, "planned"))
-    return "\n\n".join(parts)
+    return _joined(parts)
 
 
 def _unlearned(briefing: Briefing) -> str:
-    """Which sentence fits a message that nothing was learned from."""
-    said = briefing.text
-    if intents.is_request(said):
+    """Return the phrase for a message that nothing was learned from."""
+    text = briefing.text
+    if intents.is_request(text):
         return "cannot"
-    if not _LATIN.search(said):
+    if not _LATIN.search(text):
         return "other_language"
     if briefing.unread:
         return "unread"
     if briefing.known:
         return "known"
-    few = len(said.split()) <= 2 and not words.detect_language(said)
-    return "not_understood" if few and said.islower() else "heard"
+    is_fragment = len(text.split()) <= 2 and not words.detect_language(text) and text.islower()
+    return "not_understood" if is_fragment else "heard"
 
 
 def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
-    asked = " ".join(questions)
-    if aged := _age(briefing, asked, language):
-        return aged
-    found = offline_answers.find(briefing, asked)
-    if not found.memories or not found.exact:
-        there = offline_answers.find_in(briefing, briefing.elsewhere, asked)
-        near = not found.memories and _names_its_person(there, briefing, asked)
-        if there.memories and (there.exact or near):
-            return _elsewhere(there.memories[0], language)
-    if not found.memories:
-        return say(language, _unknown(briefing, asked))
-    lines = [_line(one, briefing, language) for one in found.memories]
-    if not found.exact:
-        return say(language, "thought" if found.thought else "nearest", lines=_list(lines))
-    if any(one.opposed for one in found.memories):
-        return say(language, "opposed", lines=_list(lines))
-    if len(lines) == 1:
-        return _spoken(found.memories[0], briefing, language)
-    return say(language, "answer_many", lines=_list(lines))
+    text = " ".join(questions)
+    if age := _age(briefing, text, language):
+        return age
+    answers = offline_answers.find(briefing, text)
+    if not answers.memories or not answers.exact:
+        elsewhere = offline_answers.find_in(briefing, briefing.elsewhere, text)
+        is_near = not answers.memories and _names_its_person(elsewhere, briefing, text)
+        if elsewhere.memories and (elsewhere.exact or is_near):
+            return _elsewhere(elsewhere.memories[0], language)
+    if not answers.memories:
+        return say(language, _unknown(briefing, text))
+    lines = _bullets([_line(memory, briefing, language) for memory in answers.memories])
+    if not answers.exact:
+        return say(language, "thought" if answers.is_likely else "nearest", lines=lines)
+    if any(memory.opposed for memory in answers.memories):
+        return say(language, "opposed", lines=lines)
+    if len(answers.memories) == 1:
+        return _single(answers.memories[0], briefing, language)
+    return say(language, "answer_many", lines=lines)
 
 
 def _looked_up(briefing: Briefing, language: str) -> str:
-    """What holds all of a few bare words, "passports": they may ask for it."""
+    """Return what holds all of a few bare words, "passports": they may ask for it."""
     if not intents.is_bare(briefing.text):
         return ""
-    asked = offline_answers.asked_of(briefing, briefing.text)
-    found = offline_answers.candidates(briefing) if asked.topics or asked.names else []
-    holding = [
-        one for one in found if offline_answers.is_about(one, asked) and asked.covers_all(one.text)
-    ]
-    if not holding:
+    question = offline_answers.parse(briefing, briefing.text)
+    if not question.topics and not question.names:
         return ""
-    best = min(holding, key=lambda one: one.kind != "fact")
-    rest = [one for one in holding if not offline_answers.says_the_same(one, best)]
+    matches = [
+        memory
+        for memory in offline_answers.candidates(briefing)
+        if offline_answers.is_about(memory, question) and question.covers_all(memory.text)
+    ]
+    if not matches:
+        return ""
+    best = min(matches, key=lambda memory: memory.kind != "fact")
+    rest = [memory for memory in matches if not offline_answers.says_the_same(memory, best)]
     if not rest:
-        return _spoken(best, briefing, language)
-    lines = [_line(one, briefing, language) for one in [best, *rest][: offline_answers.MOST]]
-    return say(language, "nearest", lines=_list(lines))
+        return _single(best, briefing, language)
+    shown = [best, *rest][: offline_answers.MAX_ANSWERS]
+    lines = _bullets([_line(memory, briefing, language) for memory in shown])
+    return say(language, "nearest", lines=lines)
 
 
-def _names_its_person(found: offline_answers.Found, briefing: Briefing, asked: str) -> bool:
-    """Whether what is near is at least about whom the question names."""
-    about = offline_answers.asked_of(briefing, asked, found.memories)
-    return bool(about.names) and any(offline_answers.is_about(o, about) for o in found.memories[:1])
+def _names_its_person(answers: offline_answers.Answers, briefing: Briefing, text: str) -> bool:
+    """Tell whether the nearest memory is at least about whom the question names."""
+    question = offline_answers.parse(briefing, text, answers.memories)
+    nearest = answers.memories[:1]
+    return bool(question.names) and any(offline_answers.is_about(one, question) for one in nearest)
 
 
-def _elsewhere(one: Recalled, language: str) -> str:
-    known = say(language, "elsewhere", where=one.place)
-    return f"{known}\n{one.link}" if one.link else known
+def _elsewhere(memory: Recalled, language: str) -> str:
+    sentence = say(language, "elsewhere", where=memory.place)
+    return f"{sentence}\n{memory.link}" if memory.link else sentence
 
 
-def _unknown(briefing: Briefing, asked: str) -> str:
-    """Which sentence fits a question that nothing answers; about the world nobody need tell us."""
-    if intents.is_request(asked):
+def _unknown(briefing: Briefing, text: str) -> str:
+    """Return the phrase for a question that nothing answers: of ours, or about the world."""
+    if intents.is_request(text):
         return "cannot"
-    about = offline_answers.asked_of(briefing, asked)
-    is_ours = about.is_mine or about.kin or about.names & about.known or about.is_about_us
-    return "unknown" if is_ours else "world"
+    question = offline_answers.parse(briefing, text)
+    is_of_us = question.is_mine or question.kin or question.is_about_us
+    return "unknown" if is_of_us or question.names & question.known else "world"
 
 
 def _list_of(briefing: Briefing, intent: intents.Intent, language: str) -> str:
-    """Everything about somebody, or of some days, each thing once."""
-    rows = sorted(briefing.recalled, key=lambda one: _is_foreign(one, language))
-    told = {_line(one, briefing, language): _is_foreign(one, language) for one in rows}
-    lines = list(told)[:MOST_LISTED]
-    own, other = ([line for line in lines if told[line] is there] for there in (False, True))
-    heading = say(language, "in_other") if other else ""
-    rest = say(language, "and_more") if len(told) > MOST_LISTED else ""
-    listed = "\n".join(filter(None, [_list(own), heading, _list(other), rest]))
-    values = {"lines": listed, "who": intent.rest, "when": briefing.days}
+    """Return everything about somebody, or of some days, each thing once."""
+    rows = sorted(briefing.recalled, key=lambda memory: _is_foreign(memory, language))
+    foreign = {_line(memory, briefing, language): _is_foreign(memory, language) for memory in rows}
+    lines = list(foreign)[:MAX_LISTED]
     if lines:
-        return say(language, intent.name, **values)
+        own, other = ([line for line in lines if foreign[line] is is_in] for is_in in (False, True))
+        heading = say(language, "in_other") if other else ""
+        rest = say(language, "and_more") if len(foreign) > MAX_LISTED else ""
+        listed = "\n".join(filter(None, [_bullets(own), heading, _bullets(other), rest]))
+        return say(language, intent.name, lines=listed, who=intent.rest, when=briefing.days)
     if briefing.elsewhere:
         return _elsewhere(briefing.elsewhere[0], language)
     if intent.name in ("about_me", "about"):
@@ -203,113 +219,112 @@ def _list_of(briefing: Briefing, intent: intents.Intent, language: str) -> str:
     return say(language, f"{intent.name.removesuffix('_on')}_nothing", when=briefing.days)
 
 
-def _age(briefing: Briefing, asked: str, language: str) -> str:
-    """The age of whom is asked for, from a birthday with its year."""
-    if not _AGE.search(words.fold(asked)):
+def _age(briefing: Briefing, text: str, language: str) -> str:
+    """Return the age of whom is asked for, from a birthday with its year."""
+    if not _AGE.search(words.fold(text)):
         return ""
-    about = offline_answers.asked_of(briefing, asked)
-    for one in offline_answers.candidates(briefing):
+    question = offline_answers.parse(briefing, text)
+    for memory in offline_answers.candidates(briefing):
         # "How old is my son?" is not answered by a birthday of mine.
-        fits = offline_answers.is_about(one, about) and about.covers_all(one.text)
-        born = _born(one, briefing) if fits else None
-        if born:
+        fits = offline_answers.is_about(memory, question) and question.covers_all(memory.text)
+        if born := _birth_date(memory, briefing) if fits else None:
             today = briefing.now.date()
             years = today.year - born.year - ((today.month, today.day) < (born.month, born.day))
-            name = next(iter(sorted(about.names)), "").capitalize()
-            given = {"years": years, "who": name, "said": _told(one, briefing, language)}
-            return say(language, "age" if name else "age_me", **given)
+            name = next(iter(sorted(question.names)), "").capitalize()
+            said = _text(memory, briefing, language)
+            return say(language, "age" if name else "age_me", years=years, who=name, said=said)
     return ""
 
 
-def _born(one: Recalled, briefing: Briefing) -> date | None:
-    if not _BIRTHDAY.search(words.fold(one.text)) or not (year := _YEAR.search(one.text)):
+def _birth_date(memory: Recalled, briefing: Briefing) -> date | None:
+    year = _YEAR.search(memory.text)
+    if not year or not _BIRTHDAY.search(words.fold(memory.text)):
         return None
-    spoken = words.detect_language(one.text) or "en"
-    times = resolve(one.text, said_at=one.said_at or briefing.now, language=spoken, lean="past")
-    days = [when.first for when in times if when.first and str(when.first.year) == year[0]]
-    return days[0] if days else None
+    language = words.detect_language(memory.text) or "en"
+    said_at = memory.said_at or briefing.now
+    times = resolve(memory.text, said_at=said_at, language=language, lean="past")
+    days = (when.first for when in times if when.first and str(when.first.year) == year[0])
+    return next(days, None)
 
 
-def _spoken(one: Recalled, briefing: Briefing, language: str) -> str:
-    """The one memory that answers, with who and when where that is not plain."""
-    who, when = _who(one, language), _when(one, briefing, language)
-    whose = "you" if one.by_asker and one.said_by else "who"
-    foreign = _is_foreign(one, language)
-    if (one.kind == "message" or foreign) and one.said_by and when:
-        # Their own words: two languages in one sentence are nobody's. A fact that cannot be
-        # understood alone holds them with their sentence.
-        quote = "" if one.quote in one.text else one.quote
-        said = (foreign and quote) or _as_reply(one, f"{one.text} {one.after}")
-        phrase = f"{whose}_said_in" if foreign else f"{whose}_said"
-        return say(
-            language, phrase, who=who, when=when, said=words.short(words.one_line(said), 400)
-        )
-    return _line(one, briefing, language)
+def _single(memory: Recalled, briefing: Briefing, language: str) -> str:
+    """Return the one memory that answers, with who and when where that is not plain."""
+    when, foreign = _when(memory, briefing, language), _is_foreign(memory, language)
+    if (memory.kind != "message" and not foreign) or not memory.said_by or not when:
+        return _line(memory, briefing, language)
+    # Their own words: two languages in one sentence are nobody's. A fact that cannot be
+    # understood alone holds them with their sentence.
+    quote = memory.quote if foreign and memory.quote not in memory.text else ""
+    text = words.one_line(quote or _as_reply(memory, f"{memory.text} {memory.after}"))
+    phrase = f"{'you' if memory.by_asker else 'who'}_said{'_in' if foreign else ''}"
+    who = say(language, "you") if memory.by_asker else memory.said_by
+    return say(language, phrase, who=who, when=when, said=words.short(text, MAX_LENGTH))
 
 
-def _line(one: Recalled, briefing: Briefing, language: str) -> str:
-    """One memory with its source in brackets, unless you said it yourself or it was today."""
-    when = _when(one, briefing, language)
-    days = when if when != say(language, "today") else ""
-    if one.stale:
-        days = _as_of(one.stale, briefing, language)
-    parts = [one.said_by if not one.by_asker else "", days]
-    source, said = ", ".join(part for part in parts if part), _told(one, briefing, language)
-    return f"{said} ({source})" if source else said
+def _line(memory: Recalled, briefing: Briefing, language: str) -> str:
+    """Return a memory with its source in brackets, unless the asker said it, or it was today."""
+    when = _when(memory, briefing, language)
+    day = when if when != say(language, "today") else ""
+    if memory.stale:
+        day = _as_of(memory.stale, briefing, language)
+    source = ", ".join(filter(None, [memory.said_by if not memory.by_asker else "", day]))
+    text = _text(memory, briefing, language)
+    return f"{text} ({source})" if source else text
 
 
-def _told(one: Recalled, briefing: Briefing, language: str) -> str:
+def _text(memory: Recalled, briefing: Briefing, language: str) -> str:
     # An episode's title is often how its body begins.
-    told = words.short("\n".join(dict.fromkeys(_as_reply(one, one.text).splitlines())), 400)
-    if one.kind != "fact":
-        return f"“{words.as_sentence(told)}”" if one.kind == "message" else words.as_sentence(told)
+    lines = dict.fromkeys(_as_reply(memory, memory.text).splitlines())
+    text = words.short("\n".join(lines), MAX_LENGTH)
+    if memory.kind != "fact":
+        sentence = words.as_sentence(text)
+        return f"“{sentence}”" if memory.kind == "message" else sentence
     # In the name that the person had then; behind what led to it.
-    person = (one.said_by or briefing.person) if one.by_asker else ""
-    lead, main = (words.as_sentence(told_to(person, said)) for said in (one.via, told))
-    if person and one.quote and re.search(rf"\b{re.escape(person)}\b", main):
+    person = (memory.said_by or briefing.person) if memory.by_asker else ""
+    lead, main = (words.as_sentence(told_to(person, part)) for part in (memory.via, text))
+    if person and memory.quote and re.search(rf"\b{re.escape(person)}\b", main):
         # Nobody is told of in the third person; their own words say it.
-        main = quoted(words.as_sentence(one.quote))
-    adds = one.via and not offline_answers.says_the_same(one, replace(one, text=one.via, quote=""))
+        main = quoted(words.as_sentence(memory.quote))
+    as_lead = replace(memory, text=memory.via, quote="")
+    adds = memory.via and not offline_answers.says_the_same(memory, as_lead)
     return f"{lead} {main}" if adds else main
 
 
-def _as_reply(one: Recalled, said: str) -> str:
-    """A few words behind the question that they answer: "What is she called? – Momo"."""
-    is_short = len(one.text) <= SHORT_REPLY
-    return f"{one.replies_to} – {said}" if one.replies_to and is_short else said
+def _as_reply(memory: Recalled, text: str) -> str:
+    """Put a few words behind the question that they answer: "What is she called? – Momo"."""
+    is_short = len(memory.text) <= SHORT_REPLY
+    return f"{memory.replies_to} – {text}" if memory.replies_to and is_short else text
 
 
-def _is_foreign(one: Recalled, language: str) -> bool:
-    """Whether it was told in the other language: "Lucía likes jazz" is English."""
-    names = [re.escape(name) for name in (one.said_by, one.subject) if name]
-    told = re.sub(rf"\b(?:{'|'.join(names)})\b", "", one.text) if names else one.text
-    return words.detect_language(told) not in ("", language)
+def _is_foreign(memory: Recalled, language: str) -> bool:
+    """Tell whether it is in the other language: "Lucía likes jazz" is English."""
+    names = [re.escape(name) for name in (memory.said_by, memory.subject) if name]
+    text = re.sub(rf"\b(?:{'|'.join(names)})\b", "", memory.text) if names else memory.text
+    return words.detect_language(text) not in ("", language)
 
 
-def _who(one: Recalled, language: str) -> str:
-    return say(language, "you") if one.by_asker and one.said_by else one.said_by
-
-
-def _when(one: Recalled, briefing: Briefing, language: str) -> str:
-    if one.said_at is None:
+def _when(memory: Recalled, briefing: Briefing, language: str) -> str:
+    if memory.said_at is None:
         return ""
     # The briefing's clock is that of the space.
-    at, today = one.said_at.astimezone(briefing.now.tzinfo), briefing.now.date()
+    at, today = memory.said_at.astimezone(briefing.now.tzinfo), briefing.now.date()
     days = (today - at.date()).days
     if days in (0, 1):
         return say(language, "yesterday" if days else "today")
-    month = say(language, "months").split()[at.month - 1]
-    form = "date" if at.year == today.year else "date_of_year"
-    return say(language, form, day=at.day, month=month, year=at.year)
+    phrase = "date" if at.year == today.year else "date_of_year"
+    return say(language, phrase, day=at.day, month=_month(at.month, language), year=at.year)
 
 
 def _as_of(month: str, briefing: Briefing, language: str) -> str:
     """ "as of March": it was not checked since."""
-    year, number = (int(part) for part in month.split("-"))
-    name = say(language, "months").split()[number - 1]
+    year, number = map(int, month.split("-"))
     phrase = "as_of" if year == briefing.now.year else "as_of_year"
-    return say(language, phrase, month=name, year=year)
+    return say(language, phrase, month=_month(number, language), year=year)
 
 
-def _list(lines: list[str]) -> str:
+def _month(number: int, language: str) -> str:
+    return say(language, "months").split()[number - 1]
+
+
+def _bullets(lines: list[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
