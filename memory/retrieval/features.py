@@ -130,10 +130,10 @@ def one_letter_off(typed: str, word: str) -> bool:
     return swapped or rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
 
 
-def rare(numbers: Iterable[int], known: Sequence[float]) -> float:
+def rare(numbers: Iterable[int], weights: Sequence[float]) -> float:
     """Return how rare the rarest shared word is, beside the rarest of the question known here."""
-    rarest = max(known, default=0.0)
-    return max((known[number - 1] for number in numbers), default=0.0) / rarest if rarest else 0.0
+    rarest = max(weights, default=0.0)
+    return max((weights[number - 1] for number in numbers), default=0.0) / rarest if rarest else 0.0
 
 
 def alike(terms: list[str], units: list[Candidate], weights: list[float]) -> dict[int, float]:
@@ -159,7 +159,6 @@ class _Talk:
 
     def __init__(self, candidates: Candidates, weights: list[float]):
         self.weights = weights
-        self.shares: dict[tuple[int, ...], float] = {}
         self.hits = candidates.hits
         self.order = candidates.episodes
         self.place = candidates.places
@@ -187,11 +186,7 @@ class _Talk:
         return self._share(self.of_episode[unit.episode_id or 0].union(unit.terms))
 
     def _share(self, numbers: Iterable[int]) -> float:
-        """Return the weight of these words, cached: units share few sets of words."""
-        key = tuple(numbers)
-        if key not in self.shares:
-            self.shares[key] = sum(self.weights[number - 1] for number in key)
-        return self.shares[key]
+        return sum(self.weights[number - 1] for number in numbers)
 
 
 class _Meaning:

@@ -16,11 +16,14 @@ from memory.text.normalise import as_sentence
 from memory.text.summaries import without_lead_in
 from memory.vectors import graphs
 
-QUESTION_TOKENS, MEMORY_TOKENS = 48, 150
+QUESTION_TOKENS = 48
+MEMORY_TOKENS = 150
 # How many of the best are read, and how many before the time is looked at again.
-MAX_JUDGED, AT_ONCE = 16, 16
+MAX_JUDGED = 16
+AT_ONCE = 16
 # The logits that count as 0 and as 1.
-LOWEST, HIGHEST = -12.0, 4.0
+LOWEST = -12.0
+HIGHEST = 4.0
 # A longer memory is cut to the part that has most of the question's words.
 LONG = 400
 # What was thought, by the hash of question and memory: their words are not kept.
@@ -48,7 +51,7 @@ def opinions(
     parts = _parts(question)
     pairs = [(_part_about(memory, parts), memory) for memory in memories]
     keys = [hash(pair) for pair in pairs]
-    known = {key: found for key in keys if (found := _kept.get(key)) is not None}
+    known = {key: opinion for key in keys if (opinion := _kept.get(key)) is not None}
     unread = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
     for start in range(0, len(unread), AT_ONCE):
         if (clock() - began) * 1000 >= budget_ms:
@@ -71,7 +74,7 @@ def as_read(unit: Candidate, question: str) -> str:
 
 
 def _parts(question: str) -> list[str]:
-    """A long message in parts that are read whole: people change the subject on the way.
+    """Split a long message into parts that are read whole: people change the subject on the way.
 
     Each question is a part of its own.
     """
@@ -99,8 +102,8 @@ def _part_about(memory: str, parts: Sequence[str]) -> str:
     """Return the part with most words of the memory; of equal ones what asks, then the first."""
     if len(parts) == 1:
         return parts[0]
-    told = set(content_words(memory))
-    return max(parts, key=lambda part: (len(told.intersection(content_words(part))), "?" in part))
+    words = set(content_words(memory))
+    return max(parts, key=lambda part: (len(words.intersection(content_words(part))), "?" in part))
 
 
 def _read(pairs: Sequence[tuple[str, str]]) -> list[float]:

@@ -253,7 +253,7 @@ LIMITS = {
 
 @lru_cache(maxsize=8)
 def statement(*, model: str = "", dims: int = 0) -> str:
-    """The whole of it; without a model the lane of meaning stays empty."""
+    """Return the whole statement; without a model the lane of meaning stays empty."""
     columns = COLUMNS if model else COLUMNS | WITHOUT_MEANING
     select = SELECT.format(
         columns=", ".join(f"{sql} AS {name}" for name, sql in columns.items()),
@@ -264,12 +264,9 @@ def statement(*, model: str = "", dims: int = 0) -> str:
     )
     meaning = MEANING if model else NO_MEANING
     whole = f"WITH{','.join((WORDS, meaning, BY_RECORD, BESIDE_SQL, CANDIDATES))}{select}"
-    return whole.replace("{dims}", str(int(dims))).replace("{model}", _literal(model))
-
-
-def _literal(model: str) -> str:
-    """In the text, not a parameter: only so the planner sees that the partial index fits."""
-    return "'" + model.replace("'", "''").replace("%", "%%") + "'"
+    # In the text, not a parameter: only so the planner sees that the partial index fits.
+    literal = "'" + model.replace("'", "''").replace("%", "%%") + "'"
+    return whole.replace("{dims}", str(int(dims))).replace("{model}", literal)
 
 
 @dataclass
@@ -370,20 +367,19 @@ class Scope:
 
     @classmethod
     def of(cls, space: Space, chat: Chat | None = None) -> "Scope":
-        """What may be told in the chat: its own, and the space's where its people may hear that."""
+        """Return the chat's own, and the space's where the people of the chat may hear that."""
         if chat is not None and chat.space_id != space.pk:
             raise ValueError("The chat belongs to another space.")
-        everybodys = [shared(space.pk)] if chat is None or hears_the_space(chat) else []
-        here = (*everybodys, *([chat.pk] if chat else []))
+        common = [shared(space.pk)] if chat is None or hears_the_space(chat) else []
+        here = (*common, *([chat.pk] if chat else []))
         return cls(space.pk, here, here)
 
     @classmethod
     def whole(cls, space: Space) -> "Scope":
-        """Every chat of the space: for people who look through it, never for a reply."""
-        chats = Chat.objects.filter(space=space).order_by("-last_message_at")
-        # Private chats of others, where somebody looks who may not see them.
+        """Return every chat of the space: for people who look through it, never for a reply."""
+        # Private chats of others, which the person who looks may not see.
         hidden = getattr(space, "hidden_chats", ())
-        chats = chats.exclude(pk__in=hidden)
+        chats = Chat.objects.filter(space=space).exclude(pk__in=hidden).order_by("-last_message_at")
         here = (shared(space.pk), *chats.values_list("pk", flat=True))
         return cls(space.pk, here, here if hidden else (anywhere(space.pk),))
 
@@ -400,7 +396,10 @@ def collect(
     depth: int = DEPTH,
     then: Past | None = None,
 ) -> Candidates:
-    """One round trip. `vectors` are those of the question without names and as asked."""
+    """Fetch the candidates in one round trip.
+
+    `vectors` are those of the question without names and as asked.
+    """
     # Of another day nothing is known beforehand: everything is counted.
     stats = keywords.Statistics() if then else keywords.current()
     size = stats.size(list(scope.mark))
@@ -496,9 +495,9 @@ def _count_terms(terms: list[str], units: list[Candidate], candidates: Candidate
     forms = [keywords.index_forms(term) for term in terms]
     talk = {unit for units in candidates.episodes.values() for unit in units}
     for unit in units:
-        said = keywords.content_words(f"{unit.text} {unit.quote or ''} {unit.subject}")
-        known = set().union(*map(keywords.index_forms, said))
-        unit.terms = [number for number, form in enumerate(forms, start=1) if form & known]
+        words = keywords.content_words(f"{unit.text} {unit.quote or ''} {unit.subject}")
+        stored = set().union(*map(keywords.index_forms, words))
+        unit.terms = [number for number, form in enumerate(forms, start=1) if form & stored]
         for number in unit.terms:
             if number in candidates.counts:
                 candidates.counts[number] += 1

@@ -14,9 +14,10 @@ from memory.text.normalise import jaccard
 
 # Parts are rounded before they are added, so that the receipt adds up to the last digit.
 DIGITS = 6
-MOST_CROWDED = 10
+MAX_CROWDED = 10
 # Facts whose values are compared, and how many words two values may have.
-MOST_COMPARED, FEW_WORDS = 40, 3
+MAX_COMPARED = 40
+MAX_OTHER_WORDS = 3
 
 
 class Part(NamedTuple):
@@ -91,18 +92,21 @@ class Table:
         rows = [[features[unit.id].get(name, 0.0) for name in self.names] for unit in units]
         self.values = np.round(np.array(rows).reshape(len(units), len(self.names)), DIGITS)
 
-    def fill(self, name: str, values: Mapping[int, float]) -> None:
-        """Put values that are known only now into a column: place of the row -> value."""
-        if name in self.names:
-            column = self.names.index(name)
-            for place, value in values.items():
-                self.values[place, column] = round(value, DIGITS)
+    def fill(self, name: str, values: Mapping[int, float], *, into: dict) -> None:
+        """Put values that are known only now into the column and into the features of the units.
+
+        `values` are by the place of the row.
+        """
+        column = self.names.index(name)
+        for place, value in values.items():
+            self.values[place, column] = round(value, DIGITS)
+            into[self.units[place].id][name] = value
 
     def order(self) -> list[int]:
         """Return the places of the rows, best first; of two with the same score the newer."""
         scores = np.round(self._points().sum(axis=1), DIGITS).tolist()
-        made = [unit.said_at.timestamp() for unit in self.units]
-        return sorted(range(len(self.units)), key=lambda n: (-scores[n], -made[n]))
+        times = [unit.said_at.timestamp() for unit in self.units]
+        return sorted(range(len(self.units)), key=lambda n: (-scores[n], -times[n]))
 
     def ranked(self) -> list[Scored]:
         values, points = self.values.tolist(), self._points().tolist()
@@ -132,14 +136,14 @@ def crowding(units: Sequence[Candidate], order: Sequence[int]) -> dict[int, floa
     crowd = {}
     for place in order:
         if episode := units[place].kind == "message" and units[place].episode_id:
-            crowd[place] = float(min(seen[episode], MOST_CROWDED))
+            crowd[place] = float(min(seen[episode], MAX_CROWDED))
             seen[episode] += 1
     return crowd
 
 
 def newer_first(ranked: list[Scored]) -> list[Scored]:
     """Put an older value of the same thing right behind the newer one, which came after it."""
-    facts = [item for item in ranked[:MOST_COMPARED] if item.unit.kind == "fact"]
+    facts = [item for item in ranked[:MAX_COMPARED] if item.unit.kind == "fact"]
     fallen = False
     for place, newer in enumerate(facts):
         for older in facts[:place]:
@@ -157,7 +161,11 @@ def _is_older_value(old: Candidate, new: Candidate) -> bool:
     if old.said_at >= new.said_at or old.subject != new.subject or old.terms != new.terms:
         return False
     a, b = topic_words(old.text), topic_words(new.text)
-    return len(a - b) <= FEW_WORDS and len(b - a) <= FEW_WORDS and 2 * len(a & b) >= len(a | b)
+    return (
+        len(a - b) <= MAX_OTHER_WORDS
+        and len(b - a) <= MAX_OTHER_WORDS
+        and 2 * len(a & b) >= len(a | b)
+    )
 
 
 # From here on two memories say the same and the lower one is cut.
@@ -181,7 +189,7 @@ def mmr(
     words: Callable[[Any], frozenset[str]],
     balance: float = 0.7,
 ) -> list:
-    """Reordered: each next one is good (balance) and unlike those before it (the rest).
+    """Reorder: each next one is good (balance) and unlike those before it (the rest).
 
     Scores are compared as they are: give 0..1.
     """
@@ -202,7 +210,7 @@ def mmr(
 
 
 class Repetition:
-    """Texts that were chosen; tells whether another only repeats one of them."""
+    """The texts chosen so far; tells whether another only repeats one of them."""
 
     def __init__(self, texts: Sequence[str] = ()):
         self.word_sets = [topic_words(value) for value in texts]

@@ -48,13 +48,15 @@ KINDS_BY_WORTH = ("fact", "message", "episode")
 MAX_BACKFILL = 8
 # How many facts may have replaced each other.
 MAX_REPLACED = 20
-# How often it is asked further, from how many of the best, and how much of that is taken.
-MOST_HOPS, MOST_LEADS, MOST_FOUND = 2, 3, 3
+# How often to search further, from how many of the best, and how many of the results to take.
+MAX_HOPS = 2
+MAX_LEADS = 3
+MAX_NAMED = 3
 # Date, speaker and list mark of a memory in the prompt, in tokens.
 TOKENS_PER_ITEM = 8
 Judge = Callable[[list[str]], object]
-# Who knows of open contradictions: (space, facts) -> pairs of facts, one of each pair among them.
-# Memory knows of no proposals; sleep adds its own.
+# Functions that find open contradictions: (space, ids of facts) -> pairs of ids of facts. Memory
+# does not know proposals, so sleep adds its own function.
 OPPOSED: list[Callable[[Space, list[int]], list[tuple[int, int]]]] = []
 _EMBED_POOL = ThreadPoolExecutor(4, thread_name_prefix="embed")
 
@@ -176,7 +178,9 @@ def recall(
             then=Past(space.pk, now, valid_at) if as_of or valid_at else None,
             **more,
         )
-        result = _recall(request, clock) if asks else _unasked(request)
+        result.profile, result.strict, result.unjudged = request.profile, request.strict, "unasked"
+        if asks:
+            result = _recall(request, clock)
     except Exception as error:
         log.exception("recall failed in space %s", space.pk)
         result.error = f"{type(error).__name__}: {error}"[:500]
@@ -187,11 +191,6 @@ def recall(
         asked_by = {"space": space, "chat": here, "person": person, "message": message}
         result.receipt = _write_receipt(result, now=now, **asked_by)
     return result
-
-
-def _unasked(request: RecallRequest) -> Recalled:
-    asked = Question(request.text)
-    return Recalled(asked, profile=request.profile, strict=request.strict, unjudged="unasked")
 
 
 def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
@@ -216,12 +215,12 @@ def _recall(request: RecallRequest, clock: Stopwatch) -> Recalled:
         if request.save and vectors:
             _backfill(candidates, *vectors)
     with clock("rank"):
-        ranked, kept, result.unjudged = _rank(request, question, candidates)
-        kept = _with_whom_it_names(request, question, kept, ranked)
-        kept = _ask_of_kin(request, kept, result) or _ask_on(request, kept, result)
-        kept = _with_opposites(request, kept, ranked)
-        _choose(request, _current(_diverse(request.profile, kept), ranked), result)
-        further = [item for item in kept if item.via]
+        ranked, passed, result.unjudged = _rank(request, question, candidates)
+        passed = _with_named_person(request, question, passed, ranked)
+        passed = _search_kin(request, passed, result) or _search_further(request, passed, result)
+        passed = _with_opposites(request, passed, ranked)
+        _choose(request, _current(_diverse(request.profile, passed), ranked), result)
+        further = [item for item in passed if item.via]
         result.cut = [item for item in (*ranked, *further) if item.cut]
     result.mode = "hybrid" if vectors else "words"
     result.candidates, result.habits = len(candidates.units), candidates.habits
@@ -247,129 +246,131 @@ def _rank(
     return ranked, gate.apply(ranked, passes, strict=request.strict), unjudged
 
 
-def _with_whom_it_names(
-    request: RecallRequest, question: Question, kept: list[Scored], ranked: list[Scored]
+def _with_named_person(
+    request: RecallRequest, question: Question, passed: list[Scored], ranked: list[Scored]
 ) -> list[Scored]:
-    """Keep one fact about whom the question names, if the gate leaves nothing about them.
+    """Add one fact about the person whom the question names, if the gate left none.
 
     "What is my son's name?" names whoever is known to be that.
     """
     if request.strict:
-        return kept
-    names = set(question.names) - set(text.words(text.fold(request.person)))
-    whom = kinsfolk(question.text) if asks_who(question) and not request.then else None
-    if whom:
-        kin = _relatives(request, whom)
-        names |= {word for one in kin for word in text.words(text.fold(one.name))[:1]}
-    if any(names & set(text.words(text.fold(item.unit.text))) for item in kept):
-        return kept
-    about = (item for item in ranked if item.unit.kind == "fact" and item.unit.holds)
-    best = next((item for item in about if item.unit.speaker in names), None)
+        return passed
+    names = set(question.names) - set(text.folded_words(request.person))
+    kin = kinsfolk(question.text) if asks_who(question) and not request.then else None
+    if kin:
+        relatives = _relatives(request, kin)
+        names |= {word for person in relatives for word in text.folded_words(person.name)[:1]}
+    if any(names & set(text.folded_words(item.unit.text)) for item in passed):
+        return passed
+    facts = (item for item in ranked if item.unit.kind == "fact" and item.unit.holds)
+    best = next((item for item in facts if item.unit.speaker in names), None)
     if best is None:
-        return kept
+        return passed
     best.cut = ""
-    return [*kept, best]
+    return [*passed, best]
 
 
-def _relatives(request: RecallRequest, whom: Kinsfolk) -> list[Entity]:
-    start = people.known_as(request.space, request.chat, whom.owner or request.person)
-    return people.relatives(start, whom.path, chat=request.chat)[:MOST_HOPS]
+def _relatives(request: RecallRequest, kin: Kinsfolk) -> list[Entity]:
+    start = people.known_as(request.space, request.chat, kin.owner or request.person)
+    return people.relatives(start, kin.path, chat=request.chat)[:MAX_HOPS]
 
 
-def _ask_of_kin(request: RecallRequest, kept: list[Scored], result: Recalled) -> list[Scored]:
-    """Ask by the name of whom the question describes ("my sister's husband"), if that is known.
+def _search_kin(request: RecallRequest, passed: list[Scored], result: Recalled) -> list[Scored]:
+    """Search again by the name of the relative ("my sister's husband"), if that is known.
 
-    Nothing when nobody is described, or nothing is known of them.
+    Return an empty list when nobody is described, or nothing is known of them.
     """
-    whom = kinsfolk(result.question.text)
-    if whom is None or request.then or asks_who(result.question):
+    kin = kinsfolk(result.question.text)
+    if kin is None or request.then or asks_who(result.question):
         return []
-    for one in _relatives(request, whom):
-        asked, told = ask_by_name(result.question, whom, one.name)
-        found = _found_by(request, asked, known=set(), by_name=True)
-        for item in found:
-            item.via, item.asked = told, asked.text
-        if found:
-            words = [*result.question.expansion, asked.text]
-            result.question = replace(result.question, expansion=words)
-            keys = {item.key for item in found}
-            return [*found, *(item for item in kept if item.key not in keys)]
+    for relative in _relatives(request, kin):
+        question, sentence = ask_by_name(result.question, kin, relative.name)
+        items = _search_named(request, question, ignore=set(), by_name=True)
+        for item in items:
+            item.via, item.asked = sentence, question.text
+        if items:
+            result.question = _expanded(result.question, question)
+            keys = {item.key for item in items}
+            return [*items, *(item for item in passed if item.key not in keys)]
     return []
 
 
-def _ask_on(request: RecallRequest, kept: list[Scored], result: Recalled) -> list[Scored]:
-    """Ask once or twice more where the best memories name whom the question only describes.
+def _search_further(request: RecallRequest, passed: list[Scored], result: Recalled) -> list[Scored]:
+    """Search once or twice more where the best memories name a person that is only described.
 
     What that finds stands right behind the memory that led to it, in the lane "hop"; the receipt
     keeps what was asked.
     """
-    asked, leads = result.question, kept[:MOST_LEADS]
-    talk = _speakers(kept)
-    for _hop in range(MOST_HOPS):
-        named = ((item, _followed(request, asked, item, talk=talk)) for item in leads)
-        lead, further = next(((item, more) for item, more in named if more), (None, None))
+    question, leads = result.question, passed[:MAX_LEADS]
+    authors = [item.unit.speaker for item in passed if item.unit.kind == "message"]
+    talk = {word for name in authors for word in text.folded_words(name)[:1]}
+    for _hop in range(MAX_HOPS):
+        lead, further = _first_lead(question, leads, person=request.person, talk=talk)
         if lead is None or further is None:
             break
-        found = _found_by(request, further, known={item.key for item in kept})
-        for item in found:
+        items = _search_named(request, further, ignore={item.key for item in passed})
+        for item in items:
             item.via = lead.unit.text
-        place = kept.index(lead) + 1
-        kept = [*kept[:place], *found, *kept[place:]]
-        words = [*result.question.expansion, further.text]
-        result.question, leads, asked = replace(result.question, expansion=words), found, further
-    return kept
+        place = passed.index(lead) + 1
+        passed = [*passed[:place], *items, *passed[place:]]
+        result.question = _expanded(result.question, further)
+        leads, question = items, further
+    return passed
 
 
-def _speakers(items: list[Scored]) -> set[str]:
-    said_by = {item.unit.speaker for item in items if item.unit.kind == "message"}
-    return {word for name in said_by for word in text.words(text.fold(name))[:1]}
+def _first_lead(
+    question: Question, leads: list[Scored], *, person: str, talk: set[str]
+) -> tuple[Scored | None, Question | None]:
+    """Return the first memory that names the person described, and what to ask next."""
+    for lead in leads:
+        speakers = None if lead.unit.kind == "fact" else talk
+        if further := follow(question, lead.unit.text, person=person, talk=speakers):
+            return lead, further
+    return None, None
 
 
-def _followed(
-    request: RecallRequest, asked: Question, item: Scored, *, talk: set[str]
-) -> Question | None:
-    spoken = None if item.unit.kind == "fact" else talk
-    return follow(asked, item.unit.text, person=request.person, talk=spoken)
+def _expanded(question: Question, further: Question) -> Question:
+    return replace(question, expansion=[*question.expansion, further.text])
 
 
 def _with_opposites(
-    request: RecallRequest, kept: list[Scored], ranked: list[Scored]
+    request: RecallRequest, passed: list[Scored], ranked: list[Scored]
 ) -> list[Scored]:
     """Bring both sides of an open contradiction together, the newer first, each marked."""
     facts = {item.unit.owner_id: item for item in ranked if item.unit.kind == "fact"}
-    asked = [pk for pk, item in facts.items() if not item.cut]
-    pairs = [pair for tell in OPPOSED if asked for pair in tell(request.space, asked)]
-    for both in pairs:
-        sides = sorted(
-            (facts[pk] for pk in both if pk in facts), key=lambda item: item.unit.said_at
-        )
+    uncut = [pk for pk, item in facts.items() if not item.cut]
+    pairs = [pair for find_pairs in OPPOSED if uncut for pair in find_pairs(request.space, uncut)]
+    for pair in pairs:
+        sides = [facts[pk] for pk in pair if pk in facts]
         if len(sides) < 2:
             continue
-        older, newer = sides
-        place = min(kept.index(item) for item in sides if item in kept)
-        rest = [item for item in kept if item not in sides]
-        kept = [*rest[:place], newer, older, *rest[place:]]
+        sides.sort(key=lambda item: item.unit.said_at)
+        place = min(passed.index(item) for item in sides if item in passed)
+        rest = [item for item in passed if item not in sides]
+        passed = [*rest[:place], *sides[::-1], *rest[place:]]
         for item in sides:
             item.cut, item.unit.opposed = "", True
-    return kept
+    return passed
 
 
-def _found_by(
-    request: RecallRequest, question: Question, *, known: set, by_name: bool = False
+def _search_named(
+    request: RecallRequest, question: Question, *, ignore: set, by_name: bool = False
 ) -> list[Scored]:
-    """What names whom the question asks for now; `by_name` the best facts also below the gate."""
+    """Find what names the person asked for; `by_name` the best facts also below the gate."""
     candidates = _collect(request, question, _vectors(question, Recalled(question)))
-    ranked, kept, _ = _rank(request, question, candidates)
-    facts = [item for item in ranked if item.unit.kind == "fact"] if by_name else []
+    ranked, passed, _ = _rank(request, question, candidates)
+    if by_name:
+        facts = (item for item in ranked if item.unit.kind == "fact" and item not in passed)
+        passed = [*passed, *facts]
+    names = set(question.names)
     named = [
         item
-        for item in (*kept, *(item for item in facts if item not in kept))
-        if item.key not in known
-        and set(question.names) & set(text.words(text.fold(item.unit.text)))
-    ]
-    for item in named[:MOST_FOUND]:
+        for item in passed
+        if item.key not in ignore and names & set(text.folded_words(item.unit.text))
+    ][:MAX_NAMED]
+    for item in named:
         item.unit.lanes, item.cut = [*item.unit.lanes, "hop"], ""
-    return named[:MOST_FOUND]
+    return named
 
 
 def _vectors(question: Question, result: Recalled) -> tuple | None:
@@ -413,49 +414,47 @@ def _collect(request: RecallRequest, question: Question, vectors: tuple | None) 
 
 
 def _backfill(
-    candidates: Candidates, embedder: Embedder, asked: np.ndarray, whole: np.ndarray
+    candidates: Candidates, embedder: Embedder, bare_vector: np.ndarray, vector_as_asked: np.ndarray
 ) -> None:
     """Compare, and store, the vectors of a few candidates that have none yet."""
-    bare = [unit for unit in candidates.units if unit.bare is None][:MAX_BACKFILL]
-    if not bare:
+    units = [unit for unit in candidates.units if unit.bare is None][:MAX_BACKFILL]
+    if not units:
         return
     try:
         # In a turn the job behind the reply stores them, but for those who are paid for each text.
         if not in_turn() or embedder.provider != "embedded":
             with transaction.atomic():
-                embeddings.put([unit.id for unit in bare], by=embedder)
-        rows = embed.embed([unit.text for unit in bare], by=embedder)
+                embeddings.put([unit.id for unit in units], by=embedder)
+        rows = embed.embed([unit.text for unit in units], by=embedder)
     except (DatabaseError, EmbeddingFailed):
         log.warning("backfilling vectors failed", exc_info=True)
         return
     lane = [unit.bare or 0.0 for unit in candidates.units if "meaning" in unit.lanes]
     furthest = min(lane) if len(lane) >= lanes.DEPTH else -1.0
-    for unit, values in zip(bare, rows, strict=True):
+    for unit, values in zip(units, rows, strict=True):
         if (vector := embed.good_vector(values, dims=embedder.dims)) is not None:
-            unit.bare, unit.asked = float(vector @ asked), float(vector @ whole)
+            unit.bare, unit.asked = float(vector @ bare_vector), float(vector @ vector_as_asked)
             unit.lanes = [*unit.lanes, *(["meaning"] if unit.bare > furthest else [])]
 
 
-def _choose(request: RecallRequest, kept: list[Scored], result: Recalled) -> None:
+def _choose(request: RecallRequest, passed: list[Scored], result: Recalled) -> None:
     """Take the best that fit into the limits and the budget, and set the confidence."""
-    chosen = _fit(request, _select(request, kept))
-    result.items = chosen
-    result.tokens = sum(item.tokens for item in chosen)
+    result.items = _fit(request, _select(request, passed))
+    result.tokens = sum(item.tokens for item in result.items)
     result.budget = request.budget or 0
-    found = scoring.confidence(request.profile, chosen)
-    result.confidence = gate.judged_confidence(
-        found, [item.unit.text for item in chosen[:5]], request.judge
-    )
-    result.level = gate.level(result.confidence, has_items=bool(chosen))
+    confidence = scoring.confidence(request.profile, result.items)
+    texts = [item.unit.text for item in result.items[:5]]
+    result.confidence = gate.judged_confidence(confidence, texts, request.judge)
+    result.level = gate.level(result.confidence, has_items=bool(result.items))
 
 
-def _select(request: RecallRequest, kept: list[Scored]) -> list[Scored]:
+def _select(request: RecallRequest, passed: list[Scored]) -> list[Scored]:
     """Cut what is over the limits, and what repeats the prompt or a better item."""
     counts: Counter[str] = Counter()
     chosen: list[Scored] = []
     in_prompt, chosen_texts = Repetition(request.seen_texts), Repetition()
     unmentioned = rulings.Unmentioned(request.space, request.text)
-    for item in kept:
+    for item in passed:
         kind = item.unit.kind
         if unmentioned.covers(kind, item.unit.owner_id, item.unit.text):
             item.cut = "ruled"
@@ -484,46 +483,46 @@ def _fit(request: RecallRequest, chosen: list[Scored]) -> list[Scored]:
     return [item for item in chosen if not item.cut]
 
 
-def _current(kept: list[Scored], ranked: list[Scored]) -> list[Scored]:
+def _current(passed: list[Scored], ranked: list[Scored]) -> list[Scored]:
     """Bring what holds on the day in the place of what it replaced or what replaced it.
 
     The words that told how it was come last: they are not the answer, but they may explain it.
     """
-    known = {item.unit.owner_id: item for item in ranked if item.unit.kind == "fact"}
-    by_chain = {_last_of(item, known): item for item in known.values() if item.unit.holds}
+    facts = {item.unit.owner_id: item for item in ranked if item.unit.kind == "fact"}
+    by_chain = {_last_of(item, facts): item for item in facts.values() if item.unit.holds}
     chosen: dict[int, Scored] = {}
-    past: list[Scored] = []
-    for item in kept:
+    told_before: list[Scored] = []
+    for item in passed:
         is_fact = item.unit.kind == "fact"
         is_over = not item.unit.holds if is_fact else item.unit.replaced_by is not None
-        instead = by_chain.get(_last_of(item, known)) if is_over else item
+        instead = by_chain.get(_last_of(item, facts)) if is_over else item
         if is_over and is_fact:
             item.cut = "gate"
         elif is_over:
-            past.append(item)
+            told_before.append(item)
         if instead is not None:
             instead.cut = ""
             chosen.setdefault(instead.unit.id, instead)
-    return [*chosen.values(), *past]
+    return [*chosen.values(), *told_before]
 
 
-def _last_of(item: Scored, known: dict[int, Scored]) -> int | None:
-    """The newest fact of the chain of replacements that this one is in, as far as it is known."""
-    place = item.unit.owner_id if item.unit.kind == "fact" else item.unit.replaced_by
+def _last_of(item: Scored, facts: dict[int, Scored]) -> int | None:
+    """Return the newest fact of the chain of replacements, as far as it is among these."""
+    pk = item.unit.owner_id if item.unit.kind == "fact" else item.unit.replaced_by
     for _step in range(MAX_REPLACED):
-        later = known[place].unit.replaced_by if place in known else None
+        later = facts[pk].unit.replaced_by if pk in facts else None
         if later is None:
             break
-        place = later
-    return place
+        pk = later
+    return pk
 
 
-def _diverse(profile: Profile, kept: list[Scored]) -> list[Scored]:
+def _diverse(profile: Profile, passed: list[Scored]) -> list[Scored]:
     """Reorder the best for variety, where the profile asks for it."""
     balance = profile.settings.get("diversity", 1.0)
-    if balance >= 1 or len(kept) < 2:
-        return kept
-    head, tail = kept[: 3 * LIMIT], kept[3 * LIMIT :]
+    if balance >= 1 or len(passed) < 2:
+        return passed
+    head, tail = passed[: 3 * LIMIT], passed[3 * LIMIT :]
     low, spread = head[-1].score, (head[0].score - head[-1].score) or 1.0
     mixed = mmr(
         head,

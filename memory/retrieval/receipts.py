@@ -17,10 +17,8 @@ from memory.text import normalise as text
 KEPT_CUT = 20
 OWNERS = ("fact", "episode", "message")
 # What a receipt takes over from a recall, and what it tells of each memory.
-COPIED = (
-    "mode", "strict", "confidence", "level", "candidates", "tokens", "budget", "ms", "error",
-)  # fmt: skip
-TOLD = ("rank", "kind", "score", "confidence", "lanes", "cut", "tokens", "mark")
+RECALL_FIELDS = "mode strict confidence level candidates tokens budget ms error".split()
+ITEM_FIELDS = "rank kind score confidence lanes cut tokens mark".split()
 # Forty rows through the ORM cost as much as the whole recall; as one value they cost nothing.
 WRITE = """
 WITH receipt AS ({receipt}),
@@ -63,17 +61,15 @@ def write(
         profile=result.profile.name if result.profile else "",
         profile_version=result.profile.version if result.profile else 1,
         at=now,
-        **{name: getattr(result, name) for name in COPIED},
+        **{name: getattr(result, name) for name in RECALL_FIELDS},
     )
+    notes = {"prompt": result.prompt, "unjudged": result.unjudged}
     receipt.left_out = _left_out(result.cut[:KEPT_CUT], first=len(result.items) + 1)
-    if result.prompt:
-        receipt.left_out["prompt"] = True
-    if result.unjudged:
-        receipt.left_out["unjudged"] = result.unjudged
+    receipt.left_out |= {name: value for name, value in notes.items() if value}
     items = [_item(item, rank) for rank, item in enumerate(result.items, start=1)]
-    statement, given = insert_sql(receipt)
+    statement, values = insert_sql(receipt)
     with connection.cursor() as cursor:
-        cursor.execute(WRITE.format(receipt=statement), [*given, json.dumps(items)])
+        cursor.execute(WRITE.format(receipt=statement), [*values, json.dumps(items)])
         receipt.pk = cursor.fetchone()[0]
     receipt._state.adding, receipt._state.db = False, connection.alias
     return receipt
@@ -96,7 +92,7 @@ def attach(
     receipt.sections = sections or receipt.sections
     save_fields(receipt, "reply", "sections")
     for mark in set(marks.values()):
-        ranks = [rank for rank, one in marks.items() if one == mark]
+        ranks = [rank for rank, other in marks.items() if other == mark]
         receipt.items.filter(rank__in=ranks).update(mark=mark)
     last = receipt.items.count() + len(_rows(receipt)) if habits else 0
     for rank, (pk, score) in enumerate(habits, start=last + 1):
@@ -110,13 +106,9 @@ def add(receipt: Recall, items: Sequence[Scored], *, reply: str) -> None:
         return
     # What was cut is a row again when the model finds it after all.
     found = {item.key for item in items}
-    back = [row for row in _rows(receipt) if tuple(row[:2]) in found]
-    rows = [*receipt.items.all(), *(_unsaved(receipt, row) for row in back)]
+    back = _take_back(receipt, found)
+    rows = [*receipt.items.all(), *back]
     kept = {(row.kind, row.fact_id or row.episode_id or row.message_id): row for row in rows}
-    if back:
-        rest = [row for row in _rows(receipt) if row not in back]
-        receipt.left_out = receipt.left_out | {"rows": rest}
-        receipt.save(update_fields=["left_out"])
     for rank, item in enumerate(items, start=len(kept) + len(_rows(receipt)) + 1):
         used = is_used(item.unit.text, reply=reply, question=receipt.query)
         mark = RecallItem.Mark.USED if used else ""
@@ -131,19 +123,26 @@ def add(receipt: Recall, items: Sequence[Scored], *, reply: str) -> None:
         )  # fmt: skip
 
 
+def _take_back(receipt: Recall, keys: set[tuple[str, int]]) -> list[RecallItem]:
+    """Take these memories out of what was left out; return them as unsaved items."""
+    rows = _rows(receipt)
+    back = [row for row in rows if tuple(row[:2]) in keys]
+    if back:
+        receipt.left_out |= {"rows": [row for row in rows if row not in back]}
+        receipt.save(update_fields=["left_out"])
+    return [_unsaved(receipt, row) for row in back]
+
+
 def add_listed(receipt: Recall, facts: Sequence[int]) -> None:
     """Put the facts of a list on the receipt: nothing was asked for, everything was told."""
     if not facts:
         return
-    there = receipt.items.filter(fact__in=facts)
-    there.update(mark=RecallItem.Mark.USED)
-    known = set(there.values_list("fact", flat=True))
+    existing = receipt.items.filter(fact__in=facts)
+    existing.update(mark=RecallItem.Mark.USED)
+    known = set(existing.values_list("fact", flat=True))
     first = receipt.items.count() + len(_rows(receipt)) + 1
     new = [pk for pk in facts if pk not in known]
-    rest = [row for row in _rows(receipt) if row[0] != "fact" or row[1] not in new]
-    if len(rest) < len(_rows(receipt)):
-        receipt.left_out = receipt.left_out | {"rows": rest}
-        receipt.save(update_fields=["left_out"])
+    _take_back(receipt, {("fact", pk) for pk in new})
     RecallItem.objects.bulk_create(
         RecallItem(
             recall=receipt, kind="fact", fact_id=pk, rank=rank, score=0, confidence=1, parts=[],
@@ -159,11 +158,11 @@ def is_used(memory: str, *, reply: str, question: str) -> bool:
     By the stems they share: half of a short memory, and one at least that the question did not
     bring along; of a long one three are enough.
     """
-    told, said = text.stems(memory), text.stems(reply)
-    shared = told & said
+    stems = text.stems(memory)
+    shared = stems & text.stems(reply)
     if not shared - text.stems(question):
         return False
-    return len(shared) >= min(3, (len(told) + 1) // 2)
+    return len(shared) >= min(3, (len(stems) + 1) // 2)
 
 
 def explain(receipt: Recall) -> dict:
@@ -192,8 +191,8 @@ def items_of(receipt: Recall) -> list[RecallItem]:
         for item in some:
             setattr(item, kind, rows.get(getattr(item, f"{kind}_id")))
     # Of what was purged since nothing is left.
-    there = [item for item in cut if getattr(item, item.kind)]
-    return sorted([*saved, *there], key=lambda item: item.rank)
+    existing = [item for item in cut if getattr(item, item.kind)]
+    return sorted([*saved, *existing], key=lambda item: item.rank)
 
 
 def _rows(receipt: Recall) -> list[list]:
@@ -209,8 +208,8 @@ def _left_out(cut: Sequence[Scored], *, first: int) -> dict:
     for rank, item in enumerate(cut, start=first):
         # One that fell behind a newer value has one part more, which is its own weight.
         values = [*item.columns[1][: len(names)], *item.columns[2][len(names) :]]
-        told = [item.unit.kind, item.unit.owner_id, rank, item.score, item.confidence]
-        rows.append([*told, item.cut, item.tokens, item.unit.lanes, values])
+        row = [item.unit.kind, item.unit.owner_id, rank, item.score, item.confidence]
+        rows.append([*row, item.cut, item.tokens, item.unit.lanes, values])
     return {"names": list(names), "weights": list(weights), "rows": rows}
 
 
@@ -218,11 +217,11 @@ def _unsaved(receipt: Recall, row: list) -> RecallItem:
     kind, owner, rank, score, confidence, cut, tokens, lanes, values = row
     names, weights = receipt.left_out["names"], receipt.left_out["weights"]
     more = values[len(names) :]
-    known = [*values[: len(names)], *(1.0 for _ in more)]
-    told = parts([*names, *("older" for _ in more)], known, [*weights, *more])
+    values = [*values[: len(names)], *(1.0 for _ in more)]
+    reasons = parts([*names, *("older" for _ in more)], values, [*weights, *more])
     return RecallItem(
         recall=receipt, kind=kind, rank=rank, score=score, confidence=confidence, cut=cut,
-        tokens=tokens, lanes=lanes, parts=[list(part) for part in told], **{f"{kind}_id": owner},
+        tokens=tokens, lanes=lanes, parts=[list(part) for part in reasons], **{f"{kind}_id": owner},
     )  # fmt: skip
 
 
@@ -253,7 +252,7 @@ def _item(item: Scored, rank: int) -> dict:
 def _explained(item: RecallItem) -> dict:
     owner = item.fact or item.episode or item.message or item.pattern
     return {
-        **{name: getattr(item, name) for name in TOLD},
+        **{name: getattr(item, name) for name in ITEM_FIELDS},
         "id": owner.pk if owner else None,
         "owner": owner,
         "text": str(getattr(owner, "text", "") or getattr(owner, "body", "") or owner or ""),

@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from memory.retrieval import classic, features, gate, judge, ranking
-from memory.retrieval.lanes import Candidate, Candidates
+from memory.retrieval.lanes import KINDS, Candidate, Candidates
 from memory.retrieval.profiles import Profile, built_in
 from memory.retrieval.ranking import Scored
 from memory.retrieval.understand import Question
 from memory.text import normalise as words
 
 # Likeness in meaning that says nothing yet, and that says all.
-FAR, NEAR = 0.3, 0.5
+FAR = 0.3
+NEAR = 0.5
+# A share of the words that counts as all of them.
 ALL = 0.999
 Passes = Callable[[Scored], bool]
 
@@ -54,7 +56,7 @@ def confidence(profile: Profile, chosen: list[Scored]) -> float:
     read = [item.features for item in chosen if item.features.get("answers")]
     if not read:
         return likeliest
-    best = {name: max(one[name] for one in read) for name in ("answers", "semantic")}
+    best = {name: max(values[name] for values in read) for name in ("answers", "semantic")}
     return max(likeliest, round(gate.probability(best, _curves(profile)["recall"]), 4))
 
 
@@ -69,18 +71,18 @@ def _estimate(profile: Profile, ranked: list[Scored], values: dict) -> None:
         return
     curves = _curves(profile)
     best, most = ranked[0].score, sum(map(abs, ranked[0].columns[2]))
-    read = [one["answers"] for one in values.values() if one["answers"]]
-    usual = sum(read) / len(read) if read else 0.0
+    opinions = [row["answers"] for row in values.values() if row["answers"]]
+    usual = sum(opinions) / len(opinions) if opinions else 0.0
     for item in ranked:
-        known = values[item.unit.id]
-        item.features = known | {
+        row = values[item.unit.id]
+        item.features = row | {
             # By its rarest word, or in other words and other languages by its meaning.
-            "about": max(known["rare"], min(1.0, (known["semantic"] - FAR) / (NEAR - FAR))),
+            "about": max(row["rare"], min(1.0, (row["semantic"] - FAR) / (NEAR - FAR))),
             # How far behind the best it lies, as a share of all weights; what holds every word
             # that was asked for is not behind.
-            "lead": 0.0 if known["words"] > ALL else (item.score - best) / most,
+            "lead": 0.0 if row["words"] > ALL else (item.score - best) / most,
             # The judge says yes to everything where a question is vague: what counts is the rest.
-            "ahead": max(0.0, known["answers"] - usual),
+            "ahead": max(0.0, row["answers"] - usual),
         }
         curve = curves["fact" if item.unit.kind == "fact" else "talk"]
         item.confidence = round(gate.probability(item.features, curve), 4)
@@ -100,10 +102,11 @@ def _keno(
         memories = [judge.as_read(units[place], question.text) for place in best]
         opinions = judge.opinions(question.text, memories, budget_ms=judge_ms)
         read = zip(best, opinions, strict=False)
-        _fill(table, values, "answers", {n: found for place, found in read for n in alike[place]})
+        answers = {same: opinion for place, opinion in read for same in alike[place]}
+        table.fill("answers", answers, into=values)
         unread = len(best) - len(opinions)
     if weights.get("crowd"):
-        _fill(table, values, "crowd", ranking.crowding(units, table.order()))
+        table.fill("crowd", ranking.crowding(units, table.order()), into=values)
     return table.ranked(), unread
 
 
@@ -115,22 +118,15 @@ def _alike(units: Sequence[Candidate], order: Iterable[int]) -> dict[int, list[i
     first: dict[str, int] = {}
     alike: dict[int, list[int]] = {}
     for place in order:
-        said = words.fold(units[place].quote or units[place].text).strip(" .!")
-        alike.setdefault(first.setdefault(said, place), []).append(place)
+        text = words.fold(units[place].quote or units[place].text).strip(" .!")
+        alike.setdefault(first.setdefault(text, place), []).append(place)
     return alike
-
-
-def _fill(table: ranking.Table, values: dict, name: str, found: dict[int, float]) -> None:
-    table.fill(name, found)
-    for place, value in found.items():
-        values[table.units[place].id][name] = value
 
 
 def _gate_test(profile: Profile, *, strict: bool, prompt: bool) -> Passes:
     """Return the gate's test: each memory must be likely by itself, surely so in strict mode."""
     limits = profile.settings["gate"]
-    kinds = ("fact", "episode", "message")
-    least = {kind: gate.line(limits, kind, strict=strict, prompt=prompt) for kind in kinds}
+    least = {kind: gate.line(limits, kind, strict=strict, prompt=prompt) for kind in KINDS}
     return lambda item: item.confidence >= least[item.unit.kind]
 
 

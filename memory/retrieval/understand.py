@@ -16,11 +16,11 @@ from memory.retrieval import past
 from memory.retrieval.keywords import Expand, expansion, is_stop, keywords
 from memory.retrieval.past import Past
 from memory.text import normalise as text
-from memory.text.kinship import kin
+from memory.text.kinship import Kin, kin
 from memory.text.shorthand import written_out
 from memory.text.summaries import without_lead_in
 
-MOST_CUES = 3
+MAX_CUES = 3
 # "Two weeks ago" is not one day: the longer the unit, the vaguer.
 DAYS_AROUND = {"week": 4, "month": 15, "year": 183}
 MAX_LENGTH = 2000
@@ -57,27 +57,21 @@ def cues(question: str, *, now: datetime, zone: tzinfo = UTC) -> list[Cue]:
     # A memory is asked about what was, unless the verb or the words look ahead.
     times = resolve(question[:2000], said_at=said_at, language=language, lean="past")
     return [
-        _cue(
-            question[when.start : when.end],
-            _days(when.first, when.last, when, said_at.date()),
-            zone,
-        )
+        _cue(question[when.start : when.end], _days(when, said_at.date()), zone)
         for when in times
         if when.first and when.last and when.dated
-    ][:MOST_CUES]
+    ][:MAX_CUES]
 
 
 def _cue(phrase: str, days: tuple[date, date], zone: tzinfo) -> Cue:
-    first, last = days
-    start, end = (
-        datetime.combine(day, time(), zone).astimezone(UTC)
-        for day in (first, last + timedelta(days=1))
-    )
+    bounds = (days[0], days[1] + timedelta(days=1))
+    start, end = (datetime.combine(day, time(), zone).astimezone(UTC) for day in bounds)
     return Cue(phrase, start, end)
 
 
-def _days(first: date, last: date, when: When, today: date) -> tuple[date, date]:
+def _days(when: When, today: date) -> tuple[date, date]:
     """Return the first and the last day to look at: often more than the words say exactly."""
+    first, last = when.first or today, when.last or today
     if when.kind == "from" and first <= today:
         return first, max(last, today)
     if first == last:
@@ -108,7 +102,7 @@ def asks_when(question: str) -> bool:
 
 
 def says_when(memory: str) -> bool:
-    """Whether a memory holds a time that could answer such a question."""
+    """Tell whether a memory has a time that could answer such a question."""
     return bool(_SAYS_WHEN.search(text.fold(memory[:2000])))
 
 
@@ -158,7 +152,7 @@ def understand(
         names=names,
         cues=cues(question, now=now, zone=zone),
         bare=without_names(question, names),
-        folded_words=text.words(text.fold(question)),
+        folded_words=text.folded_words(question),
         asks_when=asks_when(question),
         written=written,
     )
@@ -200,8 +194,27 @@ _NAME = re.compile(r"[A-ZÀ-Ý][\wà-ÿ-]+")
 _BEGINS = re.compile(r"(?:^|[.!?…\n])[^\w]*$")
 # Who it is, is what the memory that describes them says.
 _ASKS_WHO = re.compile(r"\b(who|whose|name|called|quien|quienes|llama|llaman|nombre)\b")
-MOST_NAMES = 2
+MAX_NAMES = 2
 _OF = frozenset("de del of".split())
+_MINE = frozenset("my our mi mis nuestra nuestro".split())
+_TO_YOU = {"my": "your", "our": "your", "mi": "tu", "mis": "tus", "nuestra": "tu", "nuestro": "tu"}
+_WHICH = re.compile(r",? (?:the [\w-]+ one|the one (?:in|from) [\w-]+|(?:el|la) de [\w-]+)\b", re.I)
+
+
+class Word(NamedTuple):
+    """A word of a question, folded, and where it stands."""
+
+    start: int
+    end: int
+    text: str
+
+    @property
+    def bare(self) -> str:
+        return self.text.removesuffix("'s")
+
+    @property
+    def kin(self) -> Kin | None:
+        return kin(self.bare)
 
 
 class Described(NamedTuple):
@@ -213,8 +226,15 @@ class Described(NamedTuple):
     ending: str = ""
 
 
+def _words(question: str) -> list[Word]:
+    return [
+        Word(match.start(), match.end(), text.fold(match[0].replace("’", "'")))
+        for match in re.finditer(r"[\w’'-]+", question)
+    ]
+
+
 def asks_who(question: Question) -> bool:
-    """Whether the answer is who somebody is: then the memory that says so is the answer."""
+    """Tell whether the answer is who somebody is: then the memory that says so is the answer."""
     return bool(_ASKS_WHO.search(text.fold(question.text)))
 
 
@@ -230,24 +250,17 @@ def follow(
     with "Ana's sister is Beth" it is what Beth's husband does. None when nobody is described, or
     the memory names nobody new.
     """
-    is_who = asks_who(question)
-    known = {*question.folded_words, *text.words(text.fold(person)), *MONTHS, *WEEKDAYS}
-    known |= {word.removesuffix("'s") for word in known}
+    ignore = {*question.folded_words, *text.folded_words(person), *MONTHS, *WEEKDAYS}
+    ignore |= {word.removesuffix("'s") for word in ignore}
     described = _described(question.text)
     whole, inner = described[:1], described[1:]
     # First who is surely meant, then whoever else the memory names.
-    for sure, some in ((True, [] if is_who else whole), (True, inner), (False, whole)):
-        for span in some if sure or not is_who else []:
-            if names := _names_of(memory, span, known, talk, sure=sure):
-                return _asked_of(question, span, names)
+    attempts = [(whole, True), (inner, True), (whole, False)]
+    for spans, sure in [(inner, True)] if asks_who(question) else attempts:
+        for span in spans:
+            if names := _names_for(memory, span, ignore, talk, sure=sure):
+                return _with_name(question, span, names)
     return None
-
-
-_MINE = frozenset("my our mi mis nuestra nuestro".split())
-_TO_YOU = {"my": "your", "our": "your", "mi": "tu", "mis": "tus", "nuestra": "tu", "nuestro": "tu"}
-
-
-_WHICH = re.compile(r",? (?:the [\w-]+ one|the one (?:in|from) [\w-]+|(?:el|la) de [\w-]+)\b", re.I)
 
 
 class Kinsfolk(NamedTuple):
@@ -261,132 +274,125 @@ class Kinsfolk(NamedTuple):
 
 def kinsfolk(question: str) -> Kinsfolk | None:
     """ "My sister's husband", "el marido de mi hermana", "Ellen's boy"; None when there is none."""
-    words = [
-        (match.start(), match.end(), text.fold(match[0].replace("’", "'")))
-        for match in re.finditer(r"[\w’'-]+", question)
-    ]
-    for n, (start, _end, word) in enumerate(words):
-        is_owner = word.endswith("'s") and not kin(_owner(word))
-        if word in _MINE or is_owner:
-            path, last = _path_after(words, n + 1)
-            first, before = _path_before(words, n) if not is_owner else (n, [])
+    words = _words(question)
+    for place, word in enumerate(words):
+        is_owner = word.text.endswith("'s") and not word.kin
+        if word.text in _MINE or is_owner:
+            path, last = _path_after(words, place + 1)
+            first, before = (place, []) if is_owner else _path_before(words, place)
             if path or before:
-                span = (words[first][0] if before else start, _which_end(question, words[last][1]))
-                return Kinsfolk(*span, (*path, *before), _owner(word) if is_owner else "")
-        elif n > 1 and not kin(word) and words[n - 1][2] == "de" and word not in _GLUE:
-            first, before = _path_before(words, n)
-            if before:
-                end = _which_end(question, words[n][1])
-                return Kinsfolk(words[first][0], end, tuple(before), word)
+                start = words[first].start if before else word.start
+                end = _which_end(question, words[last].end)
+                return Kinsfolk(start, end, (*path, *before), word.bare if is_owner else "")
+        elif place > 1 and not kin(word.text) and words[place - 1].text == "de":
+            first, before = _path_before(words, place)
+            if before and word.text not in _GLUE:
+                end = _which_end(question, word.end)
+                return Kinsfolk(words[first].start, end, tuple(before), word.text)
     return None
 
 
 def _which_end(question: str, end: int) -> int:
-    """Where the description ends, with "the Auckland one" or "la de Vigo"."""
+    """Return where the description ends, with "the Auckland one" or "la de Vigo"."""
     which = _WHICH.match(question, end)
     return which.end() if which else end
 
 
-def _path_after(words: list[tuple[int, int, str]], place: int) -> tuple[list[str], int]:
-    """The kin that follow each other: "sister's husband"; an apostrophe may be left out."""
+def _path_after(words: list[Word], first: int) -> tuple[list[str], int]:
+    """Return the kin that follow each other, and the last place: "sister's husband"."""
     path: list[str] = []
-    last = place - 1
-    for n in range(place, len(words)):
-        one = kin(_owner(words[n][2]))
-        if one is None:
+    last = first - 1
+    for place in range(first, len(words)):
+        relative = words[place].kin
+        if relative is None:
             break
-        path.append(one.relation)
-        last = n
-        if not words[n][2].endswith("s"):
+        path.append(relative.relation)
+        last = place
+        # The apostrophe may be left out.
+        if not words[place].text.endswith("s"):
             return path, last
-    named = kin(words[last][2]) if path else None
+    named = kin(words[last].text) if path else None
     # "My sons": nobody in particular.
-    return ([], place - 1) if named and named.is_plural else (path, last)
+    return ([], first - 1) if named and named.is_plural else (path, last)
 
 
-def _path_before(words: list[tuple[int, int, str]], place: int) -> tuple[int, list[str]]:
-    """The kin in front of "de": "el marido de" is the husband of what follows."""
+def _path_before(words: list[Word], place: int) -> tuple[int, list[str]]:
+    """Return the kin in front of "de": "el marido de" is the husband of what follows."""
     path: list[str] = []
-    while place > 1 and words[place - 1][2] == "de" and (one := kin(words[place - 2][2])):
-        path.append(one.relation)
+    while place > 1 and words[place - 1].text == "de" and (relative := kin(words[place - 2].text)):
+        path.append(relative.relation)
         place -= 2
-        if place and words[place - 1][2] in _GLUE - _OF:
+        if place and words[place - 1].text in _GLUE - _OF:
             place -= 1
     return place, path
 
 
-def ask_by_name(question: Question, whom: Kinsfolk, name: str) -> tuple[Question, str]:
+def ask_by_name(question: Question, kin: Kinsfolk, name: str) -> tuple[Question, str]:
     """Return the question with the name instead, and the sentence that says who that is."""
-    phrase = _WHICH.sub("", question.text[whom.start : whom.end])
-    words = [_TO_YOU.get(word.lower(), word) for word in phrase.split()]
+    phrase = _WHICH.sub("", question.text[kin.start : kin.end])
+    whose = " ".join(_TO_YOU.get(word.lower(), word) for word in phrase.split())
     verb = "es" if question.language == "es" else "is"
-    asked = _asked_of(question, Described(whom.start, whom.end, ""), [name])
-    whose = " ".join(words).removesuffix("'s").removesuffix("’s")
-    return asked, f"{name} {verb} {whose}"
+    named = _with_name(question, Described(kin.start, kin.end, ""), [name])
+    whose = whose.removesuffix("'s").removesuffix("’s")
+    return named, f"{name} {verb} {whose}"
 
 
-def _asked_of(question: Question, span: Described, names: list[str]) -> Question:
-    """The question with the name in the place of the description."""
-    asked = f"{question.text[: span.start]}{names[0]}{span.ending}{question.text[span.end :]}"
-    words = text.words(text.fold(question.text[span.start : span.end]))
-    gone = {*words, *(word.removesuffix("'s") for word in words)}
-    terms = [one for one in question.terms if text.fold(one) not in gone]
-    found = [text.fold(name) for name in names]
+def _with_name(question: Question, span: Described, names: list[str]) -> Question:
+    """Return the question with the name in the place of the description."""
+    named = f"{question.text[: span.start]}{names[0]}{span.ending}{question.text[span.end :]}"
+    words = text.folded_words(question.text[span.start : span.end])
+    described = {*words, *(word.removesuffix("'s") for word in words)}
+    terms = [term for term in question.terms if text.fold(term) not in described]
+    folded = [text.fold(name) for name in names]
     return replace(
-        question, text=asked, names=found, terms=terms or found, keywords=[*terms, *names],
-        bare=without_names(asked, found), folded_words=text.words(text.fold(asked)),
+        question, text=named, names=folded, terms=terms or folded, keywords=[*terms, *names],
+        bare=without_names(named, folded), folded_words=text.folded_words(named),
     )  # fmt: skip
 
 
 def _described(question: str) -> list[Described]:
     """Return where somebody is described by whose they are: all of it, then the owner alone."""
-    run: list[tuple[int, int, str]] = []
-    for match in re.finditer(r"[\w’'-]+", question):
-        word = text.fold(match[0].replace("’", "'"))
-        if kin(_owner(word)) or (word in _GLUE and (run or word not in ("de", "of"))):
-            run.append((match.start(), match.end(), word))
-        elif any(kin(_owner(one[2])) for one in run):
+    run: list[Word] = []
+    for word in _words(question):
+        if word.kin or (word.text in _GLUE and (run or word.text not in ("de", "of"))):
+            run.append(word)
+        elif any(before.kin for before in run):
             break
         else:
             run = []
-    kins = [n for n, one in enumerate(run) if kin(_owner(one[2]))]
-    if not kins:
+    places = [place for place, word in enumerate(run) if word.kin]
+    if not places:
         return []
-    is_spanish = any(one[2] in ("de", "del") for one in run)
-    head, other = (kins[0], kins[-1]) if is_spanish else (kins[-1], kins[0])
-    whole = Described(run[0][0], run[kins[-1]][1], _owner(run[head][2]))
-    if len(kins) < 2:
+    is_spanish = any(word.text in ("de", "del") for word in run)
+    head, owner = (places[0], places[-1]) if is_spanish else (places[-1], places[0])
+    whole = Described(run[0].start, run[places[-1]].end, run[head].bare)
+    if len(places) < 2:
         return [whole]
     # "El jefe de | mi novia", "my sister's | husband".
-    first = next((n for n in range(other, -1, -1) if n < other and run[n][2] not in _OF), other)
-    first = first if first < other and run[first][2] in _GLUE else other
-    ending = "'s" if run[other][2].endswith("'s") else ""
-    return [whole, Described(run[first][0], run[other][1], _owner(run[other][2]), ending)]
+    first = next((place for place in range(owner - 1, -1, -1) if run[place].text not in _OF), owner)
+    first = first if run[first].text in _GLUE else owner
+    ending = "'s" if run[owner].text.endswith("'s") else ""
+    return [whole, Described(run[first].start, run[owner].end, run[owner].bare, ending)]
 
 
-def _owner(word: str) -> str:
-    return word.removesuffix("'s")
-
-
-def _names_of(
-    memory: str, span: Described, known: set[str], talk: Collection[str] | None, *, sure: bool
+def _names_for(
+    memory: str, span: Described, ignore: set[str], talk: Collection[str] | None, *, sure: bool
 ) -> list[str]:
     """Return the names that the memory has for the described one, or else other new ones."""
     relation = kin(span.kin)
-    found: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     for match in _NAME.finditer(memory):
         name = text.fold(match[0])
-        if name in known or is_stop(name):
+        if name in ignore or is_stop(name):
             continue
-        before = [kin(word) for word in text.words(text.fold(memory[: match.start()]))[-3:]]
-        near = {one.relation for one in before if one}
-        is_of = relation is not None and relation.relation in near
+        before = [kin(word) for word in text.folded_words(memory[: match.start()])[-3:]]
+        near = {relative.relation for relative in before if relative}
+        is_theirs = relation is not None and relation.relation in near
         is_called = talk is not None and (name in talk or _BEGINS.search(memory[: match.start()]))
-        if is_called and not is_of:
-            continue
-        found.setdefault(match[0], 0 if is_of else 2 if near else 1)
-    ordered = sorted(found, key=lambda name: found[name])
-    return [name for name in ordered if found[name] == 0 or not sure][:MOST_NAMES]
+        if is_theirs or not is_called:
+            ranks.setdefault(match[0], 0 if is_theirs else 2 if near else 1)
+    ordered = sorted(ranks, key=lambda name: ranks[name])
+    return [name for name in ordered if ranks[name] == 0 or not sure][:MAX_NAMES]
 
 
 def without_names(question: str, names: Sequence[str]) -> str:
@@ -400,14 +406,14 @@ def without_names(question: str, names: Sequence[str]) -> str:
 def _names(
     question: str, *, scopes: Sequence[int], person: str, then: Past | None = None
 ) -> list[str]:
-    words = [word.removesuffix("'s") for word in text.words(text.fold(question))]
+    words = [word.removesuffix("'s") for word in text.folded_words(question)]
     # "will" is a word, "Will" may be a name.
     written = {text.fold(word) for word in re.findall(r"\w+", question) if not word.islower()}
     candidates = [word for word in dict.fromkeys(words) if word in written or not is_stop(word)]
     names = _known_names([word for word in candidates if len(word) > 1], scopes, then)
     if names:
         return [word for word in candidates if word in names]
-    return text.words(text.fold(person))[:1] if _FIRST_PERSON & set(words) else []
+    return text.folded_words(person)[:1] if _FIRST_PERSON & set(words) else []
 
 
 def _known_names(words: list[str], scopes: Sequence[int], then: Past | None) -> set[str]:
@@ -421,5 +427,5 @@ def _known_names(words: list[str], scopes: Sequence[int], then: Past | None) -> 
 
 
 def _bare(word: str) -> str:
-    words = text.words(text.fold(word))
+    words = text.folded_words(word)
     return words[0].removesuffix("'s") if len(words) == 1 else ""
