@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from memory.text.normalise import TITLES, fold
+from memory.text.normalise import LISTS, TITLES, fold, listed
 
 PETS = frozenset("dog cat pet horse bird rabbit hamster turtle fish".split())
 # Of these somebody has one: "my mother" is the same each time.
@@ -18,9 +18,9 @@ _PARENT, _CHILD = ("mother", "father"), ("son", "daughter", "child")
 _SIBLING = ("sister", "brother", "sibling", "twin")
 # What may be called so, too: a daughter may be known as one of the children.
 _AS_WELL = {
-    **{one: (one, "child") for one in ("son", "daughter")},
-    **{one: (one, "twin", "sibling") for one in ("sister", "brother")},
-    **{one: (one, *_SPOUSE) for one in _SPOUSE},
+    **{word: (word, "child") for word in ("son", "daughter")},
+    **{word: (word, "twin", "sibling") for word in ("sister", "brother")},
+    **{word: (word, *_SPOUSE) for word in _SPOUSE},
     "child": _CHILD,
     "sibling": _SIBLING,
 }
@@ -57,46 +57,44 @@ class Kin:
 
 
 def kin(word: str) -> Kin | None:
-    """What a word says about somebody's place in the speaker's life."""
+    """Return what a word says about somebody's place in the speaker's life."""
     low = word.lower()
     return _table().get(low) or _table().get(fold(low))
 
 
 @cache
 def _table() -> dict[str, Kin]:
-    listed: dict[str, Kin] = {}
-    for line in Path(__file__).with_name("kinship.txt").read_text("utf-8").splitlines():
-        if line and not line.startswith("#"):
-            listed = _words(line) | listed
-    plurals = {_plural(word): replace(one, is_plural=True) for word, one in listed.items()}
-    return plurals | listed
+    singular: dict[str, Kin] = {}
+    for line in _lines():
+        singular = _words(line) | singular
+    plurals = {_plural(word): replace(kin, is_plural=True) for word, kin in singular.items()}
+    return plurals | singular
+
+
+@cache
+def _lines() -> list[str]:
+    lines = Path(__file__).with_name("kinship.txt").read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def words_of_relations() -> dict[str, list[str]]:
-    """The words of both languages for each relation."""
-    found: dict[str, list[str]] = {}
-    for word, one in _table().items():
-        found.setdefault(one.relation, []).append(word)
-    return found
+    """Return the words of both languages for each relation."""
+    words: dict[str, list[str]] = {}
+    for word, kin in _table().items():
+        words.setdefault(kin.relation, []).append(word)
+    return words
 
 
 def _words(line: str) -> dict[str, Kin]:
-    """relation, gender, English words / Spanish words; a word may have a gender of its own."""
-    relation, gender, *listed = line.split()
-    found: dict[str, Kin] = {}
-    for entry in listed:
+    """Read "relation gender English words / Spanish words"; a word may have its own gender."""
+    relation, gender, *entries = line.split()
+    words: dict[str, Kin] = {}
+    plurals = listed("kin", "plurals")
+    for entry in entries:
         word, _, own = entry.replace("_", " ").partition(":")
-        one = Kin(relation, (own or gender).replace("-", ""), is_plural=word in _PLURALS)
-        found |= {word: one, fold(word): one}
-    return {word: one for word, one in found.items() if word != "/"}
-
-
-_PLURALS = frozenset(
-    """
-    parents folks padres papás viejos siblings hermanos twins mellizos gemelos children kids nietos
-    grandparents abuelos grandchildren grandkids in-laws suegros
-    """.split()
-)
+        kin = Kin(relation, (own or gender).replace("-", ""), is_plural=word in plurals)
+        words |= {word: kin, fold(word): kin}
+    return {word: kin for word, kin in words.items() if word != "/"}
 
 
 def _plural(word: str) -> str:
@@ -111,25 +109,9 @@ _WORD = r"[^\W\d_a-zß-öø-ÿ][\w-]*(?:['’](?!s\b)\w+)?"
 _NAME = rf"(?:(?:{'|'.join(TITLES)})\. )?{_WORD}(?: {_WORD})*"
 _CALLED = r"(?:is|was) (?:called|named)|se llama(?:ba)?|llamad[oa]"
 # Words that open a sentence with a capital and never name anybody, also with "'s".
-NOBODY = frozenset(
-    """
-    here there this that these those where what who whose which when why how now then today tomorrow
-    yesterday everything something nothing anything it everyone everybody someone somebody nobody
-    aquí aqui acá ahí ahi allí alli allá esto eso aquello este esta ese esa estos estas esos esas
-    dónde donde qué que quién quien cuándo cuando cómo como cuál hoy ayer mañana ahora luego todo
-    todos nada nadie alguien algo
-    """.split()
-)
+NOBODY = listed("kin", "nobody")
 # What English writes with a capital behind "is" and says what somebody is, not who.
-_NOT_CALLED = "|".join(
-    """
-    \\w+ish \\w+ese French Welsh Dutch Swiss Greek Thai Czech Arab Saudi Catholic Hindu Buddhist
-    Muslim European Korean Chilean American Mexican German Italian Canadian Australian Austrian
-    Brazilian Colombian Cuban Egyptian Indian Jamaican Kenyan Moroccan Nigerian Norwegian Peruvian
-    Syrian Venezuelan Catalan African Asian Russian Ukrainian Hungarian Romanian Bulgarian Croatian
-    Serbian Belgian Bolivian Argentinian Ecuadorian Iranian Iraqi Israeli [A-ZÀ-Ý][A-ZÀ-Ý]+
-    """.split()
-)
+_NOT_CALLED = "|".join(LISTS["kin"]["not_called"].split())
 # "Irene is Ana's boss": the name may stand before; the body begins behind it.
 _ENGLISH = (
     rf"(?:\b(?P<before>{_NAME}) (?:is|was) )?\b(?P<body>)(?P<owner>{_NAME})['’]s "
@@ -182,25 +164,25 @@ class Relative:
 
 
 def relatives_in(text: str) -> list[Relative]:
-    """Who is whose, as a fact in the third person says it in either language."""
-    found = []
+    """Return who is whose, as a fact in the third person says it in either language."""
+    relatives = []
     *by_owner, theirs, has = _patterns()
-    for match in (one for pattern in by_owner for one in pattern.finditer(text)):
-        one = kin(match["noun"])
+    for match in (match for pattern in by_owner for match in pattern.finditer(text)):
+        noun = kin(match["noun"])
         owner, name = match["owner"], match["name"] or match["before"] or ""
-        if one and not one.is_plural and not match["of_theirs"] and owner.lower() not in NOBODY:
+        if noun and not noun.is_plural and not match["of_theirs"] and owner.lower() not in NOBODY:
             label = text[match.start("body") : max(match.end("noun"), match.end("owner"))]
             name = "" if name.lower() in NOBODY else name
-            found.append(Relative(owner, match["noun"].lower(), one.relation, name, label))
+            relatives.append(Relative(owner, match["noun"].lower(), noun.relation, name, label))
     inside = theirs.match(text)
-    one = kin(inside["noun"]) if inside else None
+    noun = kin(inside["noun"]) if inside else None
     is_certain = inside and not _SOMEBODY_ELSE.search(inside["between"])
-    if inside and one and is_certain and inside["owner"].lower() not in NOBODY:
-        found.append(Relative(inside["owner"], inside["noun"], one.relation, inside["name"]))
-    return found + [
-        Relative(match["owner"] or "", match["noun"], one.relation, name)
+    if inside and noun and is_certain and inside["owner"].lower() not in NOBODY:
+        relatives.append(Relative(inside["owner"], inside["noun"], noun.relation, inside["name"]))
+    return relatives + [
+        Relative(match["owner"] or "", match["noun"], noun.relation, name)
         for match in has.finditer(text)
-        if (one := kin(match["noun"]))
+        if (noun := kin(match["noun"]))
         for name in re.split(r", | and | y ", match["names"])
     ]
 
@@ -214,15 +196,13 @@ def _patterns() -> list[re.Pattern]:
 
 @cache
 def _spanish() -> dict[str, str]:
-    """One Spanish word for each relation; the masculine where it may be either."""
-    lines = Path(__file__).with_name("kinship.txt").read_text("utf-8").splitlines()
-    halves = [line.partition("/") for line in lines if line and not line.startswith("#")]
-    found = {}
-    for before, _, after in halves:
+    """Return one Spanish word for each relation; the masculine where it may be either."""
+    spanish = {}
+    for before, _, after in (line.partition("/") for line in _lines()):
         words = after.split()
-        word = next((one for one in words if one.endswith(":m")), words[0])
-        found[before.split()[0]] = word.replace("_", " ").partition(":")[0]
-    return found
+        masculine = next((word for word in words if word.endswith(":m")), words[0])
+        spanish[before.split()[0]] = masculine.replace("_", " ").partition(":")[0]
+    return spanish
 
 
 def relation_word(relation: str, language: str) -> str:

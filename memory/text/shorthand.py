@@ -8,23 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from memory.text.normalise import detect_language
+from memory.text.normalise import LISTS, detect_language
 
-ENGLISH = """im I'm|ive I've|dont don't|doesnt doesn't|didnt didn't|cant can't|couldnt couldn't
-|wouldnt wouldn't|shouldnt shouldn't|wont won't|isnt isn't|arent aren't|wasnt wasn't|werent weren't
-|havent haven't|hasnt hasn't|hes he's|shes she's|theyre they're|youre you're|weve we've
-|theyve they've|theres there's|thats that's|whats what's|wheres where's|whos who's|hows how's
-|whens when's|wat what|wats what's|wot what|wots what's|waht what|wehre where
-|u you|ur your|r are|n and|w with|w/ with
-|cos because|coz because|cuz because|bc because|atm at the moment
-|tmrw tomorrow|tmr tomorrow|bday birthday|fave favourite|fav favourite|appt appointment
-|smth something|sth something|shd should|wk week|wks weeks|yr year|yrs years|ppl people|pls please
-|plz please|abt about|b4 before|tues Tuesday|weds Wednesday|thurs Thursday|thur Thursday
-|bf boyfriend|gf girlfriend"""
-SPANISH = """q que|qe que|k que|d de|x por|xa para|xfa por favor|xfavor por favor|xq porque
-|pq porque|porq porque|tb también|tmb también|tbn también|dnd donde|vdd verdad|bn bien|cn con
-|mñn mañana|mñna mañana"""
-# "2" and "4" are figures here: "at 4 the plumber comes".
 _BEFORE_HOUR = "at by from until till after before around to of"
 _HOUR = "".join(rf"(?<!\b{word} )" for word in _BEFORE_HOUR.split())
 # What is shorthand only before some words: "its thursday", "has 2 go back", "pa acordarme".
@@ -93,13 +78,13 @@ def read(text: str) -> Reading:
     parts: list[str] = []
     changes: list[tuple[int, int, int, int]] = []
     at = length = 0
-    for found in _pattern(language).finditer(text):
-        word = _word(found, language)
-        between = text[at : found.start()]
+    for match in _pattern(language).finditer(text):
+        word = _word(match, language)
+        between = text[at : match.start()]
         start = length + len(between)
-        changes.append((start, start + len(word), found.start(), found.end()))
+        changes.append((start, start + len(word), *match.span()))
         parts += [between, word]
-        at, length = found.end(), start + len(word)
+        at, length = match.end(), start + len(word)
     return Reading("".join([*parts, text[at:]]), text, tuple(changes))
 
 
@@ -107,33 +92,34 @@ def written_out(text: str) -> str:
     return read(text).text
 
 
-def _word(found: re.Match, language: str) -> str:
-    if found.lastgroup == "participle":  # "me he comprao un traje"
-        word = f"{found[0][:-1]}do"
-    elif found.lastgroup:
-        word = _WRITTEN_OUT[found.lastgroup]
+def _word(match: re.Match, language: str) -> str:
+    if match.lastgroup == "participle":  # "me he comprao un traje"
+        word = f"{match[0][:-1]}do"
+    elif match.lastgroup:
+        word = _WRITTEN_OUT[match.lastgroup]
     else:
-        word = _words(language)[found[0].lower()]
+        word = _words(language)[match[0].lower()]
         # "xq tomo hierro" asks, "tomo hierro xq tengo anemia" tells.
-        begins = not found.string[: found.start()].rstrip().strip("¿")
+        begins = not match.string[: match.start()].rstrip().strip("¿")
         word = "por qué" if word == "porque" and begins else word
-    return word[:1].upper() + word[1:] if found[0][:1].isupper() else word
+    return word[:1].upper() + word[1:] if match[0][:1].isupper() else word
 
 
 @cache
 def _words(language: str) -> dict[str, str]:
-    listed = {"en": ENGLISH, "es": SPANISH}.get(language, f"{ENGLISH}|{SPANISH}")
-    pairs = (one.strip().partition(" ") for one in listed.replace("\n", " ").split("|"))
-    return {short: word for short, _, word in pairs}
+    rows = LISTS["shorthand"]
+    listed = rows.get(language) or f"{rows['en']}|{rows['es']}"
+    pairs = (pair.split(maxsplit=1) for pair in listed.split("|"))
+    return {short: word.strip() for short, word in pairs}
 
 
 @cache
 def _pattern(language: str) -> re.Pattern:
     listed = sorted(_words(language), key=len, reverse=True)
     # A capital alone is an initial; beside a figure "k" and "x" are a unit and a sign.
-    single = "".join(one for one in listed if len(one) == 1)
-    longer = "|".join(map(re.escape, (one for one in listed if len(one) > 1)))
-    before = "|".join(_BEFORE[one] for one in _BEFORE if language in (one, ""))
+    single = "".join(word for word in listed if len(word) == 1)
+    longer = "|".join(re.escape(word) for word in listed if len(word) > 1)
+    before = "|".join(_BEFORE[name] for name in _BEFORE if language in (name, ""))
     return re.compile(
         rf"(?<![\w'’@#./&-])(?:(?i:{longer}|{before})|(?!(?<=\d )[kx]|[kx] ?\d)[{single}])"
         r"(?![\w'’@/&-]|\.\w)"
