@@ -23,11 +23,12 @@ from memory.text import normalise as words
 
 TAGS = ["canary", "canario"]
 KIND, WALLS = "canary", "walls"
-# Seconds that a process knows which canaries there are: a reply asks for them every time.
-FRESH = 30
-# Of the words of a canary so many, and at least so many, give it away.
-SHARE, FEWEST = 0.8, 4
-ROOMS = 3
+# A process asks only so often which canaries there are: every reply needs them.
+CACHE_SECONDS = 30
+# The share of the words of a canary, and the fewest words, that give it away.
+SHARE = 0.8
+MIN_WORDS = 4
+MAX_ROOMS = 3
 PLACES = {
     "reply": N_("a reply"),
     "program": N_("an answer to a program"),
@@ -35,7 +36,7 @@ PLACES = {
     "export": N_("an export"),
 }
 HELD = N_("A canary was heard outside its chat, in %(place)s. It was held.")
-# Who exports may see everything of the space: the file is not held, only told of.
+# Whoever exports may see everything of the space: the file is not held, the owner is notified.
 TAKEN_ALONG = N_("A canary left its chat, in %(place)s.")
 
 
@@ -45,40 +46,31 @@ def planted(space: Space) -> QuerySet[Fact]:
 
 
 def known(space: Space) -> list[tuple[int, int, str, str]]:
-    """Number, chat, subject and text of each, as this process knows them."""
-    key = f"canaries/{space.pk}"
-    found = cache.get(key)
-    if found is None:
-        found = list(planted(space).values_list("pk", "chat_id", "subject", "text"))
-        cache.set(key, found, FRESH)
-    return found
+    """Return number, chat, subject and text of each, as this process knows them."""
+    rows = planted(space).values_list("pk", "chat_id", "subject", "text")
+    return cache.get_or_set(f"canaries/{space.pk}", lambda: list(rows), CACHE_SECONDS)
 
 
-def surfaced(space: Space, said: str, *, chat: Chat | None = None) -> list[int]:
-    """The canaries of other chats that these words tell."""
-    here = chat.pk if chat else None
-    others = [one for one in known(space) if one[1] != here]
-    return [pk for pk, _home, subject, text in others if _tells(text, subject, said)]
-
-
-def _tells(text: str, subject: str, said: str) -> bool:
-    folded = words.fold(said)
-    if words.fold(text) in folded or any(words.fold(one) in folded for one in codes(text)):
+def _tells(canary: str, subject: str, text: str) -> bool:
+    folded = words.fold(text)
+    if any(words.fold(part) in folded for part in (canary, *codes(canary))):
         return True
-    own = words.stems(text) - words.stems(subject)
-    return len(own) >= FEWEST and any(
-        len(own & words.stems(line)) >= SHARE * len(own) for line in said.splitlines()
+    stems = words.stems(canary) - words.stems(subject)
+    return len(stems) >= MIN_WORDS and any(
+        len(stems & words.stems(line)) >= SHARE * len(stems) for line in text.splitlines()
     )
 
 
 def watch(
-    space: Space, said: str, *, place: str, chat: Chat | None = None, now: datetime | None = None
+    space: Space, text: str, *, place: str, chat: Chat | None = None, now: datetime | None = None
 ) -> bool:
-    """Whether the words may go out; else the owner is told where a canary came out."""
-    found = surfaced(space, said, chat=chat)
+    """Tell whether the text may go out; else notify the owner where a canary came out."""
+    here = chat.pk if chat else None
+    others = (row for row in known(space) if row[1] != here)
+    canaries = [pk for pk, _home, subject, canary in others if _tells(canary, subject, text)]
     message = TAKEN_ALONG if place == "export" else HELD
     day = space.local_date(now or timezone.now())
-    for pk in found:
+    for pk in canaries:
         notices.tell(
             space,
             kind=KIND,
@@ -87,13 +79,13 @@ def watch(
             text=lambda: _(message) % {"place": _(PLACES[place])},
             link=f"facts/{pk}/",
         )
-    return not found
+    return not canaries
 
 
 def try_walls(space: Space, *, now: datetime | None = None) -> list[str]:
     """Plant canaries for a moment and ask for them from everywhere else; name the holes."""
     now, holes = now or timezone.now(), list[str]()
-    rooms = list(Chat.objects.filter(space=space).order_by("-last_message_at", "-pk")[:ROOMS])
+    rooms = list(Chat.objects.filter(space=space).order_by("-last_message_at", "-pk")[:MAX_ROOMS])
     with transaction.atomic():
         for home in rooms:
             holes += _holes(space, home, rooms, now=now)
@@ -118,12 +110,12 @@ def _holes(space: Space, home: Chat, rooms: list[Chat], *, now: datetime) -> lis
     text = f"The canary of room {home.pk} is called {word}"
     facts.remember(space, text=text, by="night", chat=home, now=now)
     other = Space.objects.exclude(pk=space.pk).order_by("pk").first()
-    asked: list[tuple[Space, Chat | None]] = [(space, room) for room in rooms if room != home]
-    asked += [(space, None), *([(other, None)] if other else [])]
+    places: list[tuple[Space, Chat | None]] = [(space, room) for room in rooms if room != home]
+    places += [(space, None), *([(other, None)] if other else [])]
+    question = f"What is the canary of room {home.pk} called?"
     holes = []
-    for where, room in asked:
-        found = recall(where, f"What is the canary of room {home.pk} called?", chat=room,
-                       now=now, save=False)  # fmt: skip
-        if any(word in item.unit.text for item in (*found.items, *found.cut)):
-            holes.append(f"{home} -> {room or where}")
+    for place, room in places:
+        result = recall(place, question, chat=room, now=now, save=False)
+        if any(word in item.unit.text for item in (*result.items, *result.cut)):
+            holes.append(f"{home} -> {room or place}")
     return holes

@@ -3,15 +3,15 @@
 A question with what must be found and what must not be said, asked again after everything that
 could make the answer worse. A red one holds back what the next night would do on its own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -46,10 +46,13 @@ from memory.trust import replay
 
 State, Status = GoldenQuestion.State, GoldenQuestion.Status
 # What a memory must still hold of the words that were kept: in its own row, and in another one.
-OWN_SHARE, OTHER_SHARE = 0.5, 0.8
-MAX_EXPECTED, MAX_STEPS = 12, 20
+OWN_SHARE = 0.5
+OTHER_SHARE = 0.8
+MAX_EXPECTED = 12
+MAX_STEPS = 20
 # Answers that a night weighs, and how often it tries to leave less out.
-MOST_WEIGHED, MOST_ROUNDS = 40, 3
+MAX_WEIGHED = 40
+MAX_ROUNDS = 3
 KIND = "golden"
 LINK = "golden/"
 # Contexts that touched this space between two moments, the newest first.
@@ -71,8 +74,8 @@ class Invalid(ValueError):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question asked now: what was found, what the built-in answerer says."""
+class Attempt:
+    """A question asked now: what was recalled, what the built-in answerer says."""
 
     recalled: Recalled
     answer: str
@@ -90,49 +93,57 @@ class Step:
     why: str
 
 
+class Expected(TypedDict, total=False):
+    """What must be found, what must not be found, and words that must not be said."""
+
+    found: Iterable[dict]
+    unfound: Iterable[dict]
+    unsaid: Iterable[str]
+
+
 @transaction.atomic
 def keep(
     space: Space,
     *,
     question: str,
     by: str,
-    found: Iterable[dict] = (),
-    unfound: Iterable[dict] = (),
-    unsaid: Iterable[str] = (),
     chat: Chat | None = None,
     person: str = "",
     now: datetime | None = None,
+    **expected: Unpack[Expected],
 ) -> ChangeResult:
     """Keep a question with what its answer must and must not hold; a person's act."""
     actors.require_person(by)
     question = redacted(question, single_line=True)
-    said = list(dict.fromkeys(redacted(one, single_line=True)[:200] for one in unsaid))
-    expected: dict[str, list] = {
-        "found": _quoted(found),
-        "unfound": _quoted(unfound),
-        "unsaid": said,
+    unsaid = [redacted(text, single_line=True)[:200] for text in expected.get("unsaid", ())]
+    fields: dict[str, list] = {
+        "found": _quoted(expected.get("found", ())),
+        "unfound": _quoted(expected.get("unfound", ())),
+        "unsaid": list(dict.fromkeys(unsaid)),
     }
-    if not question or not any(expected.values()):
+    if not question or not any(fields.values()):
         raise Invalid(_("Say what is asked, and what must be found or must not be said."))
-    if any(len(some) > MAX_EXPECTED for some in expected.values()):
+    if any(len(rows) > MAX_EXPECTED for rows in fields.values()):
         raise Invalid(_("At most %(n)s of each can be kept.") % {"n": MAX_EXPECTED})
-    same = GoldenQuestion.objects.filter(
-        space=space, chat=chat, question=question, status=Status.ACTIVE
-    )
-    if existing := same.filter(**expected).first():
+    same = _active(space).filter(chat=chat, question=question, **fields)
+    if existing := same.first():
         return ChangeResult(existing, outcome="unchanged")
     now = now or timezone.now()
     with history.change(by=by, why="keep a golden question") as context:
         row = GoldenQuestion.objects.create(
             space=space, chat=chat, question=question, person=person[:120], by=by[:160],
-            asked_at=now, created_at=now, **expected,
+            asked_at=now, created_at=now, **fields,
         )  # fmt: skip
     return ChangeResult(row, context.id, outcome="new")
 
 
-def _quoted(given: Iterable[dict]) -> list[dict]:
-    cleaned = [one | {"quote": redacted(str(one.get("quote", "")))[:500]} for one in given]
-    return [one for one in cleaned if one["quote"]]
+def _active(space: Space) -> QuerySet[GoldenQuestion]:
+    return GoldenQuestion.objects.filter(space=space, status=Status.ACTIVE)
+
+
+def _quoted(rows: Iterable[dict]) -> list[dict]:
+    cleaned = [row | {"quote": redacted(str(row.get("quote", "")))[:500]} for row in rows]
+    return [row for row in cleaned if row["quote"]]
 
 
 @transaction.atomic
@@ -147,59 +158,56 @@ def accept(row: GoldenQuestion, *, by: str, now: datetime | None = None) -> Chan
     """Say that the answer of today is right: it is what must be found from now on."""
     actors.require_person(by)
     now = now or timezone.now()
-    asked = ask(row, now=now)
-    broke = judge(row, asked)
-    best = [_expected(item) for item in asked.recalled.items[:1]] if broke.get("missing") else []
-    kept = [one for one in row.found if one["quote"] not in broke.get("missing", [])]
+    attempt = ask(row, now=now)
+    broke = judge(row, attempt)
+    missing, wrong, said = (broke.get(name, []) for name in ("missing", "found", "said"))
+    items = attempt.recalled.items[:1] if missing else []
+    best = [{item.unit.kind: item.unit.owner_id, "quote": item.unit.text[:500]} for item in items]
+    found = [expected for expected in row.found if expected["quote"] not in missing]
     with history.change(by=by, why="accept an answer") as context:
-        row.found = [*kept, *(one for one in best if one not in kept)]
-        row.unfound = [one for one in row.unfound if one["quote"] not in broke.get("found", [])]
-        row.unsaid = [one for one in row.unsaid if one not in broke.get("said", [])]
+        row.found = [*found, *(expected for expected in best if expected not in found)]
+        row.unfound = [expected for expected in row.unfound if expected["quote"] not in wrong]
+        row.unsaid = [text for text in row.unsaid if text not in said]
         row.save(update_fields=["found", "unfound", "unsaid"])
     check(row, now=now)
     return ChangeResult(row, context.id)
 
 
-def _expected(item: Scored) -> dict:
-    kind = item.unit.kind if item.unit.kind in ("fact", "message") else "episode"
-    return {kind: item.unit.owner_id, "quote": item.unit.text[:500]}
-
-
 def from_receipt(receipt: Recall) -> list[tuple[dict, bool]]:
-    """What a recall gave to its reply, and whether the reply used it; the best if it used none."""
-    rows = receipt.items.filter(injected=True).exclude(kind="pattern").order_by("rank")
-    found = []
-    for item in rows.select_related("fact", "message", "episode")[:MAX_EXPECTED]:
+    """Return what a recall gave to its reply, and whether it was used; the best if none was."""
+    items = receipt.items.filter(injected=True).exclude(kind="pattern").order_by("rank")
+    rows = []
+    for item in items.select_related("fact", "message", "episode")[:MAX_EXPECTED]:
         owner = item.fact or item.message or item.episode
-        said = getattr(owner, "text", "") or getattr(owner, "body", "")
-        if owner and said:
-            expected = {item.kind: owner.pk, "quote": said[:500]}
-            found.append((expected, item.mark == RecallItem.Mark.USED))
-    if found and not any(used for _one, used in found):
-        found[0] = (found[0][0], True)
-    return found
+        text = getattr(owner, "text", "") or getattr(owner, "body", "")
+        if owner and text:
+            expected = {item.kind: owner.pk, "quote": text[:500]}
+            rows.append((expected, item.mark == RecallItem.Mark.USED))
+    if rows and not any(is_used for _expected, is_used in rows):
+        rows[0] = (rows[0][0], True)
+    return rows
 
 
-def ask(row: GoldenQuestion, *, now: datetime) -> Asked:
+def ask(row: GoldenQuestion, *, now: datetime) -> Attempt:
     """Ask it as its chat would; nothing is written. Days are counted from when it was kept."""
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "chat": row.chat,
         "person": row.person,
         "budget": row.space.options.token_budget,
         "save": False,
         "settled": True,
     }
-    result = recall(row.space, row.question, now=now, **given)
+    result = recall(row.space, row.question, now=now, **options)
     if result.question.cues:
         now = row.asked_at
-        result = recall(row.space, row.question, now=now, **given)
-    return Asked(result, _answer(row.space, result, result.items, person=row.person, now=now))
+        result = recall(row.space, row.question, now=now, **options)
+    return Attempt(result, _answer(row.space, result, result.items, person=row.person, now=now))
 
 
 def _answer(
     space: Space, result: Recalled, items: list[Scored], *, person: str, now: datetime
 ) -> str:
-    """What the built-in answerer says to the question with these memories."""
+    """Return what the built-in answerer says to the question with these memories."""
     return offline.reply(
         Briefing(
             text=result.question.text,
@@ -234,21 +242,19 @@ def weigh(receipt: Recall, *, now: datetime) -> tuple[str, list[Weight]]:
     Returns the whole answer and every memory with what the answer is without it.
     """
     space, when = receipt.space, receipt.at if receipt.cue else now
-    given: dict[str, Any] = {"chat": receipt.chat, "person": receipt.person, "save": False}
-    result = recall(
-        space, receipt.query, now=when, budget=receipt.budget or None, settled=True, **given
-    )
-    say = partial(_answer, space, result, person=receipt.person, now=when)
-    whole, weights = say(result.items), []
-    for one in result.items:
-        without = say([item for item in result.items if item is not one])
-        told = receipts.is_used(one.unit.text, reply=whole, question=receipt.query)
-        fact = one.unit.owner_id if one.unit.kind == "fact" else None
-        weights.append(Weight(one.unit.text, fact, without != whole, told, without))
+    result = replay.repeat(space, receipt, now=now)
+    answer = partial(_answer, space, result, person=receipt.person, now=when)
+    whole, weights = answer(result.items), []
+    for memory in result.items:
+        unit = memory.unit
+        without = answer([item for item in result.items if item is not memory])
+        is_helpful = receipts.is_used(unit.text, reply=whole, question=receipt.query)
+        fact = unit.owner_id if unit.kind == "fact" else None
+        weights.append(Weight(unit.text, fact, without != whole, is_helpful, without))
     return whole, weights
 
 
-def weigh_past(space: Space, *, now: datetime, most: int = MOST_WEIGHED) -> int:
+def weigh_past(space: Space, *, now: datetime, most: int = MAX_WEIGHED) -> int:
     """Weigh the last answers that were not weighed yet, and count on each fact what it was to them.
 
     Harmful is what the reply contradicted, or what decided one that turned out poor.
@@ -260,12 +266,12 @@ def weigh_past(space: Space, *, now: datetime, most: int = MOST_WEIGHED) -> int:
         wrong = receipt.items.filter(mark=RecallItem.Mark.CONTRADICTED)
         hurt, is_poor = set(wrong.values_list("fact", flat=True)), poor.exists()
         with transaction.atomic():
-            for one in weigh(receipt, now=now)[1]:
-                if one.fact is None:
+            for weight in weigh(receipt, now=now)[1]:
+                if weight.fact is None:
                     continue
-                hurts = one.fact in hurt or (is_poor and one.is_decisive)
-                kind = "harmful" if hurts else one.kind
-                Fact.objects.filter(pk=one.fact, space=space).update(**{kind: F(kind) + 1})
+                hurts = weight.fact in hurt or (is_poor and weight.is_decisive)
+                kind = "harmful" if hurts else weight.kind
+                Fact.objects.filter(pk=weight.fact, space=space).update(**{kind: F(kind) + 1})
             Recall.objects.filter(pk=receipt.pk).update(weighed=True)
     return len(rows)
 
@@ -279,60 +285,60 @@ class Proof:
 
 
 def unneeded(space: Space, facts: list[Fact], *, now: datetime) -> tuple[list[Fact], Proof]:
-    """Those without which every past answer and every golden question comes out as it does now.
+    """Return those without which every past answer and every golden question is as it is now.
 
     Tried together, so that two that stand in for each other do not both go.
     """
-    rows = GoldenQuestion.objects.filter(space=space, status=Status.ACTIVE)
-    green = list(rows.exclude(state=State.RED).select_related("space", "chat").order_by("pk"))
-    left = [one for one in facts if not (one.decisive or one.helpful)]
-    for _round in range(MOST_ROUNDS):
+    green = _active(space).exclude(state=State.RED).select_related("space", "chat").order_by("pk")
+    questions = list(green)
+    left = [fact for fact in facts if not (fact.decisive or fact.helpful)]
+    for _round in range(MAX_ROUNDS):
         broken: list[str] = []
 
-        def forget(some: list[Fact] = left, broken: list[str] = broken) -> None:
-            fact_bulk.forget(space, [one.pk for one in some], by="person:preview", silence=False)
-            for row in green:
+        def forget(trial: list[Fact] = left, broken: list[str] = broken) -> None:
+            pks = [fact.pk for fact in trial]
+            fact_bulk.forget(space, pks, by="person:preview", silence=False)
+            for row in questions:
                 broken += judge(row, ask(row, now=now)).get("missing", [])
 
-        found = replay.impact(space, forget, now=now)
-        gone = {said for one in found.changed for said in one.gone} | set(broken)
-        if not gone and not found.changed:
-            return left, Proof(found.asked, len(green))
+        impact = replay.impact(space, forget, now=now)
+        gone = {text for change in impact.changed for text in change.gone} | set(broken)
+        if not gone and not impact.changed:
+            return left, Proof(impact.asked, len(questions))
         # What was missed stays; when nothing of it is here, nothing is proven.
-        still = [one for one in left if one.text[:500] not in gone and one.text not in gone]
+        still = [fact for fact in left if fact.text[:500] not in gone and fact.text not in gone]
         if len(still) == len(left):
             break
         left = still
     return [], Proof(0, 0)
 
 
-def judge(row: GoldenQuestion, asked: Asked) -> dict[str, list[str]]:
-    """What is wrong with the answer; empty when nothing is."""
-    items = asked.recalled.items
-    missing = [one["quote"] for one in row.found if not _is_told(one, items)]
-    wrong = [one["quote"] for one in row.unfound if _is_told(one, items)]
-    answer = words.fold(asked.answer)
-    said = [one for one in row.unsaid if words.fold(one) in answer]
-    broke = {"missing": missing, "found": wrong, "said": said}
-    return {name: some for name, some in broke.items() if some}
+def judge(row: GoldenQuestion, attempt: Attempt) -> dict[str, list[str]]:
+    """Return what is wrong with the answer; empty when nothing is."""
+    items = attempt.recalled.items
+    answer = words.fold(attempt.answer)
+    broke = {
+        "missing": [one["quote"] for one in row.found if not _is_found(one, items)],
+        "found": [one["quote"] for one in row.unfound if _is_found(one, items)],
+        "said": [text for text in row.unsaid if words.fold(text) in answer],
+    }
+    return {name: texts for name, texts in broke.items() if texts}
 
 
-def _is_told(expected: dict, items: list[Scored]) -> bool:
-    wanted = words.stems(expected["quote"])
-    numbers = {one for one in wanted if any(sign.isdigit() for sign in one)}
-    named = next((kind for kind in ("fact", "message", "episode") if kind in expected), "")
+def _is_found(expected: dict, items: Sequence[Scored]) -> bool:
+    stems = words.stems(expected["quote"])
+    numbers = {stem for stem in stems if any(char.isdigit() for char in stem)}
+    kind = next((kind for kind in ("fact", "message", "episode") if kind in expected), "")
     for item in items:
-        unit = item.unit
-        have = words.stems(unit.text)
-        share = len(wanted & have) / len(wanted) if wanted else 1.0
-        is_own = bool(named) and item.key == (named, expected[named])
         # What was said is there for good; whether a fact is believed only facts can tell.
-        if named == "fact" and unit.kind != "fact":
+        if kind == "fact" and item.unit.kind != "fact":
             continue
-        enough = OWN_SHARE if is_own else OTHER_SHARE if named else 1.0
-        if share < enough or not numbers <= have:
+        other = words.stems(item.unit.text)
+        share = len(stems & other) / len(stems) if stems else 1.0
+        is_own = bool(kind) and item.key == (kind, expected[kind])
+        if share < (OWN_SHARE if is_own else OTHER_SHARE if kind else 1.0) or not numbers <= other:
             continue
-        if is_own or not compare(expected["quote"], unit.text, likeness=None).changes:
+        if is_own or not compare(expected["quote"], item.unit.text, likeness=None).changes:
             return True
     return False
 
@@ -351,48 +357,43 @@ def run(space: Space, *, why: str, now: datetime | None = None) -> GoldenRun | N
     """Ask every golden question of the space and tell of those that broke; None without any."""
     now = now or timezone.now()
     _drop_erased(space)
-    rows = GoldenQuestion.objects.filter(space=space, status=Status.ACTIVE)
+    rows = _active(space)
     was_red = set(rows.filter(state=State.RED).values_list("pk", flat=True))
-    asked = [check(row, now=now) for row in rows.select_related("space", "chat").order_by("pk")]
-    if not asked:
+    checked = [check(row, now=now) for row in rows.select_related("space", "chat").order_by("pk")]
+    if not checked:
         return None
-    red = [row for row in asked if row.state == State.RED]
-    made = GoldenRun.objects.create(
-        space=space, why=why, green=len(asked) - len(red), red=len(red), at=now
+    red = [row for row in checked if row.state == State.RED]
+    golden_run = GoldenRun.objects.create(
+        space=space, why=why, green=len(checked) - len(red), red=len(red), at=now
     )
     if broken := [row for row in red if row.pk not in was_red]:
-        _tell(space, made, broken)
-    return made
+        notices.tell(
+            space,
+            kind=KIND,
+            key=f"golden-{golden_run.pk}",
+            level=Notice.Level.WARNING,
+            text=partial(_sentence, len(broken), str(broken[0]), golden_run),
+            link=LINK,
+        )
+    return golden_run
 
 
-def _tell(space: Space, made: GoldenRun, broken: list[GoldenQuestion]) -> None:
-    notices.tell(
-        space,
-        kind=KIND,
-        key=f"golden-{made.pk}",
-        level=Notice.Level.WARNING,
-        text=partial(_told, len(broken), str(broken[0]), made),
-        link=LINK,
-    )
-
-
-def _told(n: int, first: str, made: GoldenRun) -> str:
+def _sentence(n: int, first: str, golden_run: GoldenRun) -> str:
     return ngettext(
         "%(n)s golden question broke %(why)s: “%(first)s”. The next night only proposes.",
         "%(n)s golden questions broke %(why)s, “%(first)s” first. The next night only proposes.",
         n,
-    ) % {"n": n, "first": first, "why": made.get_why_display()}
+    ) % {"n": n, "first": first, "why": golden_run.get_why_display()}
 
 
 def _drop_erased(space: Space) -> None:
     """Expect nothing that was erased; a question that expects nothing more is retired."""
-    for row in GoldenQuestion.objects.filter(space=space, status=Status.ACTIVE):
-        told = (row.question, row.found, row.unfound, row.unsaid)
-        if ERASED not in str(told):
+    for row in _active(space):
+        if ERASED not in str((row.question, row.found, row.unfound, row.unsaid)):
             continue
-        row.found = [one for one in row.found if ERASED not in one["quote"]]
-        row.unfound = [one for one in row.unfound if ERASED not in one["quote"]]
-        row.unsaid = [one for one in row.unsaid if ERASED not in one]
+        row.found = [expected for expected in row.found if ERASED not in expected["quote"]]
+        row.unfound = [expected for expected in row.unfound if ERASED not in expected["quote"]]
+        row.unsaid = [text for text in row.unsaid if ERASED not in text]
         if ERASED in row.question or not (row.found or row.unfound or row.unsaid):
             row.status = Status.RETIRED
         with history.change(by="erasure", why="expect nothing that was erased"):
@@ -400,41 +401,36 @@ def _drop_erased(space: Space) -> None:
 
 
 def red(space: Space) -> bool:
-    """Whether a golden question is broken now."""
-    rows = GoldenQuestion.objects.filter(space=space, status=Status.ACTIVE, state=State.RED)
-    return rows.exists()
+    """Tell whether a golden question is broken now."""
+    return _active(space).filter(state=State.RED).exists()
 
 
 def between(row: GoldenQuestion) -> list[Step]:
-    """What was changed since it was last green, what touched the missing memories first."""
-    since = row.green_at or row.created_at
-    facts = [one["fact"] for one in (*row.found, *row.unfound) if "fact" in one]
+    """Return what was changed since it was green, what touched the missing memories first."""
     events, skipped = [], (GoldenQuestion, Chat)
-    for model in (one for one in history.tracked_models() if one not in skipped):
+    for model in (model for model in history.tracked_models() if model not in skipped):
         name = model._meta.model_name
-        hit = "pgh_obj_id = ANY(%(facts)s)" if name == "fact" else "false"
-        hit = "true" if name == "space" else hit
+        hit = {"fact": "pgh_obj_id = ANY(%(facts)s)", "space": "true"}.get(name, "false")
         mine = "pgh_obj_id" if name == "space" else "space_id"
         table = history.events_of(model).model._meta.db_table
         events.append(EVENTS.format(hit=hit, table=table, mine=mine))
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "space": row.space_id,
-        "since": since,
+        "since": row.green_at or row.created_at,
         "until": row.checked_at,
-        "facts": facts,
+        "facts": [one["fact"] for one in (*row.found, *row.unfound) if "fact" in one],
+        "most": MAX_STEPS,
     }
     with connection.cursor() as cursor:
-        cursor.execute(
-            BETWEEN.format(events=" UNION ALL ".join(events)), given | {"most": MAX_STEPS}
-        )
-        found = cursor.fetchall()
-    return [
-        Step(change, at, rows, hit, by or "", why or "") for change, at, rows, hit, by, why in found
-    ]
+        cursor.execute(BETWEEN.format(events=" UNION ALL ".join(events)), values)
+        return [
+            Step(change, at, rows, hit, by or "", why or "")
+            for change, at, rows, hit, by, why in cursor.fetchall()
+        ]
 
 
 def undo(row: GoldenQuestion, step: UUID | str, *, by: str, now: datetime | None = None) -> bool:
-    """Take one of the changes back and ask everything again; whether the question is green now.
+    """Take one of the changes back and ask everything again; tell whether it is green now.
 
     Refused with what differs (history.Conflict) when that was changed since.
     """

@@ -297,7 +297,7 @@ def test_memories_that_only_change_places_do_not_change_an_answer(space, monkeyp
     recall(space, "What is Marta allergic to?")
     proposal = propose(space, "add", text="Marta is allergic to walnuts as well")
     orders = cycled([["nuts", "dog"], ["dog", "nuts"]])
-    monkeypatch.setattr(replay, "_told", lambda _result: next(orders))
+    monkeypatch.setattr(replay, "_texts", lambda _result: next(orders))
     assert proposals.impact(proposal).changed == []
     orders = cycled([["nuts", "dog"], ["dog"]])
     assert [one.gone for one in proposals.impact(proposal).changed] == [["nuts"]]
