@@ -102,7 +102,7 @@ def describe(messages: list[Message], complete: Complete | None = None) -> dict:
     names = unique_lines((m.author for m in people), 120)
     heard = [quote for (quote,) in _quotes(messages=[m.pk for m in people])]
     return {
-        "title": summaries.title(said, names=names, heard=heard)[:200],
+        "title": summaries.title(said, names=names, quotes=heard)[:200],
         "body": make_summary([said], complete, names=names, heard=heard),
         "tags": summaries.tags(said, names=names),
         "participants": names,
@@ -130,7 +130,7 @@ def make_summary(
                 return summary
         except Exception:
             logger.warning("a model could not summarise; doing it without", exc_info=True)
-    return summaries.extract(texts, names=list(names), heard=list(heard))
+    return summaries.extract(texts, names=list(names), quotes=list(heard))
 
 
 def unique_lines(names: Iterable[str], length: int) -> list[str]:

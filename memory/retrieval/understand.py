@@ -1,9 +1,11 @@
 """Analyse a question before the search: its words, names, times and language."""
 
 import re
+import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -158,25 +160,11 @@ def understand(
     )
 
 
-# Ways of asking in which no word is one of the answer.
-_PLAINER = (
-    (re.compile(r"^\W*what do i do(?: for (?:a living|work|a job|money))?\W*$", re.I),
-     "what is my job?"),
-    (re.compile(r"^\W*what does (?P<who>(?!my\b|our\b|the\b)[\w'’-]+) do"
-                r"(?: for (?:a living|work|a job|money))?\W*$", re.I), r"what is \g<who>'s job?"),
-    (re.compile(r"^\W*what (?:(?P<do>do)n['’]?t|(?P<does>does)n['’]?t) (?P<who>[^?]{1,40}?) like\b",
-                re.I), r"what \g<do>\g<does> \g<who> hate"),
-    (re.compile(r"\bwhen was i born\b", re.I), "when is my birthday"),
-    (re.compile(r"\bwhen was (?P<who>(?!my\b|our\b|the\b)[\w'’-]+) born\b", re.I),
-     r"when is \g<who>'s birthday"),
-    (re.compile(r"\b(?P<when>cu[aá]ndo|qu[eé] d[ií]a) cumplo(?: (?:a[nñ]os|yo))?\b", re.I),
-     r"\g<when> es mi cumpleaños"),
-    (re.compile(r"\b(?P<when>cu[aá]ndo|qu[eé] d[ií]a) cumple(?: a[nñ]os)?(?= \w+\W*$)", re.I),
-     r"\g<when> es el cumpleaños de"),
-    (re.compile(r"^\W*a qu[eé] me dedico\W*$", re.I), "¿en qué trabajo?"),
-    (re.compile(r"^\W*a qu[eé] se dedica (?P<who>[\w-]+)\W*$", re.I),
-     r"¿en qué trabaja \g<who>?"),
-)  # fmt: skip
+# Ways of asking in which no word is one of the answer, and plainer words for each.
+_PLAINER = [
+    (re.compile(way["asks"], re.IGNORECASE), way["plainer"])
+    for way in tomllib.loads(Path(__file__).with_name("plainer.toml").read_text("utf-8"))["ways"]
+]
 
 
 def in_plain_words(question: str) -> str:

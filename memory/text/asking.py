@@ -17,14 +17,14 @@ from memory.text.linear import BITS, LinearModel
 WEIGHTS = Path(__file__).with_name("asking.npz")
 # Where a word stands says as much as the word; behind the first three it is only there.
 FIRST = 3
-MOST_WORDS = 12
+MAX_WORDS = 12
 # Of a longer sentence, in characters, only the beginning is read.
-MOST_READ = 600
+MAX_LENGTH = 600
 
 
-def probability(said: str) -> float:
-    """How likely it is that these words, shorthand written out and marks left out, ask."""
-    return _model().probability(features(said[:MOST_READ]))
+def probability(text: str) -> float:
+    """Return how likely these words ask; without marks, and with shorthand written out."""
+    return _model().probability(features(text[:MAX_LENGTH]))
 
 
 @cache
@@ -32,29 +32,30 @@ def _model() -> LinearModel:
     return LinearModel.read(WEIGHTS)
 
 
-def features(said: str) -> np.ndarray:
-    """The buckets that the words light, each once."""
-    hashes = (zlib.crc32(one.encode()) & ((1 << BITS) - 1) for one in _features(said))
+def features(text: str) -> np.ndarray:
+    """Return the buckets that the words light, each once."""
+    hashes = (zlib.crc32(name.encode()) & ((1 << BITS) - 1) for name in _names(text))
     return np.unique(np.fromiter(hashes, np.int64))
 
 
-def _features(said: str) -> Iterator[str]:
-    written = words.words(said.lower())
-    heard = [words.fold(word) for word in written]
-    yield f"length {min(len(heard), MOST_WORDS)}"
-    yield f"last {heard[-1:]}"
-    yield f"last two {heard[-2:]}"
-    yield f"first three {heard[:FIRST]}"
+def _names(text: str) -> Iterator[str]:
+    """Yield the names of the features: words, where they stand, and which stand side by side."""
+    written = words.words(text.lower())
+    folded = [words.fold(word) for word in written]
+    yield f"length {min(len(folded), MAX_WORDS)}"
+    yield f"last {folded[-1:]}"
+    yield f"last two {folded[-2:]}"
+    yield f"first three {folded[:FIRST]}"
     # "Qué" asks where "que" may not.
     yield f"as written {written[:1]}"
-    for place, word in enumerate(heard):
+    for place, word in enumerate(folded):
         yield word
         yield f"{min(place, FIRST)} {word}"
         if place:
-            pair = f"{heard[place - 1]} {word}"
+            pair = f"{folded[place - 1]} {word}"
             yield pair
             if place < FIRST:
                 yield f"{place} {pair}"
-    for word in heard[:FIRST]:
+    for word in folded[:FIRST]:
         framed = f"<{word}>"
         yield from (f"of {framed[n : n + 3]}" for n in range(len(framed) - 2))

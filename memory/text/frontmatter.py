@@ -77,8 +77,8 @@ def _scalar(written: str) -> str:
             return str(json.JSONDecoder().raw_decode(bare)[0])
         except ValueError:
             return bare.strip('"')
-    if found := _QUOTED.match(bare):
-        return found[1].replace("''", "'")
+    if quoted := _QUOTED.match(bare):
+        return quoted[1].replace("''", "'")
     return _COMMENT.sub("", bare).strip()
 
 

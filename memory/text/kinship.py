@@ -71,7 +71,6 @@ def _table() -> dict[str, Kin]:
     return plurals | singular
 
 
-@cache
 def _lines() -> list[str]:
     lines = Path(__file__).with_name("kinship.txt").read_text("utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]

@@ -19,6 +19,10 @@ def listed(section: str, name: str) -> frozenset[str]:
     return frozenset(LISTS[section][name].split())
 
 
+def pattern(name: str) -> re.Pattern:
+    return re.compile(LISTS["patterns"][name].replace("\n", ""))
+
+
 STOP_WORDS = {language: listed("stop_words", language) for language in ("en", "es")}
 _SHARED = (STOP_WORDS["en"] & STOP_WORDS["es"]) | listed("telltale", "shared")
 TELLTALE = {

@@ -14,52 +14,16 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from memory.text import normalise as text
-from memory.text.normalise import BEFORE_NOUN, STOP_WORDS, TITLES, VAGUE
+from memory.text.normalise import BEFORE_NOUN, STOP_WORDS, TITLES, VAGUE, pattern
 
 # Not behind "Dr." and its like.
 _NAMED = "".join(rf"(?<!\b{name}\.)" for name in TITLES)
 SENTENCE = re.compile(rf"(?<=[.!?…。！？]){_NAMED}\s+|\n+")
-# What a sentence may open with and mean the same without.
-_LEAD = re.compile(
-    r"^[\s,.!¡…-]*(?:good (?:morning|afternoon|evening)|buen[oa]s (?:días|dias|tardes|noches)|"
-    r"by the way|you know what|guess what|thank you(?: so much)?|of course|for sure|no way|me too|"
-    r"(?:please )?(?:remember|note)(?: that)?|recuerda que|ten en cuenta que|"
-    r"por cierto|la verdad|muchas gracias|por supuesto|qué tal|que tal|no manches|"
-    r"hi|hello|hey|hola|buenas|morning|wow|yeah|yep|yup|yes|oh|ooh|ah|aw+|ha(?:ha)+h?|lol|haha|"
-    r"well|so|ok|okay|thanks|awesome|absolutely|totally|definitely|"
-    r"anyway|also|and|but|btw|fyi|please|sorry|damn|ugh|hmm+|glad|congrats|congratulations|"
-    r"(?:ja)+j?|je(?:je)+|oye|pues|bueno|ay|uy|sí|vale|gracias|órale|orale|ándale|"
-    r"también|y|pero|perdón|perdona|uf+|enhorabuena|felicidades|genial|qué bien|que bien|"
-    # "No, I like it", but "No meat for me"; "Right, off to bed", but "Right knee hurts".
-    r"(?:no|right|sure|great|nice|cool|mira|si|claro|va|total)(?=\s*(?:[,.!…:]|$)))"
-    r"(?=[\s,.!…:]|$)[\s,.!…:]*",
-    re.IGNORECASE,
-)
-# "Right, let's test you: where do I live?" asks where I live. What tells something stays.
-_LEAD_IN = re.compile(
-    r"^\W*(?:(?i:ok(?:ay)?|right|so|well|hey|now|quick \w+|test|a ver|vamos a ver|bueno|dale|pues"
-    r"|oye|che|dime|decime|otra(?: (?:pregunta|cosa))?|una pregunta|por cierto|cambiando de tema"
-    r"|oh|also|by the way|btw|(?:something|one thing) else|(?:another|different|one more) thing))\b"
-    r"(?!.{0,40}\b(?i:my|our|i|we|mi|mis|yo|nos)\b[^?]{0,40}[,:;.!])"
-    # "Well, where we live it rains" asks nothing: a word alone leads only to what has its mark.
-    r"(?:[^?.!:,;A-ZÀ-Ý]{3,40}[,:;.!]|[,:;.!](?=[^?]*\?))\s*"
-    r"(?=¿|(?i:(?:wh(?:at|o|ere|en|ich|y|ose)|how)(?:['’]?s)?|(?:qu[eé]|qui[eé]n(?:es)?|d[oó]nde"
-    r"|cu[aá]ndo|cu[aá]l(?:es)?|c[oó]mo|cu[aá]nt[oa]s?))\b)"
-)
-# "Do you remember where I live?" asks where I live.
-_ASKS_WHETHER_KNOWN = re.compile(
-    r"^\W*(?i:(?:do|can|could) you (?:still )?(?:remember|recall|know|tell me)|(?:entonces|and|y) "
-    r"|(?:te|se) (?:acuerdas?|acord[aá]s)(?: de)?|sab[eé]s|recuerdas|record[aá]s)\W*"
-    r"(?=(?i:(?:wh(?:at|o|ere|en|ich|ose)|how (?:old|many|much|long|tall|do|did|is)"
-    r"|(?:a )?qu[eé]|qui[eé]n(?:es)?|d[oó]nde|cu[aá]ndo|cu[aá]l(?:es)?|c[oó]mo se|cu[aá]nt[oa]s?)"
-    r"\b))"
-)
+_LEAD = pattern("lead")
+_LEAD_IN = pattern("lead_in")
+_ASKS_WHETHER_KNOWN = pattern("asks_whether_known")
 _VAGUE = frozenset(map(text.fold, VAGUE))
-_POINTING = re.compile(
-    r"^(?:that|this|it|those|these|they|he|she|there|then|which|what a|how (?:nice|cool|lovely)|"
-    r"eso|esto|esa|ese|esas|esos|ahí|así|qué|lo)(?=['’\s])",
-    re.IGNORECASE,
-)
+_POINTING = pattern("pointing")
 _TO_THE_OTHER = re.compile(r"\b(?:you|your|you're|te|tú|tu|tus|ti|usted)\b", re.IGNORECASE)
 _SPEAKER = re.compile(r"^([^\s:][^:\n]{0,39}):\s+(?=\S)")
 _CLAUSE = re.compile(r"(?<=\w)(?:[,;:—–]| - )\s+")
@@ -96,14 +60,14 @@ class Sentence:
     words: str
     stems: frozenset[str]
     place: int
-    is_heard: bool = False
+    is_quoted: bool
 
 
-def last_question(said: str) -> str:
-    """Return the last question in what somebody said: whoever speaks next may answer it."""
-    parts = (part.strip() for part in SENTENCE.split(said[-10 * LAST :]))
-    asked = next((part for part in reversed([*parts]) if part.endswith("?")), "")
-    return asked if len(asked) <= LAST else asked[-LAST:].partition(" ")[2]
+def last_question(message: str) -> str:
+    """Return the last question in a message: whoever speaks next may answer it."""
+    parts = [part.strip() for part in SENTENCE.split(message[-10 * LAST :])]
+    question = next((part for part in reversed(parts) if part.endswith("?")), "")
+    return question if len(question) <= LAST else question[-LAST:].partition(" ")[2]
 
 
 def without_lead_in(question: str) -> str:
@@ -117,23 +81,20 @@ def sentences(body: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def title(body: str, *, names: Collection[str] = (), heard: Collection[str] = ()) -> str:
+def title(body: str, *, names: Collection[str] = (), quotes: Collection[str] = ()) -> str:
     """Return the sentence that says best what it was about, shortened; people's own words.
 
-    `heard` are the words that facts rest on: what holds some of them says more than the rest.
+    `quotes` are the words that facts rest on: what has some of them says more than the rest.
     """
-    found = _read(body, names, heard)
-    if not found:
-        lines = [_split_speaker(line)[1] for line in sentences(body)]
-        return text.short(_end_plainly(next(iter(lines), "")), TITLE_LENGTH).strip()
-    weights = _weights(found)
-    best = max(found, key=lambda one: (_worth_as_title(one, weights), -one.place))
-    return text.short(_end_plainly(_shorten(best.words, weights)), TITLE_LENGTH).strip()
-
-
-def _end_plainly(sentence: str) -> str:
-    """Without the dots it trails off with: "Mazunte.." is named Mazunte."""
-    return _TRAILING_DOTS.sub("", sentence) or sentence
+    rows = _read(body, names, quotes)
+    if rows:
+        weights = _weights(rows)
+        best = max(rows, key=lambda row: (_title_score(row, weights), -row.place))
+        line = _shorten(best.words, weights)
+    else:
+        line = next((_split_speaker(line)[1] for line in sentences(body)), "")
+    # "Mazunte.." is named Mazunte.
+    return text.short(_TRAILING_DOTS.sub("", line) or line, TITLE_LENGTH).strip()
 
 
 def tags(body: str, *, names: Collection[str] = (), limit: int = 5) -> list[str]:
@@ -163,69 +124,69 @@ def extract(
     bodies: Sequence[str],
     *,
     names: Collection[str] = (),
-    heard: Collection[str] = (),
+    quotes: Collection[str] = (),
     lines: int = 8,
     length: int = 240,
 ) -> str:
     """Return the sentences that say most, each with who said it, in their order."""
-    found = [one for body in bodies for one in _read(body, names, heard)][:400]
-    found = list({(one.speaker, one.words): one for one in found}.values())
-    if not found:
-        plain = [line for body in bodies for line in sentences(body)]
-        return "\n".join(f"- {text.short(line, length)}" for line in plain[:lines])
-    chosen = _choose(found, min(lines, 2 + len(found) // 3))
-    told = (f"{one.speaker}: {one.words}" if one.speaker else one.words for one in chosen)
-    return "\n".join(f"- {text.short(line, length)}" for line in told)
+    rows = [row for body in bodies for row in _read(body, names, quotes)][:400]
+    rows = list({(row.speaker, row.words): row for row in rows}.values())
+    if rows:
+        chosen = _choose(rows, min(lines, 2 + len(rows) // 3))
+        printed = [f"{row.speaker}: {row.words}" if row.speaker else row.words for row in chosen]
+    else:
+        printed = [line for body in bodies for line in sentences(body)][:lines]
+    return "\n".join(f"- {text.short(line, length)}" for line in printed)
 
 
-def _choose(found: list[Sentence], count: int) -> list[Sentence]:
+def _choose(rows: list[Sentence], count: int) -> list[Sentence]:
     """Return the best sentences in their order; each counts for what the chosen do not say yet."""
-    weights, left = _weights(found), list(enumerate(found))
+    weights, left = _weights(rows), list(enumerate(rows))
     chosen: list[tuple[int, Sentence]] = []
-    told: set[str] = set()
+    covered: set[str] = set()
     while left and len(chosen) < count:
-        best = max(left, key=lambda item: (_worth(item[1], weights, told), -item[0]))
+        best = max(left, key=lambda item: (_score(item[1], weights, covered), -item[0]))
         left.remove(best)
         chosen.append(best)
-        told |= best[1].stems
-    return [one for _place, one in sorted(chosen, key=lambda item: item[0])]
+        covered |= best[1].stems
+    return [row for _place, row in sorted(chosen, key=lambda item: item[0])]
 
 
-def _read(body: str, names: Collection[str], heard: Collection[str] = ()) -> list[Sentence]:
+def _read(body: str, names: Collection[str], quotes: Collection[str]) -> list[Sentence]:
     """Return the sentences that say something, without greetings and vocatives."""
     hidden = _name_stems([*names, *_speakers(body), KENO])
-    found: list[Sentence] = []
+    rows: list[Sentence] = []
     for line in body[:MAX_LENGTH].splitlines():
         speaker, words = _split_speaker(line)
         for sentence in sentences(words):
             bare = _bare(sentence, hidden)
             stems = frozenset(filter(None, map(_topic_stem, text.words(bare)))) - hidden
             if len(stems) >= MIN_STEMS:
-                is_heard = any(quote in sentence or sentence in quote for quote in heard)
-                found.append(Sentence(speaker, bare, stems, len(found), is_heard))
-    return found
+                is_quoted = any(quote in sentence or sentence in quote for quote in quotes)
+                rows.append(Sentence(speaker, bare, stems, len(rows), is_quoted))
+    return rows
 
 
-def _weights(found: list[Sentence]) -> Counter[str]:
-    return Counter(stem for one in found for stem in one.stems)
+def _weights(rows: list[Sentence]) -> Counter[str]:
+    return Counter(stem for row in rows for stem in row.stems)
 
 
-def _worth(one: Sentence, weights: Counter[str], told: Collection[str] = ()) -> float:
+def _score(row: Sentence, weights: Counter[str], covered: Collection[str] = ()) -> float:
     """Return how much of what was talked about the sentence says."""
-    score = sum(weights[stem] for stem in one.stems if stem not in told) / (len(one.stems) + 4)
-    if _POINTING.match(one.words):
+    score = sum(weights[stem] for stem in row.stems if stem not in covered) / (len(row.stems) + 4)
+    if _POINTING.match(row.words):
         score *= 0.5
-    if one.words.endswith("?"):
+    if row.words.endswith("?"):
         score *= 0.6
-    if _TO_THE_OTHER.search(one.words):
+    if _TO_THE_OTHER.search(row.words):
         score *= 0.7
-    return score * 2.5 if one.is_heard else score
+    return score * 2.5 if row.is_quoted else score
 
 
-def _worth_as_title(one: Sentence, weights: Counter[str]) -> float:
-    """Return the same for a title, which is short; people say early what they came for."""
-    fits = 1.0 if 15 <= len(_shorten(one.words)) <= TITLE_LENGTH else 0.6
-    return _worth(one, weights) * fits * (1 + 1 / (1 + one.place))
+def _title_score(row: Sentence, weights: Counter[str]) -> float:
+    """Return the score as a title, which is short; people say early what they came for."""
+    fits = 1.0 if 15 <= len(_shorten(row.words)) <= TITLE_LENGTH else 0.6
+    return _score(row, weights) * fits * (1 + 1 / (1 + row.place))
 
 
 def _shorten(words: str, weights: Counter[str] | None = None) -> str:
@@ -252,8 +213,7 @@ def _bare(sentence: str, hidden: Collection[str]) -> str:
         before = bare
         bare = _LEAD.sub("", bare)
         first = _RAW_WORD.match(bare)
-        is_name = first and _name_stems([first[0]]) <= set(hidden)
-        if first and is_name and bare[first.end() :][:1] in ",!.":
+        if first and _name_stems([first[0]]) <= set(hidden) and bare[first.end() :][:1] in ",!.":
             bare = bare[first.end() :].lstrip(" ,!.")
     tail = re.search(r",\s*([^\W\d_]+)\s*([.!?]*)$", bare)
     if tail and _name_stems([tail[1]]) <= set(hidden):

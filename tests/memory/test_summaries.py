@@ -45,7 +45,7 @@ def test_a_title_is_the_sentence_that_says_what_it_was_about(body, title):
 
 def test_what_a_fact_rests_on_makes_the_better_title():
     body = "Bo: Staying positive really makes a difference\nBo: I lost my job at the car plant"
-    assert summaries.title(body, heard=["I lost my job at the car plant"]).startswith(
+    assert summaries.title(body, quotes=["I lost my job at the car plant"]).startswith(
         "I lost my job"
     )
 
