@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 from django.utils import timezone
 
 from memory import identity, patterns, working
@@ -29,7 +29,7 @@ from memory.retrieval.keywords import Expand
 from memory.retrieval.ranking import Scored
 from memory.retrieval.recall import Judge, Recalled, add_surroundings, recall
 from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
-from memory.text.normalise import fold, token_estimate, words
+from memory.text.normalise import fold, folded_words, token_estimate
 
 log = logging.getLogger(__name__)
 
@@ -117,13 +117,13 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
     now = now or timezone.now()
     if context.briefing and intents.read(context.briefing.text).name != "correct":
         lasting.uphold(chat=reply.chat_id)
-    made = marks(context, reply.text)
+    reply_marks = marks(context, reply.text)
     if context.recall and context.recall.receipt:
         receipts.attach(
             context.recall.receipt,
             reply=reply,
             sections=context.sections,
-            marks=made,
+            marks=reply_marks,
             habits=[(match.pattern.pk, match.score) for match in context.habits],
         )
         receipts.add(context.recall.receipt, context.looked_up, reply=reply.text)
@@ -135,7 +135,7 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
     if used:
         _count_use(facts=sorted(used), now=now)
     patterns.reinforce([match.pattern for match in context.habits], now=now)
-    return made
+    return reply_marks
 
 
 @prepared_update(facts="bigint[]", now="timestamptz")
@@ -147,14 +147,15 @@ def _count_use(facts, now):
 
 def marks(context: Context, reply: str) -> dict[int, str]:
     """Return what the reply makes of the recalled memories, by rank: used, or contradicted."""
-    found, question = {}, context.briefing.text if context.briefing else ""
-    briefed = context.briefing.recalled if context.briefing else []
-    for rank, one in enumerate(briefed, start=1):
-        if one.kind == "fact" and contradicts(one, reply):
-            found[rank] = RecallItem.Mark.CONTRADICTED
-        elif receipts.is_used(one.text, reply=reply, question=question):
-            found[rank] = RecallItem.Mark.USED
-    return {rank: str(mark) for rank, mark in found.items()}
+    if context.briefing is None:
+        return {}
+    used: dict[int, str] = {}
+    for rank, memory in enumerate(context.briefing.recalled, start=1):
+        if memory.kind == "fact" and contradicts(memory, reply):
+            used[rank] = str(RecallItem.Mark.CONTRADICTED)
+        elif receipts.is_used(memory.text, reply=reply, question=context.briefing.text):
+            used[rank] = str(RecallItem.Mark.USED)
+    return used
 
 
 def contradicts(fact: Briefed, reply: str) -> bool:
@@ -167,10 +168,10 @@ def contradicts(fact: Briefed, reply: str) -> bool:
 
 
 def _is_about(fact: Briefed, sentence: str) -> bool:
-    said = f" {' '.join(words(fold(sentence)))} "
-    if fact.by_asker and YOU.search(said):
+    folded = f" {' '.join(folded_words(sentence))} "
+    if fact.by_asker and YOU.search(folded):
         return True
-    return not fact.subject or f" {fold(fact.subject)} " in said
+    return not fact.subject or f" {fold(fact.subject)} " in folded
 
 
 class _Draft:
@@ -192,7 +193,7 @@ class _Draft:
         self.matches: list[Match] = []
         self.note: WorkingNote | None = None
 
-    def gather(self, **how: Any) -> None:
+    def gather(self, **options: Any) -> None:
         """Collect in the order of importance: working note, history, then what is recalled."""
         self._working_note()
         self._unworded_preferences()
@@ -201,7 +202,7 @@ class _Draft:
         self._history()
         self._patterns()
         if self.space.options.use_retrieval:
-            self._recall(**how)
+            self._recall(**options)
         else:
             self._newest()
 
@@ -209,31 +210,31 @@ class _Draft:
         """Return the sections in the order in which a model reads them."""
         first = ("relevance", "facts", "notes", "preferences", "context", "summary")
         last = ("chat_facts", "turns", "working", "patterns")
-        return sections.joined([self.printed_parts.get(name, "") for name in (*first, *last)])
+        parts = (self.printed_parts.get(name) for name in (*first, *last))
+        return "\n\n".join(filter(None, parts))
 
     def _working_note(self) -> None:
         self.note = working.current(self.chat, now=self.now)
         if self.note:
             age = sections.age(self.note.updated_at, self.now)
             lines = map(sections.line, working.as_text(self.note).splitlines())
-            self._put("working", sections.section(f"Working memory (updated {age})", lines))
+            self._add("working", f"Working memory (updated {age})", lines)
 
     def _unworded_preferences(self) -> None:
         """What no person worded is data like any other: it never stands in the system role."""
-        said = identity.preferences.active(self.space, pairs=self.pairs)
-        rest = [one for one in said if not identity.preferences.is_worded(one)]
-        lines = [f"- {sections.line(f'{one.key}: {one.value}')}" for one in rest]
-        self._put("preferences", sections.section("Wishes that nobody confirmed", lines))
+        rows = identity.preferences.active(self.space, pairs=self.pairs)
+        rest = [row for row in rows if not identity.preferences.is_worded(row)]
+        lines = [f"- {sections.line(f'{row.key}: {row.value}')}" for row in rest]
+        self._add("preferences", "Wishes that nobody confirmed", lines)
 
     def _chat_context(self) -> None:
-        lines = [sections.line(row) for row in self.chat.context.splitlines()]
-        self._put("context", sections.section("Chat context", lines))
+        self._add("context", "Chat context", map(sections.line, self.chat.context.splitlines()))
 
     def _summary(self) -> None:
-        """What was said before the short-term window, in short."""
+        """Add what was said before the short-term window, in short."""
         row = summary.current(self.chat)
-        lines = [sections.line(said) for said in row.text.splitlines()] if row else []
-        self._put("summary", sections.section("Earlier in this chat, in short", lines))
+        lines = map(sections.line, row.text.splitlines() if row else [])
+        self._add("summary", "Earlier in this chat, in short", lines)
 
     def _history(self) -> None:
         before = self.group[0] if self.group else None
@@ -257,14 +258,13 @@ class _Draft:
             at_least=patterns.INJECTED_FROM,
             shared=self.shared,
         )
-        lines = [
-            f"- {sections.line(match.pattern.trigger)}: {sections.line(match.pattern.response)}"
-            for match in matches[:MAX_PATTERNS]
-        ]
-        if self._put("patterns", sections.section("Habits that fit", lines)):
-            self.matches = matches[:MAX_PATTERNS]
+        matches = matches[:MAX_PATTERNS]
+        rows = [match.pattern for match in matches]
+        lines = [f"- {sections.line(row.trigger)}: {sections.line(row.response)}" for row in rows]
+        if self._add("patterns", "Habits that fit", lines):
+            self.matches = matches
 
-    def _recall(self, **how: Any) -> None:
+    def _recall(self, **options: Any) -> None:
         self.recalled = recall(
             self.space,
             self.text,
@@ -277,13 +277,12 @@ class _Draft:
             seen=[message.pk for message in (*self.history, *self.group)],
             seen_texts=[message.text for message in self.history],
             prompt=True,
-            **how,
+            **options,
         )
         items, level = self.recalled.items, self.recalled.level
         for unit in (item.unit for item in items):
-            unit.stale = lasting.stale_since(
-                unit.lasts or "", unit.checked, self.space, now=self.now
-            )
+            lasts = unit.lasts or ""
+            unit.stale = lasting.stale_since(lasts, unit.checked, self.space, now=self.now)
         left = self.room - HEADINGS - self.recalled.tokens
         add_surroundings(items[:WITH_SURROUNDINGS])
         for item in items:
@@ -302,36 +301,36 @@ class _Draft:
         lines = []
         for item in items:
             if item.unit.kind in kinds:
-                lines += [sections.RENDER[item.unit.kind](item.unit, self.zone)]
-                lines += [sections.beside(item)]
-        self._put(name, sections.section(heading, lines))
+                unit = sections.RENDER[item.unit.kind](item.unit, self.zone)
+                lines += [unit, sections.beside(item)]
+        self._add(name, heading, lines)
 
     def _newest(self) -> None:
         """Without recall: add the newest facts and the notes of the last days."""
+        # What recall could find: nothing held back, discarded or forgotten.
+        live = Unit.objects.filter(space=self.space, live=True).values("owner_id")
         own = Q(chat=None) | Q(chat=self.chat) if self.shared else Q(chat=self.chat)
-        facts = Fact.objects.filter(own, space=self.space, pk__in=self._live("fact"))
+        facts = Fact.objects.filter(own, space=self.space, pk__in=live.filter(kind="fact"))
         newest = [fact.text for fact in facts.order_by("-updated_at")[:200]]
         self._fit("facts", "Long-term memory", newest)
         since = self.now - timedelta(days=self.space.options.memory_days)
         notes = Episode.objects.filter(own, space=self.space, started_at__gte=since)
-        notes = notes.filter(pk__in=self._live("episode"))
+        notes = notes.filter(pk__in=live.filter(kind="episode"))
         newest = [f"{note.title} {note.body}" for note in notes.order_by("-started_at")[:100]]
         self._fit("notes", "Recent notes", newest)
-
-    def _live(self, kind: str) -> QuerySet:
-        """Return the ids of what recall could find: nothing held back, discarded or forgotten."""
-        units = Unit.objects.filter(space=self.space, kind=kind, live=True)
-        return units.values("owner_id")
 
     def _fit(self, name: str, heading: str, texts: list[str]) -> None:
         lines, room = [], self.room - self.count(heading)
         for text in texts:
-            printed = f"- {sections.line(text)}"
-            room -= self.count(printed) + 1
+            line = f"- {sections.line(text)}"
+            room -= self.count(line) + 1
             if room < 0:
                 break
-            lines.append(printed)
-        self._put(name, sections.section(heading, lines))
+            lines.append(line)
+        self._add(name, heading, lines)
+
+    def _add(self, name: str, heading: str, lines: Iterable[str]) -> bool:
+        return self._put(name, sections.section(heading, lines))
 
     def _put(self, name: str, printed: str) -> bool:
         """Add the section when there is room; tell whether it was added."""
@@ -354,16 +353,20 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
     # Beside the sections the whole prompt, uncorrected: what the provider's own count is held to.
     whole = [*context.system, *(turn["content"] for turn in context.messages)]
     context.sections = draft.sections | {"prompt": sum(map(token_estimate, whole))}
-    if draft.recalled and draft.recalled.error and not context.error:
+    if draft.recalled and not context.error:
         context.error = draft.recalled.error
     note = draft.note if not context.error else None
+    asked_in = draft.group[-1] if draft.group else None
+    # Not recalled only because the short-term window says the same already.
+    cut = context.recall.cut if context.recall else []
+    heard = [item for item in cut if item.cut == RecallItem.Cut.SEEN]
     context.briefing = Briefing(
         text=draft.text,
         now=draft.now.astimezone(draft.zone),
         language=language,
         person=draft.person,
-        recalled=briefed(_items(context), draft.group[-1] if draft.group else None),
-        heard=briefed(_seen(context), draft.group[-1] if draft.group else None),
+        recalled=briefed(_items(context), asked_in),
+        heard=briefed(heard, asked_in),
         level=draft.recalled.level if draft.recalled else "none",
         working=working.as_text(note) if note else "",
     )
@@ -381,12 +384,6 @@ def _bootstrap(chat: Chat, text: str, *, now, person, group, language) -> Contex
 
 def _items(context: Context) -> list[Scored]:
     return context.recall.items if context.recall else []
-
-
-def _seen(context: Context) -> list[Scored]:
-    """What was not recalled only because the short-term window says the same already."""
-    cut = context.recall.cut if context.recall else []
-    return [item for item in cut if item.cut == RecallItem.Cut.SEEN]
 
 
 def _turn(message: Message) -> Turn:
@@ -422,12 +419,12 @@ def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
             fact.text, quote=fact.quote, subject=fact.subject, said_by=fact.said_by,
             said_at=fact.last_seen_at, by_asker=("message", fact.message_id) in own,
         )
-        for fact in _told_with_an_end(items, asked_in)
+        for fact in _facts_beside_an_end(items, asked_in)
     ]  # fmt: skip
 
 
-def _told_with_an_end(items: list[Scored], asked_in: Message | None) -> Iterable[Fact]:
-    """The other facts of a message that told an end: "I left Google, I joined Netflix".
+def _facts_beside_an_end(items: list[Scored], asked_in: Message | None) -> Iterable[Fact]:
+    """Return the other facts of a message that told an end: "I left Google, I joined Netflix".
 
     Only what this chat may know: one of them may be shared with the space and the other not.
     """
@@ -441,10 +438,12 @@ def _told_with_an_end(items: list[Scored], asked_in: Message | None) -> Iterable
 
 
 def _own(items: list[Scored], asked_in: Message) -> set[tuple[str, int]]:
-    """Which facts and messages whoever asks said themselves, by their ids and never by a name."""
-    ids = {kind: [item.unit.owner_id for item in items if item.unit.kind == kind]
-           for kind in ("fact", "message")}  # fmt: skip
-    said = Message.objects.filter(said_by_same(asked_in))
-    said = said.filter(Q(pk__in=ids["message"]) | Q(facts__in=ids["fact"]))
-    pairs = set(said.values_list("pk", "facts"))
+    """Return the facts and messages of the asker, by their ids and never by a name."""
+    facts, messages = (
+        [item.unit.owner_id for item in items if item.unit.kind == kind]
+        for kind in ("fact", "message")
+    )
+    own = Message.objects.filter(said_by_same(asked_in))
+    own = own.filter(Q(pk__in=messages) | Q(facts__in=facts))
+    pairs = set(own.values_list("pk", "facts"))
     return {("message", pk) for pk, _fact in pairs} | {("fact", fact) for _pk, fact in pairs}

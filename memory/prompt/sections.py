@@ -1,7 +1,7 @@
 """Write memory into a prompt: as data between marks that nobody can guess."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -91,8 +91,6 @@ def day(at: datetime, zone: ZoneInfo) -> str:
 def age(then: datetime, now: datetime) -> str:
     """Return the age in words: just now, 5 minutes ago, 1 hour ago, 3 days ago."""
     minutes = int((now - then).total_seconds() // 60)
-    if minutes < 1:
-        return "just now"
     for size, unit in ((1440, "day"), (60, "hour"), (1, "minute")):
         if minutes >= size:
             many = minutes // size
@@ -103,7 +101,3 @@ def age(then: datetime, now: datetime) -> str:
 def relevance(level: str, sentence: str) -> str:
     """Return a line about the relevance when little was found, else nothing."""
     return f"_Memory relevance: {level} — {sentence}_" if level in {"low", "none"} else ""
-
-
-def joined(parts: Sequence[str]) -> str:
-    return "\n\n".join(filter(None, parts))
