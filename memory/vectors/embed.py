@@ -47,11 +47,10 @@ def embedder(provider: str, model: str, dims: int) -> Embedder:
 
 @lru_cache(maxsize=4)
 def _embedder(provider: str, model: str, dims: int, base_url: str, key: str) -> Embedder:
-    if provider == "openai":
-        return OpenAI(model=model, dims=dims, base_url=base_url, key=key)
-    if provider == "gemini":
-        return Gemini(model=model, dims=dims, base_url=base_url, key=key)
-    return EmbeddedModel()
+    remote = {"openai": OpenAI, "gemini": Gemini}.get(provider)
+    if remote is None:
+        return EmbeddedModel()
+    return remote(model=model, dims=dims, base_url=base_url, key=key)
 
 
 def embed(texts: list[str], *, query: bool = False, by: Embedder | None = None) -> Sequence:
@@ -117,10 +116,9 @@ class Remote:
         self.name = f"{self.provider}:{self.model}:{self.dims}"
 
     def embed(self, texts: list[str], *, query: bool = False) -> list[list[float]]:
-        rows = []
-        for start in range(0, len(texts), self.batch):
-            rows += self._batch(texts[start : start + self.batch], query=query)
-        return rows
+        starts = range(0, len(texts), self.batch)
+        batches = (texts[start : start + self.batch] for start in starts)
+        return [row for batch in batches for row in self._batch(batch, query=query)]
 
     def _batch(self, texts: list[str], *, query: bool) -> list[list[float]]:
         raise NotImplementedError

@@ -5,6 +5,8 @@ not read, so that graphs and processes share them.
 """
 
 import os
+import re
+import string
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -20,22 +22,13 @@ LONGEST_WORD = 100
 Offset = tuple[int, int]
 Loaded = TypeVar("Loaded")
 # The blocks that BERT cuts into single characters.
-CJK = (
-    (0x4E00, 0x9FFF),
-    (0x3400, 0x4DBF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B920, 0x2CEAF),
-    (0xF900, 0xFAFF),
-    (0x2F800, 0x2FA1F),
+CJK = re.compile(
+    "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f"
+    "\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f]"
 )
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 FOLDER = Path(__file__).parent / "model"
-# A text on one thread that does not spin: a second one gains a third and burns the other core while
-# it waits. Several texts are read side by side.
-THREADS = 1
 _lock = threading.RLock()
 _readers: list[ThreadPoolExecutor] = []
 # A forked process has none of the threads of its parent.
@@ -82,10 +75,10 @@ class WordPiece:
             return unknown
         numbers, ends, start = [], [], 0
         while start < len(word):
-            found = self._longest(word, start)
-            if not found:
+            piece = self._longest(word, start)
+            if not piece:
                 return unknown
-            number, start = found
+            number, start = piece
             numbers.append(number)
             ends.append(start)
         return tuple(numbers), tuple(ends)
@@ -139,19 +132,17 @@ def _visible(char: str) -> str:
 
 
 def _stands_alone(char: str) -> bool:
-    code = ord(char)
-    if 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126:
-        return True
-    return unicodedata.category(char)[0] == "P" or any(low <= code <= high for low, high in CJK)
+    is_mark = char in string.punctuation or unicodedata.category(char)[0] == "P"
+    return is_mark or bool(CJK.match(char))
 
 
 def loaded_once(load: Callable[..., Loaded]) -> Callable[..., Loaded]:
     """Keep what the function loads for the process; two threads do not load it twice."""
-    kept = cache(load)
+    cached = cache(load)
 
-    def get(*given: str) -> Loaded:
+    def get(*names: str) -> Loaded:
         with _lock:
-            return kept(*given)
+            return cached(*names)
 
     return update_wrapper(get, load)
 
@@ -177,13 +168,13 @@ def _side_by_side(read: Callable[[Any], Any], items: Sequence) -> list:
     with _lock:
         if not _readers:
             _readers.append(ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="graphs"))
-        some = _readers[0]
-    return list(some.map(read, items))
+        readers = _readers[0]
+    return list(readers.map(read, items))
 
 
 def _run_one(graph: str, ids: Sequence[int]) -> list[np.ndarray]:
-    given = {"input_ids": np.array([ids]), "attention_mask": np.ones((1, len(ids)), np.int64)}
-    return [output[0] for output in session(graph).run(None, given)]
+    inputs = {"input_ids": np.array([ids]), "attention_mask": np.ones((1, len(ids)), np.int64)}
+    return [output[0] for output in session(graph).run(None, inputs)]
 
 
 @loaded_once
@@ -193,7 +184,9 @@ def session(graph: str) -> "InferenceSession":
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = THREADS
+    # A text on one thread that does not spin: a second one gains a third and burns the other core
+    # while it waits. Several texts are read side by side.
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # Processors without VNNI would add products in 16 bits, which overflow: the judge was off by up

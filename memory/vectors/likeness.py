@@ -26,12 +26,12 @@ def likeness(a: str, b: str) -> float | None:
 
 
 def vectors(texts: list[str]) -> np.ndarray | None:
-    """The vector of each text; None when no local model can tell."""
+    """Return the vector of each text; None without a local model."""
     return _locally(lambda: np.asarray(embed.embed(texts))) if texts else None
 
 
 def _locally(measure: Callable[[], Answer]) -> Answer | None:
-    """What the local model measures; None without one, as a write waits for no network."""
+    """Measure by the local model; None without one, as a write waits for no network."""
     if not embed.enabled() or embed.current().provider != "embedded":
         return None
     try:
@@ -42,11 +42,11 @@ def _locally(measure: Callable[[], Answer]) -> Answer | None:
 
 
 def table(rows: list[str], columns: list[str]) -> np.ndarray | None:
-    """How alike each row is to each column; None when no local model can tell."""
+    """Return how alike each row is to each column; None without a local model."""
     if not rows or not columns:
         return None
-    found = vectors([*rows, *columns])
-    return None if found is None else found[: len(rows)] @ found[len(rows) :].T
+    both = vectors([*rows, *columns])
+    return None if both is None else both[: len(rows)] @ both[len(rows) :].T
 
 
 def same(a: str, b: str) -> bool:

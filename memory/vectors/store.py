@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 BATCH = 64
 # How long a process may go on with the old model after another one was switched on.
 CACHE_SECONDS = 10
+MIN_INDEXED_DIMENSIONS = 16
 _cache: dict[str, Any] = {}
 
 READ = """
@@ -86,9 +87,9 @@ def put_new(messages: list[int]) -> int:
     return _put(embedder, READ_NEW, [embedder.name, messages, messages]) if embedder else 0
 
 
-def _put(embedder: Embedder, read: str, given: list) -> int:
-    with cursor_for(read) as cursor:
-        cursor.execute(read, given)
+def _put(embedder: Embedder, sql: str, values: list) -> int:
+    with cursor_for(sql) as cursor:
+        cursor.execute(sql, values)
         rows = [(unit, digest, opened(text)) for unit, digest, text in cursor.fetchall()]
     rows = [row for row in rows if not isinstance(row[2], Unreadable)]
     if not rows:
@@ -105,7 +106,7 @@ def _put(embedder: Embedder, read: str, given: list) -> int:
     ]
     if len(good) < len(rows):
         log.warning("%d of %d vectors were unusable", len(rows) - len(good), len(rows))
-    return _store(embedder, good)
+    return _store(embedder, good) if good else 0
 
 
 def backfill(
@@ -119,21 +120,18 @@ def backfill(
     embedder = by or active()
     if embedder is None:
         return 0
-    stored = tried = 0
+    stored = done = 0
     for ids in _batches(missing(embedder.name, space=space), limit):
         stored += put(ids, by=embedder)
-        tried += len(ids)
-        progress(tried)
+        done += len(ids)
+        progress(done)
     return stored
 
 
-MIN_INDEXED_DIMENSIONS = 16
-
-
 def index_name(model: str) -> str:
-    digest = (
-        model.rpartition("@")[2] if "@" in model else hashlib.sha256(model.encode()).hexdigest()
-    )
+    digest = model.rpartition("@")[2]
+    if "@" not in model:
+        digest = hashlib.sha256(model.encode()).hexdigest()
     return f"embedding_hnsw_{digest[:8]}"
 
 
@@ -145,13 +143,12 @@ def build_index(embedder: Embedder) -> None:
     """
     if embedder.dims < MIN_INDEXED_DIMENSIONS:
         return
+    index = index_name(embedder.name)
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT quote_ident(%s), quote_literal(%s)", [index_name(embedder.name), embedder.name]
-        )
+        cursor.execute("SELECT quote_ident(%s), quote_literal(%s)", [index, embedder.name])
         name, model = cursor.fetchone()
         # An interrupted build leaves an invalid index.
-        cursor.execute(BROKEN, [index_name(embedder.name)])
+        cursor.execute(BROKEN, [index])
         if cursor.fetchone():
             cursor.execute(f"DROP INDEX CONCURRENTLY {name}")
         cursor.execute(
@@ -177,7 +174,7 @@ def switch(embedder: Embedder) -> None:
 
 def drop(model: str) -> int:
     """Delete another model's vectors and its index."""
-    if (now := active()) and now.name == model:
+    if (in_use := active()) and in_use.name == model:
         raise ValueError(f"{model} is in use.")
     with connection.cursor() as cursor:
         cursor.execute("SELECT quote_ident(%s)", [index_name(model)])
@@ -192,8 +189,6 @@ def as_text(vector) -> str:
 
 
 def _store(embedder: Embedder, good: list[tuple[int, str, str]]) -> int:
-    if not good:
-        return 0
     ids, hashes, vectors = zip(*good, strict=True)
     with connection.cursor() as cursor:
         cursor.execute(PUT, [embedder.name, embedder.dims, list(ids), list(hashes), list(vectors)])
@@ -217,12 +212,9 @@ def _described(embedder: Embedder) -> dict:
 
 def _batches(units: QuerySet, limit: int | None) -> Iterator[list[int]]:
     last, left = 0, limit if limit is not None else float("inf")
+    pks = units.order_by("pk").values_list("pk", flat=True)
     while left > 0:
-        ids = list(
-            units.filter(pk__gt=last)
-            .order_by("pk")
-            .values_list("pk", flat=True)[: min(BATCH, left)]
-        )
+        ids = list(pks.filter(pk__gt=last)[: min(BATCH, left)])
         if not ids:
             return
         yield ids
