@@ -29,7 +29,7 @@ MAX_TOKENS: dict[Purpose, int] = {
     "summarise": 1024,
 }
 
-# One of them is enough.
+# Settings of which one is enough; the first provider that has one answers where none is chosen.
 NEEDS = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
@@ -56,9 +56,10 @@ def choose(purpose: Purpose, *, space: Space) -> Choice:
 
 def is_allowed(provider: str, model: str) -> bool:
     """Tell whether the list of the installation has the model; without a list it has every one."""
-    name, wanted = f"{provider}/{model}", settings.KENO_MODELS
-    known = provider in {"auto", "offline"} or not wanted
-    return known or any(fnmatchcase(name, one) or one == provider for one in wanted)
+    if provider in {"auto", "offline"} or not settings.KENO_MODELS:
+        return True
+    name = f"{provider}/{model}"
+    return any(fnmatchcase(name, entry) or entry == provider for entry in settings.KENO_MODELS)
 
 
 def afford(choice: Choice, *, space: Space, action: str) -> Choice:
@@ -75,28 +76,21 @@ def afford(choice: Choice, *, space: Space, action: str) -> Choice:
 
 def _by_tier(tier: str, space: Space) -> Choice:
     options = space.options
-    if tier != "chat" and not settings.CONSCIOUSNESS_ENABLED:
-        return _resolve("offline", "", settings.CONSCIOUSNESS_TIMEOUT, fast=True)
+    chat = _first(options.chat_provider, settings.PROVIDER)
     if tier == "chat":
-        return _resolve(
-            _first(options.chat_provider, settings.PROVIDER),
-            options.chat_model or settings.MODEL,
-            settings.LLM_TIMEOUT,
-        )
-    fast = (
-        _first(options.fast_provider, settings.CONSCIOUSNESS_PROVIDER),
-        options.fast_model or settings.CONSCIOUSNESS_MODEL,
-    )
+        return _resolve(chat, options.chat_model or settings.MODEL, settings.LLM_TIMEOUT)
+    if not settings.CONSCIOUSNESS_ENABLED:
+        return _resolve("offline", "", settings.CONSCIOUSNESS_TIMEOUT, fast=True)
+    provider = _first(options.fast_provider, settings.CONSCIOUSNESS_PROVIDER)
+    model = options.fast_model or settings.CONSCIOUSNESS_MODEL
     if tier == "fast":
         # With no word about the small model it is the chat provider's own small one.
-        provider = _first(fast[0], options.chat_provider, settings.PROVIDER)
-        return _resolve(provider, fast[1], settings.CONSCIOUSNESS_TIMEOUT, fast=True)
-    provider = _first(options.sleep_provider, settings.CONSOLIDATION_PROVIDER)
-    model = options.sleep_model or settings.CONSOLIDATION_MODEL
-    if provider == "auto" and not model:
-        provider, model = fast
-    provider = _first(provider, options.chat_provider, settings.PROVIDER)
-    return _resolve(provider, model, settings.CONSOLIDATION_TIMEOUT)
+        return _resolve(_first(provider, chat), model, settings.CONSCIOUSNESS_TIMEOUT, fast=True)
+    sleeper = _first(options.sleep_provider, settings.CONSOLIDATION_PROVIDER)
+    sleep_model = options.sleep_model or settings.CONSOLIDATION_MODEL
+    if sleeper != "auto" or sleep_model:
+        provider, model = sleeper, sleep_model
+    return _resolve(_first(provider, chat), model, settings.CONSOLIDATION_TIMEOUT)
 
 
 def _first(*names: str) -> str:
@@ -113,9 +107,9 @@ def _resolve(provider: str, model: str, timeout: float, *, fast: bool = False) -
 
 
 def _automatic() -> str:
-    names = [name for needed in NEEDS.values() for name in needed]
-    known = dict(zip(names, connections.values(*names), strict=True))
-    ready = (one for one in ("anthropic", "openai") if any(known[name] for name in NEEDS[one]))
+    names = [name for several in NEEDS.values() for name in several]
+    values = dict(zip(names, connections.values(*names), strict=True))
+    ready = (provider for provider in NEEDS if any(values[name] for name in NEEDS[provider]))
     return next(ready, "offline")
 
 

@@ -125,26 +125,26 @@ def asker(
 
 
 def _record(call: LlmCall, request: Request, *, now: datetime, pause) -> Completion:
-    remote, asked = call.provider != "offline", call.model
+    remote, model = call.provider != "offline", call.model
     if remote:
-        breaker.enter(call.provider, call.model, now=now)
+        breaker.enter(call.provider, model, now=now)
     started = time.monotonic()
     try:
         answer = _ask(call, request, pause=pause)
     except ProviderError as error:
         _keep_words(call, request)
         call.ok, call.error = False, str(error)[:300]
-        call.ms = _ms(started)
+        call.ms = round((time.monotonic() - started) * 1000)
         call.save()
         if remote and not error.ours:
-            breaker.failed(call.provider, call.model, error=str(error), now=now)
+            breaker.failed(call.provider, model, error=str(error), now=now)
         log.warning("llm failed", extra={"provider": call.provider, "error": str(error)})
         raise
-    call.ms = _ms(started)
+    call.ms = round((time.monotonic() - started) * 1000)
     if remote:
-        breaker.succeeded(call.provider, asked)
-    wanted = [f"[{one.name}] {one.arguments}" for one in answer.calls]
-    _keep_words(call, request, "\n".join([answer.text, *wanted]).strip())
+        breaker.succeeded(call.provider, model)
+    calls = [f"[{tool.name}] {tool.arguments}" for tool in answer.calls]
+    _keep_words(call, request, "\n".join([answer.text, *calls]).strip())
     return _keep(call, answer)
 
 
@@ -158,8 +158,8 @@ def _keep_words(call: LlmCall, request: Request, answer: str = "") -> None:
             for round in request.rounds
             for call, result in zip(round.calls, round.results, strict=True)
         ]
-        prompt = "\n\n".join([*parts, *turns, *used])
-        call.prompt, call.answer = redacted(prompt), redacted(answer)
+        call.prompt = redacted("\n\n".join([*parts, *turns, *used]))
+        call.answer = redacted(answer)
 
 
 def forget_words(*, now: datetime) -> int:
@@ -195,9 +195,9 @@ def _checked(answer: Answer, request: Request) -> Answer:
     if not text and not answer.calls and not request.rounds:
         raise ProviderError("The model sent an empty answer.", again=True)
     if not answer.tokens_in:
-        given = [*request.system, *(turn["content"] for turn in request.messages)]
-        given += [result for round in request.rounds for result in round.results]
-        sent = sum(map(len, given))
+        prompt = [*request.system, *(turn["content"] for turn in request.messages)]
+        prompt += [result for round in request.rounds for result in round.results]
+        sent = sum(map(len, prompt))
         answer = replace(answer, tokens_in=sent // 4, tokens_out=len(text) // 4)
     return replace(answer, text=text)
 
@@ -211,12 +211,8 @@ def _keep(call: LlmCall, answer: Answer) -> Completion:
     insert(call)
     if call.cost:
         pricing.warn(call.space, now=call.at)
-    told = vars(answer) | {"cost": call.cost}
-    return Completion(**told, provider=call.provider, ms=call.ms)
-
-
-def _ms(started: float) -> int:
-    return round((time.monotonic() - started) * 1000)
+    values = vars(answer) | {"cost": call.cost}
+    return Completion(**values, provider=call.provider, ms=call.ms)
 
 
 def expander(chat: Chat) -> Callable[[list[str]], Sequence[str] | None] | None:

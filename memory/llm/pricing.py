@@ -24,7 +24,6 @@ from memory.text import normalise as text
 
 TABLE = Path(__file__).with_name("prices.json")
 MILLION = Decimal(1_000_000)
-FREE = frozenset({"offline"})
 CALLS_MEASURED = 50
 MIN_CALLS = 5
 CACHE_SECONDS = 300
@@ -65,7 +64,7 @@ def price(model: str) -> Price | None:
 
 def cost(answer: Answer, *, provider: str) -> Decimal | None:
     """Return the US dollars for the answer; None when the price of its model is unknown."""
-    if provider in FREE:
+    if provider == "offline":
         return Decimal(0)
     if answer.cost is not None:
         return answer.cost
@@ -84,11 +83,8 @@ def cost(answer: Answer, *, provider: str) -> Decimal | None:
 
 def _is_at_home() -> bool:
     """Tell whether the compatible server runs on this machine, so that a call costs nothing."""
-    return urlsplit(connections.value("OPENAI_BASE_URL")).hostname in {
-        "localhost",
-        "127.0.0.1",
-        "::1",
-    }
+    host = urlsplit(connections.value("OPENAI_BASE_URL")).hostname
+    return host in {"localhost", "127.0.0.1", "::1"}
 
 
 def _price(fresh: Any, out: Any, cached: Any = None, written: Any = None) -> Price:
@@ -150,19 +146,20 @@ def budgets(space: Space, *, now: datetime) -> list[Budget]:
     local = now.astimezone(space.zone)
     day = local.replace(hour=0, minute=0, second=0, microsecond=0)
     month = day.replace(day=1)
-    limits = [Decimal(str(space.options.budget_day)), Decimal(str(space.options.budget_month))]
-    spent = _spent(space, day=day, month=month) if any(limits) else {"day": 0, "month": 0}
+    limits = {"day": space.options.budget_day, "month": space.options.budget_month}
+    spent = {"day": Decimal(0), "month": Decimal(0)}
+    if any(limits.values()):
+        spent = LlmCall.objects.filter(space=space, at__gte=month).aggregate(
+            day=Sum("cost", filter=Q(at__gte=day), default=Decimal(0)),
+            month=Sum("cost", default=Decimal(0)),
+        )
+    periods = {"day": f"{day:%Y-%m-%d}", "month": f"{month:%Y-%m}"}
     return [
-        Budget("day", f"{day:%Y-%m-%d}", limits[0], spent["day"] if limits[0] else Decimal(0)),
-        Budget("month", f"{month:%Y-%m}", limits[1], spent["month"] if limits[1] else Decimal(0)),
+        Budget(
+            name, period, Decimal(str(limits[name])), spent[name] if limits[name] else Decimal(0)
+        )
+        for name, period in periods.items()
     ]
-
-
-def _spent(space: Space, *, day: datetime, month: datetime) -> dict[str, Decimal]:
-    return LlmCall.objects.filter(space=space, at__gte=month).aggregate(
-        day=Sum("cost", filter=Q(at__gte=day), default=Decimal(0)),
-        month=Sum("cost", default=Decimal(0)),
-    )
 
 
 def action(space: Space, *, now: datetime) -> str:
@@ -200,18 +197,15 @@ def _tell(space: Space, budget: Budget, *, at: int, level: str) -> None:
 
 
 def _sentence(budget: Budget, after: str) -> str:
-    what = _("today's") if budget.name == "day" else _("this month's")
+    period = _("today's") if budget.name == "day" else _("this month's")
     text = _("%(spent)s of %(what)s budget of %(limit)s US dollars is spent.") % {
         "spent": f"{budget.spent:.2f}",
-        "what": what,
+        "what": period,
         "limit": f"{budget.limit:.2f}",
     }
-    return f"{text} {_after(after)}" if after else text
-
-
-def _after(action: str) -> str:
-    return {
+    sentences = {
         "warn": _("Keno goes on as before."),
         "cheap": _("Keno goes on with the small model."),
         "pause": _("Keno waits until the next period or a higher budget."),
-    }[action]
+    }
+    return f"{text} {sentences[after]}" if after else text

@@ -128,11 +128,7 @@ class NotAvailable(ProviderError):
 
 
 MAX_ATTEMPTS = 3
-
-
 MAX_WAIT_SECONDS = 20.0
-
-
 RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 

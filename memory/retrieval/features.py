@@ -70,7 +70,7 @@ def compute(
             # Filled in by the judge, for the best of the others.
             "answers": 0.0,
             "semantic": meaning.of(unit),
-            "words": talk.own(unit),
+            "words": talk.share(unit.terms),
             "rare": rare(unit.terms, known),
             "alike": like[unit.id],
             "nearby": talk.nearby(unit),
@@ -169,23 +169,20 @@ class _Talk:
             for episode, units in candidates.episodes.items()
         }
 
-    def own(self, unit: Candidate) -> float:
-        return self._share(unit.terms)
-
     def nearby(self, unit: Candidate) -> float:
         if unit.id not in self.place:
-            return self.own(unit)
+            return self.share(unit.terms)
         episode, position = self.place[unit.id]
         mates = self.order[episode][max(0, position - NEARBY) : position + NEARBY + 1]
         numbers = {number for number, hit in self.hits.items() if not hit.isdisjoint(mates)}
-        return self._share(numbers.union(unit.terms))
+        return self.share(numbers.union(unit.terms))
 
     def episode(self, unit: Candidate) -> float:
         if unit.id not in self.place:
-            return self.own(unit)
-        return self._share(self.of_episode[unit.episode_id or 0].union(unit.terms))
+            return self.share(unit.terms)
+        return self.share(self.of_episode[unit.episode_id or 0].union(unit.terms))
 
-    def _share(self, numbers: Iterable[int]) -> float:
+    def share(self, numbers: Iterable[int]) -> float:
         return sum(self.weights[number - 1] for number in numbers)
 
 

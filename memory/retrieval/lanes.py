@@ -403,7 +403,6 @@ def collect(
     # Of another day nothing is known beforehand: everything is counted.
     stats = keywords.Statistics() if then else keywords.current()
     size = stats.size(list(scope.mark))
-    counts = [stats.count(word, size=size) for word in question.terms]
     values: dict[str, Any] = {
         "space": scope.space,
         "shared": shared(scope.space),
@@ -414,7 +413,7 @@ def collect(
         "holds_at": (then and then.valid_at) or now,
         "any_day": bool(then and then.valid_at),
         "words": question.terms,
-        "known": counts,
+        "known": [stats.count(word, size=size) for word in question.terms],
         "question_words": question.folded_words,
         "size": size,
         "size_to": keywords.COUNT_UP_TO,

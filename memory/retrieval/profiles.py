@@ -57,7 +57,10 @@ def get(space: Space, name: str = "") -> Profile:
     if version.isdigit():
         rows = rows.filter(version=int(version))
     row = rows.order_by("-version").first()
-    return _from(row) if row else built_in("keno")
+    if row is None:
+        return built_in("keno")
+    formula = RENAMED.get(row.formula, row.formula)
+    return Profile(row.name, formula, row.version, row.weights, row.settings, row.note)
 
 
 def names(space: Space) -> list[str]:
@@ -71,11 +74,8 @@ def save(
 ) -> RecallProfile:
     """Save the next version under this name, which must not be a built-in one."""
     name = name.strip()[:40]
-    if (
-        not name
-        or name in (*BUILT_IN, *RENAMED)
-        or not name.replace("-", "").replace("_", "").isalnum()
-    ):
+    is_plain = name.replace("-", "").replace("_", "").isalnum()
+    if not is_plain or name in (*BUILT_IN, *RENAMED):
         raise Invalid(_("A profile needs a name of its own: letters, digits, - and _."))
     Space.objects.select_for_update().get(pk=space.pk)  # two savers get two versions
     base = base or built_in("keno")
@@ -107,8 +107,3 @@ def check(weights: dict) -> dict[str, float]:
             )
         checked[name] = round(number, 4)
     return checked
-
-
-def _from(row: RecallProfile) -> Profile:
-    formula = RENAMED.get(row.formula, row.formula)
-    return Profile(row.name, formula, row.version, row.weights, row.settings, row.note)

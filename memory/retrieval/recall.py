@@ -178,18 +178,21 @@ def recall(
             then=Past(space.pk, now, valid_at) if as_of or valid_at else None,
             **more,
         )
-        result.profile, result.strict, result.unjudged = request.profile, request.strict, "unasked"
         if asks:
             result = _recall(request, clock)
+        else:
+            result.unjudged = "unasked"
+            result.profile, result.strict = request.profile, request.strict
     except Exception as error:
         log.exception("recall failed in space %s", space.pk)
         result.error = f"{type(error).__name__}: {error}"[:500]
     result.ms = clock.ms
     if save:
         # A chat of another space was refused; its name does not stand on a receipt of this one.
-        here = chat if chat is None or chat.space_id == space.pk else None
-        asked_by = {"space": space, "chat": here, "person": person, "message": message}
-        result.receipt = _write_receipt(result, now=now, **asked_by)
+        here = chat if chat and chat.space_id == space.pk else None
+        result.receipt = _write_receipt(
+            result, space=space, chat=here, person=person, message=message, now=now
+        )
     return result
 
 

@@ -47,6 +47,7 @@ def write(
 ) -> Recall:
     """Store a recall with its items, in one statement."""
     question = result.question
+    cue = question.cues[0] if question.cues else None
     receipt = Recall(
         space=space,
         chat=chat,
@@ -57,7 +58,9 @@ def write(
         keywords=[word[:200] for word in question.keywords],
         expansion=[word[:200] for word in question.expansion],
         names=[name[:120] for name in question.names],
-        cue=_cue(question),
+        cue={"phrase": cue.phrase, "start": cue.start.isoformat(), "end": cue.end.isoformat()}
+        if cue
+        else {},
         profile=result.profile.name if result.profile else "",
         profile_version=result.profile.version if result.profile else 1,
         at=now,
@@ -105,8 +108,7 @@ def add(receipt: Recall, items: Sequence[Scored], *, reply: str) -> None:
     if not items:
         return
     # What was cut is a row again when the model finds it after all.
-    found = {item.key for item in items}
-    back = _take_back(receipt, found)
+    back = _take_back(receipt, {item.key for item in items})
     rows = [*receipt.items.all(), *back]
     kept = {(row.kind, row.fact_id or row.episode_id or row.message_id): row for row in rows}
     for rank, item in enumerate(items, start=len(kept) + len(_rows(receipt)) + 1):
@@ -239,13 +241,10 @@ def _item(item: Scored, rank: int) -> dict:
         "kind": item.unit.kind,
         "owner": item.unit.owner_id,
         "rank": rank,
-        "score": item.score,
-        "confidence": item.confidence,
         "parts": [list(part) for part in item.parts],
         "lanes": item.unit.lanes,
         "injected": not item.cut,
-        "cut": item.cut,
-        "tokens": item.tokens,
+        **{name: getattr(item, name) for name in ("score", "confidence", "cut", "tokens")},
     }
 
 
@@ -261,10 +260,3 @@ def _explained(item: RecallItem) -> dict:
             for part in item.parts
         ],
     }
-
-
-def _cue(question: Any) -> dict:
-    if not question.cues:
-        return {}
-    cue = question.cues[0]
-    return {"phrase": cue.phrase, "start": cue.start.isoformat(), "end": cue.end.isoformat()}

@@ -61,8 +61,8 @@ def _payload(request: Request) -> dict:
     }
     if request.tools:
         payload["tools"] = [
-            {"name": one.name, "description": one.description, "input_schema": one.parameters}
-            for one in request.tools
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in request.tools
         ]
         payload["tool_choice"] = {"type": "none" if request.must_answer else "auto"}
     if _THINKS.match(request.model):
@@ -83,9 +83,8 @@ def _results(round: Round) -> dict:
 
 def _part(text: str, *, first: bool) -> dict:
     # The stable part is the same in every turn of a space: paid once, then read from the cache.
-    return {"type": "text", "text": text} | (
-        {"cache_control": {"type": "ephemeral"}} if first else {}
-    )
+    cache = {"cache_control": {"type": "ephemeral"}} if first else {}
+    return {"type": "text", "text": text} | cache
 
 
 def _back(block: anthropic.types.ContentBlock) -> dict:
@@ -104,8 +103,8 @@ def _answer(message: anthropic.types.Message) -> Answer:
     blocks = message.content
     return Answer(
         text="".join(block.text for block in blocks if block.type == "text"),
-        calls=[ToolCall(one.id, one.name, one.input) for one in blocks if one.type == "tool_use"],
-        turn={"role": "assistant", "content": [back for one in blocks if (back := _back(one))]},
+        calls=[ToolCall(b.id, b.name, b.input) for b in blocks if b.type == "tool_use"],
+        turn={"role": "assistant", "content": list(filter(None, map(_back, blocks)))},
         model=message.model,
         tokens_in=usage.input_tokens + cached + written,
         tokens_out=usage.output_tokens,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -13,8 +14,9 @@ from memory.llm.request import Answer, ProviderError, Request
 from memory.llm.transport import MAX_ANSWER_BYTES
 
 # Never the whole environment: the database address and our keys are none of its business.
-PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "SHELL", "XDG_CONFIG_HOME")
-PREFIXES = ("CLAUDE_", "ANTHROPIC_")
+PASSED_ON = re.compile(
+    "PATH|HOME|LANG|LC_ALL|TMPDIR|USER|SHELL|XDG_CONFIG_HOME|(?:CLAUDE|ANTHROPIC)_.*"
+)
 
 
 def ask(request: Request) -> Answer:
@@ -60,7 +62,7 @@ def _run(request: Request, *, folder: str, out) -> None:
             stdout=out,
             stderr=subprocess.DEVNULL,
             cwd=folder,
-            env=_environment(),
+            env={name: os.environ[name] for name in os.environ if PASSED_ON.fullmatch(name)},
             start_new_session=True,
         )
     except OSError as error:
@@ -82,14 +84,6 @@ def _end(process: subprocess.Popen) -> None:
         # The whole group: the command starts children of its own.
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-
-
-def _environment() -> dict[str, str]:
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name in PASSED_ON or name.startswith(PREFIXES)
-    }
 
 
 def _answer(raw: bytes, request: Request) -> Answer:

@@ -59,11 +59,7 @@ def reply(briefing: Briefing) -> str:
 
 
 def say(language: str, phrase: str, **values: Any) -> str:
-    return PHRASES[_supported(language)][phrase].format(**values)
-
-
-def _supported(language: str) -> str:
-    return "es" if language == "es" else "en"
+    return PHRASES.get(language, PHRASES["en"])[phrase].format(**values)
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -105,7 +101,7 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
 
 def _small_talk(briefing: Briefing, kind: str, language: str) -> str:
     """Return one of the answers to small talk; another one each turn."""
-    choices = SMALL_TALK[_supported(language)][kind]
+    choices = SMALL_TALK.get(language, SMALL_TALK["en"])[kind]
     name = f", {briefing.person}" if briefing.person else ""
     return choices[briefing.now.minute % len(choices)].format(name=name)
 

@@ -23,6 +23,7 @@ from memory.llm.providers.offline_questions import (
     PATTERNS,
     ParsedQuestion,
     bare_names,
+    kin_among,
     replace_name_by_kin,
     search,
 )
@@ -105,7 +106,10 @@ def find_in(briefing: Briefing, memories: Sequence[Recalled], text: str) -> Answ
         near = [memory for chance, memory in best if chance >= best[0][0] - BESIDE]
         near = _ended([memory for _chance, memory in best], question) or near
         near = _newest(_distinct(near), question, fitting)
-        return Answers(_both_sides(near, fitting)[:MAX_ANSWERS])
+        if any(memory.opposed for memory in near):
+            # With what contradicts it, where people have not decided.
+            near += [memory for memory in fitting if memory.opposed and memory not in near]
+        return Answers(near[:MAX_ANSWERS])
     if successor := _successor(fitting, question):
         return Answers([successor])
     first = ranked[0][1] if ranked and ranked[0][0] >= LIKELY else None
@@ -180,12 +184,11 @@ def _is_plain(memory: Recalled, question: ParsedQuestion) -> bool:
 
 def _is_of_them(memory: Recalled, question: ParsedQuestion) -> bool:
     """Tell whether it is about the very person who is asked about, and nobody of theirs."""
-    if question.asks_own_name:
+    if question.asks("own_name"):
         return True
     if question.names:
         return question.names <= bare_names(words.fold(f"{memory.subject} {memory.text}"))
-    concepts = statements.Statement.of(memory.text).concepts
-    kin = {label for label in concepts if statements.kind(label) == "kin"}
+    kin = kin_among(statements.Statement.of(memory.text).concepts)
     if question.kin:
         return kin <= question.kin
     is_of_us = question.is_mine or question.is_about_us
@@ -335,13 +338,6 @@ def _in_context(memory: Recalled) -> statements.Statement:
     return statements.Statement.of(f"{memory.replies_to} {_all_words(memory)}")
 
 
-def _both_sides(near: list[Recalled], fitting: Sequence[Recalled]) -> list[Recalled]:
-    """Add what contradicts it, where people have not decided."""
-    if not any(memory.opposed for memory in near):
-        return near
-    return [*near, *(memory for memory in fitting if memory.opposed and memory not in near)]
-
-
 def _naming(fitting: Sequence[Recalled], question: ParsedQuestion) -> list[Recalled]:
     """Return what has a name of the question that belongs to nobody who speaks here: Pixel."""
     speakers = {name for memory in fitting for name in folded_words(memory.said_by)[:1]}
@@ -403,7 +399,8 @@ def _likeness(question: ParsedQuestion, memories: Sequence[Recalled]) -> list[fl
     bare = [without_names(memory.text, names) for memory in memories]
     # "Where do I live?" is nearer to "I live in Rome" than to "Ana lives in Rome".
     own = [memory.quote or told_to(memory.said_by, memory.text) for memory in memories]
-    alike = meaning.table([question.bare], [*bare, *own]) if memories else None
+    asked = without_names(question.text, sorted(question.names))
+    alike = meaning.table([asked], [*bare, *own]) if memories else None
     if alike is None:
         return [0.5] * len(memories)
     return [float(max(alike[0][place :: len(memories)])) for place in range(len(memories))]
@@ -418,7 +415,7 @@ def _by_name(memory: Recalled) -> tuple[float, float]:
 
 
 def candidates(briefing: Briefing) -> list[Recalled]:
-    """Return everything that tells something, by sentences, in the order of the recall."""
+    """Return what somebody other than Keno told, by sentences, in the order of the recall."""
     asks_past = bool(search("asks_past", briefing.text))
     since = min((_said_at(memory) for memory in briefing.heard), default=math.inf)
     current = [memory for memory in briefing.recalled if asks_past or not memory.outdated]
@@ -426,7 +423,7 @@ def candidates(briefing: Briefing) -> list[Recalled]:
         replace(sentence, recent=_said_at(sentence) >= since)
         for memory in (*current, *reversed(briefing.heard))
         for sentence in _sentences(memory)
-        if _tells(sentence)
+        if words.fold(sentence.said_by) != KENO and not intents.is_question(sentence.text)
     ]
     return list({(sentence.text, sentence.said_by): sentence for sentence in sentences}.values())
 
@@ -457,8 +454,7 @@ def _may_be_about(memory: Recalled, question: ParsedQuestion) -> bool:
     if question.names or not question.kin:
         return False
     others = statements.Statement.of(f"{memory.text} {memory.quote}").concepts - question.kin
-    is_of_others = any(statements.kind(label) == "kin" for label in others)
-    return not (is_of_others and search("says_my", memory.quote or memory.text))
+    return not (kin_among(others) and search("says_my", memory.quote or memory.text))
 
 
 def _implied(memory: Recalled, question: ParsedQuestion) -> Set[str]:
@@ -529,11 +525,6 @@ def _sentences(memory: Recalled) -> list[Recalled]:
             for part, after in zip_longest(parts, parts[1:], fillvalue="")
         ]
     return sentences
-
-
-def _tells(memory: Recalled) -> bool:
-    """Tell whether it was said by somebody other than Keno, who did not ask."""
-    return words.fold(memory.said_by) != KENO and not intents.is_question(memory.text)
 
 
 def _distinct(near: Sequence[Recalled]) -> list[Recalled]:

@@ -11,6 +11,7 @@ from memory.llm.providers.offline_questions import (
     FRAME_WORDS,
     PATTERNS,
     ParsedQuestion,
+    kin_among,
     names_inside,
     search,
 )
@@ -77,10 +78,11 @@ def _fits_whom(question: ParsedQuestion, text: str, folded: str) -> float | None
     if (
         _is_of_speaker(question, text, folded)
         or _is_of_another(question, folded)
-        or _is_otherwise_liked(question, folded)
+        # "What do I like?" is not answered by what I hate.
+        or _liking(question.folded) * _liking(folded) < 0
     ):
         return NEVER
-    if question.asks_own_name:
+    if question.asks("own_name"):
         return 1.0 if search("says_own_name", text) else NEVER
     if question.asks("own_birthday") and (_is_of_kin(text) or _is_of_named(question, text)):
         return NEVER
@@ -165,9 +167,12 @@ def tells_plainly(question: ParsedQuestion, text: str) -> bool:
     if question.asks("age") and not search("aged", folded):
         return False
     if not question.topics:
-        return _may_have_no_topic(question) and (
-            fits_type(question, text) > 0
-            or (bool(question.asks("name")) and _has_name(question, text))
+        # "How old is Rex?" wants just an age; "where am I going?" more than any place of mine.
+        needs_none = question.asks("own_name") or question.asks("age") or question.asks("job")
+        if not (question.names or question.kin or needs_none):
+            return False
+        return fits_type(question, text) > 0 or (
+            bool(question.asks("name")) and _has_name(question, text)
         )
     statement = statements.Statement.of(text)
     for roots, labels in question.topics:
@@ -178,12 +183,6 @@ def tells_plainly(question: ParsedQuestion, text: str) -> bool:
         elif not (roots & statement.forms or labels & statement.concepts):
             return False
     return not question.asks("just_what") or _has_object(question, folded)
-
-
-def _may_have_no_topic(question: ParsedQuestion) -> bool:
-    """ "How old is Rex?" wants just an age; "where am I going?" more than any place of mine."""
-    asks = question.asks("age") or question.asks("job")
-    return bool(question.names or question.kin or question.asks_own_name or asks)
 
 
 def _has_of_kind(question: ParsedQuestion, folded: str) -> bool:
@@ -212,11 +211,6 @@ def _has_object(question: ParsedQuestion, folded: str) -> bool:
     return any(word and word[0] not in _PREPOSITIONS for word in behind)
 
 
-def _is_otherwise_liked(question: ParsedQuestion, folded: str) -> bool:
-    asked, other = _liking(question.folded), _liking(folded)
-    return bool(asked and other and asked != other)
-
-
 def _names_kin(question: ParsedQuestion, text: str) -> bool:
     """Tell whether a name stands behind the relative: "my son Leo", "my son leo is 4"."""
     concepts, sentence = statements.concepts(), Sentence(text)
@@ -237,7 +231,7 @@ def _is_of_named(question: ParsedQuestion, text: str) -> bool:
 
 
 def _is_of_kin(text: str) -> bool:
-    return any(statements.kind(label) == "kin" for label in statements.Statement.of(text).concepts)
+    return bool(kin_among(statements.Statement.of(text).concepts))
 
 
 def _leaves_kin_unnamed(question: ParsedQuestion, text: str) -> bool:

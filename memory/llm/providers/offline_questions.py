@@ -11,7 +11,6 @@ from memory.extraction import statements
 from memory.extraction.grammar import spanish_verbs
 from memory.extraction.rescheduling import DAY
 from memory.guards import rulebook
-from memory.retrieval.understand import without_names
 from memory.text import kinship
 from memory.text import normalise as words
 
@@ -110,18 +109,13 @@ class ParsedQuestion:
         )
 
     @cached_property
-    def bare(self) -> str:
-        return without_names(self.text, sorted(self.names))
-
-    @cached_property
     def statement(self) -> statements.Statement:
         return statements.Statement.of(self.text)
 
     @cached_property
     def kin(self) -> set[str]:
         """Return the people and animals that it asks about: nobody else can stand for them."""
-        kin = {label for label in self.statement.concepts if statements.kind(label) == "kin"}
-        return kin | _members(self.statement.words)
+        return kin_among(self.statement.concepts) | _members(self.statement.words)
 
     @cached_property
     def topics(self) -> list[tuple[set[str], set[str]]]:
@@ -162,10 +156,6 @@ class ParsedQuestion:
         return not self.topics or self.covers(statements.Statement.of(text)) == 1
 
     @cached_property
-    def asks_own_name(self) -> bool:
-        return bool(self.asks("own_name"))
-
-    @cached_property
     def focus(self) -> str:
         """Return the noun an answer has or is: "position" of "what position does she play?"."""
         nouns = (match["noun"] for match in PATTERNS["focus"].finditer(self.folded))
@@ -200,6 +190,10 @@ def replace_name_by_kin(question: str, memories: str) -> str:
             my = "mi" if words.detect_language(relative[0]) == "es" else "my"
             return re.sub(name, rf"{my} {relative['kin']}\g<of>", question)
     return ""
+
+
+def kin_among(concepts: Iterable[str]) -> set[str]:
+    return {label for label in concepts if statements.kind(label) == "kin"}
 
 
 def names_inside(text: str) -> set[str]:

@@ -38,8 +38,8 @@ def _whole(client: openai.OpenAI, payload: dict) -> Answer:
     choice = done.choices[0]
     if not choice.finish_reason:
         raise ProviderError("The server sent an answer without an end.", again=True)
-    asked = [one for one in choice.message.tool_calls or () if one.type == "function"]
-    calls = [ToolCall(one.id, one.function.name, one.function.arguments) for one in asked]
+    wanted = [call for call in choice.message.tool_calls or () if call.type == "function"]
+    calls = [ToolCall(call.id, call.function.name, call.function.arguments) for call in wanted]
     text = choice.message.content or ""
     return _answer(text, model=done.model, usage=done.usage, calls=calls)
 
@@ -65,11 +65,11 @@ def _streamed(client: openai.OpenAI, request: Request, payload: dict) -> Answer:
 
 def _longer(call: ToolCall | None, part: ChoiceDeltaToolCall) -> ToolCall:
     """Add a piece of a streamed call: the first one names it, the others go on."""
-    call, said = call or ToolCall("", "", ""), part.function
+    call, function = call or ToolCall("", "", ""), part.function
     return ToolCall(
         call.id or part.id or "",
-        call.name or (said and said.name) or "",
-        call.arguments + ((said and said.arguments) or ""),
+        call.name or (function and function.name) or "",
+        call.arguments + ((function and function.arguments) or ""),
     )
 
 
@@ -93,11 +93,11 @@ def _payload(request: Request, *, own: bool) -> dict:
 
 def _tools(request: Request) -> dict:
     functions = [
-        {"name": one.name, "description": one.description, "parameters": one.parameters}
-        for one in request.tools
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+        for tool in request.tools
     ]
     return {
-        "tools": [{"type": "function", "function": one} for one in functions],
+        "tools": [{"type": "function", "function": function} for function in functions],
         "tool_choice": "none" if request.must_answer else "auto",
     }
 
@@ -116,19 +116,19 @@ def _answer(
     usage: openai.types.CompletionUsage | None,
     calls: Sequence[ToolCall] = (),
 ) -> Answer:
-    asked = [
+    wanted = [
         {
-            "id": one.id,
+            "id": call.id,
             "type": "function",
-            "function": {"name": one.name, "arguments": one.arguments or "{}"},
+            "function": {"name": call.name, "arguments": call.arguments or "{}"},
         }
-        for one in calls
+        for call in calls
     ]
     details = usage.prompt_tokens_details if usage else None
     return Answer(
         text=text,
         calls=calls,
-        turn={"role": "assistant", "content": text or None, "tool_calls": asked} if calls else {},
+        turn={"role": "assistant", "content": text or None, "tool_calls": wanted} if calls else {},
         model=model,
         tokens_in=usage.prompt_tokens if usage else 0,
         tokens_out=usage.completion_tokens if usage else 0,
