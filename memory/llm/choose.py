@@ -29,7 +29,7 @@ MAX_TOKENS: dict[Purpose, int] = {
     "summarise": 1024,
 }
 
-# Settings of which one is enough; the first provider that has one answers where none is chosen.
+# One of these settings is enough; the first provider that has one is the automatic choice.
 NEEDS = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),

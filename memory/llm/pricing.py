@@ -28,7 +28,8 @@ CALLS_MEASURED = 50
 MIN_CALLS = 5
 CACHE_SECONDS = 300
 # However odd the numbers, an estimate is never off by more than this.
-MIN_RATIO, MAX_RATIO = 0.6, 2.0
+MIN_RATIO = 0.6
+MAX_RATIO = 2.0
 _ratios: dict[tuple[int, str], tuple[float, float]] = {}
 WARN_AT = Decimal("0.8")
 

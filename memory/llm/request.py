@@ -157,7 +157,7 @@ class Recalled:
     said_by: str = ""
     said_at: datetime | None = None
     score: float = 0.0
-    # Whether whoever asks said it, by their id: a display name proves nothing.
+    # Whether the asker said it, by their id: a display name proves nothing.
     by_asker: bool = False
     # The month it was last known to be so, "2026-03", when that is too long ago.
     stale: str = ""
@@ -169,11 +169,11 @@ class Recalled:
     # The chat it is known in, when that is another one, and its page for whoever may look there.
     place: str = ""
     link: str = ""
-    # The memory that led to it, when the question does not name whom it is about.
+    # The memory that led to it, when the question does not name the person.
     via: str = ""
     # Whether what it told is over: something else was said since.
     outdated: bool = False
-    # The question with the name of whom it only describes, which this was found by.
+    # The question it was found by, with the name of the person that is only described.
     asked: str = ""
     # Whether another recalled memory says otherwise and nobody has decided yet.
     opposed: bool = False

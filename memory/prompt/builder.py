@@ -221,7 +221,7 @@ class _Draft:
             self._add("working", f"Working memory (updated {age})", lines)
 
     def _unworded_preferences(self) -> None:
-        """What no person worded is data like any other: it never stands in the system role."""
+        """Add what no person worded as data: it never stands in the system role."""
         rows = identity.preferences.active(self.space, pairs=self.pairs)
         rest = [row for row in rows if not identity.preferences.is_worded(row)]
         lines = [f"- {sections.line(f'{row.key}: {row.value}')}" for row in rest]

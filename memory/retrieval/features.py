@@ -17,11 +17,14 @@ from memory.retrieval.understand import Question
 from memory.text import normalise as text
 from memory.vectors.graphs import word_vectors
 
-# Shares of the question without names and as asked: names pull towards whoever speaks of them.
-BARE, ASKED = 0.6, 0.4
+# Shares of the question without names and as asked: names pull towards those who say them.
+BARE_SHARE = 0.6
+ASKED_SHARE = 0.4
 # How far "near by" reaches, in turns of the talk.
 NEARBY = 2
-BEFORE, AFTER = 0.6, 0.4
+# Shares of the message before and of the one after.
+BEFORE = 0.6
+AFTER = 0.4
 HALF_YEAR = 182
 # A shorter word is one letter off too many others.
 TYPED_FROM = 4
@@ -121,7 +124,7 @@ def correct_typos(terms: list[str], candidates: Candidates) -> None:
 
 @lru_cache(maxsize=65_536)
 def one_letter_off(typed: str, word: str) -> bool:
-    """Whether one letter was missed, added, changed or swapped behind the first two."""
+    """Tell whether one letter was missed, added, changed or swapped behind the first two."""
     if typed[:2] != word[:2] or abs(len(typed) - len(word)) > 1 or typed == word:
         return False
     first = next(n for n in range(2, 99) if typed[n : n + 1] != word[n : n + 1])
@@ -192,7 +195,7 @@ class _Meaning:
     def __init__(self, candidates: Candidates):
         embedded = [unit for unit in candidates.units if unit.bare is not None]
         self.bare = {unit.id: max(0.0, unit.bare or 0.0) for unit in embedded}
-        # Whoever did not reach the lane of meaning is at most as near as the last that did.
+        # What did not reach the lane of meaning is at most as near as the last that did.
         lane = [self.bare[unit.id] for unit in embedded if "meaning" in unit.lanes]
         self.floor = min(lane, default=0.0)
         self.order = candidates.episodes
@@ -202,7 +205,7 @@ class _Meaning:
     def of(self, unit: Candidate) -> float:
         if unit.bare is None:
             return self.floor
-        return max(0.0, BARE * unit.bare + ASKED * (unit.asked or 0.0))
+        return max(0.0, BARE_SHARE * unit.bare + ASKED_SHARE * (unit.asked or 0.0))
 
     def around(self, unit: Candidate) -> float:
         if unit.id not in self.place:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from memory.models import Recall
 from memory.retrieval.ranking import Scored
 
-LOW, HIGH = 0.4, 0.7
-TALK = 0.003
+MEDIUM_FROM = 0.4
+HIGH_FROM = 0.7
+TALK_SHARE = 0.003
 # Less likely than this a line of talk stays out of a prompt: of twenty such one would help.
-PROMPT = 0.05
-FEW = 3
+PROMPT_FROM = 0.05
+SMALL_MEMORY = 3
 
 DESCRIPTIONS = {
     "none": "No relevant context found",
@@ -38,32 +39,32 @@ def line(limits: Mapping, kind: str, *, strict: bool = False, prompt: bool = Fal
         return limits["strict"]
     if kind == "fact":
         return limits["lenient"]
-    least = limits["lenient"] * limits.get("talk", TALK)
-    return max(least, limits.get("prompt", PROMPT)) if prompt else least
+    least = limits["lenient"] * limits.get("talk", TALK_SHARE)
+    return max(least, limits.get("prompt", PROMPT_FROM)) if prompt else least
 
 
 def apply(ranked: list[Scored], passes: Callable[[Scored], bool], *, strict: bool) -> list[Scored]:
     """Mark what the gate cuts; return what stays, in its order. Pins are outside the gate.
 
-    In a memory of a few things nothing is rare or ahead of the rest, so that there the best one is
-    offered all the same (never in strict mode); its confidence says how little it means.
+    In a small memory nothing is rare or ahead of the rest, so the best one passes all the same
+    (never in strict mode); its confidence says how little it means.
     """
     for scored in ranked:
         scored.cut = "" if scored.unit.pinned or passes(scored) else "gate"
-    kept = [scored for scored in ranked if not scored.cut]
-    if not kept and not strict and 0 < len(ranked) <= FEW:
+    passed = [scored for scored in ranked if not scored.cut]
+    if not passed and not strict and 0 < len(ranked) <= SMALL_MEMORY:
         ranked[0].cut = ""
         return ranked[:1]
-    return kept
+    return passed
 
 
 def level(confidence: float, *, has_items: bool) -> str:
     """Return the level of a confidence: none, low, medium from .4, high from .7."""
     if not has_items:
         return Recall.Level.NONE
-    if confidence >= HIGH:
+    if confidence >= HIGH_FROM:
         return Recall.Level.HIGH
-    return Recall.Level.MEDIUM if confidence >= LOW else Recall.Level.LOW
+    return Recall.Level.MEDIUM if confidence >= MEDIUM_FROM else Recall.Level.LOW
 
 
 def describe(of_level: str) -> str:

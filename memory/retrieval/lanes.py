@@ -303,7 +303,7 @@ class Candidate:
     replaced_by: int | None = None
     # Whether it is so on the day that is asked about.
     holds: bool = True
-    # The month of that, when it is too long ago; set by whoever builds the prompt.
+    # The month of that, when it is too long ago; set by the prompt builder.
     stale: str = ""
     # Whether somebody has still to decide between it and another fact.
     opposed: bool = False
@@ -336,7 +336,7 @@ class Candidates:
 
     @cached_property
     def places(self) -> dict[int, tuple[int, int]]:
-        """The episode of each unit that has one, and its position there."""
+        """Return the episode of each unit that has one, and its position there."""
         return {
             unit: (episode, position)
             for episode, units in self.episodes.items()

@@ -84,7 +84,7 @@ memory_message AS (SELECT id, text, author, role, sent_at FROM past_message),
 memory_pattern AS (SELECT pgh_obj_id AS id, space_id, chat_id, status, trigger, response,
   confidence FROM past_pattern)"""
 
-# A vector of other words is none; those words get theirs for this question.
+# The vector of a text that changed since does not count; the old text gets one for this question.
 VECTORS = """
 memory_embedding AS MATERIALIZED (
   SELECT v.unit_id, v.model, v.vector, u.kind, u.space_id, u.scope, true AS live

@@ -154,7 +154,7 @@ def newer_first(ranked: list[Scored]) -> list[Scored]:
 
 
 def _is_older_value(old: Candidate, new: Candidate) -> bool:
-    """Whether two facts say the same of somebody but for a few words, and this one said it first.
+    """Tell whether two facts differ in a few words only, and the old one was said first.
 
     Where one has a word of the question that the other lacks, the question chose between them.
     """

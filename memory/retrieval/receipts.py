@@ -202,7 +202,7 @@ def _rows(receipt: Recall) -> list[list]:
 
 
 def _left_out(cut: Sequence[Scored], *, first: int) -> dict:
-    """What was cut as one value: the names and weights once, then a short row for each."""
+    """Return what was cut as one value: names and weights once, then a short row for each."""
     if not cut:
         return {}
     names, _values, weights, _points = min((item.columns for item in cut), key=lambda c: len(c[0]))

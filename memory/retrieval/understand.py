@@ -47,7 +47,7 @@ class Cue:
     end: datetime
 
     def distance(self, start: datetime, end: datetime) -> float:
-        """Days between this time and another span; 0 when they meet."""
+        """Return the days between this time and another span; 0 when they meet."""
         apart = max(self.start - end, start - self.end, timedelta(0))
         return apart.total_seconds() / 86400
 
@@ -89,8 +89,6 @@ _ASKS_WHEN = re.compile(
     r"\b(when|what (day|date|year|month|time)|which (day|date|year|month)|how long|since when"
     r"|cuando|que (dia|fecha|ano|mes|hora)|en que (ano|mes|fecha)|desde cuando|cuanto tiempo)\b"
 )
-
-
 _SAYS_WHEN = re.compile(
     r"\b(yesterday|today|tonight|tomorrow|ago|last|next|week|weekend|month|year|day|morning"
     r"|evening|night|recently|just|birthday|anniversary|ayer|hoy|manana|hace|pasad[oa]|proxim[oa]"
@@ -180,7 +178,7 @@ _GLUE = frozenset("my your our the of mi tu su el la los las de del".split())
 _NAME = re.compile(r"[A-ZÀ-Ý][\wà-ÿ-]+")
 # Before the first word of a sentence.
 _BEGINS = re.compile(r"(?:^|[.!?…\n])[^\w]*$")
-# Who it is, is what the memory that describes them says.
+# The answer is then the memory that describes the person.
 _ASKS_WHO = re.compile(r"\b(who|whose|name|called|quien|quienes|llama|llaman|nombre)\b")
 MAX_NAMES = 2
 _OF = frozenset("de del of".split())
@@ -206,7 +204,7 @@ class Word(NamedTuple):
 
 
 class Described(NamedTuple):
-    """Characters of a question that describe somebody, and as whose what."""
+    """The part of a question that describes somebody, and the word of kin for them."""
 
     start: int
     end: int
@@ -229,20 +227,20 @@ def asks_who(question: Question) -> bool:
 def follow(
     question: Question, memory: str, *, person: str = "", talk: Collection[str] | None = None
 ) -> Question | None:
-    """Return what to ask next when a memory names whom the question only describes.
+    """Return what to ask next when a memory names the person that the question only describes.
 
-    Of `talk` (who speaks in it) only that counts which names somebody: "Wow Caroline! My son …" is
-    about no son called Caroline or Wow.
+    The names in `talk` are those of its speakers: "Wow Caroline! My son …" is not about a son
+    called Caroline or Wow.
 
     "What does my sister's husband do?" and "Beth lives with her husband Dave" ask what Dave does;
-    with "Ana's sister is Beth" it is what Beth's husband does. None when nobody is described, or
-    the memory names nobody new.
+    with "Ana's sister is Beth" it is what Beth's husband does. Return None when nobody is
+    described, or the memory names nobody new.
     """
     ignore = {*question.folded_words, *text.folded_words(person), *MONTHS, *WEEKDAYS}
     ignore |= {word.removesuffix("'s") for word in ignore}
     described = _described(question.text)
     whole, inner = described[:1], described[1:]
-    # First who is surely meant, then whoever else the memory names.
+    # First the names that surely fit, then any other name in the memory.
     attempts = [(whole, True), (inner, True), (whole, False)]
     for spans, sure in [(inner, True)] if asks_who(question) else attempts:
         for span in spans:
@@ -252,7 +250,7 @@ def follow(
 
 
 class Kinsfolk(NamedTuple):
-    """Whom a question describes: from the asker, or somebody by name, along a path of kin."""
+    """A person described from the asker, or from somebody by name, along a path of kin."""
 
     start: int
     end: int

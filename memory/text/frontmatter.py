@@ -62,12 +62,9 @@ def _value(written: str) -> Value:
     if not bare.startswith("["):
         return _scalar(bare)
     inside = bare[1:].rpartition("]")[0] if "]" in bare else bare[1:]
-    return [item for part in _parts(inside) if (item := _scalar(part))]
-
-
-def _parts(inside: str) -> list[str]:
-    """Split at commas that are not inside double quotes."""
-    return re.findall(r'(?:"(?:\\.|[^"\\])*"|[^,"]|")+', inside)
+    # Commas inside double quotes do not separate.
+    parts = re.findall(r'(?:"(?:\\.|[^"\\])*"|[^,"]|")+', inside)
+    return [item for part in parts if (item := _scalar(part))]
 
 
 def _scalar(written: str) -> str:

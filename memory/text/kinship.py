@@ -7,6 +7,8 @@ from pathlib import Path
 
 from memory.text.normalise import LISTS, TITLES, fold, listed
 
+_TABLE = Path(__file__).with_name("kinship.txt").read_text("utf-8")
+_LINES = [line for line in _TABLE.splitlines() if line and not line.startswith("#")]
 PETS = frozenset("dog cat pet horse bird rabbit hamster turtle fish".split())
 # Of these somebody has one: "my mother" is the same each time.
 ONLY_ONE = frozenset(
@@ -65,15 +67,10 @@ def kin(word: str) -> Kin | None:
 @cache
 def _table() -> dict[str, Kin]:
     singular: dict[str, Kin] = {}
-    for line in _lines():
+    for line in _LINES:
         singular = _words(line) | singular
     plurals = {_plural(word): replace(kin, is_plural=True) for word, kin in singular.items()}
     return plurals | singular
-
-
-def _lines() -> list[str]:
-    lines = Path(__file__).with_name("kinship.txt").read_text("utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 def words_of_relations() -> dict[str, list[str]]:
@@ -197,7 +194,7 @@ def _patterns() -> list[re.Pattern]:
 def _spanish() -> dict[str, str]:
     """Return one Spanish word for each relation; the masculine where it may be either."""
     spanish = {}
-    for before, _, after in (line.partition("/") for line in _lines()):
+    for before, _, after in (line.partition("/") for line in _LINES):
         words = after.split()
         masculine = next((word for word in words if word.endswith(":m")), words[0])
         spanish[before.split()[0]] = masculine.replace("_", " ").partition(":")[0]

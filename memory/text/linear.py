@@ -29,6 +29,6 @@ class LinearModel:
         )
 
     def probability(self, lit: np.ndarray) -> float:
-        """How likely it is for a text that lights these buckets, each named once."""
+        """Return the probability of a text that lights these buckets, each named once."""
         total = self.bias + self.weights[lit].sum() / max(len(lit), 1) ** 0.5
         return float(1 / (1 + np.exp(-total)))

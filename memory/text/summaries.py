@@ -46,9 +46,12 @@ PAUSE = timedelta(minutes=20)
 NEW_TOPIC = re.compile(r"(?:^|\s)/(?:new-topic|nuevo-tema)(?=$|[\s.,!?])", re.IGNORECASE)
 # Fewer words than this ("ok, thanks") belong to whatever was being talked about.
 MIN_MESSAGE_STEMS = 4
-# Messages on either side of a change of topic that are compared, how unlike they are there, and the
-# fewest that an episode has. Measured on talks of friends, families and colleagues.
-BLOCK, CHANGED_TOPIC, MIN_MESSAGES = 3, 0.38, 5
+# Messages compared on either side of a change of topic, and how alike they are there at most.
+# Measured on talks of friends, families and colleagues.
+BLOCK = 3
+CHANGED_TOPIC = 0.38
+# The fewest messages of an episode.
+MIN_MESSAGES = 5
 MESSAGES_PER_CHANGE = 15
 
 

@@ -22,7 +22,8 @@ from memory.retrieval.recall import recall
 from memory.text import normalise as words
 
 TAGS = ["canary", "canario"]
-KIND, WALLS = "canary", "walls"
+KIND = "canary"
+WALLS = "walls"
 # A process asks only so often which canaries there are: every reply needs them.
 CACHE_SECONDS = 30
 # The share of the words of a canary, and the fewest words, that give it away.

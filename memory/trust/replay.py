@@ -31,7 +31,7 @@ MANY = 40
 # Less alike in meaning, and without a word in common, no recall passes its gate.
 NEAR = 0.3
 BATCH = 30
-FEW = (Recall.Level.NONE, Recall.Level.LOW)
+UNSURE = (Recall.Level.NONE, Recall.Level.LOW)
 # What changes nothing about what is recalled.
 UNHEARD = (GoldenQuestion, Pattern, WorkingNote, Preference, Rule, Identity)
 
@@ -176,18 +176,14 @@ def _reached(receipts: list[Recall], steps: list[history.Change]) -> list[Recall
     for receipt in receipts:
         asked = words.stems(" ".join((receipt.query, *receipt.expansion)))
         # Where little was found, the nearest were given, however far they are.
-        is_vague = receipt.cue or not asked or receipt.level in FEW
-        if is_vague or asked & stems or _left_out(receipt, facts):
+        is_vague = receipt.cue or not asked or receipt.level in UNSURE
+        rows = receipt.left_out.get("rows", [])
+        was_cut = any(kind == "fact" and pk in facts for kind, pk, *_more in rows)
+        if is_vague or was_cut or asked & stems:
             reached.add(receipt.pk)
     rest = [receipt for receipt in receipts if receipt.pk not in reached]
     reached |= _alike(rest, sorted(texts))
     return [receipt for receipt in receipts if receipt.pk in reached]
-
-
-def _left_out(receipt: Recall, facts: set[int]) -> bool:
-    """Tell whether one of the facts was weighed for this receipt, and cut."""
-    rows = receipt.left_out.get("rows", [])
-    return any(kind == "fact" and pk in facts for kind, pk, *_more in rows)
 
 
 def _alike(receipts: list[Recall], texts: list[str]) -> set[int]:

@@ -37,7 +37,8 @@ DIMENSIONS = 384
 # What is asked about comes again: for recall, for its topic, for its row, in every answer tried.
 KEPT = 2048
 # Where weights.bin holds the quantised table: first byte, and one row a piece of the vocabulary.
-FIRST_BYTE, SHAPE = 139_264, (51_875, 384)
+TABLE_START = 139_264
+TABLE_SHAPE = (51_875, 384)
 
 
 class WordPiece:
@@ -226,7 +227,7 @@ class WordVectors:
     def __init__(self):
         self.pieces = word_pieces()
         self.table = np.memmap(
-            FOLDER / "weights.bin", np.uint8, mode="r", offset=FIRST_BYTE, shape=SHAPE
+            FOLDER / "weights.bin", np.uint8, mode="r", offset=TABLE_START, shape=TABLE_SHAPE
         )
         # The mean of the rows says nothing about any of them. Scale and zero point of the numbers
         # fall away with it and with the length.

@@ -62,8 +62,8 @@ def test_what_will_hardly_help_is_not_in_the_prompt_and_the_receipt_says_why(cha
     built = build(chat, "What is my dentist called?")
     items = [item for item in built.recall.items if item.unit.kind == "message"]
     assert "Petra Lang" in last(built)
-    assert min(item.confidence for item in items) >= gate.PROMPT
-    unlikely = [item for item in built.recall.cut if item.confidence < gate.PROMPT]
+    assert min(item.confidence for item in items) >= gate.PROMPT_FROM
+    unlikely = [item for item in built.recall.cut if item.confidence < gate.PROMPT_FROM]
     assert {item.cut for item in unlikely} == {"gate"}
     assert built.recall.receipt.left_out["prompt"]
 

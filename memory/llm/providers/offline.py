@@ -177,7 +177,7 @@ def _looked_up(briefing: Briefing, language: str) -> str:
 
 
 def _names_its_person(answers: offline_answers.Answers, briefing: Briefing, text: str) -> bool:
-    """Tell whether the nearest memory is at least about whom the question names."""
+    """Tell whether the nearest memory is at least about a person that the question names."""
     question = offline_answers.parse(briefing, text, answers.memories)
     nearest = answers.memories[:1]
     return bool(question.names) and any(offline_answers.is_about(one, question) for one in nearest)
@@ -216,7 +216,7 @@ def _list_of(briefing: Briefing, intent: intents.Intent, language: str) -> str:
 
 
 def _age(briefing: Briefing, text: str, language: str) -> str:
-    """Return the age of whom is asked for, from a birthday with its year."""
+    """Return the age of the person asked about, from a birthday with its year."""
     if not _AGE.search(words.fold(text)):
         return ""
     question = offline_answers.parse(briefing, text)

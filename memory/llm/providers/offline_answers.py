@@ -46,7 +46,7 @@ WEIGHTS = {
 CERTAIN = 0.69
 LIKELY = 0.63
 NEAR = 0.28
-# Of whom is meant by name, whichever words the question has for them.
+# The same for what was found by the name of a person that the question only describes.
 NEAR_BY_NAME = 0.2
 # How far behind the best another may be and still be part of the answer.
 BESIDE = 0.1
@@ -160,12 +160,12 @@ def _is_of_others(memory: Recalled, question: ParsedQuestion) -> bool:
 
 
 def _holders_asked_for(memory: Recalled, question: ParsedQuestion) -> list[set[str]]:
-    """Return of whom it tells what is asked for: where somebody lives or works."""
+    """Return the people of whom it tells where they live or work, if that is asked."""
     return [_labels(holder) for key, holder in _holders(memory).items() if key in question.frames]
 
 
 def _is_theirs(memory: Recalled, question: ParsedQuestion) -> bool:
-    """Tell whether it is about whom the question is about, and not about their cousin."""
+    """Tell whether it is about the person of the question, and not about their cousin."""
     holders = _holders_asked_for(memory, question)
     # "My daughter Fiona is a vet" names Fiona as somebody's.
     pairs = re.finditer(r"\b(?P<kin>\w+),? (?P<name>\w+)", memory.text)
@@ -176,7 +176,7 @@ def _is_theirs(memory: Recalled, question: ParsedQuestion) -> bool:
 
 
 def _is_plain(memory: Recalled, question: ParsedQuestion) -> bool:
-    """Tell whether it says in few words just that of just them."""
+    """Tell whether it says in few words just what is asked, about just that person."""
     if len(memory.text) > MAX_PLAIN or _is_of_others(memory, question):
         return False
     return _is_of_them(memory, question) and tells_plainly(question, memory.text)
@@ -307,7 +307,7 @@ def _said_at(memory: Recalled) -> float:
 
 
 def _with_leads(briefing: Briefing, memories: Sequence[Recalled], text: str) -> Sequence[Recalled]:
-    """Note on each memory which other one names its person, whom the question only describes."""
+    """Note on each memory which other one names its person, if the question only describes them."""
     question = Question(text, folded_words=folded_words(text))
     speakers = _first_names(memory.said_by for memory in memories if memory.said_by)
     for lead in memories[:MAX_LEADS]:
@@ -429,7 +429,7 @@ def candidates(briefing: Briefing) -> list[Recalled]:
 
 
 def is_about(memory: Recalled, question: ParsedQuestion) -> bool:
-    """Tell whether it has whom the question names: as speaker, as subject or in the words."""
+    """Tell whether it has the people the question names: as speaker, subject or in the words."""
     if memory.asked:
         return True
     # A dog does not answer for a cat, in whatever language.
@@ -458,7 +458,7 @@ def _may_be_about(memory: Recalled, question: ParsedQuestion) -> bool:
 
 
 def _implied(memory: Recalled, question: ParsedQuestion) -> Set[str]:
-    """Return what it tells without the word: whom one is married to, and where one lives."""
+    """Return the concepts it tells without their word: a spouse, an address."""
     if _is_spouse(memory, question):
         return question.kin
     # "We live at 7 Rowan Crescent" is an address, and "I moved to Goa" where one lives.
@@ -481,7 +481,7 @@ def _is_of_other(memory: Recalled, mine: set[str]) -> bool:
 
 
 def _named(memories: Iterable[Recalled]) -> frozenset[str]:
-    """Return whom the words name inside of them: "two kids, Leo and Anya"."""
+    """Return the names inside of the sentences: "two kids, Leo and Anya"."""
     texts = [memory.quote or memory.text for memory in memories if memory.kind != "episode"]
     return _first_names(
         name[0]

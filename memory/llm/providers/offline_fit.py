@@ -74,7 +74,7 @@ def fits_type(question: ParsedQuestion, text: str) -> float:
 
 
 def _fits_whom(question: ParsedQuestion, text: str, folded: str) -> float | None:
-    """Return the fit by whom the text is about, and whether it names who is asked for."""
+    """Return the fit by the people in the text: the right ones, and named where that is asked."""
     if (
         _is_of_speaker(question, text, folded)
         or _is_of_another(question, folded)
@@ -270,7 +270,7 @@ def _is_of_speaker(question: ParsedQuestion, text: str, folded: str) -> bool:
     names = "|".join(map(re.escape, sorted(question.names)))
     if names and not question.is_mine and re.search(_REPORTED.format(names=names), folded):
         return True
-    # Whoever is known is told apart by who said it.
+    # Known people are told apart by their messages.
     named = {match["name"] for match in PATTERNS["asked_of"].finditer(question.folded)}
     unknown = named - FRAME_WORDS - question.known - question.named
     others = {name for name in unknown if not PATTERNS["no_name"].fullmatch(name)}

@@ -216,7 +216,7 @@ def bare_names(folded: str) -> set[str]:
 
 
 def _members(written: Iterable[str]) -> set[str]:
-    """Return the concepts of those whom a word for several means: "parents"."""
+    """Return the concepts that a word for several means: mother and father for "parents"."""
     members = [pair for pair, several in _SEVERAL.items() if set(several.split()) & set(written)]
     concepts = statements.concepts()
     return {label for pair in members for word in pair.split() for label in concepts.of(word)}
