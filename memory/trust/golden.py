@@ -409,7 +409,7 @@ def between(row: GoldenQuestion) -> list[Step]:
     """Return what was changed since it was green, what touched the missing memories first."""
     events, skipped = [], (GoldenQuestion, Chat)
     for model in (model for model in history.tracked_models() if model not in skipped):
-        name = model._meta.model_name
+        name = str(model._meta.model_name)
         hit = {"fact": "pgh_obj_id = ANY(%(facts)s)", "space": "true"}.get(name, "false")
         mine = "pgh_obj_id" if name == "space" else "space_id"
         table = history.events_of(model).model._meta.db_table

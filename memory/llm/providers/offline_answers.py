@@ -350,8 +350,8 @@ def parse(
 ) -> ParsedQuestion:
     """Read the question, with the names of those who speak in the memories or stand in them."""
     memories = candidates(briefing) if memories is None else memories
-    known = [name for memory in memories for name in (memory.said_by, memory.subject) if name]
-    known = _first_names([*known, briefing.person])
+    people = [name for memory in memories for name in (memory.said_by, memory.subject) if name]
+    known = _first_names([*people, briefing.person])
     return ParsedQuestion(in_plain_words(text), briefing.person, known, _named(memories))
 
 
