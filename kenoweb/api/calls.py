@@ -5,7 +5,7 @@ from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import Role, rows_in
-from kenoweb.ui.list_page import Order, is_place, part
+from kenoweb.ui.list_page import Order, part, read_cursor
 from kenoweb.ui.responses import space_url
 from memory.history import audit
 from memory.history.changes import events_of
@@ -113,7 +113,7 @@ def find(token: ApiToken, rows: QuerySet, pk: int, what: str) -> Model:
 
 def cut_page(rows: QuerySet, order: Order, asked) -> tuple[list, str]:
     """The rows of the page that was asked for, and the cursor of the next."""
-    if asked.after and not is_place(asked.after, order):
+    if asked.after and not read_cursor(asked.after, order):
         raise Refused(_("“after” must be what the answer before gave as “next”, or be left out."))
     found = part(rows, order=order, after=asked.after, size=asked.limit)
     return found.rows, found.after

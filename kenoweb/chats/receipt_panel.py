@@ -41,7 +41,7 @@ class Item(score_rows.Row):
         return ICONS.get(self.kind, "fact")
 
     @property
-    def bar(self) -> list[charts.Part]:
+    def bar(self) -> list[charts.Box]:
         return charts.score(self.voices, width=MINI)
 
     @property

@@ -152,7 +152,7 @@ class EpisodeList(list_page.ListPage):
 
     @property
     def more_selects(self) -> list[Select]:
-        return list_page.selects(self.filter, self.MORE_FIELDS, chats=[])
+        return self.selects_of(self.MORE_FIELDS)
 
     @property
     def as_list(self) -> str:

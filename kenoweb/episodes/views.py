@@ -214,9 +214,9 @@ restore = row_action_view(
 )
 
 
-bulk = bulk_view(act, room="episodes", wanted=EpisodeFilter, lister=episode_list)
+bulk = bulk_view(act, room="episodes", filters=EpisodeFilter, lister=episode_list)
 markdown = markdown_view(episodes.as_markdown, fetch=episode_for)
-purge = purge_view(erasure.purge, room="episodes", fetch=episode_for, wanted=EpisodeFilter)
+purge = purge_view(erasure.purge, room="episodes", fetch=episode_for, filters=EpisodeFilter)
 
 
 def _panel(request, space, episode):

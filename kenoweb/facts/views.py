@@ -34,7 +34,7 @@ from kenoweb.ui.responses import (
     refreshed,
     row_action_view,
     run_and_toast,
-    say_bulk,
+    toast_bulk,
 )
 from memory import erasure, rulings
 from memory.facts import bulk as fact_bulk
@@ -59,7 +59,7 @@ def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page
         many = _writer(space, chosen)(space, pks, by=by)
     except (fact_bulk.TooMany, facts.DuplicateFact, facts.Invalid) as refusal:
         return list_page.BulkAnswer(refusal=str(refusal))
-    return list_page.BulkAnswer(said=_said(chosen["act"], many), change_id=many.change_id)
+    return list_page.BulkAnswer(message=_said(chosen["act"], many), change_id=many.change_id)
 
 
 def picked(space: Space, posted: QueryDict, chosen: dict, *, now: datetime) -> list[int]:
@@ -329,13 +329,13 @@ def merge(request, space, pk):
     posted = QueryDict(mutable=True)
     posted.update({"act": "merge", "keep": pk})
     posted.setlist("pick", [str(pk), other])
-    say_bulk(request, act(space, posted, by=person(request.user), now=timezone.now()))
+    toast_bulk(request, act(space, posted, by=person(request.user), now=timezone.now()))
     return refreshed(request, back=beside(request, FactFilter, "facts:detail", space, fact.pk))
 
 
-bulk = bulk_view(act, room="facts", wanted=FactFilter, lister=fact_list)
+bulk = bulk_view(act, room="facts", filters=FactFilter, lister=fact_list)
 markdown = markdown_view(as_markdown, fetch=fact_for)
-purge = purge_view(erasure.purge, room="facts", fetch=fact_for, wanted=FactFilter)
+purge = purge_view(erasure.purge, room="facts", fetch=fact_for, filters=FactFilter)
 
 
 @in_space(role="viewer")

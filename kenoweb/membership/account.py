@@ -28,7 +28,7 @@ from kenoweb.membership.forms import (
 )
 from kenoweb.models import OneTimeLink
 from kenoweb.ui.responses import show_form, toast, toast_error
-from kenoweb.ui.views import wear
+from kenoweb.ui.views import set_appearance
 from memory.history import audit
 from memory.history.actors import person
 from memory.spaces import chat_links
@@ -314,7 +314,7 @@ def sudo(request):
 def greet(response, user):
     """A browser somebody just signed in with wears their language and theme."""
     account = sessions.account_of(user)
-    return wear(response, theme=account.theme, language=account.language)
+    return set_appearance(response, theme=account.theme, language=account.language)
 
 
 def _checked(request, form, *, name, password, field=None):

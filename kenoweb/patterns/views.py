@@ -274,4 +274,4 @@ def _page(request, space, *, status=200, chosen=None, **context):
     return render(request, "patterns/index.html", context, status=status)
 
 
-purge = purge_view(patterns.purge, room="patterns", fetch=pattern_for, wanted=PatternFilter)
+purge = purge_view(patterns.purge, room="patterns", fetch=pattern_for, filters=PatternFilter)

@@ -16,9 +16,8 @@ from kenoweb.ui import charts, history_thread, markdown
 from kenoweb.ui.formatting import (
     HIDDEN,
     city,
-    code,
+    codepoint,
     dated,
-    kept_by_language,
     model_name,
     money,
     number,
@@ -122,23 +121,14 @@ def post_button(
 
 @register.simple_tag
 def meter(value: float, number: bool = False) -> SafeString:
-    """Confidence as a length, with the number in the title or beside it."""
+    """Draw confidence as a length, with the number in the title or beside it."""
     value = round(min(1.0, max(0.0, value)), 2)
-    drawn = _meter(value)
-    return format_html('<span class="conf">{} {}</span>', drawn, share(value)) if number else drawn
-
-
-@kept_by_language(512)
-def _meter(value: float) -> SafeString:
-    text, scale = share(value), mark_safe('min="0" max="1" low=".4" high=".7" optimum="1"')
-    return format_html(
-        '<meter {} value="{}" title="{} {}">{}</meter>',
-        scale,
-        f"{value:.2f}",
-        _("Confidence"),
-        text,
-        text,
+    title, text = _("Confidence"), share(value)
+    html = (
+        f'<meter min="0" max="1" low=".4" high=".7" optimum="1" value="{value:.2f}"'
+        f' title="{title} {text}">{text}</meter>'
     )
+    return mark_safe(f'<span class="conf">{html} {text}</span>' if number else html)
 
 
 @register.simple_tag
@@ -229,7 +219,7 @@ def shown(text: str) -> SafeString:
 
 def _chip(match: re.Match) -> str:
     title = _("hidden character")
-    return format_html('<span class="hidden-mark" title="{}">{}</span>', title, code(match[0]))
+    return format_html('<span class="hidden-mark" title="{}">{}</span>', title, codepoint(match[0]))
 
 
 @register.filter(name="markdown")

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kenoweb.templatetags.keno import shown
-from kenoweb.ui.charts import Piece
+from kenoweb.ui.charts import Box
 from kenoweb.ui.formatting import about, channel_name, number, one_line, share, word
 from memory.guards.screening import REASONS
 from memory.history import actors
@@ -211,12 +211,12 @@ def percent(share: float | None) -> str:
 
 
 @register.filter
-def drawn(pieces: list[Piece]) -> SafeString:
+def drawn(pieces: list[Box]) -> SafeString:
     """By hand: a month has 150 of them."""
     shape = '<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="1"><title>{}</title></rect>'
     return mark_safe(
         "".join(
-            shape.format(one.tone, one.x, one.y, one.width, one.height, escape(one.said))
+            shape.format(one.tone, one.x, one.y, one.width, one.height, escape(one.label))
             for one in pieces
         )
     )

@@ -18,50 +18,41 @@ from kenoweb.auth.access import rows_in
 from kenoweb.ui.formatting import dated, day_start, number
 from memory.models import Episode, Fact, Message, Space
 
-Point = tuple[float, float]
 # The long charts move slowly; the figures above them are always fresh.
 CACHE_SECONDS = 120
 
 
 def n(value: float) -> str:
-    """A coordinate: one decimal at most, never an exponent or a comma."""
+    """Write a coordinate: one decimal at most, never an exponent or a comma."""
     return f"{value:.1f}".removesuffix(".0").replace("-0", "0", value == 0)
 
 
 @dataclass(frozen=True)
-class Bar:
+class Box:
+    """A rectangle of the drawing, its colour, and the words and number it stands for."""
+
     x: str
-    y: str
     width: str
-    height: str
     label: str
     value: float
+    tone: str = ""
+    y: str = ""
+    height: str = ""
     last: bool = False
 
 
 def bars(
     points: Sequence[tuple[str, float]], *, width: float = 202, height: float = 34, gap: float = 2
-) -> list[Bar]:
-    """One bar per point; the tallest leaves four pixels of air, zero is a hairline."""
-    if not points:
-        return []
-    top = max(value for _, value in points) or 1
-    step = width / len(points)
-    laid = []
+) -> list[Box]:
+    """Return one bar per point; the tallest leaves four pixels of air, zero is a hairline."""
+    top = max((value for _, value in points), default=0) or 1
+    step = width / max(1, len(points))
+    boxes = []
     for index, (label, value) in enumerate(points):
-        tall = max(1.0, (height - 4) * max(0.0, value) / top)
-        laid.append(
-            Bar(
-                x=n(index * step),
-                y=n(height - tall),
-                width=n(max(0.5, step - gap)),
-                height=n(tall),
-                label=label,
-                value=value,
-                last=index == len(points) - 1,
-            )
-        )
-    return laid
+        tall, last = max(1.0, (height - 4) * max(0.0, value) / top), index == len(points) - 1
+        place = {"y": n(height - tall), "height": n(tall), "last": last}
+        boxes.append(Box(n(index * step), n(max(0.5, step - gap)), label, value, **place))
+    return boxes
 
 
 @dataclass(frozen=True)
@@ -80,7 +71,7 @@ def line(
     top: float | None = None,
     air: float = 5,
 ) -> Line | None:
-    """A line with the area under it and the place of its last point."""
+    """Return a line with the area under it and the place of its last point."""
     if len(values) < 2:
         return None
     high = (max(values) if top is None else top) or 1
@@ -88,18 +79,14 @@ def line(
     points = [
         (index * step, height - (height - air) * value / high) for index, value in enumerate(values)
     ]
-    path = _path(points)
+    path = "M" + " L".join(f"{n(x)} {n(y)}" for x, y in points)
     area = f"{path} L{n(width)} {n(height)} L0 {n(height)}Z"
     return Line(path=path, area=area, x=n(points[-1][0]), y=n(points[-1][1]))
 
 
-def _path(points: Sequence[Point]) -> str:
-    return "M" + " L".join(f"{n(x)} {n(y)}" for x, y in points)
-
-
 @dataclass(frozen=True)
 class Mark:
-    """A word at a place of the drawing."""
+    """A text at a place of the drawing."""
 
     x: str
     y: str
@@ -125,35 +112,27 @@ def growth(
     width: float = 296,
     height: float = 130,
 ) -> Growth | None:
-    """Two series on one scale with a few round grid lines and both names at the end."""
+    """Draw two series on one scale, with a few round grid lines and both names at the end."""
     if len(first) < 2 or len(second) < 2:
         return None
     top = max(*first, *second, 1)
-    lines = [
-        line(values, width=width, height=height, top=top, air=18) for values in (first, second)
-    ]
+    size = {"width": width, "height": height}
     scale = (height - 18) / top
-    grid = [
-        Mark(n(width + 40), n(height - scale * tick), number_format(f"{tick:g}", use_l10n=True))
-        for tick in ticks(top)
-    ]
+    ends = [_end(values, scale=scale, height=height) for values in (first, second)]
     anchors = zip((0.0, width / 2, width), ("start", "middle", "end"), days, strict=True)
     return Growth(
-        first=lines[0],
-        second=lines[1],
-        grid=grid,
+        *(line(values, **size, top=top, air=18) for values in (first, second)),
+        grid=[
+            Mark(n(width + 40), n(height - scale * tick), number_format(f"{tick:g}", use_l10n=True))
+            for tick in ticks(top)
+        ],
         days=[Mark(n(x), n(height + 16), text, anchor) for x, anchor, text in anchors],
-        names=_names(
-            [_end(values, scale=scale, height=height) for values in (first, second)],
-            names,
-            width=width,
-            height=height,
-        ),
+        names=_names(ends, names, **size),
     )
 
 
 def _end(values: Sequence[float], *, scale: float, height: float) -> tuple[float, float]:
-    """The highest and the lowest point of a line where its name stands: its last fifth."""
+    """Return the highest and the lowest point of the last fifth of a line: its name is there."""
     last = values[-max(1, len(values) // 5) :]
     return height - scale * max(last), height - scale * min(last)
 
@@ -161,7 +140,7 @@ def _end(values: Sequence[float], *, scale: float, height: float) -> tuple[float
 def _names(
     ends: list[tuple[float, float]], names: tuple[str, str], *, width: float, height: float
 ) -> list[Mark]:
-    """Each name above its line; where they end close together the lower one's goes below."""
+    """Put each name above its line; where the lines end close together, the lower one below."""
     upper, lower = sorted((0, 1), key=lambda which: ends[which])
     apart = ends[lower][0] - ends[upper][1] >= 28
     places = {lower: ends[lower][0] - 7 if apart else min(ends[lower][1] + 16, height - 4)}
@@ -170,7 +149,7 @@ def _names(
 
 
 def ticks(top: float, *, smallest: int = 0) -> list[float]:
-    """One to three round numbers up to the top: 1, 2 or 5 times a power of ten."""
+    """Return one to three round numbers up to the top: 1, 2 or 5 times a power of ten."""
     steps = (base * 10.0**power for power in range(smallest, 12) for base in (1, 2, 5))
     step = next(step for step in steps if top / step < 4)
     return [step * count for count in range(1, int(top / step + 1e-9) + 1)]
@@ -204,7 +183,7 @@ def heat(
     day_names: Sequence[str],
     width: float = 336,
 ) -> Heat:
-    """A calendar of squares, a column per week from Monday, the last week at the right."""
+    """Draw a calendar of squares: a column per week from Monday, the last week at the right."""
     left, head = 34.0, 18.0
     step = (width - left) / weeks
     start = end - dt.timedelta(days=end.weekday(), weeks=weeks - 1)
@@ -233,7 +212,7 @@ def heat(
 
 
 def _quartiles(values: Sequence[int]) -> list[float]:
-    """Level 1 is any message at all; 2 to 4 are the quarters of the busy days."""
+    """Return where the levels begin: 1 is any message, 2 to 4 are quarters of the busy days."""
     busy = sorted(value for value in values if value)
     if not busy:
         return [0, float("inf"), float("inf"), float("inf")]
@@ -251,47 +230,38 @@ def _months(
     ]
 
 
-@dataclass(frozen=True)
-class Part:
-    x: str
-    width: str
-    label: str
-    value: float
-    tone: str
-
-
 def stacked(
     parts: Sequence[tuple[str, float]], *, total: float = 0, width: float = 1000, gap: float = 2
-) -> list[Part]:
-    """A whole and its parts on one bar; `total` is the whole when the parts do not fill it."""
+) -> list[Box]:
+    """Lay the parts of a whole on one bar; `total` is the whole when they do not fill it."""
     shown = [(index, *part) for index, part in enumerate(parts) if part[1] > 0]
     whole = max(total, sum(value for _, _, value in shown))
     if not whole:
         return []
     room = width - gap * (len(shown) - 1)
-    laid, x = [], 0.0
+    boxes, x = [], 0.0
     for index, label, value in shown:
         wide = room * value / whole
-        laid.append(Part(n(x), n(wide), label, value, f"d{min(index, 4) + 1}"))
+        boxes.append(Box(n(x), n(wide), label, value, f"d{min(index, 4) + 1}"))
         x += wide + gap
-    return laid
+    return boxes
 
 
 def score(
     parts: Sequence[tuple[str, float]], *, top: float = 1, width: float = 300, gap: float = 1
-) -> list[Part]:
-    """The parts of a score on one scale from 0 to `top`, so that rows can be compared."""
-    laid, x = [], 0.0
+) -> list[Box]:
+    """Lay the parts of a score on one scale from 0 to `top`, so that rows can be compared."""
+    boxes, x = [], 0.0
     for index, (label, value) in enumerate(parts):
         wide = min(width * max(0.0, value) / (top or 1), max(0.0, width - x))
         if wide >= 0.5:
-            laid.append(Part(n(x), n(max(0.5, wide - gap)), label, value, f"d{min(index, 4) + 1}"))
+            boxes.append(Box(n(x), n(max(0.5, wide - gap)), label, value, f"d{min(index, 4) + 1}"))
             x += wide
     less = min(x, width * sum(-min(0.0, value) for _, value in parts) / (top or 1))
     if less >= 0.5:
         # What a part takes away is cut from the end, so that the bar ends where the sum does.
-        laid.append(Part(n(x - less), n(less), "", -less, "less"))
-    return laid
+        boxes.append(Box(n(x - less), n(less), "", -less, "less"))
+    return boxes
 
 
 @dataclass(frozen=True)
@@ -306,7 +276,7 @@ class Band:
 def river(
     spans: Sequence[tuple[dt.datetime, dt.datetime, float]], *, width: float, height: float
 ) -> list[Band]:
-    """A band for each belief, the oldest first: as long as it held, as high as it was sure.
+    """Draw a band for each belief, oldest first: as long as it held, as high as it was sure.
 
     The ends are drawn out, so that one belief gives way to the next.
     """
@@ -324,37 +294,23 @@ def river(
 
 
 def _lens(left: float, right: float, *, mid: float, high: float) -> str:
-    """A band with drawn-out ends around the line in the middle."""
+    """Return the path of a band with drawn-out ends around the line in the middle."""
     bend = min(24.0, (right - left) / 2)
-    a, b, c, d = n(left), n(left + bend), n(right - bend), n(right)
-    start, stop, top, low, line = (
-        n(left - bend),
-        n(right + bend),
-        n(mid - high),
-        n(mid + high),
-        n(mid),
-    )
+    start, a, b = n(left - bend), n(left), n(left + bend)
+    c, d, stop = n(right - bend), n(right), n(right + bend)
+    top, line, low = n(mid - high), n(mid), n(mid + high)
     there = f"C{a} {line} {a} {top} {b} {top}H{c}C{d} {top} {d} {line} {stop} {line}"
     back = f"C{d} {line} {d} {low} {c} {low}H{b}C{a} {low} {a} {line} {start} {line}Z"
     return f"M{start} {line}{there}{back}"
 
 
+# The room around columns: for the days below, above the highest, and for the scale.
 FOOT, HEAD, RIGHT = 22.0, 12.0, 44.0
 
 
 @dataclass(frozen=True)
-class Piece:
-    x: str
-    y: str
-    width: str
-    height: str
-    tone: str
-    said: str
-
-
-@dataclass(frozen=True)
 class Columns:
-    pieces: list[Piece]
+    pieces: list[Box]
     grid: list[Mark]
     days: list[Mark]
     width: str
@@ -370,9 +326,9 @@ def columns(
     labels: int = 5,
     say: Callable[[float], str] = str,
 ) -> Columns:
-    """`days` are (name, [(tone, number, what it says)]), the first part at the bottom.
+    """Stack the parts of each day: `days` are (name, [(tone, number, label)]), lowest first.
 
-    `say` words the numbers of the scale.
+    `say` formats the numbers of the scale.
     """
     ground, room = height - FOOT, width - RIGHT
     top = max((sum(value for _t, value, _s in parts) for _day, parts in days), default=0) or 1
@@ -391,102 +347,93 @@ def columns(
     return Columns(pieces, grid, names, n(width), n(height), n(room))
 
 
-def _stack(parts, *, x: float, wide: float, ground: float, scale: float) -> list[Piece]:
-    laid, y = [], ground
-    for tone, value, said in parts:
+def _stack(parts, *, x: float, wide: float, ground: float, scale: float) -> list[Box]:
+    boxes, y = [], ground
+    for tone, value, label in parts:
         tall = value * scale
-        if tall < 0.4:
-            continue
-        y -= tall
-        laid.append(Piece(n(x), n(y), n(wide), n(max(0.4, tall - 1)), tone, said))
-    return laid
+        if tall >= 0.4:
+            y -= tall
+            height = n(max(0.4, tall - 1))
+            boxes.append(Box(n(x), n(wide), label, value, tone, y=n(y), height=height))
+    return boxes
 
 
 def per_day(rows: QuerySet, field: str, *, end: dt.date, days: int) -> dict[dt.date, int]:
-    """How many rows each of the last days up to `end` had."""
+    """Return how many rows each of the last days up to `end` had."""
     return per_day_each({"": (rows, field, Count("pk"))}, end=end, days=days)[""]
 
 
 def per_day_each(
-    asked: dict[str, tuple[QuerySet, str, Aggregate]],
+    kinds: dict[str, tuple[QuerySet, str, Aggregate]],
     *,
     end: dt.date,
     days: int,
     older: bool = False,
 ) -> dict[str, dict[dt.date, float]]:
-    """{name: {day: number}} of several kinds of rows, each by its own field, in one query.
+    """Return {name: {day: number}} of several kinds of rows, each by its own field, in one query.
 
     With `older`, what lies before the first day is counted as of the day before it.
     """
     first = day_start(end - dt.timedelta(days=days - 1))
     parts = [
-        _by_day(name, rows, field, counted, first=first, older=older)
-        for name, (rows, field, counted) in asked.items()
+        _by_day(name, rows, field, total, first=first, older=older)
+        for name, (rows, field, total) in kinds.items()
     ]
-    found: dict[str, dict] = {name: {} for name in asked}
-    for name, day, count in parts[0].union(*parts[1:], all=True) if parts[1:] else parts[0]:
-        is_count = isinstance(asked[name][2], Count)
-        found[name][day] = int(count) if is_count else count
-    return found
+    days: dict[str, dict] = {name: {} for name in kinds}
+    for name, day, value in parts[0].union(*parts[1:], all=True) if parts[1:] else parts[0]:
+        days[name][day] = int(value) if isinstance(kinds[name][2], Count) else value
+    return days
 
 
-def _by_day(name, rows, field, counted, *, first: dt.datetime, older: bool) -> QuerySet:
+def _by_day(name, rows, field, total, *, first: dt.datetime, older: bool) -> QuerySet:
     at = Greatest(field, Value(first - dt.timedelta(days=1))) if older else F(field)
     rows = rows if older else rows.filter(**{f"{field}__gte": first})
     named = rows.order_by().annotate(name=Value(name), day=TruncDate(at)).values_list("name", "day")
     # A union has one type for all its numbers.
-    return named.annotate(number=Cast(counted, FloatField()))
+    return named.annotate(number=Cast(total, FloatField()))
 
 
 def series(counts: dict, *, end: dt.date, days: int) -> list[tuple[str, float]]:
-    """One (name of the day, number) for every day, also the empty ones."""
+    """Return (name of the day, number) for every day, also the empty ones."""
     line = [end - dt.timedelta(days=back) for back in range(days - 1, -1, -1)]
     return [(dated(day, "SHORT_DATE_FORMAT"), counts.get(day, 0)) for day in line]
 
 
 def memory_growth(space: Space, *, today: dt.date, days: int = 90) -> Growth | None:
-    """What Keno knows today, by the day on which it learned it."""
+    """Draw what Keno knows today, by the day on which it learned it."""
 
     def count() -> tuple[list[int], list[int]]:
         facts = rows_in(space, Fact).filter(status=Fact.Status.ACTIVE)
         episodes = rows_in(space, Episode).filter(status__in=Episode.REMEMBERED)
-        asked = {
+        kinds = {
             "facts": (facts, "created_at", Count("pk")),
             "episodes": (episodes, "started_at", Count("pk")),
         }
-        found = per_day_each(asked, end=today, days=days, older=True)
-        return tuple(_running(found[name], end=today, days=days) for name in asked)
+        by_day = per_day_each(kinds, end=today, days=days, older=True)
+        # The day before the first one holds everything older.
+        line = [today - dt.timedelta(days=back) for back in range(days, -1, -1)]
+        return tuple(list(accumulate(by_day[k].get(day, 0) for day in line))[1:] for k in kinds)
 
-    facts, episodes = cache.get_or_set(
-        f"memory_growth:{space.pk}:{today}:{days}", count, CACHE_SECONDS
-    )
-    if not facts[-1] and not episodes[-1]:
+    key = f"memory_growth:{space.pk}:{today}:{days}"
+    facts, episodes = cache.get_or_set(key, count, CACHE_SECONDS)
+    n_facts, n_episodes = facts[-1], episodes[-1]
+    if not n_facts and not n_episodes:
         return None
-    marks = (today - dt.timedelta(days=days - 1), today - dt.timedelta(days=days // 2), today)
-    return growth(
-        facts,
-        episodes,
-        names=(
-            ngettext("%(n)s fact", "%(n)s facts", facts[-1]) % {"n": number(facts[-1])},
-            ngettext("%(n)s episode", "%(n)s episodes", episodes[-1]) % {"n": number(episodes[-1])},
-        ),
-        days=tuple(dated(day, _("j M")) for day in marks),
+    names = (
+        ngettext("%(n)s fact", "%(n)s facts", n_facts) % {"n": number(n_facts)},
+        ngettext("%(n)s episode", "%(n)s episodes", n_episodes) % {"n": number(n_episodes)},
     )
-
-
-def _running(counts: dict[dt.date, float], *, end: dt.date, days: int) -> list[int]:
-    """How many there were at the end of each day; `counts` begins a day earlier, with the rest."""
-    each = [int(counts.get(end - dt.timedelta(days=back), 0)) for back in range(days, -1, -1)]
-    return list(accumulate(each))[1:]
+    marks = (today - dt.timedelta(days=days - 1), today - dt.timedelta(days=days // 2), today)
+    return growth(facts, episodes, names=names, days=tuple(dated(day, _("j M")) for day in marks))
 
 
 def activity(space: Space, *, today: dt.date, weeks: int = 24) -> Heat | None:
-    """Messages a day as a calendar of squares."""
-
-    def count() -> dict:
-        return per_day(rows_in(space, Message), "sent_at", end=today, days=weeks * 7)
-
-    counts = cache.get_or_set(f"activity:{space.pk}:{today}:{weeks}", count, CACHE_SECONDS)
+    """Draw the messages of each day as a calendar of squares."""
+    counts = cache.get_or_set(
+        f"activity:{space.pk}:{today}:{weeks}",
+        lambda: per_day(rows_in(space, Message), "sent_at", end=today, days=weeks * 7),
+        CACHE_SECONDS,
+    )
     if not counts:
         return None
     # 2024 began on a Monday.

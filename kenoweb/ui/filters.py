@@ -1,6 +1,6 @@
-"""What a list shows, as its address says it: read once, applied by the list, written back."""
+"""The filters of lists: read from a query string, applied by the list, written to a URL."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from datetime import date, datetime, time, timedelta
 from typing import ClassVar, Self
 from urllib.parse import urlencode
@@ -35,26 +35,30 @@ UNUSED = {"never": _("never used"), "90d": _("not used for 90 days")}
 HERE = "space"
 
 
+def _labels(choices: dict[str, tuple]) -> dict:
+    return {key: label for key, (label, _value) in choices.items()}
+
+
 @dataclass(frozen=True)
 class Filter:
-    """Fields are what the address may say. What it says badly is as if it were not said."""
+    """The fields are the parameters of the URL; an invalid value counts as missing."""
 
     q: str = ""
     sort: str = ""
     as_of: str = ""
-    # The other clock: of what held on that day.
+    # The other clock: what held on that day.
     valid_at: str = ""
-    # Where the next part begins: not part of what is looked for.
+    # The cursor of the next part; it filters nothing.
     after: str = ""
 
     CHOICES: ClassVar[dict[str, dict]] = {}
     SORTS: ClassVar[dict[str, str]] = {}
 
     @classmethod
-    def read(cls, said: QueryDict) -> Self:
-        names = {field.name for field in fields(cls)}
-        given = {name: clean(said[name])[:MAX_LENGTH].strip() for name in names if name in said}
-        return replace(cls(), **{n: v for n, v in given.items() if cls._makes_sense(n, v)})
+    def read(cls, params: QueryDict) -> Self:
+        names = [field.name for field in fields(cls) if field.name in params]
+        values = {name: clean(params[name])[:MAX_LENGTH].strip() for name in names}
+        return cls(**{name: v for name, v in values.items() if cls._makes_sense(name, v)})
 
     @classmethod
     def _makes_sense(cls, name: str, value: str) -> bool:
@@ -69,13 +73,14 @@ class Filter:
         return name not in cls.CHOICES or value in cls.CHOICES[name]
 
     def query(self, **changes: str) -> str:
-        """The address after the question mark, the shortest that says it."""
-        wanted, usual = replace(self, **{"after": ""} | changes), type(self)()
-        said = {f.name: getattr(wanted, f.name) for f in fields(self)}
-        return urlencode({n: v for n, v in said.items() if v != getattr(usual, n)})
+        """Return the query string without default values."""
+        values = asdict(self) | {"after": ""} | changes
+        return urlencode(
+            {f.name: values[f.name] for f in fields(self) if values[f.name] != f.default}
+        )
 
     def is_bare(self) -> bool:
-        """Nothing is looked for: an empty list then means that there is nothing."""
+        """Tell whether nothing is filtered: an empty list then means that there is nothing."""
         return not self.query(sort="", as_of="", valid_at="")
 
     @property
@@ -84,14 +89,12 @@ class Filter:
 
     @property
     def when(self) -> datetime | None:
-        """The end of the day that is asked about, in the clock of the space."""
-        if not (day := self.day):
-            return None
-        return timezone.make_aware(datetime.combine(day, time.max))
+        """Return the end of the day of the past, in the clock of the space."""
+        return timezone.make_aware(datetime.combine(self.day, time.max)) if self.day else None
 
     @property
     def holds_at(self) -> datetime | None:
-        """The noon of the day of which is asked what held, in the clock of the space."""
+        """Return the noon of the day of `valid_at`, in the clock of the space."""
         day = day_in(self.valid_at)
         return timezone.make_aware(datetime.combine(day, time(12))) if day else None
 
@@ -114,9 +117,8 @@ class FactFilter(Filter):
         "category": {"": _("Every category")} | dict(Fact.Category.choices),
         "status": dict(Fact.Status.choices) | {"any": _("Any state")},
         "source": {"": _("Every source")} | dict(Fact.Source.choices),
-        "sure": {"": _("Any certainty")} | {key: label for key, (label, _q) in SURE.items()},
-        "since": {"": _("Any time")}
-        | {key: label for key, (label, _span) in (SINCE | OLDER).items()},
+        "sure": {"": _("Any certainty")} | _labels(SURE),
+        "since": {"": _("Any time")} | _labels(SINCE | OLDER),
         "unused": {"": _("Any use")} | UNUSED,
     }
     SORTS: ClassVar = {
@@ -183,7 +185,7 @@ class RulingFilter(Filter):
 
 @dataclass(frozen=True)
 class KindFilter(Filter):
-    """Of facts, episodes and patterns together: all of them, or one kind."""
+    """Facts, episodes and patterns together, or one kind of them."""
 
     kind: str = ""
 
@@ -191,7 +193,7 @@ class KindFilter(Filter):
 
 
 def in_chat(chat: str) -> Q:
-    """The rows of one chat, of the whole space ("space"), or all."""
+    """Keep the rows of one chat, of the whole space ("space"), or all."""
     if chat == HERE:
         return Q(chat=None)
     return Q(chat=int(chat)) if chat else Q()
@@ -203,27 +205,27 @@ def of_age(since: str, *, field: str, now: datetime) -> Q:
     return Q(**{f"{field}__lt": now - OLDER[since][1]}) if since in OLDER else Q()
 
 
-def number_in(said: str) -> int:
-    """Return the number that an address or a form names; 0 when it is none, or none of a row."""
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 19 else 0
+def number_in(text: str) -> int:
+    """Return the number of a URL or a form; 0 when it is not a number that a row can have."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-def _past_day(said: str) -> date | None:
-    """A day that has begun; tomorrow nothing was believed yet."""
-    day = day_in(said)
+def _past_day(text: str) -> date | None:
+    """Return a day that has begun; tomorrow nothing was believed yet."""
+    day = day_in(text)
     return day if day and day <= timezone.localdate() else None
 
 
-def day_in(said: str) -> date | None:
+def day_in(text: str) -> date | None:
     try:
-        day = parse_date(said)
+        day = parse_date(text)
     except ValueError:
         return None
     return day if day and date(1970, 1, 2) <= day < date(2200, 1, 1) else None
 
 
 def held_at(when: datetime) -> Q:
-    """What held then, also when it is over or replaced by now; never what never was true."""
+    """Keep what held then, also when it is over or replaced by now; never what never was true."""
     begun = Q(valid_from=None) | Q(valid_from__lte=when)
     known = Q(status=Fact.Status.ACTIVE) | Q(status=Fact.Status.SUPERSEDED)
     known |= Q(flags__contains=["deprecated"])

@@ -31,39 +31,30 @@ _ITEM = re.compile(r"(:)?\s*\n\s*(?:- )+")
 _DASH = re.compile(r"(^|\s+)(?:- )+(?=[^\s:][^:\n]{0,40}: )")
 
 
-def kept_by_language(size: int) -> Callable[[Callable], Callable]:
-    """Keep what the function gives, for each language: Django looks everything up every time."""
-
-    def decorate(function):
-        kept = lru_cache(size)(lambda _language, *given: function(*given))
-
-        @wraps(function)
-        def inside(*given):
-            return kept(get_language(), *given)
-
-        return inside
-
-    return decorate
+def cached_by_language(function: Callable) -> Callable:
+    """Cache results for each language: Django looks a format up anew every time (0.2 ms)."""
+    cached = lru_cache(8192)(lambda _language, *args: function(*args))
+    return wraps(function)(lambda *args: cached(get_language(), *args))
 
 
 def truncatechars(text: object, most: int) -> str:
-    """Django's own, which counts every sign, only where there is something to cut off."""
+    """Call Django's own, which looks at every character, only when there is something to cut."""
     text = str(text)
     return text if len(text) <= most else Truncator(text).chars(most)
 
 
-def one_line(said: str) -> str:
-    """An episode is a list of who said what; in one line its dashes mean nothing."""
-    said = _ITEM.sub(lambda found: ": " if found[1] else " · ", said)
-    return _DASH.sub(lambda found: " · " if found[1] else "", said)
+def one_line(text: str) -> str:
+    """Write an episode, a list of who said what, in one line without its dashes."""
+    text = _ITEM.sub(lambda match: ": " if match[1] else " · ", text)
+    return _DASH.sub(lambda match: " · " if match[1] else "", text)
 
 
 def word(row: Model, name: str) -> str:
-    """The label of a choice; get_…_display gathers all of them anew for every row."""
+    """Return the label of a choice; get_…_display collects all of them anew for every row."""
     return _word(type(row), name, getattr(row, name))
 
 
-@kept_by_language(1024)
+@cached_by_language
 def _word(model: type[Model], name: str, value: str) -> str:
     return str(dict(model._meta.get_field(name).flatchoices).get(value, value))
 
@@ -76,44 +67,44 @@ def number(value: float | None, decimals: int = 0) -> str:
     return _formatted(value, decimals)
 
 
-@kept_by_language(4096)
+@cached_by_language
 def _formatted(value: float | str, decimals: int) -> str:
     return number_format(value, decimals, use_l10n=True, force_grouping=True)
 
 
 def share(value: float | None) -> str:
-    """A number from 0 to 1 as the pages write it: .87 in English, 0,87 in Spanish."""
+    """Write a number from 0 to 1: .87 in English, 0,87 in Spanish."""
     text = number(value, 2)
     return text.removeprefix("0") if text.startswith("0.") else text
 
 
 def about(subject: str) -> str:
-    """Whom or what a fact is about."""
+    """Name the subject of a fact."""
     return _("Everything else") if subject == Fact.LORE else subject
 
 
 def model_name(model: str, provider: str = "") -> str:
-    """A language model as people call it; the built-in one is not a model."""
+    """Name a language model; the built-in one is not a model."""
     if model in ("built-in", "offline") or provider == "offline":
         return _("built in, no model")
     return f"{provider} {model}".strip()
 
 
 def embedder_name(name: str) -> str:
-    """A model of meaning as people call it: the one that comes along, or its name."""
+    """Name an embedding model; the shipped one has a description."""
     if name.startswith("minilm-en-es"):
         return _("built in, English and Spanish")
     return name.partition("@")[0]
 
 
 def city(zone: str) -> str:
-    """A time zone as people call it: its city, in their language where it has another name."""
+    """Return the city of a time zone, translated where it has another name."""
     name = zone.rpartition("/")[2].replace("_", " ")
     return str(CITIES.get(name, name))
 
 
 def money(value: float | None) -> str:
-    """Dollars: two digits, and as many as a small amount needs to be more than nothing."""
+    """Write dollars with two digits, and more when a small amount would be shown as nothing."""
     if value is None:
         return "–"
     size = abs(value)
@@ -121,14 +112,11 @@ def money(value: float | None) -> str:
     return f"${number(value, digits)}"
 
 
-@kept_by_language(8192)
-def dated(day: dt.date, shape: str) -> str:
-    """date_format for lists and charts."""
-    return date_format(day, shape)
+dated = cached_by_language(date_format)
 
 
 def since(when: dt.datetime, *, now: dt.datetime, long: bool = False) -> str:
-    """ "2 d" or "2 days ago"; the future is "now"."""
+    """Write "2 d" or, when long, "2 days ago"; the future is "now"."""
     seconds = max(0, int((now - when).total_seconds()))
     for size, short, phrase in _steps():
         if seconds >= size:
@@ -137,7 +125,7 @@ def since(when: dt.datetime, *, now: dt.datetime, long: bool = False) -> str:
     return _("just now") if long else _("now")
 
 
-@kept_by_language(8)
+@cached_by_language
 def _steps() -> list[tuple]:
     return [
         (31_556_952, _("y"), lambda n: ngettext("%d year ago", "%d years ago", n) % n),
@@ -151,22 +139,22 @@ def _steps() -> list[tuple]:
 HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 
-def code(sign: str) -> str:
-    return f"U+{ord(sign):04X}"
+def codepoint(char: str) -> str:
+    return f"U+{ord(char):04X}"
 
 
 class OneLine(forms.CharField):
-    """A short name: one line, without what cannot be seen or stored."""
+    """A short name: one line, without characters that cannot be seen or stored."""
 
     def to_python(self, value):
         return super().to_python(text.one_line(text.clean(value or "")))
 
 
 class Several(forms.CharField):
-    """Several short texts in one field, parted by a comma or by lines."""
+    """Several short texts in one field, separated by a comma or by lines."""
 
-    def __init__(self, *args, parted_by: str, **given):
-        super().__init__(*args, **given)
+    def __init__(self, *args, parted_by: str, **kwargs):
+        super().__init__(*args, **kwargs)
         self.parted_by = parted_by
 
     def to_python(self, value):
@@ -180,13 +168,13 @@ class Several(forms.CharField):
 class Day(forms.DateField):
     """A day, as a browser's date field sends it."""
 
-    def __init__(self, **given):
+    def __init__(self, **kwargs):
         widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-        super().__init__(**{"widget": widget, "input_formats": ["%Y-%m-%d"]} | given)
+        super().__init__(**{"widget": widget, "input_formats": ["%Y-%m-%d"]} | kwargs)
 
 
 def day_start(day: dt.date | None) -> dt.datetime | None:
-    """The first moment of the day by the clock of the space."""
+    """Return the first moment of the day by the clock of the space."""
     return timezone.make_aware(dt.datetime.combine(day, dt.time.min)) if day else None
 
 
@@ -199,5 +187,4 @@ def day_of(when: dt.datetime | None) -> dt.date | None:
 
 
 def channel_name(name: str) -> str:
-    """A way to talk with Keno, as people call it."""
     return str(CHANNELS.get(name, name.title()))

@@ -1,10 +1,11 @@
-"""The history of one row as a thread that people can read: who, what, and the way back."""
+"""The history of one row as a thread that people can read: who changed what, with undo."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import SequenceMatcher
+from itertools import groupby
 
 from django.contrib.auth.models import User
 from django.db.models import Model
@@ -22,7 +23,7 @@ from memory.history import changes as history
 from memory.models import Space
 
 MAX_STEPS = 40
-# why -> how a page says it; {who} is the person, or the part of Keno, that did it.
+# The sentence for each reason of a change; `who` is the person, or the part of Keno, that did it.
 SENTENCES = {
     "remember": gettext_lazy("%(who)s remembered it"),
     "revise": gettext_lazy("%(who)s revised it"),
@@ -85,7 +86,7 @@ MACHINES = {
     "system": gettext_lazy("Keno"),
     "": gettext_lazy("Somebody"),
 }
-# Text is shown as a diff; these as before and after; the rest is bookkeeping.
+# These are shown as before and after, texts as a diff; other fields are bookkeeping.
 FIELDS = {
     "subject": gettext_lazy("about"),
     "kind": gettext_lazy("kind"),
@@ -102,10 +103,10 @@ FIELDS = {
     "confirmed_at": gettext_lazy("checked"),
     "task": gettext_lazy("task"),
 }
-WORDS = ("text", "title", "body", "trigger", "response", "notes", "context", "pending")
-WORDS += ("core", "instruction", "forbidden", "examples", "value")
+TEXTS = ("text", "title", "body", "trigger", "response", "notes", "context", "pending")
+TEXTS += ("core", "instruction", "forbidden", "examples", "value")
 # Comparing is quadratic; beyond this many words a diff is not readable anyway.
-LIMIT = 1200
+MAX_WORDS = 1200
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,9 @@ class Step:
 
 
 def thread(row: Model, *, space: Space, user: User, most: int = MAX_STEPS) -> list[Step]:
-    """Newest first. What nobody would see on a page (the same said again) is left out."""
-    steps = (step(one, space, user) for one in history.history(row, limit=most))
-    return [one for one in steps if one]
+    """Return the steps, newest first, without those that would show nothing."""
+    steps = (step(change, space, user) for change in history.history(row, limit=most))
+    return list(filter(None, steps))
 
 
 def who(by: str, user: User) -> str:
@@ -133,44 +134,37 @@ def who(by: str, user: User) -> str:
 
 def step(change: history.Change, space: Space, user: User) -> Step | None:
     changed = change.fields
-    diffs = [(_joined(was), _joined(is_)) for was, is_ in _of(changed, WORDS)]
+    diffs = [tuple(map(_joined, changed[name])) for name in TEXTS if name in changed]
     fields = [
-        (str(FIELDS[name]), *(_plain(change, name, value) for value in changed[name]))
-        for name in FIELDS
+        (str(label), *(_field_text(change, name, value) for value in changed[name]))
+        for name, label in FIELDS.items()
         if name in changed
     ]
     if not (change.is_create or diffs or fields or (changed and change.why)):
         return None
-    undo = (
-        reverse("history:undo", args=[space.slug, change.context_id]) if change.context_id else ""
-    )
+    context = change.context_id
+    undo = reverse("history:undo", args=[space.slug, context]) if context else ""
     return Step(sentence(change, user), change.at, undo, diffs, fields)
 
 
-def _of(changed: dict, names: tuple[str, ...]) -> list[tuple[object, object]]:
-    return [changed[name] for name in names if name in changed]
-
-
 def sentence(change: history.Change, user: User) -> str:
-    """Who did it and what, in words."""
-    said = SENTENCES.get(change.why)
-    if said is None and change.is_create:
-        said = SENTENCES["remember"]
-    if said is None:
-        # A night and an import name their change themselves.
-        return f"{who(change.by, user)}: {change.why}" if change.why else who(change.by, user)
-    return str(said) % {"who": who(change.by, user)}
+    """Say who did it and what."""
+    name = who(change.by, user)
+    if text := SENTENCES.get(change.why, SENTENCES["remember"] if change.is_create else ""):
+        return str(text) % {"who": name}
+    # A night and an import name their change themselves.
+    return f"{name}: {change.why}" if change.why else name
 
 
 def _joined(value: object) -> str:
     if isinstance(value, list):
         return "\n".join(map(_joined, value))
     if isinstance(value, dict):
-        return " / ".join(str(one) for one in value.values() if one and one is not True)
+        return " / ".join(str(part) for part in value.values() if part and part is not True)
     return str(value or "")
 
 
-def _plain(change: history.Change, name: str, value: object) -> str:
+def _field_text(change: history.Change, name: str, value: object) -> str:
     if isinstance(value, float):
         return share(value)
     if isinstance(value, datetime):
@@ -184,7 +178,7 @@ def rows_at(model: type[Model], events: Iterable) -> list[Model]:
 
 
 def row_at(space: Space, model: type[Model], pk: int, when: datetime) -> Model:
-    """The row as it was then; what was not there yet is not found."""
+    """Return the row as it was then; 404 when it was not there yet."""
     event = history.as_of(rows_in(space, model).filter(pk=pk), when).first()
     if event is None:
         raise Http404
@@ -192,9 +186,8 @@ def row_at(space: Space, model: type[Model], pk: int, when: datetime) -> Model:
 
 
 def _copy(model: type[Model], event: object) -> Model:
-    names = [field.attname for field in model._meta.fields]
-    known = {name: getattr(event, name) for name in names if hasattr(event, name)}
-    row = model(**known | {"id": event.pgh_obj_id})
+    names = [field.attname for field in model._meta.fields if hasattr(event, field.attname)]
+    row = model(**{name: getattr(event, name) for name in names} | {"id": event.pgh_obj_id})
     if event.chat_id:
         row.chat = event.chat
     return row
@@ -207,54 +200,41 @@ class Piece:
 
 
 def words(before: str, after: str) -> list[Piece]:
-    """The pieces in reading order; joining "same" and "ins" gives the text after."""
-    old, new = _tokens(before), _tokens(after)
-    if len(old) + len(new) > LIMIT * 2:
+    """Return the pieces in reading order; joining "same" and "ins" gives the text after."""
+    old, new = (re.findall(r"\w+|\s+|[^\w\s]", text) for text in (before, after))
+    if len(old) + len(new) > MAX_WORDS * 2:
         whole = [Piece("del", before), Piece("ins", after)] if before != after else []
         return [piece for piece in whole if piece.text] or [Piece("same", after)]
     pieces = []
     for op, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if op == "equal":
             pieces.append(Piece("same", "".join(new[c:d])))
-            continue
-        if a < b:
-            pieces.append(Piece("del", "".join(old[a:b])))
-        if c < d:
-            pieces.append(Piece("ins", "".join(new[c:d])))
-    return _calm(pieces)
-
-
-def _tokens(text: str) -> list[str]:
-    return re.findall(r"\w+|\s+|[^\w\s]", text)
-
-
-def _calm(pieces: list[Piece]) -> list[Piece]:
-    """Join changes that only a space or a comma keeps apart: one change reads better than five."""
-    calm: list[Piece] = []
-    for index, piece in enumerate(pieces):
-        between = (
-            piece.kind == "same"
-            and 0 < index < len(pieces) - 1
-            and not re.search(r"\w", piece.text)
-        )
-        for kind in ("del", "ins") if between else (piece.kind,):
-            calm.append(Piece(kind, piece.text))
-    return _merge(calm)
-
-
-def _merge(pieces: list[Piece]) -> list[Piece]:
-    merged: list[Piece] = []
-    held = {"del": "", "ins": ""}
-
-    def let_go():
-        merged.extend(Piece(kind, text) for kind, text in held.items() if text.strip())
-        held.update({"del": "", "ins": ""})
-
-    for piece in pieces:
-        if piece.kind == "same":
-            let_go()
-            merged.append(piece)
         else:
-            held[piece.kind] += piece.text
-    let_go()
+            pieces += [Piece("del", "".join(old[a:b])), Piece("ins", "".join(new[c:d]))]
+    return _merge_changes(_bridge_gaps(pieces))
+
+
+def _bridge_gaps(pieces: list[Piece]) -> Iterator[Piece]:
+    """Delete and insert again what is only a space or a comma between two changes.
+
+    One change reads better than five.
+    """
+    for index, piece in enumerate(pieces):
+        is_between = piece.kind == "same" and 0 < index < len(pieces) - 1
+        if is_between and not re.search(r"\w", piece.text):
+            yield from (Piece("del", piece.text), Piece("ins", piece.text))
+        else:
+            yield piece
+
+
+def _merge_changes(pieces: Iterable[Piece]) -> list[Piece]:
+    merged: list[Piece] = []
+    for is_same, group in groupby(pieces, key=lambda piece: piece.kind == "same"):
+        group = list(group)
+        if is_same:
+            merged += group
+            continue
+        for kind in ("del", "ins"):
+            text = "".join(piece.text for piece in group if piece.kind == kind)
+            merged += [Piece(kind, text)] if text.strip() else []
     return merged

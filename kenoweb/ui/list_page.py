@@ -1,4 +1,4 @@
-"""The parts shared by all lists: chips of the filter, views, counts and the day looked back to."""
+"""The parts shared by all lists: paging, counting, chips of the filter, tabs and selects."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -23,9 +23,9 @@ from memory.models import Chat, Space
 PAGE_SIZE = 50
 # Counting stops here, so that a page costs the same in a large memory.
 COUNT_LIMIT = 1000
-CHATS = 200
-# Of each kind on the first look; a kind alone is paged.
-OF_A_KIND = 20
+MAX_CHATS = 200
+# How many of each kind a list of all kinds shows; a kind alone is paged.
+ROWS_OF_EACH_KIND = 20
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,10 @@ class Part:
 def part(rows: QuerySet, *, order: Order, after: str = "", size: int = PAGE_SIZE) -> Part:
     """Return the rows after the cursor; an invalid cursor means the beginning."""
     rows = rows.order_by(*order.names)
-    if spot := _read(after, order):
-        rows = rows.filter(order.beyond(*spot))
-    found = list(rows[: size + 1])
-    return Part(found[:size], _write(found[size - 1], order) if len(found) > size else "")
-
-
-def is_place(after: str, order: Order) -> bool:
-    """Whether the cursor is valid for this order."""
-    return _read(after, order) is not None
+    if cursor := read_cursor(after, order):
+        rows = rows.filter(order.beyond(*cursor))
+    page = list(rows[: size + 1])
+    return Part(page[:size], _write_cursor(page[size - 1], order) if len(page) > size else "")
 
 
 @contextmanager
@@ -82,33 +77,35 @@ def by_index() -> Iterator[None]:
 
 def counted(*rows: QuerySet, cap: int = COUNT_LIMIT, indexed: bool = False) -> list[int]:
     """Count each queryset, up to one more than the cap, in one query."""
-    parts = [_counting(one, cap) for one in rows]
-    sql = ", ".join(f"(SELECT count(*) FROM ({one}) AS counted)" for one, _params in parts)
+    parts = [_capped_sql(queryset, cap) for queryset in rows]
+    sql = ", ".join(f"(SELECT count(*) FROM ({part}) AS counted)" for part, _params in parts)
     with by_index() if indexed else nullcontext(), connection.cursor() as cursor:
         cursor.execute(f"SELECT {sql}", [value for _sql, params in parts for value in params])
         return list(cursor.fetchone())
 
 
-def _counting(rows: QuerySet, cap: int) -> tuple[str, tuple]:
+def _capped_sql(rows: QuerySet, cap: int) -> tuple[str, tuple]:
     try:
         return rows.order_by().values("pk")[: cap + 1].query.sql_with_params()
-    except EmptyResultSet:  # such as: one of no ids
+    except EmptyResultSet:  # such as pk__in=[]
         return "SELECT 1 WHERE false", ()
 
 
-def _write(row: object, order: Order) -> str:
+def _write_cursor(row: object, order: Order) -> str:
     value = getattr(row, order.field)
     return f"{getattr(row, order.key)}~{value.isoformat() if order.type is datetime else value}"
 
 
-def _read(after: str, order: Order) -> tuple[Any, int] | None:
-    pk, _tilde, said = after.partition("~")
+def read_cursor(after: str, order: Order) -> tuple[Any, int] | None:
+    """Return the value and key where the next part begins; None when the cursor is invalid."""
+    pk, _tilde, text = after.partition("~")
     if not (pk.isascii() and pk.isdigit() and len(pk) < 19):
         return None
     try:
-        value = parse_datetime(said) if order.type is datetime else order.type(said)
+        value = parse_datetime(text) if order.type is datetime else order.type(text)
     except ValueError:
         return None
+    # Not NaN, and not a time without a zone.
     usable = value is not None and value == value and getattr(value, "tzinfo", True)
     return (value, int(pk)) if usable else None
 
@@ -146,10 +143,10 @@ class Select:
 class ListPage:
     """What every list shows, and the texts and URLs that it derives from its filter."""
 
-    # What a chip calls each part of the filter, and the form each of its selects, in this order.
+    # The labels of the chips and of the selects, by the field of the filter.
     LABELS: ClassVar[dict] = {}
     FIELDS: ClassVar[dict] = {}
-    # Parts of the filter that its further pages do not keep.
+    # Fields of the filter that further pages reset.
     LEFT_OUT: ClassVar[dict] = {}
 
     filter: Filter
@@ -174,17 +171,43 @@ class ListPage:
 
     @property
     def more(self) -> str:
-        if not self.after:
-            return ""
-        return filter_url(self.url, self.filter, after=self.after, **self.LEFT_OUT)
+        changes = {"after": self.after, **self.LEFT_OUT}
+        return filter_url(self.url, self.filter, **changes) if self.after else ""
 
     @property
     def chips(self) -> list[Chip]:
-        return chips(self.filter, url=self.url, labels=self.LABELS, chats=self.of_chats)
+        """A chip for each value that is not the default."""
+        usual = type(self.filter)()
+        return [
+            Chip(label, self._words(name), filter_url(self.url, self.filter, **{name: default}))
+            for name, label in self.LABELS.items()
+            if getattr(self.filter, name) != (default := getattr(usual, name))
+        ]
+
+    def _words(self, name: str) -> str:
+        value, choices = getattr(self.filter, name), self.filter.CHOICES.get(name, {})
+        if name == "chat":
+            choices = dict(chat_choices(self.of_chats))
+        if name == "as_of":
+            return self.day
+        if name == "month":
+            return date_format(date.fromisoformat(f"{value}-01"), "YEAR_MONTH_FORMAT")
+        return str(choices.get(value, value))
 
     @property
     def selects(self) -> list[Select]:
-        return selects(self.filter, self.FIELDS, chats=self.of_chats)
+        return self.selects_of(self.FIELDS)
+
+    def selects_of(self, labels: dict[str, str]) -> list[Select]:
+        """Return a select for each field that has choices."""
+        choices = {name: list(labels.items()) for name, labels in self.filter.CHOICES.items()}
+        choices["chat"] = [("", _("Everywhere")), *chat_choices(self.of_chats)]
+        choices["sort"] = list(self.filter.SORTS.items())
+        return [
+            Select(name, label, choices[name], getattr(self.filter, name))
+            for name, label in labels.items()
+            if name in choices
+        ]
 
     @property
     def is_past(self) -> bool:
@@ -208,15 +231,15 @@ class ListPageByKind(ListPage):
 
     @property
     def is_cut(self) -> bool:
-        """Some of a kind are only on the list of that kind."""
+        """Whether some rows are only on the list of their kind."""
         return not self.filter.kind and len(self.rows) < self.found
 
 
 @dataclass(frozen=True)
 class BulkAnswer:
-    """What became of what was done to the ticked rows: a sentence, or why it was refused."""
+    """The result of an action on the ticked rows: a sentence, or why it was refused."""
 
-    said: str = ""
+    message: str = ""
     refusal: str = ""
     change_id: UUID | None = None
 
@@ -226,83 +249,46 @@ class BulkAnswer:
 
 
 def newest_of_each(
-    rows: dict[str, QuerySet], wanted: KindFilter, order: Callable[[str], Order]
+    rows: dict[str, QuerySet], filters: KindFilter, order: Callable[[str], Order]
 ) -> dict[str, Part]:
-    """The first rows of every kind, or a page of the kind that is asked for."""
-    if wanted.kind:
-        found = part(rows[wanted.kind], order=order(wanted.kind), after=wanted.after)
-        return {wanted.kind: found}
-    return {kind: part(some, order=order(kind), size=OF_A_KIND) for kind, some in rows.items()}
+    """Return the first rows of every kind, or a page of the kind that is filtered by."""
+    if kind := filters.kind:
+        return {kind: part(rows[kind], order=order(kind), after=filters.after)}
+    return {
+        kind: part(queryset, order=order(kind), size=ROWS_OF_EACH_KIND)
+        for kind, queryset in rows.items()
+    }
 
 
-def views_of(wanted: Filter, url: str, named: Iterable[tuple[str, Filter, int]]) -> list[View]:
-    """A tab for each (label, filter, how many rows)."""
+def views_of(filters: Filter, url: str, tabs: Iterable[tuple[str, Filter, int]]) -> list[View]:
+    """Return a tab for each (label, filter, how many rows)."""
     return [
-        View(label, filter_url(url, one), capped_number(n), one.query() == wanted.query())
-        for label, one, n in named
+        View(label, filter_url(url, other), capped_number(n), other.query() == filters.query())
+        for label, other, n in tabs
     ]
 
 
 def views_by(
-    name: str, labels: dict[str, str], numbers: Iterable[int], wanted: Filter, url: str
+    name: str, labels: dict[str, str], numbers: Iterable[int], filters: Filter, url: str
 ) -> list[View]:
-    """A tab for each choice of one part of the filter."""
-    tabs = zip(labels.items(), numbers, strict=True)
-    named = ((label, replace(wanted, **{name: key}), n) for (key, label), n in tabs)
-    return views_of(wanted, url, named)
-
-
-def chips(wanted: Filter, *, url: str, labels: dict[str, str], chats: list[Chat]) -> list[Chip]:
-    """Return a chip for each value that is not the default, in the order of `labels`."""
-    usual = type(wanted)()
-    return [
-        Chip(
-            label,
-            shown(wanted, name, chats),
-            filter_url(url, wanted, **{name: getattr(usual, name)}),
-        )
-        for name, label in labels.items()
-        if getattr(wanted, name) != getattr(usual, name)
-    ]
-
-
-def shown(wanted: Filter, name: str, chats: list[Chat]) -> str:
-    value = getattr(wanted, name)
-    if name == "chat":
-        return next((text for key, text in chat_choices(chats) if key == value), value)
-    if name == "as_of":
-        return format_day(wanted.day)
-    if name == "month":
-        return date_format(date.fromisoformat(f"{value}-01"), "YEAR_MONTH_FORMAT")
-    return str(wanted.CHOICES.get(name, {}).get(value, value))
-
-
-def selects(wanted: Filter, labels: dict[str, str], *, chats: list[Chat]) -> list[Select]:
-    """Return a select for each name that has choices."""
-    known = {name: list(choices.items()) for name, choices in wanted.CHOICES.items()}
-    known |= {
-        "chat": [("", _("Everywhere")), *chat_choices(chats)],
-        "sort": [*wanted.SORTS.items()],
-    }
-    return [
-        Select(name, label, known[name], getattr(wanted, name))
-        for name, label in labels.items()
-        if name in known
-    ]
+    """Return a tab for each choice of one field of the filter."""
+    choices = zip(labels.items(), numbers, strict=True)
+    tabs = ((label, replace(filters, **{name: key}), n) for (key, label), n in choices)
+    return views_of(filters, url, tabs)
 
 
 def chats_of(space: Space) -> list[Chat]:
     """Return the chats that a filter or a form offers, the most recently used first."""
-    known = rows_in(space, Chat).only("title", "key")
-    return list(known.order_by("-last_message_at", "-pk")[:CHATS])
+    rows = rows_in(space, Chat).only("title", "key")
+    return list(rows.order_by("-last_message_at", "-pk")[:MAX_CHATS])
 
 
 def chat_choices(chats: list[Chat]) -> list[tuple[str, str]]:
     return [(HERE, _("The whole space")), *((str(chat.pk), str(chat)) for chat in chats)]
 
 
-def filter_url(url: str, wanted: Filter, **changes: str) -> str:
-    query = wanted.query(**changes)
+def filter_url(url: str, filters: Filter, **changes: str) -> str:
+    query = filters.query(**changes)
     return f"{url}?{query}" if query else url
 
 

@@ -1,4 +1,4 @@
-"""Text somebody wrote, as safe HTML."""
+"""Render Markdown that people and models wrote as safe HTML."""
 
 import re
 import threading
@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
 
-from kenoweb.ui.formatting import HIDDEN, code
+from kenoweb.ui.formatting import HIDDEN, codepoint
 
 TAGS = {
     "p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li",
@@ -28,14 +28,14 @@ MAX_NESTING = 12
 NESTING = re.compile(r"(?:[ \t>*+-]|\d{1,9}\.)*")
 LIST_ITEM = re.compile(r"[-*+] |1[.)] ")
 OWN_PAGE = re.compile(r"/[\w/?=&-]+$")
-NO_SENTENCE = re.compile(r"[-*+>|#\s]|\d{1,3}[.)] |$")
+NOT_A_SENTENCE = re.compile(r"[-*+>|#\s]|\d{1,3}[.)] |$")
 
-_kept = threading.local()
+_thread_cache = threading.local()
 
 
 def render(text: str) -> SafeString:
-    """Markdown to HTML that cannot act; what would be slow to read stays plain text."""
-    text = HIDDEN.sub(lambda sign: f"⟨{code(sign[0])}⟩", text.replace("\x00", ""))
+    """Turn Markdown into HTML without scripts; text that is slow to convert stays plain."""
+    text = HIDDEN.sub(lambda match: f"⟨{codepoint(match[0])}⟩", text.replace("\x00", ""))
     if _is_costly(text):
         return _plain(text)
     try:
@@ -67,31 +67,31 @@ def _is_costly(text: str) -> bool:
 
 
 def _depth(line: str) -> int:
-    """How deep a line nests: every level of quote or list is another recursion."""
+    """Return how deep a line nests: every level of quote or list is another recursion."""
     head = NESTING.match(line)[0].expandtabs(4)
     return sum(head.count(mark) for mark in ">-+*.") + head.count(" ") // 4
 
 
 def _to_html(text: str) -> str:
     # Making a converter takes longer than converting a message: one for each thread.
-    if not hasattr(_kept, "converter"):
-        extensions = ["tables", "sane_lists", "nl2br", _Calm()]
-        _kept.converter = markdown.Markdown(extensions=extensions)
+    if not hasattr(_thread_cache, "converter"):
+        extensions = ["tables", "sane_lists", "nl2br", _SafeExtension()]
+        _thread_cache.converter = markdown.Markdown(extensions=extensions)
     try:
-        return _kept.converter.reset().convert(_apart(text))
+        return _thread_cache.converter.reset().convert(_prepare_lines(text))
     except BaseException:
-        del _kept.converter  # whatever it was in the middle of
+        del _thread_cache.converter  # it may be in the middle of something
         raise
 
 
-def _apart(text: str) -> str:
-    """Models and people begin a list right below its sentence; Markdown wants a line between.
+def _prepare_lines(text: str) -> str:
+    """Put a blank line before a list that begins right below its sentence: Markdown needs it.
 
-    A page of this Keno, alone in its line, is a link.
+    A page of this Keno, alone in its line, becomes a link.
     """
     lines, last = [], ""
     for line in text.split("\n"):
-        if LIST_ITEM.match(line) and not NO_SENTENCE.match(last):
+        if LIST_ITEM.match(line) and not NOT_A_SENTENCE.match(last):
             lines.append("")
         lines.append(f"<{line}>" if _is_own_page(line) else line)
         last = line
@@ -103,25 +103,23 @@ def _is_own_page(line: str) -> bool:
     return bool(home and line.startswith(home) and OWN_PAGE.match(line[len(home) :]))
 
 
-class _Calm(Extension):
+class _SafeExtension(Extension):
     def extendMarkdown(self, md):
         # Raw HTML stays visible as text: a quote is never restyled and nothing of it is lost.
         md.preprocessors.deregister("html_block")
         md.inlinePatterns.deregister("html")
         for name in ("image_link", "image_reference", "short_image_ref"):
             md.inlinePatterns.deregister(name)
-        md.treeprocessors.register(_Tame(md), "tame", 5)
+        md.treeprocessors.register(_HeadingsAndLinks(md), "headings_and_links", 5)
 
 
-class _Tame(Treeprocessor):
-    """Titles step below the page's own, and every link says where it leads."""
+class _HeadingsAndLinks(Treeprocessor):
+    """Put headings below the page's own, and show the host of every link."""
 
     def run(self, root):
         for element in list(root.iter()):
-            if element.tag in {"h1", "h2"}:
-                element.tag = "h2"
-            elif element.tag in {"h3", "h4", "h5", "h6"}:
-                element.tag = "h3"
+            if re.fullmatch("h[1-6]", element.tag):
+                element.tag = "h2" if element.tag in {"h1", "h2"} else "h3"
             elif element.tag == "a":
                 _show_host(element)
 

@@ -1,4 +1,4 @@
-"""What every answer carries (strict headers, toasts), and requests of other sites refused."""
+"""Strict headers and toasts on every response; requests from other sites are refused."""
 
 from django.contrib.messages import get_messages
 from django.core.exceptions import PermissionDenied
@@ -6,21 +6,10 @@ from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
-CSP = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "manifest-src 'self'",
-        "worker-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-        "object-src 'none'",
-    ]
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; object-src 'none'"
 )
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
@@ -43,7 +32,7 @@ class StrictHeaders(MiddlewareMixin):
 class ToastsInFragments(MiddlewareMixin):
     """Append pending messages, out of band, to answers htmx swaps in.
 
-    Full pages draw their own messages in base.html; a fragment has no base.
+    Full pages show their messages in base.html; a fragment has no base.
     """
 
     def process_response(self, request, response):
@@ -60,7 +49,7 @@ class ToastsInFragments(MiddlewareMixin):
             and request.method == "POST"
             and response.status_code in SWAPPED
             and not response.streaming
-            # The page it leads to will say them.
+            # The page it redirects to shows them.
             and "HX-Redirect" not in response
         )
 
@@ -69,11 +58,8 @@ class RejectCrossSite(MiddlewareMixin):
     """Refuse unsafe requests that the browser marks as cross-site, in addition to CSRF."""
 
     def process_view(self, request, view, args, kwargs):
-        foreign = request.headers.get("Sec-Fetch-Site") == "cross-site"
+        is_foreign = request.headers.get("Sec-Fetch-Site") == "cross-site"
         # Views for programs are exempt from CSRF and ask for a token instead.
-        if (
-            foreign
-            and request.method not in SAFE_METHODS
-            and not getattr(view, "csrf_exempt", False)
-        ):
+        is_exempt = request.method in SAFE_METHODS or getattr(view, "csrf_exempt", False)
+        if is_foreign and not is_exempt:
             raise PermissionDenied

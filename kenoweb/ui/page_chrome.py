@@ -1,4 +1,4 @@
-"""The navigation around every page: its places, their links with counts, and the spaces."""
+"""The navigation around every page: its links with counts, and the spaces."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -24,8 +24,9 @@ THEMES = ("light", "auto", "dark")
 THEME_COOKIE = "keno_theme"
 # Counting stops here, so that the navigation costs the same in a large memory.
 COUNT_LIMIT = 10_000
-# Counts from here on are cached: one more makes no visible difference, and counting is slow.
-MANY, CACHE_SECONDS = 2_000, 60
+# Larger counts are cached: one more makes no visible difference, and counting is slow.
+CACHED_FROM = 2_000
+CACHE_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _of(model: str, **where: object) -> Callable[[Space], list[QuerySet]]:
     return lambda space: [rows_in(space, apps.get_model(model)).filter(**where)]
 
 
-# What the numbers count; those of DUE wait for somebody.
+# What the numbers count; the pages of DUE wait for a person.
 COUNTED = {
     "chats:index": _of("memory.Chat"),
     "working:index": lambda space: [working.written(space)],
@@ -109,8 +110,8 @@ SPACE_MENU = [
     Place("spaces:edit", _("This space"), "edit", "z", role="owner"),
 ]
 TABS = ["overview:index", "facts:index", "proposals:index", "chats:index"]
-# Rooms and pages that are tabs or parts of another one.
-BESIDE = {
+# Rooms and pages that are shown as a part of another room.
+PART_OF = {
     "still_true": "proposals",
     "members": "settings",
     "tokens": "settings",
@@ -125,7 +126,7 @@ class Link:
     label: str
     url: str
     icon: str
-    key: str
+    key: str = ""
     count: str = ""
     due: bool = False
     current: bool = False
@@ -145,7 +146,7 @@ class PageChrome:
 
     @property
     def demo_percent(self) -> int | None:
-        """How far this space is when it is the demo and being made."""
+        """How far the demo is while it is made; None for other spaces."""
         return demo.percent(self.space) if self.space else None
 
 
@@ -174,27 +175,19 @@ def build(request: HttpRequest) -> PageChrome:
         return PageChrome()
     view = request.resolver_match.view_name if request.resolver_match else ""
     counts = count_all(here.space)
-    by_name = {}
-    groups = []
-    for title, places in NAVIGATION:
-        links = {
-            place.name: link(place, here.space, view, counts)
-            for place in places
-            if here.may(place.role)
-        }
-        by_name |= links
-        groups.append((title, list(links.values())))
-    menu = [link(place, here.space, view, counts) for place in SPACE_MENU if here.may(place.role)]
+
+    def links(places: list[Place]) -> list[Link]:
+        return [link(place, here.space, view, counts) for place in places if here.may(place.role)]
+
+    groups = [(title, links(places)) for title, places in NAVIGATION]
+    by_name = {link.name: link for _title, group in groups for link in group}
+    spaces = [member.space for member in members if member == here or not member.space.archived_at]
     return PageChrome(
         space=here.space,
         role=here.role,
-        spaces=[
-            _space_link(member.space, here.space)
-            for member in members
-            if member == here or not member.space.archived_at
-        ],
+        spaces=[_space_link(space, here.space) for space in spaces],
         groups=groups,
-        menu=menu,
+        menu=links(SPACE_MENU),
         tabs=[by_name[name] for name in TABS],
         search=space_url("search:index", here.space),
         events=space_url("events:index", here.space),
@@ -202,17 +195,15 @@ def build(request: HttpRequest) -> PageChrome:
 
 
 def _space_link(space: Space, here: Space) -> Link:
-    url = space_url("overview:index", space)
-    return Link(space.name, url, "check", "", current=space == here)
+    return Link(space.name, space_url("overview:index", space), "check", current=space == here)
 
 
 def _current(request: HttpRequest, members: list[Member]) -> Member | None:
     """Return the membership of the URL's space, else of the last visited one, else the first."""
     kwargs = request.resolver_match.kwargs if request.resolver_match else {}
-    wanted = [kwargs.get("space"), request.COOKIES.get(LAST_SPACE)]
     by_slug = {member.space.slug: member for member in members}
-    found = (by_slug[slug] for slug in wanted if slug in by_slug)
-    return next(found, members[0] if members else None)
+    here = by_slug.get(kwargs.get("space")) or by_slug.get(request.COOKIES.get(LAST_SPACE))
+    return here or (members[0] if members else None)
 
 
 def link(place: Place, space: Space, view: str, counts: dict[str, int]) -> Link:
@@ -229,11 +220,11 @@ def link(place: Place, space: Space, view: str, counts: dict[str, int]) -> Link:
 
 
 def is_current(name: str, view: str) -> bool:
-    """Whether the link is marked as current: on its page and on the details of its list."""
+    """Tell whether the link is marked as current: on its page and on the details of its list."""
     if view == name:
         return True
     room, here = name.split(":")[0], view.split(":")[0]
-    here = BESIDE.get(view, BESIDE.get(here, here))
+    here = PART_OF.get(view, PART_OF.get(here, here))
     return room == here and view not in NAMED and not name.endswith(":lab")
 
 
@@ -241,8 +232,8 @@ def count_all(space: Space) -> dict[str, int]:
     """Count all rows of the navigation in one query; large counts are cached for a minute."""
     unseen = (getattr(space, "hides_forgotten", False), *getattr(space, "hidden_chats", ()))
     prefix = f"rail/{space.pk}/{hash(unseen)}/"
-    kept = cache.get_many([f"{prefix}{name}" for name in NAMED])
-    counts = Counter({key.removeprefix(prefix): number for key, number in kept.items()})
+    cached = cache.get_many([f"{prefix}{name}" for name in NAMED])
+    counts = Counter({key.removeprefix(prefix): number for key, number in cached.items()})
     missing = [
         (name, rows)
         for name, rows_of in COUNTED.items()
@@ -253,14 +244,14 @@ def count_all(space: Space) -> dict[str, int]:
     for (name, _rows), number in zip(missing, numbers, strict=True):
         counts[name] += number
     cache.set_many(
-        {f"{prefix}{name}": counts[name] for name, _rows in missing if counts[name] >= MANY},
+        {f"{prefix}{name}": counts[name] for name, _rows in missing if counts[name] >= CACHED_FROM},
         CACHE_SECONDS,
     )
     return counts
 
 
 def counts_for(space: Space) -> dict[str, str]:
-    """The numbers of the navigation as they are written there, by the name of the page."""
+    """Return the numbers of the navigation as they are written there, by the name of the page."""
     counts = count_all(space)
     return {name: _short(counts.get(name, 0)) for name in sorted(NAMED)}
 

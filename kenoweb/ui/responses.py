@@ -26,8 +26,9 @@ from memory.text.normalise import short
 
 ERASE = "erase"
 MARKDOWN = "text/markdown; charset=utf-8"
-# Says that a receipt was opened in this browser: one of the first steps.
-OPENED_RECEIPT, YEAR = "keno_receipt", 365 * 24 * 3600
+# The cookie of a browser in which a receipt was opened: one of the first steps.
+OPENED_RECEIPT = "keno_receipt"
+YEAR_SECONDS = 365 * 24 * 3600
 ERASED = {
     gettext_lazy("Facts"): ["memory.Fact"],
     gettext_lazy("Messages"): ["memory.Message"],
@@ -61,6 +62,8 @@ KINDS = {
     "episodes": gettext_lazy("Episode"),
     "patterns": gettext_lazy("Pattern"),
 }
+# What a list and panel of changed rows listen to.
+CHANGED = {"HX-Trigger": "memory-changed, rows-changed"}
 Fetch = Callable[[object, int], Model]
 Respond = Callable[..., HttpResponse]
 
@@ -106,7 +109,7 @@ def toast_error(request: HttpRequest, text: str) -> None:
 def remember_opened(response: HttpResponse) -> HttpResponse:
     """Keep in the browser that a receipt was opened here."""
     secure = settings.SESSION_COOKIE_SECURE
-    response.set_cookie(OPENED_RECEIPT, "1", max_age=YEAR, samesite="Lax", secure=secure)
+    response.set_cookie(OPENED_RECEIPT, "1", max_age=YEAR_SECONDS, samesite="Lax", secure=secure)
     return response
 
 
@@ -129,44 +132,45 @@ def message_url(space: Space, pk: int, chat: int | None) -> str:
 
 
 def row_action_view(
-    writer: Callable[..., ChangeResult], said: str, *, fetch: Fetch, respond: Respond, **given
+    writer: Callable[..., ChangeResult], text: str, *, fetch: Fetch, respond: Respond, **values
 ):
     """Return a view that calls the service on one row: facts.forget becomes facts:forget."""
 
     @in_space(role="curator", methods="POST")
     def view(request, space, pk):
         row = fetch(space, pk)
-        run_and_toast(request, said, writer, row, **given)
+        run_and_toast(request, text, writer, row, **values)
         return respond(request, row)
 
     return view
 
 
 def beside(
-    request: HttpRequest, wanted: type[Filter], name: str, space: Space, *args: object
+    request: HttpRequest, filters: type[Filter], name: str, space: Space, *args: object
 ) -> str:
     """Return the URL of a page with the list's filter kept."""
-    return filter_url(space_url(name, space, *args), wanted.read(request.GET))
+    return filter_url(space_url(name, space, *args), filters.read(request.GET))
 
 
-def say_bulk(request: HttpRequest, done: BulkAnswer) -> None:
-    """Show what became of the ticked rows as a toast."""
+def toast_bulk(request: HttpRequest, done: BulkAnswer) -> None:
     if done.refusal:
         toast_error(request, done.refusal)
     else:
-        toast(request, done.said, undo=undo_url(request.space, done))
+        toast(request, done.message, undo=undo_url(request.space, done))
 
 
-def bulk_view(act: Callable[..., BulkAnswer], *, room: str, wanted: type[Filter], lister: Callable):
+def bulk_view(
+    act: Callable[..., BulkAnswer], *, room: str, filters: type[Filter], lister: Callable
+):
     """Return a view that does to the ticked rows what was chosen, and shows the list again."""
 
     @in_space(role="curator", methods="POST")
     def view(request, space):
         now = timezone.now()
-        say_bulk(request, act(space, request.POST, by=person(request.user), now=now))
-        where = wanted.read(QueryDict(request.POST.get("where", "")))
-        context = {"list": lister(space, where, member=request.member, now=now)}
-        back = filter_url(space_url(f"{room}:index", space), where)
+        toast_bulk(request, act(space, request.POST, by=person(request.user), now=now))
+        values = filters.read(QueryDict(request.POST.get("where", "")))
+        context = {"list": lister(space, values, member=request.member, now=now)}
+        back = filter_url(space_url(f"{room}:index", space), values)
         return fragment_or_redirect(request, f"{room}/_list.html", context, back=back)
 
     return view
@@ -182,21 +186,21 @@ def markdown_view(words: Callable[[Model], str], *, fetch: Fetch):
     return view
 
 
-def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, wanted: type[Filter]):
+def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, filters: type[Filter]):
     """Return a view that deletes one row for good, once the person has typed the word.
 
-    Asked for without sending, it shows what would go, counted.
+    GET shows what would be deleted, counted.
     """
 
     @in_space(role="curator", methods="GET POST", sudo=True)
     def view(request, space, pk):
         row = fetch(space, pk)
         if request.method != "POST":
-            gone = writer(row, by=person(request.user), preview=True)
             context = {
-                "row": _words_of(row),
+                # A pattern is known by both of its halves.
+                "row": f"{row.trigger} → {row.response}" if room == "patterns" else str(row),
                 "kind": KINDS[room],
-                "lines": counted_lines(gone),
+                "lines": counted_lines(writer(row, by=person(request.user), preview=True)),
                 "back": next_url(request) or space_url(f"{room}:detail", space, pk),
             }
             return render(request, "erase.html", context)
@@ -205,44 +209,39 @@ def purge_view(writer: Callable[..., Any], *, room: str, fetch: Fetch, wanted: t
             return redirect(f"{room}:detail", space.slug, pk)
         writer(row, by=person(request.user))
         toast(request, _("Erased for good."))
-        return go(request, next_url(request) or beside(request, wanted, f"{room}:index", space))
+        return go(request, next_url(request) or beside(request, filters, f"{room}:index", space))
 
     return view
 
 
-def _words_of(row: Any) -> str:
-    """What a person knows the row by: of a pattern both halves."""
-    return f"{row.trigger} → {row.response}" if hasattr(row, "trigger") else str(row)
-
-
 def counted_lines(gone: dict[str, int]) -> list[tuple[str, int]]:
-    """What an erasure changes, in words that people know, with how many rows of each."""
+    """Return what an erasure changes: a label that people know, and how many rows of it."""
     lines = ((label, sum(gone.get(name, 0) for name in names)) for label, names in ERASED.items())
     return [(label, count) for label, count in lines if count]
 
 
 def typed(request: HttpRequest, word: str) -> bool:
-    """Whether the person typed the word that confirms, in English or in their own language."""
+    """Tell whether the person typed the word that confirms, in English or in their language."""
     return request.POST.get("typed") in {word, pgettext("typed to confirm", word)}
 
 
 def run_and_toast(
-    request: HttpRequest, said: str, write: Callable[..., ChangeResult], /, *given, **values
+    request: HttpRequest, text: str, write: Callable[..., ChangeResult], /, *args, **values
 ) -> ChangeResult | None:
     """Call the service as this person; a toast with Undo, or with the error and then None."""
     try:
-        done = write(*given, by=person(request.user), **values)
+        done = write(*args, by=person(request.user), **values)
     except DuplicateFact as refusal:
         other = f": “{short(str(refusal.other), 60)}”" if refusal.other else "."
         toast_error(request, _("Another active fact says the same") + other)
         request.is_said_already = True
         return None
-    except ValueError as refusal:  # every Invalid of memory: a sentence for the person
+    except ValueError as refusal:  # the errors of memory are sentences for the person
         toast_error(request, str(refusal))
         return None
     if done.changed:
         words = {"text": short(str(done.row), 60)} if done.row else {}
-        toast(request, str(said) % words, undo=undo_url(request.space, done))
+        toast(request, str(text) % words, undo=undo_url(request.space, done))
     elif done.reason:
         toast_error(request, done.reason)
     else:
@@ -254,12 +253,11 @@ def refreshed(request: HttpRequest, *, back: str) -> HttpResponse:
     """Tell the page to fetch lists and panel again; without htmx redirect to it."""
     if not request.htmx:
         return redirect(next_url(request) or back)
-    return HttpResponse(headers={"HX-Trigger": "memory-changed, rows-changed"})
+    return HttpResponse(headers=CHANGED)
 
 
 def panel_done(request: HttpRequest, url: str) -> HttpResponse:
     """Answer a saved form of the panel: the panel shows the row again, at that URL."""
     if not request.htmx:
         return redirect(url)
-    headers = {"HX-Reswap": "none", "HX-Push-Url": url}
-    return HttpResponse(headers=headers | {"HX-Trigger": "memory-changed, rows-changed"})
+    return HttpResponse(headers=CHANGED | {"HX-Reswap": "none", "HX-Push-Url": url})

@@ -1,4 +1,4 @@
-"""The words that a memory or a proposal rests on, as quotes with who said them, where and when."""
+"""The messages that a memory or a proposal rests on, as quotes: who said it, where and when."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from kenoweb.ui.responses import message_url, space_url
 from memory.models import Episode, Fact, Message, Space
 from memory.text.normalise import short
 
-# Signs of a message around the words that carried the claim.
+# Characters of a message that are shown before and after the quote.
 AROUND = 240
 MAX_PLACE = 60
 
@@ -32,59 +32,64 @@ class Source:
 
 
 def of_evidence(space: Space, items: Sequence[dict]) -> list[Source]:
-    """Each piece of evidence with its speaker; only rows of this space are looked up."""
-    messages = _found(space, Message, items, "message", "chat")
-    unnamed = [one for one in items if not one.get("by") and one.get("message") not in messages]
-    facts, heard = _found(space, Fact, unnamed, "fact"), _heard(space, unnamed)
-    episodes = _found(space, Episode, items, "episode", "chat")
+    """Return each piece of evidence with its speaker; only rows of this space are looked up."""
+    messages = _rows_named(space, Message, items, "message", "chat")
+    unnamed = [item for item in items if not item.get("by") and item.get("message") not in messages]
+    facts, by_episode = _rows_named(space, Fact, unnamed, "fact"), _messages_of(space, unnamed)
+    episodes = _rows_named(space, Episode, items, "episode", "chat")
 
-    def source(one: dict) -> Source:
-        said = messages.get(one.get("message"))
-        if one in unnamed:
-            said = _speaks(heard[one.get("episode")], one)
-        if said:
-            return in_message(str(one.get("quote") or ""), said, space=space)
-        return _told(space, one, facts.get(one.get("fact")), episodes.get(one.get("episode")))
+    def source(item: dict) -> Source:
+        message = messages.get(item.get("message"))
+        if item in unnamed:
+            message = _message_with_quote(by_episode[item.get("episode")], item)
+        if message:
+            return in_message(str(item.get("quote") or ""), message, space=space)
+        fact, episode = facts.get(item.get("fact")), episodes.get(item.get("episode"))
+        return _without_message(space, item, fact, episode)
 
-    return [source(one) for one in items]
+    return [source(item) for item in items]
 
 
-def _found(
-    space: Space, model: type[Model], items: Sequence[dict], name: str, *with_them: str
+def _pks(items: Sequence[dict], name: str) -> set[int]:
+    return {item[name] for item in items if isinstance(item.get(name), int)}
+
+
+def _rows_named(
+    space: Space, model: type[Model], items: Sequence[dict], name: str, *related: str
 ) -> dict:
-    pks = {one[name] for one in items if isinstance(one.get(name), int)}
-    rows = rows_in(space, model).select_related(*with_them) if with_them else rows_in(space, model)
-    return rows.in_bulk(pks) if pks else {}
+    rows = rows_in(space, model)
+    return (rows.select_related(*related) if related else rows).in_bulk(_pks(items, name))
 
 
-def _heard(space: Space, items: Sequence[dict]) -> dict[int, list[Message]]:
-    """What people said in the episodes of these pieces of evidence."""
-    pks = {one["episode"] for one in items if isinstance(one.get("episode"), int)}
-    said: dict[int, list[Message]] = defaultdict(list)
-    if pks:
-        rows = rows_in(space, Message).filter(episode__in=pks, role=Message.Role.USER)
-        for message in rows.select_related("chat").order_by("sent_at", "pk"):
-            said[message.episode_id].append(message)
-    return said
+def _messages_of(space: Space, items: Sequence[dict]) -> dict[int, list[Message]]:
+    """Return what people said in the episodes of these pieces of evidence."""
+    by_episode: dict[int, list[Message]] = defaultdict(list)
+    pks = _pks(items, "episode")
+    rows = rows_in(space, Message).filter(episode__in=pks, role=Message.Role.USER)
+    for message in rows.select_related("chat").order_by("sent_at", "pk"):
+        by_episode[message.episode_id].append(message)
+    return by_episode
 
 
-def _speaks(said: list[Message], one: dict) -> Message | None:
-    """The message that says the quote, which may be cut."""
-    quote = str(one.get("quote") or "").rstrip("… ")
-    return next((message for message in said if quote and quote in message.text), None)
+def _message_with_quote(messages: list[Message], item: dict) -> Message | None:
+    """Return the message with the quote, of which the end may be cut off."""
+    quote = str(item.get("quote") or "").rstrip("… ")
+    return next((message for message in messages if quote and quote in message.text), None)
 
 
-def _told(space: Space, one: dict, fact: Fact | None, episode: Episode | None) -> Source:
+def _without_message(
+    space: Space, item: dict, fact: Fact | None, episode: Episode | None
+) -> Source:
     url = space_url("episodes:detail", space, pk=episode.pk) if episode else ""
-    if not episode and one.get("fact"):
-        url = space_url("facts:detail", space, pk=one["fact"])
+    if not episode and item.get("fact"):
+        url = space_url("facts:detail", space, pk=item["fact"])
     return Source(
-        text=str(one.get("quote") or ""),
-        by=one.get("by") or (fact.said_by if fact else ""),
+        text=str(item.get("quote") or ""),
+        by=item.get("by") or (fact.said_by if fact else ""),
         where=short(str(episode.chat or episode), MAX_PLACE) if episode else "",
         url=url,
-        when=parse_datetime(one.get("at") or "") or (episode.started_at if episode else None),
-        lang=one.get("language") or (episode.language if episode else ""),
+        when=parse_datetime(item.get("at") or "") or (episode.started_at if episode else None),
+        lang=item.get("language") or (episode.language if episode else ""),
     )
 
 
@@ -106,7 +111,7 @@ def in_message(quote: str, message: Message, *, space: Space, lang: str = "") ->
 
 
 def _around(text: str, quote: str) -> str:
-    """The message, or what stands around the quote when it is long. The quote is never cut."""
+    """Return the message, of a long one only what stands around the quote, which is never cut."""
     at = text.index(quote)
     start, end = max(0, at - AROUND), at + len(quote) + AROUND
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"

@@ -3,6 +3,8 @@
 import logging
 import re
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from django.db import connection, transaction
 from django.db.models import BooleanField, F, Q, QuerySet, Value
@@ -32,10 +34,10 @@ FOLDED = (
     "' ', 'g')"
 )
 log = logging.getLogger(__name__)
-# Below this two texts only share a topic.
-CLOSE = 0.5
-# A question is shorter than what answers it, and so less alike.
-ANSWERS = 0.4
+# Below this similarity two texts only share a topic.
+MIN_SIMILARITY_OF_ROWS = 0.5
+# A question is shorter than its answer, and so less similar.
+MIN_SIMILARITY_OF_QUERY = 0.4
 # An index scan that runs dry under the filters goes on, but not for ever.
 PREPARE = """
 SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
@@ -56,7 +58,7 @@ WHERE u.kind = %s AND u.owner_id = %s
 
 @dataclass(frozen=True)
 class UnindexedText:
-    """Rows whose text is in no unit: which rows, SQL of their words, and the fields they are in."""
+    """Rows whose text is in no unit: which rows, SQL of their words, and the fields of the text."""
 
     where: Q
     words: str
@@ -67,19 +69,19 @@ def search_terms(query: str) -> list[str]:
     """Return the words to look up in the index; none when the index cannot hold them."""
     if UNSPACED.search(query):
         return []
-    found = [word.replace("'", "") for word in words(fold(query))]
-    return [word for word in dict.fromkeys(found) if word and word not in STOPS][:MAX_TERMS]
+    terms = dict.fromkeys(word.replace("'", "") for word in words(fold(query)))
+    return [term for term in terms if term and term not in STOPS][:MAX_TERMS]
 
 
 def matches(column: str, terms: list[str]) -> RawSQL:
-    """Whether the tsvector has all terms. `column` is our own SQL, never a person's text."""
+    """Match a tsvector that has all terms. `column` is our own SQL, never a person's text."""
     sql = " && ".join([TERM_SQL] * len(terms))
     params = [part for term in terms for part in (term, f"'{term}':*")]
     return RawSQL(f"{column} @@ ({sql})", params, output_field=BooleanField())
 
 
 def words_of(columns: str) -> str:
-    """SQL for the words of these columns, which are our own SQL, never a person's text."""
+    """Return SQL for the words of these columns: our own SQL, never a person's text."""
     folded = FOLDED.format(columns=columns)
     parts = (f"to_tsvector('pg_catalog.{name}', {folded})" for name in ("english", "spanish"))
     return f"({' || '.join(parts)})"
@@ -102,68 +104,60 @@ def filter_by_text(
     terms = search_terms(query)
     if not terms or encryption.has_keys(space.pk):
         return rows.filter(substring_filter(query, *unindexed.fields))
-    found = []
-    if live is not False:
-        found.append(_ids_by_unit(space, kind, terms))
-    if live is not True:
-        found.append(_ids_without_unit(space, rows, unindexed, terms))
-    return rows.filter(pk__in=found[0].union(*found[1:], all=True) if found[1:] else found[0])
-
-
-def _ids_by_unit(space: Space, kind: str, terms: list[str]) -> QuerySet:
     units = Unit.objects.filter(kind=kind, scopes__contains=[anywhere(space.pk)])
-    return units.filter(matches("words", terms)).order_by().values_list("owner_id", flat=True)
-
-
-def _ids_without_unit(
-    space: Space, rows: QuerySet, unindexed: UnindexedText, terms: list[str]
-) -> QuerySet:
-    every = rows.model._default_manager.filter(unindexed.where, space=space)
-    return every.filter(matches(unindexed.words, terms)).order_by().values_list("pk", flat=True)
+    units = units.filter(matches("words", terms)).order_by().values_list("owner_id", flat=True)
+    others = rows.model._default_manager.filter(unindexed.where, space=space)
+    others = others.filter(matches(unindexed.words, terms)).order_by().values_list("pk", flat=True)
+    if live is None:
+        return rows.filter(pk__in=units.union(others, all=True))
+    return rows.filter(pk__in=units if live else others)
 
 
 def substring_filter(query: str, *fields: str) -> Q:
     """Keep rows in which every piece of the query occurs in one of the fields, as typed."""
-    every = Q()
+    condition = Q()
     for piece in query.lower().split()[:MAX_TERMS]:
-        # Many scripts have no case, and to lower every row is what takes long.
-        has_case = piece != piece.upper()
-        some = Q()
-        for field in fields:
-            # The database cannot look into these words: the lookup opens them.
-            if field.rpartition("__")[2] in content_names() and encryption.any_keys():
-                some |= Q(**{f"{field}__icontains": piece})
-                continue
-            text = Lower(field) if has_case else F(field)
-            some |= Q(GreaterThan(StrIndex(text, Value(piece)), 0))
-        every &= some
-    return every
+        condition &= reduce(or_, (_contains(field, piece) for field in fields))
+    return condition
 
 
-def near_words(space: Space, kind: str, said: str, *, most: int) -> dict[int, float]:
-    """Ids of what means about the same as these words, and how much alike; nothing when off."""
+def _contains(field: str, piece: str) -> Q:
+    # The database cannot look into encrypted words: the lookup decrypts them.
+    if field.rpartition("__")[2] in content_names() and encryption.any_keys():
+        return Q(**{f"{field}__icontains": piece})
+    # Many scripts have no case, and to lower every row is what takes long.
+    text = Lower(field) if piece != piece.upper() else F(field)
+    return Q(GreaterThan(StrIndex(text, Value(piece)), 0))
+
+
+def near_words(space: Space, kind: str, text: str, *, most: int) -> dict[int, float]:
+    """Return ids of rows that mean about the same as the text, with their similarity.
+
+    Empty when embeddings are off.
+    """
     embedder = embeddings.active()
     if embedder is None:
         return {}
     try:
-        mine = embeddings.as_text(embed.embed_query(said, by=embedder))
+        mine = embeddings.as_text(embed.embed_query(text, by=embedder))
     except embed.EmbeddingFailed as error:
         log.warning("looking by meaning failed: %s", error)
         return {}
-    return _nearest(embedder, space, kind, mine, most=most, at_least=ANSWERS)
+    return _nearest(embedder, space, kind, mine, most=most, at_least=MIN_SIMILARITY_OF_QUERY)
 
 
 def near_row(space: Space, kind: str, pk: int, *, most: int) -> dict[int, float]:
-    """Ids of what means about the same as this row; nothing while it has no vector."""
+    """Return ids of rows that mean about the same as this one; empty while it has no vector."""
     embedder = embeddings.active()
     if embedder is None:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(MINE, [embedder.name, kind, pk])
-        found = cursor.fetchone()
-    if found is None:
+        row = cursor.fetchone()
+    if row is None:
         return {}
-    near = _nearest(embedder, space, kind, found[0], most=most + 1, at_least=CLOSE)
+    limits = {"most": most + 1, "at_least": MIN_SIMILARITY_OF_ROWS}
+    near = _nearest(embedder, space, kind, row[0], **limits)
     return {other: alike for other, alike in near.items() if other != pk}
 
 

@@ -1,9 +1,11 @@
-"""Pages of no room: the way home, theme and language, errors, history, the style guide."""
+"""Pages outside the rooms: home, theme and language, errors, undo, the style guide."""
 
 import datetime as dt
+import json
 import re
 import sys
 from functools import cache
+from pathlib import Path
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -26,7 +28,7 @@ from kenoweb.auth.access import (
 )
 from kenoweb.ui import charts
 from kenoweb.ui.page_chrome import THEME_COOKIE, THEMES
-from kenoweb.ui.responses import next_url, toast, toast_error
+from kenoweb.ui.responses import CHANGED, YEAR_SECONDS, next_url, toast, toast_error
 from memory.history import changes as history
 from memory.history.actors import person
 from memory.models import Identity, Space
@@ -43,30 +45,26 @@ def home(request):
     return redirect("overview:index", last if last in slugs else slugs[0])
 
 
-YEAR = 365 * 24 * 3600
-
-
 @for_anyone()
 def favicon(request):
-    """Where a browser looks that shows no page of ours, but JSON or the description of the API."""
+    """Answer browsers that show no page of ours, but JSON or the description of the API."""
     return redirect(static("favicon.svg"))
 
 
 @for_anyone()
 def manifest(request):
-    """What a phone needs to keep Keno among its apps."""
+    """Return what a phone needs to keep Keno among its apps."""
     icon = {"type": "image/png", "purpose": "any maskable"}
-    sizes = ("192", "512")
-    icons = [icon | {"src": static(f"icon-{n}.png"), "sizes": f"{n}x{n}"} for n in sizes]
-    told = {"name": "Keno", "short_name": "Keno", "start_url": reverse("home"), "scope": "/"}
+    icons = [icon | {"src": static(f"icon-{n}.png"), "sizes": f"{n}x{n}"} for n in (192, 512)]
+    names = {"name": "Keno", "short_name": "Keno", "start_url": reverse("home"), "scope": "/"}
     colours = {"background_color": "#fdfcfa", "theme_color": "#0b5c6f"}
-    answer = told | colours | {"display": "standalone", "icons": icons}
-    return JsonResponse(answer, content_type="application/manifest+json")
+    content = names | colours | {"display": "standalone", "icons": icons}
+    return JsonResponse(content, content_type="application/manifest+json")
 
 
 @for_anyone()
 def service_worker(request):
-    """The script that shows a page of ours when Keno cannot be reached; it keeps no memory."""
+    """Return the script that shows a page when Keno cannot be reached; it stores no memory."""
     return render(request, "sw.js", content_type="text/javascript; charset=utf-8")
 
 
@@ -77,42 +75,37 @@ def offline(request):
 
 @for_anyone(methods="POST")
 def theme(request):
-    chosen = request.POST.get("theme")
     response = HttpResponse(status=204) if request.htmx else redirect(next_url(request) or "home")
-    if chosen in THEMES:
-        _keep(request, theme=chosen)
-        wear(response, theme=chosen)
-    return response
+    return _save_choice(request, response, "theme", THEMES)
 
 
 @for_anyone(methods="POST")
 def language(request):
-    chosen = request.POST.get("language")
     response = redirect(next_url(request) or "home")
-    if chosen in dict(settings.LANGUAGES):
-        _keep(request, language=chosen)
-        wear(response, language=chosen)
-    return response
+    return _save_choice(request, response, "language", dict(settings.LANGUAGES))
 
 
-def wear(response, *, theme="", language=""):
-    """Let this browser show what the person chose; what was never chosen stays as it is."""
-    chosen = {THEME_COOKIE: theme, settings.LANGUAGE_COOKIE_NAME: language}
-    for name, value in chosen.items():
+def _save_choice(request, response, name, choices):
+    """Save the choice in this browser, and in the account for the next one."""
+    value = request.POST.get(name)
+    if value not in choices:
+        return response
+    if request.user.is_authenticated:
+        accounts.prefer(request.user, **{name: value})
+    return set_appearance(response, **{name: value})
+
+
+def set_appearance(response, *, theme="", language=""):
+    """Set the cookies of what the person chose; an empty value changes nothing."""
+    for name, value in {THEME_COOKIE: theme, settings.LANGUAGE_COOKIE_NAME: language}.items():
         if value:
             secure = settings.SESSION_COOKIE_SECURE
-            response.set_cookie(name, value, max_age=YEAR, samesite="Lax", secure=secure)
+            response.set_cookie(name, value, max_age=YEAR_SECONDS, samesite="Lax", secure=secure)
     return response
-
-
-def _keep(request, **choice):
-    """For the next browser the person signs in with; this one has the cookie."""
-    if request.user.is_authenticated:
-        accounts.prefer(request.user, **choice)
 
 
 def broken(request):
-    """500, or 503 when it was the database that did not answer."""
+    """Answer 500, or 503 when it was the database that did not answer."""
     error = sys.exc_info()[1]
     status = 503 if isinstance(error, OperationalError | InterfaceError) else 500
     shown = {"key_missing": isinstance(error, KeyMissing)}
@@ -138,60 +131,9 @@ def undo(request, space, change):
     except history.Conflict as conflict:
         toast_error(request, str(conflict))
     if request.htmx:
-        # The toast that asked goes; lists that show the row listen and fetch themselves.
-        return HttpResponse(headers={"HX-Trigger": "memory-changed, rows-changed"})
+        # The toast goes; lists that show the row listen and fetch themselves.
+        return HttpResponse(headers=CHANGED)
     return redirect(next_url(request) or reverse("overview:index", args=[space.slug]))
-
-
-PARTS = [
-    ("colour", "Colour"),
-    ("type", "Type"),
-    ("icons", "Icons"),
-    ("buttons", "Buttons"),
-    ("fields", "Fields"),
-    ("marks", "Meters, badges, chips"),
-    ("tabs", "Views and pages"),
-    ("rows", "Rows"),
-    ("diff", "Diffs"),
-    ("things", "Days, talk, candidates"),
-    ("words", "Words of people"),
-    ("charts", "Charts"),
-    ("notes", "Notes and overlays"),
-    ("drawer", "Panel"),
-    ("empty", "Empty and loading"),
-    ("keys", "Keys"),
-]
-COLOURS = [
-    ("bg", "page"),
-    ("rail", "rail"),
-    ("raised", "panels, fields"),
-    ("sunken", "notes"),
-    ("line", "hairlines"),
-    ("line-2", "buttons"),
-    ("edge", "fields, 3:1"),
-    ("text", "text"),
-    ("soft", "second"),
-    ("muted", "third, 4.5:1"),
-    ("accent", "the one accent"),
-    ("accent-tint", "selection"),
-    ("ok", "went well"),
-    ("warn", "look here"),
-    ("bad", "went wrong, deletes"),
-    *((f"d{n}", f"data {n}") for n in range(1, 6)),
-]
-MARKDOWN = """## What happened
-The webhook answered **401** until the token moved into the address. See [the docs](https://docs.example/hooks).
-
-- tried the header: `Authorization: Bearer`
-- tried `?token=`: works
-"""
-SCORES = [
-    [("meaning", 0.45), ("words", 0.23), ("recency", 0.06), ("sure", 0.09), ("place", 0.05)],
-    [("meaning", 0.44), ("words", 0.17), ("recency", 0.06), ("sure", 0.08), ("place", 0.05)],
-    [("meaning", 0.29), ("words", 0.03), ("recency", 0.06), ("sure", 0.03), ("place", 0.0)],
-]
-MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 
 
 @for_account()
@@ -207,27 +149,18 @@ def icon_names() -> list[str]:
 
 @cache
 def _samples() -> dict:
-    """Made-up numbers, the same every time so that two pictures can be compared."""
+    """Return made-up numbers, the same every time so that two pictures can be compared."""
+    samples = json.loads(Path(__file__).with_name("styleguide.json").read_text())
     end = dt.date(2026, 2, 15)
     facts = [405 + 9.9 * day - (14 if day % 31 == 0 else 0) for day in range(90)]
+    episodes = [190 + 5.08 * day for day in range(90)]
+    marks = {"names": ("1,284 facts", "642 episodes"), "days": ("17 Nov", "1 Jan", "15 Feb")}
     counts = {
         end - dt.timedelta(days=back): (back * 37 % 23) * (back % 7 not in (0, 1))
         for back in range(170)
     }
-    return {
-        "parts": PARTS,
-        "markdown": MARKDOWN,
-        "scores": SCORES,
-        "colours": COLOURS,
-        "growth": charts.growth(
-            facts,
-            [190 + 5.08 * day for day in range(90)],
-            names=("1,284 facts", "642 episodes"),
-            days=("17 Nov", "1 Jan", "15 Feb"),
-        ),
-        "spark": [30, 42, 26, 58, 64, 37, 53],
-        "points": list(zip(DAYS, [3, 5, 2, 8, 9, 4, 7], strict=True)),
-        "shares": [("core", 92), ("rules", 83), ("notes", 34), ("facts", 160), ("episodes", 40)],
-        "fuse": [("archived", 12)],
-        "heat": charts.heat(counts, end=end, month_names=MONTHS, day_names=DAYS),
+    names = {"month_names": samples["months"], "day_names": samples["days"]}
+    return samples | {
+        "growth": charts.growth(facts, episodes, **marks),
+        "heat": charts.heat(counts, end=end, **names),
     }

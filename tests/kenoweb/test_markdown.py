@@ -160,7 +160,7 @@ def test_a_text_too_deep_to_read_does_not_spoil_the_next(monkeypatch):
         def reset(self):
             raise RecursionError
 
-    monkeypatch.setattr(markdown._kept, "converter", Broken(), raising=False)
+    monkeypatch.setattr(markdown._thread_cache, "converter", Broken(), raising=False)
     assert "as-is" in markdown.render("**deep**")
     assert "<strong>calm</strong>" in markdown.render("**calm**")
 
