@@ -1,6 +1,6 @@
-"""The memory map: facts and episodes as islands of what was said alike, each with its words."""
+"""The memory map: facts and episodes with a similar meaning lie together on named islands."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -18,26 +18,38 @@ from pgvector.django import MaxInnerProduct
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.recall import score_rows
 from kenoweb.ui.charts import n
+from kenoweb.ui.filters import number_in
 from kenoweb.ui.formatting import dated, number
 from memory.models import Embedding, Episode, Fact, Space
 from memory.text.normalise import STOP_WORDS, short, words
 from memory.vectors import store as embeddings
 
-# As many dots as stay smooth and can be told apart.
+# More dots are slow to draw and cannot be told apart.
 MAX_POINTS = 5000
 WIDTH, HEIGHT, EDGE = 1200, 680, 46
 # The layout rests on the oldest memories, twice as many whenever there are twice as many: what is
 # new finds its place and moves nothing.
-ANCHORS, MOST_ISLANDS, AN_ISLAND = 512, 8, 6
-DIRECTIONS, ROUNDS = 6, 12
-CACHE_SECONDS, MANY, LOOK_AGAIN = 600, 10_000, 120
-SHORT, ROWS, WEEKS = 160, 50, 26
-LABELS, LABEL = 12, 30
-# So many are tried at most, and so far a dot reaches.
-TRIED, DOT = 400, 4
-# The height of letters, on the map of 1200: of a dot, of an island, and of an island on a phone.
-# As in static/css/recall.css. A letter is at most about so wide for its height.
-NAME, ISLE, ISLE_ON_PHONE, LETTER = 12, 14, 34, 0.62
+MAX_ANCHORS = 512
+MAX_ISLANDS = 8
+MIN_ANCHORS_OF_AN_ISLAND = 6
+DIRECTIONS = 6
+ROUNDS = 12
+CACHE_SECONDS = 600
+# In a large memory it is only looked up now and then whether it has grown.
+LARGE_MEMORY = 10_000
+LARGE_CACHE_SECONDS = 120
+MAX_TEXT = 160
+ROWS = 50
+MAX_WEEKS = 26
+MAX_LABELS = 12
+MAX_LABEL_LENGTH = 30
+MAX_LABEL_TRIES = 400
+DOT_RADIUS = 4
+# The height of letters on the map of 1200, as in static/css/recall.css: of a dot, of an island, and
+# of an island on a phone.
+LABEL_SIZE, ISLE, ISLE_ON_PHONE = 12, 14, 34
+# How wide a letter is at most, for its height.
+LETTER_WIDTH = 0.62
 TONES = 5
 OTHERS = "p0"
 KINDS = {
@@ -71,7 +83,7 @@ _STOPS = frozenset().union(*STOP_WORDS.values())
 
 @dataclass(frozen=True)
 class Dot:
-    """A memory at its place; `group` is what it is coloured by, `tone` its colour."""
+    """A memory at its place."""
 
     kind: str
     owner: int
@@ -104,7 +116,7 @@ class Island:
 
 @dataclass(frozen=True)
 class Label:
-    """Words on the map, and the room they take; `count` stands behind them."""
+    """Words on the map, with a count behind them, and the room that they take."""
 
     x: float
     y: float
@@ -116,7 +128,7 @@ class Label:
     @property
     def box(self) -> tuple[float, float, float, float]:
         """Left, top, right, bottom."""
-        wide = len(self.words + self.count) * self.size * LETTER
+        wide = len(self.words + self.count) * self.size * LETTER_WIDTH
         left = self.x - wide * {"start": 0, "middle": 0.5, "end": 1}[self.anchor]
         return left, self.y - self.size, left + wide, self.y + self.size * 0.3
 
@@ -132,117 +144,113 @@ class Frame:
 
     centres: np.ndarray
     directions: np.ndarray
-    # Of each island: its slot on the map, and of its two directions each which one it is, its
-    # middle along it, and how far it spreads.
+    # The slot of each island on the map: x, y, half width, half height.
     slots: list[tuple[float, float, float, float]]
-    bends: list[list[tuple[int, float, float]]]
+    # The two axes of each island: which direction, the middle along it, and how far it spreads.
+    axes: list[list[tuple[int, float, float]]]
 
 
 @dataclass
-class Drawn:
+class Layout:
     dots: list[Dot] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
 
 
 def page(space: Space, *, colour: str, show: str, begin: int, now: datetime) -> dict:
-    drawn = layout(space)
-    found, legend = coloured(chosen(drawn, show), colour=colour, now=now)
-    drawn_islands = islands(found, drawn.names)
-    named = isle_labels(drawn_islands, size=ISLE)
+    laid_out = layout(space)
+    dots, legend = coloured(laid_out.dots, colour=colour, show=show, now=now)
+    isles = islands(dots, laid_out.names)
+    names = isle_labels(isles, size=ISLE)
     return {
         "space": space,
-        "clouds": clouds(found),
+        "clouds": clouds(dots),
         "legend": legend,
-        "islands": drawn_islands,
-        "isle_labels": named,
-        "phone_labels": isle_labels(drawn_islands, size=ISLE_ON_PHONE),
-        "labels": dot_labels(found, named),
-        "count": len(found),
-        "rows": told(space, found[begin : begin + ROWS]),
-        "next": begin + ROWS if begin + ROWS < len(found) else 0,
+        "islands": isles,
+        "isle_labels": names,
+        "phone_labels": isle_labels(isles, size=ISLE_ON_PHONE),
+        "labels": dot_labels(dots, names),
+        "count": len(dots),
+        "rows": table_rows(space, dots[begin : begin + ROWS]),
+        "next": begin + ROWS if begin + ROWS < len(dots) else 0,
         "colour": colour,
         "show": show,
         "colours": COLOURS.items(),
         "shown": SHOWN.items(),
         "most": MAX_POINTS,
-        "weeks": weeks(found, now=now),
+        "weeks": weeks(dots, now=now),
         "size": f"0 0 {WIDTH} {HEIGHT}",
     }
 
 
-def chosen(drawn: Drawn, show: str) -> list[Dot]:
-    return [dot for dot in drawn.dots if not show or dot.kind == show]
-
-
-def layout(space: Space) -> Drawn:
-    """Every dot, the newest first; laid out again when memory has grown or shrunk."""
+def layout(space: Space) -> Layout:
+    """Return every dot, the newest first; laid out again when memory has grown or shrunk."""
     embedder = embeddings.active()
     if embedder is None:
-        return Drawn()
+        return Layout()
     rows = Embedding.objects.filter(
         space=space, model=embedder.name, live=True, kind__in=["fact", "episode"]
     )
-    key = f"map2:{space.pk}:{embedder.name[-40:]}".replace(" ", "_")
+    key = f"map3:{space.pk}:{embedder.name[-40:]}".replace(" ", "_")
     state = _state(rows, key=f"{key}:state")
     return cache.get_or_set(f"{key}:{state}", lambda: _lay_out(space, rows), CACHE_SECONDS)
 
 
 def _state(rows: QuerySet, *, key: str) -> str:
-    """What changes when memory grows or shrinks; of a large one it is looked up now and then."""
-    if kept := cache.get(key):
-        return kept
-    found = rows.aggregate(count=Count("pk"), last=Max("pk"))
-    state = f"{found['count']}:{found['last']}"
-    if found["count"] >= MANY:
-        cache.set(key, state, LOOK_AGAIN)
+    """Return what changes when memory grows or shrinks."""
+    if cached := cache.get(key):
+        return cached
+    count, last = rows.aggregate(count=Count("pk"), last=Max("pk")).values()
+    state = f"{count}:{last}"
+    if count >= LARGE_MEMORY:
+        cache.set(key, state, LARGE_CACHE_SECONDS)
     return state
 
 
-def _lay_out(space: Space, rows: QuerySet) -> Drawn:
-    count = min(rows.count(), ANCHORS)
+def _lay_out(space: Space, rows: QuerySet) -> Layout:
+    count = min(rows.count(), MAX_ANCHORS)
     if count < 3:
-        return Drawn()
+        return Layout()
     oldest = rows.order_by("unit_id").values_list("vector", flat=True)
     anchors = list(oldest[: 2 ** (count.bit_length() - 1)])
-    drawn_by = frame(np.array([np.asarray(one, dtype=np.float32) for one in anchors]))
+    base = frame(np.array([np.asarray(vector, dtype=np.float32) for vector in anchors]))
     # The database multiplies: thousands of vectors never leave it.
-    against = [*drawn_by.centres, *drawn_by.directions]
-    products = {f"p{i}": MaxInnerProduct("vector", one) for i, one in enumerate(against)}
+    vectors = [*base.centres, *base.directions]
+    products = {f"p{i}": MaxInnerProduct("vector", vector) for i, vector in enumerate(vectors)}
     columns = ("unit__kind", "unit__owner_id", "unit__at", *products)
-    newest = rows.order_by("-unit_id").annotate(**products).values_list(*columns)[:MAX_POINTS]
-    found = list(newest)
-    places = place(drawn_by, -np.array([row[3:] for row in found], dtype=np.float32))
+    newest = rows.order_by("-unit_id").annotate(**products).values_list(*columns)
+    memories = list(newest[:MAX_POINTS])
+    places = place(base, -np.array([row[3:] for row in memories], dtype=np.float32))
     dots = [
         Dot(kind, owner, at, round(float(x), 1), round(float(y), 1), island=int(island))
-        for (kind, owner, at, *_products), (x, y, island) in zip(found, places, strict=True)
+        for (kind, owner, at, *_products), (x, y, island) in zip(memories, places, strict=True)
     ]
     dots = _with_words(space, dots)
-    return Drawn(dots, names_of(dots))
+    return Layout(dots, names_of(dots))
 
 
 def frame(anchors: np.ndarray) -> Frame:
     """Find the islands among the anchors, and a slot of the map for each."""
     middle = anchors.mean(axis=0)
     _values, vectors = np.linalg.eigh((anchors - middle).T @ (anchors - middle))
-    # The last ones are the strongest. A direction has no sign of its own: the same one every time.
+    # The last ones are the strongest. An eigenvector has no sign of its own: fix it.
     directions = vectors[:, ::-1][:, :DIRECTIONS].T
     strongest = np.abs(directions).argmax(axis=1)
     signs = np.sign(directions[range(len(directions)), strongest])
     directions = directions * np.where(signs == 0, 1, signs)[:, None]
-    centres, owner = _islands(anchors, max(1, min(MOST_ISLANDS, len(anchors) // AN_ISLAND)))
+    count = max(1, min(MAX_ISLANDS, len(anchors) // MIN_ANCHORS_OF_AN_ISLAND))
+    centres, owner = _islands(anchors, count)
     flat = anchors @ directions.T
-    bends = []
+    axes = []
     for island in range(len(centres)):
-        some = flat[owner == island] if (owner == island).any() else flat
-        wide = np.argsort(-some.std(axis=0), kind="stable")[:2]
-        axes = [(int(one), some[:, one]) for one in (*wide, *wide)[:2]]
-        bends.append([(one, float(at.mean()), float(max(at.std(), 1e-3))) for one, at in axes])
-    slots = _slots(centres @ directions[:2].T)
-    return Frame(centres, directions, slots, bends)
+        points = flat[owner == island] if (owner == island).any() else flat
+        widest = np.argsort(-points.std(axis=0), kind="stable")[:2]
+        along = [(int(axis), points[:, axis]) for axis in (*widest, *widest)[:2]]
+        axes.append([(axis, float(at.mean()), float(max(at.std(), 1e-3))) for axis, at in along])
+    return Frame(centres, directions, _slots(centres @ directions[:2].T), axes)
 
 
 def _islands(anchors: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Group what is alike, without chance: begin with those that are farthest from each other."""
+    """Group similar vectors, without chance: begin with those farthest from each other."""
     picked = [0]
     while len(picked) < count:
         near = (anchors @ anchors[picked].T).max(axis=1)
@@ -258,43 +266,39 @@ def _islands(anchors: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _slots(flat: np.ndarray) -> list[tuple[float, float, float, float]]:
-    """(x, y, half width, half height) of each island: neighbours by meaning are neighbours here."""
+    """Return the slot of each island: neighbours by meaning are neighbours on the map."""
     count = len(flat)
-    columns = max(1, round((count * 1.6) ** 0.5))
-    order = sorted(range(count), key=lambda one: (float(flat[one, 0]), one))
+    columns = min(max(1, round((count * 1.6) ** 0.5)), count)
+    order = sorted(range(count), key=lambda island: (float(flat[island, 0]), island))
     slots: dict[int, tuple[float, float, float, float]] = {}
-    for column, some in enumerate(np.array_split(order, min(columns, count))):
-        down = sorted((int(one) for one in some), key=lambda one: (float(flat[one, 1]), one))
-        wide, high = WIDTH / min(columns, count), HEIGHT / len(down)
-        for row, one in enumerate(down):
+    for column, islands in enumerate(np.array_split(order, columns)):
+        down = sorted(map(int, islands), key=lambda island: (float(flat[island, 1]), island))
+        wide, high = WIDTH / columns, HEIGHT / len(down)
+        for row, island in enumerate(down):
             x, y = (column + 0.5) * wide, (row + 0.5) * high + (16 if column % 2 else -4)
-            slots[one] = (x, y, wide / 2 - EDGE, high / 2 - EDGE)
-    return [slots[one] for one in range(count)]
+            slots[island] = (x, y, wide / 2 - EDGE, high / 2 - EDGE)
+    return [slots[island] for island in range(count)]
 
 
-def place(drawn_by: Frame, products: np.ndarray) -> list[tuple[float, float, int]]:
-    """(x, y, island) of each memory, from its products with the centres and the directions."""
-    count = len(drawn_by.centres)
-    found = []
+def place(base: Frame, products: np.ndarray) -> list[tuple[float, float, int]]:
+    """Return (x, y, island) of each memory, from its products with centres and directions."""
+    count = len(base.centres)
+    places = []
     for row, island in zip(products, products[:, :count].argmax(axis=1), strict=True):
-        x, y, wide, high = drawn_by.slots[island]
-        far = [
+        x, y, wide, high = base.slots[island]
+        right, down = (
             np.tanh((row[count + axis] - middle) / (1.6 * spread))
-            for axis, middle, spread in drawn_by.bends[island]
-        ]
-        # A square of two bends becomes an ellipse, so that islands are round.
-        found.append(
-            (
-                x + wide * far[0] * (1 - far[1] ** 2 / 2) ** 0.5,
-                y + high * far[1] * (1 - far[0] ** 2 / 2) ** 0.5,
-                int(island),
-            )
+            for axis, middle, spread in base.axes[island]
         )
-    return found
+        # The square of both axes becomes an ellipse, so that islands are round.
+        x += wide * right * (1 - down**2 / 2) ** 0.5
+        y += high * down * (1 - right**2 / 2) ** 0.5
+        places.append((x, y, int(island)))
+    return places
 
 
 def _with_words(space: Space, dots: list[Dot]) -> list[Dot]:
-    """The dots with what is known of them; without words where a reader may not see them."""
+    """Return the dots that the reader may see, with their words."""
     facts = rows_in(space, Fact).filter(pk__in=[dot.owner for dot in dots if dot.kind == "fact"])
     columns = ("pk", "text", "language", "kind", "subject", "chat__title", "use_count")
     known = {("fact", row[0]): row[1:] for row in facts.values_list(*columns, "created_at")}
@@ -303,72 +307,60 @@ def _with_words(space: Space, dots: list[Dot]) -> list[Dot]:
     columns = ("pk", "title", "body", "language", "chat__title", "started_at")
     for pk, title, body, language, chat, at in episodes.values_list(*columns):
         known["episode", pk] = ((title or body), language, "episode", "", chat, 0, at)
-    found = [
-        replace(
-            dot,
-            text=text[:SHORT],
-            lang=language,
-            what=what,
-            person="" if subject == Fact.LORE else subject,
-            chat=chat or "",
-            used=used,
-            # When it was learned, not when what it tells of happens.
-            at=at,
-        )
-        for dot in dots
-        if (row := known.get((dot.kind, dot.owner)))
-        for text, language, what, subject, chat, used, at in [row]
-    ]
-    return sorted(found, key=lambda dot: dot.at, reverse=True)
+    seen = []
+    for dot in dots:
+        if row := known.get((dot.kind, dot.owner)):
+            # `at` is when it was learned, not when what it tells of happens.
+            text, language, what, subject, chat, used, at = row
+            person = "" if subject == Fact.LORE else subject
+            who = {"person": person, "chat": chat or "", "used": used, "at": at}
+            seen.append(replace(dot, text=text[:MAX_TEXT], lang=language, what=what, **who))
+    return sorted(seen, key=lambda dot: dot.at, reverse=True)
 
 
 def names_of(dots: list[Dot]) -> dict[int, str]:
-    """The two words of its language that say most about each island: seldom said elsewhere."""
-    here: dict[int, Counter] = {}
-    everywhere: Counter = Counter()
-    spoken = _languages(dots)
+    """Name each island by two words of its main language that are rare elsewhere."""
+    names = {}
+    everywhere = Counter(word for dot in dots for word in _telling_words(dot))
+    for island, group in _by_island(dots).items():
+        languages: Counter = Counter()
+        for dot in group:
+            languages[dot.lang] += bool(dot.lang)
+        spoken = ("", languages.most_common(1)[0][0])
+        counts = Counter(w for dot in group if dot.lang in spoken for w in _telling_words(dot))
+        best = sorted(counts, key=lambda word: (-(counts[word] ** 2) / everywhere[word], word))
+        names[island] = ", ".join(map(capfirst, best[:2]))
+    return names
+
+
+def _telling_words(dot: Dot) -> set[str]:
+    bare = (word.removesuffix("'s") for word in words(dot.text))
+    return {word for word in bare if len(word) > 3 and word not in _STOPS}
+
+
+def _by_island(dots: list[Dot]) -> dict[int, list[Dot]]:
+    groups = defaultdict(list)
     for dot in dots:
-        bare = (word.removesuffix("'s") for word in words(dot.text))
-        said = {word for word in bare if len(word) > 3 and word not in _STOPS}
-        mine = here.setdefault(dot.island, Counter())
-        if dot.lang in ("", spoken[dot.island]):
-            mine.update(said)
-        everywhere.update(said)
-    return {
-        island: ", ".join(capfirst(word) for word in _telling(counts, everywhere))
-        for island, counts in here.items()
-    }
+        groups[dot.island].append(dot)
+    return groups
 
 
-def _languages(dots: list[Dot]) -> dict[int, str]:
-    """What is spoken most on each island."""
-    spoken: dict[int, Counter] = {}
-    for dot in dots:
-        spoken.setdefault(dot.island, Counter())[dot.lang] += bool(dot.lang)
-    return {island: counts.most_common(1)[0][0] for island, counts in spoken.items()}
-
-
-def _telling(counts: Counter, everywhere: Counter) -> list[str]:
-    weighed = {word: times * times / everywhere[word] for word, times in counts.items()}
-    return sorted(weighed, key=lambda word: (-weighed[word], word))[:2]
-
-
-def coloured(found: list[Dot], *, colour: str, now: datetime) -> tuple[list[Dot], list[tuple]]:
-    """The dots in their colours, and the legend: (tone, name, how many), the most first."""
-    groups = [_group(dot, colour=colour, now=now) for dot in found]
+def coloured(
+    dots: list[Dot], *, colour: str, show: str, now: datetime
+) -> tuple[list[Dot], list[tuple]]:
+    """Return the dots to show in their colours, and the legend: (tone, name, how many)."""
+    dots = [dot for dot in dots if not show or dot.kind == show]
+    groups = [_group(dot, colour=colour, now=now) for dot in dots]
     counts = Counter(group for group in groups if group)
     most = counts.most_common(TONES)
     if colour == "age":
         most = [(str(name), counts[str(name)]) for name, _span in AGES if counts[str(name)]]
     tones = {name: f"p{place}" for place, (name, _count) in enumerate(most, 1)}
-    dots = [
-        replace(dot, tone=tones.get(group, OTHERS))
-        for dot, group in zip(found, groups, strict=True)
-    ]
     legend = [(tones[name], name, count) for name, count in most]
-    if rest := len(found) - sum(count for _name, count in most):
+    if rest := len(dots) - sum(count for _name, count in most):
         legend.append((OTHERS, _("others"), rest))
-    return dots, legend
+    pairs = zip(dots, groups, strict=True)
+    return [replace(dot, tone=tones.get(group, OTHERS)) for dot, group in pairs], legend
 
 
 def _group(dot: Dot, *, colour: str, now: datetime) -> str:
@@ -379,65 +371,59 @@ def _group(dot: Dot, *, colour: str, now: datetime) -> str:
     return dot.person if colour == "person" else dot.chat or _("Everywhere")
 
 
-def clouds(found: list[Dot]) -> list[tuple[str, int, str]]:
-    """(tone, size, path): one path each, so that thousands of dots are few shapes."""
-    groups: dict[tuple[str, int], list[str]] = {}
-    for dot in found:
-        groups.setdefault((dot.tone, dot.size), []).append(f"M{n(dot.x)} {n(dot.y)}h0")
-    return [(tone, size, "".join(some)) for (tone, size), some in sorted(groups.items())]
+def clouds(dots: list[Dot]) -> list[tuple[str, int, str]]:
+    """Return (tone, size, path): one path each, so that thousands of dots are few shapes."""
+    paths: dict[tuple[str, int], str] = defaultdict(str)
+    for dot in dots:
+        paths[dot.tone, dot.size] += f"M{n(dot.x)} {n(dot.y)}h0"
+    return [(tone, size, path) for (tone, size), path in sorted(paths.items())]
 
 
-def islands(found: list[Dot], names: dict[int, str]) -> list[Island]:
-    groups: dict[int, list[Dot]] = {}
-    for dot in found:
-        groups.setdefault(dot.island, []).append(dot)
-    return [
-        Island(
-            names.get(island, ""),
-            len(some),
-            _hull([(dot.x, dot.y) for dot in some]),
-            sum(dot.x for dot in some) / len(some),
-            min(dot.y for dot in some),
-            max(dot.y for dot in some),
-        )
-        for island, some in sorted(groups.items())
-    ]
+def islands(dots: list[Dot], names: dict[int, str]) -> list[Island]:
+    found = []
+    for island, group in sorted(_by_island(dots).items()):
+        ys = [dot.y for dot in group]
+        middle = sum(dot.x for dot in group) / len(group)
+        hull = _hull([(dot.x, dot.y) for dot in group])
+        found.append(Island(names.get(island, ""), len(group), hull, middle, min(ys), max(ys)))
+    return found
 
 
 def _hull(points: list[tuple[float, float]]) -> str:
-    """The line around the points; its round joins make it soft."""
+    """Return the line around the points; its round joins make it soft."""
     spots = sorted(set(points))
-    around = [*_half(spots), *_half(spots[::-1])] or spots
+    around = [*_half_hull(spots), *_half_hull(spots[::-1])] or spots
     return "M" + "L".join(f"{n(x)} {n(y)}" for x, y in around) + "Z"
 
 
-def _half(spots: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    kept: list[tuple[float, float]] = []
+def _half_hull(spots: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    corners: list[tuple[float, float]] = []
     for spot in spots:
-        while len(kept) > 1 and _turn(kept[-2], kept[-1], spot) <= 0:
-            kept.pop()
-        kept.append(spot)
-    return kept[:-1]
+        while len(corners) > 1 and _turn(corners[-2], corners[-1], spot) <= 0:
+            corners.pop()
+        corners.append(spot)
+    return corners[:-1]
 
 
 def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
-def isle_labels(found: list[Island], *, size: int) -> list[Label]:
-    """The names of the islands, the largest first, as far as there is room.
+def isle_labels(isles: list[Island], *, size: int) -> list[Label]:
+    """Return the names of the islands, the largest first, as far as there is room.
 
     First the first word of each, above or below its island; then the whole name where it fits.
     """
     placed: dict[int, Label] = {}
-    by_size = sorted(range(len(found)), key=lambda place: (-found[place].count, place))
+    by_size = sorted(range(len(isles)), key=lambda place: (-isles[place].count, place))
     for whole in (False, True):
         for place in by_size:
-            one = found[place]
-            name = one.name if whole else one.name.partition(",")[0]
+            isle = isles[place]
+            name = isle.name if whole else isle.name.partition(",")[0]
+            ys = max(size, isle.top - 30), min(HEIGHT - size / 2, isle.bottom + 30 + size)
             tries = [
-                _within(Label(one.x, y, "middle", name, size, f" {number(one.count)}"))
-                for y in (max(size, one.top - 30), min(HEIGHT - size / 2, one.bottom + 30 + size))
+                _within(Label(isle.x, y, "middle", name, size, f" {number(isle.count)}"))
+                for y in ys
             ]
             others = [label for other, label in placed.items() if other != place]
             for label in _first_free(tries, others):
@@ -445,49 +431,50 @@ def isle_labels(found: list[Island], *, size: int) -> list[Label]:
     return list(placed.values())
 
 
-def dot_labels(found: list[Dot], placed: list[Label]) -> list[Label]:
-    """The words of the dots used most, beside them, where nothing is written and no dot lies."""
-    told: list[Label] = []
-    spots = np.array([(dot.x, dot.y) for dot in found]).reshape(-1, 2)
-    facts = (dot for dot in found if dot.kind == "fact")
-    for dot in sorted(facts, key=lambda dot: (-dot.used, -dot.owner))[:TRIED]:
+def dot_labels(dots: list[Dot], placed: list[Label]) -> list[Label]:
+    """Return the words of the most used dots, beside them, where there is room."""
+    labels: list[Label] = []
+    spots = np.array([(dot.x, dot.y) for dot in dots]).reshape(-1, 2)
+    facts = (dot for dot in dots if dot.kind == "fact")
+    for dot in sorted(facts, key=lambda dot: (-dot.used, -dot.owner))[:MAX_LABEL_TRIES]:
+        text = short(dot.text, MAX_LABEL_LENGTH)
         tries = [
-            Label(dot.x + aside, dot.y + 4, anchor, short(dot.text, LABEL), NAME)
+            Label(dot.x + aside, dot.y + 4, anchor, text, LABEL_SIZE)
             for aside, anchor in ((9, "start"), (-9, "end"))
         ]
-        clear = [one for one in tries if one == _within(one) and not _lies_on(one, spots)]
-        told += _first_free(clear, [*placed, *told])
-        if len(told) == LABELS:
+        clear = [label for label in tries if label == _within(label) and not _lies_on(label, spots)]
+        labels += _first_free(clear, [*placed, *labels])
+        if len(labels) == MAX_LABELS:
             break
-    return told
+    return labels
 
 
 def _lies_on(label: Label, spots: np.ndarray) -> bool:
     left, top, right, bottom = label.box
-    x, y = spots.T
-    return bool(((x > left - DOT) & (x < right + DOT) & (y > top - DOT) & (y < bottom + DOT)).any())
+    low, high = np.array([left, top]) - DOT_RADIUS, np.array([right, bottom]) + DOT_RADIUS
+    return bool(((spots > low) & (spots < high)).all(axis=1).any())
 
 
 def _within(label: Label) -> Label:
-    """The label, moved sideways as far as it would be cut off."""
+    """Move the label sideways until nothing of it is cut off."""
     left, _top, right, _bottom = label.box
     return replace(label, x=label.x - min(0.0, left) - max(0.0, right - WIDTH))
 
 
 def _first_free(tries: list[Label], placed: list[Label]) -> list[Label]:
-    return [one for one in tries if not any(one.covers(other) for other in placed)][:1]
+    return [label for label in tries if not any(label.covers(other) for other in placed)][:1]
 
 
-def weeks(found: list[Dot], *, now: datetime) -> list[tuple[str, int]]:
-    """How many memories each of the last weeks brought, the oldest first."""
-    ages = Counter(min(WEEKS - 1, (now - dot.at).days // 7) for dot in found)
+def weeks(dots: list[Dot], *, now: datetime) -> list[tuple[str, int]]:
+    """Count the memories of each of the last weeks, the oldest first."""
+    ages = Counter(min(MAX_WEEKS - 1, (now - dot.at).days // 7) for dot in dots)
     last = max(ages, default=0)
     days = [(now - timedelta(weeks=week)).date() for week in range(last, -1, -1)]
     return [(dated(day, _("j M")), ages[last - place]) for place, day in enumerate(days)]
 
 
-def told(space: Space, found: list[Dot]) -> list[dict]:
-    """The dots as rows of the table, and as what the script says about them."""
+def table_rows(space: Space, dots: list[Dot]) -> list[dict]:
+    """Return the dots as rows of the table, and as the script shows them."""
     return [
         {
             "dot": dot,
@@ -495,56 +482,35 @@ def told(space: Space, found: list[Dot]) -> list[dict]:
             "url": score_rows.page(space, dot.kind, dot.owner),
             "what": str(KINDS.get(dot.what, KINDS["fact"])),
         }
-        for dot in found
+        for dot in dots
     ]
 
 
 @in_space(role="viewer")
 def index(request: HttpRequest, space: Space):
-    said = request.GET.get("from", "")
-    begin = int(said) if said.isascii() and said.isdigit() and len(said) < 6 else 0
-    asked = {"colour": _chosen(request, "colour", COLOURS, "person"), "show": _show(request)}
-    context = page(space, **asked, begin=begin, now=timezone.now())
-    context["more"] = _more(request, context["next"]) if context["next"] else ""
+    begin = request.GET.get("from", "")
+    begin = number_in(begin) if len(begin) < 6 else 0
+    context = page(space, **_options(request), begin=begin, now=timezone.now())
+    query = request.GET.copy()
+    query["from"] = str(context["next"])
+    context["more"] = f"{request.path}?{query.urlencode()}" if context["next"] else ""
     return render(request, "map/index.html", context)
 
 
 @in_space(role="viewer")
 def points(request: HttpRequest, space: Space):
-    """Where each dot is, what it says, its colour, size and day, for the script of the map."""
-    colour = _chosen(request, "colour", COLOURS, "person")
-    found, _legend = coloured(
-        chosen(layout(space), _show(request)), colour=colour, now=timezone.now()
-    )
-    return JsonResponse(
-        {
-            "points": [
-                [
-                    (dot := one["dot"]).x,
-                    dot.y,
-                    one["label"],
-                    dot.text,
-                    one["url"],
-                    dot.tone,
-                    dot.size,
-                    int(dot.at.timestamp()),
-                ]
-                for one in told(space, found)
-            ]
-        }
-    )
+    """Return place, words, colour, size and day of each dot, for the script of the map."""
+    dots, _legend = coloured(layout(space).dots, **_options(request), now=timezone.now())
+    found = []
+    for row in table_rows(space, dots):
+        dot, at = row["dot"], int(row["dot"].at.timestamp())
+        found.append([dot.x, dot.y, row["label"], dot.text, row["url"], dot.tone, dot.size, at])
+    return JsonResponse({"points": found})
 
 
-def _more(request: HttpRequest, begin: int) -> str:
-    said = request.GET.copy()
-    said["from"] = str(begin)
-    return f"{request.path}?{said.urlencode()}"
-
-
-def _chosen(request: HttpRequest, name: str, choices: dict, default: str) -> str:
-    said = request.GET.get(name, "")
-    return said if said in choices else default
-
-
-def _show(request: HttpRequest) -> str:
-    return _chosen(request, "show", SHOWN, "")
+def _options(request: HttpRequest) -> dict[str, str]:
+    colour, show = request.GET.get("colour"), request.GET.get("show")
+    return {
+        "colour": colour if colour in COLOURS else "person",
+        "show": show if show in SHOWN else "",
+    }
