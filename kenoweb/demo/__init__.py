@@ -1,5 +1,5 @@
-"""A believable space of about three months, made through the real services. Nothing is faked but
-the clock: every message is received, answered, ingested and slept on as it would have been then."""
+"""A believable space of about three months, made through the real services. Only the clock is
+faked: every message is received, answered, ingested and slept on as it would have been then."""
 
 import datetime as dt
 from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ from memory.vectors import store as embeddings
 from sleep.models import Night
 
 SLUG = "demo"
-# Says that a space was made here and may be made anew or removed.
+# Marks a space that was made here and may be made anew or removed.
 MARK = {"demo": True}
 # Only the last replies have a receipt: to make one takes as long as ten messages. Whole days, so
 # that these are the same replies whatever the hour.
@@ -44,15 +44,16 @@ CHATS = {
     "lucia": ("telegram", "499098552", "Lucía", ""),
     "web": ("web", "marta", "Marta", ""),
 }
-# What was proposed longer ago than this has been decided; the rest waits.
-DECIDED = 8
-# Keno slept now and then at first, and every night in the last weeks.
-NOW_AND_THEN, EVERY_NIGHT = 24, 15
-# So many percent more are worth a word to the pages.
-STEP = 3
-# A maker that has told nothing for this long was stopped; its demo can be made again.
+# Proposals of the last days still wait; older ones are decided.
+UNDECIDED_DAYS = 8
+# Keno slept every 24th night at first, and every night in the last weeks.
+EARLY_NIGHTS_EVERY = 24
+LATE_NIGHTS = 15
+# The progress is saved whenever it has grown by so many percent.
+PERCENT_STEP = 3
+# Without progress for this long the making was stopped; the demo can be made again.
 SILENT = dt.timedelta(minutes=2)
-# What the last nights told is news still.
+# Notices of the last nights are still unread.
 NEWS = dt.timedelta(days=2)
 
 
@@ -70,9 +71,9 @@ def make(
     story: str = "",
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Space:
-    """The demo space, anew; the people who own another space own this one too."""
+    """Make the demo space anew, with these owners."""
     with connection.cursor() as cursor:
-        # Nothing is lost with a demo that a power cut takes: no commit waits for the disk.
+        # A demo that is lost in a power cut can be made again: no commit waits for the disk.
         cursor.execute("SET synchronous_commit = off")
     try:
         return _make(list(owners), now=now, story=story, progress=progress)
@@ -82,18 +83,21 @@ def make(
 
 
 def begin(owners: list[User], *, now: dt.datetime) -> tuple[Space, Life]:
-    """An empty demo space with its chats, and the life that can be lived in it."""
-    given = {"name": "Demo", "slug": SLUG, "timezone": ZONE, "language": "en"}
-    space = Space.objects.create(settings=SETTINGS, **given)
+    """Make an empty demo space with its chats, and the life to be lived in it."""
+    values = {"name": "Demo", "slug": SLUG, "timezone": ZONE, "language": "en"}
+    space = Space.objects.create(settings=SETTINGS, **values)
     _set(space, _making(0))
-    members = [_own(space, user) for user in owners]
-    rooms = {name: _room(space, *given) for name, given in CHATS.items()}
+    members = [
+        Member.objects.get_or_create(space=space, user=user, defaults={"role": "owner"})[0]
+        for user in owners
+    ]
+    rooms = {name: _room(space, *values) for name, values in CHATS.items()}
     owner = members[0] if members else None
     return space, Life(space, rooms, owner, Calendar(space), receipts_from(now))
 
 
 def receipts_from(now: dt.datetime) -> dt.datetime:
-    """The first minute of yesterday, on the clock of the demo."""
+    """Return the first minute of yesterday, on the clock of the demo."""
     zone = ZoneInfo(ZONE)
     date = now.astimezone(zone).date() - dt.timedelta(days=RECEIPT_DAYS)
     return dt.datetime.combine(date, dt.time(), tzinfo=zone)
@@ -103,44 +107,39 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
     remove()
     space, life = begin(owners, now=now)
     lines = list(read(story or STORY.read_text(), now=now))
-    days = {day: list(some) for day, some in groupby(lines, key=lambda line: line.day)}
+    days = {day: list(group) for day, group in groupby(lines, key=lambda line: line.day)}
     first = max(days, default=0)
     for day in range(first, -1, -1):
         life.live(days.get(day, []))
-        if day < EVERY_NIGHT or day % NOW_AND_THEN == 0:
+        if day < LATE_NIGHTS or day % EARLY_NIGHTS_EVERY == 0:
             life.sleep(day, now=now)
-            if day >= DECIDED:
+            if day >= UNDECIDED_DAYS:
                 life.decide(day, now=now)
-        _tell(space, first - day + 1, of=first + 1)
+        _save_progress(space, first - day + 1, of=first + 1)
         progress(first - day + 1, first + 1)
     embeddings.backfill(space=space)
     _set(space, SETTINGS)
     life.calendar.settle()
-    _begin_chats(space)
-    _spend(space)
+    # Each chat is as old as the first thing said in it.
+    said = Message.objects.filter(chat=OuterRef("pk")).order_by("sent_at").values("sent_at")[:1]
+    with pgtrigger.ignore():
+        Chat.objects.filter(space=space).update(created_at=Coalesce(said, F("created_at")))
+    _add_model_calls(space)
     Notice.objects.filter(space=space, created_at__lt=now - NEWS).update(seen_at=now)
     # Thirty questions take as long as a month of talk: the worker asks them behind the first look.
     jobs.ask_golden(space.pk, GoldenRun.Why.HAND)
     return space
 
 
-def _begin_chats(space: Space) -> None:
-    """Each chat is as old as the first thing said in it."""
-    said = Message.objects.filter(chat=OuterRef("pk")).order_by("sent_at").values("sent_at")[:1]
-    with pgtrigger.ignore():
-        Chat.objects.filter(space=space).update(created_at=Coalesce(said, F("created_at")))
-
-
-def _tell(space: Space, done: int, *, of: int) -> None:
-    """Let the pages say how far it is."""
+def _save_progress(space: Space, done: int, *, of: int) -> None:
     percent = min(99, done * 100 // of)
-    # Not every day: what is kept of a space holds until its row is written.
-    if percent >= space.settings["making"] + STEP:
+    # Not every day: writing the row of a space empties what is cached of it.
+    if percent >= space.settings["making"] + PERCENT_STEP:
         _set(space, _making(percent))
 
 
 def _set(space: Space, settings: dict) -> None:
-    """Change what only the making needs, which does not belong into the history of a space."""
+    """Save settings without an entry in the history of the space."""
     space.settings = settings
     with pgtrigger.ignore():
         save_fields(space, "settings")
@@ -151,43 +150,49 @@ def _making(percent: int) -> dict:
 
 
 def percent(space: Space) -> int | None:
-    """How far the demo is while it is made, in percent; None for every other space."""
+    """Return how far the demo is while it is made, in percent; None for every other space."""
     if not is_demo(space) or "making" not in space.settings:
         return None
-    told = dt.datetime.fromisoformat(space.settings["making_at"])
-    return space.settings["making"] if timezone.now() - told < SILENT else None
+    saved_at = dt.datetime.fromisoformat(space.settings["making_at"])
+    return space.settings["making"] if timezone.now() - saved_at < SILENT else None
 
 
-def _spend(space: Space) -> None:
-    """Calls of a made-up model with made-up costs, so that the page of costs has something to show.
+def _add_model_calls(space: Space) -> None:
+    """Add calls of a made-up model with made-up costs, so that the page of costs shows something.
 
     Nothing in the demo asked it: the replies are those of the story.
     """
     replies = Message.objects.filter(space=space, role=Message.Role.ASSISTANT).order_by("pk")
     calls = [
-        _call(space, LlmCall.Purpose.CHAT, reply.sent_at, words=400 + 37 * (n % 11), reply=reply)
+        _call(
+            space,
+            LlmCall.Purpose.CHAT,
+            reply.sent_at,
+            words=400 + 37 * (n % 11),
+            chat_id=reply.chat_id,
+            message_id=reply.reply_to_id,
+        )
         for n, reply in enumerate(replies)
     ]
     for n, night in enumerate(Night.objects.filter(space=space).order_by("pk")):
         words = [900 + 210 * (part + n % 4) for part in range(1 + n % 3)]
-        some = [_call(space, LlmCall.Purpose.SLEEP, night.started_at, words=w) for w in words]
-        for call in some:
-            call.night_id = night.pk
-        night.cost = sum(call.cost for call in some)
+        at_night = [
+            _call(space, LlmCall.Purpose.SLEEP, night.started_at, words=w, night_id=night.pk)
+            for w in words
+        ]
+        night.cost = sum(call.cost for call in at_night)
         night.save(update_fields=["cost"])
-        calls += some
+        calls += at_night
     LlmCall.objects.bulk_create(calls)
 
 
 def _call(
-    space: Space, purpose: str, at: dt.datetime, *, words: int, reply: Message | None = None
+    space: Space, purpose: str, at: dt.datetime, *, words: int, **made_for: int | None
 ) -> LlmCall:
     spent = {"tokens_in": words, "tokens_out": words // 6, "ms": 300 + words}
-    cost = Decimal(words * 2 + words // 6 * 8) / 1_000_000
-    named = {"provider": "example", "model": "demo-model", "purpose": purpose}
-    if reply:
-        named |= {"chat_id": reply.chat_id, "message_id": reply.reply_to_id}
-    return LlmCall(space=space, at=at, cost=cost, **named, **spent)
+    spent["cost"] = Decimal(words * 2 + words // 6 * 8) / 1_000_000
+    model = {"provider": "example", "model": "demo-model", "purpose": purpose}
+    return LlmCall(space=space, at=at, **model, **spent, **made_for)
 
 
 def remove() -> bool:
@@ -201,12 +206,12 @@ def remove() -> bool:
 
 
 def taken() -> bool:
-    """Whether somebody's own space stands where the demo would."""
+    """Tell whether a space of another kind has the URL of the demo."""
     return any(not is_demo(space) for space in Space.objects.filter(slug=SLUG))
 
 
 def is_welcome() -> bool:
-    """Whether it is worth an offer: nobody has told Keno anything yet."""
+    """Tell whether to offer the demo: nobody has told Keno anything yet."""
     return not Message.objects.exists() and not Fact.objects.exists() and not taken()
 
 
@@ -215,27 +220,23 @@ def is_demo(space: Space) -> bool:
 
 
 def state() -> str:
-    """ "making" while somebody is at it, "ready" when it can be opened, else empty."""
+    """Return "making" while it is made, "ready" when it can be opened, else an empty string."""
     under_way = ProcrastinateJob.objects.filter(task_name=TASK, status__in=["todo", "doing"])
-    found = Space.objects.filter(slug=SLUG, settings__contains=MARK).first()
-    if under_way.exists() or (found and percent(found) is not None):
+    space = Space.objects.filter(slug=SLUG, settings__contains=MARK).first()
+    if under_way.exists() or (space and percent(space) is not None):
         return "making"
-    return "ready" if found and "making" not in found.settings else ""
+    return "ready" if space and "making" not in space.settings else ""
 
 
 def far() -> int:
-    """How far the demo is that is being made, in percent."""
-    found = Space.objects.filter(slug=SLUG).first()
-    return (found and percent(found)) or 0
-
-
-def _own(space: Space, user) -> Member:
-    return Member.objects.get_or_create(space=space, user=user, defaults={"role": "owner"})[0]
+    """Return how far the demo is that is being made, in percent."""
+    space = Space.objects.filter(slug=SLUG).first()
+    return (space and percent(space)) or 0
 
 
 def _room(space: Space, channel: str, number: str, title: str, context: str) -> Chat:
     chat = chats.find_or_open(space, channel=channel, external_id=number)
     chats.set_context(chat, text=context, by="tag")
-    # Named afterwards, as somebody would: what is talked about does not name it anew.
+    # Named afterwards, as a person would: what is talked about does not name it anew.
     rows.change(chat, by="tag", why="chat context", title=title)
     return chat

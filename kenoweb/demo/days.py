@@ -1,4 +1,4 @@
-"""A day of the demo, said, answered and slept on, under the clock of its story."""
+"""Live the days of the demo: talk, replies and nights, under the clock of its story."""
 
 import datetime as dt
 import re
@@ -36,8 +36,8 @@ from sleep import cycle, nights, proposals
 from sleep.apply import TargetChanged
 from sleep.models import PhaseRun, Proposal
 
-# What later days ask the age of; everything else waits for the end.
-ASKED = {"fact", "pattern", "ruling", "proposal"}
+# Models whose age matters to later days; the stamps of all others are moved at the end.
+MOVED_DAILY = {"fact", "pattern", "ruling", "proposal"}
 MOVE = """
 WITH mark AS (SELECT mark.*, %s::interval AS skew FROM
     unnest(%s::timestamptz[], %s::timestamptz[], %s::timestamptz[]) AS mark (began, ended, at))
@@ -48,24 +48,25 @@ MOVED = """
     SELECT at + ({column} - began{skew}) FROM mark
     WHERE {column}{skew} >= began AND {column}{skew} < ended), {column}) ELSE {column} END
 """
-# A talk is one moment to the real clock.
+# Times of the story that are closer together count as one moment of the real clock.
 MOMENT = dt.timedelta(minutes=10)
 ZONE = "America/Mexico_City"
 STORY = Path(__file__).with_name("story.txt")
 OWNER = "!"
 _LINE = re.compile(r"^(?:-(\d+) (\d\d):(\d\d)|~(\d+)) (?:(!) (\w+)|(\w+) ([^:]+):) ?(.*)$")
-SLEEPS, DECIDES = dt.time(4, 0, 3), dt.time(9, 12)
-# Who wrote what Keno says here: no model did.
+SLEEP_TIME = dt.time(4, 0, 3)
+DECISION_TIME = dt.time(9, 12)
+# Recorded as the author of Keno's replies, in place of a model.
 MODE = "story"
 
 
 class Calendar:
-    """Remembers which real moment stood for which one of the story."""
+    """Remember which real moment stood for which one of the story."""
 
     def __init__(self, space: Space):
         self.space = space
         self.marks: list[tuple[dt.datetime, dt.datetime]] = []
-        # From which mark on the kinds that later days ask for have to be moved.
+        # The first mark whose rows of MOVED_DAILY are not moved yet.
         self.open = 0
         with connection.cursor() as cursor:
             cursor.execute("SELECT clock_timestamp()")
@@ -73,34 +74,36 @@ class Calendar:
             self.skew = cursor.fetchone()[0] - timezone.now()
 
     def turn_to(self, at: dt.datetime) -> None:
-        """From here on it is then."""
+        """Set the clock of the story."""
         if not self.marks or abs(at - self.marks[-1][1]) > MOMENT:
             self.marks.append((timezone.now(), at))
 
     def settle(self, *, only: set[str] | None = None) -> None:
-        """Move the stamps, of these kinds of rows or of all; one that was moved stays."""
+        """Move the stamps of these models, or of all; what was moved before stays."""
         marks = self.marks[self.open :] if only else self.marks
         self.open = len(self.marks) - 1
         if not marks:
             return
-        began, at = (list(some) for some in zip(*marks, strict=True))
-        # Written out once, not for every table.
-        spans = [_array(some) for some in (began, [*began[1:], timezone.now()], at)]
-        given, first = [self.skew, *spans, self.space.pk], began[0] - abs(self.skew)
-        # The rows and their history move together, so nothing of it is a change to be kept.
+        began, at = (list(moments) for moments in zip(*marks, strict=True))
+        spans = [
+            # Written out once, not for every table.
+            "{" + ",".join(moment.isoformat() for moment in moments) + "}"
+            for moments in (began, [*began[1:], timezone.now()], at)
+        ]
+        params, first = [self.skew, *spans, self.space.pk], began[0] - abs(self.skew)
+        # The rows and their history move together: that is not a change to be recorded.
         with pgtrigger.ignore(), connection.cursor() as cursor:
-            for model in _models(only):
+            for model in apps.get_models():
+                if model is AuditEntry or (only and _kind(model) not in only):
+                    continue
                 if statement := _statement(model, first=first.isoformat()):
-                    cursor.execute(statement, given)
-
-
-def _array(moments: list[dt.datetime]) -> str:
-    return "{" + ",".join(moment.isoformat() for moment in moments) + "}"
+                    cursor.execute(statement, params)
 
 
 def _statement(model: type[models.Model], *, first: str) -> str:
+    """Return the SQL that moves the stamps of a table; empty for tables without any."""
     stamps = [field for field in model._meta.fields if isinstance(field, models.DateTimeField)]
-    if not stamps:
+    if not stamps or not _own_rows(model):
         return ""
     moves = [
         MOVED.format(
@@ -111,21 +114,16 @@ def _statement(model: type[models.Model], *, first: str) -> str:
         for field in stamps
     ]
     columns = ", ".join(f'"{field.column}"' for field in stamps)
-    named = {"table": f'"{model._meta.db_table}"', "columns": columns, "first": first}
-    return MOVE.format(moves=", ".join(moves), mine=_mine(model), **named)
-
-
-def _models(only: set[str] | None) -> list[type[models.Model]]:
-    found = [model for model in apps.get_models() if _mine(model) and model is not AuditEntry]
-    return [model for model in found if only is None or _kind(model) in only]
+    names = {"table": f'"{model._meta.db_table}"', "columns": columns, "first": first}
+    return MOVE.format(moves=", ".join(moves), mine=_own_rows(model), **names)
 
 
 def _kind(model: type[models.Model]) -> str:
     return getattr(model, "pgh_tracked_model", model)._meta.model_name
 
 
-def _mine(model: type[models.Model]) -> str:
-    """Which rows of a table belong to the space; empty for tables of everybody."""
+def _own_rows(model: type[models.Model]) -> str:
+    """Return SQL for the rows of a table that belong to the space; empty for shared tables."""
     if any(field.name == "space" for field in model._meta.fields):
         return "space_id = %s"
     if model is PhaseRun:
@@ -135,20 +133,20 @@ def _mine(model: type[models.Model]) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """Something said in a chat, or, where the chat is "!", done by the owner."""
+    """Something said in a chat, or done by the owner where the chat is "!"."""
 
     at: dt.datetime
-    # How many days before today its night was; what is told in minutes has none yet.
+    # How many days ago it was; 0 for times in minutes.
     day: int
     chat: str
     who: str
     text: str
 
 
-def read(told: str, *, now: dt.datetime) -> Iterator[Line]:
-    """The lines with their times: so many days before `now`, or so many minutes."""
+def read(story: str, *, now: dt.datetime) -> Iterator[Line]:
+    """Yield the lines with their times, given in days or minutes before `now`."""
     local = now.astimezone(ZoneInfo(ZONE))
-    for row in told.splitlines():
+    for row in story.splitlines():
         if match := _LINE.match(row):
             day, hour, minute, minutes, owner, verb, chat, who, text = match.groups()
             if minutes:
@@ -161,36 +159,37 @@ def read(told: str, *, now: dt.datetime) -> Iterator[Line]:
 
 @dataclass
 class Life:
+    """The demo space while its story is lived."""
+
     space: Space
     rooms: dict[str, Chat]
     owner: Member | None
     calendar: Calendar
-    # Before this a receipt would be gone by now.
+    # An older receipt would be deleted by now.
     receipts_from: dt.datetime
-    # What was said and nobody has looked through yet.
+    # Messages that are not ingested yet.
     unread: list[Message] = field(default_factory=list)
 
     def live(self, lines: list[Line]) -> None:
         if not lines:
             return
-        asked: dict[str, Message] = {}
+        last_messages: dict[str, Message] = {}
         for line in lines:
             self.calendar.turn_to(line.at)
             if line.chat == OWNER:
                 self._ingest()
-                given = {"space": self.space, "member": self.owner, "at": line.at}
-                act(line.who, line.text, **given)
+                act(line.who, line.text, space=self.space, member=self.owner, at=line.at)
             elif line.who == "Keno":
                 with self._turn():
-                    self._answer(self.rooms[line.chat], line, asked.get(line.chat))
+                    self._answer(self.rooms[line.chat], line, last_messages.get(line.chat))
             else:
-                asked[line.chat] = self._hear(self.rooms[line.chat], line)
+                last_messages[line.chat] = self._hear(self.rooms[line.chat], line)
         self._ingest()
         self._embed(lines[-1].at)
 
     def sleep(self, day: int, *, now: dt.datetime) -> None:
-        """The night after that day, at four in the morning of the space."""
-        at = self._morning(day, SLEEPS, now)
+        """Run the night after that day, at four in the morning of the space."""
+        at = self._morning(day, SLEEP_TIME, now)
         if at < now:
             self.calendar.turn_to(at)
             cycle.sleep(self.space, now=at)
@@ -198,25 +197,27 @@ class Life:
 
     def decide(self, day: int, *, now: dt.datetime) -> None:
         if self.owner:
-            self.calendar.turn_to(self._morning(day, DECIDES, now))
+            self.calendar.turn_to(self._morning(day, DECISION_TIME, now))
             if decide(self.space, self.owner):
                 # What was approved is as old as that morning when the next day speaks of it.
-                self.calendar.settle(only=ASKED)
+                self.calendar.settle(only=MOVED_DAILY)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """What is known of the space is asked for once, as it is now."""
+        """Look up what is known of the space once, as it is now."""
         ((self.space.version,),) = _version(space=self.space.pk)
         with one_turn():
             yield
 
     def _hear(self, chat: Chat, line: Line) -> Message:
-        given = {"author": line.who, "author_id": line.who.lower(), "handled_at": line.at}
+        values = {"author": line.who, "author_id": line.who.lower(), "handled_at": line.at}
         with transaction.atomic():
-            said = chats.receive(chat, text=line.text, sent_at=line.at, now=line.at, **given)
-            episodes.follow(said.message)
-        self.unread.append(said.message)
-        return said.message
+            message = chats.receive(
+                chat, text=line.text, sent_at=line.at, now=line.at, **values
+            ).message
+            episodes.follow(message)
+        self.unread.append(message)
+        return message
 
     def _answer(self, chat: Chat, line: Line, to: Message | None) -> None:
         split = tags.split(line.text)
@@ -233,13 +234,12 @@ class Life:
                 context.keep(built, reply=reply, now=line.at)
 
     def _ingest(self) -> None:
-        """What the worker does behind the replies."""
-        if not self.unread:
-            return
-        with self._turn():
-            for message in self.unread:
-                ingest.ingest(message, now=message.sent_at)
-        self.unread.clear()
+        """Do what the worker does after the replies."""
+        if self.unread:
+            with self._turn():
+                for message in self.unread:
+                    ingest.ingest(message, now=message.sent_at)
+            self.unread.clear()
 
     def _embed(self, at: dt.datetime) -> None:
         # Before there is anything to recall, what a night archives needs no vector.
@@ -257,7 +257,7 @@ def _version(space):
     return Space.objects.filter(pk=space).values_list("version")
 
 
-# What the owner declines, by words of the title, and why. Everything else is approved.
+# The reasons why the owner declines proposals, by words of the title. All others are approved.
 DECLINED = {
     "odia los cumpleaños": "a joke",
     "AcmeCloud": "not from us",
@@ -268,138 +268,116 @@ DECLINED = {
 
 
 def decide(space: Space, member: Member) -> int:
-    """Go through what waits, the oldest first; how many were decided."""
-    waiting = list(
-        Proposal.objects.filter(space=space, status=Proposal.Status.PENDING).order_by("pk")
-    )
+    """Decide what waits, the oldest first; return how many were decided."""
+    pending = Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
+    waiting = list(pending.order_by("pk"))
     for proposal in waiting:
         _decide_one(proposal, member)
     return len(waiting)
 
 
 def _decide_one(proposal: Proposal, member: Member) -> None:
-    given = {"member": member, "digest": proposal.digest}
-    words = proposal.title.casefold()
-    why = next((why for said, why in DECLINED.items() if said.casefold() in words), "")
+    decision = {"member": member, "digest": proposal.digest}
+    title = proposal.title.casefold()
+    why = next((why for words, why in DECLINED.items() if words.casefold() in title), "")
     try:
         if proposal.kind == Proposal.Kind.SUPERSEDE:
-            day = parse_datetime(proposal.evidence[1]["at"])
-            proposals.rule(
-                proposal, ruling=proposals.BOTH, day=day, reason="things change", **given
-            )
+            both = {"ruling": proposals.BOTH, "day": parse_datetime(proposal.evidence[1]["at"])}
+            proposals.rule(proposal, reason="things change", **both, **decision)
         elif why:
-            proposals.reject(proposal, reason=why, **given)
+            proposals.reject(proposal, reason=why, **decision)
         else:
-            proposals.approve(proposal, reason="we said so", **given)
+            proposals.approve(proposal, reason="we said so", **decision)
     except (TargetChanged, ValueError):
-        proposals.reject(proposal, reason="no longer fits", **given)
+        proposals.reject(proposal, reason="no longer fits", **decision)
 
 
-def act(verb: str, said: str, *, space: Space, member: Member | None, at: datetime) -> None:
-    words, _bar, more = (part.strip() for part in said.partition("|"))
-    by = actors.person(member.user) if member else "person:demo"
-    ACTS[verb](space, words, more, member=member, by=by, at=at)
+@dataclass(frozen=True)
+class Act:
+    """Something that the owner does in the story, with its one or two parts."""
+
+    space: Space
+    words: str
+    more: str
+    member: Member | None
+    at: datetime
+
+    @property
+    def by(self) -> str:
+        return actors.person(self.member.user) if self.member else "person:demo"
+
+    @property
+    def fact(self) -> Fact:
+        return Fact.objects.filter(space=self.space, text__icontains=self.words).latest("pk")
+
+    @property
+    def episode(self) -> Episode:
+        rows = Episode.objects.filter(space=self.space, messages__text__icontains=self.words)
+        return rows.latest("pk")
+
+    def split_words(self) -> tuple[str, str]:
+        before, _colon, after = (part.strip() for part in self.words.partition(":"))
+        return before, after
 
 
-def _fact(space: Space, words: str) -> Fact:
-    return Fact.objects.filter(space=space, text__icontains=words).latest("pk")
+def act(verb: str, text: str, *, space: Space, member: Member | None, at: datetime) -> None:
+    words, _bar, more = (part.strip() for part in text.partition("|"))
+    ACTS[verb](Act(space, words, more, member, at))
 
 
-def _episode(space: Space, words: str) -> Episode:
-    return Episode.objects.filter(space=space, messages__text__icontains=words).latest("pk")
+def _know(act: Act) -> None:
+    subject, text = act.split_words()
+    kind = act.more or "fact"
+    facts.remember(act.space, text=text, by=act.by, subject=subject, kind=kind, now=act.at)
 
 
-def _discard(space: Space, words: str, why: str, *, by: str, at: datetime, **_) -> None:
-    episodes.discard(_episode(space, words), by=by, reason=why, now=at)
+def _undo(act: Act) -> None:
+    if act.member:
+        done = Proposal.objects.filter(space=act.space, status=Proposal.Status.APPROVED)
+        done = done.filter(title__icontains=act.words).latest("pk")
+        proposals.undo(done, member=act.member)
 
 
-def _rate(space: Space, words: str, how: str, *, by: str, at: datetime, **_) -> None:
-    episodes.rate(_episode(space, words), feedback=how, by=by, now=at)
-
-
-def _pin(space: Space, words: str, _more: str, *, by: str, **_) -> None:
-    facts.pin(_fact(space, words), by=by)
-
-
-def _keep(space: Space, words: str, why: str, *, by: str, **_) -> None:
-    rulings.keep(_fact(space, words), by=by, reason=why)
-
-
-def _never(space: Space, words: str, why: str, *, by: str, **_) -> None:
-    rulings.forbid(space, text=words, by=by, reason=why)
-
-
-def _trash(space: Space, words: str, _more: str, *, by: str, at: datetime, **_) -> None:
-    facts.discard(_fact(space, words), by=by, now=at)
-
-
-def _forget(space: Space, words: str, _more: str, *, by: str, at: datetime, **_) -> None:
-    facts.forget(_fact(space, words), by=by, now=at)
-
-
-def _know(space: Space, words: str, kind: str, *, by: str, at: datetime, **_) -> None:
-    subject, _colon, text = (part.strip() for part in words.partition(":"))
-    facts.remember(space, text=text, by=by, subject=subject, kind=kind or "fact", now=at)
-
-
-def _teach(space: Space, trigger: str, response: str, *, by: str, at: datetime, **_) -> None:
-    patterns.learn(space, trigger=trigger, response=response, by=by, now=at)
-
-
-def _prefer(space: Space, key: str, value: str, *, by: str, at: datetime, **_) -> None:
-    preferences.put(space, key=key, value=value, by=by, now=at)
-
-
-def _undo(space: Space, words: str, _more: str, *, member: Member | None, **_) -> None:
-    if member is None:
-        return
-    done = Proposal.objects.filter(space=space, status=Proposal.Status.APPROVED)
-    proposals.undo(done.filter(title__icontains=words).latest("pk"), member=member)
-
-
-def _undo_night(space: Space, _words: str, _more: str, *, by: str, at: datetime, **_) -> None:
-    nights.undo(nights.latest(space), by=by, now=at)
-
-
-def _golden(space: Space, words: str, tells: str, *, by: str, at: datetime, **_) -> None:
+def _golden(act: Act) -> None:
     """Keep a question of a chat with the fact that must be found; without one, with its words."""
-    title, _colon, question = (part.strip() for part in words.partition(":"))
-    chat = Chat.objects.get(space=space, title=title)
+    title, question = act.split_words()
+    chat = Chat.objects.get(space=act.space, title=title)
     own = Q(chat=chat) | Q(chat=None)
-    known = Fact.objects.live().filter(own, space=space, text__icontains=tells).first()
-    found = [{"fact": known.pk, "quote": known.text} if known else {"quote": tells}]
-    golden.keep(space, question=question, found=found, chat=chat, by=by, now=at)
+    fact = Fact.objects.live().filter(own, space=act.space, text__icontains=act.more).first()
+    found = [{"fact": fact.pk, "quote": fact.text} if fact else {"quote": act.more}]
+    golden.keep(act.space, question=question, found=found, chat=chat, by=act.by, now=act.at)
 
 
-def _agent(space: Space, name: str, said: str, *, member: Member | None, at: datetime, **_) -> None:
-    """A program wants to write; what it says is held for a person."""
-    if member:
-        token = ApiToken.objects.filter(space=space, name=name).first()
-        rights = {"user": member.user, "name": name, "scopes": ["read", "write"]}
-        token = token or api_tokens.create(space, **rights)[0]
-        after = {"text": said, "quote": said, "subject": "", "said_by": name}
-        proposals.hold(token, Proposal.Kind.ADD, said, after=after, now=at)
+def _agent(act: Act) -> None:
+    """Let a program write; what it says is held for a person."""
+    if act.member:
+        token = ApiToken.objects.filter(space=act.space, name=act.words).first()
+        rights = {"user": act.member.user, "name": act.words, "scopes": ["read", "write"]}
+        token = token or api_tokens.create(act.space, **rights)[0]
+        after = {"text": act.more, "quote": act.more, "subject": "", "said_by": act.words}
+        proposals.hold(token, Proposal.Kind.ADD, act.more, after=after, now=act.at)
 
 
-def _erase(space: Space, words: str, _more: str, *, by: str, at: datetime, **_) -> None:
-    said = Message.objects.filter(space=space, text__icontains=words).latest("pk")
-    erasing.run(erasing.start(space, "message", said, typed="", by=by, now=at), now=at)
+def _erase(act: Act) -> None:
+    message = Message.objects.filter(space=act.space, text__icontains=act.words).latest("pk")
+    erasure = erasing.start(act.space, "message", message, typed="", by=act.by, now=act.at)
+    erasing.run(erasure, now=act.at)
 
 
-ACTS: dict[str, Callable[..., None]] = {
+ACTS: dict[str, Callable[[Act], object]] = {
     "agent": _agent,
-    "discard": _discard,
+    "discard": lambda a: episodes.discard(a.episode, by=a.by, reason=a.more, now=a.at),
     "erase": _erase,
-    "rate": _rate,
-    "pin": _pin,
-    "keep": _keep,
-    "never": _never,
-    "trash": _trash,
-    "forget": _forget,
+    "rate": lambda a: episodes.rate(a.episode, feedback=a.more, by=a.by, now=a.at),
+    "pin": lambda a: facts.pin(a.fact, by=a.by),
+    "keep": lambda a: rulings.keep(a.fact, by=a.by, reason=a.more),
+    "never": lambda a: rulings.forbid(a.space, text=a.words, by=a.by, reason=a.more),
+    "trash": lambda a: facts.discard(a.fact, by=a.by, now=a.at),
+    "forget": lambda a: facts.forget(a.fact, by=a.by, now=a.at),
     "know": _know,
-    "teach": _teach,
-    "prefer": _prefer,
+    "teach": lambda a: patterns.learn(a.space, trigger=a.words, response=a.more, by=a.by, now=a.at),
+    "prefer": lambda a: preferences.put(a.space, key=a.words, value=a.more, by=a.by, now=a.at),
     "golden": _golden,
     "undo": _undo,
-    "undo_night": _undo_night,
+    "undo_night": lambda a: nights.undo(nights.latest(a.space), by=a.by, now=a.at),
 }
