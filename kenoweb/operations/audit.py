@@ -1,6 +1,7 @@
-"""The book of who did what, a page at a time."""
+"""The page of the audit: who did what, in words."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,17 +22,7 @@ from kenoweb.ui.filters import SINCE, Filter, of_age
 from kenoweb.ui.formatting import number
 from kenoweb.ui.list_page import ListPage, Order, counted, part
 from kenoweb.ui.responses import space_url
-from memory.models import (
-    ApiToken,
-    AuditEntry,
-    Chat,
-    Entity,
-    Episode,
-    Fact,
-    Member,
-    Pattern,
-    Space,
-)
+from memory.models import ApiToken, AuditEntry, Chat, Entity, Episode, Fact, Member, Pattern, Space
 from memory.text.normalise import short
 from sleep.models import Proposal
 
@@ -157,7 +148,7 @@ THINGS = {
     "apitoken": (_("token"), ""),
     "erasure": (_("erasure"), "erase:detail"),
 }
-# What they are called now, where somebody may see it: the audit itself keeps no words.
+# Where the names of these things are looked up now: the audit itself keeps no words.
 NAMED = {
     "fact": (Fact, "text"),
     "episode": (Episode, "title"),
@@ -168,7 +159,7 @@ NAMED = {
     "member": (Member, "user__username"),
     "apitoken": (ApiToken, "name"),
 }
-# An erasure keeps no words either: it is called by what was erased.
+# An erasure keeps no words either: it is named after the kind of what was erased.
 ERASED = {
     "message": _("a message"),
     "chat": _("a chat"),
@@ -177,11 +168,8 @@ ERASED = {
     "import": _("an import"),
     "space": _("a space"),
 }
-WORDS = dict(Member.Role.choices) | {
-    "person": _("person"),
-    "space": _("space"),
-    "import": _("import"),
-}
+WORDS = dict(Member.Role.choices)
+WORDS |= {"person": _("person"), "space": _("space"), "import": _("import")}
 MAX_NAME = 70
 WHO = {"": _("Everybody"), "person": _("People"), "machine": _("Keno itself")}
 
@@ -216,105 +204,96 @@ class Entry:
 class AuditList(ListPage):
     @property
     def selects(self) -> list[tuple[str, str, dict]]:
-        wanted = self.filter
-        return [(name, getattr(wanted, name), some) for name, some in wanted.CHOICES.items()]
+        choices = self.filter.CHOICES.items()
+        return [(name, getattr(self.filter, name), labels) for name, labels in choices]
 
 
-def audit_list(space: Space, asked: QueryDict, *, user: User, now) -> AuditList:
-    wanted = AuditFilter.read(asked)
-    rows = rows_in(space, AuditEntry).filter(_condition(wanted, now=now)).select_related("seal")
-    found = part(rows, order=Order("at"), after=wanted.after)
+def audit_list(space: Space, params: QueryDict, *, user: User, now) -> AuditList:
+    filters = AuditFilter.read(params)
+    rows = rows_in(space, AuditEntry).filter(_condition(filters, now=now)).select_related("seal")
+    page = part(rows, order=Order("at"), after=filters.after)
+    names = _names(page.rows, space)
     return AuditList(
-        rows=entries(found.rows, space, user),
-        filter=wanted,
-        found=counted(rows)[0] if found.after or wanted.after else len(found.rows),
+        rows=[_entry(row, space, user, names=names) for row in page.rows],
+        filter=filters,
+        found=counted(rows)[0] if page.after or filters.after else len(page.rows),
         url=space_url("audit:index", space),
-        after=found.after,
-        nothing_yet=not found.rows and wanted.is_bare(),
+        after=page.after,
+        nothing_yet=not page.rows and filters.is_bare(),
     )
 
 
-def entries(rows: Sequence[AuditEntry], space: Space, user: User) -> list[Entry]:
-    """The entries in words, each with the thing it is about."""
-    names = _names(rows, space)
-    return [entry(row, space, user, names=names) for row in rows]
-
-
-def entry(row: AuditEntry, space: Space, user: User, *, names: dict) -> Entry:
+def _entry(row: AuditEntry, space: Space, user: User, *, names: dict) -> Entry:
+    """Put an entry into words, with the thing it is about."""
     page = THINGS[row.object_type][1] if row.object_type in THINGS else ""
-    # "created the space" says all: whoever did it is its first member.
+    # "created the space" needs no name: the page is about that space.
     is_thing = bool(row.object_id) and not row.action.startswith("space.")
     details = dict(row.details)
     name = names.get((row.object_type, row.object_id), "")
     if row.object_type == "erasure" and details.get("kind") in ERASED:
         name = str(ERASED[details.pop("kind")])
-    # What is gone, or not for this reader's eyes, has a number and no page.
+    # What is gone, or hidden from this reader, has a number and no page.
     is_there = bool(name) or row.object_type not in NAMED
+    if not name and row.object_type in THINGS:
+        name = gettext("no. %(number)s") % {"number": row.object_id}
     return Entry(
         row,
         who=history_thread.who(row.actor, user),
         did=str(ACTIONS.get(row.action) or re.sub(r"[._]+", " ", row.action)),
-        thing=(name or _numbered(row)) if is_thing else "",
+        thing=name if is_thing else "",
         url=space_url(page, space, row.object_id) if is_thing and page and is_there else "",
         details=[
-            (str(DETAILS[name]), _value(value))
+            (str(DETAILS[name]), _detail_text(value))
             for name, value in list(details.items())[:6]
             if name in DETAILS and value
         ],
     )
 
 
-def _numbered(row: AuditEntry) -> str:
-    """What has no name any more; the words of the action say what it was."""
-    if row.object_type not in THINGS:
-        return ""
-    return gettext("no. %(number)s") % {"number": row.object_id}
-
-
 def _names(rows: Sequence[AuditEntry], space: Space) -> dict[tuple[str, str], str]:
-    """What the things of these entries are called, one query for each kind of them."""
-    found = {}
-    for kind, (model, field) in NAMED.items():
-        pks = [
-            int(row.object_id)
-            for row in rows
-            if row.object_type == kind and row.object_id.isdigit()
-        ]
-        known = rows_in(space, model).filter(pk__in=pks).values_list("pk", field) if pks else ()
-        for pk, name in known:
-            found[kind, str(pk)] = short(name, MAX_NAME) or str(THINGS[kind][0])
-    return found
+    """Look up the names of the things of these entries, one query for each kind of them."""
+    pks = defaultdict(list)
+    for row in rows:
+        if row.object_type in NAMED and row.object_id.isdigit():
+            pks[row.object_type].append(int(row.object_id))
+    names = {}
+    for kind in pks:
+        model, field = NAMED[kind]
+        things = rows_in(space, model).filter(pk__in=pks[kind])
+        for pk, name in things.values_list("pk", field):
+            names[kind, str(pk)] = short(name, MAX_NAME) or str(THINGS[kind][0])
+    return names
 
 
-def _value(value: object) -> str:
-    """A detail in words; what is no code of ours stays as it was written."""
+def _detail_text(value: object) -> str:
+    """Write a detail in words; an unknown value stays as it is."""
     if isinstance(value, dict):
         # {"fact": 3} or, for an import, {"fact": {"taken": 3, "known": 1}}.
-        some = [one.get("taken", 0) if isinstance(one, dict) else one for one in value.values()]
-        return number(sum(one for one in some if isinstance(one, int)))
-    said = str(value)
-    words = WORDS.get(said) or (THINGS[said][0] if said in THINGS else said)
-    return str(words)[:120]
+        counts = [n.get("taken", 0) if isinstance(n, dict) else n for n in value.values()]
+        return number(sum(n for n in counts if isinstance(n, int)))
+    text = str(value)
+    label, _page = THINGS.get(text, (text, ""))
+    return str(WORDS.get(text) or label)[:120]
 
 
-def _condition(wanted: AuditFilter, *, now) -> Q:
-    found = of_age(wanted.since, field="at", now=now)
-    if wanted.kind:
-        found &= Q(action=wanted.kind) | Q(action__startswith=f"{wanted.kind}.")
-    if wanted.who:
+def _condition(filters: AuditFilter, *, now) -> Q:
+    condition = of_age(filters.since, field="at", now=now)
+    if filters.kind:
+        condition &= Q(action=filters.kind) | Q(action__startswith=f"{filters.kind}.")
+    if filters.who:
         person = Q(actor__startswith="person:")
-        found &= person if wanted.who == "person" else ~person
-    if wanted.q:
-        found &= _has("actor", wanted.q) | _has("action", wanted.q) | Q(object_id=wanted.q)
-    return found
+        condition &= person if filters.who == "person" else ~person
+    if text := filters.q:
+        condition &= _contains("actor", text) | _contains("action", text) | Q(object_id=text)
+    return condition
 
 
-def _has(field: str, said: str) -> Q:
+def _contains(field: str, text: str) -> Q:
     # Not icontains: the planner takes that for rare, and reads all entries to sort what it finds.
-    return Q(GreaterThan(StrIndex(Lower(field), Value(said.lower())), 0))
+    return Q(GreaterThan(StrIndex(Lower(field), Value(text.lower())), 0))
 
 
 @in_space(role="curator")
 def index(request, space):
-    found = audit_list(space, request.GET, user=request.user, now=timezone.now())
-    return render(request, "audit/index.html", {"list": found})
+    page = audit_list(space, request.GET, user=request.user, now=timezone.now())
+    return render(request, "audit/index.html", {"list": page})

@@ -1,4 +1,4 @@
-"""What language models cost: days, purposes, nights, the month and its budgets."""
+"""The pages of costs of language models: days, purposes, nights, the month and its budgets."""
 
 import calendar
 import datetime as dt
@@ -31,8 +31,8 @@ from django.utils.translation import gettext_lazy
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.nights.page import calls as calls_of
 from kenoweb.recall import score_rows
-from kenoweb.recall.receipts import said_at
-from kenoweb.ui.charts import Columns, columns
+from kenoweb.recall.receipts import url_of
+from kenoweb.ui.charts import columns
 from kenoweb.ui.formatting import dated, day_start, money
 from kenoweb.ui.responses import space_url
 from memory.llm import pricing
@@ -40,7 +40,7 @@ from memory.models import Fact, LlmCall, Message, Recall, RecallItem, Space
 from sleep.models import Night
 
 PERIODS = {"7": gettext_lazy("7 days"), "30": gettext_lazy("30 days"), "year": gettext_lazy("Year")}
-USUAL = "30"
+DEFAULT_PERIOD = "30"
 # Always in this order, always with these tones.
 PURPOSES = [
     (LlmCall.Purpose.CHAT, gettext_lazy("Replies"), "d1"),
@@ -55,9 +55,10 @@ AFTER = {
     "cheap": gettext_lazy("Keno goes on with the small model."),
     "pause": gettext_lazy("Keno waits until the next day or month, or a higher budget."),
 }
-NIGHTS = 8
-LOOK_BACK = 14
-CALLS, FACTS = 60, 100
+MAX_NIGHTS = 8
+FORECAST_DAYS = 14
+MAX_CALLS = 60
+MAX_FACTS = 100
 
 
 class Median(Aggregate):
@@ -66,57 +67,8 @@ class Median(Aggregate):
 
 
 @dataclass(frozen=True)
-class Row:
-    """One purpose by one model."""
-
-    label: str
-    tone: str
-    model: str
-    calls: int
-    failed: int
-    tokens_in: int
-    tokens_out: int
-    cached: float
-    seconds: float
-    cost: Decimal | None
-    unpriced: int = 0
-
-
-@dataclass(frozen=True)
-class Gauge:
-    """A budget as a bar: what is spent, the line where the owner is warned, the end."""
-
-    name: str
-    limit: Decimal
-    spent: Decimal
-    is_spent: bool
-    near: bool
-
-    @property
-    def percent(self) -> int:
-        return round(100 * self.spent / self.limit) if self.limit else 0
-
-    @property
-    def parts(self) -> list[tuple[str, float]]:
-        return [(_("spent"), float(self.spent))]
-
-    @property
-    def top(self) -> float:
-        return float(max(self.limit, self.spent))
-
-    @property
-    def gate(self) -> float:
-        return float(self.limit * pricing.WARN_AT)
-
-    @property
-    def said(self) -> str:
-        values = {"spent": money(self.spent), "limit": money(self.limit)}
-        return _("%(spent)s of %(limit)s are spent; the owner is warned at 80 %%") % values
-
-
-@dataclass(frozen=True)
 class Month:
-    """What was spent since the first, and where that leads."""
+    """What was spent since the first of the month, and a forecast."""
 
     spent: Decimal
     forecast: Decimal
@@ -124,35 +76,9 @@ class Month:
     high: Decimal
 
 
-@dataclass(frozen=True)
-class CostPage:
-    period: str
-    periods: list[tuple[str, str]]
-    month: Month
-    reply: Decimal | None
-    cached: float
-    budgets: list[Gauge]
-    after: str
-    rows: list[Row]
-    total: Decimal
-    wide: Columns | None
-    narrow: Columns | None
-    legend: list[tuple[str, str]]
-    nights: list[tuple[Night, Decimal, int, str]]
-    unpriced: int
-    prices_of: dt.date
-    settings_url: str
-    nothing_yet: bool
-    said: str = ""
-    chart_title: str = ""
-
-    @property
-    def cached_percent(self) -> int:
-        return round(100 * self.cached)
-
-
-def cost_page(space: Space, *, period: str, now: dt.datetime) -> CostPage:
-    period = period if period in PERIODS else USUAL
+def cost_page(space: Space, *, period: str, now: dt.datetime) -> dict:
+    """Return everything the page shows."""
+    period = period if period in PERIODS else DEFAULT_PERIOD
     today = timezone.localdate(now)
     calls = rows_in(space, LlmCall)
     since = _since(period, today)
@@ -160,33 +86,36 @@ def cost_page(space: Space, *, period: str, now: dt.datetime) -> CostPage:
     rows = by_purpose(recent)
     days = by_day(recent, since=since, today=today, monthly=period == "year")
     spent = bool(sum(value for _day, parts in days for _t, value, _s in parts))
-    chat = [row for row in rows if row.tone == "d1" and row.cost]
-    asked = sum(row.calls for row in chat)
-    return CostPage(
-        period=period,
-        periods=[(key, str(label)) for key, label in PERIODS.items()],
-        month=month(calls, today=today),
-        reply=sum((row.cost for row in chat), Decimal(0)) / asked if asked else None,
-        cached=_share(chat),
-        budgets=[_gauge(one) for one in pricing.budgets(space, now=now)],
-        after=str(AFTER[space.options.budget_action]),
-        rows=rows,
-        total=sum((row.cost for row in rows if row.cost), Decimal(0)),
-        wide=columns(days, say=money) if spent else None,
-        narrow=columns(days[-14:], width=358, height=170, labels=3, say=money) if spent else None,
-        legend=[(tone, str(label)) for _key, label, tone in PURPOSES],
-        nights=by_night(space, calls),
-        unpriced=sum(row.unpriced for row in rows),
-        prices_of=dt.date.fromisoformat(pricing.table()[0]),
-        settings_url=space_url("settings:index", space),
-        nothing_yet=not calls.exists(),
-        said=_("Dollars by purpose, %(period)s") % {"period": PERIODS[period]},
-        chart_title=_("A month, by purpose") if period == "year" else _("A day, by purpose"),
-    )
+    chat = [row for row in rows if row["tone"] == "d1" and row["cost"]]
+    replies, tokens = (sum(row[name] for row in chat) for name in ("calls", "tokens_in"))
+    cached = sum(row["tokens_cached"] for row in chat) / tokens if tokens else 0.0
+    narrow = {"width": 358, "height": 170, "labels": 3}
+    return {
+        "period": period,
+        "periods": PERIODS.items(),
+        "month": month(calls, today=today),
+        "reply": sum(row["cost"] for row in chat) / replies if replies else None,
+        "cached": cached,
+        "cached_percent": round(100 * cached),
+        "budgets": [_gauge(budget) for budget in pricing.budgets(space, now=now)],
+        "after": AFTER[space.options.budget_action],
+        "rows": rows,
+        "total": sum((row["cost"] for row in rows if row["cost"]), Decimal(0)),
+        "wide": columns(days, say=money) if spent else None,
+        "narrow": columns(days[-14:], **narrow, say=money) if spent else None,
+        "legend": [(tone, label) for _key, label, tone in PURPOSES],
+        "nights": by_night(space, calls),
+        "unpriced": sum(row["unpriced"] for row in rows),
+        "prices_of": dt.date.fromisoformat(pricing.table()[0]),
+        "settings_url": space_url("settings:index", space),
+        "nothing_yet": not calls.exists(),
+        "said": _("Dollars by purpose, %(period)s") % {"period": PERIODS[period]},
+        "chart_title": _("A month, by purpose") if period == "year" else _("A day, by purpose"),
+    }
 
 
-def by_purpose(calls: QuerySet) -> list[Row]:
-    """One line a purpose and model, the dearest first within the order of purposes."""
+def by_purpose(calls: QuerySet) -> list[dict]:
+    """Return a row for each purpose and model, the dearest first within a purpose."""
     found = (
         calls.order_by()
         .values("purpose", "model", "provider")
@@ -202,42 +131,36 @@ def by_purpose(calls: QuerySet) -> list[Row]:
             cost=Sum("cost"),
         )
     )
-    order = {purpose: place for place, (purpose, _label, _tone) in enumerate(PURPOSES)}
-    sort = sorted(found, key=lambda one: (order.get(one["purpose"], 9), -(one["cost"] or 0)))
-    return [_row(one) for one in sort]
+    rows = [_purpose_row(sums) for sums in found]
+    return sorted(rows, key=lambda row: (row["tone"], -(row["cost"] or 0)))
 
 
-def _row(one: dict) -> Row:
-    label, tone = {p: (str(name), tone) for p, name, tone in PURPOSES}[one["purpose"]]
-    same = ("calls", "failed", "tokens_in", "tokens_out", "cost", "unpriced")
-    return Row(
-        label=label,
-        tone=tone,
-        model=one["model"] or one["provider"],
-        cached=one["tokens_cached"] / one["tokens_in"] if one["tokens_in"] else 0,
-        seconds=(one["seconds"] or 0) / 1000,
-        **{name: one[name] for name in same},
-    )
+def _purpose_row(sums: dict) -> dict:
+    label, tone = {p: (name, tone) for p, name, tone in PURPOSES}[sums["purpose"]]
+    return sums | {
+        "label": label,
+        "tone": tone,
+        "model": sums["model"] or sums["provider"],
+        "cached": sums["tokens_cached"] / sums["tokens_in"] if sums["tokens_in"] else 0,
+        "seconds": (sums["seconds"] or 0) / 1000,
+    }
 
 
 def by_day(calls: QuerySet, *, since: dt.date, today: dt.date, monthly: bool) -> list:
-    """(name, [(tone, dollars, words)]) for every day or month, also the empty ones."""
+    """Return (name, [(tone, dollars, label)]) for every day or month, also the empty ones."""
     units = _units(since, today, monthly=monthly)
     sums = defaultdict(dict)
-    found = calls.annotate(place=_place("at", units)).order_by().values_list("place", "purpose")
+    # Which unit a call falls into, from 1: the starts are known, and to truncate every time to the
+    # day on the clock of the space takes Postgres twice as long.
+    field = ArrayField(models.DateTimeField())
+    starts = Value([day_start(day) for day in units], output_field=field)
+    number = models.IntegerField()
+    place = Func("at", starts, function="width_bucket", output_field=number)
+    found = calls.annotate(place=place).order_by().values_list("place", "purpose")
     for place, purpose, cost in found.annotate(Sum("cost")):
         sums[place][purpose] = float(cost or 0)
     names = [dated(day, _("M Y") if monthly else _("j M")) for day in units]
     return [(name, _parts(sums[place], name)) for place, name in enumerate(names, start=1)]
-
-
-def _place(field: str, units: list[dt.date]) -> Func:
-    """Which of them it falls into, from 1: their starts are known, and to cut every time to the
-    day on the clock of the space takes Postgres twice as long."""
-    starts = Value(
-        [day_start(day) for day in units], output_field=ArrayField(models.DateTimeField())
-    )
-    return Func(field, starts, function="width_bucket", output_field=models.IntegerField())
 
 
 def _parts(sums: dict[str, float], day: str) -> list[tuple[str, float, str]]:
@@ -255,35 +178,26 @@ def _units(since: dt.date, today: dt.date, *, monthly: bool) -> list[dt.date]:
 
 
 def by_night(space: Space, calls: QuerySet) -> list[tuple[Night, Decimal, int, str]]:
-    """The last nights with what each asked of a model."""
-    nights = list(rows_in(space, Night).order_by("-local_date")[:NIGHTS])
-    asked = calls.filter(night_id__in=[night.pk for night in nights])
-    sums = {
-        night: (cost or Decimal(0), count)
-        for night, cost, count in asked.order_by()
-        .values_list("night_id")
-        .annotate(Sum("cost"), Count("pk"))
-    }
+    """Return the last nights with cost, number of calls and URL of each."""
+    nights = list(rows_in(space, Night).order_by("-local_date")[:MAX_NIGHTS])
+    calls = calls.filter(night_id__in=[night.pk for night in nights]).order_by()
+    rows = calls.values_list("night_id").annotate(Sum("cost"), Count("pk"))
+    sums = {night: (cost or Decimal(0), count) for night, cost, count in rows}
+    urls = [space_url("nights:detail", space, pk=night.pk) for night in nights]
     return [
-        (
-            night,
-            *sums.get(night.pk, (Decimal(0), 0)),
-            space_url("nights:detail", space, pk=night.pk),
-        )
-        for night in nights
+        (night, *sums.get(night.pk, (Decimal(0), 0)), url)
+        for night, url in zip(nights, urls, strict=True)
     ]
 
 
 def month(calls: QuerySet, *, today: dt.date) -> Month:
-    """Forecast by the mean of the last two weeks; the range is one spread to either side."""
+    """Forecast by the mean of the last two weeks; the range is one deviation to either side."""
     first = today.replace(day=1)
     spent = calls.filter(at__gte=day_start(first)).aggregate(n=Sum("cost"))["n"] or Decimal(0)
-    start = today - dt.timedelta(days=LOOK_BACK)
-    found = calls.filter(at__gte=day_start(start), at__lt=day_start(today))
-    sums = dict(
-        found.annotate(day=TruncDate("at")).order_by().values_list("day").annotate(Sum("cost"))
-    )
-    days = [float(sums.get(start + dt.timedelta(days=n)) or 0) for n in range(LOOK_BACK)]
+    start = today - dt.timedelta(days=FORECAST_DAYS)
+    recent = calls.filter(at__gte=day_start(start), at__lt=day_start(today)).order_by()
+    sums = dict(recent.annotate(day=TruncDate("at")).values_list("day").annotate(Sum("cost")))
+    days = [float(sums.get(start + dt.timedelta(days=n)) or 0) for n in range(FORECAST_DAYS)]
     left = calendar.monthrange(today.year, today.month)[1] - today.day
     ahead, spread = mean(days) * left, pstdev(days) * left**0.5
     low = spent + Decimal(str(round(max(0.0, ahead - spread), 6)))
@@ -291,9 +205,22 @@ def month(calls: QuerySet, *, today: dt.date) -> Month:
     return Month(spent, spent + Decimal(str(round(ahead, 6))), low, high)
 
 
-def _gauge(one: pricing.Budget) -> Gauge:
-    near = not one.is_spent and one.share >= pricing.WARN_AT
-    return Gauge(one.name, one.limit, one.spent, one.is_spent, near)
+def _gauge(budget: pricing.Budget) -> dict:
+    """Return a budget as a bar: what is spent, and the line where the owner is warned."""
+    limit, spent = budget.limit, budget.spent
+    values = {"spent": money(spent), "limit": money(limit)}
+    return {
+        "name": budget.name,
+        "limit": limit,
+        "spent": spent,
+        "is_spent": budget.is_spent,
+        "near": not budget.is_spent and budget.share >= pricing.WARN_AT,
+        "percent": round(100 * spent / limit) if limit else 0,
+        "parts": [(_("spent"), float(spent))],
+        "top": float(max(limit, spent)),
+        "gate": float(limit * pricing.WARN_AT),
+        "said": _("%(spent)s of %(limit)s are spent; the owner is warned at 80 %%") % values,
+    }
 
 
 def _since(period: str, today: dt.date) -> dt.date:
@@ -304,11 +231,6 @@ def _since(period: str, today: dt.date) -> dt.date:
     return today - dt.timedelta(days=int(period) - 1)
 
 
-def _share(chat: list[Row]) -> float:
-    total = sum(row.tokens_in for row in chat)
-    return sum(row.cached * row.tokens_in for row in chat) / total if total else 0.0
-
-
 @in_space(role="viewer")
 def index(request, space):
     page = cost_page(space, period=request.GET.get("period", ""), now=timezone.now())
@@ -316,7 +238,7 @@ def index(request, space):
 
 
 def prices(space: Space) -> QuerySet[Fact]:
-    """The facts that took most room in prompts: what each cost, and how often a reply used it."""
+    """Return the facts that took most room in prompts, with their cost and use."""
     heard = LlmCall.objects.filter(message=OuterRef("message"), purpose=LlmCall.Purpose.EXTRACT)
     learned = Subquery(heard.order_by().values("message").values_list(Sum("cost")))
     rows = rows_in(space, Fact).filter(recalled__injected=True)
@@ -326,38 +248,38 @@ def prices(space: Space) -> QuerySet[Fact]:
         tokens=Sum("recalled__tokens"),
         # Only a model is paid for; its name stands behind that of its provider.
         learned_for=Case(When(mode__contains=":", then=learned)),
-    ).order_by("-tokens", "-pk")[:FACTS]
+    ).order_by("-tokens", "-pk")[:MAX_FACTS]
 
 
 @in_space(role="viewer")
 def facts(request, space):
-    """What facts cost and how often they paid back, the dearest first."""
+    """Show what facts cost and how often a reply used them, the dearest first."""
     return render(request, "costs/facts.html", {"facts": prices(space)})
 
 
 @in_space(role="owner")
 def calls(request, space):
-    """The last calls of models, each with its words where the space keeps them."""
-    rows = rows_in(space, LlmCall).order_by("-at", "-pk")[:CALLS]
-    found = [(row, NAMES[row.purpose]) for row in rows]
-    return render(request, "costs/calls.html", {"calls": found, "days": space.options.call_days})
+    """Show the last calls of models, each with its words where the space keeps them."""
+    rows = rows_in(space, LlmCall).order_by("-at", "-pk")[:MAX_CALLS]
+    calls = [(row, NAMES[row.purpose]) for row in rows]
+    return render(request, "costs/calls.html", {"calls": calls, "days": space.options.call_days})
 
 
 def belongs_to(call: LlmCall, *, space: Space) -> dict:
-    """What the call was made for: a night, or a message with its reply and receipt."""
-    said = rows_in(space, Message)
-    asked = said.filter(pk=call.message_id).select_related("chat").first()
+    """Return what the call was made for: a night, or a message with its reply and receipt."""
+    messages = rows_in(space, Message)
+    asked = messages.filter(pk=call.message_id).select_related("chat").first()
     reply = receipt = None
     if asked and call.purpose == LlmCall.Purpose.CHAT:
-        reply = said.filter(reply_to=asked, role=Message.Role.ASSISTANT).order_by("pk").first()
+        reply = messages.filter(reply_to=asked, role=Message.Role.ASSISTANT).order_by("pk").first()
         receipt = rows_in(space, Recall).filter(message=asked).order_by("-at", "-pk").first()
     night = rows_in(space, Night).filter(pk=call.night_id).first()
     sections = score_rows.sections(receipt.sections if receipt else {})
     return {
         "asked": asked,
-        "asked_url": said_at(asked, space),
+        "asked_url": url_of(asked, space),
         "reply": reply,
-        "reply_url": said_at(reply, space),
+        "reply_url": url_of(reply, space),
         "receipt": receipt,
         "sections": sections,
         "tokens": sum(count for _name, count in sections),
@@ -369,7 +291,7 @@ def belongs_to(call: LlmCall, *, space: Space) -> dict:
 
 @in_space(role="owner")
 def call(request, space, pk):
-    """One call: what it was for, what it took, and its words where the space keeps them."""
+    """Show one call: what it was for, what it took, and its words where the space keeps them."""
     row = get_in_space_or_404(space, LlmCall, pk)
-    shown = {"call": row, "purpose": NAMES[row.purpose], "days": space.options.call_days}
-    return render(request, "costs/call.html", shown | belongs_to(row, space=space))
+    context = {"call": row, "purpose": NAMES[row.purpose], "days": space.options.call_days}
+    return render(request, "costs/call.html", context | belongs_to(row, space=space))

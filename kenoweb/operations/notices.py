@@ -1,6 +1,5 @@
 """The notices of a space as a list, and the dead letters beside them."""
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -15,7 +14,7 @@ from kenoweb.ui.responses import fragment_or_redirect, refreshed, space_url, toa
 from memory import jobs, notices
 from memory.models import DeadLetter, Notice, Space
 
-SETTLED = 20
+MAX_SETTLED = 20
 TASKS = {
     "bot.answer": gettext_lazy("Answer a message"),
     "bot.deliver": gettext_lazy("Deliver a reply"),
@@ -26,78 +25,46 @@ TASKS = {
 }
 
 
-@dataclass(frozen=True)
-class NoticeList:
-    rows: list[Notice]
-    views: list[View]
-    here: str
-    more: str
-    unseen: int
-    show: str
-
-
-def notice_list(space: Space, asked: QueryDict) -> NoticeList:
-    """What nobody has seen yet, or everything."""
+def notice_list(space: Space, params: QueryDict) -> dict:
+    """Return the notices that nobody has seen yet, or all of them."""
     rows = rows_in(space, Notice)
-    unseen, everything = counted(rows.filter(seen_at=None), rows)
-    show = "all" if asked.get("show") == "all" else ""
-    found = part(
-        rows if show else rows.filter(seen_at=None),
-        order=Order("created_at"),
-        after=asked.get("after", ""),
-    )
+    unseen = rows.filter(seen_at=None)
+    unseen_count, count = counted(unseen, rows)
+    show = {"show": "all"} if params.get("show") == "all" else {}
+    page = part(rows if show else unseen, order=Order("created_at"), after=params.get("after", ""))
     url = space_url("notices:index", space)
-    here = f"{url}?show=all" if show else url
-    query = {"show": show, "after": found.after} if show else {"after": found.after}
-    return NoticeList(
-        rows=found.rows,
-        views=[
-            View(_("Unread"), url, capped_number(unseen) if unseen else "", not show),
-            View(_("All"), f"{url}?show=all", capped_number(everything), bool(show)),
+    return {
+        "rows": page.rows,
+        "views": [
+            View(_("Unread"), url, capped_number(unseen_count) if unseen_count else "", not show),
+            View(_("All"), f"{url}?show=all", capped_number(count), bool(show)),
         ],
-        here=here,
-        more=f"{url}?{urlencode(query)}" if found.after else "",
-        unseen=unseen,
-        show=show,
-    )
+        "here": f"{url}?show=all" if show else url,
+        "more": f"{url}?{urlencode(show | {'after': page.after})}" if page.after else "",
+        "unseen": unseen_count,
+        **show,
+    }
 
 
-@dataclass(frozen=True)
-class Letter:
-    row: DeadLetter
-
-    @property
-    def task(self) -> str:
-        return str(TASKS.get(self.row.task, self.row.task))
-
-    @property
-    def discarded(self) -> bool:
-        return self.row.retried_by.startswith(jobs.DISCARDED)
+def _letter(row: DeadLetter) -> dict:
+    discarded = row.retried_by.startswith(jobs.DISCARDED)
+    return {"row": row, "task": TASKS.get(row.task, row.task), "discarded": discarded}
 
 
-@dataclass(frozen=True)
-class LetterList:
-    waiting: list[Letter]
-    settled: list[Letter]
-    more: str
-    count: str
-    here: str
-
-
-def letter_list(space: Space, *, after: str = "") -> LetterList:
-    """Jobs that were given up, and what people decided about others lately."""
+def letter_list(space: Space, *, after: str = "") -> dict:
+    """Return the jobs that were given up, and those that people decided about lately."""
     url = space_url("dead_letters:index", space)
     rows = rows_in(space, DeadLetter)
     waiting = rows.filter(retried_at=None)
-    found = part(waiting, order=Order("at"), after=after)
-    settled = rows.exclude(retried_at=None).order_by("-retried_at", "-pk")[:SETTLED]
-    return LetterList(
-        waiting=[Letter(row) for row in found.rows],
-        settled=[Letter(row) for row in settled] if not after else [],
-        more=f"{url}?{urlencode({'after': found.after})}" if found.after else "",
-        count=capped_number(counted(waiting)[0]),
-        here=url,
-    )
+    page = part(waiting, order=Order("at"), after=after)
+    settled = rows.exclude(retried_at=None).order_by("-retried_at", "-pk")[:MAX_SETTLED]
+    return {
+        "waiting": [_letter(row) for row in page.rows],
+        "settled": [_letter(row) for row in settled] if not after else [],
+        "more": f"{url}?{urlencode({'after': page.after})}" if page.after else "",
+        "count": capped_number(counted(waiting)[0]),
+        "here": url,
+    }
 
 
 @in_space(role="viewer")
@@ -122,10 +89,9 @@ def unsee(request, space, pk):
 
 @in_space(role="curator", methods="POST")
 def see_all(request, space):
-    count = notices.see_all(space)
-    if count:
-        said = ngettext("%(n)s notice is seen.", "%(n)s notices are seen.", count)
-        toast(request, said % {"n": count})
+    if count := notices.see_all(space):
+        text = ngettext("%(n)s notice is seen.", "%(n)s notices are seen.", count)
+        toast(request, text % {"n": count})
     return refreshed(request, back=reverse("notices:index", args=[space.slug]))
 
 

@@ -1,4 +1,4 @@
-"""Golden questions as the pages show them: the list with its trend, one in detail, a new one."""
+"""The pages of golden questions: the list with its trend, one in detail, a new one."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import list_page
-from kenoweb.ui.filters import Filter
+from kenoweb.ui.filters import Filter, number_in
 from kenoweb.ui.formatting import OneLine, dated, one_line, truncatechars
 from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import run_and_toast, show_form, space_url, toast, toast_error
@@ -67,29 +67,27 @@ class GoldenForm(forms.Form):
         self.chats = {str(chat.pk): chat for chat in rooms}
         if receipt and receipt.chat:
             self.chats = {str(receipt.chat_id): receipt.chat}
-        named = [(key, truncatechars(chat, 40)) for key, chat in self.chats.items()]
         everywhere = [] if receipt and receipt.chat else [("", _("the whole space"))]
-        self.fields["chat"].choices = everywhere + named
-        choices = [
-            (str(n), truncatechars(one_line(one["quote"]), 200))
-            for n, (one, _used) in enumerate(self.offered)
+        names = [(key, truncatechars(chat, 40)) for key, chat in self.chats.items()]
+        self.fields["chat"].choices = everywhere + names
+        memories = list(enumerate(self.offered))
+        self.fields["found"].choices = [
+            (str(n), truncatechars(one_line(memory["quote"]), 200))
+            for n, (memory, _used) in memories
         ]
-        self.fields["found"].choices = choices
-        self.initial.setdefault(
-            "found", [str(n) for n, (_one, used) in enumerate(self.offered) if used]
-        )
-        if not choices:
+        self.initial.setdefault("found", [str(n) for n, (_memory, used) in memories if used])
+        if not memories:
             del self.fields["found"]
 
-    def kept(self) -> dict[str, Any]:
-        """What golden.keep() takes."""
-        given = self.cleaned_data
-        found = [self.offered[int(n)][0] for n in given.get("found", [])]
+    def values(self) -> dict[str, Any]:
+        """Return what golden.keep() takes."""
+        data = self.cleaned_data
+        found = [self.offered[int(n)][0] for n in data.get("found", [])]
         return {
-            "question": given["question"],
-            "chat": self.chats.get(given["chat"]),
-            "found": [*found, *({"quote": line} for line in _lines(given["tells"]))],
-            "unsaid": _lines(given["unsaid"]),
+            "question": data["question"],
+            "chat": self.chats.get(data["chat"]),
+            "found": [*found, *({"quote": line} for line in _lines(data["tells"]))],
+            "unsaid": _lines(data["unsaid"]),
         }
 
 
@@ -99,16 +97,21 @@ def _lines(text: str) -> list[str]:
 
 @in_space(role="viewer")
 def index(request, space):
-    wanted, rows = GoldenFilter.read(request.GET), rows_in(space, GoldenQuestion)
-    found = rows.filter(VIEWS[wanted.show][1])
-    page = part(found.select_related("chat"), order=NEWEST, after=wanted.after)
+    filters, rows = GoldenFilter.read(request.GET), rows_in(space, GoldenQuestion)
+    found = rows.filter(VIEWS[filters.show][1])
+    page = part(found.select_related("chat"), order=NEWEST, after=filters.after)
     numbers = counted(*(rows.filter(where) for _label, where in VIEWS.values()))
-    url, labels = space_url("golden:index", space), {key: one[0] for key, one in VIEWS.items()}
-    views = list_page.views_by("show", labels, numbers, wanted, url)
-    more = list_page.filter_url(url, wanted, after=page.after) if page.after else ""
-    shown = {"rows": page.rows, "views": views, "more": more, "nothing_yet": not sum(numbers)}
-    context = {"space": space, "url": url, "red": numbers[1], **shown, **_trend(space)}
-    return render(request, "golden/index.html", context)
+    url, labels = space_url("golden:index", space), {key: view[0] for key, view in VIEWS.items()}
+    context = {
+        "space": space,
+        "url": url,
+        "red": numbers[1],
+        "rows": page.rows,
+        "views": list_page.views_by("show", labels, numbers, filters, url),
+        "more": list_page.filter_url(url, filters, after=page.after) if page.after else "",
+        "nothing_yet": not sum(numbers),
+    }
+    return render(request, "golden/index.html", context | _trend(space))
 
 
 def _trend(space: Space) -> dict[str, Any]:
@@ -122,7 +125,7 @@ def _trend(space: Space) -> dict[str, Any]:
 
 @in_space(role="viewer")
 def trend(request, space):
-    """The part of the overview, which fetches it when it comes into sight."""
+    """Render the part that the overview fetches when it scrolls into view."""
     if not request.htmx:
         return redirect("golden:index", space.slug)
     return render(request, "golden/_trend.html", {"space": space, "fetched": True, **_trend(space)})
@@ -139,26 +142,24 @@ def detail(request, space, pk):
 
 @in_space(role="viewer")
 def weigh(request, space, pk):
-    """Which memories of a receipt decide its answer: each is left out once."""
+    """Show which memories of a receipt decide its answer: each is left out once."""
     receipt = get_in_space_or_404(space, Recall, pk)
     answer, weights = golden.weigh(receipt, now=timezone.now())
-    shown = {"space": space, "receipt": receipt, "answer": answer, "weights": weights}
-    return render(request, "golden/weigh.html", shown)
+    context = {"space": space, "receipt": receipt, "answer": answer, "weights": weights}
+    return render(request, "golden/weigh.html", context)
 
 
 @in_space(role="curator", methods="GET POST")
 def new(request, space):
-    number = request.GET.get("receipt", "")
-    receipt = None
-    if number.isdecimal() and len(number) < 19:
-        receipt = get_in_space_or_404(space, Recall, int(number))
+    number = number_in(request.GET.get("receipt", ""))
+    receipt = get_in_space_or_404(space, Recall, number) if number else None
     first = {"question": receipt.query, "chat": str(receipt.chat_id or "")} if receipt else {}
     sent = request.POST if request.method == "POST" else None
     form = GoldenForm(sent, initial=first, space=space, receipt=receipt)
-    if sent is not None and form.is_valid():
-        given = form.kept()
-        given |= {"person": receipt.person, "now": receipt.at} if receipt else {}
-        done = run_and_toast(request, _("Golden question saved."), golden.keep, space, **given)
+    if form.is_valid():
+        values = form.values()
+        values |= {"person": receipt.person, "now": receipt.at} if receipt else {}
+        done = run_and_toast(request, _("Golden question saved."), golden.keep, space, **values)
         if done:
             golden.check(done.row, now=timezone.now())
             return redirect("golden:detail", space.slug, done.row.pk)
@@ -167,11 +168,11 @@ def new(request, space):
 
 @in_space(role="curator", methods="POST")
 def run(request, space):
-    made = golden.run(space, why=GoldenRun.Why.HAND)
-    if made is None:
+    done = golden.run(space, why=GoldenRun.Why.HAND)
+    if done is None:
         toast_error(request, _("There is no golden question to ask."))
     else:
-        numbers = {"green": made.green, "all": made.green + made.red}
+        numbers = {"green": done.green, "all": done.green + done.red}
         toast(request, _("%(green)s of %(all)s are as they should be.") % numbers)
     return redirect("golden:index", space.slug)
 

@@ -1,4 +1,4 @@
-"""The recall lab: what would come to mind, and why. It writes nothing and counts no use."""
+"""The recall lab: what would be recalled, and why. It writes nothing and counts no use."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -28,19 +28,19 @@ from memory.retrieval.understand import MAX_LENGTH
 from memory.text.normalise import clean
 
 SHOWN_CUT = 20
-SHOWN_NOT_MEMORY, SHOWN_WRONG = 5, 10
-# Whose words the last messages were: the people one may ask as.
+SHOWN_NOT_MEMORY = 5
+SHOWN_WRONG = 10
+# The authors of so many of the last messages are offered as the one who asks.
 LOOK_BACK = 300
 MODES = ("", "strict", "lenient")
-LEAST, MOST = -2.0, 10.0
-# A group counts nothing, as it is saved (1), or up to so many times as much.
-MOST_TIMES = 3.0
-PROBLEMS = (profiles.Invalid, ValueError)
+MIN_WEIGHT, MAX_WEIGHT = -2.0, 10.0
+# A group can be left out (0) or count up to so many times as much as saved (1).
+MAX_FACTOR = 3.0
 
 
 @dataclass(frozen=True)
 class Asking:
-    """What the address asks: a message, as somebody, somewhere, by a profile and its changes."""
+    """What the URL asks: a question, the person, the chat, a profile and its changes."""
 
     q: str
     person: str
@@ -49,7 +49,7 @@ class Asking:
     strict: bool
     saved: Profile
     tried: Profile
-    # The single weights that are tried, before the factors of their groups.
+    # The weights that are tried, before the factors of their groups.
     singles: dict[str, float] = field(default_factory=dict)
     factors: dict[str, float] = field(default_factory=dict)
     apart: int = 1
@@ -70,7 +70,7 @@ class Asking:
 
     @property
     def gate(self) -> float:
-        return score_rows.gate_line(self.tried, strict=self.strict)
+        return score_rows.Gate(self.tried, self.strict).line
 
     @property
     def variety(self) -> float:
@@ -129,36 +129,37 @@ class Result:
 
     @property
     def lanes(self) -> int:
-        weighed_all = (*self.recalled.items, *self.recalled.cut)
-        return len({lane for one in weighed_all for lane in one.unit.lanes})
+        scored = (*self.recalled.items, *self.recalled.cut)
+        return len({lane for one in scored for lane in one.unit.lanes})
 
 
-def read(said: QueryDict, *, space: Space, default_person: str = "") -> Asking:
-    """The address as it was meant; what makes no sense is as if it were not said."""
-    saved = profiles.get(space, clean(said.get("profile", ""))[:60])
-    mode = said.get("mode", "") if said.get("mode") in MODES else ""
+def read(params: QueryDict, *, space: Space, default_person: str = "") -> Asking:
+    """Read the query of the URL; an invalid value counts as missing."""
+    saved = profiles.get(space, clean(params.get("profile", ""))[:60])
+    mode = params.get("mode", "") if params.get("mode") in MODES else ""
     strict = space.options.recall_strict if not mode else mode == "strict"
     tried, singles, problem = saved, saved.weights, ""
     factors: dict[str, float] = {}
     # Sliders that were drawn for another profile say nothing about this one.
-    if said.get("of", key(saved)) == key(saved) and saved.formula == "keno":
+    if params.get("of", key(saved)) == key(saved) and saved.formula == "keno":
         try:
-            singles, factors = _singles(saved, said), _factors(said)
-            tried = _tried(saved, said, strict=strict, weights=_times(singles, factors))
-        except PROBLEMS as error:
+            singles, factors = _weights(saved, params), _factors(params)
+            tried = _changed(saved, params, strict=strict, weights=_multiplied(singles, factors))
+        except (profiles.Invalid, ValueError) as error:
             problem = str(error)
-    apart, then = said.get("apart", ""), Filter.read(said)
+    chat, then = number_in(params.get("chat", "")), Filter.read(params)
+    chats = rows_in(space, Chat).select_related("space")
     return Asking(
-        q=clean(said.get("q", ""))[:MAX_LENGTH].strip(),
-        person=clean(said.get("as", default_person))[:120].strip(),
-        chat=_chat(space, said.get("chat", "")),
+        q=clean(params.get("q", ""))[:MAX_LENGTH].strip(),
+        person=clean(params.get("as", default_person))[:120].strip(),
+        chat=chats.filter(pk=chat).first() if chat else None,
         mode=mode,
         strict=strict,
         saved=saved,
         tried=tried,
         singles=singles,
         factors=factors,
-        apart=number_in(apart) or 1,
+        apart=number_in(params.get("apart", "")) or 1,
         problem=problem,
         as_of=then.as_of,
         when=then.when,
@@ -179,11 +180,11 @@ def page(asking: Asking, *, space: Space, now: datetime) -> dict:
         "asking": asking,
         "result": result,
         "apart": score_rows.chosen(rows, asking.apart),
-        **score_rows.gate(asking.gate),
+        **score_rows.Gate(asking.tried, asking.strict).context(),
         "legend": score_rows.legend(),
         "sliders": sliders(asking),
         "singles_changed": asking.singles != asking.saved.weights,
-        "most_times": MOST_TIMES,
+        "most_times": MAX_FACTOR,
         "people": people(space, also=asking.person),
         "chats": [(str(chat.pk), str(chat)) for chat in list_page.chats_of(space)],
         "names": profiles.names(space),
@@ -196,44 +197,45 @@ def page(asking: Asking, *, space: Space, now: datetime) -> dict:
 
 def ask(asking: Asking, *, space: Space, now: datetime) -> Result:
     """Recall as a reply would, with the tried weights; beside it with the saved ones."""
-    recalled, made = _once(asking, asking.tried, space=space, now=now)
-    result = Result(recalled, budget=space.options.token_budget)
-    rows = _rows(recalled, space)
+    recalled, built = _recall(asking, asking.tried, space=space, now=now)
+    scored = [*recalled.items, *recalled.cut[:SHOWN_CUT]]
+    rows = [score_rows.of_scored(one, rank=n, space=space) for n, one in enumerate(scored, 1)]
     gate = score_rows.Gate(asking.tried, asking.strict, recalled.prompt)
-    for row, one in zip(rows, (*recalled.items, *recalled.cut), strict=False):
+    before = {}
+    if asking.changed:
+        saved, _built = _recall(asking, asking.saved, space=space, now=now)
+        before = {one.key: n for n, one in enumerate((*saved.items, *saved.cut), 1)}
+    for row, one in zip(rows, scored, strict=True):
         row.gate = gate.of(row.kind)
         below = gate.is_short(row.kind, one.confidence, pinned=one.unit.pinned)
         row.nearest = below and not row.cut
-    if asking.changed:
-        before, _made = _once(asking, asking.saved, space=space, now=now)
-        places = {one.key: n for n, one in enumerate((*before.items, *before.cut), 1)}
-        for row, one in zip(rows, (*recalled.items, *recalled.cut), strict=False):
-            row.before = places.get(one.key)
-        result.compared = True
-    result.injected = rows[: len(recalled.items)]
-    result.cut = rows[len(recalled.items) :]
-    result.sections = _sections(recalled, made)
-    result.prompt = _prompt(recalled, made, space)
-    result.not_memory = not_memory(space, recalled.question.keywords, chat=asking.chat)
-    if asking.chat and made and made.recall is None:
-        result.note = _(
-            "A reply here would not recall: this is a first conversation, or it is off."
-        )
-    return result
+        row.before = before.get(one.key)
+    off = _("A reply here would not recall: this is a first conversation, or it is off.")
+    return Result(
+        recalled,
+        injected=rows[: len(recalled.items)],
+        cut=rows[len(recalled.items) :],
+        prompt=_prompt(recalled, built, space),
+        sections=_sections(recalled, built),
+        budget=space.options.token_budget,
+        note=off if built and built.recall is None else "",
+        compared=asking.changed,
+        not_memory=not_memory(space, recalled.question.keywords, chat=asking.chat),
+    )
 
 
 def not_memory(space: Space, keywords: list[str], *, chat: Chat | None) -> list[Message]:
-    """The newest messages with one of these words that no recall sees: questions, commands, …"""
+    """Return the newest messages with one of these words that no recall sees: commands, …"""
     if not keywords:
         return []
-    holds = reduce(or_, (Q(text__icontains=word) for word in keywords[:8]))
-    said = rows_in(space, Message).filter(holds).exclude(not_recalled=None)
-    said = said.exclude(not_recalled="").order_by("-sent_at", "-pk")
-    return list((said.filter(chat=chat) if chat else said)[:SHOWN_NOT_MEMORY])
+    has_word = reduce(or_, (Q(text__icontains=word) for word in keywords[:8]))
+    rows = rows_in(space, Message).filter(has_word).exclude(not_recalled=None)
+    rows = rows.exclude(not_recalled="").order_by("-sent_at", "-pk")
+    return list((rows.filter(chat=chat) if chat else rows)[:SHOWN_NOT_MEMORY])
 
 
 def sliders(asking: Asking) -> list[SliderGroup]:
-    """The five groups with their weights, as far as the formula takes weights."""
+    """Return the five groups with their weights, if the formula takes weights."""
     if asking.saved.formula != "keno":
         return []
     return [
@@ -249,9 +251,9 @@ def sliders(asking: Asking) -> list[SliderGroup]:
 
 
 def people(space: Space, *, also: str) -> list[str]:
-    """Who spoke lately, and whoever is asked as."""
-    said = rows_in(space, Message).filter(role=Message.Role.USER).order_by("-sent_at")
-    names = said.values_list("author", flat=True)[:LOOK_BACK]
+    """Return who spoke lately, and the person who asks now."""
+    rows = rows_in(space, Message).filter(role=Message.Role.USER).order_by("-sent_at")
+    names = rows.values_list("author", flat=True)[:LOOK_BACK]
     return [name for name in dict.fromkeys([*names, also]) if name]
 
 
@@ -261,70 +263,65 @@ def versions(space: Space, profile: Profile) -> list[RecallProfile]:
     return list(rows_in(space, RecallProfile).filter(name=profile.name).order_by("-version")[:20])
 
 
-def _singles(saved: Profile, said: QueryDict) -> dict[str, float]:
-    weights = {name: said[f"w-{name}"] for name in NAMES if said.get(f"w-{name}", "").strip()}
-    return saved.weights | profiles.check(weights)
+def _weights(saved: Profile, params: QueryDict) -> dict[str, float]:
+    values = {name: params[f"w-{name}"] for name in NAMES if params.get(f"w-{name}", "").strip()}
+    return saved.weights | profiles.check(values)
 
 
-def _factors(said: QueryDict) -> dict[str, float]:
-    """How many times each group counts, where it is not once."""
-    asked = {group: said.get(f"times-{group}", "").strip() for group in score_rows.SCORE_GROUPS}
-    most = _("A group counts from 0 to %(most)s times.") % {"most": number(MOST_TIMES)}
-    found = {
-        group: _between(value, MOST_TIMES, else_say=most) for group, value in asked.items() if value
-    }
-    return {group: times for group, times in found.items() if times != 1}
+def _factors(params: QueryDict) -> dict[str, float]:
+    """Return how many times each group counts, where it is not once."""
+    problem = _("A group counts from 0 to %(most)s times.") % {"most": number(MAX_FACTOR)}
+    factors = {}
+    for group in score_rows.SCORE_GROUPS:
+        if value := params.get(f"times-{group}", "").strip():
+            factors[group] = _number(value, most=MAX_FACTOR, problem=problem)
+    return {group: factor for group, factor in factors.items() if factor != 1}
 
 
-def _times(weights: dict[str, float], factors: dict[str, float]) -> dict[str, float]:
-    groups = {
-        name: group for group, (_l, names) in score_rows.SCORE_GROUPS.items() for name in names
-    }
-    return {name: one * factors.get(groups.get(name, ""), 1.0) for name, one in weights.items()}
+def _multiplied(weights: dict[str, float], factors: dict[str, float]) -> dict[str, float]:
+    multiplied = dict(weights)
+    for group, factor in factors.items():
+        _label, names = score_rows.SCORE_GROUPS[group]
+        multiplied |= {name: weights[name] * factor for name in names if name in weights}
+    return multiplied
 
 
-def _tried(saved: Profile, said: QueryDict, *, strict: bool, weights: dict[str, float]) -> Profile:
-    tried = saved.with_weights(weights) if weights != saved.weights else saved
+def _changed(
+    saved: Profile, params: QueryDict, *, strict: bool, weights: dict[str, float]
+) -> Profile:
+    profile = saved.with_weights(weights) if weights != saved.weights else saved
     settings = dict(saved.settings)
-    if said.get("gate", "").strip():
+    limits = {"most": 1.0, "problem": _("Gate and variety are numbers from 0 to 1.")}
+    if params.get("gate", "").strip():
         line = "strict" if strict else "lenient"
-        settings["gate"] = settings["gate"] | {line: _share(said["gate"])}
-    if said.get("variety", "").strip():
-        settings["diversity"] = round(1 - _share(said["variety"]), 2)
-    return replace(tried, settings=settings)
+        settings["gate"] = settings["gate"] | {line: _number(params["gate"], **limits)}
+    if params.get("variety", "").strip():
+        settings["diversity"] = round(1 - _number(params["variety"], **limits), 2)
+    return replace(profile, settings=settings)
 
 
-def _share(said: str) -> float:
-    return _between(said, 1.0, else_say=_("Gate and variety are numbers from 0 to 1."))
-
-
-def _between(said: str, most: float, *, else_say: str) -> float:
-    """The number from 0 to the most there is; ValueError says what else was expected."""
+def _number(text: str, *, most: float, problem: str) -> float:
+    """Return the number from 0 to the most; raise a ValueError with the problem otherwise."""
     try:
-        value = float(said)
+        value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= most:
-        raise ValueError(else_say)
+        raise ValueError(problem)
     return round(value, 2)
 
 
-def _chat(space: Space, said: str) -> Chat | None:
-    rows, number = rows_in(space, Chat).select_related("space"), number_in(said)
-    return rows.filter(pk=number).first() if number else None
-
-
-def _once(asking: Asking, profile: Profile, *, space: Space, now: datetime):
-    """What a reply in that chat would be given; without a chat, what the whole space knows."""
-    how = {"profile": profile, "strict": asking.strict, "save": False}
-    made = None
+def _recall(asking: Asking, profile: Profile, *, space: Space, now: datetime):
+    """Recall as a reply in that chat would; without a chat, from the whole space."""
+    options = {"profile": profile, "strict": asking.strict, "save": False}
+    built = None
     if asking.when or asking.holds_at:
-        how |= {"as_of": asking.when, "valid_at": asking.holds_at}
+        options |= {"as_of": asking.when, "valid_at": asking.holds_at}
     elif asking.chat:
-        made = context.build(asking.chat, asking.q, now=now, person=asking.person, **how)
-        if made.recall is not None:
-            return made.recall, made
-    found = recall(
+        built = context.build(asking.chat, asking.q, now=now, person=asking.person, **options)
+        if built.recall is not None:
+            return built.recall, built
+    recalled = recall(
         space,
         asking.q,
         chat=asking.chat,
@@ -332,26 +329,20 @@ def _once(asking: Asking, profile: Profile, *, space: Space, now: datetime):
         now=now,
         everywhere=asking.chat is None,
         budget=space.options.token_budget,
-        **how,
+        **options,
     )
-    return found, made
-
-
-def _rows(recalled: Recalled, space: Space) -> list[Row]:
-    shown = (*recalled.items, *recalled.cut[:SHOWN_CUT])
-    return [score_rows.of_scored(one, rank=n, space=space) for n, one in enumerate(shown, 1)]
+    return recalled, built
 
 
 def _slider(asking: Asking, name: str) -> Slider:
-    value = asking.singles.get(name, 0.0)
-    was = asking.saved.weights.get(name, 0.0)
-    label = str(FEATURES[name])
-    return Slider(name, label, value, was, min(LEAST, value), max(MOST, value, was))
+    value, was = asking.singles.get(name, 0.0), asking.saved.weights.get(name, 0.0)
+    low, high = min(MIN_WEIGHT, value), max(MAX_WEIGHT, value, was)
+    return Slider(name, str(FEATURES[name]), value, was, low, high)
 
 
-def _sections(recalled: Recalled, made: context.Context | None) -> list[tuple[str, int]]:
-    if made and made.recall:
-        return score_rows.sections(made.sections)
+def _sections(recalled: Recalled, built: context.Context | None) -> list[tuple[str, int]]:
+    if built and built.recall:
+        return score_rows.sections(built.sections)
     names = {"fact": _("facts"), "episode": _("episodes"), "message": _("messages")}
     return [
         (label, sum(one.tokens for one in recalled.items if one.unit.kind == kind))
@@ -359,10 +350,10 @@ def _sections(recalled: Recalled, made: context.Context | None) -> list[tuple[st
     ]
 
 
-def _prompt(recalled: Recalled, made: context.Context | None, space: Space):
-    """(who speaks, what), as a model would get it."""
-    if made:
-        turns = [(str(turn["role"]), str(turn["content"])) for turn in made.messages]
-        return [*(("system", part) for part in made.system), *turns]
+def _prompt(recalled: Recalled, built: context.Context | None, space: Space):
+    """Return (role, text) of each part, as a model would get it."""
+    if built:
+        turns = [(str(turn["role"]), str(turn["content"])) for turn in built.messages]
+        return [*(("system", part) for part in built.system), *turns]
     lines = [sections.RENDER[one.unit.kind](one.unit, space.zone) for one in recalled.items]
     return [("memory", "\n".join(lines))] if lines else []

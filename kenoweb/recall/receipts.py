@@ -1,4 +1,4 @@
-"""Receipts as the pages show them: every real recall, and one with all its numbers."""
+"""The pages of receipts: the list of real recalls, and one with all its numbers."""
 
 import textwrap
 from dataclasses import dataclass
@@ -59,8 +59,8 @@ class ReceiptFilter(Filter):
         return super()._makes_sense(name, value)
 
 
-# The picture of a receipt: rows, letters a line, and pixels from line to line.
-CARD_ROWS, CARD_LETTERS, CARD_LINE = 3, 62, 24
+# The picture of a receipt: rows, characters a line, and pixels from line to line.
+CARD_ROWS, CARD_WIDTH, CARD_LINE = 3, 62, 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,65 +82,65 @@ class ReceiptList(list_page.ListPage):
     fact: Fact | None
 
 
-def receipt_list(space: Space, wanted: ReceiptFilter) -> ReceiptList:
-    found = find(space, wanted)
-    page = part(found.select_related("chat"), order=NEWEST, after=wanted.after)
+def receipt_list(space: Space, filters: ReceiptFilter) -> ReceiptList:
+    rows = find(space, filters)
+    page = part(rows.select_related("chat"), order=NEWEST, after=filters.after)
     # What fits on one page has been counted by reading it.
-    numbers = counted(rows_in(space, Recall), *([found] if page.after or wanted.after else []))
+    numbers = counted(rows_in(space, Recall), *([rows] if page.after or filters.after else []))
     return ReceiptList(
-        filter=wanted,
+        filter=filters,
         rows=_with_numbers(page.rows),
         url=reverse("recall:receipts", args=[space.slug]),
         after=page.after,
         found=numbers[1] if len(numbers) > 1 else len(page.rows),
         of_chats=list_page.chats_of(space),
         nothing_yet=not numbers[0],
-        fact=rows_in(space, Fact).filter(pk=wanted.fact).first() if wanted.fact else None,
+        fact=rows_in(space, Fact).filter(pk=filters.fact).first() if filters.fact else None,
     )
 
 
-def find(space: Space, wanted: ReceiptFilter) -> QuerySet:
-    rows = rows_in(space, Recall).filter(in_chat(wanted.chat))
-    if wanted.level:
-        rows = rows.filter(level=wanted.level)
-    if wanted.error:
+def find(space: Space, filters: ReceiptFilter) -> QuerySet:
+    rows = rows_in(space, Recall).filter(in_chat(filters.chat))
+    if filters.level:
+        rows = rows.filter(level=filters.level)
+    if filters.error:
         rows = rows.exclude(error="")
-    if day := day_in(wanted.day):
+    if day := day_in(filters.day):
         rows = rows.filter(at__gte=day_start(day), at__lt=day_start(day + timedelta(days=1)))
-    if wanted.fact:
-        used = RecallItem.objects.filter(fact=wanted.fact, injected=True)
+    if filters.fact:
+        used = RecallItem.objects.filter(fact=filters.fact, injected=True)
         rows = rows.filter(pk__in=used.values("recall"))
-    return rows.filter(substring_filter(wanted.q, "query")) if wanted.q else rows
+    return rows.filter(substring_filter(filters.q, "query")) if filters.q else rows
 
 
 def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
-    """One receipt with exactly its numbers."""
+    """Return the context of one receipt, with exactly its numbers."""
     items = items_of(receipt)
     rows = [score_rows.of_item(item, space=space) for item in items]
     gate = score_rows.gate_of(receipt, space)
     for row, item in zip(rows, items, strict=True):
         row.nearest = item.injected and gate.is_below(item)
         row.gate = gate.of(item.kind) if item.kind != "pattern" else 0.0
-    given = [row for row in rows if not row.cut]
+    injected = [row for row in rows if not row.cut]
     sections = score_rows.sections(receipt.sections)
     if not any(count for _name, count in sections):
         sections = [(_("memory"), receipt.tokens)]
     return {
         "receipt": receipt,
-        "injected": given,
+        "injected": injected,
         "cut": [row for row in rows if row.cut],
         "apart": score_rows.chosen(rows, number_in(apart)),
-        "nothing_passed": bool(given) and all(row.nearest for row in given),
-        **score_rows.gate(gate.line),
+        "nothing_passed": bool(injected) and all(row.nearest for row in injected),
+        **gate.context(),
         "gates": score_rows.gates(gate, items),
         "legend": score_rows.legend(),
         "sections": sections,
         "tokens": sum(count for _name, count in sections),
         "budget": receipt.budget or space.options.token_budget,
         "tone": LEVEL_TONE.get(receipt.level, ""),
-        "reply_url": said_at(receipt.reply, space),
-        "message_url": said_at(receipt.message, space),
-        "cues": _cues(receipt),
+        "reply_url": url_of(receipt.reply, space),
+        "message_url": url_of(receipt.message, space),
+        "cues": _cues(receipt.cue),
         "mode": MODES.get(receipt.mode, receipt.mode),
         "unjudged": UNJUDGED.get(receipt.left_out.get("unjudged", ""), ""),
         "times": score_rows.times(receipt.ms),
@@ -149,7 +149,7 @@ def detail(receipt: Recall, *, space: Space, apart: str = "") -> dict:
 
 
 def card(receipt: Recall, *, space: Space) -> dict:
-    """The receipt as a picture to show to others: question, the best memories, reply."""
+    """Return the context of the receipt as a picture: question, the best memories, reply."""
     used = detail(receipt, space=space)["injected"][:CARD_ROWS]
     reply = receipt.reply.text if receipt.reply else ""
     question, y = _lines(receipt.query, 3, top=92)
@@ -173,14 +173,14 @@ def card(receipt: Recall, *, space: Space) -> dict:
 
 
 def _lines(text: str, most: int, *, top: int) -> tuple[list[tuple[int, str]], int]:
-    """The text in at most so many lines, each with its place; and the place below the last."""
-    found = textwrap.wrap(text, CARD_LETTERS, max_lines=most, placeholder=" …") or [""]
-    places = [(top + CARD_LINE * place, line) for place, line in enumerate(found)]
-    return places, top + CARD_LINE * len(places)
+    """Return (y, line) of the text in at most so many lines, and the y below the last."""
+    lines = textwrap.wrap(text, CARD_WIDTH, max_lines=most, placeholder=" …") or [""]
+    places = [(top + CARD_LINE * number, line) for number, line in enumerate(lines)]
+    return places, top + CARD_LINE * len(lines)
 
 
 def as_markdown(receipt: Recall, *, space: Space) -> str:
-    """Question, memories with how relevant each was, and reply, to paste somewhere."""
+    """Return question, memories with their relevance, and reply, to paste somewhere."""
     used = detail(receipt, space=space)["injected"]
     lines = [f"> {receipt.query}", ""]
     lines += [f"- {share(row.relevance)} {row.text} ({row.label})" for row in used]
@@ -190,7 +190,7 @@ def as_markdown(receipt: Recall, *, space: Space) -> str:
 
 
 def _with_numbers(rows: list[Recall]) -> list[Recall]:
-    """How many memories each put into its prompt, in one query for the page."""
+    """Count the memories that each put into its prompt, in one query for the page."""
     items = RecallItem.objects.filter(recall__in=rows).values_list("recall")
     numbers = dict(items.annotate(n=Count("pk", filter=Q(injected=True))))
     for row in rows:
@@ -199,25 +199,24 @@ def _with_numbers(rows: list[Recall]) -> list[Recall]:
     return rows
 
 
-def said_at(message: Message | None, space: Space) -> str:
-    """Where the message stands in its chat; empty without one."""
+def url_of(message: Message | None, space: Space) -> str:
+    """Return the URL of the message in its chat; empty without one."""
     return message_url(space, message.pk, message.chat_id) if message else ""
 
 
 def _in_the_lab(receipt: Recall, space: Space) -> str:
-    """The same question today, by the profile of then."""
-    asked = {
+    """Return the URL that asks the same question today, by the profile of then."""
+    query = {
         "q": receipt.query,
         "as": receipt.person,
         "chat": receipt.chat_id or "",
         "mode": "strict" if receipt.strict else "lenient",
         "profile": receipt.profile,
     }
-    return f"{reverse('recall:lab', args=[space.slug])}?{urlencode(asked)}"
+    return f"{reverse('recall:lab', args=[space.slug])}?{urlencode(query)}"
 
 
-def _cues(receipt: Recall) -> list[dict]:
-    cue = receipt.cue
+def _cues(cue: dict | None) -> list[dict]:
     if not cue:
         return []
     ends = {name: datetime.fromisoformat(cue[name]) for name in ("start", "end") if cue.get(name)}

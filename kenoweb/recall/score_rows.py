@@ -1,4 +1,4 @@
-"""A memory that was weighed, as the lab and the receipts show it."""
+"""The rows of a recall: each memory with its score, as the lab and the receipts show it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from memory.retrieval import profiles
 from memory.retrieval.profiles import Profile
 from memory.retrieval.ranking import Part, Scored
 
-# Eighteen features are too many for one bar: five voices, always in this order.
+# Eighteen features are too many for one bar: five groups, always in this order.
 SCORE_GROUPS = {
     "meaning": (gettext_lazy("meaning"), ("answers", "semantic", "around", "topic")),
     "words": (gettext_lazy("words"), ("words", "rare", "alike", "lexical", "nearby", "episode")),
@@ -85,12 +85,11 @@ class Row:
     lang: str = ""
     # Its rank with the saved weights; None while nothing is compared.
     before: int | None = None
-
     mark: str = ""
     nearest: bool = False
-    # Where the gate was for its kind; 0 where there is none.
+    # The gate for its kind; 0 without one.
     gate: float = 0.0
-    # The number of the fact that it is.
+    # The id of the fact, when it is one.
     fact: int | None = None
 
     def __post_init__(self):
@@ -98,12 +97,11 @@ class Row:
 
     @property
     def groups(self) -> list[tuple[str, float]]:
-        """The parts of its score, in the five groups."""
         return score_groups(self.parts)
 
     @property
     def up(self) -> int:
-        """How many places it rose; less than nothing when it fell."""
+        """How many places it rose; negative when it fell."""
         return self.before - self.rank if self.before else 0
 
     @property
@@ -120,48 +118,43 @@ def score_groups(parts: Iterable[Part]) -> list[tuple[str, float]]:
 
 
 def scaled(parts: Iterable[Part], relevance: float) -> list[tuple[str, float]]:
-    """Return the five groups on the one scale of the page, 0 to 1: together they are as long as
-    the memory is relevant, each as long as its share of the score."""
+    """Return the five groups on a scale from 0 to 1: together they are as long as the memory is
+    relevant, each as long as its share of the score."""
     groups = score_groups(parts)
     whole = sum(points for _label, points in groups)
     whole = whole if whole > 0 else sum(max(0.0, points) for _label, points in groups)
     return [(label, points / whole * relevance if whole else 0.0) for label, points in groups]
 
 
-def of_scored(one: Scored, *, rank: int, space: Space) -> Row:
-    """A candidate of a recall that just happened."""
-    unit = one.unit
+def of_scored(scored: Scored, *, rank: int, space: Space) -> Row:
+    """Return the row of a candidate of a recall that just happened."""
+    unit = scored.unit
     return Row(
         rank=rank,
         kind=unit.kind,
         label=label(unit.kind, unit.owner_id, at=unit.at, who=_who(unit.said_by, unit.role)),
         text=one_line(unit.text)[:MAX_TEXT],
         url=page(space, unit.kind, unit.owner_id, chat=unit.chat_id),
-        score=one.score,
-        relevance=one.confidence,
-        parts=one.parts,
+        score=scored.score,
+        relevance=scored.confidence,
+        parts=scored.parts,
         lanes=_lanes(unit.lanes),
-        cut=str(CUT.get(one.cut, one.cut)),
-        tokens=one.tokens,
+        cut=str(CUT.get(scored.cut, scored.cut)),
+        tokens=scored.tokens,
     )
 
 
 def of_item(item: RecallItem, *, space: Space, shape: type[Row] = Row) -> Any:
-    """A candidate of a receipt, with the receipt's numbers."""
+    """Return the row of a candidate of a receipt, with the receipt's numbers."""
     owner = getattr(item, item.kind, None)
-    said = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
+    text = getattr(owner, "text", "") or getattr(owner, "body", "") or str(owner or "")
     at = getattr(owner, "sent_at", None) or getattr(owner, "started_at", None)
-    purged = _("It was erased since.")
+    who = _who(getattr(owner, "author", ""), getattr(owner, "role", ""))
     return shape(
         rank=item.rank,
         kind=item.kind,
-        label=label(
-            item.kind,
-            owner.pk if owner else 0,
-            at=at,
-            who=_who(getattr(owner, "author", ""), getattr(owner, "role", "")),
-        ),
-        text=one_line(said)[:MAX_TEXT] if owner else purged,
+        label=label(item.kind, owner.pk if owner else 0, at=at, who=who),
+        text=one_line(text)[:MAX_TEXT] if owner else _("It was erased since."),
         url=page(space, item.kind, owner.pk, chat=getattr(owner, "chat_id", 0)) if owner else "",
         score=item.score,
         relevance=item.confidence,
@@ -176,7 +169,7 @@ def of_item(item: RecallItem, *, space: Space, shape: type[Row] = Row) -> Any:
 
 
 def label(kind: str, pk: int, *, at: datetime | None = None, who: str = "") -> str:
-    """Fact 412; Episode, 13 February; Ana, 13 February."""
+    """Name a memory: Fact 412; Episode, 13 February; Ana, 13 February."""
     if kind == "fact" or not at:
         noun = {"fact": _("Fact"), "episode": _("Episode"), "pattern": _("Pattern")}
         return f"{noun.get(kind, _('Message'))} {pk or ''}".strip()
@@ -185,42 +178,33 @@ def label(kind: str, pk: int, *, at: datetime | None = None, who: str = "") -> s
 
 
 def page(space: Space, kind: str, pk: int, *, chat: int | None = None) -> str:
-    """Return the URL that shows the memory itself; none for a message of no chat."""
+    """Return the URL of the memory itself; empty for a message of no chat."""
     if kind == "message":
         return message_url(space, pk, chat)
     return space_url(f"{kind}s:detail", space, pk=pk)
 
 
-def gate_line(
-    profile: Profile | None, *, strict: bool, kind: str = "fact", prompt: bool = False
-) -> float:
-    """How relevant a memory of this kind must be, where one number says it."""
-    limits = profile.settings.get("gate", {}) if profile else {}
-    known = "strict" if strict else "lenient"
-    if not limits.get(known):
-        return 0.0
-    return float(recall_gate.line(limits, kind, strict=strict, prompt=prompt))
-
-
-def gate(line: float) -> dict:
-    """The line and where it stands on a scale of 300."""
-    return {"gate": line, "gate_x": charts.n(300 * line)}
-
-
 @dataclass(frozen=True)
 class Gate:
-    """Where the gate of a receipt really was; 0 when its profile has none or is gone."""
+    """How relevant a memory had to be in a recall; 0 when the profile has no gate or is gone."""
 
     profile: Profile | None = None
     strict: bool = False
     prompt: bool = False
 
     def of(self, kind: str) -> float:
-        return gate_line(self.profile, strict=self.strict, kind=kind, prompt=self.prompt)
+        limits = self.profile.settings.get("gate", {}) if self.profile else {}
+        if not limits.get("strict" if self.strict else "lenient"):
+            return 0.0
+        return float(recall_gate.line(limits, kind, strict=self.strict, prompt=self.prompt))
 
     @property
     def line(self) -> float:
         return self.of("fact")
+
+    def context(self) -> dict:
+        """Return the gate for facts, and its place on a scale of 300, for the template."""
+        return {"gate": self.line, "gate_x": charts.n(300 * self.line)}
 
     def is_below(self, item: RecallItem) -> bool:
         """Tell whether it was given although it did not pass: pins and habits need not."""
@@ -232,25 +216,25 @@ class Gate:
 
 
 def gates(gate: Gate, items: Iterable[RecallItem]) -> list[tuple[str, float]]:
-    """The gate of each kind of memory that was weighed, by its name."""
-    found = {kind for item in items if (kind := item.kind) in KINDS}
-    return [(name, gate.of(kind)) for kind, name in KINDS.items() if kind in found]
+    """Return (name, gate) of each kind of memory among the items."""
+    kinds = {item.kind for item in items}
+    return [(name, gate.of(kind)) for kind, name in KINDS.items() if kind in kinds]
 
 
 def gate_of(receipt: Recall, space: Space) -> Gate:
     profile = profiles.get(space, f"{receipt.profile}@{receipt.profile_version}")
-    known = profile if profile.name == receipt.profile else None
-    return Gate(known, receipt.strict, bool(receipt.left_out.get("prompt")))
+    profile = profile if profile.name == receipt.profile else None
+    return Gate(profile, receipt.strict, bool(receipt.left_out.get("prompt")))
 
 
 def chosen(rows: Sequence[Row], rank: int) -> Row | None:
-    """The one to take apart: the one asked for, else the best."""
+    """Return the row to take apart: the one of this rank, else the best."""
     return next((row for row in rows if row.rank == rank), rows[0] if rows else None)
 
 
-def sections(known: dict[str, int]) -> list[tuple[str, int]]:
-    """What the memory of a prompt is made of, in tokens."""
-    return [(str(name), sum(known.get(one, 0) for one in keys)) for name, keys in SECTIONS]
+def sections(tokens: dict[str, int]) -> list[tuple[str, int]]:
+    """Return what the memory of a prompt is made of, in tokens."""
+    return [(str(name), sum(tokens.get(key, 0) for key in keys)) for name, keys in SECTIONS]
 
 
 def times(ms: dict[str, float]) -> list[tuple[str, float]]:
