@@ -1,4 +1,4 @@
-"""How Keno is: every check with what to do, whether it is ready, and jobs that were given up."""
+"""Health: every check with what to do, /readyz for monitors, and jobs that were given up."""
 
 import datetime as dt
 import shutil
@@ -17,8 +17,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.formats import date_format
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt
 
 from kenoweb.auth.access import for_anyone, get_in_space_or_404, in_space, rows_in, with_token
@@ -38,72 +38,66 @@ from memory.vectors import store as embeddings
 from sleep import nights
 from sleep.models import Night
 
-LEAST_FREE = 0.10
-LATE = dt.timedelta(minutes=2)
-# Counting what has no vector stops here.
+MIN_FREE_DISK = 0.10
+MAX_WAIT = dt.timedelta(minutes=2)
+# Counting memories without a vector stops here.
 COUNT_LIMIT = 10_000
-DEAD = dt.timedelta(days=1)
-MOST_BEHIND = 60
+FORGET_WORKERS_AFTER = dt.timedelta(days=1)
+MAX_SECONDS_BEHIND = 60
 NAMES = {
-    "worker": gettext_lazy("Worker"),
-    "queue": gettext_lazy("Queue"),
-    "provider": gettext_lazy("Language model"),
-    "second_model": gettext_lazy("Small model"),
-    "costs": gettext_lazy("Budget"),
-    "unanswered": gettext_lazy("Answers"),
-    "deliveries": gettext_lazy("Deliveries"),
-    "memory": gettext_lazy("Memory"),
-    "night": gettext_lazy("Night"),
-    "embeddings": gettext_lazy("Embeddings"),
-    "size": gettext_lazy("Main memory"),
-    "database": gettext_lazy("Database"),
-    "migrations": gettext_lazy("Tables"),
-    "replica": gettext_lazy("Replica"),
-    "disk": gettext_lazy("Disk"),
-    "backup": gettext_lazy("Last backup"),
-    "hooks": gettext_lazy("Hooks"),
-    "walls": gettext_lazy("Walls between chats"),
-    "encryption": gettext_lazy("Encryption"),
+    "worker": _("Worker"),
+    "queue": _("Queue"),
+    "provider": _("Language model"),
+    "second_model": _("Small model"),
+    "costs": _("Budget"),
+    "unanswered": _("Answers"),
+    "deliveries": _("Deliveries"),
+    "memory": _("Memory"),
+    "night": _("Night"),
+    "embeddings": _("Embeddings"),
+    "size": _("Main memory"),
+    "database": _("Database"),
+    "migrations": _("Tables"),
+    "replica": _("Replica"),
+    "disk": _("Disk"),
+    "backup": _("Last backup"),
+    "hooks": _("Hooks"),
+    "walls": _("Walls between chats"),
+    "encryption": _("Encryption"),
 }
 TO_DO = {
-    "worker": gettext_lazy("Start manage.py runbot, or make run, and leave it running."),
-    "queue": gettext_lazy("Start another worker, or check what the running one is doing."),
-    "provider": gettext_lazy("It is retried automatically. Check the key and the provider's page."),
-    "second_model": gettext_lazy("Heuristics step in meanwhile. Check the name of the model."),
-    "costs": gettext_lazy("Raise the budget, or choose what happens when it is spent."),
-    "unanswered": gettext_lazy("They are answered as soon as the worker and the model are OK."),
-    "deliveries": gettext_lazy("Open the dead letters and retry them."),
-    "memory": gettext_lazy("Check them; nothing is lost."),
-    "night": gettext_lazy("A running worker starts the night. You can also start it now."),
-    "embeddings": gettext_lazy(
-        "They are computed in the background; manage.py memory_embed does it now."
-    ),
-    "size": gettext_lazy("Start it again; should it grow again, please report it."),
-    "migrations": gettext_lazy("Run manage.py migrate."),
-    "backup": gettext_lazy("Run manage.py keno_backup, and look at the log of the worker."),
-    "walls": gettext_lazy(
-        "See the notices: they name the place. Mark them as seen when it is mended."
-    ),
-    "encryption": gettext_lazy(
-        "Set KENO_CONTENT_KEY_FILE or KENO_CONTENT_PASSPHRASE as it was, and restart."
-    ),
-    "hooks": gettext_lazy("Look at the executable in the folder hooks of the home, or remove it."),
-    "replica": gettext_lazy("Check that it runs and that DATABASE_READ_URL is right."),
-    "disk": gettext_lazy("Make room, or move KENO_HOME to a larger disk."),
+    "worker": _("Start manage.py runbot, or make run, and leave it running."),
+    "queue": _("Start another worker, or check what the running one is doing."),
+    "provider": _("It is retried automatically. Check the key and the provider's page."),
+    "second_model": _("Heuristics step in meanwhile. Check the name of the model."),
+    "costs": _("Raise the budget, or choose what happens when it is spent."),
+    "unanswered": _("They are answered as soon as the worker and the model are OK."),
+    "deliveries": _("Open the dead letters and retry them."),
+    "memory": _("Check them; nothing is lost."),
+    "night": _("A running worker starts the night. You can also start it now."),
+    "embeddings": _("They are computed in the background; manage.py memory_embed does it now."),
+    "size": _("Start it again; should it grow again, please report it."),
+    "migrations": _("Run manage.py migrate."),
+    "backup": _("Run manage.py keno_backup, and look at the log of the worker."),
+    "walls": _("See the notices: they name the place. Mark them as seen when it is mended."),
+    "encryption": _("Set KENO_CONTENT_KEY_FILE or KENO_CONTENT_PASSPHRASE as it was, and restart."),
+    "hooks": _("Look at the executable in the folder hooks of the home, or remove it."),
+    "replica": _("Check that it runs and that DATABASE_READ_URL is right."),
+    "disk": _("Make room, or move KENO_HOME to a larger disk."),
 }
-# What a check that measures nothing says while all is well.
+# What a check without a measured value says while all is well.
 WELL = {
-    "second_model": gettext_lazy("no failures"),
-    "costs": gettext_lazy("within it"),
-    "unanswered": gettext_lazy("none missing"),
-    "deliveries": gettext_lazy("none failed"),
-    "memory": gettext_lazy("nothing to check"),
-    "migrations": gettext_lazy("up to date"),
-    "hooks": gettext_lazy("no failures"),
-    "walls": gettext_lazy("none crossed"),
+    "second_model": _("no failures"),
+    "costs": _("within it"),
+    "unanswered": _("none missing"),
+    "deliveries": _("none failed"),
+    "memory": _("nothing to check"),
+    "migrations": _("up to date"),
+    "hooks": _("no failures"),
+    "walls": _("none crossed"),
 }
-NONE_YET = gettext_lazy("none yet")
-NOT_ENCRYPTED = gettext_lazy("not encrypted")
+NONE_YET = _("none yet")
+NOT_ENCRYPTED = _("not encrypted")
 PAGES = {
     "costs": "settings:index",
     "deliveries": "dead_letters:index",
@@ -114,56 +108,52 @@ PAGES = {
 
 
 def ready(*, with_nights: bool = False) -> dict[str, str]:
-    """Every check by name; all sentences empty means ready."""
-    asked = CHECKS | ({"nights": late_nights} if with_nights else {})
-    return {name: check() for name, check in asked.items()}
+    """Return the problem of every check by its name; all empty means ready."""
+    checks = CHECKS | ({"nights": late_nights} if with_nights else {})
+    return {name: _run(check) for name, check in checks.items()}
+
+
+def _run(check: Callable[[], str]) -> str:
+    try:
+        return check()
+    except Error:
+        return "The database does not answer."
 
 
 def database() -> str:
-    try:
-        connection.ensure_connection()
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except Error:
-        return "The database does not answer."
+    connection.ensure_connection()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
     return ""
 
 
 def migrations() -> str:
-    try:
-        waiting = _shipped() - set(MigrationRecorder(connection).applied_migrations())
-    except Error:
-        return "The database does not answer."
+    waiting = _shipped() - set(MigrationRecorder(connection).applied_migrations())
     return "The tables are older than the program: run manage.py migrate." if waiting else ""
 
 
 def disk() -> str:
-    """Both the data folder and, when it is ours, the database's."""
+    """Check the data folder and, when it is ours, the database's."""
     for folder in _folders():
         usage = shutil.disk_usage(folder)
-        if usage.free < usage.total * LEAST_FREE:
-            return f"Less than {LEAST_FREE:.0%} of the disk is free."
+        if usage.free < usage.total * MIN_FREE_DISK:
+            return f"Less than {MIN_FREE_DISK:.0%} of the disk is free."
     return ""
 
 
 def queue() -> str:
-    try:
-        return _late(jobs.oldest_waiting(now=timezone.now()))
-    except Error:
-        return "The database does not answer."
+    return _late(jobs.oldest_waiting(now=timezone.now()))
 
 
 def late_nights() -> str:
     """Only where a monitor asks: no proxy should take the pages away because nobody slept."""
-    try:
-        late = nights.overdue(now=timezone.now())
-    except Error:
-        return "The database does not answer."
+    late = nights.overdue(now=timezone.now())
     return f"{late} spaces have not slept for over a day: run manage.py sleep." if late else ""
 
 
 def _late(waited: dt.timedelta) -> str:
-    return "A job has waited for over two minutes: is the worker running?" if waited > LATE else ""
+    is_late = waited > MAX_WAIT
+    return "A job has waited for over two minutes: is the worker running?" if is_late else ""
 
 
 CHECKS: dict[str, Callable[[], str]] = {
@@ -176,7 +166,7 @@ CHECKS: dict[str, Callable[[], str]] = {
 
 @cache
 def _shipped() -> set[tuple[str, str]]:
-    """Every migration of this program; read from disk once."""
+    """Return every migration of this program; read from disk once."""
     return set(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)
 
 
@@ -200,19 +190,19 @@ def healthz(request):
 
 @for_anyone()
 def readyz(request):
-    found = ready(with_nights="nights" in request.GET)
-    well = not any(found.values())
-    checks = {name: sentence or "ok" for name, sentence in found.items()}
-    return JsonResponse({"ready": well, "checks": checks}, status=200 if well else 503)
+    problems = ready(with_nights="nights" in request.GET)
+    is_ready = not any(problems.values())
+    checks = {name: problem or "ok" for name, problem in problems.items()}
+    return JsonResponse({"ready": is_ready, "checks": checks}, status=200 if is_ready else 503)
 
 
 @with_token
 @csrf_exempt
 def metrics(request):
-    """For Prometheus. Without METRICS_TOKEN in the environment nobody gets in."""
-    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    known = settings.METRICS_TOKEN
-    if not known or not constant_time_compare(given, known):
+    """Answer Prometheus. Without METRICS_TOKEN in the environment nobody gets in."""
+    token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    expected = settings.METRICS_TOKEN
+    if not expected or not constant_time_compare(token, expected):
         return HttpResponse("Send METRICS_TOKEN as a bearer token.\n", status=401)
     text = prometheus_text(now=timezone.now())
     return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
@@ -233,69 +223,43 @@ class Check:
         return self.level == health_checks.OK and self.value in (NONE_YET, NOT_ENCRYPTED)
 
 
-@dataclass(frozen=True)
-class Worker:
-    beat: Heartbeat
-    alive: bool
-    channels: list[tuple[str, str, bool]]
-
-
-@dataclass(frozen=True)
-class HealthPage:
-    state: str
-    checks: list[Check]
-    workers: list[Worker]
-    breakers: list[Breaker]
-    counts: dict[str, int]
-    oldest: str
-    version: str
-    at: dt.datetime
-
-    @property
-    def unwell(self) -> list[Check]:
-        return [check for check in self.checks if check.level != health_checks.OK]
-
-
-def health_page(space: Space, *, now: dt.datetime) -> HealthPage:
+def health_page(space: Space, *, now: dt.datetime) -> dict:
+    """Return everything the page shows."""
     counts = jobs.counts()
     beats = list(Heartbeat.objects.order_by("-beat_at")[:12])
     chosen, waited = choose("chat", space=space), jobs.oldest_waiting(now=now)
-    found = health_checks.check(space, now=now, chosen=chosen)
-    found += [vectors(space), *installation(waited), *read_replica()]
+    findings = health_checks.check(space, now=now, chosen=chosen)
+    findings += [vectors(space), *installation(waited), *read_replica()]
     values = _values(space, now=now, counts=counts, beats=beats, chosen=chosen)
-    return HealthPage(
-        state=health_checks.overall_state(found),
-        checks=_checks(found, values, space),
-        workers=workers(beats, now=now),
-        breakers=list(Breaker.objects.order_by("provider", "model")),
-        counts=counts,
-        oldest=since(now - waited, now=now) if waited else "–",
-        version=settings.VERSION,
-        at=now,
-    )
+    checks = _checks(findings, values, space)
+    return {
+        "state": health_checks.overall_state(findings),
+        "checks": checks,
+        "unwell": [check for check in checks if check.level != health_checks.OK],
+        "workers": [
+            _worker(beat, now) for beat in beats if beat.beat_at > now - FORGET_WORKERS_AFTER
+        ],
+        "breakers": list(Breaker.objects.order_by("provider", "model")),
+        "counts": counts,
+        "oldest": since(now - waited, now=now) if waited else "–",
+        "version": settings.VERSION,
+        "at": now,
+    }
 
 
-def workers(beats: list[Heartbeat], *, now: dt.datetime) -> list[Worker]:
-    return [
-        Worker(
-            beat, beat.beat_at > now - health_checks.WORKER_SILENT_AFTER, _channels(beat.channels)
-        )
-        for beat in beats
-        if beat.beat_at > now - DEAD
+def _worker(beat: Heartbeat, now: dt.datetime) -> dict:
+    channels = [
+        (channel_name(name), STATES.get(state, state), state == "running")
+        for name, state in beat.channels.items()
     ]
-
-
-def _channels(states: dict) -> list[tuple[str, str, bool]]:
-    return [
-        (channel_name(name), str(STATES.get(state, state)), state == "running")
-        for name, state in states.items()
-    ]
+    alive = beat.beat_at > now - health_checks.WORKER_SILENT_AFTER
+    return {"beat": beat, "alive": alive, "channels": channels}
 
 
 def vectors(space: Space) -> health_checks.Finding:
     model = embeddings.active()
     if model is None:
-        text = _("Embeddings are off: memories are found by words alone.")
+        text = gettext("Embeddings are off: memories are found by words alone.")
         return health_checks.Finding("embeddings", health_checks.WARNING, text)
     missing = embeddings.missing(model.name, space=space).order_by()[:COUNT_LIMIT].count()
     if missing < 500:
@@ -307,53 +271,49 @@ def vectors(space: Space) -> health_checks.Finding:
 
 
 def read_replica() -> list[health_checks.Finding]:
-    """Where there is a replica, whether it follows; without it pages ask the primary."""
+    """Check whether the replica follows, if there is one; otherwise pages ask the primary."""
     if not replica.is_there():
         return []
     behind, text = replica.lag(), ""
     if behind is None:
-        text = _("The replica does not answer: pages are read from the primary.")
-    elif behind[1] > MOST_BEHIND:
-        text = _("The replica is more than a minute behind.")
+        text = gettext("The replica does not answer: pages are read from the primary.")
+    elif behind[1] > MAX_SECONDS_BEHIND:
+        text = gettext("The replica is more than a minute behind.")
     level = health_checks.WARNING if text else health_checks.OK
     return [health_checks.Finding("replica", level, text)]
 
 
 def installation(waited: dt.timedelta) -> list[health_checks.Finding]:
-    """The checks of /readyz; that the database answers and how long a job waits is known."""
-    known = {"database": "", "queue": _late(waited)}
-    ready = {name: known[name] if name in known else run() for name, run in CHECKS.items()}
-    return [
-        health_checks.Finding(
-            name, health_checks.ERROR if said else health_checks.OK, _(said) if said else ""
-        )
-        for name, said in ready.items()
-    ]
+    """Run the checks of /readyz, but for those whose result is known already."""
+    findings = []
+    known = {"database": lambda: "", "queue": lambda: _late(waited)}
+    for name, check in (CHECKS | known).items():
+        problem = _run(check)
+        level = health_checks.ERROR if problem else health_checks.OK
+        findings.append(health_checks.Finding(name, level, problem and gettext(problem)))
+    return findings
 
 
 def _checks(
-    found: list[health_checks.Finding], values: dict[str, str], space: Space
+    findings: list[health_checks.Finding], values: dict[str, str], space: Space
 ) -> list[Check]:
+    levels = [health_checks.OK, health_checks.WARNING, health_checks.ERROR]
     checks = []
     for name, label in NAMES.items():
-        mine = [one for one in found if one.name == name]
-        if not mine:
+        own = [finding for finding in findings if finding.name == name]
+        if not own:
             continue
-        level = max(
-            (one.level for one in mine),
-            key=[health_checks.OK, health_checks.WARNING, health_checks.ERROR].index,
-        )
+        level = max((finding.level for finding in own), key=levels.index)
         well = level == health_checks.OK
-        checks.append(
-            Check(
-                name=str(label),
-                level=level,
-                value=values.get(name, "") or (str(WELL.get(name, "")) if well else ""),
-                texts=[one.text for one in mine if one.text],
-                to_do="" if well else str(TO_DO.get(name, "")),
-                url=space_url(PAGES[name], space) if name in PAGES else "",
-            )
+        check = Check(
+            name=str(label),
+            level=level,
+            value=values.get(name, "") or (str(WELL.get(name, "")) if well else ""),
+            texts=[finding.text for finding in own if finding.text],
+            to_do="" if well else str(TO_DO.get(name, "")),
+            url=space_url(PAGES[name], space) if name in PAGES else "",
         )
+        checks.append(check)
     return checks
 
 
@@ -365,32 +325,32 @@ def _values(
     beats: list[Heartbeat],
     chosen: Choice,
 ) -> dict[str, str]:
-    """What a check measures, in a few words, also when all is well."""
-    beat = beats[0] if beats else None
+    """Return what each check measures, in a few words, also when all is well."""
+    seen = gettext("never seen")
+    if beats:
+        seen = gettext("seen %(age)s") % {"age": since(beats[0].beat_at, now=now, long=True)}
     last = rows_in(space, Night).order_by("-local_date").first()
     usage = shutil.disk_usage(_existing(settings.KENO_HOME))
-    kept = backup.age(now=now)
+    backup_age = backup.age(now=now)
     waiting = {"n": number(counts["waiting"]), "m": number(counts["running"])}
     return {
-        "worker": _("seen %(age)s") % {"age": since(beat.beat_at, now=now, long=True)}
-        if beat
-        else _("never seen"),
-        "queue": _("%(n)s waiting, %(m)s running") % waiting,
+        "worker": seen,
+        "queue": gettext("%(n)s waiting, %(m)s running") % waiting,
         "provider": model_name(chosen.model, chosen.provider),
-        "night": date_format(last.local_date, _("j F")) if last else str(NONE_YET),
-        "embeddings": embedder_name(embed.current().name) if embed.enabled() else _("off"),
-        "backup": since(now - kept, now=now, long=True) if kept else str(NONE_YET),
+        "night": date_format(last.local_date, gettext("j F")) if last else str(NONE_YET),
+        "embeddings": embedder_name(embed.current().name) if embed.enabled() else gettext("off"),
+        "backup": since(now - backup_age, now=now, long=True) if backup_age else str(NONE_YET),
         "replica": _behind(),
         "encryption": "" if encryption.has_keys(space.pk) else str(NOT_ENCRYPTED),
         "database": f"PostgreSQL {connection.pg_version // 10_000}",
         "size": f"{number(health_checks.resident_mb())} MB",
-        "disk": _("%(share)s %% free") % {"share": number(100 * usage.free / usage.total)},
+        "disk": gettext("%(share)s %% free") % {"share": number(100 * usage.free / usage.total)},
     }
 
 
 def _behind() -> str:
     behind = replica.lag() if replica.is_there() else None
-    return _("%(n)s bytes behind") % {"n": number(behind[0])} if behind else ""
+    return gettext("%(n)s bytes behind") % {"n": number(behind[0])} if behind else ""
 
 
 @in_space(role="viewer")
@@ -400,32 +360,36 @@ def index(request, space):
 
 @in_space(role="curator")
 def dead_letters(request, space):
-    found = letter_list(space, after=request.GET.get("after", ""))
-    return render(request, "dead_letters/index.html", {"list": found})
+    letters = letter_list(space, after=request.GET.get("after", ""))
+    return render(request, "dead_letters/index.html", {"list": letters})
 
 
 @in_space(role="curator", methods="POST")
 def retry(request, space, pk):
     if jobs.retry(get_in_space_or_404(space, DeadLetter, pk), by=person(request.user)):
-        toast(request, _("It is being tried again."))
+        toast(request, gettext("It is being tried again."))
     else:
-        toast_error(request, _("Someone has already decided that."))
+        toast_error(request, gettext("Someone has already decided that."))
     return _done(request, space)
 
 
 @in_space(role="curator", methods="POST")
 def discard(request, space, pk):
     if jobs.discard(get_in_space_or_404(space, DeadLetter, pk), by=person(request.user)):
-        toast(request, _("Discarded."), undo=reverse("dead_letters:restore", args=[space.slug, pk]))
+        toast(
+            request,
+            gettext("Discarded."),
+            undo=reverse("dead_letters:restore", args=[space.slug, pk]),
+        )
     else:
-        toast_error(request, _("Someone has already decided that."))
+        toast_error(request, gettext("Someone has already decided that."))
     return _done(request, space)
 
 
 @in_space(role="curator", methods="POST")
 def restore(request, space, pk):
     if jobs.undiscard(get_in_space_or_404(space, DeadLetter, pk)):
-        toast(request, _("It is open again."))
+        toast(request, gettext("It is open again."))
     return _done(request, space)
 
 

@@ -1,4 +1,4 @@
-"""The first page answers: is it well, what waits, what did it learn, what did it cost."""
+"""The overview: is everything well, what waits, what was learned, what did it cost."""
 
 import datetime as dt
 import json
@@ -43,17 +43,17 @@ STATES = {
     "stopped": gettext_lazy("stopped"),
     "failed": gettext_lazy("failed"),
 }
-# A space this old has found its own way.
-FIRST_STEPS = dt.timedelta(days=30)
+# Older spaces are not shown the first steps.
+FIRST_STEPS_FOR = dt.timedelta(days=30)
 BEGINNINGS = ("chats", "facts", "transfer", "members")
-HOUR = dt.timedelta(hours=1)
-# Seconds: some checks read much; nobody reloads faster than this and expects news.
-FRESH = 10
+LEARNED_WITHIN = dt.timedelta(days=1)
+# Some checks read much; nobody reloads faster than this and expects news.
+HEALTH_CACHE_SECONDS = 10
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of the strip, with what it is measured against and its last two weeks."""
+    """One number of the strip, with a note and its last two weeks."""
 
     label: str
     value: str
@@ -75,24 +75,8 @@ class Sign:
     level: str = health_checks.OK
 
 
-@dataclass(frozen=True)
-class FirstStep:
-    """One thing to try in a new space, and whether it was done."""
-
-    name: str
-    hint: str
-    url: str
-    done: bool
-
-
-@dataclass(frozen=True)
-class Learned:
-    fact: Fact
-    change: str = ""
-
-
 def build(space: Space, *, now: dt.datetime) -> dict:
-    """Everything the page shows."""
+    """Return everything the page shows."""
     today = timezone.localdate(now)
     measured = measure(space, now=now, today=today)
     state, signs = health(space, now=now, measured=measured)
@@ -106,24 +90,23 @@ def build(space: Space, *, now: dt.datetime) -> dict:
         "waiting": waiting(space),
         "learned": learned(space, now=now),
         "night": last_night(space),
-        # The graph comes later by itself; its room is kept.
+        # The graph is loaded later; this keeps its room.
         "graph_room": people.graph_height(measured["people"]),
         "golden": measured["golden"],
         "growth": charts.memory_growth(space, today=today),
         "activity": charts.activity(space, today=today),
-        # Asked only where it is shown: on the page of a space that has nothing yet.
+        # Called only where it is shown: on the page of a space that has nothing yet.
         "demo": demo.state,
         "begin": {noun: space_url(f"{noun}:index", space) for noun in BEGINNINGS},
     }
 
 
 def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
-    """The numbers of the page, in one statement."""
-    pending, fresh = _pending(space), _learned_since(space, now - 24 * HOUR)
+    """Return the numbers of the page, read in one statement."""
+    pending, fresh = _pending(space), _learned_since(space, now - LEARNED_WITHIN)
     calls = rows_in(space, LlmCall).filter(at__gte=day_start(today.replace(day=1)))
-    loud = rows_in(space, Notice).filter(
-        seen_at=None, level__in=[Notice.Level.WARNING, Notice.Level.ERROR]
-    )
+    unseen, levels = rows_in(space, Notice).filter(seen_at=None), Notice.Level
+    loud = unseen.filter(level__in=[levels.WARNING, levels.ERROR])
     newest = Heartbeat.objects.order_by("-beat_at").values("pk")[:1]
     beat = Heartbeat.objects.filter(pk=Subquery(newest))
     return totals(
@@ -145,46 +128,47 @@ def measure(space: Space, *, now: dt.datetime, today: dt.date) -> dict:
 
 
 def _firsts(space: Space, *, now: dt.datetime) -> dict:
-    """Whether the first steps were done; not asked in the demo or an old space."""
-    if now - space.created_at > FIRST_STEPS or demo.is_demo(space):
+    """Read whether the first steps were done; not in the demo or an old space."""
+    if now - space.created_at > FIRST_STEPS_FOR or demo.is_demo(space):
         return {}
-    used = RecallItem.objects.filter(recall__space=space, mark=RecallItem.Mark.USED)
     rows = {
         "said": rows_in(space, Fact),
-        "recalled": used,
+        "recalled": RecallItem.objects.filter(recall__space=space, mark=RecallItem.Mark.USED),
         "slept": rows_in(space, Night),
         "asked_model": rows_in(space, LlmCall).exclude(provider="offline"),
     }
-    return {name: ("max", some.values("pk")) for name, some in rows.items()}
+    return {name: ("max", queryset.values("pk")) for name, queryset in rows.items()}
 
 
-def first_steps(space: Space, measured: dict, *, opened: bool) -> list[FirstStep]:
-    """What to try first, until all of it was done."""
+def first_steps(space: Space, measured: dict, *, opened: bool) -> list[dict]:
+    """Return what to try first; empty when all of it was done."""
     if "said" not in measured:
         return []
+    measured = measured | {"opened": opened}
     steps = [
         ("said", _("Say a fact"), _("Such as: “I am allergic to peanuts”."), "chats:index"),
         ("recalled", _("Ask for it"), _("“What am I allergic to?”"), "chats:index"),
-        ("", _("Open the receipt"), _("It shows why Keno said that."), "recall:receipts"),
+        ("opened", _("Open the receipt"), _("It shows why Keno said that."), "recall:receipts"),
         ("slept", _("Let it sleep"), _("It sorts the day and asks you."), "nights:index"),
         ("asked_model", _("Connect a model"), _("Then it talks, too."), "connect:index"),
     ]
-    found = [
-        FirstStep(label, hint, space_url(url, space), bool(measured[name]) if name else opened)
+    if all(measured[name] for name, *_rest in steps):
+        return []
+    return [
+        {"name": label, "hint": hint, "url": space_url(url, space), "done": bool(measured[name])}
         for name, label, hint, url in steps
     ]
-    return [] if all(one.done for one in found) else found
 
 
 def figures(space: Space, *, now: dt.datetime, today: dt.date, measured: dict) -> list[Figure]:
     facts = rows_in(space, Fact).exclude(status=Fact.Status.QUARANTINED)
-    asked = {
+    kinds = {
         "facts": (facts, "created_at", Count("pk")),
         "messages": (rows_in(space, Message), "sent_at", Count("pk")),
         "costs": (rows_in(space, LlmCall), "at", Sum("cost", default=0)),
     }
-    found = charts.per_day_each(asked, end=today, days=DAYS)
-    days = {name: charts.series(found[name], end=today, days=DAYS) for name in asked}
+    counts = charts.per_day_each(kinds, end=today, days=DAYS)
+    days = {name: charts.series(counts[name], end=today, days=DAYS) for name in kinds}
     return [
         to_decide(space, measured, now=now),
         learning(space, measured, days["facts"]),
@@ -209,12 +193,11 @@ def to_decide(space: Space, measured: dict, *, now: dt.datetime) -> Figure:
 
 def learning(space: Space, measured: dict, days: list[tuple[str, float]]) -> Figure:
     at_night = measured["learned_at_night"]
-    url = space_url("facts:index", space)
     return Figure(
         _("Learned in 24 hours"),
         number(measured["learned"]),
         _("%(n)s at night") % {"n": number(at_night)} if at_night else "",
-        f"{url}?since=24h" if url else "",
+        f"{space_url('facts:index', space)}?since=24h",
         bars=_unless_empty(days),
         chart_label=_("Facts learned a day, two weeks"),
     )
@@ -252,13 +235,13 @@ def _unless_empty(days: list[tuple[str, float]]) -> list[tuple[str, float]]:
 
 
 def waiting(space: Space, *, most: int = 4) -> list[tuple]:
-    """The first of the queue, the oldest at the top: (proposal, icon, before, after)."""
-    first = _pending(space).order_by("created_at", "pk")[:most]
-    return [(one, ICONS.get(one.kind, "fact"), *change(one)) for one in first]
+    """Return the oldest of the queue: (proposal, icon, text before, text after)."""
+    oldest = _pending(space).order_by("created_at", "pk")[:most]
+    return [(row, ICONS.get(row.kind, "fact"), *_wordings(row)) for row in oldest]
 
 
-def change(proposal) -> tuple[str, str]:
-    """The words before and after, for the kinds where one wording takes the place of another."""
+def _wordings(proposal: Proposal) -> tuple[str, str]:
+    """Return the text before and after, where one wording replaces another."""
     if proposal.kind not in ("revise", "supersede") or not proposal.targets:
         return "", ""
     first = proposal.targets[0]
@@ -266,27 +249,27 @@ def change(proposal) -> tuple[str, str]:
     return then.get("text", ""), str(proposal.after.get("text", ""))
 
 
-def learned(space: Space, *, now: dt.datetime, most: int = 5) -> list[Learned]:
-    """The newest beliefs with the change that made each, so that it can be taken back."""
+def learned(space: Space, *, now: dt.datetime, most: int = 5) -> list[dict]:
+    """Return the newest facts with the change that made each, so that it can be undone."""
     events = apps.get_model("memory", "FactEvent").objects.filter(pgh_obj_id=OuterRef("pk"))
     made_by = events.order_by("pgh_id").values("pgh_context_id")[:1]
-    facts = _learned_since(space, now - 24 * HOUR).select_related("chat")
+    facts = _learned_since(space, now - LEARNED_WITHIN).select_related("chat")
     facts = facts.annotate(made_by=Subquery(made_by)).order_by("-created_at", "-pk")[:most]
-    return [Learned(fact, str(fact.made_by or "")) for fact in facts]
+    return [{"fact": fact, "change": str(fact.made_by or "")} for fact in facts]
 
 
 def _learned_since(space: Space, when: dt.datetime) -> QuerySet[Fact]:
-    found = rows_in(space, Fact).filter(created_at__gt=when)
-    return found.exclude(status=Fact.Status.QUARANTINED)
+    facts = rows_in(space, Fact).filter(created_at__gt=when)
+    return facts.exclude(status=Fact.Status.QUARANTINED)
 
 
 def last_night(space: Space) -> dict | None:
-    """The latest night with its phases as (name, seconds)."""
+    """Return the latest night with its phases as (name, seconds)."""
     night = rows_in(space, Night).order_by("-local_date").first()
     if night is None:
         return None
     phases = list(night.phases.filter(run=night.run))
-    parts = [(PHASES.get(one.phase, one.phase), max(0.05, one.seconds)) for one in phases]
+    parts = [(PHASES.get(run.phase, run.phase), max(0.05, run.seconds)) for run in phases]
     seconds = took(phases)
     counts = totals(
         changes=("count", night.changes.values("pk")),
@@ -303,16 +286,18 @@ def last_night(space: Space) -> dict | None:
 
 
 def health(space: Space, *, now: dt.datetime, measured: dict) -> tuple[str, list[Sign]]:
-    """The state in one word and what it rests on: first what is wrong, then what runs."""
+    """Return the state in one word, and signs for it: first what is wrong, then what runs."""
     key = f"vitals:{space.pk}:{get_language()}"
-    found = cache.get_or_set(key, lambda: health_checks.check(space, now=now), FRESH)
-    unwell = [Sign("", one.text, level=one.level) for one in found if one.text]
+    findings = cache.get_or_set(
+        key, lambda: health_checks.check(space, now=now), HEALTH_CACHE_SECONDS
+    )
+    unwell = [Sign("", finding.text, level=finding.level) for finding in findings if finding.text]
     if count := measured["notices"]:
         unwell.append(Sign(_("Notices"), number(count), level=health_checks.WARNING))
     runs = _workers(measured["beat_at"], measured["channels"], now=now)
     if last := measured["last_message"]:
         runs.append(Sign(_("Last message"), since(last, now=now, long=True)))
-    return health_checks.overall_state(found), [*unwell, *runs]
+    return health_checks.overall_state(findings), [*unwell, *runs]
 
 
 def _workers(beat_at: dt.datetime | None, channels: str, *, now: dt.datetime) -> list[Sign]:
@@ -331,10 +316,10 @@ def _pending(space: Space) -> QuerySet[Proposal]:
 
 @in_space(role="viewer")
 def index(request, space):
-    shown = build(space, now=timezone.now())
-    last = shown["night"] or {"night": None, "phases": []}
+    context = build(space, now=timezone.now())
+    last = context["night"] or {"night": None, "phases": []}
     progress = night_progress.progress_of(last["night"], space, last["phases"])
     opened = OPENED_RECEIPT in request.COOKIES
-    steps = first_steps(space, shown["measured"], opened=opened)
-    shown |= {"space": space, "progress": progress, "first_steps": steps}
-    return render(request, "overview/index.html", shown)
+    steps = first_steps(space, context["measured"], opened=opened)
+    context |= {"space": space, "progress": progress, "first_steps": steps}
+    return render(request, "overview/index.html", context)

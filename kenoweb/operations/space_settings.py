@@ -1,6 +1,6 @@
 """The settings of a space as a page: each with its words, range, default and history."""
 
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, asdict, fields
 from datetime import datetime
 
 from django import forms
@@ -116,77 +116,66 @@ CHOICES = {
     "cheap": gettext_lazy("go on with the small model"),
     "pause": gettext_lazy("pause"),
 }
-STEPS = 20
+MAX_CHANGES = 20
 
 
 class SettingsForm(forms.Form):
     """One field for every option there is, in groups."""
 
     def __init__(self, *args, space: Space, **kwargs):
-        now, usual = space.options, read({})
-        kwargs.setdefault("initial", {one.name: getattr(now, one.name) for one in fields(Options)})
+        now, usual = asdict(space.options), asdict(read({}))
+        kwargs.setdefault("initial", now)
         super().__init__(*args, **kwargs)
-        for one in fields(Options):
-            made = _field(one)
-            made.usual = said(one.name, getattr(usual, one.name))
-            made.is_usual = getattr(now, one.name) == getattr(usual, one.name)
-            made.range = _range(one)
-            self.fields[one.name] = made
-        folder = mirror.folder_of(space)
-        self.fields["mirror"].help_text = f"{self.fields['mirror'].help_text} {folder}"
+        for option in fields(Options):
+            field = _field(option)
+            field.usual = value_text(option.name, usual[option.name])
+            field.is_usual = now[option.name] == usual[option.name]
+            field.range = _range(option)
+            self.fields[option.name] = field
+        self.fields["mirror"].help_text += f" {mirror.folder_of(space)}"
 
     def clean(self) -> dict:
-        """A provider that cannot work cannot be chosen."""
-        given = super().clean()
+        """Refuse a provider that cannot work."""
+        values = super().clean()
         for name in ("chat_provider", "fast_provider", "sleep_provider"):
-            chosen = given.get(name)
-            if (
-                chosen != self.initial[name]
-                and chosen in PROVIDERS
-                and not breaker.is_ready(chosen)
-            ):
+            provider = values.get(name)
+            is_new = provider in PROVIDERS and provider != self.initial[name]
+            if is_new and not breaker.is_ready(provider):
                 self.add_error(name, _("It has no key yet. Give it one on the page Connect."))
-        return given
+        return values
 
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
         others = [name for name in self.fields if name not in LABELS]
-        named = {**GROUPS, OTHER: others}
-        return [
-            (str(title), [self[name] for name in names if name in self.fields])
-            for title, names in named.items()
-            if any(name in self.fields for name in names)
-        ]
+        groups = {**GROUPS, OTHER: others} if others else GROUPS
+        return [(str(title), [self[name] for name in names]) for title, names in groups.items()]
 
     def changed(self) -> dict[str, object]:
-        """What differs from how it is now, as spaces.configure() takes it."""
-        return {
-            name: value for name, value in self.cleaned_data.items() if value != self.initial[name]
-        }
+        """Return what differs from how it is now, as spaces.configure() takes it."""
+        values = self.cleaned_data.items()
+        return {name: value for name, value in values if value != self.initial[name]}
 
 
-def _field(one: Field) -> forms.Field:
-    words = {"label": label(one.name), "help_text": one.metadata["help"], "required": False}
-    meta = one.metadata
-    if isinstance(one.default, bool):
-        return forms.BooleanField(**words)
+def _field(option: Field) -> forms.Field:
+    meta = option.metadata
+    common = {"label": label(option.name), "help_text": meta["help"], "required": False}
+    if isinstance(option.default, bool):
+        return forms.BooleanField(**common)
     if "choices" in meta:
-        return forms.ChoiceField(choices=[(c, CHOICES.get(c, c)) for c in meta["choices"]], **words)
+        choices = [(choice, CHOICES.get(choice, choice)) for choice in meta["choices"]]
+        return forms.ChoiceField(choices=choices, **common)
     if "pattern" in meta:
-        message = _("The name of a model or profile, without spaces.")
-        return forms.RegexField(
-            rf"^{meta['pattern']}$", error_messages={"invalid": message}, **words
-        )
-    kind = forms.IntegerField if one.type in (int, "int") else forms.FloatField
-    words["required"] = True
-    return kind(min_value=meta["low"], max_value=meta["high"], **words)
+        messages = {"invalid": _("The name of a model or profile, without spaces.")}
+        return forms.RegexField(rf"^{meta['pattern']}$", error_messages=messages, **common)
+    kind = forms.IntegerField if option.type in (int, "int") else forms.FloatField
+    return kind(min_value=meta["low"], max_value=meta["high"], **common | {"required": True})
 
 
 def label(name: str) -> str:
     return str(LABELS.get(name) or name.replace("_", " ").capitalize())
 
 
-def said(name: str, value: object) -> str:
-    """A value in words."""
+def value_text(name: str, value: object) -> str:
+    """Write a value in words."""
     if isinstance(value, bool):
         return _("on") if value else _("off")
     if isinstance(value, int | float):
@@ -194,100 +183,73 @@ def said(name: str, value: object) -> str:
     return str(CHOICES.get(value, value)) if value else _("empty")
 
 
-def _range(one: Field) -> str:
-    meta = one.metadata
+def _range(option: Field) -> str:
+    meta = option.metadata
     if "low" not in meta:
         return ""
     return _("%(low)s to %(high)s") % {"low": number(meta["low"]), "high": number(meta["high"])}
 
 
-NAMES = {"anthropic": "Anthropic", "openai": "OpenAI", "claude-cli": "Claude Code"}
-
-
-@dataclass(frozen=True)
-class Version:
-    who: str
-    at: datetime
-    undo: str
-    # (label, before, after)
-    fields: list[tuple[str, str, str]]
-
-
-def versions(space: Space, *, user: User) -> list[Version]:
-    """How the settings were changed, newest first."""
-    found, usual = [], read({})
-    for change in history.history(space, limit=STEPS):
+def versions(space: Space, *, user: User) -> list[dict]:
+    """Return how the settings were changed, newest first."""
+    found, usual = [], asdict(read({}))
+    for change in history.history(space, limit=MAX_CHANGES):
         before, after = (change.before or {}).get("settings", {}), change.after["settings"]
-        # How far a demo is made stands there, too, and is no setting.
-        names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
-        names = [n for n in names if hasattr(usual, n)]
+        # The settings of a demo also hold its progress, which is not an option.
+        names = [n for n in usual if before.get(n) != after.get(n)]
         if change.is_create or not names:
             continue
-        values = [
-            (label(n), *(said(n, one.get(n, getattr(usual, n, ""))) for one in (before, after)))
-            for n in sorted(names)
-        ]
+        before, after = usual | before, usual | after
         context = change.context_id
-        undo = reverse("history:undo", args=[space.slug, context]) if context else ""
-        found.append(Version(history_thread.who(change.by, user), change.at, undo, values))
+        version = {
+            "who": history_thread.who(change.by, user),
+            "at": change.at,
+            "undo": reverse("history:undo", args=[space.slug, context]) if context else "",
+            "fields": [
+                (label(n), value_text(n, before[n]), value_text(n, after[n])) for n in sorted(names)
+            ],
+        }
+        found.append(version)
     return found
 
 
-@dataclass(frozen=True)
-class Provider:
-    """A language model that could answer, and whether it can: never with what key."""
-
-    name: str
-    ready: bool
-    note: str
-    state: str
-
-
-@dataclass(frozen=True)
-class Answers:
-    roles: list[tuple[str, str]]
-    providers: list[Provider]
-    embedder: str
-
-
-def who_answers(space: Space, *, now: datetime) -> Answers:
+def who_answers(space: Space, *, now: datetime) -> dict:
+    """Return which models answer, and which providers could: never with what key."""
     purposes = {"chat": _("Replies"), "extract": _("Facts and search"), "sleep": _("Nights")}
-    chosen = {name: choose(name, space=space) for name in purposes}
-    return Answers(
-        roles=[
-            (words, model_name(chosen[name].model, chosen[name].provider))
-            for name, words in purposes.items()
+    chosen = {label: choose(name, space=space) for name, label in purposes.items()}
+    built_in = {"name": _("Keno alone"), "ready": True, "note": _("built in, always there")}
+    return {
+        "roles": [(label, model_name(c.model, c.provider)) for label, c in chosen.items()],
+        "providers": [
+            _provider("anthropic", "Anthropic", _("a key"), now),
+            _provider("openai", "OpenAI", _("a key or an address"), now),
+            _provider("claude-cli", "Claude Code", _("the command claude"), now),
+            built_in | {"state": "closed"},
         ],
-        providers=[
-            _provider("anthropic", _("a key"), now),
-            _provider("openai", _("a key or an address"), now),
-            _provider("claude-cli", _("the command claude"), now),
-            Provider(_("Keno alone"), True, _("built in, always there"), "closed"),
-        ],
-        embedder=embedder_name(embed.current().name) if embed.enabled() else _("off"),
-    )
+        "embedder": embedder_name(embed.current().name) if embed.enabled() else _("off"),
+    }
 
 
-def _provider(name: str, needs: str, now: datetime) -> Provider:
+def _provider(name: str, label: str, needs: str, now: datetime) -> dict:
     ready = breaker.is_ready(name)
     note = _("is set up") if ready else _("needs %(what)s: see Connect") % {"what": needs}
-    return Provider(NAMES[name], ready, note, breaker.state(name, now=now))
+    return {"name": label, "ready": ready, "note": note, "state": breaker.state(name, now=now)}
 
 
 @in_space(role="owner", methods="GET POST")
 def index(request, space):
     form = SettingsForm(request.POST or None, space=space)
     if request.method == "POST" and form.is_valid():
-        changed = {"values": form.changed(), "ip": client_ip(request)}
-        run_and_toast(request, _("Saved."), spaces.configure, space, **changed)
+        values = {"values": form.changed(), "ip": client_ip(request)}
+        run_and_toast(request, _("Saved."), spaces.configure, space, **values)
         return redirect("settings:index", space.slug)
-    shown = {
+    context = {
         "answers": who_answers(space, now=timezone.now()),
         "versions": versions(space, user=request.user),
         "encryption": encryption.of(space),
         "has_content_key": keys.installation() is not None,
     }
-    return show_form(request, "settings/index.html", form, **shown)
+    return show_form(request, "settings/index.html", form, **context)
 
 
 ENCRYPTION_ACTS = {

@@ -63,13 +63,13 @@ def test_first_steps_light_up_until_all_are_done(client):
     client.force_login(member.user)
     address = reverse("overview:index", args=[member.space.slug])
     steps = client.get(address).context["first_steps"]
-    assert [step.done for step in steps] == [True, False, False, False, False]
+    assert [step["done"] for step in steps] == [True, False, False, False, False]
     make_night(member.space)
     receipt = make_receipt(member.space, "what tea?", fact=make_fact(member.space, "Bo likes tea"))
     receipt.items.update(mark="used")
     client.get(reverse("recall:receipt", args=[member.space.slug, receipt.pk]))
     steps = client.get(address).context["first_steps"]
-    assert [step.done for step in steps] == [True, True, True, True, False]
+    assert [step["done"] for step in steps] == [True, True, True, True, False]
     LlmCall.objects.create(space=member.space, provider="anthropic", model="m", purpose="chat")
     assert client.get(address).context["first_steps"] == []
 
