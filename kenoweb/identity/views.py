@@ -1,59 +1,58 @@
-"""Who Keno is: the core that only owners write, rules, preferences."""
+"""The identity of Keno: the core that only owners write, rules, preferences."""
 
 import re
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.http import Http404, QueryDict
+from django.http import Http404
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from kenoweb.auth.access import get_in_space_or_404, in_space
 from kenoweb.auth.sessions import go
 from kenoweb.identity.page import identity_page, weight
+from kenoweb.ui.filters import number_in
 from kenoweb.ui.formatting import OneLine
 from kenoweb.ui.responses import refreshed, run_and_toast, show_form
 from memory.identity import bootstrap, core, preferences, prompt, rules
 from memory.models import Preference, Rule
-from memory.text import normalise as text
-from memory.text.normalise import clean
+from memory.text.normalise import MAX_LENGTH, clean
 
 PATTERN = re.compile(r"/(.+)/")
-SPARE = 2
-MOST_EXAMPLES = 20
-TRIED = 2000
+SPARE_EXAMPLES = 2
+MAX_EXAMPLES = 20
+MAX_REPLY = 2000
 
 
 class CoreForm(forms.Form):
     text = forms.CharField(
-        label=gettext_lazy("Core"),
+        label=_("Core"),
         required=False,
-        max_length=text.MAX_LENGTH,
-        help_text=gettext_lazy("Every prompt begins with it. Empty: the built-in core."),
+        max_length=MAX_LENGTH,
+        help_text=_("Every prompt begins with it. Empty: the built-in core."),
         widget=forms.Textarea(attrs={"rows": 18}),
     )
 
 
 class PreferenceForm(forms.Form):
     key = OneLine(
-        label=gettext_lazy("What about"),
+        label=_("What about"),
         max_length=80,
-        help_text=gettext_lazy("Tone, language, format …"),
+        help_text=_("Tone, language, format …"),
     )
-    value = OneLine(label=gettext_lazy("How it should be"), max_length=1000)
+    value = OneLine(label=_("How it should be"), max_length=1000)
     section = OneLine(
-        label=gettext_lazy("Heading"),
+        label=_("Heading"),
         max_length=80,
         required=False,
-        help_text=gettext_lazy("Preferences with the same heading are shown together."),
+        help_text=_("Preferences with the same heading are shown together."),
     )
     everybody = forms.BooleanField(
-        label=gettext_lazy("For everybody"),
+        label=_("For everybody"),
         required=False,
-        help_text=gettext_lazy("Otherwise it is for the person who said it alone."),
+        help_text=_("Otherwise it is for the person who said it alone."),
     )
 
     def __init__(self, *args, old: Preference | None = None, **kwargs):
@@ -62,40 +61,31 @@ class PreferenceForm(forms.Form):
             del self.fields["everybody"]
 
     def wording(self) -> dict:
-        """As preferences.reword() takes it."""
+        """Return the values as preferences.reword() takes them."""
         values = dict(self.cleaned_data)
-        everybodys = {"channel": "", "author_id": "", "person": ""}
-        return values | everybodys if values.pop("everybody", False) else values
-
-    @staticmethod
-    def of(one: Preference) -> dict:
-        return {"key": one.key, "value": one.value, "section": one.section}
-
-    @classmethod
-    def asked(cls, query: QueryDict) -> dict:
-        """What an address proposes for a new one."""
-        return {name: text.clean(query.get(name, ""))[:1000] for name in cls.base_fields}
+        for_everybody = {"channel": "", "author_id": "", "person": ""}
+        return values | for_everybody if values.pop("everybody", False) else values
 
 
 class RuleForm(forms.Form):
-    slug = OneLine(label=gettext_lazy("Name"), max_length=80, required=False)
+    slug = OneLine(label=_("Name"), max_length=80, required=False)
     category = OneLine(
-        label=gettext_lazy("Category"),
+        label=_("Category"),
         max_length=60,
         required=False,
-        help_text=gettext_lazy("Rules with the same category are kept together in the prompt."),
+        help_text=_("Rules with the same category are kept together in the prompt."),
     )
     instruction = forms.CharField(
-        label=gettext_lazy("Instruction"),
+        label=_("Instruction"),
         required=False,
         max_length=4000,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     forbidden = forms.CharField(
-        label=gettext_lazy("Never say"),
+        label=_("Never say"),
         required=False,
         max_length=20_000,
-        help_text=gettext_lazy(
+        help_text=_(
             "One phrase a line, with a reason after | if you like. "
             "Between slashes it is a regular expression: /colou?r/."
         ),
@@ -104,13 +94,13 @@ class RuleForm(forms.Form):
 
     def __init__(self, *args, examples: int = 0, **kwargs):
         super().__init__(*args, **kwargs)
-        self.rows = min(examples + SPARE, MOST_EXAMPLES)
+        self.rows = min(examples + SPARE_EXAMPLES, MAX_EXAMPLES)
         for row in range(self.rows):
             for name, label in EXAMPLE.items():
                 self.fields[f"{name}-{row}"] = OneLine(label=label, required=False, max_length=1000)
 
     def triples(self):
-        """The fields of each example, for the template."""
+        """Return the fields of each example, for the template."""
         return [[self[f"{name}-{row}"] for name in EXAMPLE] for row in range(self.rows)]
 
     def clean_forbidden(self):
@@ -120,57 +110,55 @@ class RuleForm(forms.Form):
     def clean(self):
         cleaned = super().clean()
         if not self.errors and not (cleaned["instruction"].strip() or cleaned["forbidden"]):
-            raise ValidationError(
-                gettext_lazy("A rule needs an instruction or a phrase that is forbidden.")
-            )
+            raise ValidationError(_("A rule needs an instruction or a phrase that is forbidden."))
         return cleaned
 
     def values(self) -> dict:
-        """As rules.put() takes it."""
-        given = {name: self.cleaned_data[name] for name in ("slug", "category", "instruction")}
-        examples = [
-            {name: self.cleaned_data[f"{name}-{row}"] for name in EXAMPLE}
-            for row in range(self.rows)
+        """Return the values as rules.put() takes them."""
+        data = self.cleaned_data
+        values = {name: data[name] for name in ("slug", "category", "instruction", "forbidden")}
+        values["examples"] = [
+            {name: data[f"{name}-{row}"] for name in EXAMPLE} for row in range(self.rows)
         ]
-        return given | {"examples": examples, "forbidden": self.cleaned_data["forbidden"]}
+        return values
 
     @staticmethod
-    def of(rule: Rule) -> dict:
-        known = {name: getattr(rule, name) for name in ("slug", "category", "instruction")}
-        known["forbidden"] = "\n".join(_line(one) for one in rule.forbidden)
-        for row, one in enumerate(rule.examples):
-            shown = {"good": one} if isinstance(one, str) else one
-            known |= {f"{name}-{row}": shown.get(name, "") for name in EXAMPLE}
-        return known
+    def initial_of(rule: Rule) -> dict:
+        values = {name: getattr(rule, name) for name in ("slug", "category", "instruction")}
+        values["forbidden"] = "\n".join(map(_phrase_line, rule.forbidden))
+        for row, example in enumerate(rule.examples):
+            example = {"good": example} if isinstance(example, str) else example
+            values |= {f"{name}-{row}": example.get(name, "") for name in EXAMPLE}
+        return values
 
 
 EXAMPLE = {
-    "user": gettext_lazy("Somebody says"),
-    "good": gettext_lazy("Good answer"),
-    "bad": gettext_lazy("Bad answer"),
+    "user": _("Somebody says"),
+    "good": _("Good answer"),
+    "bad": _("Bad answer"),
 }
 
 
 def _phrase(line: str) -> dict:
-    said, _bar, reason = (part.strip() for part in line.partition("|"))
-    pattern = PATTERN.fullmatch(said)
+    phrase, _bar, reason = (part.strip() for part in line.partition("|"))
+    pattern = PATTERN.fullmatch(phrase)
     if pattern:
         try:
             rules.check_pattern(pattern[1])
         except rules.BadPattern as problem:
             raise ValidationError(str(problem)) from problem
-    return {"phrase": pattern[1] if pattern else said, "reason": reason, "pattern": bool(pattern)}
+    return {"phrase": pattern[1] if pattern else phrase, "reason": reason, "pattern": bool(pattern)}
 
 
-def _line(one: dict) -> str:
-    said = f"/{one['phrase']}/" if one.get("pattern") else one["phrase"]
-    return f"{said} | {one['reason']}" if one.get("reason") else said
+def _phrase_line(phrase: dict) -> str:
+    line = f"/{phrase['phrase']}/" if phrase.get("pattern") else phrase["phrase"]
+    return f"{line} | {phrase['reason']}" if phrase.get("reason") else line
 
 
 @in_space(role="viewer")
 def index(request, space):
-    said = clean(request.GET.get("reply", ""))[:TRIED]
-    page = identity_page(space, user=request.user, now=timezone.now(), said=said)
+    reply = clean(request.GET.get("reply", ""))[:MAX_REPLY]
+    page = identity_page(space, user=request.user, now=timezone.now(), reply=reply)
     return render(request, "identity/index.html", {"page": page})
 
 
@@ -186,16 +174,21 @@ def edit(request, space):
     form = CoreForm(request.POST or None, initial={"text": core.read(space)})
     if request.method != "POST" or not form.is_valid():
         return show_form(request, "identity/edit.html", form)
-    said = form.cleaned_data["text"]
-    run_and_toast(request, _("The core was changed."), core.write, space, text=said)
+    run_and_toast(request, _("The core was changed."), core.write, space, **form.cleaned_data)
     return go(request, _index(space))
 
 
 @in_space(role="curator", methods="GET POST")
 def rule(request, space):
-    """One rule: the form for a new one, or for the one named in the address."""
-    old = _rule(space, request.GET.get("slug", ""))
-    form = _rule_form(request, old)
+    """Edit the rule that the URL names, or write a new one."""
+    slug = request.GET.get("slug", "")
+    old = next((row for row in rules.active(space) if row.slug == slug), None) if slug else None
+    if slug and old is None:
+        raise Http404
+    sent = sum(name.startswith("good-") for name in request.POST)
+    count = max(len(old.examples) if old else 0, min(sent, MAX_EXAMPLES))
+    initial = RuleForm.initial_of(old) if old else {}
+    form = RuleForm(request.POST or None, initial=initial, examples=count)
     if request.method != "POST" or not form.is_valid():
         return show_form(request, "identity/rule.html", form, old=old)
     values = form.values() | ({"slug": old.slug} if old else {})
@@ -213,10 +206,15 @@ def retire(request, space):
 
 @in_space(role="curator", methods="GET POST")
 def prefer(request, space):
-    """One preference: the form for a new one, or for the one whose number is in the address."""
-    old = _preference(space, request.GET.get("pk", ""))
-    known = PreferenceForm.of(old) if old else PreferenceForm.asked(request.GET)
-    form = PreferenceForm(request.POST or None, initial=known, old=old)
+    """Edit the preference whose number the URL names, or write a new one."""
+    pk = request.GET.get("pk", "")
+    old = get_in_space_or_404(space, Preference, number_in(pk)) if pk else None
+    if old:
+        initial = {name: getattr(old, name) for name in ("key", "value", "section")}
+    else:
+        names = PreferenceForm.base_fields
+        initial = {name: clean(request.GET.get(name, ""))[:1000] for name in names}
+    form = PreferenceForm(request.POST or None, initial=initial, old=old)
     if request.method != "POST" or not form.is_valid():
         return show_form(request, "identity/prefer.html", form, old=old)
     run_and_toast(request, _("Noted."), preferences.reword, space, old, **form.wording())
@@ -225,38 +223,17 @@ def prefer(request, space):
 
 @in_space(role="curator", methods="POST")
 def drop(request, space, pk):
-    one = get_in_space_or_404(space, Preference, pk)
-    run_and_toast(request, _("Dropped “%(text)s”."), preferences.drop, one)
+    row = get_in_space_or_404(space, Preference, pk)
+    run_and_toast(request, _("Dropped “%(text)s”."), preferences.drop, row)
     return refreshed(request, back=_index(space))
 
 
 @in_space(role="curator", methods="POST")
 def end_talk(request, space):
-    """The first conversation ends here, with what is known by now."""
-    said = _("The first conversation is over; what was found stands among the preferences.")
-    run_and_toast(request, said, bootstrap.end, space)
+    """End the first conversation, with what is known by now."""
+    message = _("The first conversation is over; what was found stands among the preferences.")
+    run_and_toast(request, message, bootstrap.end, space)
     return refreshed(request, back=_index(space))
-
-
-def _rule(space, slug):
-    if not slug:
-        return None
-    found = [one for one in rules.active(space) if one.slug == slug]
-    if not found:
-        raise Http404
-    return found[0]
-
-
-def _rule_form(request, old):
-    sent = sum(name.startswith("good-") for name in request.POST)
-    known = max(len(old.examples) if old else 0, min(sent, 20))
-    return RuleForm(request.POST or None, initial=RuleForm.of(old) if old else {}, examples=known)
-
-
-def _preference(space, pk):
-    if not pk:
-        return None
-    return get_in_space_or_404(space, Preference, int(pk) if pk.isdecimal() else 0)
 
 
 def _index(space):
