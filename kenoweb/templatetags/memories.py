@@ -1,10 +1,10 @@
-"""Words for what a memory is made of."""
+"""Template filters that put the parts of a memory into words."""
 
 import re
 from html import escape
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -23,6 +23,8 @@ register = template.Library()
 register.filter(share)
 register.filter(channel_name)
 register.filter(one_line)
+register.filter(about)
+register.filter("actor", actors.name)
 WROTE = {
     "tag": gettext_lazy("told"),
     "command": gettext_lazy("told"),
@@ -33,7 +35,7 @@ WROTE = {
     "bot": gettext_lazy("Keno"),
     "api": gettext_lazy("a program"),
 }
-# The rules that come along, and those that a night may propose; memory.identity and sleep.advice.
+# The built-in rules, and those that a night may propose; see memory.identity and sleep.advice.
 RULES = {
     "answer-first": gettext_lazy("Answer first"),
     "name-the-source": gettext_lazy("Name the source"),
@@ -43,7 +45,8 @@ RULES = {
     "plain-about-doubt": gettext_lazy("Say when it is not certain"),
 }
 EPISODE = re.compile(r"episode \d+")
-# How something was found without a language model.
+CODE = re.compile(r"`([^`]*)`")
+# How something was learned without a language model.
 MODES = {
     "heuristics": gettext_lazy("by heuristics, no model"),
     "listener": gettext_lazy("by listening, no model"),
@@ -72,7 +75,7 @@ AGAINST = {
     "taste": gettext_lazy("hardly fits with it"),
     "diet": gettext_lazy("hardly fits with it"),
 }
-# How what was learned in a chat looks by now: class, icon, and words where nothing can be done.
+# How a fact that was learned in a chat is shown: class, icon, and a note when it is not active.
 LEARNED = {
     Fact.Status.ACTIVE: ("", "plus", ""),
     Fact.Status.QUARANTINED: (" aside", "shield", gettext_lazy("in quarantine")),
@@ -86,12 +89,9 @@ def learned(fact: Fact) -> dict:
     return {"tone": tone, "icon": symbol, "note": note}
 
 
-register.filter(about)
-
-
 @register.filter
 def after_subject(fact: Fact) -> SafeString:
-    """Its words beside a column that names whom it is about: that name is not seen twice."""
+    """Return the text with its leading subject hidden, for use beside a column of subjects."""
     name, rest = fact.text[: len(fact.subject)], fact.text[len(fact.subject) :]
     if not fact.subject or fact.subject.casefold() != name.casefold() or rest[:1] != " ":
         return shown(fact.text)
@@ -100,53 +100,51 @@ def after_subject(fact: Fact) -> SafeString:
 
 @register.filter
 def names_subject(fact: Fact) -> bool:
-    """Whether its words already say whom it is about."""
+    """Tell whether the text names the subject."""
     return fact.subject.casefold() in fact.text.casefold()
 
 
 @register.filter
 def origin(fact: Fact) -> str:
-    """Where it came from, in one word: what wrote it says more than where it was written."""
+    """Name the origin in one word: what wrote it says more than where it was written."""
     kind = fact.written_by.partition(":")[0]
     if kind == "person" and fact.source in {Fact.Source.NIGHT, Fact.Source.IMPORT}:
-        kind = fact.source  # a person agreed, and did not word it
+        kind = fact.source  # a person only agreed to it
     return str(WROTE.get(kind) or word(fact, "source"))
 
 
 @register.filter
 def habit(pattern: Pattern) -> str:
-    """What it answers, as a sentence where the words of people tell it."""
     return habit_title(pattern.trigger, pattern.evidence)
 
 
 @register.filter
 def rule_name(slug: str) -> str:
-    """The name of a rule, without the dashes of a machine."""
     return str(RULES.get(slug) or capfirst(re.sub(r"[-_]+", " ", slug)))
 
 
 @register.filter
 def sources(fact: Fact) -> str:
-    """Where it was written and what wrote it, once when that is the same."""
+    """Say where it was written and what wrote it, once when that is the same."""
     where, wrote = word(fact, "source"), origin(fact)
     return where if where.casefold() == wrote.casefold() else f"{where}, {wrote}"
 
 
 @register.filter
 def heard_from(fact: Fact) -> str:
-    """Who said it; for what nobody said in a chat, where it came from."""
+    """Name who said it in a chat; otherwise its origin."""
     return fact.said_by if fact.source == Fact.Source.MESSAGE and fact.said_by else origin(fact)
 
 
 @register.filter
 def found_by(mode: str) -> str:
-    """What found it: the name of a model or a program, or that none was asked."""
+    """Name the model or program that found it, or say that none was called."""
     return str(MODES.get(mode) or mode.removeprefix("api:"))
 
 
 @register.filter
 def learned_from(pattern: Pattern) -> str:
-    """Where a pattern came from: a night names the episode by its number, which says nothing."""
+    """Name the origin of a pattern; the number of an episode says nothing to a reader."""
     if EPISODE.fullmatch(pattern.learned_from):
         return _("an episode")
     return _("a night") if pattern.learned_from == "night" else found_by(pattern.learned_from)
@@ -154,54 +152,40 @@ def learned_from(pattern: Pattern) -> str:
 
 @register.filter
 def salient(reasons: list[str]) -> str:
-    """Why a night reads an episode first, in words."""
-    return ", ".join(str(SALIENT.get(one, one)) for one in reasons)
+    """Say why a night reads an episode first."""
+    return ", ".join(str(SALIENT.get(reason, reason)) for reason in reasons)
 
 
 @register.filter
 def against(why: str) -> str:
-    """Why two claims cannot both be true."""
+    """Say why two claims cannot both be true."""
     return str(AGAINST.get(why, why))
 
 
 @register.filter
 def flag_word(flag: str) -> str:
-    """What a guard or a writer noted, as a sentence where there is one."""
+    """Put what a guard or a writer noted into words."""
     return _(REASONS[flag]) if flag in REASONS else flag
 
 
 @register.filter
 def feature(name: str) -> str:
-    """What a part of a score looks at."""
     return str(FEATURES.get(name, name))
 
 
 @register.filter
 def coded(text: str) -> SafeString:
-    """One line in which text between backticks is code."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:  # the last one opens and never closes
-        parts[-2:] = ["`".join(parts[-2:])]
-    pieces = [
-        format_html("<code>{}</code>", shown(part)) if number % 2 else shown(part)
-        for number, part in enumerate(parts)
-    ]
-    return format_html_join("", "{}", ((piece,) for piece in pieces))
-
-
-@register.filter
-def actor(by: str) -> str:
-    """Who did it, without the mark of a person."""
-    return actors.name(by)
+    """Write one line in which text between backticks is code."""
+    return mark_safe(CODE.sub(r"<code>\1</code>", shown(text)))
 
 
 @register.filter
 def compact(value: float | None) -> str:
-    """1.9 M, 148 k, 91."""
-    for size, sign in ((1_000_000, "M"), (10_000, "k")):
-        if value and value >= size:
-            unit = 1_000_000 if sign == "M" else 1_000
-            return f"{number(value / unit, 1 if value / unit < 10 else 0)} {sign}"
+    """Write 1.9 M, 148 k, 91."""
+    for least, unit, suffix in ((1_000_000, 1_000_000, "M"), (10_000, 1_000, "k")):
+        if value and value >= least:
+            value /= unit
+            return f"{number(value, 1 if value < 10 else 0)} {suffix}"
     return number(value)
 
 
@@ -211,21 +195,17 @@ def percent(share: float | None) -> str:
 
 
 @register.filter
-def drawn(pieces: list[Box]) -> SafeString:
-    """By hand: a month has 150 of them."""
+def drawn(boxes: list[Box]) -> SafeString:
+    """Draw the boxes without a template: a month has 150 of them."""
     shape = '<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="1"><title>{}</title></rect>'
-    return mark_safe(
-        "".join(
-            shape.format(one.tone, one.x, one.y, one.width, one.height, escape(one.label))
-            for one in pieces
-        )
-    )
+    html = [shape.format(b.tone, b.x, b.y, b.width, b.height, escape(b.label)) for b in boxes]
+    return mark_safe("".join(html))
 
 
 @register.filter
 def moon(steps: list) -> str:
-    """The lit part of a moon of radius 10 that fills while the night goes on."""
-    done = [1.0 if one.state == "done" else one.done / (one.of or 1) for one in steps]
+    """Return the path of the lit part of a moon of radius 10 that fills during a night."""
+    done = [1.0 if step.state == "done" else step.done / (step.of or 1) for step in steps]
     lit = sum(done) / (len(done) or 1)
     inner = f"{abs(1 - 2 * lit) * 10:.1f} 10 0 0 {int(lit > 0.5)}"
     return f"M12 2A10 10 0 0 1 12 22A{inner} 12 2Z"

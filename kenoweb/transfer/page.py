@@ -1,6 +1,7 @@
 """Import and export: what waits, what was done, and the report of one file."""
 
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from typing import BinaryIO, ClassVar
 
@@ -24,11 +25,12 @@ from memory.transfer.staged_files import PROGRESS_FROM_BYTES
 from sleep.imports import Learning, state
 
 IMPORTS = 20
-# Of so many of the newest imports the list also says how far Keno is with their messages.
-LEARNABLE = 5
+# For so many of the newest imports the list also shows the progress with their messages.
+IMPORTS_WITH_PROGRESS = 5
 LINES = 100
-# A file of this size, or an export of this many rows, is done before anybody wonders.
-SHORT_BYTES, SHORT_ROWS = PROGRESS_FROM_BYTES, 20_000
+# Files of this size, and exports of this many rows, are done within the request.
+SHORT_BYTES = PROGRESS_FROM_BYTES
+SHORT_ROWS = 20_000
 KINDS = {
     "fact": gettext_lazy("Facts"),
     "message": gettext_lazy("Messages"),
@@ -78,85 +80,69 @@ class FileForm(forms.Form):
         self.fields["format"].choices = formats()
 
     @property
-    def asked(self) -> dict:
-        return {
-            "asked": self.cleaned_data["format"] or transfer.AUTO,
-            "guild": self.cleaned_data["guild"],
-        }
+    def options(self) -> dict:
+        data = self.cleaned_data
+        return {"asked": data["format"] or transfer.AUTO, "guild": data["guild"]}
 
 
 class KindForm(FileForm):
-    """The same question about a file that is here already."""
+    """The same form for a file that is here already."""
 
     file = None
 
 
-@dataclass(frozen=True)
-class Import:
-    """One import of the past: what the audit knows of it, and whether it stands."""
-
-    entry: AuditEntry
-    label: str
-    rows: int
-    is_undone: bool
-    learning: Learning | None = None
-
-
 def formats() -> list[tuple[str, str]]:
-    known = [(name, capfirst(str(one.label))) for name, one in transfer.FORMATS.items()]
-    return [(transfer.AUTO, _("Detect automatically")), *known]
-
-
-def exports() -> list[tuple[str, str, str]]:
-    return [(name, one.label, ABOUT[name]) for name, one in transfer.EXPORTS.items()]
+    names = [(name, capfirst(str(reader.label))) for name, reader in transfer.FORMATS.items()]
+    return [(transfer.AUTO, _("Detect automatically")), *names]
 
 
 def index(space: Space) -> dict:
-    waiting = rows_in(space, Parcel).order_by("-created_at", "-pk")
     return {
-        "parcels": list(waiting[:IMPORTS]),
+        "parcels": list(rows_in(space, Parcel).order_by("-created_at", "-pk")[:IMPORTS]),
         "imports": imports(space),
-        "exports": exports(),
+        "exports": [(name, e.label, ABOUT[name]) for name, e in transfer.EXPORTS.items()],
         "formats": formats(),
         "most": settings.KENO_UPLOAD_MB,
         "bytes": settings.KENO_UPLOAD_MB * 1024 * 1024,
     }
 
 
-def imports(space: Space) -> list[Import]:
-    rows = list(rows_in(space, AuditEntry).filter(action="import").order_by("-at", "-pk")[:IMPORTS])
-    undone = set(
-        rows_in(space, AuditEntry)
-        .filter(action="import.undone", details__change__in=[_change(row) for row in rows])
-        .values_list("details__change", flat=True)
-    )
-    return [
-        Import(
-            row,
-            _format(row.details.get("format", "")),
-            _rows(row),
-            _change(row) in undone,
-            learning_of(space, row) if n < LEARNABLE and _change(row) not in undone else None,
-        )
-        for n, row in enumerate(rows)
-    ]
+def imports(space: Space) -> list[dict]:
+    """Return the past imports: what the audit knows of each, and whether it was undone."""
+    entries = rows_in(space, AuditEntry)
+    rows = list(entries.filter(action="import").order_by("-at", "-pk")[:IMPORTS])
+    changes = [_change(row) for row in rows]
+    undone = entries.filter(action="import.undone", details__change__in=changes)
+    undone = set(undone.values_list("details__change", flat=True))
+    found = []
+    for n, (row, change) in enumerate(zip(rows, changes, strict=True)):
+        has_progress = n < IMPORTS_WITH_PROGRESS and change not in undone
+        past_import = {
+            "entry": row,
+            "label": _format(row.details.get("format", "")),
+            "rows": _count_rows(row),
+            "is_undone": change in undone,
+            "learning": learning_of(space, row) if has_progress else None,
+        }
+        found.append(past_import)
+    return found
 
 
 def learning_of(space: Space, entry: AuditEntry | None) -> Learning | None:
-    """How far Keno is with its messages; None for an import without any."""
-    found = state(space, entry) if entry and entry.details.get("messages") else None
-    return found if found and found.messages else None
+    """Return the progress with the messages of an import; None for an import without any."""
+    learning = state(space, entry) if entry and entry.details.get("messages") else None
+    return learning if learning and learning.messages else None
 
 
 def entry_of(space: Space, parcel: Parcel) -> AuditEntry | None:
-    """The audit's line about the import that this file became."""
+    """Return the audit's entry about the import of this file."""
     if not parcel.change:
         return None
     return rows_in(space, AuditEntry).filter(action="import", details__change=parcel.change).first()
 
 
 def parcel_of(space: Space, entry: AuditEntry) -> Parcel | None:
-    """The file that became this import, while it is kept."""
+    """Return the file of this import, while it is kept."""
     return rows_in(space, Parcel).filter(change=_change(entry)).exclude(change="").first()
 
 
@@ -168,16 +154,17 @@ def too_large() -> str:
 
 
 def mistake(form: forms.Form) -> str:
-    """What is wrong with what was sent, in one sentence."""
+    """Return the errors of the form in one line."""
     if "file" in form.errors:
         return _("Choose a file first.")
     return " ".join(error for errors in form.errors.values() for error in errors)
 
 
-def report(space: Space, parcel: Parcel, asked: QueryDict) -> dict:
-    """One file with its lines, a part at a time."""
-    url, wanted = space_url("transfer:detail", space, pk=parcel.pk), LineFilter.read(asked)
-    found = part(_lines(parcel, wanted), order=_ORDER, after=wanted.after, size=LINES)
+def report(space: Space, parcel: Parcel, params: QueryDict) -> dict:
+    """Return everything that the page of one file shows, with one part of its lines."""
+    url, filters = space_url("transfer:detail", space, pk=parcel.pk), LineFilter.read(params)
+    order = Order("number", int, down=False)
+    lines = part(_lines(parcel, filters), order=order, after=filters.after, size=LINES)
     entry = entry_of(space, parcel)
     is_applied = parcel.status == Parcel.Status.APPLIED
     return {
@@ -185,11 +172,15 @@ def report(space: Space, parcel: Parcel, asked: QueryDict) -> dict:
         "learning": learning_of(space, entry) if is_applied else None,
         "format": _format(parcel.format),
         "form": KindForm(initial={"format": parcel.asked, "guild": parcel.guild}),
-        "lines": [(row, VERDICTS.get(row.verdict, row.verdict)) for row in found.rows],
-        "more": filter_url(url, wanted, after=found.after) if found.after else "",
-        "filter": wanted,
-        "views": _views(parcel, wanted, url),
-        "table": _table(parcel),
+        "lines": [(row, VERDICTS.get(row.verdict, row.verdict)) for row in lines.rows],
+        "more": filter_url(url, filters, after=lines.after) if lines.after else "",
+        "filter": filters,
+        "views": _views(parcel, filters, url),
+        # A row per kind, a column per verdict.
+        "table": [
+            (KINDS.get(kind, kind), [verdicts.get(name, 0) for name in VERDICTS])
+            for kind, verdicts in parcel.counts.items()
+        ],
         "kinds": [(kind, KINDS.get(kind, kind)) for kind in parcel.counts],
         "verdicts": VERDICTS,
         "new": staged_files.count_new_rows(parcel),
@@ -209,63 +200,51 @@ def is_short_export(space: Space) -> bool:
 
 
 def written(space: Space, format: str, *, by: str, ip: str) -> BinaryIO:
-    """A short export in a file that is gone when it is closed."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - the answer closes it
+    """Write a short export to a file that is deleted when it is closed."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
     transfer.export(space, file, format, by=by, ip=ip)
     file.seek(0)
     return file
 
 
-_ORDER = Order("number", int, down=False)
-
-
-def _lines(parcel: Parcel, wanted: LineFilter):
+def _lines(parcel: Parcel, filters: LineFilter):
     rows = ParcelLine.objects.filter(parcel=parcel)
-    if wanted.verdict:
-        rows = rows.filter(verdict=wanted.verdict)
-    if wanted.kind:
-        rows = rows.filter(kind=wanted.kind)
-    if wanted.q:
-        rows = rows.filter(text__icontains=wanted.q) | rows.filter(place__icontains=wanted.q)
+    if filters.verdict:
+        rows = rows.filter(verdict=filters.verdict)
+    if filters.kind:
+        rows = rows.filter(kind=filters.kind)
+    if filters.q:
+        rows = rows.filter(text__icontains=filters.q) | rows.filter(place__icontains=filters.q)
     return rows
 
 
-def _views(parcel: Parcel, wanted: LineFilter, url: str) -> list[View]:
-    totals = dict.fromkeys(VERDICTS, 0)
+def _views(parcel: Parcel, filters: LineFilter, url: str) -> list[View]:
+    totals = Counter()
     for verdicts in parcel.counts.values():
-        for name, count in verdicts.items():
-            totals[name] = totals.get(name, 0) + count
-    shown = [("", _("Everything"), sum(totals.values()))]
-    shown += [(name, str(label), totals[name]) for name, label in VERDICTS.items()]
+        totals.update(verdicts)
+    labels = {"": _("Everything")} | VERDICTS
+    counts = {"": totals.total()} | {name: totals[name] for name in VERDICTS}
     return [
         View(
-            label,
-            filter_url(url, wanted, verdict=name),
-            number(n),
-            name == wanted.verdict,
+            str(labels[name]),
+            filter_url(url, filters, verdict=name),
+            number(count),
+            name == filters.verdict,
         )
-        for name, label, n in shown
-        if n or not name or name == wanted.verdict
-    ]
-
-
-def _table(parcel: Parcel) -> list[tuple[str, list[int]]]:
-    """A row per kind, a column per verdict."""
-    return [
-        (str(KINDS.get(kind, kind)), [verdicts.get(name, 0) for name in VERDICTS])
-        for kind, verdicts in parcel.counts.items()
+        for name, count in counts.items()
+        if count or not name or name == filters.verdict
     ]
 
 
 def _format(name: str) -> str:
-    known = transfer.FORMATS.get(name) or transfer.EXPORTS.get(name)
-    return str(known.label) if known else ""
+    file_format = transfer.FORMATS.get(name) or transfer.EXPORTS.get(name)
+    return str(file_format.label) if file_format else ""
 
 
 def _change(row: AuditEntry) -> str:
     return str(row.details.get("change", ""))
 
 
-def _rows(row: AuditEntry) -> int:
+def _count_rows(row: AuditEntry) -> int:
     counts = row.details.get("counts", {})
     return sum(kind.get(name, 0) for kind in counts.values() for name in ("taken", "quarantined"))

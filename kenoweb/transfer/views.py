@@ -1,4 +1,4 @@
-"""Import and export: files that browsers send, up to a limit, and what is done with them."""
+"""Import and export: uploads up to a limit, and the steps of an import."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,6 @@ from django.core.exceptions import PermissionDenied
 from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandler
 from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -15,7 +14,7 @@ from kenoweb.auth.access import get_in_space_or_404, in_space, space_for
 from kenoweb.auth.sessions import go, is_confirmed
 from kenoweb.auth.throttle import client_ip
 from kenoweb.transfer import page
-from kenoweb.ui.responses import toast, toast_error
+from kenoweb.ui.responses import space_url, toast, toast_error
 from memory import transfer
 from memory.history import audit
 from memory.history import changes as history
@@ -26,13 +25,13 @@ from memory.transfer.containers import Refused
 from sleep import imports
 
 MB = 1024 * 1024
-# What surrounds the file in the request: the other fields, and lines between.
-AROUND = 64 * 1024
+# The other fields of the request, beside the file.
+MAX_OTHER_FIELDS = 64 * 1024
 Status = Parcel.Status
 
 
 def takes_files(view: Callable) -> Callable:
-    """Mark the view whose form sends a file; every other address throws files away unread."""
+    """Mark the view whose form sends a file; all other views discard files unread."""
     view.keno_takes_files = True
     return view
 
@@ -42,14 +41,16 @@ def limit() -> int:
 
 
 class Capped(TemporaryFileUploadHandler):
-    """To a temporary file, as Django does; but the form is read before a view is asked, so it is
-    here that strangers are turned away and that too much is too much."""
+    """Write uploads to a temporary file, as Django does, but only expected ones up to a limit.
+
+    The form is parsed before the view is called, so permission is checked here, too.
+    """
 
     def new_file(self, *args, **kwargs):
         if not _expected(self.request):
             raise StopUpload(connection_reset=True)
         size = int(self.request.META.get("CONTENT_LENGTH") or 0)
-        if size > limit() + AROUND:
+        if size > limit() + MAX_OTHER_FIELDS:
             self._stop(size)
         super().new_file(*args, **kwargs)
 
@@ -60,7 +61,7 @@ class Capped(TemporaryFileUploadHandler):
 
     def _stop(self, size: int) -> None:
         self.request.is_too_large = True
-        # A browser that is cut off shows its own error; one that is heard out shows our sentence.
+        # A browser that is cut off shows its own error; one that may finish shows our sentence.
         raise StopUpload(connection_reset=size > 2 * limit())
 
 
@@ -89,26 +90,24 @@ def keep(request, space):
     if not form.is_valid():
         return _refused(request, space, page.mistake(form), status=422)
     file, by = form.cleaned_data["file"], person(request.user)
-    parcel = tasks.upload(space, file, by=by, now=page.is_short(file), **form.asked)
+    parcel = tasks.upload(space, file, by=by, now=page.is_short(file), **form.options)
     return redirect("transfer:detail", space.slug, parcel.pk)
 
 
 @in_space(role="owner", sudo=True)
 def detail(request, space, pk):
-    shown = page.report(space, get_in_space_or_404(space, Parcel, pk), request.GET)
-    return render(request, "transfer/detail.html", shown)
+    context = page.report(space, get_in_space_or_404(space, Parcel, pk), request.GET)
+    return render(request, "transfer/detail.html", context)
 
 
 @in_space(role="owner", methods="POST", sudo=True)
 def look(request, space, pk):
-    """Look again, as something else."""
-    parcel, form = (
-        get_in_space_or_404(space, Parcel, pk, way=Parcel.Way.IN),
-        page.KindForm(request.POST),
-    )
-    again = (Status.READY, Status.REFUSED, Status.UNDONE)
+    """Read the file again, as another format."""
+    parcel = get_in_space_or_404(space, Parcel, pk, way=Parcel.Way.IN)
+    form = page.KindForm(request.POST)
+    after = (Status.READY, Status.REFUSED, Status.UNDONE)
     if form.is_valid():
-        _move(request, parcel, Status.LOOKING, after=again, **form.asked)
+        _start_step(request, parcel, Status.LOOKING, after=after, **form.options)
     return redirect("transfer:detail", space.slug, pk)
 
 
@@ -116,22 +115,21 @@ def look(request, space, pk):
 def apply(request, space, pk):
     parcel = get_in_space_or_404(space, Parcel, pk, way=Parcel.Way.IN)
     by = person(request.user)
-    if _move(request, parcel, Status.APPLYING, after=(Status.READY, Status.UNDONE), by=by):
+    after = (Status.READY, Status.UNDONE)
+    if _start_step(request, parcel, Status.APPLYING, after=after, by=by):
         parcel.refresh_from_db()
         if parcel.status == Status.APPLIED:
-            entry = page.entry_of(space, parcel)
-            toast(
-                request, _("Imported."), undo=reverse("transfer:undo", args=[space.slug, entry.pk])
-            )
+            undo_url = space_url("transfer:undo", space, page.entry_of(space, parcel).pk)
+            toast(request, _("Imported."), undo=undo_url)
     return redirect("transfer:detail", space.slug, pk)
 
 
 @in_space(role="owner", sudo=True)
 def impact(request, space, pk):
-    """Which past answers would change if this file was imported; nothing of the trial is kept."""
+    """Show which past answers an import of this file would change; nothing is saved."""
     parcel = get_in_space_or_404(space, Parcel, pk, way=Parcel.Way.IN)
     parcel.space = space
-    context = {"back": reverse("transfer:detail", args=[space.slug, pk])}
+    context = {"back": space_url("transfer:detail", space, pk)}
     try:
         context["impact"] = staged_files.impact(parcel, now=timezone.now())
     except Refused as refusal:
@@ -141,28 +139,24 @@ def impact(request, space, pk):
 
 @in_space(role="owner", methods="POST", sudo=True)
 def undo(request, space, pk):
-    """Take back a whole import, of this page or of the command line."""
+    """Undo a whole import, of this page or of the command line."""
     entry = get_in_space_or_404(space, AuditEntry, pk, action="import")
     parcel = page.parcel_of(space, entry)
     if not _unlearned(request, space, entry):
         return go(request, _page_of(space, entry))
     if parcel is None:
         _undo_now(request, space, entry)
-        return go(request, reverse("transfer:index", args=[space.slug]))
-    _move(request, parcel, Status.UNDOING, after=(Status.APPLIED,))
-    return go(request, reverse("transfer:detail", args=[space.slug, parcel.pk]))
+        return go(request, space_url("transfer:index", space))
+    _start_step(request, parcel, Status.UNDOING, after=(Status.APPLIED,))
+    return go(request, space_url("transfer:detail", space, parcel.pk))
 
 
 @in_space(role="owner", methods="POST", sudo=True)
 def learn(request, space, pk):
     """Propose what people say in the messages of an import, in the background."""
     entry = get_in_space_or_404(space, AuditEntry, pk, action="import")
-    imports.start(
-        space,
-        entry,
-        by=person(request.user),
-        speaker=request.user.get_full_name() or request.user.username,
-    )
+    speaker = request.user.get_full_name() or request.user.username
+    imports.start(space, entry, by=person(request.user), speaker=speaker)
     return go(request, _page_of(space, entry))
 
 
@@ -180,9 +174,8 @@ def export(request, space):
     if format not in transfer.EXPORTS:
         return _refused(request, space, _("Choose what to export."), status=422)
     if not page.is_short_export(space):
-        return redirect(
-            "transfer:detail", space.slug, tasks.request_export(space, format, by=by).pk
-        )
+        parcel = tasks.request_export(space, format, by=by)
+        return redirect("transfer:detail", space.slug, parcel.pk)
     file = page.written(space, format, by=by, ip=client_ip(request))
     name, kind = transfer.file_name(space, format), transfer.EXPORTS[format].content_type
     return FileResponse(file, as_attachment=True, filename=name, content_type=kind)
@@ -194,8 +187,8 @@ def download(request, space, pk):
     if parcel.status != Status.PACKED:
         toast_error(request, _("It is not ready yet."))
         return redirect("transfer:detail", space.slug, pk)
-    told = {"actor": person(request.user), "space": space, "ip": client_ip(request)}
-    audit.record("export.downloaded", format=parcel.format, name=parcel.name, **told)
+    who = {"actor": person(request.user), "space": space, "ip": client_ip(request)}
+    audit.record("export.downloaded", format=parcel.format, name=parcel.name, **who)
     kind = transfer.EXPORTS[parcel.format].content_type
     response = StreamingHttpResponse(staged_files.chunks(parcel), content_type=kind)
     response["Content-Disposition"] = f'attachment; filename="{parcel.name}"'
@@ -212,8 +205,8 @@ def discard(request, space, pk):
     return redirect("transfer:index", space.slug)
 
 
-def _move(request, parcel, status, *, after, **values) -> bool:
-    """Begin the next step, at once or by a job; False when it is not its turn."""
+def _start_step(request, parcel, status, *, after, **values) -> bool:
+    """Start the next step, at once or by a job; return False when it is not its turn."""
     by, now = person(request.user), page.is_short(parcel)
     if tasks.start_step(parcel, status=status, after=after, asker=by, now=now, **values):
         return True
@@ -222,10 +215,10 @@ def _move(request, parcel, status, *, after, **values) -> bool:
 
 
 def _page_of(space, entry) -> str:
-    """The page of the file while it is kept, else the list of imports."""
+    """Return the URL of the file while it is kept, else of the list of imports."""
     if parcel := page.parcel_of(space, entry):
-        return reverse("transfer:detail", args=[space.slug, parcel.pk])
-    return reverse("transfer:index", args=[space.slug])
+        return space_url("transfer:detail", space, parcel.pk)
+    return space_url("transfer:index", space)
 
 
 def _unlearned(request, space, entry) -> bool:
@@ -246,5 +239,5 @@ def _undo_now(request, space, entry):
 
 
 def _refused(request, space, sentence, *, status):
-    shown = page.index(space) | {"problem": sentence}
-    return render(request, "transfer/index.html", shown, status=status)
+    context = page.index(space) | {"problem": sentence}
+    return render(request, "transfer/index.html", context, status=status)

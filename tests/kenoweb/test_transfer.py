@@ -226,7 +226,7 @@ def test_T18_a_file_above_the_limit_is_refused_and_not_kept(client, monkeypatch)
 
 def test_T18_a_file_that_lies_about_its_size_is_cut_off(client, monkeypatch):
     monkeypatch.setattr(views, "limit", lambda: 1000)
-    monkeypatch.setattr(views, "AROUND", 10**9)
+    monkeypatch.setattr(views, "MAX_OTHER_FIELDS", 10**9)
     answer = client.post(at("keep"), {"format": "auto", "file": mem0([MEMORIES[0]] * 500)})
     assert answer.status_code == 413
     assert not Parcel.objects.exists()
