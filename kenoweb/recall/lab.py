@@ -7,12 +7,10 @@ from operator import or_
 
 from django.db.models import Q
 from django.http import QueryDict
-from django.utils.timezone import localdate
 from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import rows_in
 from kenoweb.recall import score_rows
-from kenoweb.recall.score_rows import Row
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import Filter, number_in
 from kenoweb.ui.formatting import number
@@ -38,11 +36,10 @@ MIN_WEIGHT, MAX_WEIGHT = -2.0, 10.0
 MAX_FACTOR = 3.0
 
 
-@dataclass(frozen=True)
-class Asking:
-    """What the URL asks: a question, the person, the chat, a profile and its changes."""
+@dataclass(frozen=True, kw_only=True)
+class Asking(Filter):
+    """What the URL asks: a question, the person, the chat, the day, a profile and its changes."""
 
-    q: str
     person: str
     chat: Chat | None
     mode: str
@@ -54,23 +51,6 @@ class Asking:
     factors: dict[str, float] = field(default_factory=dict)
     apart: int = 1
     problem: str = ""
-    # The day of the past that is asked about, and its end.
-    as_of: str = ""
-    when: datetime | None = None
-    valid_at: str = ""
-    holds_at: datetime | None = None
-
-    @property
-    def day(self) -> str:
-        return list_page.format_day(localdate(self.when)) if self.when else ""
-
-    @property
-    def changed(self) -> bool:
-        return self.tried != self.saved
-
-    @property
-    def gate(self) -> float:
-        return score_rows.Gate(self.tried, self.strict).line
 
     @property
     def variety(self) -> float:
@@ -96,41 +76,6 @@ class SliderGroup:
     tone: str
     factor: float
     sliders: list[Slider]
-
-
-@dataclass
-class Result:
-    recalled: Recalled
-    injected: list[Row] = field(default_factory=list)
-    cut: list[Row] = field(default_factory=list)
-    prompt: list[tuple[str, str]] = field(default_factory=list)
-    sections: list[tuple[str, int]] = field(default_factory=list)
-    budget: int = 0
-    note: str = ""
-    compared: bool = False
-    # Messages with a word of the question that are in the transcript only, each with its reason.
-    not_memory: list[Message] = field(default_factory=list)
-
-    @property
-    def nothing_passed(self) -> bool:
-        return bool(self.injected) and all(row.nearest for row in self.injected)
-
-    @property
-    def tokens(self) -> int:
-        return sum(count for _name, count in self.sections)
-
-    @property
-    def rows(self) -> list[Row]:
-        return [*self.injected, *self.cut]
-
-    @property
-    def times(self) -> list[tuple[str, float]]:
-        return score_rows.times(self.recalled.ms)
-
-    @property
-    def lanes(self) -> int:
-        scored = (*self.recalled.items, *self.recalled.cut)
-        return len({lane for one in scored for lane in one.unit.lanes})
 
 
 def read(params: QueryDict, *, space: Space, default_person: str = "") -> Asking:
@@ -162,9 +107,7 @@ def read(params: QueryDict, *, space: Space, default_person: str = "") -> Asking
         apart=number_in(params.get("apart", "")) or 1,
         problem=problem,
         as_of=then.as_of,
-        when=then.when,
         valid_at=then.valid_at,
-        holds_at=then.holds_at,
     )
 
 
@@ -174,7 +117,7 @@ def key(profile: Profile) -> str:
 
 def page(asking: Asking, *, space: Space, now: datetime) -> dict:
     result = ask(asking, space=space, now=now) if asking.q else None
-    rows = result.rows if result else []
+    rows = result["rows"] if result else []
     return {
         "space": space,
         "asking": asking,
@@ -195,14 +138,14 @@ def page(asking: Asking, *, space: Space, now: datetime) -> dict:
     }
 
 
-def ask(asking: Asking, *, space: Space, now: datetime) -> Result:
+def ask(asking: Asking, *, space: Space, now: datetime) -> dict:
     """Recall as a reply would, with the tried weights; beside it with the saved ones."""
     recalled, built = _recall(asking, asking.tried, space=space, now=now)
     scored = [*recalled.items, *recalled.cut[:SHOWN_CUT]]
     rows = [score_rows.of_scored(one, rank=n, space=space) for n, one in enumerate(scored, 1)]
     gate = score_rows.Gate(asking.tried, asking.strict, recalled.prompt)
-    before = {}
-    if asking.changed:
+    before, compared = {}, asking.tried != asking.saved
+    if compared:
         saved, _built = _recall(asking, asking.saved, space=space, now=now)
         before = {one.key: n for n, one in enumerate((*saved.items, *saved.cut), 1)}
     for row, one in zip(rows, scored, strict=True):
@@ -211,17 +154,23 @@ def ask(asking: Asking, *, space: Space, now: datetime) -> Result:
         row.nearest = below and not row.cut
         row.before = before.get(one.key)
     off = _("A reply here would not recall: this is a first conversation, or it is off.")
-    return Result(
-        recalled,
-        injected=rows[: len(recalled.items)],
-        cut=rows[len(recalled.items) :],
-        prompt=_prompt(recalled, built, space),
-        sections=_sections(recalled, built),
-        budget=space.options.token_budget,
-        note=off if built and built.recall is None else "",
-        compared=asking.changed,
-        not_memory=not_memory(space, recalled.question.keywords, chat=asking.chat),
-    )
+    injected, parts = rows[: len(recalled.items)], _sections(recalled, built)
+    return {
+        "recalled": recalled,
+        "rows": rows,
+        "injected": injected,
+        "cut": rows[len(injected) :],
+        "nothing_passed": bool(injected) and all(row.nearest for row in injected),
+        "lanes": len({lane for one in (*recalled.items, *recalled.cut) for lane in one.unit.lanes}),
+        "prompt": _prompt(recalled, built, space),
+        "sections": parts,
+        "tokens": sum(count for _name, count in parts),
+        "times": score_rows.times(recalled.ms),
+        "budget": space.options.token_budget,
+        "note": off if built and built.recall is None else "",
+        "compared": compared,
+        "not_memory": not_memory(space, recalled.question.keywords, chat=asking.chat),
+    }
 
 
 def not_memory(space: Space, keywords: list[str], *, chat: Chat | None) -> list[Message]:

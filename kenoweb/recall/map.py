@@ -321,13 +321,14 @@ def _with_words(space: Space, dots: list[Dot]) -> list[Dot]:
 def names_of(dots: list[Dot]) -> dict[int, str]:
     """Name each island by two words of its main language that are rare elsewhere."""
     names = {}
-    everywhere = Counter(word for dot in dots for word in _telling_words(dot))
+    telling = {dot: _telling_words(dot) for dot in dots}
+    everywhere = Counter(word for found in telling.values() for word in found)
     for island, group in _by_island(dots).items():
         languages: Counter = Counter()
         for dot in group:
             languages[dot.lang] += bool(dot.lang)
         spoken = ("", languages.most_common(1)[0][0])
-        counts = Counter(w for dot in group if dot.lang in spoken for w in _telling_words(dot))
+        counts = Counter(w for dot in group if dot.lang in spoken for w in telling[dot])
         best = sorted(counts, key=lambda word: (-(counts[word] ** 2) / everywhere[word], word))
         names[island] = ", ".join(map(capfirst, best[:2]))
     return names

@@ -49,7 +49,7 @@ def ask(client, space, q="why does the n8n webhook fail?", **more):
 
 
 def ranks(page):
-    return [row.text for row in page.context["result"].rows]
+    return [row.text for row in page.context["result"]["rows"]]
 
 
 def test_an_empty_lab_says_what_to_do(client, space):
@@ -107,7 +107,7 @@ def test_other_weights_rank_otherwise_and_the_saved_rank_stands_beside(client, s
     saved = ranks(ask(client, space))
     tried = ask(client, space, **{"w-semantic": 0, "w-around": 0, "w-topic": 0, "w-pin": 50})
     assert ranks(tried)[0] == SAID[2] != saved[0]
-    assert tried.context["result"].rows[0].before == saved.index(SAID[2]) + 1
+    assert tried.context["result"]["rows"][0].before == saved.index(SAID[2]) + 1
     assert "▲" in tried.content.decode()
 
 
@@ -135,7 +135,7 @@ def test_single_weights_are_folded_away_until_one_is_changed(client, space):
 def test_when_nothing_passes_the_gate_the_lab_says_that_the_nearest_is_given(client, space):
     said = "Nothing passed the gate"
     page = ask(client, space, q="quarterly taxes of the zoo", mode="lenient", gate="1")
-    assert [row.nearest for row in page.context["result"].injected] == [True]
+    assert [row.nearest for row in page.context["result"]["injected"]] == [True]
     assert said in page.content.decode()
     assert said not in ask(client, space, mode="lenient").content.decode()
 
