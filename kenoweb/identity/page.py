@@ -1,7 +1,7 @@
 """The identity page: core, rules, preferences, versions and the first conversation."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.apps import apps
@@ -34,16 +34,6 @@ MAX_VERSION_LENGTH = 140
 WEEK = timedelta(days=7)
 
 
-@dataclass(frozen=True)
-class Trait:
-    """Something about how Keno should talk; the value is empty while Keno does not know it."""
-
-    name: str
-    value: str
-    url: str
-    by_person: bool = False
-
-
 def first_talk(space: Space, state: object, *, liked: list[Preference]) -> dict:
     """Return how far the first conversation is, and what is known and missing by now."""
     goes_on = isinstance(state, dict)
@@ -59,8 +49,8 @@ def first_talk(space: Space, state: object, *, liked: list[Preference]) -> dict:
     return {
         "goes_on": goes_on,
         "traits": traits,
-        "known": [trait for trait in traits if trait.value],
-        "missing": [trait for trait in traits if not trait.value and trait.name not in quiet],
+        "known": [trait for trait in traits if trait["value"]],
+        "missing": [t for t in traits if not t["value"] and t["name"] not in quiet],
         "lang": lang,
         **(_progress(space, state) if goes_on else {}),
     }
@@ -88,8 +78,11 @@ def _progress(space: Space, state: dict) -> dict:
     }
 
 
-def _traits(space: Space, values: dict, liked: list[Preference], section: str) -> list[Trait]:
-    """Return the traits; a saved preference goes before what the conversation would save."""
+def _traits(space: Space, values: dict, liked: list[Preference], section: str) -> list[dict]:
+    """Return how Keno should talk; a saved preference goes before what would be saved.
+
+    A trait has no value while Keno does not know it.
+    """
     saved = {text.fold(row.key): row for row in liked if row.section == section}
     traits = []
     for name, value in values.items():
@@ -98,7 +91,8 @@ def _traits(space: Space, values: dict, liked: list[Preference], section: str) -
         else:
             query = {"key": name, "section": section} | ({"value": value} if value else {})
         url = reverse("identity:prefer", args=[space.slug], query=query)
-        traits.append(Trait(name, row.value if row else value, url, bool(row and row.sticky)))
+        value, by_person = (row.value, row.sticky) if row else (value, False)
+        traits.append({"name": name, "value": value, "url": url, "by_person": by_person})
     return traits
 
 

@@ -187,20 +187,6 @@ class AuditFilter(Filter):
     }
 
 
-@dataclass(frozen=True)
-class Entry:
-    row: AuditEntry
-    who: str
-    did: str
-    thing: str
-    url: str
-    details: list[tuple[str, str]]
-
-    @property
-    def is_sealed(self) -> bool:
-        return hasattr(self.row, "seal")
-
-
 class AuditList(ListPage):
     @property
     def selects(self) -> list[tuple[str, str, dict]]:
@@ -223,7 +209,7 @@ def audit_list(space: Space, params: QueryDict, *, user: User, now) -> AuditList
     )
 
 
-def _entry(row: AuditEntry, space: Space, user: User, *, names: dict) -> Entry:
+def _entry(row: AuditEntry, space: Space, user: User, *, names: dict) -> dict:
     """Put an entry into words, with the thing it is about."""
     page = THINGS[row.object_type][1] if row.object_type in THINGS else ""
     # "created the space" needs no name: the page is about that space.
@@ -236,18 +222,19 @@ def _entry(row: AuditEntry, space: Space, user: User, *, names: dict) -> Entry:
     is_there = bool(name) or row.object_type not in NAMED
     if not name and row.object_type in THINGS:
         name = gettext("no. %(number)s") % {"number": row.object_id}
-    return Entry(
-        row,
-        who=history_thread.who(row.actor, user),
-        did=str(ACTIONS.get(row.action) or re.sub(r"[._]+", " ", row.action)),
-        thing=name if is_thing else "",
-        url=space_url(page, space, row.object_id) if is_thing and page and is_there else "",
-        details=[
+    return {
+        "row": row,
+        "is_sealed": hasattr(row, "seal"),
+        "who": history_thread.who(row.actor, user),
+        "did": ACTIONS.get(row.action) or re.sub(r"[._]+", " ", row.action),
+        "thing": name if is_thing else "",
+        "url": space_url(page, space, row.object_id) if is_thing and page and is_there else "",
+        "details": [
             (str(DETAILS[name]), _detail_text(value))
             for name, value in list(details.items())[:6]
             if name in DETAILS and value
         ],
-    )
+    }
 
 
 def _names(rows: Sequence[AuditEntry], space: Space) -> dict[tuple[str, str], str]:

@@ -77,7 +77,6 @@ class Month:
 
 
 def cost_page(space: Space, *, period: str, now: dt.datetime) -> dict:
-    """Return everything the page shows."""
     period = period if period in PERIODS else DEFAULT_PERIOD
     today = timezone.localdate(now)
     calls = rows_in(space, LlmCall)

@@ -3,7 +3,6 @@
 import datetime as dt
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.formats import date_format
@@ -146,7 +144,7 @@ def queue() -> str:
 
 
 def late_nights() -> str:
-    """Only where a monitor asks: no proxy should take the pages away because nobody slept."""
+    """Check the nights, only for monitors: no proxy should stop the pages because of them."""
     late = nights.overdue(now=timezone.now())
     return f"{late} spaces have not slept for over a day: run manage.py sleep." if late else ""
 
@@ -208,23 +206,7 @@ def metrics(request):
     return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@dataclass(frozen=True)
-class Check:
-    name: str
-    level: str
-    value: str = ""
-    texts: list[str] = field(default_factory=list)
-    to_do: str = ""
-    url: str = ""
-
-    @property
-    def is_open(self) -> bool:
-        """Nothing is wrong, but nothing was done yet either: no tick."""
-        return self.level == health_checks.OK and self.value in (NONE_YET, NOT_ENCRYPTED)
-
-
 def health_page(space: Space, *, now: dt.datetime) -> dict:
-    """Return everything the page shows."""
     counts = jobs.counts()
     beats = list(Heartbeat.objects.order_by("-beat_at")[:12])
     chosen, waited = choose("chat", space=space), jobs.oldest_waiting(now=now)
@@ -235,7 +217,7 @@ def health_page(space: Space, *, now: dt.datetime) -> dict:
     return {
         "state": health_checks.overall_state(findings),
         "checks": checks,
-        "unwell": [check for check in checks if check.level != health_checks.OK],
+        "unwell": [check for check in checks if check["level"] != health_checks.OK],
         "workers": [
             _worker(beat, now) for beat in beats if beat.beat_at > now - FORGET_WORKERS_AFTER
         ],
@@ -296,7 +278,7 @@ def installation(waited: dt.timedelta) -> list[health_checks.Finding]:
 
 def _checks(
     findings: list[health_checks.Finding], values: dict[str, str], space: Space
-) -> list[Check]:
+) -> list[dict]:
     levels = [health_checks.OK, health_checks.WARNING, health_checks.ERROR]
     checks = []
     for name, label in NAMES.items():
@@ -305,14 +287,17 @@ def _checks(
             continue
         level = max((finding.level for finding in own), key=levels.index)
         well = level == health_checks.OK
-        check = Check(
-            name=str(label),
-            level=level,
-            value=values.get(name, "") or (str(WELL.get(name, "")) if well else ""),
-            texts=[finding.text for finding in own if finding.text],
-            to_do="" if well else str(TO_DO.get(name, "")),
-            url=space_url(PAGES[name], space) if name in PAGES else "",
-        )
+        value = values.get(name, "") or (WELL.get(name, "") if well else "")
+        check = {
+            "name": label,
+            "level": level,
+            "value": value,
+            # Nothing is wrong, but nothing was done yet either: no tick.
+            "is_open": well and value in (NONE_YET, NOT_ENCRYPTED),
+            "texts": [finding.text for finding in own if finding.text],
+            "to_do": "" if well else TO_DO.get(name, ""),
+            "url": space_url(PAGES[name], space) if name in PAGES else "",
+        }
         checks.append(check)
     return checks
 
@@ -367,31 +352,27 @@ def dead_letters(request, space):
 @in_space(role="curator", methods="POST")
 def retry(request, space, pk):
     if jobs.retry(get_in_space_or_404(space, DeadLetter, pk), by=person(request.user)):
-        toast(request, gettext("It is being tried again."))
+        toast(request, _("It is being tried again."))
     else:
-        toast_error(request, gettext("Someone has already decided that."))
+        toast_error(request, _("Someone has already decided that."))
     return _done(request, space)
 
 
 @in_space(role="curator", methods="POST")
 def discard(request, space, pk):
     if jobs.discard(get_in_space_or_404(space, DeadLetter, pk), by=person(request.user)):
-        toast(
-            request,
-            gettext("Discarded."),
-            undo=reverse("dead_letters:restore", args=[space.slug, pk]),
-        )
+        toast(request, _("Discarded."), undo=space_url("dead_letters:restore", space, pk))
     else:
-        toast_error(request, gettext("Someone has already decided that."))
+        toast_error(request, _("Someone has already decided that."))
     return _done(request, space)
 
 
 @in_space(role="curator", methods="POST")
 def restore(request, space, pk):
     if jobs.undiscard(get_in_space_or_404(space, DeadLetter, pk)):
-        toast(request, gettext("It is open again."))
+        toast(request, _("It is open again."))
     return _done(request, space)
 
 
 def _done(request, space):
-    return refreshed(request, back=reverse("dead_letters:index", args=[space.slug]))
+    return refreshed(request, back=space_url("dead_letters:index", space))

@@ -4,9 +4,8 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.shortcuts import render
-from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui.list_page import Order, View, capped_number, counted, part
@@ -16,12 +15,12 @@ from memory.models import DeadLetter, Notice, Space
 
 MAX_SETTLED = 20
 TASKS = {
-    "bot.answer": gettext_lazy("Answer a message"),
-    "bot.deliver": gettext_lazy("Deliver a reply"),
-    "kenoweb.demo": gettext_lazy("Create the demo"),
-    "memory.ingest": gettext_lazy("Look through messages for facts"),
-    "sleep.night": gettext_lazy("Sleep"),
-    "transfer.work": gettext_lazy("Import or export a file"),
+    "bot.answer": _("Answer a message"),
+    "bot.deliver": _("Deliver a reply"),
+    "kenoweb.demo": _("Create the demo"),
+    "memory.ingest": _("Look through messages for facts"),
+    "sleep.night": _("Sleep"),
+    "transfer.work": _("Import or export a file"),
 }
 
 
@@ -76,7 +75,7 @@ def index(request, space):
 def see(request, space, pk):
     notice = get_in_space_or_404(space, Notice, pk)
     notices.see(notice)
-    toast(request, _("Seen."), undo=reverse("notices:unsee", args=[space.slug, pk]))
+    toast(request, _("Seen."), undo=space_url("notices:unsee", space, pk))
     return _row(request, space, notice)
 
 
@@ -92,12 +91,12 @@ def see_all(request, space):
     if count := notices.see_all(space):
         text = ngettext("%(n)s notice is seen.", "%(n)s notices are seen.", count)
         toast(request, text % {"n": count})
-    return refreshed(request, back=reverse("notices:index", args=[space.slug]))
+    return refreshed(request, back=space_url("notices:index", space))
 
 
 def _row(request, space, notice):
     if request.htmx and request.htmx.target != f"notice-{notice.pk}":
         # From a toast: the list fetches itself.
         return refreshed(request, back="")
-    back = reverse("notices:index", args=[space.slug])
+    back = space_url("notices:index", space)
     return fragment_or_redirect(request, "notices/_row.html", {"notice": notice}, back=back)

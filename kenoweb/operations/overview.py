@@ -76,7 +76,6 @@ class Sign:
 
 
 def build(space: Space, *, now: dt.datetime) -> dict:
-    """Return everything the page shows."""
     today = timezone.localdate(now)
     measured = measure(space, now=now, today=today)
     state, signs = health(space, now=now, measured=measured)

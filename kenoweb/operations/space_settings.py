@@ -8,8 +8,7 @@ from django.contrib.auth.models import User
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from kenoweb.auth.access import in_space
 from kenoweb.auth.throttle import client_ip
@@ -30,91 +29,91 @@ from memory.vectors import embed
 from sleep import mirror
 
 GROUPS = {
-    gettext_lazy("What a reply sees"): {
-        "token_budget": gettext_lazy("Token budget"),
-        "history_messages": gettext_lazy("Short-term messages"),
-        "history_minutes": gettext_lazy("Short-term minutes"),
-        "use_retrieval": gettext_lazy("Recall"),
-        "recall_profile": gettext_lazy("Recall profile"),
-        "recall_strict": gettext_lazy("Strict recall"),
-        "shared_with": gettext_lazy("Who hears the whole space"),
-        "private_chats": gettext_lazy("Private chats"),
-        "judge_ms": gettext_lazy("Judge (ms)"),
-        "expand_search": gettext_lazy("More search words"),
-        "memory_days": gettext_lazy("Days of notes"),
+    _("What a reply sees"): {
+        "token_budget": _("Token budget"),
+        "history_messages": _("Short-term messages"),
+        "history_minutes": _("Short-term minutes"),
+        "use_retrieval": _("Recall"),
+        "recall_profile": _("Recall profile"),
+        "recall_strict": _("Strict recall"),
+        "shared_with": _("Who hears the whole space"),
+        "private_chats": _("Private chats"),
+        "judge_ms": _("Judge (ms)"),
+        "expand_search": _("More search words"),
+        "memory_days": _("Days of notes"),
     },
-    gettext_lazy("Answering"): {
-        "batch_silence": gettext_lazy("Silence"),
-        "batch_size": gettext_lazy("Messages together"),
-        "batch_wait": gettext_lazy("Longest wait"),
-        "first_conversation": gettext_lazy("Get to know each other"),
+    _("Answering"): {
+        "batch_silence": _("Silence"),
+        "batch_size": _("Messages together"),
+        "batch_wait": _("Longest wait"),
+        "first_conversation": _("Get to know each other"),
     },
-    gettext_lazy("Learning"): {
-        "believe_from": gettext_lazy("Believe from"),
-        "offer_from": gettext_lazy("Offer from"),
-        "learning_feedback": gettext_lazy("Say what was noted"),
+    _("Learning"): {
+        "believe_from": _("Believe from"),
+        "offer_from": _("Offer from"),
+        "learning_feedback": _("Say what was noted"),
     },
-    gettext_lazy("Who may write"): {
+    _("Who may write"): {
         "gate_telegram": "Telegram",
         "gate_discord": "Discord",
         "gate_http": "HTTP",
-        "gate_web": gettext_lazy("Web"),
-        "gate_tags": gettext_lazy("Tags of models"),
-        "gate_imports": gettext_lazy("Imports"),
+        "gate_web": _("Web"),
+        "gate_tags": _("Tags of models"),
+        "gate_imports": _("Imports"),
     },
-    gettext_lazy("Still true?"): {
-        "check_home_days": gettext_lazy("Home and work"),
-        "check_taste_days": gettext_lazy("Likes"),
-        "check_health_days": gettext_lazy("Health"),
-        "check_plan_days": gettext_lazy("Plans"),
-        "checks_a_day": gettext_lazy("Questions a day"),
-        "check_in_chat": gettext_lazy("Ask in the chat"),
+    _("Still true?"): {
+        "check_home_days": _("Home and work"),
+        "check_taste_days": _("Likes"),
+        "check_health_days": _("Health"),
+        "check_plan_days": _("Plans"),
+        "checks_a_day": _("Questions a day"),
+        "check_in_chat": _("Ask in the chat"),
     },
-    gettext_lazy("Language models"): {
-        "chat_provider": gettext_lazy("Provider of replies"),
-        "chat_model": gettext_lazy("Model of replies"),
-        "fast_provider": gettext_lazy("Provider of the small model"),
-        "fast_model": gettext_lazy("Small model"),
-        "sleep_provider": gettext_lazy("Provider of the night"),
-        "sleep_model": gettext_lazy("Model of the night"),
+    _("Language models"): {
+        "chat_provider": _("Provider of replies"),
+        "chat_model": _("Model of replies"),
+        "fast_provider": _("Provider of the small model"),
+        "fast_model": _("Small model"),
+        "sleep_provider": _("Provider of the night"),
+        "sleep_model": _("Model of the night"),
     },
-    gettext_lazy("Budgets"): {
-        "budget_day": gettext_lazy("Budget a day"),
-        "budget_month": gettext_lazy("Budget a month"),
-        "budget_night": gettext_lazy("Budget a night"),
-        "budget_action": gettext_lazy("When it is spent"),
+    _("Budgets"): {
+        "budget_day": _("Budget a day"),
+        "budget_month": _("Budget a month"),
+        "budget_night": _("Budget a night"),
+        "budget_action": _("When it is spent"),
     },
-    gettext_lazy("Nights"): {
-        "sleep_hour": gettext_lazy("Hour of the night"),
-        "sleep_minute": gettext_lazy("Minute of the night"),
-        "episodes_per_night": gettext_lazy("Episodes a night"),
-        "night_questions": gettext_lazy("Questions a night"),
+    _("Nights"): {
+        "sleep_hour": _("Hour of the night"),
+        "sleep_minute": _("Minute of the night"),
+        "episodes_per_night": _("Episodes a night"),
+        "night_questions": _("Questions a night"),
     },
-    gettext_lazy("Keeping"): {
-        "facts_per_subject": gettext_lazy("Facts about one subject"),
-        "lore_cap": gettext_lazy("Lore"),
-        "working_stale_days": gettext_lazy("Working notes"),
-        "retention_days": gettext_lazy("Episodes"),
-        "trash_days": gettext_lazy("Trash"),
-        "receipt_days": gettext_lazy("Receipts"),
-        "log_days": gettext_lazy("Calls and notices"),
-        "call_days": gettext_lazy("Words of model calls"),
-        "mirror": gettext_lazy("Folder of Markdown files"),
+    _("Keeping"): {
+        "facts_per_subject": _("Facts about one subject"),
+        "lore_cap": _("Lore"),
+        "working_stale_days": _("Working notes"),
+        "retention_days": _("Episodes"),
+        "trash_days": _("Trash"),
+        "receipt_days": _("Receipts"),
+        "log_days": _("Calls and notices"),
+        "call_days": _("Words of model calls"),
+        "mirror": _("Folder of Markdown files"),
     },
 }
-OTHER = gettext_lazy("Other")
+OTHER = _("Other")
 LABELS = {name: label for names in GROUPS.values() for name, label in names.items()}
 CHOICES = {
-    "believe": gettext_lazy("believe at once"),
-    "hold": gettext_lazy("hold for me, as a proposal"),
-    "read_only": gettext_lazy("read only, keep nothing"),
-    "everybody": gettext_lazy("everybody allowed in the chat"),
-    "members": gettext_lazy("linked members"),
-    "auto": gettext_lazy("as the installation says"),
-    "offline": gettext_lazy("built in, no model"),
-    "warn": gettext_lazy("warn and go on"),
-    "cheap": gettext_lazy("go on with the small model"),
-    "pause": gettext_lazy("pause"),
+    "believe": _("believe at once"),
+    "hold": _("hold for me, as a proposal"),
+    "read_only": _("read only, keep nothing"),
+    "everybody": _("everybody allowed in the chat"),
+    "members": _("linked members"),
+    "auto": _("as the installation says"),
+    "offline": _("built in, no model"),
+    "warn": _("warn and go on"),
+    "cheap": _("go on with the small model"),
+    "pause": _("pause"),
 }
 MAX_CHANGES = 20
 
@@ -175,7 +174,6 @@ def label(name: str) -> str:
 
 
 def value_text(name: str, value: object) -> str:
-    """Write a value in words."""
     if isinstance(value, bool):
         return _("on") if value else _("off")
     if isinstance(value, int | float):
@@ -187,7 +185,10 @@ def _range(option: Field) -> str:
     meta = option.metadata
     if "low" not in meta:
         return ""
-    return _("%(low)s to %(high)s") % {"low": number(meta["low"]), "high": number(meta["high"])}
+    return _("%(low)s to %(high)s") % {
+        "low": number(meta["low"]),
+        "high": number(meta["high"]),
+    }
 
 
 def versions(space: Space, *, user: User) -> list[dict]:
@@ -215,9 +216,17 @@ def versions(space: Space, *, user: User) -> list[dict]:
 
 def who_answers(space: Space, *, now: datetime) -> dict:
     """Return which models answer, and which providers could: never with what key."""
-    purposes = {"chat": _("Replies"), "extract": _("Facts and search"), "sleep": _("Nights")}
+    purposes = {
+        "chat": _("Replies"),
+        "extract": _("Facts and search"),
+        "sleep": _("Nights"),
+    }
     chosen = {label: choose(name, space=space) for name, label in purposes.items()}
-    built_in = {"name": _("Keno alone"), "ready": True, "note": _("built in, always there")}
+    built_in = {
+        "name": _("Keno alone"),
+        "ready": True,
+        "note": _("built in, always there"),
+    }
     return {
         "roles": [(label, model_name(c.model, c.provider)) for label, c in chosen.items()],
         "providers": [
@@ -253,9 +262,9 @@ def index(request, space):
 
 
 ENCRYPTION_ACTS = {
-    "on": (encryption.switch_on, gettext_lazy("New words are encrypted; the old ones follow.")),
-    "off": (encryption.switch_off, gettext_lazy("New words are plain; the old ones follow.")),
-    "rotate": (encryption.rotate, gettext_lazy("There is a new key; the old words follow.")),
+    "on": (encryption.switch_on, _("New words are encrypted; the old ones follow.")),
+    "off": (encryption.switch_off, _("New words are plain; the old ones follow.")),
+    "rotate": (encryption.rotate, _("There is a new key; the old words follow.")),
 }
 
 

@@ -7,8 +7,8 @@ from django import forms
 from django.db.models import Q
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import list_page
@@ -38,26 +38,26 @@ class GoldenFilter(Filter):
 
 
 class GoldenForm(forms.Form):
-    question = OneLine(label=gettext_lazy("What is asked"), max_length=500)
-    chat = forms.ChoiceField(label=gettext_lazy("Asked in"), required=False)
+    question = OneLine(label=_("What is asked"), max_length=500)
+    chat = forms.ChoiceField(label=_("Asked in"), required=False)
     found = forms.MultipleChoiceField(
-        label=gettext_lazy("Must be found"),
+        label=_("Must be found"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
     tells = forms.CharField(
-        label=gettext_lazy("Words that must be found"),
+        label=_("Words that must be found"),
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=gettext_lazy("One line each: a memory with all words of the line must be found."),
+        help_text=_("One line each: a memory with all words of the line must be found."),
     )
     unsaid = forms.CharField(
-        label=gettext_lazy("Must not be said"),
+        label=_("Must not be said"),
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=gettext_lazy("Words that a good answer does not have, one line each."),
+        help_text=_("Words that a good answer does not have, one line each."),
     )
 
     def __init__(self, *args: Any, space: Space, receipt: Recall | None, **kwargs: Any):
@@ -117,7 +117,10 @@ def index(request, space):
 def _trend(space: Space) -> dict[str, Any]:
     runs = list(rows_in(space, GoldenRun).order_by("-at", "-pk")[:RUNS])[::-1]
     points = [
-        (dated(timezone.localtime(run.at), _("j M H:i")), run.green / max(1, run.green + run.red))
+        (
+            dated(timezone.localtime(run.at), gettext("j M H:i")),
+            run.green / max(1, run.green + run.red),
+        )
         for run in runs
     ]
     return {"last_run": runs[-1] if runs else None, "points": points}
@@ -200,7 +203,10 @@ def undo(request, space, pk, change):
         return redirect("golden:detail", space.slug, pk)
     try:
         is_green = golden.undo(row, change, by=person(request.user))
-        fine, still = _("Undone. The answer is right again."), _("Undone. It is still broken.")
+        fine, still = (
+            _("Undone. The answer is right again."),
+            _("Undone. It is still broken."),
+        )
         toast(request, fine if is_green else still)
     except Conflict as conflict:
         toast_error(request, str(conflict))

@@ -57,27 +57,6 @@ class Asking(Filter):
         return round(1 - self.tried.settings.get("diversity", 1.0), 2)
 
 
-@dataclass(frozen=True)
-class Slider:
-    name: str
-    label: str
-    value: float
-    was: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class SliderGroup:
-    """One of the five groups of a score: a factor for all of its weights, and each of them."""
-
-    name: str
-    label: str
-    tone: str
-    factor: float
-    sliders: list[Slider]
-
-
 def read(params: QueryDict, *, space: Space, default_person: str = "") -> Asking:
     """Read the query of the URL; an invalid value counts as missing."""
     saved = profiles.get(space, clean(params.get("profile", ""))[:60])
@@ -183,18 +162,18 @@ def not_memory(space: Space, keywords: list[str], *, chat: Chat | None) -> list[
     return list((rows.filter(chat=chat) if chat else rows)[:SHOWN_NOT_MEMORY])
 
 
-def sliders(asking: Asking) -> list[SliderGroup]:
+def sliders(asking: Asking) -> list[dict]:
     """Return the five groups with their weights, if the formula takes weights."""
     if asking.saved.formula != "keno":
         return []
     return [
-        SliderGroup(
-            name=group,
-            label=str(label),
-            tone=f"d{n}",
-            factor=asking.factors.get(group, 1.0),
-            sliders=[_slider(asking, name) for name in names if name in NAMES],
-        )
+        {
+            "name": group,
+            "label": label,
+            "tone": f"d{n}",
+            "factor": asking.factors.get(group, 1.0),
+            "sliders": [_slider(asking, name) for name in names if name in NAMES],
+        }
         for n, (group, (label, names)) in enumerate(score_rows.SCORE_GROUPS.items(), 1)
     ]
 
@@ -283,10 +262,10 @@ def _recall(asking: Asking, profile: Profile, *, space: Space, now: datetime):
     return recalled, built
 
 
-def _slider(asking: Asking, name: str) -> Slider:
+def _slider(asking: Asking, name: str) -> dict:
     value, was = asking.singles.get(name, 0.0), asking.saved.weights.get(name, 0.0)
-    low, high = min(MIN_WEIGHT, value), max(MAX_WEIGHT, value, was)
-    return Slider(name, str(FEATURES[name]), value, was, low, high)
+    limits = {"low": min(MIN_WEIGHT, value), "high": max(MAX_WEIGHT, value, was)}
+    return {"name": name, "label": FEATURES[name], "value": value, "was": was} | limits
 
 
 def _sections(recalled: Recalled, built: context.Context | None) -> list[tuple[str, int]]:

@@ -83,8 +83,6 @@ _STOPS = frozenset().union(*STOP_WORDS.values())
 
 @dataclass(frozen=True)
 class Dot:
-    """A memory at its place."""
-
     kind: str
     owner: int
     at: datetime

@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from kenoweb.auth.access import rows_in
 from kenoweb.recall import score_rows
@@ -25,14 +24,14 @@ from memory.retrieval.receipts import items_of
 
 NEWEST = Order("at")
 MODES = {
-    "hybrid": gettext_lazy("words and meaning"),
-    "words": gettext_lazy("words alone"),
-    "none": gettext_lazy("nothing: it failed"),
+    "hybrid": _("words and meaning"),
+    "words": _("words alone"),
+    "none": _("nothing: it failed"),
 }
 UNJUDGED = {
-    "unasked": gettext_lazy("not needed: nothing was asked"),
-    "time": gettext_lazy("had no time for all of them"),
-    "off": gettext_lazy("switched off"),
+    "unasked": _("not needed: nothing was asked"),
+    "time": _("had no time for all of them"),
+    "off": _("switched off"),
 }
 LEVEL_TONE = {"none": "", "low": "warn", "medium": "accent", "high": "ok"}
 
@@ -46,8 +45,8 @@ class ReceiptFilter(Filter):
     fact: str = ""
 
     CHOICES: ClassVar = {
-        "level": {"": gettext_lazy("Any confidence")} | dict(Recall.Level.choices),
-        "error": {"": gettext_lazy("With or without"), "yes": gettext_lazy("something went wrong")},
+        "level": {"": _("Any confidence")} | dict(Recall.Level.choices),
+        "error": {"": _("With or without"), "yes": _("something went wrong")},
     }
 
     @classmethod
@@ -66,17 +65,17 @@ CARD_ROWS, CARD_WIDTH, CARD_LINE = 3, 62, 24
 @dataclass(frozen=True, kw_only=True)
 class ReceiptList(list_page.ListPage):
     LABELS: ClassVar = {
-        "q": gettext_lazy("with"),
-        "chat": gettext_lazy("in"),
-        "level": gettext_lazy("found"),
-        "day": gettext_lazy("day is"),
+        "q": _("with"),
+        "chat": _("in"),
+        "level": _("found"),
+        "day": _("day is"),
         "error": "",
-        "fact": gettext_lazy("used fact"),
+        "fact": _("used fact"),
     }
     FIELDS: ClassVar = {
-        "chat": gettext_lazy("Where"),
-        "level": gettext_lazy("Confidence"),
-        "error": gettext_lazy("Errors"),
+        "chat": _("Where"),
+        "level": _("Confidence"),
+        "error": _("Errors"),
     }
 
     fact: Fact | None

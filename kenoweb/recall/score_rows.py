@@ -7,8 +7,7 @@ from typing import Any
 
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from kenoweb.ui import charts
 from kenoweb.ui.formatting import one_line
@@ -21,50 +20,47 @@ from memory.retrieval.ranking import Part, Scored
 
 # Eighteen features are too many for one bar: five groups, always in this order.
 SCORE_GROUPS = {
-    "meaning": (gettext_lazy("meaning"), ("answers", "semantic", "around", "topic")),
-    "words": (gettext_lazy("words"), ("words", "rare", "alike", "lexical", "nearby", "episode")),
-    "time": (gettext_lazy("time"), ("date", "when", "recency")),
-    "sure": (
-        gettext_lazy("sure"),
-        ("confidence", "trust", "usage", "pin", "question", "crowd", "older"),
-    ),
-    "place": (gettext_lazy("place"), ("speaker", "channel")),
+    "meaning": (_("meaning"), ("answers", "semantic", "around", "topic")),
+    "words": (_("words"), ("words", "rare", "alike", "lexical", "nearby", "episode")),
+    "time": (_("time"), ("date", "when", "recency")),
+    "sure": (_("sure"), ("confidence", "trust", "usage", "pin", "question", "crowd", "older")),
+    "place": (_("place"), ("speaker", "channel")),
 }
 LANES = {
-    "meaning": gettext_lazy("meaning"),
-    "words": gettext_lazy("words"),
-    "talk": gettext_lazy("beside one of these"),
-    "recent": gettext_lazy("recent"),
-    "pinned": gettext_lazy("pinned"),
-    "date": gettext_lazy("date"),
-    "hop": gettext_lazy("asked once more"),
-    "list": gettext_lazy("a list of all that is known"),
+    "meaning": _("meaning"),
+    "words": _("words"),
+    "talk": _("beside one of these"),
+    "recent": _("recent"),
+    "pinned": _("pinned"),
+    "date": _("date"),
+    "hop": _("asked once more"),
+    "list": _("a list of all that is known"),
 }
 CUT = {
-    RecallItem.Cut.GATE: gettext_lazy("below the gate"),
-    RecallItem.Cut.LIMIT: gettext_lazy("beyond the limit"),
-    RecallItem.Cut.SAME: gettext_lazy("says the same as a better one"),
-    RecallItem.Cut.BUDGET: gettext_lazy("no room in the budget"),
-    RecallItem.Cut.SEEN: gettext_lazy("already in the prompt"),
+    RecallItem.Cut.GATE: _("below the gate"),
+    RecallItem.Cut.LIMIT: _("beyond the limit"),
+    RecallItem.Cut.SAME: _("says the same as a better one"),
+    RecallItem.Cut.BUDGET: _("no room in the budget"),
+    RecallItem.Cut.SEEN: _("already in the prompt"),
 }
 KINDS = {
-    "fact": gettext_lazy("Gate for facts"),
-    "episode": gettext_lazy("Gate for episodes"),
-    "message": gettext_lazy("Gate for messages"),
+    "fact": _("Gate for facts"),
+    "episode": _("Gate for episodes"),
+    "message": _("Gate for messages"),
 }
 SECTIONS = [
-    (gettext_lazy("talk"), ("history", "summary")),
-    (gettext_lazy("facts"), ("facts", "chat_facts")),
-    (gettext_lazy("episodes and turns"), ("notes", "turns")),
-    (gettext_lazy("note and context"), ("working", "context")),
-    (gettext_lazy("habits"), ("patterns", "relevance")),
+    (_("talk"), ("history", "summary")),
+    (_("facts"), ("facts", "chat_facts")),
+    (_("episodes and turns"), ("notes", "turns")),
+    (_("note and context"), ("working", "context")),
+    (_("habits"), ("patterns", "relevance")),
 ]
 STAGES = {
-    "understand": gettext_lazy("understand"),
-    "embed": gettext_lazy("embed"),
-    "lanes": gettext_lazy("search"),
-    "backfill": gettext_lazy("catch up"),
-    "rank": gettext_lazy("rank"),
+    "understand": _("understand"),
+    "embed": _("embed"),
+    "lanes": _("search"),
+    "backfill": _("catch up"),
+    "rank": _("rank"),
 }
 MAX_TEXT = 300
 
@@ -127,7 +123,6 @@ def scaled(parts: Iterable[Part], relevance: float) -> list[tuple[str, float]]:
 
 
 def of_scored(scored: Scored, *, rank: int, space: Space) -> Row:
-    """Return the row of a candidate of a recall that just happened."""
     unit = scored.unit
     return Row(
         rank=rank,
@@ -154,7 +149,7 @@ def of_item(item: RecallItem, *, space: Space, shape: type[Row] = Row) -> Any:
         rank=item.rank,
         kind=item.kind,
         label=label(item.kind, owner.pk if owner else 0, at=at, who=who),
-        text=one_line(text)[:MAX_TEXT] if owner else _("It was erased since."),
+        text=one_line(text)[:MAX_TEXT] if owner else str(_("It was erased since.")),
         url=page(space, item.kind, owner.pk, chat=getattr(owner, "chat_id", 0)) if owner else "",
         score=item.score,
         relevance=item.confidence,

@@ -51,7 +51,6 @@ def icon(name: str, tone: str = "") -> SafeString:
 
 @register.simple_tag(takes_context=True, name="space_url")
 def space_url_tag(context: template.Context, name: str, *args: object) -> str:
-    """Return the URL of a page of the space of the request."""
     return space_url(name, context["request"].space, *args)
 
 

@@ -7,8 +7,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from kenoweb.templatetags.keno import shown
 from kenoweb.ui.charts import Box
@@ -26,60 +26,60 @@ register.filter(one_line)
 register.filter(about)
 register.filter("actor", actors.name)
 WROTE = {
-    "tag": gettext_lazy("told"),
-    "command": gettext_lazy("told"),
-    "extraction": gettext_lazy("heard"),
-    "night": gettext_lazy("night"),
-    "person": gettext_lazy("by hand"),
-    "import": gettext_lazy("import"),
-    "bot": gettext_lazy("Keno"),
-    "api": gettext_lazy("a program"),
+    "tag": _("told"),
+    "command": _("told"),
+    "extraction": _("heard"),
+    "night": _("night"),
+    "person": _("by hand"),
+    "import": _("import"),
+    "bot": _("Keno"),
+    "api": _("a program"),
 }
 # The built-in rules, and those that a night may propose; see memory.identity and sleep.advice.
 RULES = {
-    "answer-first": gettext_lazy("Answer first"),
-    "name-the-source": gettext_lazy("Name the source"),
-    "remember-sparingly": gettext_lazy("Remember sparingly"),
-    "their-language": gettext_lazy("In their language"),
-    "no-secrets": gettext_lazy("No secrets"),
-    "plain-about-doubt": gettext_lazy("Say when it is not certain"),
+    "answer-first": _("Answer first"),
+    "name-the-source": _("Name the source"),
+    "remember-sparingly": _("Remember sparingly"),
+    "their-language": _("In their language"),
+    "no-secrets": _("No secrets"),
+    "plain-about-doubt": _("Say when it is not certain"),
 }
 EPISODE = re.compile(r"episode \d+")
 CODE = re.compile(r"`([^`]*)`")
 # How something was learned without a language model.
 MODES = {
-    "heuristics": gettext_lazy("by heuristics, no model"),
-    "listener": gettext_lazy("by listening, no model"),
+    "heuristics": _("by heuristics, no model"),
+    "listener": _("by listening, no model"),
 }
 # Why a night reads an episode first; the words of sleep.claims.
 SALIENT = {
-    "error": gettext_lazy("something failed"),
-    "success": gettext_lazy("something was solved"),
-    "correction": gettext_lazy("a correction"),
-    "novelty": gettext_lazy("something new"),
-    "about someone": gettext_lazy("about someone"),
-    "decision": gettext_lazy("a decision"),
-    "current goal": gettext_lazy("what is under way"),
-    "positive feedback": gettext_lazy("praise"),
-    "negative feedback": gettext_lazy("a complaint"),
-    "curated": gettext_lazy("written down on purpose"),
+    "error": _("something failed"),
+    "success": _("something was solved"),
+    "correction": _("a correction"),
+    "novelty": _("something new"),
+    "about someone": _("about someone"),
+    "decision": _("a decision"),
+    "current goal": _("what is under way"),
+    "positive feedback": _("praise"),
+    "negative feedback": _("a complaint"),
+    "curated": _("written down on purpose"),
 }
 AGAINST = {
-    "value": gettext_lazy("another value"),
-    "negation": gettext_lazy("says the opposite"),
-    "number": gettext_lazy("another number"),
-    "count": gettext_lazy("another number"),
-    "role": gettext_lazy("another value"),
-    "replaced": gettext_lazy("another value"),
-    "ended": gettext_lazy("says that it is over"),
-    "taste": gettext_lazy("hardly fits with it"),
-    "diet": gettext_lazy("hardly fits with it"),
+    "value": _("another value"),
+    "negation": _("says the opposite"),
+    "number": _("another number"),
+    "count": _("another number"),
+    "role": _("another value"),
+    "replaced": _("another value"),
+    "ended": _("says that it is over"),
+    "taste": _("hardly fits with it"),
+    "diet": _("hardly fits with it"),
 }
 # How a fact that was learned in a chat is shown: class, icon, and a note when it is not active.
 LEARNED = {
     Fact.Status.ACTIVE: ("", "plus", ""),
-    Fact.Status.QUARANTINED: (" aside", "shield", gettext_lazy("in quarantine")),
-    Fact.Status.SUPERSEDED: (" undone", "undo", gettext_lazy("replaced since")),
+    Fact.Status.QUARANTINED: (" aside", "shield", _("in quarantine")),
+    Fact.Status.SUPERSEDED: (" undone", "undo", _("replaced since")),
 }
 
 
@@ -100,7 +100,6 @@ def after_subject(fact: Fact) -> SafeString:
 
 @register.filter
 def names_subject(fact: Fact) -> bool:
-    """Tell whether the text names the subject."""
     return fact.subject.casefold() in fact.text.casefold()
 
 
@@ -146,8 +145,8 @@ def found_by(mode: str) -> str:
 def learned_from(pattern: Pattern) -> str:
     """Name the origin of a pattern; the number of an episode says nothing to a reader."""
     if EPISODE.fullmatch(pattern.learned_from):
-        return _("an episode")
-    return _("a night") if pattern.learned_from == "night" else found_by(pattern.learned_from)
+        return gettext("an episode")
+    return gettext("a night") if pattern.learned_from == "night" else found_by(pattern.learned_from)
 
 
 @register.filter
@@ -158,14 +157,13 @@ def salient(reasons: list[str]) -> str:
 
 @register.filter
 def against(why: str) -> str:
-    """Say why two claims cannot both be true."""
     return str(AGAINST.get(why, why))
 
 
 @register.filter
 def flag_word(flag: str) -> str:
     """Put what a guard or a writer noted into words."""
-    return _(REASONS[flag]) if flag in REASONS else flag
+    return gettext(REASONS[flag]) if flag in REASONS else flag
 
 
 @register.filter

@@ -10,8 +10,7 @@ from django.conf import settings
 from django.core.files import File
 from django.http import QueryDict
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui.filters import Filter
@@ -32,33 +31,33 @@ LINES = 100
 SHORT_BYTES = PROGRESS_FROM_BYTES
 SHORT_ROWS = 20_000
 KINDS = {
-    "fact": gettext_lazy("Facts"),
-    "message": gettext_lazy("Messages"),
-    "episode": gettext_lazy("Episodes"),
-    "pattern": gettext_lazy("Patterns"),
-    "working note": gettext_lazy("Working notes"),
-    "entity": gettext_lazy("People and things"),
-    "chat": gettext_lazy("Chats"),
-    "identity": gettext_lazy("Identity"),
-    "rule": gettext_lazy("Rules"),
-    "preference": gettext_lazy("Preferences"),
-    "ruling": gettext_lazy("Rulings"),
-    "record": gettext_lazy("History, receipts, nights and proposals"),
-    "left": gettext_lazy("Other"),
+    "fact": _("Facts"),
+    "message": _("Messages"),
+    "episode": _("Episodes"),
+    "pattern": _("Patterns"),
+    "working note": _("Working notes"),
+    "entity": _("People and things"),
+    "chat": _("Chats"),
+    "identity": _("Identity"),
+    "rule": _("Rules"),
+    "preference": _("Preferences"),
+    "ruling": _("Rulings"),
+    "record": _("History, receipts, nights and proposals"),
+    "left": _("Other"),
 }
 VERDICTS = {
-    "taken": gettext_lazy("Taken"),
-    "quarantined": gettext_lazy("To quarantine"),
-    "known": gettext_lazy("Known already"),
-    "skipped": gettext_lazy("Skipped"),
+    "taken": _("Taken"),
+    "quarantined": _("To quarantine"),
+    "known": _("Known already"),
+    "skipped": _("Skipped"),
 }
 ABOUT = {
-    "keno": gettext_lazy(
+    "keno": _(
         "All of memory and its settings, history, receipts, nights and proposals, to keep or to "
         "move; importing it brings the same rows back."
     ),
-    "kenobot": gettext_lazy("What Keno believes now, as a zip of KenoBot's own files."),
-    "snapshot": gettext_lazy("One page for people; nothing reads it back."),
+    "kenobot": _("What Keno believes now, as a zip of KenoBot's own files."),
+    "snapshot": _("One page for people; nothing reads it back."),
 }
 
 
@@ -67,12 +66,12 @@ class LineFilter(Filter):
     verdict: str = ""
     kind: str = ""
 
-    CHOICES: ClassVar = {"verdict": {"": gettext_lazy("Everything")} | VERDICTS}
+    CHOICES: ClassVar = {"verdict": {"": _("Everything")} | VERDICTS}
 
 
 class FileForm(forms.Form):
-    file = forms.FileField(label=gettext_lazy("File"), allow_empty_file=True)
-    format = forms.ChoiceField(label=gettext_lazy("What it is"), required=False)
+    file = forms.FileField(label=_("File"), allow_empty_file=True)
+    format = forms.ChoiceField(label=_("What it is"), required=False)
     guild = forms.CharField(required=False, max_length=80, strip=True)
 
     def __init__(self, *args, **kwargs):

@@ -86,8 +86,6 @@ def line(
 
 @dataclass(frozen=True)
 class Mark:
-    """A text at a place of the drawing."""
-
     x: str
     y: str
     text: str
@@ -359,7 +357,6 @@ def _stack(parts, *, x: float, wide: float, ground: float, scale: float) -> list
 
 
 def per_day(rows: QuerySet, field: str, *, end: dt.date, days: int) -> dict[dt.date, int]:
-    """Return how many rows each of the last days up to `end` had."""
     return per_day_each({"": (rows, field, Count("pk"))}, end=end, days=days)[""]
 
 

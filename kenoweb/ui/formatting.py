@@ -79,7 +79,6 @@ def share(value: float | None) -> str:
 
 
 def about(subject: str) -> str:
-    """Name the subject of a fact."""
     return _("Everything else") if subject == Fact.LORE else subject
 
 
@@ -174,7 +173,6 @@ class Day(forms.DateField):
 
 
 def day_start(day: dt.date | None) -> dt.datetime | None:
-    """Return the first moment of the day by the clock of the space."""
     return timezone.make_aware(dt.datetime.combine(day, dt.time.min)) if day else None
 
 

@@ -13,8 +13,8 @@ from django.http import Http404
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from kenoweb.auth.access import rows_in
 from kenoweb.ui.formatting import share
@@ -25,83 +25,83 @@ from memory.models import Space
 MAX_STEPS = 40
 # The sentence for each reason of a change; `who` is the person, or the part of Keno, that did it.
 SENTENCES = {
-    "remember": gettext_lazy("%(who)s remembered it"),
-    "revise": gettext_lazy("%(who)s revised it"),
-    "forget": gettext_lazy("%(who)s forgot it"),
-    "restore": gettext_lazy("%(who)s restored it"),
-    "discard": gettext_lazy("%(who)s put it in the trash"),
-    "pin": gettext_lazy("%(who)s pinned it"),
-    "unpin": gettext_lazy("%(who)s unpinned it"),
-    "deprecate": gettext_lazy("%(who)s ended it: no longer true"),
-    "confirm": gettext_lazy("%(who)s said that it is still so"),
-    "rule out": gettext_lazy("%(who)s ruled that it never was so"),
-    "promote": gettext_lazy("%(who)s shared it with the whole space"),
-    "move": gettext_lazy("%(who)s moved it"),
-    "quarantine": gettext_lazy("%(who)s moved it to quarantine"),
-    "release": gettext_lazy("%(who)s released it"),
-    "supersede": gettext_lazy("%(who)s put another in its place"),
-    "over the cap": gettext_lazy("%(who)s archived it: too many facts"),
-    "never remember this": gettext_lazy("%(who)s ruled never to remember it"),
-    "undo": gettext_lazy("%(who)s undid a change"),
-    "redo": gettext_lazy("%(who)s redid a change"),
-    "learn": gettext_lazy("%(who)s learned it"),
-    "unlearn": gettext_lazy("%(who)s archived it"),
-    "feedback": gettext_lazy("%(who)s gave feedback"),
-    "merge": gettext_lazy("%(who)s merged it"),
-    "merged": gettext_lazy("%(who)s merged it into another"),
-    "merge people": gettext_lazy("%(who)s merged it into another"),
-    "part people": gettext_lazy("%(who)s split it"),
-    "name people": gettext_lazy("%(who)s revised it"),
-    "split": gettext_lazy("%(who)s split it"),
-    "summarised": gettext_lazy("%(who)s summarised it"),
-    "an episode begins": gettext_lazy("Started"),
-    "an episode goes on": gettext_lazy("Message added"),
-    "an episode ends": gettext_lazy("Closed"),
-    "an episode is written": gettext_lazy("%(who)s wrote it"),
-    "working note": gettext_lazy("%(who)s wrote it"),
-    "clear the working note": gettext_lazy("%(who)s cleared it"),
-    "import": gettext_lazy("%(who)s imported it"),
-    "core identity": gettext_lazy("%(who)s edited the core"),
-    "a rule": gettext_lazy("%(who)s wrote a rule"),
-    "retire a rule": gettext_lazy("%(who)s retired a rule"),
-    "a preference": gettext_lazy("%(who)s noted a preference"),
-    "drop a preference": gettext_lazy("%(who)s dropped a preference"),
-    "chat context": gettext_lazy("%(who)s said what kind of chat it is"),
-    "take back": gettext_lazy("%(who)s took it back"),
-    "agreement": gettext_lazy("%(who)s found that episodes agree"),
-    "curated": gettext_lazy("%(who)s kept what was written down on purpose"),
-    "stale note": gettext_lazy("%(who)s archived an old working note"),
-    "weak pattern": gettext_lazy("%(who)s archived a weak pattern"),
-    "old episodes": gettext_lazy("%(who)s summarised old episodes"),
-    "duplicate episodes": gettext_lazy("%(who)s merged duplicate episodes"),
+    "remember": _("%(who)s remembered it"),
+    "revise": _("%(who)s revised it"),
+    "forget": _("%(who)s forgot it"),
+    "restore": _("%(who)s restored it"),
+    "discard": _("%(who)s put it in the trash"),
+    "pin": _("%(who)s pinned it"),
+    "unpin": _("%(who)s unpinned it"),
+    "deprecate": _("%(who)s ended it: no longer true"),
+    "confirm": _("%(who)s said that it is still so"),
+    "rule out": _("%(who)s ruled that it never was so"),
+    "promote": _("%(who)s shared it with the whole space"),
+    "move": _("%(who)s moved it"),
+    "quarantine": _("%(who)s moved it to quarantine"),
+    "release": _("%(who)s released it"),
+    "supersede": _("%(who)s put another in its place"),
+    "over the cap": _("%(who)s archived it: too many facts"),
+    "never remember this": _("%(who)s ruled never to remember it"),
+    "undo": _("%(who)s undid a change"),
+    "redo": _("%(who)s redid a change"),
+    "learn": _("%(who)s learned it"),
+    "unlearn": _("%(who)s archived it"),
+    "feedback": _("%(who)s gave feedback"),
+    "merge": _("%(who)s merged it"),
+    "merged": _("%(who)s merged it into another"),
+    "merge people": _("%(who)s merged it into another"),
+    "part people": _("%(who)s split it"),
+    "name people": _("%(who)s revised it"),
+    "split": _("%(who)s split it"),
+    "summarised": _("%(who)s summarised it"),
+    "an episode begins": _("Started"),
+    "an episode goes on": _("Message added"),
+    "an episode ends": _("Closed"),
+    "an episode is written": _("%(who)s wrote it"),
+    "working note": _("%(who)s wrote it"),
+    "clear the working note": _("%(who)s cleared it"),
+    "import": _("%(who)s imported it"),
+    "core identity": _("%(who)s edited the core"),
+    "a rule": _("%(who)s wrote a rule"),
+    "retire a rule": _("%(who)s retired a rule"),
+    "a preference": _("%(who)s noted a preference"),
+    "drop a preference": _("%(who)s dropped a preference"),
+    "chat context": _("%(who)s said what kind of chat it is"),
+    "take back": _("%(who)s took it back"),
+    "agreement": _("%(who)s found that episodes agree"),
+    "curated": _("%(who)s kept what was written down on purpose"),
+    "stale note": _("%(who)s archived an old working note"),
+    "weak pattern": _("%(who)s archived a weak pattern"),
+    "old episodes": _("%(who)s summarised old episodes"),
+    "duplicate episodes": _("%(who)s merged duplicate episodes"),
 }
 MACHINES = {
-    "tag": gettext_lazy("Keno, in a reply,"),
-    "extraction": gettext_lazy("Keno, from a message,"),
-    "command": gettext_lazy("A command"),
-    "night": gettext_lazy("A night"),
-    "import": gettext_lazy("An import"),
-    "bot": gettext_lazy("Keno"),
-    "api": gettext_lazy("A program"),
-    "system": gettext_lazy("Keno"),
-    "": gettext_lazy("Somebody"),
+    "tag": _("Keno, in a reply,"),
+    "extraction": _("Keno, from a message,"),
+    "command": _("A command"),
+    "night": _("A night"),
+    "import": _("An import"),
+    "bot": _("Keno"),
+    "api": _("A program"),
+    "system": _("Keno"),
+    "": _("Somebody"),
 }
 # These are shown as before and after, texts as a diff; other fields are bookkeeping.
 FIELDS = {
-    "subject": gettext_lazy("about"),
-    "kind": gettext_lazy("kind"),
-    "category": gettext_lazy("category"),
-    "confidence": gettext_lazy("sure"),
-    "status": gettext_lazy("state"),
-    "feedback": gettext_lazy("feedback"),
-    "discard_reason": gettext_lazy("reason"),
-    "tags": gettext_lazy("tags"),
-    "participants": gettext_lazy("with"),
-    "valid_from": gettext_lazy("true from"),
-    "valid_to": gettext_lazy("true until"),
-    "occurs_at": gettext_lazy("happens"),
-    "confirmed_at": gettext_lazy("checked"),
-    "task": gettext_lazy("task"),
+    "subject": _("about"),
+    "kind": _("kind"),
+    "category": _("category"),
+    "confidence": _("sure"),
+    "status": _("state"),
+    "feedback": _("feedback"),
+    "discard_reason": _("reason"),
+    "tags": _("tags"),
+    "participants": _("with"),
+    "valid_from": _("true from"),
+    "valid_to": _("true until"),
+    "occurs_at": _("happens"),
+    "confirmed_at": _("checked"),
+    "task": _("task"),
 }
 TEXTS = ("text", "title", "body", "trigger", "response", "notes", "context", "pending")
 TEXTS += ("core", "instruction", "forbidden", "examples", "value")
@@ -126,7 +126,7 @@ def thread(row: Model, *, space: Space, user: User, most: int = MAX_STEPS) -> li
 
 def who(by: str, user: User) -> str:
     if by == actors.person(user):
-        return _("You")
+        return gettext("You")
     if actors.is_person(by):
         return actors.name(by)
     return str(MACHINES.get(actors.kind(by), actors.kind(by)) if by else MACHINES[""])
@@ -148,7 +148,6 @@ def step(change: history.Change, space: Space, user: User) -> Step | None:
 
 
 def sentence(change: history.Change, user: User) -> str:
-    """Say who did it and what."""
     name = who(change.by, user)
     if text := SENTENCES.get(change.why, SENTENCES["remember"] if change.is_create else ""):
         return str(text) % {"who": name}

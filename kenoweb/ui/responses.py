@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext
 
 from kenoweb.auth.access import in_space
 from kenoweb.auth.sessions import go, safe
@@ -30,37 +30,37 @@ MARKDOWN = "text/markdown; charset=utf-8"
 OPENED_RECEIPT = "keno_receipt"
 YEAR_SECONDS = 365 * 24 * 3600
 ERASED = {
-    gettext_lazy("Facts"): ["memory.Fact"],
-    gettext_lazy("Messages"): ["memory.Message"],
-    gettext_lazy("Episodes"): ["memory.Episode"],
-    gettext_lazy("Patterns"): ["memory.Pattern"],
-    gettext_lazy("People"): ["memory.Entity"],
-    gettext_lazy("Receipts"): ["memory.Recall"],
-    gettext_lazy("Golden questions"): ["memory.GoldenQuestion"],
-    gettext_lazy("Replies on their way"): ["memory.OutboxItem", "memory.Draft"],
-    gettext_lazy("Chats"): ["memory.Chat"],
-    gettext_lazy("Working notes"): ["memory.WorkingNote"],
-    gettext_lazy("Proposals"): ["sleep.Proposal"],
-    gettext_lazy("Nights"): ["sleep.Night"],
-    gettext_lazy("What nights wrote down"): [
+    _("Facts"): ["memory.Fact"],
+    _("Messages"): ["memory.Message"],
+    _("Episodes"): ["memory.Episode"],
+    _("Patterns"): ["memory.Pattern"],
+    _("People"): ["memory.Entity"],
+    _("Receipts"): ["memory.Recall"],
+    _("Golden questions"): ["memory.GoldenQuestion"],
+    _("Replies on their way"): ["memory.OutboxItem", "memory.Draft"],
+    _("Chats"): ["memory.Chat"],
+    _("Working notes"): ["memory.WorkingNote"],
+    _("Proposals"): ["sleep.Proposal"],
+    _("Nights"): ["sleep.Night"],
+    _("What nights wrote down"): [
         "sleep.PhaseRun", "sleep.NightChange", "sleep.Reflection", "sleep.Claim",
         "memory.SelfCheck",
     ],
-    gettext_lazy("Rules, preferences and rulings"): [
+    _("Rules, preferences and rulings"): [
         "memory.Identity", "memory.Rule", "memory.Preference", "memory.Ruling",
     ],
-    gettext_lazy("Files"): ["memory.Parcel", "memory.ParcelLine"],
-    gettext_lazy("Notices, model calls and audit"): [
+    _("Files"): ["memory.Parcel", "memory.ParcelLine"],
+    _("Notices, model calls and audit"): [
         "memory.Notice", "memory.DeadLetter", "memory.LlmCall", "memory.AuditEntry",
     ],
-    gettext_lazy("Members"): ["memory.Member", "memory.ApiToken"],
-    gettext_lazy("Entries of the search index"): ["memory.Embedding"],
-    gettext_lazy("Earlier versions"): ["history", "pghistory.Context"],
+    _("Members"): ["memory.Member", "memory.ApiToken"],
+    _("Entries of the search index"): ["memory.Embedding"],
+    _("Earlier versions"): ["history", "pghistory.Context"],
 }  # fmt: skip
 KINDS = {
-    "facts": gettext_lazy("Fact"),
-    "episodes": gettext_lazy("Episode"),
-    "patterns": gettext_lazy("Pattern"),
+    "facts": _("Fact"),
+    "episodes": _("Episode"),
+    "patterns": _("Pattern"),
 }
 # What a list and panel of changed rows listen to.
 CHANGED = {"HX-Trigger": "memory-changed, rows-changed"}
@@ -119,7 +119,6 @@ def next_url(request: HttpRequest) -> str:
 
 
 def space_url(name: str, space: Space, *args: object, **kwargs: object) -> str:
-    """Return the URL of a page of the space."""
     if kwargs:
         return reverse(name, kwargs={"space": space.slug, **kwargs})
     return reverse(name, args=[space.slug, *args])
@@ -177,7 +176,6 @@ def bulk_view(
 
 
 def markdown_view(words: Callable[[Model], str], *, fetch: Fetch):
-    """Return a view that gives one row as Markdown."""
 
     @in_space(role="viewer")
     def view(request, space, pk):

@@ -118,9 +118,10 @@ def test_a_group_counts_more_or_less_as_a_whole(client, space):
     assert tried["rare"] == 3
     assert tried["words"] == pytest.approx(2 * saved["words"], abs=1e-4)
     assert tried["recency"] == saved["recency"]
-    words = next(one for one in page.context["sliders"] if one.name == "words")
+    words = next(one for one in page.context["sliders"] if one["name"] == "words")
     # What is tried next begins with what was set, not with the product.
-    assert (words.factor, {one.name: one.value for one in words.sliders}["rare"]) == (2, 1.5)
+    values = {one["name"]: one["value"] for one in words["sliders"]}
+    assert (words["factor"], values["rare"]) == (2, 1.5)
 
 
 def test_single_weights_are_folded_away_until_one_is_changed(client, space):
