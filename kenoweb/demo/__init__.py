@@ -121,9 +121,9 @@ def _make(owners: list[User], *, now: dt.datetime, story: str, progress: Callabl
     _set(space, SETTINGS)
     life.calendar.settle()
     # Each chat is as old as the first thing said in it.
-    said = Message.objects.filter(chat=OuterRef("pk")).order_by("sent_at").values("sent_at")[:1]
+    started = Message.objects.filter(chat=OuterRef("pk")).order_by("sent_at").values("sent_at")[:1]
     with pgtrigger.ignore():
-        Chat.objects.filter(space=space).update(created_at=Coalesce(said, F("created_at")))
+        Chat.objects.filter(space=space).update(created_at=Coalesce(started, F("created_at")))
     _add_model_calls(space)
     Notice.objects.filter(space=space, created_at__lt=now - NEWS).update(seen_at=now)
     # Thirty questions take as long as a month of talk: the worker asks them behind the first look.

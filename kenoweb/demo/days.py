@@ -85,12 +85,8 @@ class Calendar:
         if not marks:
             return
         began, at = (list(moments) for moments in zip(*marks, strict=True))
-        spans = [
-            # Written out once, not for every table.
-            "{" + ",".join(moment.isoformat() for moment in moments) + "}"
-            for moments in (began, [*began[1:], timezone.now()], at)
-        ]
-        params, first = [self.skew, *spans, self.space.pk], began[0] - abs(self.skew)
+        params = [self.skew, began, [*began[1:], timezone.now()], at, self.space.pk]
+        first = began[0] - abs(self.skew)
         # The rows and their history move together: that is not a change to be recorded.
         with pgtrigger.ignore(), connection.cursor() as cursor:
             for model in apps.get_models():
@@ -212,12 +208,10 @@ class Life:
     def _hear(self, chat: Chat, line: Line) -> Message:
         values = {"author": line.who, "author_id": line.who.lower(), "handled_at": line.at}
         with transaction.atomic():
-            message = chats.receive(
-                chat, text=line.text, sent_at=line.at, now=line.at, **values
-            ).message
-            episodes.follow(message)
-        self.unread.append(message)
-        return message
+            received = chats.receive(chat, text=line.text, sent_at=line.at, now=line.at, **values)
+            episodes.follow(received.message)
+        self.unread.append(received.message)
+        return received.message
 
     def _answer(self, chat: Chat, line: Line, to: Message | None) -> None:
         split = tags.split(line.text)

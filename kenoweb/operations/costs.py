@@ -115,7 +115,7 @@ def cost_page(space: Space, *, period: str, now: dt.datetime) -> dict:
 
 def by_purpose(calls: QuerySet) -> list[dict]:
     """Return a row for each purpose and model, the dearest first within a purpose."""
-    found = (
+    groups = (
         calls.order_by()
         .values("purpose", "model", "provider")
         .annotate(
@@ -130,7 +130,7 @@ def by_purpose(calls: QuerySet) -> list[dict]:
             cost=Sum("cost"),
         )
     )
-    rows = [_purpose_row(sums) for sums in found]
+    rows = [_purpose_row(sums) for sums in groups]
     return sorted(rows, key=lambda row: (row["tone"], -(row["cost"] or 0)))
 
 
@@ -155,8 +155,8 @@ def by_day(calls: QuerySet, *, since: dt.date, today: dt.date, monthly: bool) ->
     starts = Value([day_start(day) for day in units], output_field=field)
     number = models.IntegerField()
     place = Func("at", starts, function="width_bucket", output_field=number)
-    found = calls.annotate(place=place).order_by().values_list("place", "purpose")
-    for place, purpose, cost in found.annotate(Sum("cost")):
+    groups = calls.annotate(place=place).order_by().values_list("place", "purpose")
+    for place, purpose, cost in groups.annotate(Sum("cost")):
         sums[place][purpose] = float(cost or 0)
     names = [dated(day, _("M Y") if monthly else _("j M")) for day in units]
     return [(name, _parts(sums[place], name)) for place, name in enumerate(names, start=1)]

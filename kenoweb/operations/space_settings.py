@@ -185,15 +185,12 @@ def _range(option: Field) -> str:
     meta = option.metadata
     if "low" not in meta:
         return ""
-    return _("%(low)s to %(high)s") % {
-        "low": number(meta["low"]),
-        "high": number(meta["high"]),
-    }
+    return _("%(low)s to %(high)s") % {"low": number(meta["low"]), "high": number(meta["high"])}
 
 
 def versions(space: Space, *, user: User) -> list[dict]:
     """Return how the settings were changed, newest first."""
-    found, usual = [], asdict(read({}))
+    versions, usual = [], asdict(read({}))
     for change in history.history(space, limit=MAX_CHANGES):
         before, after = (change.before or {}).get("settings", {}), change.after["settings"]
         # The settings of a demo also hold its progress, which is not an option.
@@ -210,23 +207,15 @@ def versions(space: Space, *, user: User) -> list[dict]:
                 (label(n), value_text(n, before[n]), value_text(n, after[n])) for n in sorted(names)
             ],
         }
-        found.append(version)
-    return found
+        versions.append(version)
+    return versions
 
 
 def who_answers(space: Space, *, now: datetime) -> dict:
     """Return which models answer, and which providers could: never with what key."""
-    purposes = {
-        "chat": _("Replies"),
-        "extract": _("Facts and search"),
-        "sleep": _("Nights"),
-    }
+    purposes = {"chat": _("Replies"), "extract": _("Facts and search"), "sleep": _("Nights")}
     chosen = {label: choose(name, space=space) for name, label in purposes.items()}
-    built_in = {
-        "name": _("Keno alone"),
-        "ready": True,
-        "note": _("built in, always there"),
-    }
+    built_in = {"name": _("Keno alone"), "ready": True, "note": _("built in, always there")}
     return {
         "roles": [(label, model_name(c.model, c.provider)) for label, c in chosen.items()],
         "providers": [

@@ -121,26 +121,27 @@ def ask(asking: Asking, *, space: Space, now: datetime) -> dict:
     """Recall as a reply would, with the tried weights; beside it with the saved ones."""
     recalled, built = _recall(asking, asking.tried, space=space, now=now)
     scored = [*recalled.items, *recalled.cut[:SHOWN_CUT]]
-    rows = [score_rows.of_scored(one, rank=n, space=space) for n, one in enumerate(scored, 1)]
+    rows = [score_rows.of_scored(item, rank=n, space=space) for n, item in enumerate(scored, 1)]
     gate = score_rows.Gate(asking.tried, asking.strict, recalled.prompt)
     before, compared = {}, asking.tried != asking.saved
     if compared:
         saved, _built = _recall(asking, asking.saved, space=space, now=now)
-        before = {one.key: n for n, one in enumerate((*saved.items, *saved.cut), 1)}
-    for row, one in zip(rows, scored, strict=True):
+        before = {item.key: n for n, item in enumerate((*saved.items, *saved.cut), 1)}
+    for row, item in zip(rows, scored, strict=True):
         row.gate = gate.of(row.kind)
-        below = gate.is_short(row.kind, one.confidence, pinned=one.unit.pinned)
+        below = gate.is_short(row.kind, item.confidence, pinned=item.unit.pinned)
         row.nearest = below and not row.cut
-        row.before = before.get(one.key)
+        row.before = before.get(item.key)
     off = _("A reply here would not recall: this is a first conversation, or it is off.")
     injected, parts = rows[: len(recalled.items)], _sections(recalled, built)
+    units = [item.unit for item in (*recalled.items, *recalled.cut)]
     return {
         "recalled": recalled,
         "rows": rows,
         "injected": injected,
         "cut": rows[len(injected) :],
         "nothing_passed": bool(injected) and all(row.nearest for row in injected),
-        "lanes": len({lane for one in (*recalled.items, *recalled.cut) for lane in one.unit.lanes}),
+        "lanes": len({lane for unit in units for lane in unit.lanes}),
         "prompt": _prompt(recalled, built, space),
         "sections": parts,
         "tokens": sum(count for _name, count in parts),
@@ -273,7 +274,7 @@ def _sections(recalled: Recalled, built: context.Context | None) -> list[tuple[s
         return score_rows.sections(built.sections)
     names = {"fact": _("facts"), "episode": _("episodes"), "message": _("messages")}
     return [
-        (label, sum(one.tokens for one in recalled.items if one.unit.kind == kind))
+        (label, sum(item.tokens for item in recalled.items if item.unit.kind == kind))
         for kind, label in names.items()
     ]
 
@@ -283,5 +284,6 @@ def _prompt(recalled: Recalled, built: context.Context | None, space: Space):
     if built:
         turns = [(str(turn["role"]), str(turn["content"])) for turn in built.messages]
         return [*(("system", part) for part in built.system), *turns]
-    lines = [sections.RENDER[one.unit.kind](one.unit, space.zone) for one in recalled.items]
+    units = [item.unit for item in recalled.items]
+    lines = [sections.RENDER[unit.kind](unit, space.zone) for unit in units]
     return [("memory", "\n".join(lines))] if lines else []

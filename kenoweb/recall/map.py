@@ -320,7 +320,7 @@ def names_of(dots: list[Dot]) -> dict[int, str]:
     """Name each island by two words of its main language that are rare elsewhere."""
     names = {}
     telling = {dot: _telling_words(dot) for dot in dots}
-    everywhere = Counter(word for found in telling.values() for word in found)
+    everywhere = Counter(word for terms in telling.values() for word in terms)
     for island, group in _by_island(dots).items():
         languages: Counter = Counter()
         for dot in group:
@@ -379,13 +379,13 @@ def clouds(dots: list[Dot]) -> list[tuple[str, int, str]]:
 
 
 def islands(dots: list[Dot], names: dict[int, str]) -> list[Island]:
-    found = []
+    isles = []
     for island, group in sorted(_by_island(dots).items()):
         ys = [dot.y for dot in group]
         middle = sum(dot.x for dot in group) / len(group)
         hull = _hull([(dot.x, dot.y) for dot in group])
-        found.append(Island(names.get(island, ""), len(group), hull, middle, min(ys), max(ys)))
-    return found
+        isles.append(Island(names.get(island, ""), len(group), hull, middle, min(ys), max(ys)))
+    return isles
 
 
 def _hull(points: list[tuple[float, float]]) -> str:
@@ -500,11 +500,11 @@ def index(request: HttpRequest, space: Space):
 def points(request: HttpRequest, space: Space):
     """Return place, words, colour, size and day of each dot, for the script of the map."""
     dots, _legend = coloured(layout(space).dots, **_options(request), now=timezone.now())
-    found = []
+    rows = []
     for row in table_rows(space, dots):
         dot, at = row["dot"], int(row["dot"].at.timestamp())
-        found.append([dot.x, dot.y, row["label"], dot.text, row["url"], dot.tone, dot.size, at])
-    return JsonResponse({"points": found})
+        rows.append([dot.x, dot.y, row["label"], dot.text, row["url"], dot.tone, dot.size, at])
+    return JsonResponse({"points": rows})
 
 
 def _options(request: HttpRequest) -> dict[str, str]:

@@ -113,7 +113,7 @@ def imports(space: Space) -> list[dict]:
     changes = [_change(row) for row in rows]
     undone = entries.filter(action="import.undone", details__change__in=changes)
     undone = set(undone.values_list("details__change", flat=True))
-    found = []
+    past_imports = []
     for n, (row, change) in enumerate(zip(rows, changes, strict=True)):
         has_progress = n < IMPORTS_WITH_PROGRESS and change not in undone
         past_import = {
@@ -123,8 +123,8 @@ def imports(space: Space) -> list[dict]:
             "is_undone": change in undone,
             "learning": learning_of(space, row) if has_progress else None,
         }
-        found.append(past_import)
-    return found
+        past_imports.append(past_import)
+    return past_imports
 
 
 def learning_of(space: Space, entry: AuditEntry | None) -> Learning | None:

@@ -232,13 +232,13 @@ def stacked(
     parts: Sequence[tuple[str, float]], *, total: float = 0, width: float = 1000, gap: float = 2
 ) -> list[Box]:
     """Lay the parts of a whole on one bar; `total` is the whole when they do not fill it."""
-    shown = [(index, *part) for index, part in enumerate(parts) if part[1] > 0]
-    whole = max(total, sum(value for _, _, value in shown))
+    visible = [(index, *part) for index, part in enumerate(parts) if part[1] > 0]
+    whole = max(total, sum(value for _, _, value in visible))
     if not whole:
         return []
-    room = width - gap * (len(shown) - 1)
+    room = width - gap * (len(visible) - 1)
     boxes, x = [], 0.0
-    for index, label, value in shown:
+    for index, label, value in visible:
         wide = room * value / whole
         boxes.append(Box(n(x), n(wide), label, value, f"d{min(index, 4) + 1}"))
         x += wide + gap

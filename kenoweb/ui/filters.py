@@ -227,7 +227,7 @@ def day_in(text: str) -> date | None:
 def held_at(when: datetime) -> Q:
     """Keep what held then, also when it is over or replaced by now; never what never was true."""
     begun = Q(valid_from=None) | Q(valid_from__lte=when)
-    known = Q(status=Fact.Status.ACTIVE) | Q(status=Fact.Status.SUPERSEDED)
-    known |= Q(flags__contains=["deprecated"])
+    believed = Q(status=Fact.Status.ACTIVE) | Q(status=Fact.Status.SUPERSEDED)
+    believed |= Q(flags__contains=["deprecated"])
     over = Q(valid_to=None) | Q(valid_to__gt=when)
-    return begun & over & known & ~Q(flags__contains=["ruled out"])
+    return begun & over & believed & ~Q(flags__contains=["ruled out"])

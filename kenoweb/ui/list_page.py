@@ -200,7 +200,7 @@ class ListPage:
 
     def selects_of(self, labels: dict[str, str]) -> list[Select]:
         """Return a select for each field that has choices."""
-        choices = {name: list(labels.items()) for name, labels in self.filter.CHOICES.items()}
+        choices = {name: list(pairs.items()) for name, pairs in self.filter.CHOICES.items()}
         choices["chat"] = [("", _("Everywhere")), *chat_choices(self.of_chats)]
         choices["sort"] = list(self.filter.SORTS.items())
         return [

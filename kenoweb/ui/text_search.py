@@ -117,11 +117,15 @@ def substring_filter(query: str, *fields: str) -> Q:
     """Keep rows in which every piece of the query occurs in one of the fields, as typed."""
     condition = Q()
     for piece in query.lower().split()[:MAX_TERMS]:
-        condition &= reduce(or_, (_contains(field, piece) for field in fields))
+        condition &= reduce(or_, (contains(field, piece) for field in fields))
     return condition
 
 
-def _contains(field: str, piece: str) -> Q:
+def contains(field: str, piece: str) -> Q:
+    """Keep rows whose field has the piece, which is in lower case.
+
+    Not icontains: the planner takes that for rare, and reads all rows to sort what it finds.
+    """
     # The database cannot look into encrypted words: the lookup decrypts them.
     if field.rpartition("__")[2] in content_names() and encryption.any_keys():
         return Q(**{f"{field}__icontains": piece})

@@ -37,8 +37,8 @@ from memory.models.encryption import KeyMissing
 
 @for_account()
 def home(request):
-    mine = sorted(memberships(request), key=lambda member: bool(member.space.archived_at))
-    slugs = [member.space.slug for member in mine]
+    members = sorted(memberships(request), key=lambda member: bool(member.space.archived_at))
+    slugs = [member.space.slug for member in members]
     if not slugs:
         return redirect("spaces:index")
     last = request.COOKIES.get(LAST_SPACE)
@@ -108,8 +108,8 @@ def broken(request):
     """Answer 500, or 503 when it was the database that did not answer."""
     error = sys.exc_info()[1]
     status = 503 if isinstance(error, OperationalError | InterfaceError) else 500
-    shown = {"key_missing": isinstance(error, KeyMissing)}
-    response = HttpResponse(get_template(f"{status}.html").render(shown), status=status)
+    context = {"key_missing": isinstance(error, KeyMissing)}
+    response = HttpResponse(get_template(f"{status}.html").render(context), status=status)
     if status == 503:
         response["Retry-After"] = "10"
     return response
