@@ -27,75 +27,41 @@ from kenoweb.ui import views as ui
 handler500 = "kenoweb.ui.views.broken"
 
 
-def room(prefix: str, namespace: str, *routes: URLPattern) -> URLResolver:
-    """Return the routes of one noun, under its prefix and namespace."""
-    return path(prefix, include((list(routes), namespace)))
+def rooms(table: dict[tuple[str, str], list[URLPattern]]) -> list[URLResolver]:
+    """Include the routes of each noun; the keys are its prefix and its namespace."""
+    return [path(prefix, include((routes, name))) for (prefix, name), routes in table.items()]
 
 
-in_space = [
-    room(
-        "",
-        "overview",
-        path("", overview.index, name="index"),
-    ),
-    room(
-        "events/",
-        "events",
-        path("", events.for_pages, name="index"),
-    ),
-    room(
-        "search/",
-        "search",
-        path("", palette.index, name="index"),
-    ),
-    room(
-        "costs/",
-        "costs",
+SPACE_PAGES = {
+    ("", "overview"): [path("", overview.index, name="index")],
+    ("events/", "events"): [path("", events.for_pages, name="index")],
+    ("search/", "search"): [path("", palette.index, name="index")],
+    ("costs/", "costs"): [
         path("", costs.index, name="index"),
         path("facts/", costs.facts, name="facts"),
         path("calls/", costs.calls, name="calls"),
         path("calls/<int:pk>/", costs.call, name="call"),
-    ),
-    room(
-        "health/",
-        "health",
-        path("", health.index, name="index"),
-    ),
-    room(
-        "notices/",
-        "notices",
+    ],
+    ("health/", "health"): [path("", health.index, name="index")],
+    ("notices/", "notices"): [
         path("", notices.index, name="index"),
         path("see-all/", notices.see_all, name="see_all"),
         path("<int:pk>/see/", notices.see, name="see"),
         path("<int:pk>/unsee/", notices.unsee, name="unsee"),
-    ),
-    room(
-        "dead-letters/",
-        "dead_letters",
+    ],
+    ("dead-letters/", "dead_letters"): [
         path("", health.dead_letters, name="index"),
         path("<int:pk>/retry/", health.retry, name="retry"),
         path("<int:pk>/discard/", health.discard, name="discard"),
         path("<int:pk>/restore/", health.restore, name="restore"),
-    ),
-    room(
-        "audit/",
-        "audit",
-        path("", audit.index, name="index"),
-    ),
-    room(
-        "memory-settings/",
-        "settings",
+    ],
+    ("audit/", "audit"): [path("", audit.index, name="index")],
+    ("memory-settings/", "settings"): [
         path("", space_settings.index, name="index"),
         path("encryption/", space_settings.encrypt, name="encryption"),
-    ),
-    room(
-        "",
-        "history",
-        path("undo/<uuid:change>/", ui.undo, name="undo"),
-    ),
-    room(
-        "facts/",
-        "facts",
+    ],
+    ("", "history"): [path("undo/<uuid:change>/", ui.undo, name="undo")],
+    ("facts/", "facts"): [
         path("", facts.index, name="index"),
         path("new/", facts.new, name="new"),
         path("remember/", facts.remember, name="remember"),
@@ -119,10 +85,8 @@ in_space = [
         path("<int:pk>/impact/", facts.impact, name="impact"),
         path("<int:pk>/merge/", facts.merge, name="merge"),
         path("<int:pk>/purge/", facts.purge, name="purge"),
-    ),
-    room(
-        "people/",
-        "people",
+    ],
+    ("people/", "people"): [
         path("", people.index, name="index"),
         path("graph/", people.graph, name="graph"),
         path("<int:pk>/", people.detail, name="detail"),
@@ -130,10 +94,8 @@ in_space = [
         path("<int:pk>/revise/", people.revise, name="revise"),
         path("<int:pk>/merge/", people.merge, name="merge"),
         path("<int:pk>/part/", people.part, name="part"),
-    ),
-    room(
-        "episodes/",
-        "episodes",
+    ],
+    ("episodes/", "episodes"): [
         path("", episodes.index, name="index"),
         path("bulk/", episodes.bulk, name="bulk"),
         path("<int:pk>/", episodes.detail, name="detail"),
@@ -144,10 +106,8 @@ in_space = [
         path("<int:pk>/rate/", episodes.rate, name="rate"),
         path("<int:pk>/split/", episodes.split, name="split"),
         path("<int:pk>/purge/", episodes.purge, name="purge"),
-    ),
-    room(
-        "patterns/",
-        "patterns",
+    ],
+    ("patterns/", "patterns"): [
         path("", patterns.index, name="index"),
         path("new/", patterns.new, name="new"),
         path("learn/", patterns.learn, name="learn"),
@@ -159,50 +119,36 @@ in_space = [
         path("<int:pk>/promote/", patterns.promote, name="promote"),
         path("<int:pk>/release/", patterns.release, name="release"),
         path("<int:pk>/purge/", patterns.purge, name="purge"),
-    ),
-    room(
-        "working/",
-        "working",
+    ],
+    ("working/", "working"): [
         path("", working_notes.index, name="index"),
         path("<int:pk>/", working_notes.detail, name="detail"),
         path("<int:pk>/revise/", working_notes.revise, name="revise"),
         path("<int:pk>/clear/", working_notes.clear, name="clear"),
-    ),
-    room(
-        "rulings/",
-        "rulings",
+    ],
+    ("rulings/", "rulings"): [
         path("", rulings.index, name="index"),
         path("add/", rulings.add, name="add"),
         path("<int:pk>/lift/", rulings.lift, name="lift"),
-    ),
-    room(
-        "quarantine/",
-        "quarantine",
+    ],
+    ("quarantine/", "quarantine"): [
         path("", quarantine.index, name="index"),
         path("episodes/<int:pk>/release/", quarantine.release_episode, name="release_episode"),
-    ),
-    room(
-        "trash/",
-        "trash",
+    ],
+    ("trash/", "trash"): [
         path("", trash.index, name="index"),
         path("empty/", trash.empty_trash, name="empty"),
-    ),
-    room(
-        "erase/",
-        "erase",
+    ],
+    ("erase/", "erase"): [
         path("<int:pk>/", erasing.detail, name="detail"),
         path("<int:pk>/receipt/", erasing.receipt, name="receipt"),
         path("<str:kind>/<int:pk>/", erasing.preview, name="preview"),
-    ),
-    room(
-        "lineage/",
-        "lineage",
+    ],
+    ("lineage/", "lineage"): [
         path("<str:kind>/<int:pk>/", erasing.came, name="detail"),
         path("<str:kind>/<int:pk>/discard/", erasing.discard, name="discard"),
-    ),
-    room(
-        "chats/",
-        "chats",
+    ],
+    ("chats/", "chats"): [
         path("", chats.index, name="index"),
         path("new/", chats.new, name="new"),
         path("begin/", chats.begin, name="begin"),
@@ -227,10 +173,8 @@ in_space = [
         ),
         path("<int:pk>/relearn/<int:fact>/", chats.relearn, name="relearn"),
         path("<int:pk>/wrong/<int:message>/", chats.wrong, name="wrong"),
-    ),
-    room(
-        "identity/",
-        "identity",
+    ],
+    ("identity/", "identity"): [
         path("", identity.index, name="index"),
         path("prompt/", identity.as_prompt, name="as_prompt"),
         path("edit/", identity.edit, name="edit"),
@@ -239,10 +183,8 @@ in_space = [
         path("preference/", identity.prefer, name="prefer"),
         path("talk/end/", identity.end_talk, name="end_talk"),
         path("preference/<int:pk>/drop/", identity.drop, name="drop"),
-    ),
-    room(
-        "members/",
-        "members",
+    ],
+    ("members/", "members"): [
         path("", membership.member_list, name="index"),
         path("invite/", membership.invite, name="invite"),
         path("leave/", membership.leave, name="leave"),
@@ -250,18 +192,14 @@ in_space = [
         path("<int:pk>/remove/", membership.remove, name="remove"),
         path("undo/<int:pk>/", membership.undo, name="undo"),
         path("invitations/<int:pk>/withdraw/", membership.withdraw, name="withdraw"),
-    ),
-    room(
-        "tokens/",
-        "tokens",
+    ],
+    ("tokens/", "tokens"): [
         path("", membership.token_list, name="index"),
         path("new/", membership.new_token, name="new"),
         path("<int:pk>/revoke/", membership.revoke, name="revoke"),
         path("<int:pk>/gate/", membership.set_gate, name="gate"),
-    ),
-    room(
-        "connect/",
-        "connect",
+    ],
+    ("connect/", "connect"): [
         path("", connect.index, name="index"),
         path("model/", connect.model, name="model"),
         path("model/test/", connect.test_model, name="test_model"),
@@ -271,10 +209,8 @@ in_space = [
         path("webhooks/<int:pk>/test/", connect.test_webhook, name="test_webhook"),
         path("webhooks/<int:pk>/delete/", connect.delete_webhook, name="delete_webhook"),
         path("webhooks/<int:pk>/replay/<int:delivery>/", connect.replay, name="replay"),
-    ),
-    room(
-        "proposals/",
-        "proposals",
+    ],
+    ("proposals/", "proposals"): [
         path("", proposals.index, name="index"),
         path("approve-all/", proposals.approve_all, name="approve_all"),
         path("reject-all/", proposals.reject_all, name="reject_all"),
@@ -285,20 +221,16 @@ in_space = [
         path("<int:pk>/reject/", proposals.reject, name="reject"),
         path("<int:pk>/rebase/", proposals.rebase, name="rebase"),
         path("<int:pk>/undo/", proposals.undo, name="undo"),
-    ),
-    room(
-        "still-true/",
-        "still_true",
+    ],
+    ("still-true/", "still_true"): [
         path("", still_true.index, name="index"),
         path("undo/", still_true.undo, name="undo"),
         path("<int:pk>/", still_true.detail, name="detail"),
         path("<int:pk>/yes/", still_true.confirm, name="confirm"),
         path("<int:pk>/no/", still_true.end, name="end"),
         path("<int:pk>/correct/", still_true.correct, name="correct"),
-    ),
-    room(
-        "nights/",
-        "nights",
+    ],
+    ("nights/", "nights"): [
         path("", nights.index, name="index"),
         path("run/", nights.run, name="run"),
         path("progress/", nights.progress, name="progress"),
@@ -307,10 +239,8 @@ in_space = [
         path("<int:pk>/undo/", nights.undo, name="undo"),
         path("changes/<int:pk>/undo/", nights.undo_change, name="undo_change"),
         path("changes/<int:pk>/redo/", nights.redo_change, name="redo_change"),
-    ),
-    room(
-        "",
-        "recall",
+    ],
+    ("", "recall"): [
         path("recall/", recall.lab, name="lab"),
         path("recall/save/", recall.save, name="save"),
         path("recall/choose/", recall.choose, name="choose"),
@@ -319,10 +249,8 @@ in_space = [
         path("receipts/<int:pk>/card.svg", recall.receipt_card, name="receipt_card"),
         path("receipts/<int:pk>/markdown/", recall.receipt_markdown, name="receipt_markdown"),
         path("receipts/<int:pk>/weigh/", golden.weigh, name="weigh"),
-    ),
-    room(
-        "golden/",
-        "golden",
+    ],
+    ("golden/", "golden"): [
         path("", golden.index, name="index"),
         path("new/", golden.new, name="new"),
         path("run/", golden.run, name="run"),
@@ -331,16 +259,12 @@ in_space = [
         path("<int:pk>/retire/", golden.retire, name="retire"),
         path("<int:pk>/accept/", golden.accept, name="accept"),
         path("<int:pk>/undo/<uuid:change>/", golden.undo, name="undo"),
-    ),
-    room(
-        "map/",
-        "map",
+    ],
+    ("map/", "map"): [
         path("", memory_map.index, name="index"),
         path("points/", memory_map.points, name="points"),
-    ),
-    room(
-        "transfer/",
-        "transfer",
+    ],
+    ("transfer/", "transfer"): [
         path("", transfer.index, name="index"),
         path("keep/", transfer.keep, name="keep"),
         path("export/", transfer.export, name="export"),
@@ -353,28 +277,16 @@ in_space = [
         path("undo/<int:pk>/", transfer.undo, name="undo"),
         path("learn/<int:pk>/", transfer.learn, name="learn"),
         path("unlearn/<int:pk>/", transfer.unlearn, name="unlearn"),
-    ),
-]
+    ],
+}
 
-urlpatterns = [
-    path("", ui.home, name="home"),
-    path("favicon.ico", ui.favicon, name="favicon"),
-    path("manifest.webmanifest", ui.manifest, name="manifest"),
-    path("sw.js", ui.service_worker, name="service_worker"),
-    path("offline/", ui.offline, name="offline"),
-    path("theme/", ui.theme, name="theme"),
-    path("language/", ui.language, name="language"),
-    path("styleguide/", ui.styleguide, name="styleguide"),
-    room(
-        "",
-        "probes",
+ACCOUNT_PAGES = {
+    ("", "probes"): [
         path("healthz", health.healthz, name="healthz"),
         path("readyz", health.readyz, name="readyz"),
         path("metrics", health.metrics, name="metrics"),
-    ),
-    room(
-        "",
-        "account",
+    ],
+    ("", "account"): [
         path("sign-in/", account.sign_in, name="sign_in"),
         path("sign-in/code/", account.second, name="second"),
         path("sign-in/passkey/", account.passkey_options, name="passkey_options"),
@@ -396,35 +308,27 @@ urlpatterns = [
             account.sign_out_everywhere,
             name="sign_out_everywhere",
         ),
-    ),
-    room(
-        "",
-        "links",
+    ],
+    ("", "links"): [
         path(PATHS[Kind.SETUP] % "<str:token>", account.setup, name="setup"),
         path(PATHS[Kind.SIGN_IN] % "<str:token>", account.enter, name="enter"),
         path(PATHS[Kind.INVITE] % "<str:token>", account.join, name="join"),
-    ),
-    room(
-        "",
-        "spaces",
+    ],
+    ("", "spaces"): [
         path("spaces/", membership.space_list, name="index"),
         path("spaces/new/", membership.new, name="new"),
         path("spaces/demo/", membership.make_demo, name="make_demo"),
         path("s/<slug:space>/settings/", membership.edit, name="edit"),
         path("s/<slug:space>/archive/", membership.archive, name="archive"),
-    ),
-    room(
-        "",
-        "chat_links",
+    ],
+    ("", "chat_links"): [
         path("account/chats/", chats.offer, name="offer"),
         path("account/chats/<int:pk>/unlink/", chats.unlink, name="unlink"),
-    ),
-    path("s/<slug:space>/", include(in_space)),
-    path("api/v1/events", events.for_programs, name="events"),
-    path("api/v1/", include((rest.urls(), "api"))),
-    room(
-        "",
-        "programs",
+    ],
+}
+
+PROGRAM_ROUTES = {
+    ("", "programs"): [
         path("mcp", rest.over_mcp, name="mcp"),
         path("api/memory", rest.alias("GET", "facts"), name="memory"),
         path("api/memory/search", rest.alias("GET", "recall"), name="memory_search"),
@@ -432,7 +336,23 @@ urlpatterns = [
         path("health/memory", rest.alias("GET", "health"), name="memory_health"),
         path("v1/models", gateway.models, name="models"),
         path("v1/chat/completions", gateway.chat_completions, name="chat_completions"),
-    ),
+    ],
+}
+
+urlpatterns = [
+    path("", ui.home, name="home"),
+    path("favicon.ico", ui.favicon, name="favicon"),
+    path("manifest.webmanifest", ui.manifest, name="manifest"),
+    path("sw.js", ui.service_worker, name="service_worker"),
+    path("offline/", ui.offline, name="offline"),
+    path("theme/", ui.theme, name="theme"),
+    path("language/", ui.language, name="language"),
+    path("styleguide/", ui.styleguide, name="styleguide"),
+    *rooms(ACCOUNT_PAGES),
+    path("s/<slug:space>/", include(rooms(SPACE_PAGES))),
+    path("api/v1/events", events.for_programs, name="events"),
+    path("api/v1/", include((rest.urls(), "api"))),
+    *rooms(PROGRAM_ROUTES),
     path("", include((mem0.urls(), "mem0"))),
     path("", include((oauth.urls(), "oauth2_provider"))),
 ]
