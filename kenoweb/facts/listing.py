@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -31,7 +31,7 @@ UNINDEXED = UnindexedText(
     words_of("memory_fact.text || ' ' || memory_fact.quote || ' ' || memory_fact.subject"),
     ("text", "subject", "quote"),
 )
-MOST_NEAR = 12
+MAX_NEAR_READ = 12
 ROW_FIELDS = (
     *("text", "language", "subject", "confidence", "pinned", "status", "source", "written_by"),
     *("tags", "said_by"),
@@ -45,110 +45,89 @@ ORDERS = {
     "unsure": Order("confidence", float, down=False),
     "subject": Order("subject", str, down=False),
 }
-NEAR = 6
+MAX_NEAR = 6
 # No index knows the words of the past: there, counting them stops earlier.
-PAST_CAP = 200
-VIEWS = [
-    (gettext_lazy("All"), {}),
-    (gettext_lazy("New since yesterday"), {"since": "24h"}),
-    (gettext_lazy("Unsure"), {"sure": "low"}),
-    (gettext_lazy("Never used"), {"unused": "never"}),
-    (pgettext_lazy("facts", "Forgotten"), {"status": "archived"}),
-    (gettext_lazy("Quarantine"), {"status": "quarantined"}),
+PAST_COUNT_LIMIT = 200
+TABS = [
+    (gettext_lazy("All"), FactFilter()),
+    (gettext_lazy("New since yesterday"), FactFilter(since="24h")),
+    (gettext_lazy("Unsure"), FactFilter(sure="low")),
+    (gettext_lazy("Never used"), FactFilter(unused="never")),
+    (pgettext_lazy("facts", "Forgotten"), FactFilter(status="archived")),
+    (gettext_lazy("Quarantine"), FactFilter(status="quarantined")),
 ]
-FILTERS = [FactFilter(**values) for _label, values in VIEWS]
 
 
-def find(space: Space, wanted: FactFilter, *, now: datetime) -> QuerySet:
-    """The facts that the filter describes, not yet in order. As events when it asks for a day."""
-    if wanted.when:
-        # The space is said twice: the first is known of the rows, the second of their index.
-        rows = history.as_of(rows_in(space, Fact), wanted.when).filter(space=space)
+def find(space: Space, filters: FactFilter, *, now: datetime) -> QuerySet:
+    """Return the facts that match, unordered. As events when the filter asks for a day."""
+    if filters.when:
+        # The space is named twice: the first limits the rows, the second the index on the events.
+        rows = history.as_of(rows_in(space, Fact), filters.when).filter(space=space)
     else:
         rows = rows_in(space, Fact).annotate(used_at=USED_AT)
-    rows = rows.filter(_fields(wanted, now=wanted.when or now))
-    if wanted.unused and not wanted.when:
-        rows = rows.filter(_unused(wanted.unused, now=now))
-    if not wanted.q:
+    rows = rows.filter(_conditions(filters, now=filters.when or now))
+    if filters.unused and not filters.when:
+        rows = rows.filter(_is_unused(filters.unused, now=now))
+    if not filters.q:
         return rows
-    if wanted.when:
-        return rows.filter(substring_filter(wanted.q, *UNINDEXED.fields))
-    live = {"any": None, Fact.Status.ACTIVE: True}.get(wanted.status, False)
-    live = None if wanted.holds_at else live
-    return filter_by_text(rows, wanted.q, space=space, kind="fact", unindexed=UNINDEXED, live=live)
+    if filters.when:
+        return rows.filter(substring_filter(filters.q, *UNINDEXED.fields))
+    live = {"any": None, Fact.Status.ACTIVE: True}.get(filters.status, False)
+    live = None if filters.holds_at else live
+    return filter_by_text(rows, filters.q, space=space, kind="fact", unindexed=UNINDEXED, live=live)
 
 
-def near(space: Space, wanted: FactFilter, rows: list[Fact], *, now: datetime) -> list[Fact]:
-    """What means what the words say without having them, the nearest first, beside these rows."""
-    if not wanted.q or wanted.when or wanted.holds_at or wanted.status != Fact.Status.ACTIVE:
+def near(space: Space, filters: FactFilter, rows: list[Fact], *, now: datetime) -> list[Fact]:
+    """Return facts that mean what the words say without having them, the nearest first."""
+    is_past = filters.when or filters.holds_at
+    if not filters.q or is_past or filters.status != Fact.Status.ACTIVE:
         return []
-    scores = near_words(space, "fact", wanted.q, most=MOST_NEAR)
-    found = find(space, replace(wanted, q=""), now=now).filter(pk__in=scores)
-    found = found.exclude(pk__in=[fact.pk for fact in rows])
-    return sorted(for_rows(found), key=lambda fact: -scores[fact.pk])[:NEAR]
+    scores = near_words(space, "fact", filters.q, most=MAX_NEAR_READ)
+    others = find(space, replace(filters, q=""), now=now).filter(pk__in=scores)
+    others = others.exclude(pk__in=[fact.pk for fact in rows])
+    return sorted(for_rows(others), key=lambda fact: -scores[fact.pk])[:MAX_NEAR]
 
 
 def for_rows(rows: QuerySet) -> QuerySet:
-    """With what a row of the list shows: to read all of a fact takes three times as long."""
+    """Read only what a row of the list shows: all of a fact takes three times as long."""
     return rows.select_related("chat").only(*ROW_FIELDS)
 
 
-def order(wanted: FactFilter) -> Order:
-    # The past has one order: a row of then is known by the row of now.
-    if wanted.when:
+def order(filters: FactFilter) -> Order:
+    # The past has one order: an event is identified by the row it belongs to.
+    if filters.when:
         return Order("pgh_created_at", key="pgh_obj_id")
-    return ORDERS[wanted.sort or ("new" if wanted.since else "")]
+    return ORDERS[filters.sort or ("new" if filters.since else "")]
 
 
-def _fields(wanted: FactFilter, *, now: datetime) -> Q:
-    plain = {
-        name: value for name in ("kind", "category", "source") if (value := getattr(wanted, name))
-    }
-    if wanted.holds_at is None and wanted.status != "any":
-        plain["status"] = wanted.status
-    if wanted.subject:
-        plain["subject"] = wanted.subject
-    if wanted.tag:
-        plain["tags__contains"] = [wanted.tag.casefold()]
-    sure = SURE[wanted.sure][1] if wanted.sure else Q()
-    held = held_at(wanted.holds_at) if wanted.holds_at else Q()
+def _conditions(filters: FactFilter, *, now: datetime) -> Q:
+    names = ("kind", "category", "source", "subject")
+    plain = {name: value for name in names if (value := getattr(filters, name))}
+    if filters.holds_at is None and filters.status != "any":
+        plain["status"] = filters.status
+    if filters.tag:
+        plain["tags__contains"] = [filters.tag.casefold()]
     return (
         Q(**plain)
-        & held
-        & sure
-        & in_chat(wanted.chat)
-        & of_age(wanted.since, field="created_at", now=now)
+        & (held_at(filters.holds_at) if filters.holds_at else Q())
+        & (SURE[filters.sure][1] if filters.sure else Q())
+        & in_chat(filters.chat)
+        & of_age(filters.since, field="created_at", now=now)
     )
 
 
-def _unused(unused: str, *, now: datetime) -> Q:
+def _is_unused(unused: str, *, now: datetime) -> Q:
     never = Q(last_used_at=None)
-    return (
-        never if unused == "never" else never | of_age("older-90d", field="last_used_at", now=now)
-    )
+    if unused == "never":
+        return never
+    return never | of_age("older-90d", field="last_used_at", now=now)
 
 
-@dataclass(frozen=True)
-class Head:
-    """The head of a column: where a click on it leads, and how the list is sorted by it now."""
+class Head(NamedTuple):
+    """The head of a column: the URL that sorts by it, and how it is sorted now."""
 
     url: str
-    direction: str = ""
-
-
-def heads(wanted: FactFilter, *, url: str) -> dict[str, Head]:
-    """The columns by which the list can be sorted; a second click on Sure turns it round."""
-    directions = {"subject": "ascending", "sure": "descending", "unsure": "ascending"}
-    by = {"subject": "subject", "sure": "sure", "unsure": "sure"}.get(wanted.sort, "when")
-    surest = "unsure" if wanted.sort == "sure" else "sure"
-    turns = {"subject": "subject", "sure": surest, "when": ""}
-    return {
-        column: Head(
-            list_page.filter_url(url, wanted, sort=sort, after=""),
-            directions.get(wanted.sort, "descending") if column == by else "",
-        )
-        for column, sort in turns.items()
-    }
+    direction: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +162,19 @@ class FactList(list_page.ListPage):
 
     @property
     def heads(self) -> dict[str, Head]:
-        return heads(self.filter, url=self.url)
+        """Return the sortable columns; a second click on Sure turns the order round."""
+        sort = self.filter.sort
+        surest = "unsure" if sort == "sure" else "sure"
+        targets = {"subject": "subject", "sure": surest, "when": ""}
+        directions = {"subject": "ascending", "sure": "descending", "unsure": "ascending"}
+        current = {"subject": "subject", "sure": "sure", "unsure": "sure"}.get(sort, "when")
+        return {
+            column: Head(
+                list_page.filter_url(self.url, self.filter, sort=target, after=""),
+                directions.get(sort, "descending") if column == current else "",
+            )
+            for column, target in targets.items()
+        }
 
     @property
     def sort(self) -> str:
@@ -194,38 +185,35 @@ class FactList(list_page.ListPage):
         return list_page.chat_choices(self.of_chats)
 
 
-def around(space: Space, wanted: FactFilter, *, member: Member) -> dict:
-    """What a row has to know of its list: where it is, and whether its rows can be changed."""
-    may = member.may("curator") and not wanted.when
-    return {"filter": wanted, "url": space_url("facts:index", space), "may": may}
+def list_context(space: Space, filters: FactFilter, *, member: Member) -> dict:
+    """Return what a row has to know of its list: where it is, and whether it can be changed."""
+    may = member.may("curator") and not filters.when
+    return {"filter": filters, "url": space_url("facts:index", space), "may": may}
 
 
-def fact_list(space: Space, wanted: FactFilter, *, member: Member, now: datetime) -> FactList:
-    found = find(space, wanted, now=now)
-    found = found.select_related("chat") if wanted.when else for_rows(found)
-    page = part(found, order=order(wanted), after=wanted.after)
-    rows = rows_at(Fact, page.rows) if wanted.when else page.rows
-    is_whole = not (page.after or wanted.after)
-    # What fits on one page has been counted by reading it.
-    every, cap = [], PAST_CAP if wanted.when and wanted.q else COUNT_LIMIT
-    if not is_whole:
-        every = [find(space, wanted, now=now)]
-    asked = [rows_in(space, Fact)]
-    if not wanted.when:
-        asked += [find(space, one, now=now) for one in FILTERS]
-    numbers = counted(*asked, *every, cap=cap, indexed=bool(wanted.q))
-    given = around(space, wanted, member=member)
-    labels = (label for label, _values in VIEWS)
-    tabs = zip(labels, FILTERS, numbers[1 : len(asked)], strict=False)
+def fact_list(space: Space, filters: FactFilter, *, member: Member, now: datetime) -> FactList:
+    matches = find(space, filters, now=now)
+    matches = matches.select_related("chat") if filters.when else for_rows(matches)
+    page = part(matches, order=order(filters), after=filters.after)
+    rows = rows_at(Fact, page.rows) if filters.when else page.rows
+    is_whole = not (page.after or filters.after)
+    cap = PAST_COUNT_LIMIT if filters.when and filters.q else COUNT_LIMIT
+    tabs = [] if filters.when else TABS
+    queries = [rows_in(space, Fact), *(find(space, tab, now=now) for _label, tab in tabs)]
+    if not is_whole:  # what fits on one page has been counted by reading it
+        queries.append(find(space, filters, now=now))
+    total, *numbers = counted(*queries, cap=cap, indexed=bool(filters.q))
+    context = list_context(space, filters, member=member)
+    views = [(*tab, n) for tab, n in zip(tabs, numbers, strict=False)]
     return FactList(
-        **given,
+        **context,
         rows=rows,
-        near=near(space, wanted, rows, now=now) if is_whole else [],
+        near=near(space, filters, rows, now=now) if is_whole else [],
         after=page.after,
-        found=numbers[-1] if every else len(rows),
-        views=list_page.views_of(wanted, given["url"], tabs),
+        found=len(rows) if is_whole else numbers[-1],
+        views=list_page.views_of(filters, context["url"], views),
         of_chats=list_page.chats_of(space),
-        nothing_yet=not numbers[0],
+        nothing_yet=not total,
         cap=cap,
     )
 
@@ -237,15 +225,12 @@ def as_markdown(rows: list[Fact]) -> str:
     )
 
 
-def matching(
-    space: Space, wanted: FactFilter, *, now: datetime, most: int = COUNT_LIMIT
-) -> list[Fact]:
-    """The first facts of the list in its order."""
-    rows = find(space, wanted, now=now).order_by(*order(wanted).names)
-    found = list(rows[:most])
-    return rows_at(Fact, found) if wanted.when else found
+def matching(space: Space, filters: FactFilter, *, now: datetime) -> list[Fact]:
+    """Return the first facts of the list in its order."""
+    rows = list(find(space, filters, now=now).order_by(*order(filters).names)[:COUNT_LIMIT])
+    return rows_at(Fact, rows) if filters.when else rows
 
 
 def chat_of(space: Space, key: str) -> Chat | None:
-    """The chat of a choice; None is the whole space, and what does not exist is not found."""
+    """Return the chat of a form's choice; None is the whole space."""
     return rows_in(space, Chat).get(pk=int(key)) if key.isdigit() else None

@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from kenoweb.auth.access import fact_for, in_space, rows_in
 from kenoweb.auth.sessions import go
 from kenoweb.facts import listing
-from kenoweb.facts import listing as facts_search
 from kenoweb.facts.listing import chat_of, fact_list
 from kenoweb.facts.panel import as_markdown, fact_panel
 from kenoweb.ui import list_page
@@ -48,74 +47,74 @@ ROWS = {"rows": 3}
 
 
 def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page.BulkAnswer:
-    form = BulkForm(posted, chats=list_page.chat_choices(list_page.chats_of(space)))
+    form = BulkForm(posted, space=space)
     if not form.is_valid():
         return list_page.BulkAnswer(refusal=_("Choose what to do with them."))
-    chosen = form.cleaned_data
-    pks = picked(space, posted, chosen, now=now)
+    pks = picked(space, posted, form.cleaned_data, now=now)
     if not pks:
         return list_page.BulkAnswer(refusal=_("Tick the facts first."))
     try:
-        many = _writer(space, chosen)(space, pks, by=by)
+        result = _writer(space, form.cleaned_data)(space, pks, by=by)
     except (fact_bulk.TooMany, facts.DuplicateFact, facts.Invalid) as refusal:
         return list_page.BulkAnswer(refusal=str(refusal))
-    return list_page.BulkAnswer(message=_said(chosen["act"], many), change_id=many.change_id)
+    sentence = _bulk_sentence(form.cleaned_data["act"], result)
+    return list_page.BulkAnswer(sentence, change_id=result.change_id)
 
 
-def picked(space: Space, posted: QueryDict, chosen: dict, *, now: datetime) -> list[int]:
-    """Ids; one more than may be done at once when there are too many."""
-    if not chosen["everything"]:
+def picked(space: Space, posted: QueryDict, choices: dict, *, now: datetime) -> list[int]:
+    """Return the ids; one more than the limit when there are too many."""
+    if not choices["everything"]:
         return [*filter(None, map(number_in, posted.getlist("pick")[: MAX_FACTS + 1]))]
-    wanted = FactFilter.read(QueryDict(chosen["where"]))
-    if wanted.when:
-        return []  # what was cannot be changed
-    found = facts_search.find(space, wanted, now=now)
-    return list(found.order_by("pk").values_list("pk", flat=True)[: MAX_FACTS + 1])
+    filters = FactFilter.read(QueryDict(choices["where"]))
+    if filters.when:
+        return []  # the past cannot be changed
+    rows = listing.find(space, filters, now=now)
+    return list(rows.order_by("pk").values_list("pk", flat=True)[: MAX_FACTS + 1])
 
 
-def _writer(space: Space, chosen: dict) -> Callable[..., BulkResult]:
-    """What is to be done with the facts, with what was typed for it."""
+def _writer(space: Space, choices: dict) -> Callable[..., BulkResult]:
+    """Return the service that does what was chosen, with the values typed for it."""
     write, values = {
         "forget": (fact_bulk.forget, {}),
         "restore": (fact_bulk.restore, {}),
         "pin": (fact_bulk.pin, {}),
         "unpin": (fact_bulk.pin, {"pinned": False}),
-        "category": (fact_bulk.recategorise, {"category": chosen["category"]}),
-        "subject": (fact_bulk.retag, {"subject": chosen["subject"]}),
-        "chat": (fact_bulk.move, {"chat": chat_of(space, chosen["chat"])}),
+        "category": (fact_bulk.recategorise, {"category": choices["category"]}),
+        "subject": (fact_bulk.retag, {"subject": choices["subject"]}),
+        "chat": (fact_bulk.move, {"chat": chat_of(space, choices["chat"])}),
         "never": (fact_bulk.never_again, {}),
-        "merge": (fact_bulk.merge, {"keep": chosen["keep"]}),
-        "tag": (fact_bulk.tag, {"tags": chosen["tags"]}),
-        "untag": (fact_bulk.tag, {"tags": chosen["tags"], "off": True}),
-    }[chosen["act"]]
+        "merge": (fact_bulk.merge, {"keep": choices["keep"]}),
+        "tag": (fact_bulk.tag, {"tags": choices["tags"]}),
+        "untag": (fact_bulk.tag, {"tags": choices["tags"], "off": True}),
+    }[choices["act"]]
     return partial(write, **values)
 
 
-def _said(act: str, many: BulkResult) -> str:
-    done = {
-        "forget": ngettext("Forgot %(n)s fact.", "Forgot %(n)s facts.", many.count),
-        "restore": ngettext("Restored %(n)s fact.", "Restored %(n)s facts.", many.count),
-        "pin": ngettext("Pinned %(n)s fact.", "Pinned %(n)s facts.", many.count),
-        "unpin": ngettext("Unpinned %(n)s fact.", "Unpinned %(n)s facts.", many.count),
-        "chat": ngettext("Moved %(n)s fact.", "Moved %(n)s facts.", many.count),
+def _bulk_sentence(act: str, result: BulkResult) -> str:
+    sentence = {
+        "forget": ngettext("Forgot %(n)s fact.", "Forgot %(n)s facts.", result.count),
+        "restore": ngettext("Restored %(n)s fact.", "Restored %(n)s facts.", result.count),
+        "pin": ngettext("Pinned %(n)s fact.", "Pinned %(n)s facts.", result.count),
+        "unpin": ngettext("Unpinned %(n)s fact.", "Unpinned %(n)s facts.", result.count),
+        "chat": ngettext("Moved %(n)s fact.", "Moved %(n)s facts.", result.count),
         "merge": ngettext(
-            "Merged %(n)s fact into one.", "Merged %(n)s facts into one.", many.count
+            "Merged %(n)s fact into one.", "Merged %(n)s facts into one.", result.count
         ),
         "never": ngettext(
             "Will never remember %(n)s fact again.",
             "Will never remember %(n)s facts again.",
-            many.count,
+            result.count,
         ),
-    }.get(act, ngettext("Changed %(n)s fact.", "Changed %(n)s facts.", many.count))
-    words = done % {"n": list_page.capped_number(many.count, MAX_FACTS)}
-    if many.duplicates:
+    }.get(act, ngettext("Changed %(n)s fact.", "Changed %(n)s facts.", result.count))
+    text = sentence % {"n": list_page.capped_number(result.count, MAX_FACTS)}
+    if result.duplicates:
         left = ngettext(
             "%(n)s was left: another live fact says the same.",
             "%(n)s were left: other live facts say the same.",
-            many.duplicates,
+            result.duplicates,
         )
-        words = f"{words} {left % {'n': many.duplicates}}"
-    return words
+        text = f"{text} {left % {'n': result.duplicates}}"
+    return text
 
 
 class FactForm(forms.Form):
@@ -150,7 +149,7 @@ class FactForm(forms.Form):
         initial=0.9,
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
-    # The words that the form was opened with: whoever saves later hears of a change between.
+    # The text when the form was opened: tells whether somebody changed it meanwhile.
     was = forms.CharField(required=False, widget=forms.HiddenInput)
     valid_from = Day(label=gettext_lazy("True from"), required=False)
     valid_to = Day(
@@ -159,17 +158,17 @@ class FactForm(forms.Form):
         help_text=gettext_lazy("That day is the last. It may lie ahead."),
     )
 
-    def __init__(self, *args, chats: list[tuple[str, str]], **kwargs):
+    def __init__(self, *args, space: Space, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields["chat"].choices = chats
+        self.fields["chat"].choices = list_page.chat_choices(list_page.chats_of(space))
 
     def is_current(self, fact: Fact) -> bool:
-        """Whether the fact still reads as when the form was opened; saved again, it is."""
+        """Whether the fact still reads as when the form was opened; if not, add an error once."""
         was = self.cleaned_data["was"]
         if not was or was == fact.text or fact.text == self.cleaned_data["text"]:
             return True
-        said = _("Meanwhile it was changed to “%(text)s”. Save again to put yours in its place.")
-        self.add_error("text", said % {"text": fact.text})
+        error = _("Meanwhile it was changed to “%(text)s”. Save again to put yours in its place.")
+        self.add_error("text", error % {"text": fact.text})
         self.data = self.data.copy()
         self.data["was"] = fact.text
         return False
@@ -178,32 +177,20 @@ class FactForm(forms.Form):
         return facts.read_tags(self.cleaned_data["tags"])
 
     def values(self, space: Space, fact: Fact | None = None) -> dict:
-        """What the form says, as the service takes it; an unchanged day keeps its hour."""
-        given = self.cleaned_data | {"chat": listing.chat_of(space, self.cleaned_data["chat"])}
-        del given["was"]
+        """Return the values as the service takes them; an unchanged day keeps its hour."""
+        values = self.cleaned_data | {"chat": chat_of(space, self.cleaned_data["chat"])}
+        del values["was"]
         for name, moment in (("valid_from", day_start), ("valid_to", day_end)):
             was = getattr(fact, name, None)
-            given[name] = was if day_of(was) == given[name] else moment(given[name])
-        return given
+            values[name] = was if day_of(was) == values[name] else moment(values[name])
+        return values
 
 
 class BulkForm(forms.Form):
     """What to do with the picked facts; a value where the act needs one."""
 
-    ACTS = {
-        "forget": gettext_lazy("Forget"),
-        "restore": gettext_lazy("Restore"),
-        "pin": gettext_lazy("Pin"),
-        "unpin": gettext_lazy("Unpin"),
-        "category": gettext_lazy("Change the category"),
-        "subject": gettext_lazy("Change the subject"),
-        "chat": gettext_lazy("Move"),
-        "never": gettext_lazy("Never remember"),
-        "merge": gettext_lazy("Merge"),
-        "tag": gettext_lazy("Tag"),
-        "untag": gettext_lazy("Take the tags off"),
-    }
-    act = forms.ChoiceField(choices=list(ACTS.items()))
+    ACTS = "forget restore pin unpin category subject chat never merge tag untag".split()
+    act = forms.ChoiceField(choices=[(name, name) for name in ACTS])
     category = forms.ChoiceField(choices=Fact.Category.choices, required=False)
     subject = OneLine(max_length=120, required=False)
     tags = OneLine(max_length=400, required=False)
@@ -213,9 +200,9 @@ class BulkForm(forms.Form):
     everything = forms.BooleanField(required=False)
     where = forms.CharField(required=False, max_length=4000)
 
-    def __init__(self, *args, chats: list[tuple[str, str]], **kwargs):
+    def __init__(self, *args, space: Space, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields["chat"].choices = chats
+        self.fields["chat"].choices = list_page.chat_choices(list_page.chats_of(space))
 
 
 @in_space(role="viewer")
@@ -229,19 +216,19 @@ def detail(request, space, pk):
     panel = fact_panel(fact, space=space, user=request.user, now=timezone.now())
     context = {"panel": panel, "then": row_at(space, Fact, pk, when) if when else None}
     if request.GET.get("edit") and request.member.may("curator"):
-        context["form"] = _form(space, initial=_as_form(fact))
+        context["form"] = FactForm(space=space, initial=_form_values(fact))
     return _page(request, space, **context)
 
 
 @in_space(role="curator")
 def new(request, space):
-    said = {"subject": request.GET.get("subject", ""), "chat": request.GET.get("chat", "")}
-    return _page(request, space, form=_form(space, initial={k: v for k, v in said.items() if v}))
+    initial = {k: v for k in ("subject", "chat") if (v := request.GET.get(k))}
+    return _page(request, space, form=FactForm(space=space, initial=initial))
 
 
 @in_space(role="curator", methods="POST")
 def remember(request, space):
-    form = _form(space, request.POST)
+    form = FactForm(request.POST, space=space)
     if not form.is_valid():
         return _page(request, space, status=422, form=form)
     values = form.values(space)
@@ -253,7 +240,7 @@ def remember(request, space):
 
 @in_space(role="curator", methods="POST")
 def revise(request, space, pk):
-    fact, form = fact_for(space, pk), _form(space, request.POST)
+    fact, form = fact_for(space, pk), FactForm(request.POST, space=space)
     panel = fact_panel(fact, space=space, user=request.user, now=timezone.now())
     if not (form.is_valid() and form.is_current(fact)):
         return _page(request, space, status=422, form=form, panel=panel)
@@ -266,53 +253,51 @@ def revise(request, space, pk):
 
 
 def _row(request, fact):
-    """The row again, or what the panel listens to when it was asked from there."""
+    """Render the row again; for the panel, send the event that makes it reload."""
     back = reverse("facts:detail", args=[request.space.slug, fact.pk])
     if request.POST.get("from") == "panel":
         return refreshed(request, back=back)
     row = rows_in(request.space, Fact).select_related("chat").get(pk=fact.pk)
-    given = listing.around(request.space, FactFilter(), member=request.member)
-    context = {"fact": row, "list": listing.FactList(**given)}
+    context = listing.list_context(request.space, FactFilter(), member=request.member)
+    context = {"fact": row, "list": listing.FactList(**context)}
     return fragment_or_redirect(request, "facts/_row.html", context, back=back)
 
 
-def _act(writer, said, **given):
-    return row_action_view(writer, said, fetch=fact_for, respond=_row, **given)
+def _row_action(writer, message, **options):
+    return row_action_view(writer, message, fetch=fact_for, respond=_row, **options)
 
 
-def _keep(fact, *, by):
-    return replace(rulings.keep(fact, by=by), row=fact)
+def _ruling(rule):
+    """Return the rule as a service whose toast quotes the fact."""
+    return lambda fact, *, by: replace(rule(fact, by=by), row=fact)
 
 
-def _dont_mention(fact, *, by):
-    return replace(rulings.dont_mention(fact, by=by), row=fact)
-
-
-forget = _act(facts.forget, gettext_lazy("Forgot “%(text)s”."))
-restore = _act(facts.restore, gettext_lazy("Restored “%(text)s”."))
-pin = _act(facts.pin, gettext_lazy("Pinned “%(text)s”."))
-unpin = _act(facts.unpin, gettext_lazy("Unpinned “%(text)s”."))
-discard = _act(facts.discard, gettext_lazy("Put “%(text)s” in the trash."))
-deprecate = _act(facts.deprecate, gettext_lazy("Ended “%(text)s”: no longer true."))
-promote = _act(facts.promote, gettext_lazy("The whole space knows “%(text)s” now."))
-release = _act(facts.release, gettext_lazy("Released “%(text)s”."))
-quarantine = _act(
+forget = _row_action(facts.forget, gettext_lazy("Forgot “%(text)s”."))
+restore = _row_action(facts.restore, gettext_lazy("Restored “%(text)s”."))
+pin = _row_action(facts.pin, gettext_lazy("Pinned “%(text)s”."))
+unpin = _row_action(facts.unpin, gettext_lazy("Unpinned “%(text)s”."))
+discard = _row_action(facts.discard, gettext_lazy("Put “%(text)s” in the trash."))
+deprecate = _row_action(facts.deprecate, gettext_lazy("Ended “%(text)s”: no longer true."))
+promote = _row_action(facts.promote, gettext_lazy("The whole space knows “%(text)s” now."))
+release = _row_action(facts.release, gettext_lazy("Released “%(text)s”."))
+quarantine = _row_action(
     facts.quarantine,
     gettext_lazy("Moved “%(text)s” to quarantine."),
     reason="set aside by a person",
 )
-never = _act(
+never = _row_action(
     facts.never_again, gettext_lazy("Put “%(text)s” in the trash; Keno will never remember it.")
 )
-keep = _act(_keep, gettext_lazy("Kept exactly as it is: “%(text)s”."))
-dont_mention = _act(
-    _dont_mention, gettext_lazy("Keno will not mention “%(text)s” unless asked for it by name.")
+keep = _row_action(_ruling(rulings.keep), gettext_lazy("Kept exactly as it is: “%(text)s”."))
+dont_mention = _row_action(
+    _ruling(rulings.dont_mention),
+    gettext_lazy("Keno will not mention “%(text)s” unless asked for it by name."),
 )
 
 
 @in_space(role="curator")
 def impact(request, space, pk):
-    """Which past answers would change if this was never to be remembered, or not mentioned."""
+    """Show which past answers would change if this was never remembered, or not mentioned."""
     fact, by = fact_for(space, pk), person(request.user)
     quiet = request.GET.get("do") == "quiet"
     rule = rulings.dont_mention if quiet else facts.never_again
@@ -324,7 +309,7 @@ def impact(request, space, pk):
 
 @in_space(role="curator", methods="POST")
 def merge(request, space, pk):
-    """Another fact into this one."""
+    """Merge another fact into this one."""
     fact, other = fact_for(space, pk), request.POST.get("other", "")
     posted = QueryDict(mutable=True)
     posted.update({"act": "merge", "keep": pk})
@@ -350,12 +335,7 @@ def _page(request, space, *, status=200, **context):
     return render(request, "facts/index.html", context, status=status)
 
 
-def _form(space, *data, **more):
-    chats = list_page.chat_choices(list_page.chats_of(space))
-    return FactForm(*data, chats=chats, **more)
-
-
-def _as_form(fact):
+def _form_values(fact):
     names = ("text", "subject", "kind", "category", "confidence")
     where = str(fact.chat_id) if fact.chat_id else "space"
     days = {name: day_of(getattr(fact, name)) for name in ("valid_from", "valid_to")}

@@ -68,7 +68,7 @@ def test_the_lab_recalls_what_was_known_on_that_day_in_the_words_of_then(member)
 
 @pytest.mark.parametrize(("cap", "said"), [(200, ">60<"), (55, ">55+<")])
 def test_words_of_the_past_are_counted_up_to_where_the_page_says(member, monkeypatch, cap, said):
-    monkeypatch.setattr(listing, "PAST_CAP", cap)
+    monkeypatch.setattr(listing, "PAST_COUNT_LIMIT", cap)
     for n in range(60):
         learned(make_fact(member.space, f"Tea number {n}"), back=9)
     found = page(member, "facts:index", as_of=a_day(3), q="tea")
