@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
 from django.db.models import Model, QuerySet
 from django.shortcuts import redirect, render
@@ -11,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from kenoweb.auth.access import in_space, rows_in
-from kenoweb.episodes.listing import begun, days_left
+from kenoweb.episodes.listing import days_left, titles_of
 from kenoweb.ui import list_page
 from kenoweb.ui.filters import KindFilter
 from kenoweb.ui.list_page import Order, counted
@@ -32,23 +33,7 @@ LABELS = {
 }
 SINCE = {"facts": "trashed_at", "episodes": "discarded_at", "patterns": "trashed_at"}
 PURGE = {"facts": facts.purge, "episodes": episodes.purge, "patterns": patterns.purge}
-ICONS = {"facts": "fact", "episodes": "episode", "patterns": "pattern"}
 EMPTY = "empty"
-
-
-@dataclass(frozen=True)
-class Thrown:
-    kind: str
-    icon: str
-    pk: int
-    text: str
-    url: str
-    restore: str
-    purge: str
-    since: datetime
-    left: int
-    why: str = ""
-    lang: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,34 +41,30 @@ class Trash(list_page.ListPageByKind):
     keeps: int
 
 
-def trash(space: Space, wanted: KindFilter, *, member: Member, now: datetime) -> Trash:
-    url, rows = reverse("trash:index", args=[space.slug]), thrown(space)
-    parts = list_page.newest_of_each(rows, wanted, lambda kind: Order(SINCE[kind]))
+def trash(space: Space, filters: KindFilter, *, member: Member, now: datetime) -> Trash:
+    url, querysets = reverse("trash:index", args=[space.slug]), trashed(space)
+    parts = list_page.newest_of_each(querysets, filters, lambda kind: Order(SINCE[kind]))
     keeps = space.options.trash_days
-    bare = [row.pk for row in parts["episodes"].rows if not str(row)] if "episodes" in parts else []
-    said = begun(bare)
-    shown = [
-        _thrown(kind, row, space, keeps=keeps, now=now, said=said)
-        for kind, found in parts.items()
-        for row in found.rows
-    ]
-    numbers = dict(zip(rows, counted(*rows.values()), strict=True))
+    rows = [(kind, row) for kind, page in parts.items() for row in page.rows]
+    titles = titles_of([row.pk for kind, row in rows if kind == "episodes" and not str(row)])
+    shown = [_entry(kind, row, space, titles, keeps=keeps, now=now) for kind, row in rows]
+    numbers = dict(zip(querysets, counted(*querysets.values()), strict=True))
     numbers[""] = sum(numbers.values())
     of_views = [numbers[kind] for kind in LABELS]
     return Trash(
-        filter=wanted,
+        filter=filters,
         url=url,
-        rows=sorted(shown, key=lambda one: one.since, reverse=True),
-        views=list_page.views_by("kind", LABELS, of_views, wanted, url),
-        after=parts[wanted.kind].after if wanted.kind else "",
+        rows=sorted(shown, key=itemgetter("since"), reverse=True),
+        views=list_page.views_by("kind", LABELS, of_views, filters, url),
+        after=parts[filters.kind].after if filters.kind else "",
         may=member.may("curator"),
-        found=numbers[wanted.kind],
+        found=numbers[filters.kind],
         keeps=keeps,
     )
 
 
-def thrown(space: Space) -> dict[str, QuerySet]:
-    # A row without a date, of an old import, would never leave the list: it has its last change.
+def trashed(space: Space) -> dict[str, QuerySet]:
+    # A row without a date, of an old import, would stay in the list for ever: it is left out.
     return {
         "facts": rows_in(space, Fact).in_trash().exclude(trashed_at=None),
         "episodes": rows_in(space, Episode).discarded().exclude(discarded_at=None),
@@ -94,40 +75,40 @@ def thrown(space: Space) -> dict[str, QuerySet]:
 
 
 def empty(space: Space, *, by: str) -> tuple[int, bool]:
-    """Delete what lies in the trash for good; how many, and whether some are left."""
+    """Delete what is in the trash for good; return how many, and whether some are left."""
     done = 0
-    for kind, rows in thrown(space).items():
+    for kind, rows in trashed(space).items():
         for row in rows.select_related("space").order_by(SINCE[kind])[: AT_ONCE - done]:
             PURGE[kind](row, by=by)
             done += 1
     return done, done >= AT_ONCE
 
 
-def _thrown(
-    kind: str, row: Model, space: Space, *, keeps: int, now: datetime, said: dict[int, str]
-) -> Thrown:
+def _entry(
+    kind: str, row: Model, space: Space, titles: dict[int, str], *, keeps: int, now: datetime
+) -> dict:
     since = getattr(row, SINCE[kind])
-    words = f"{row.trigger} → {row.response}" if kind == "patterns" else str(row)
-    return Thrown(
-        kind=kind,
-        icon=ICONS[kind],
-        pk=row.pk,
-        text=words or said.get(row.pk, "…"),
-        url=space_url(f"{kind}:detail", space, row.pk),
-        restore=space_url(f"{kind}:restore", space, row.pk),
-        purge=space_url(f"{kind}:purge", space, row.pk),
-        since=since,
-        left=days_left(since, keeps=keeps, now=now),
-        why=row.discard_reason if kind == "episodes" else "",
-        lang=row.language,
-    )
+    text = f"{row.trigger} → {row.response}" if kind == "patterns" else str(row)
+    return {
+        "kind": kind,
+        "icon": kind.removesuffix("s"),
+        "pk": row.pk,
+        "text": text or titles.get(row.pk, "…"),
+        "url": space_url(f"{kind}:detail", space, row.pk),
+        "restore": space_url(f"{kind}:restore", space, row.pk),
+        "purge": space_url(f"{kind}:purge", space, row.pk),
+        "since": since,
+        "left": days_left(since, keeps=keeps, now=now),
+        "why": row.discard_reason if kind == "episodes" else "",
+        "lang": row.language,
+    }
 
 
 @in_space(role="viewer")
 def index(request, space):
-    wanted = KindFilter.read(request.GET)
-    found = trash(space, wanted, member=request.member, now=timezone.now())
-    return render(request, "trash/index.html", {"list": found})
+    filters = KindFilter.read(request.GET)
+    page = trash(space, filters, member=request.member, now=timezone.now())
+    return render(request, "trash/index.html", {"list": page})
 
 
 @in_space(role="curator", methods="POST", sudo=True)
@@ -136,7 +117,7 @@ def empty_trash(request, space):
         toast_error(request, _("Type the word to empty the trash. Nothing was deleted."))
         return redirect("trash:index", space.slug)
     count, left = empty(space, by=person(request.user))
-    said = ngettext("Deleted %(n)s thing for good.", "Deleted %(n)s things for good.", count)
+    text = ngettext("Deleted %(n)s thing for good.", "Deleted %(n)s things for good.", count)
     more = [_("There is more: do it again.")] if left else []
-    toast(request, " ".join([said % {"n": count}, *more]))
+    toast(request, " ".join([text % {"n": count}, *more]))
     return redirect("trash:index", space.slug)

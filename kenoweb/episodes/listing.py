@@ -1,7 +1,7 @@
 """The list of episodes as a page shows it: by day, or as a table."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import groupby
 from typing import ClassVar
@@ -41,49 +41,51 @@ UNINDEXED = UnindexedText(
     ("title", "body"),
 )
 MONTHS = 4
-# What a row shows or is told by.
-SHOWN = (
+# What a row shows or derives its look from.
+ROW_FIELDS = (
     *("title", "body", "language", "tags", "flags", "feedback", "started_at", "status"),
     *("discard_reason", "discarded_at", "consolidated_at", "chat__title", "chat__key"),
 )
 FIRST_WORDS = 140
 
 
-def find(space: Space, wanted: EpisodeFilter) -> QuerySet:
-    """The episodes that the filter describes. As events when it asks for a day."""
-    if wanted.when:
-        rows = history.as_of(rows_in(space, Episode), wanted.when)
-        # What was written later about an earlier time was not known then: both must be past.
-        rows = rows.filter(space=space, started_at__lte=wanted.when)
+def find(space: Space, filters: EpisodeFilter) -> QuerySet:
+    """Return the episodes that match. As events when the filter asks for a day."""
+    if filters.when:
+        rows = history.as_of(rows_in(space, Episode), filters.when)
+        # An episode written later about an earlier time was not known then: both must be past.
+        rows = rows.filter(space=space, started_at__lte=filters.when)
     else:
         rows = rows_in(space, Episode)
-    rows = _filtered(rows, wanted)
-    if not wanted.q:
+    rows = rows.filter(_conditions(filters))
+    if not filters.q:
         return rows
-    if wanted.when:
-        return rows.filter(substring_filter(wanted.q, *UNINDEXED.fields))
+    if filters.when:
+        return rows.filter(substring_filter(filters.q, *UNINDEXED.fields))
     # Episodes of any other state may be in quarantine, and then have no unit either.
-    live = False if wanted.state in {"archived", "discarded"} else None
+    live = False if filters.state in {"archived", "discarded"} else None
     return filter_by_text(
-        rows, wanted.q, space=space, kind="episode", unindexed=UNINDEXED, live=live
+        rows, filters.q, space=space, kind="episode", unindexed=UNINDEXED, live=live
     )
 
 
-def _filtered(rows: QuerySet, wanted: EpisodeFilter) -> QuerySet:
-    rows = rows.filter(STATES[wanted.state], in_chat(wanted.chat), in_month(wanted.month))
-    if wanted.tag:
-        rows = rows.filter(tags__contains=[wanted.tag])
-    if wanted.who:
-        rows = rows.filter(participants__contains=[wanted.who])
-    return rows.filter(feedback=wanted.feedback) if wanted.feedback else rows
+def _conditions(filters: EpisodeFilter) -> Q:
+    return (
+        STATES[filters.state]
+        & in_chat(filters.chat)
+        & in_month(filters.month)
+        & (Q(tags__contains=[filters.tag]) if filters.tag else Q())
+        & (Q(participants__contains=[filters.who]) if filters.who else Q())
+        & (Q(feedback=filters.feedback) if filters.feedback else Q())
+    )
 
 
-def order(wanted: EpisodeFilter) -> Order:
-    return Order("started_at", key="pgh_obj_id" if wanted.when else "pk")
+def order(filters: EpisodeFilter) -> Order:
+    return Order("started_at", key="pgh_obj_id" if filters.when else "pk")
 
 
 def in_month(month: str) -> Q:
-    """From its first moment to that of the next, on the clock of the space."""
+    """Match what began in that month, by the clock of the space."""
     if not month:
         return Q()
     first = date.fromisoformat(f"{month}-01")
@@ -92,16 +94,15 @@ def in_month(month: str) -> Q:
 
 
 def last_months(count: int, *, today: date) -> list[date]:
-    """The first days of this month and of those before it."""
-    first, found = today.replace(day=1), []
-    for _month in range(count):
-        found.append(first)
-        first = (first - timedelta(days=1)).replace(day=1)
-    return found
+    """Return the first day of this month and of those before it."""
+    months = [today.replace(day=1)]
+    while len(months) < count:
+        months.append((months[-1] - timedelta(days=1)).replace(day=1))
+    return months
 
 
 def days_left(gone_at: datetime | None, *, keeps: int, now: datetime) -> int:
-    """Days until the trash lets go of it, each begun one counted; 0 when it is about to."""
+    """Return the days until the trash deletes it, rounded up; 0 when it is about to."""
     if gone_at is None:
         return keeps
     return max(0, -((now - gone_at - timedelta(days=keeps)) // timedelta(days=1)))
@@ -109,7 +110,7 @@ def days_left(gone_at: datetime | None, *, keeps: int, now: datetime) -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """An episode with what stands under its title."""
+    """An episode with the notes under its title."""
 
     episode: Episode
     url: str
@@ -168,48 +169,41 @@ class EpisodeList(list_page.ListPage):
 
 
 def episode_list(
-    space: Space, wanted: EpisodeFilter, *, member: Member, now: datetime
+    space: Space, filters: EpisodeFilter, *, member: Member, now: datetime
 ) -> EpisodeList:
     url = space_url("episodes:index", space)
-    found = find(space, wanted).select_related("chat")
-    page = part(
-        found if wanted.when else found.only(*SHOWN), order=order(wanted), after=wanted.after
-    )
-    rows = rows_at(Episode, page.rows) if wanted.when else page.rows
-    months = last_months(MONTHS, today=timezone.localdate(now))
+    matches = find(space, filters).select_related("chat")
+    matches = matches if filters.when else matches.only(*ROW_FIELDS)
+    page = part(matches, order=order(filters), after=filters.after)
+    rows = rows_at(Episode, page.rows) if filters.when else page.rows
+    unfiltered = EpisodeFilter(look=filters.look)
+    months = [
+        (_month_name(month), replace(unfiltered, month=f"{month:%Y-%m}"))
+        for month in last_months(MONTHS, today=timezone.localdate(now))
+    ]
+    every = rows_in(space, Episode)
+    remembered = every.remembered()
+    of_months = [remembered.filter(in_month(tab.month)) for _name, tab in months]
+    is_whole = not (page.after or filters.after)
     # What fits on one page has been counted by reading it.
-    every = [find(space, wanted)] if page.after or wanted.after else []
-    numbers = counted(*_months_of(space, months), *every, indexed=bool(wanted.q))
-    unfiltered = EpisodeFilter(look=wanted.look)
+    queries = [every, every.discarded(), remembered, *of_months]
+    if not is_whole:
+        queries.append(find(space, filters))
+    total, trashed, left, *numbers = counted(*queries, indexed=bool(filters.q))
+    tabs = [(_("All"), unfiltered, left)]
+    tabs += [(*tab, n) for tab, n in zip(months, numbers, strict=False) if n]
     return EpisodeList(
-        filter=wanted,
-        rows=described(rows, space=space, query=wanted.query(), now=now),
+        filter=filters,
+        rows=described(rows, space=space, query=filters.query(), now=now),
         url=url,
         after=page.after,
-        found=numbers[2] if wanted == unfiltered else numbers[-1] if every else len(rows),
+        found=left if filters == unfiltered else len(rows) if is_whole else numbers[-1],
         of_chats=list_page.chats_of(space),
-        trashed=numbers[1],
-        may=member.may("curator") and not wanted.when,
-        views=list_page.views_of(wanted, url, _tabs(wanted, months, numbers[2:])),
-        nothing_yet=not numbers[0],
+        trashed=trashed,
+        may=member.may("curator") and not filters.when,
+        views=list_page.views_of(filters, url, tabs),
+        nothing_yet=not total,
     )
-
-
-def _months_of(space: Space, months: list[date]) -> list[QuerySet]:
-    """All episodes, those in the trash, and those of all months and of each without the trash."""
-    every = rows_in(space, Episode)
-    some = (every.remembered().filter(in_month(f"{one:%Y-%m}")) for one in months)
-    return [every, every.discarded(), every.remembered(), *some]
-
-
-def _tabs(wanted: EpisodeFilter, months: list[date], numbers: list[int]) -> list[tuple]:
-    """All episodes, and those of each of the months that has some."""
-    of_months = [
-        (_month_name(month), EpisodeFilter(look=wanted.look, month=f"{month:%Y-%m}"), n)
-        for month, n in zip(months, numbers[1:], strict=False)
-        if n
-    ]
-    return [(_("All"), EpisodeFilter(look=wanted.look), numbers[0]), *of_months]
 
 
 def _month_name(month: date) -> str:
@@ -218,45 +212,44 @@ def _month_name(month: date) -> str:
 
 
 def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -> list[Row]:
-    """What the rows need beside themselves, in a few queries however many there are."""
+    """Add to each episode what its row shows, in a few queries however many there are."""
     pks = [episode.pk for episode in rows]
-    said = _per_episode(rows_in(space, Message).filter(episode__in=pks))
-    left = _per_episode(rows_in(space, Fact).live().filter(episode__in=pks))
-    first = begun([episode.pk for episode in rows if not str(episode)])
+    messages = _per_episode(rows_in(space, Message).filter(episode__in=pks))
+    facts = _per_episode(rows_in(space, Fact).live().filter(episode__in=pks))
+    titles = titles_of([episode.pk for episode in rows if not str(episode)])
     keeps, tail = space.options.trash_days, f"?{query}" if query else ""
     return [
         Row(
             episode=episode,
             url=space_url("episodes:detail", space, pk=episode.pk) + tail,
             look=_look(episode),
-            notes=_notes(episode, said[episode.pk], left[episode.pk], keeps=keeps, now=now),
+            notes=_notes(episode, messages[episode.pk], facts[episode.pk], keeps=keeps, now=now),
             badge=_badge(episode),
-            title=str(episode) or first.get(episode.pk) or _when(episode),
+            title=str(episode)
+            or titles.get(episode.pk)
+            or date_format(timezone.localtime(episode.started_at), "SHORT_DATETIME_FORMAT"),
         )
         for episode in rows
     ]
 
 
-def _when(episode: Episode) -> str:
-    return date_format(timezone.localtime(episode.started_at), "SHORT_DATETIME_FORMAT")
+def titles_of(pks: list[int]) -> dict[int, str]:
+    """Return titles for episodes that have none yet, from what was said in them.
 
-
-def begun(pks: list[int]) -> dict[int, str]:
-    """What those are about that have no words of their own yet: they are still open.
-
-    A question or a command tells it only where nothing else was said; what was forgotten never.
+    Questions and commands count only where nothing else was said, forgotten messages never.
     """
     if not pks:
         return {}
-    said = Message.objects.filter(episode__in=pks, silenced_by=None, role=Message.Role.USER)
-    told: dict[int, list[str]] = defaultdict(list)
-    asked: dict[int, str] = {}
-    for message in said.only("space", "episode", "text", "not_recalled").order_by("sent_at", "pk"):
-        asked.setdefault(message.episode_id, message.text)
+    messages = Message.objects.filter(episode__in=pks, silenced_by=None, role=Message.Role.USER)
+    messages = messages.only("space", "episode", "text", "not_recalled").order_by("sent_at", "pk")
+    texts: dict[int, list[str]] = defaultdict(list)
+    first: dict[int, str] = {}
+    for message in messages:
+        first.setdefault(message.episode_id, message.text)
         if not message.not_recalled:
-            told[message.episode_id].append(message.text)
-    titles = {pk: summaries.title("\n".join(texts)) for pk, texts in told.items()}
-    return {pk: titles.get(pk) or short(text, FIRST_WORDS) for pk, text in asked.items()}
+            texts[message.episode_id].append(message.text)
+    titles = {pk: summaries.title("\n".join(parts)) for pk, parts in texts.items()}
+    return {pk: titles.get(pk) or short(text, FIRST_WORDS) for pk, text in first.items()}
 
 
 def _per_episode(rows) -> Counter:
@@ -277,15 +270,18 @@ def _badge(episode: Episode) -> str:
     return _("Archived") if episode.status == Episode.Status.ARCHIVED else ""
 
 
-def _notes(episode: Episode, said: int, left: int, *, keeps: int, now: datetime) -> list[str]:
-    notes = [ngettext("%(n)s message", "%(n)s messages", said) % {"n": said}] if said else []
+def _notes(episode: Episode, messages: int, facts: int, *, keeps: int, now: datetime) -> list[str]:
+    """Return what stands under the title; `messages` and `facts` say how many it has."""
+    notes = []
+    if messages:
+        notes.append(ngettext("%(n)s message", "%(n)s messages", messages) % {"n": messages})
     if episode.status == Episode.Status.DISCARDED:
         days = days_left(episode.discarded_at, keeps=keeps, now=now)
         why = episode.discard_reason
         notes.append(_("Discarded: %(why)s") % {"why": why} if why else _("Discarded"))
         return [*notes, ngettext("%(n)s day left", "%(n)s days left", days) % {"n": days}]
-    if left:
-        notes.append(ngettext("%(n)s fact", "%(n)s facts", left) % {"n": left})
+    if facts:
+        notes.append(ngettext("%(n)s fact", "%(n)s facts", facts) % {"n": facts})
     elif episode.status == Episode.Status.CLOSED and not episode.consolidated_at:
         notes.append(_("waits for a night"))
     if episode.feedback:
@@ -294,14 +290,16 @@ def _notes(episode: Episode, said: int, left: int, *, keeps: int, now: datetime)
 
 
 def by_day(rows: list[Row], *, today: date) -> list[Day]:
-    """The rows under the days on which they began, in the clock of the space."""
+    """Group the rows by the day on which they began, by the clock of the space."""
     return [
         Day(
             _day_name(day, today=today),
             dated(day, _("j M") if day.year == today.year else _("j M Y")),
-            list(some),
+            list(day_rows),
         )
-        for day, some in groupby(rows, key=lambda row: timezone.localdate(row.episode.started_at))
+        for day, day_rows in groupby(
+            rows, key=lambda row: timezone.localdate(row.episode.started_at)
+        )
     ]
 
 

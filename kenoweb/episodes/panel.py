@@ -1,6 +1,5 @@
 """One episode with what it left behind, why a night chose it, and what was said in it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
@@ -10,112 +9,80 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from kenoweb.auth.access import rows_in
-from kenoweb.episodes import listing as episodes_search
+from kenoweb.episodes import listing
 from kenoweb.ui import history_thread
-from kenoweb.ui.history_thread import Step
 from kenoweb.ui.responses import space_url
 from memory.episodes import service as episodes
-from memory.models import Episode, Fact, Message, Pattern, Space
+from memory.models import Episode, Fact, Pattern, Space
 from sleep.models import Proposal
 
-SHOWN = 60
-LEFT = 30
+MAX_MESSAGES = 60
+MAX_LEFT = 30
 
 
-@dataclass(frozen=True)
-class Left:
-    """A memory that came out of the episode."""
-
-    icon: str
-    text: str
-    url: str
-    alike: float | None = None
-    gone: bool = False
-    lang: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class EpisodePanel:
-    episode: Episode
-    url: str
-    chat_url: str
-    when: str
-    left: list[Left]
-    messages: list[Message]
-    said: int
-    parts: list[Episode]
-    whole: Episode | None
-    steps: list[Step]
-    days_left: int
-    facts_left: int
-
-
-def episode_panel(episode: Episode, *, space: Space, user: User, now: datetime) -> EpisodePanel:
+def episode_panel(episode: Episode, *, space: Space, user: User, now: datetime) -> dict:
     messages = episodes.messages_of(episode)
-    first = list(messages[:SHOWN])
+    first = list(messages[:MAX_MESSAGES])
     left = what_it_left(episode, space=space)
-    chat = space_url("chats:detail", space, pk=episode.chat_id) if episode.chat_id else ""
     # Ids of the past: one may be purged since, none may be of another space.
     parts = rows_in(space, Episode).filter(pk__in=episode.summary_of).order_by("started_at", "pk")
     wholes = rows_in(space, Episode).filter(summary_of__contains=[episode.pk])
     wholes = wholes.exclude(status=Episode.Status.DISCARDED).exclude(source="split")
-    return EpisodePanel(
-        episode=episode,
-        url=space_url("episodes:detail", space, pk=episode.pk),
-        chat_url=chat,
-        when=span(episode),
-        left=left,
-        messages=first,
-        said=messages.count() if len(first) == SHOWN else len(first),
-        parts=list(parts),
-        # Not first(): for one in the order of ids, Postgres would read every episode.
-        whole=next(iter(wholes.order_by("pk")), None),
-        steps=history_thread.thread(episode, space=space, user=user),
-        days_left=episodes_search.days_left(
-            episode.discarded_at, keeps=space.options.trash_days, now=now
-        ),
-        facts_left=sum(one.icon != "proposal" and not one.gone for one in left),
-    )
+    keeps = space.options.trash_days
+    return {
+        "episode": episode,
+        "url": space_url("episodes:detail", space, pk=episode.pk),
+        "chat_url": space_url("chats:detail", space, episode.chat_id) if episode.chat_id else "",
+        "when": span(episode),
+        "left": left,
+        "messages": first,
+        "said": messages.count() if len(first) == MAX_MESSAGES else len(first),
+        "parts": list(parts),
+        # Not first(): it orders by id, and for that Postgres would read every episode.
+        "whole": next(iter(wholes.order_by("pk")), None),
+        "steps": history_thread.thread(episode, space=space, user=user),
+        "days_left": listing.days_left(episode.discarded_at, keeps=keeps, now=now),
+        "facts_left": sum(row["icon"] != "proposal" and not row["gone"] for row in left),
+    }
 
 
 def derived_facts(episode: Episode, *, space: Space):
-    """The facts that rest on it: as their source, or among their evidence."""
+    """Return the facts that rest on it: as their source, or among their evidence."""
     rests = Q(evidence__contains=[{"episode": episode.pk}]) & ~Q(evidence=[])
     return rows_in(space, Fact).filter(Q(episode=episode) | rests)
 
 
-def what_it_left(episode: Episode, *, space: Space) -> list[Left]:
+def what_it_left(episode: Episode, *, space: Space) -> list[dict]:
+    """Return the memories that came out of the episode, and the proposals that wait."""
     rests = {"evidence__contains": [{"episode": episode.pk}]}
     facts = derived_facts(episode, space=space).only(
         "text", "language", "kind", "confidence", "status"
     )
-    patterns = rows_in(space, Pattern).filter(**rests).order_by("-confidence", "-pk")[:LEFT]
+    patterns = rows_in(space, Pattern).filter(**rests).order_by("-confidence", "-pk")
     waiting = rows_in(space, Proposal).filter(status=Proposal.Status.PENDING, **rests)
     return [
-        *(_fact(fact, space) for fact in facts.order_by("-confidence", "-pk")[:LEFT]),
-        *(_pattern(pattern, space) for pattern in patterns),
-        *(_proposal(proposal, space) for proposal in waiting.only("title")[:LEFT]),
+        *(_memory(fact, space) for fact in facts.order_by("-confidence", "-pk")[:MAX_LEFT]),
+        *(_memory(pattern, space) for pattern in patterns[:MAX_LEFT]),
+        *(_proposal(proposal, space) for proposal in waiting.only("title")[:MAX_LEFT]),
     ]
 
 
-def _fact(fact: Fact, space: Space) -> Left:
-    symbol = "spark" if fact.kind == Fact.Kind.LESSON else "fact"
-    url = space_url("facts:detail", space, pk=fact.pk)
-    gone = fact.status != Fact.Status.ACTIVE
-    return Left(symbol, fact.text, url, fact.confidence, gone, fact.language)
+def _memory(row: Fact | Pattern, space: Space) -> dict:
+    name = row._meta.model_name
+    is_lesson = name == "fact" and row.kind == Fact.Kind.LESSON
+    return {
+        "icon": "spark" if is_lesson else name,
+        "text": row.text if name == "fact" else f"{row.trigger} → {row.response}",
+        "url": space_url(f"{name}s:detail", space, pk=row.pk),
+        "alike": row.confidence,
+        "gone": row.status != row.Status.ACTIVE,
+        "lang": row.language,
+    }
 
 
-def _pattern(pattern: Pattern, space: Space) -> Left:
-    url = space_url("patterns:detail", space, pk=pattern.pk)
-    gone = pattern.status != Pattern.Status.ACTIVE
-    text = f"{pattern.trigger} → {pattern.response}"
-    return Left("pattern", text, url, pattern.confidence, gone, pattern.language)
-
-
-def _proposal(proposal: Proposal, space: Space) -> Left:
+def _proposal(proposal: Proposal, space: Space) -> dict:
     url = space_url("proposals:detail", space, pk=proposal.pk)
-    return Left("proposal", proposal.title, url, note=_("waiting"))
+    return {"icon": "proposal", "text": proposal.title, "url": url, "note": _("waiting")}
 
 
 def span(episode: Episode) -> str:

@@ -1,6 +1,7 @@
 """The episodes of a space: by day or as a list, one beside it, and what a person does with them."""
 
 from datetime import datetime
+from functools import partial
 
 from django import forms
 from django.db import transaction
@@ -56,7 +57,7 @@ def discard_with_reason(
     with_facts: bool = False,
     now: datetime | None = None,
 ) -> ChangeResult:
-    """To the trash; undo brings back all of it, facts and rulings too."""
+    """Move to the trash; undo brings back all of it, facts and rulings too."""
     reason = ": ".join(part for part in (str(REASONS[why][0]), note) if part)
     with history.change(by=by, why="discard") as context:
         done = episodes.discard(episode, by=by, reason=reason, now=now)
@@ -102,45 +103,42 @@ class DiscardForm(forms.Form):
 
 
 def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page.BulkAnswer:
-    ticked = [*filter(None, map(number_in, posted.getlist("pick")))]
-    if len(ticked) > MAX_PICKED:
+    pks = [*filter(None, map(number_in, posted.getlist("pick")))]
+    if len(pks) > MAX_PICKED:
         return list_page.BulkAnswer(
             refusal=_("At most %(n)s episodes at once.") % {"n": MAX_PICKED}
         )
-    chosen = list(rows_in(space, Episode).filter(pk__in=ticked).order_by("started_at", "pk"))
-    if not chosen:
+    rows = list(rows_in(space, Episode).filter(pk__in=pks).order_by("started_at", "pk"))
+    if not rows:
         return list_page.BulkAnswer(refusal=_("Tick the episodes first."))
     try:
-        return _do(posted.get("act", ""), chosen, by=by, now=now)
+        return _do(posted.get("act", ""), rows, by=by, now=now)
     except episodes.Invalid as refusal:
         return list_page.BulkAnswer(refusal=str(refusal))
 
 
 @transaction.atomic
-def _do(name: str, chosen: list[Episode], *, by: str, now: datetime) -> list_page.BulkAnswer:
+def _do(name: str, rows: list[Episode], *, by: str, now: datetime) -> list_page.BulkAnswer:
     if name == "merge":
-        if len(chosen) < 2:
+        if len(rows) < 2:
             return list_page.BulkAnswer(refusal=_("Tick at least two episodes to merge."))
-        done = episodes.merge(chosen, by=by, now=now)
-        said = ngettext("Merged %(n)s episode.", "Merged %(n)s episodes into one.", len(chosen))
-        return list_page.BulkAnswer(said % {"n": len(chosen)}, change_id=done.change_id)
+        result = episodes.merge(rows, by=by, now=now)
+        text = ngettext("Merged %(n)s episode.", "Merged %(n)s episodes into one.", len(rows))
+        return list_page.BulkAnswer(text % {"n": len(rows)}, change_id=result.change_id)
     name, _dash, why = name.partition("-")
-    if name not in ("discard", "restore"):
-        return list_page.BulkAnswer(refusal=_("Choose what to do with them."))
-    why = why if why in REASONS else "noise"
-    with history.change(by=by, why=name) as context:
-        done = [
-            discard_with_reason(one, by=by, why=why, now=now)
-            if name == "discard"
-            else episodes.restore(one, by=by, now=now)
-            for one in chosen
-        ]
-    count = sum(one.changed for one in done)
     if name == "discard":
-        said = ngettext("Discarded %(n)s episode.", "Discarded %(n)s episodes.", count)
+        write = partial(discard_with_reason, why=why if why in REASONS else "noise")
+    elif name == "restore":
+        write = episodes.restore
     else:
-        said = ngettext("Restored %(n)s episode.", "Restored %(n)s episodes.", count)
-    return list_page.BulkAnswer(said % {"n": count}, change_id=context.id if count else None)
+        return list_page.BulkAnswer(refusal=_("Choose what to do with them."))
+    with history.change(by=by, why=name) as context:
+        count = sum(write(episode, by=by, now=now).changed for episode in rows)
+    if name == "discard":
+        text = ngettext("Discarded %(n)s episode.", "Discarded %(n)s episodes.", count)
+    else:
+        text = ngettext("Restored %(n)s episode.", "Restored %(n)s episodes.", count)
+    return list_page.BulkAnswer(text % {"n": count}, change_id=context.id if count else None)
 
 
 @in_space(role="viewer")
@@ -175,29 +173,34 @@ def discard(request, space, pk):
     episode, form = episode_for(space, pk), DiscardForm(request.POST)
     if not form.is_valid():
         toast_error(request, _("Say why: noise, wrong or private. Nothing was changed."))
-        return refreshed(request, back=beside(request, EpisodeFilter, "episodes:detail", space, pk))
-    said, values = _("Discarded “%(text)s”."), form.cleaned_data
-    run_and_toast(request, said, discard_with_reason, episode, **values)
-    return refreshed(request, back=beside(request, EpisodeFilter, "episodes:detail", space, pk))
+        return _refresh(request, pk)
+    values = form.cleaned_data
+    run_and_toast(request, _("Discarded “%(text)s”."), discard_with_reason, episode, **values)
+    return _refresh(request, pk)
 
 
 @in_space(role="curator", methods="POST")
 def rate(request, space, pk):
     episode, feedback = episode_for(space, pk), request.POST.get("feedback", "")
     run_and_toast(request, _("Thank you."), episodes.rate, episode, feedback=feedback)
-    return refreshed(request, back=beside(request, EpisodeFilter, "episodes:detail", space, pk))
+    return _refresh(request, pk)
 
 
 @in_space(role="curator", methods="POST")
 def split(request, space, pk):
-    """From the chosen message on it is an episode of its own."""
+    """Make an episode of its own from the chosen message on."""
     episode = episode_for(space, pk)
     number = request.POST.get("message", "")
-    found = message_for(space, int(number), chat=episode.chat) if number.isdecimal() else None
-    at = found.sent_at if found else episode.started_at
-    said = _("Split: “%(text)s” is an episode of its own now.")
-    run_and_toast(request, said, episodes.split, episode, at=at)
-    return refreshed(request, back=beside(request, EpisodeFilter, "episodes:detail", space, pk))
+    message = message_for(space, int(number), chat=episode.chat) if number.isdecimal() else None
+    at = message.sent_at if message else episode.started_at
+    text = _("Split: “%(text)s” is an episode of its own now.")
+    run_and_toast(request, text, episodes.split, episode, at=at)
+    return _refresh(request, pk)
+
+
+def _refresh(request, pk):
+    url = beside(request, EpisodeFilter, "episodes:detail", request.space, pk)
+    return refreshed(request, back=url)
 
 
 def _row(request, episode):
