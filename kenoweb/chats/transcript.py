@@ -1,8 +1,8 @@
-"""What was said, with what stands beside it, and saying more in the browser."""
+"""The messages of a chat with what belongs to them, and sending more in the browser."""
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kenoweb.ui.formatting import dated, since, word
 from memory.chats import inbox
@@ -28,44 +29,27 @@ from memory.operations import health
 from memory.text import summaries
 from memory.text.normalise import short
 
-# Silence that is worth a line.
+# A longer silence is shown as a break.
 SILENCE = timedelta(hours=1)
-# What a line shows of them; a receipt has all the rest of it on a page of its own.
-LEARNED = ("text", "language", "status", "message")
-RECEIPT = ("reply", "tokens", "ms", "at")
-REDACTED, TRUNCATED, UNANSWERED = "redacted:", "truncated:", "unanswered"
-# What a message teaches is found after the reply: that long the page waits for it.
+# The fields that a line shows of a fact and of a receipt.
+FACT_FIELDS = ("text", "language", "status", "message")
+RECEIPT_FIELDS = ("reply", "tokens", "ms", "at")
+# Labels by the beginning of the flag.
+FLAG_LABELS = {
+    "redacted:": gettext_lazy("a secret was taken out"),
+    "truncated:": gettext_lazy("the end was cut off"),
+    "unanswered": gettext_lazy("waits for an answer"),
+}
+# Facts are extracted after the reply: the page waits this long for them.
 SETTLING = timedelta(seconds=12)
-# How often to look, by how long the person has been waiting; after the last, not by itself.
+# How often to poll, by how long the person has been waiting; after the last, no more.
 POLL_INTERVALS = [(timedelta(seconds=20), "700ms"), (timedelta(minutes=5), "4s")]
 MAX_MESSAGES = 60
 CHANNEL = "web"
-# Seconds. In a browser a message is whole when it is sent; others on their way may still join it.
+# Seconds in which further messages still join this one.
 PAUSE = 0.4
-TITLE = 60
+MAX_TITLE = 60
 TOOK_BACK = "take back"
-
-
-@dataclass(frozen=True)
-class Offer:
-    """Something that was heard but not surely enough to be believed: a person says yes or no."""
-
-    message: int
-    place: int
-    text: str
-    language: str = ""
-    declined: bool = False
-    is_wish: bool = False
-
-    @property
-    def key(self) -> str:
-        return f"offer-{self.message}-{self.place}"
-
-    @property
-    def question(self) -> str:
-        if self.is_wish:
-            return _("How I should talk, for everybody here. Save it?")
-        return _("Save it?")
 
 
 @dataclass
@@ -76,16 +60,16 @@ class Line:
     notice: OutboxItem | None = None
     gap: str = ""
     learned: list[Fact] = field(default_factory=list)
-    offers: list["Offer"] = field(default_factory=list)
+    offers: list[dict] = field(default_factory=list)
     receipt: Recall | None = None
     cost: Decimal | None = None
     chosen: bool = False
-    # What it answers, where that stands among the same lines.
+    # The message it answers, when that is among the same lines.
     to: Message | None = None
 
     @property
     def needed_nothing(self) -> bool:
-        """Whether it only confirms: nobody asked anything that had to be remembered."""
+        """Whether it only confirms: no question had to be answered from memory."""
         if not self.to or self.message.not_recalled != Message.NotRecalled.OWN_WORDS:
             return False
         return self.to.not_recalled != Message.NotRecalled.QUESTION and "?" not in self.to.text
@@ -104,15 +88,24 @@ class Line:
 
     @property
     def badges(self) -> list[tuple[str, str]]:
-        """(tone, words) of what the message itself carries."""
-        return list(_badges(self.message)) if self.message else []
+        """Return (tone, label) for what the message itself carries."""
+        if not self.message:
+            return []
+        flags = [str(flag) for flag in self.message.flags]
+        is_text = self.message.trace == Message.Trace.TEXT
+        badges = [] if is_text else [("", self.message.get_trace_display())]
+        return badges + [
+            ("warn", str(label))
+            for prefix, label in FLAG_LABELS.items()
+            if any(flag.startswith(prefix) for flag in flags)
+        ]
 
 
 def in_chat(chat: Chat) -> QuerySet[Message]:
-    """The messages with the title of their episode, which is all a line says of it."""
-    mine = [field.name for field in Message._meta.concrete_fields]
-    said = Message.objects.filter(chat=chat).select_related("episode")
-    return said.only(*mine, "episode__title")
+    """Return the messages, each with the title of its episode."""
+    names = [field.name for field in Message._meta.concrete_fields]
+    messages = Message.objects.filter(chat=chat).select_related("episode")
+    return messages.only(*names, "episode__title")
 
 
 def lines(
@@ -123,87 +116,72 @@ def lines(
     chosen: int = 0,
     to_the_end: bool = True,
 ) -> list[Line]:
-    """The messages as lines, in a few queries however many they are."""
+    """Return the messages as lines, in a few queries however many there are."""
     if not messages:
         return []
-    said = {message.pk: message for message in messages}
-    made = [
-        Line(message=message, chosen=message.pk == chosen, to=said.get(message.reply_to_id))
+    by_pk = {message.pk: message for message in messages}
+    found = [
+        Line(
+            message=message,
+            chosen=message.pk == chosen,
+            to=by_pk.get(message.reply_to_id),
+            offers=shown_offers(message),
+        )
         for message in messages
     ]
-    _add_learned(made)
-    for line in made:
-        line.offers = shown_offers(line.message)
-    _add_receipts(made)
-    made = sorted([*made, *_notices(chat, made, to_the_end)], key=lambda line: line.at)
+    _add_learned(found)
+    _add_receipts(found)
+    found = sorted([*found, *_notices(chat, found, to_the_end)], key=lambda line: line.at)
     last = Line(message=before) if before else None
-    for line in made:
+    for line in found:
         line.gap = _gap(last, line)
         last = line
-    return made
+    return found
 
 
-def shown_offers(message: Message) -> list[Offer]:
-    """What the message offers, and what of it was declined."""
+def shown_offers(message: Message) -> list[dict]:
+    """Return what was heard in the message, but not surely enough: a person says yes or no."""
     return [
-        Offer(
-            message.pk,
-            place,
-            line["text"],
-            line.get("language", ""),
-            declined=line["outcome"] == offers.DECLINED,
-            is_wish=line["kind"] == ingest.WISH,
-        )
+        {
+            "key": f"offer-{message.pk}-{place}",
+            "message": message.pk,
+            "place": place,
+            "text": line["text"],
+            "language": line.get("language", ""),
+            "declined": line["outcome"] == offers.DECLINED,
+            "question": _("How I should talk, for everybody here. Save it?")
+            if line["kind"] == ingest.WISH
+            else _("Save it?"),
+        }
         for place, line in offers.of_message(message)
     ]
 
 
-def _badges(message: Message) -> Iterator[tuple[str, str]]:
-    flags = [str(flag) for flag in message.flags]
-    if message.trace != Message.Trace.TEXT:
-        yield "", message.get_trace_display()
-    if any(flag.startswith(REDACTED) for flag in flags):
-        yield "warn", _("a secret was taken out")
-    if any(flag.startswith(TRUNCATED) for flag in flags):
-        yield "warn", _("the end was cut off")
-    if UNANSWERED in flags:
-        yield "warn", _("waits for an answer")
+def _add_learned(rows: list[Line]) -> None:
+    questions = {line.message.pk: line for line in rows if not line.is_reply}
+    facts = Fact.objects.filter(message__in=questions).only(*FACT_FIELDS).order_by("pk")
+    replies = sorted(
+        (line for line in rows if line.is_reply and line.message.reply_to_id), key=_question_of
+    )
+    commands = {line.message.pk for line in rows if inbox.is_command(line.message.text)}
+    to_messages = [line for line in replies if _question_of(line) not in commands]
+    for fact in facts.prefetch_related("supersedes"):
+        line = questions[fact.message_id]
+        # A command is answered by itself, also while other messages wait for their reply.
+        answers = replies if inbox.is_command(line.message.text) else to_messages
+        place = bisect_left(answers, line.message.pk, key=_question_of)
+        (answers[place] if place < len(answers) else line).learned.append(fact)
 
 
-def _add_learned(made: list[Line]) -> None:
-    said = {line.message.pk: line for line in made if not line.is_reply}
-    facts = Fact.objects.filter(message__in=said).only(*LEARNED).order_by("pk")
-    facts = facts.prefetch_related("supersedes")
-    answers = _answers(made)
-    for fact in facts:
-        asked = said[fact.message_id]
-        (_answer_to(asked, answers) or asked).learned.append(fact)
-
-
-def _answers(made: list[Line]) -> dict[bool, list[Line]]:
-    """The replies by what they answer: of all, and of those that do not answer a command."""
-    commands = {line.message.pk for line in made if inbox.is_command(line.message.text)}
-    replies = [line for line in made if line.is_reply and line.message.reply_to_id]
-    replies.sort(key=_answered)
-    return {True: replies, False: [one for one in replies if _answered(one) not in commands]}
-
-
-def _answered(reply: Line) -> int:
+def _question_of(reply: Line) -> int:
     return reply.message.reply_to_id
 
 
-def _answer_to(asked: Line, answers: dict[bool, list[Line]]) -> Line | None:
-    """The reply that answered the message; a command is answered apart from what waits beside."""
-    replies = answers[inbox.is_command(asked.message.text)]
-    place = bisect_left(replies, asked.message.pk, key=_answered)
-    return replies[place] if place < len(replies) else None
-
-
-def _add_receipts(made: list[Line]) -> None:
-    replies = {line.message.pk: line for line in made if line.is_reply}
-    found = Recall.objects.filter(reply__in=replies).only(*RECEIPT)
-    found = found.annotate(injected=Count("items", filter=Q(items__injected=True)))
-    for receipt in found.order_by("at", "pk"):
+def _add_receipts(rows: list[Line]) -> None:
+    replies = {line.message.pk: line for line in rows if line.is_reply}
+    recalls = Recall.objects.filter(reply__in=replies).only(*RECEIPT_FIELDS)
+    recalls = recalls.annotate(injected=Count("items", filter=Q(items__injected=True)))
+    for receipt in recalls.order_by("at", "pk"):
         replies[receipt.reply_id].receipt = receipt
     answered = {line.message.reply_to_id: line for line in replies.values()}
     calls = LlmCall.objects.filter(message__in=[pk for pk in answered if pk])
@@ -211,23 +189,23 @@ def _add_receipts(made: list[Line]) -> None:
         answered[pk].cost = cost
 
 
-def _notices(chat: Chat, made: list[Line], to_the_end: bool) -> list[Line]:
-    """What was sent to the chat without being a reply: that no answer can be had, for example."""
+def _notices(chat: Chat, rows: list[Line], to_the_end: bool) -> list[Line]:
+    """Return what was sent without being a reply, such as that no answer can be had."""
     sent = OutboxItem.objects.filter(
-        chat=chat, kind=OutboxItem.Kind.NOTICE, created_at__gte=made[0].at
+        chat=chat, kind=OutboxItem.Kind.NOTICE, created_at__gte=rows[0].at
     )
     if not to_the_end:
-        sent = sent.filter(created_at__lte=made[-1].at)
-    return [Line(notice=item) for item in sent.order_by("pk")[: len(made)]]
+        sent = sent.filter(created_at__lte=rows[-1].at)
+    return [Line(notice=item) for item in sent.order_by("pk")[: len(rows)]]
 
 
 def _gap(last: Line | None, line: Line) -> str:
-    """The words of the break above a line; nothing when the talk just goes on."""
+    """Return the text of the break above a line; empty when the talk just goes on."""
     day = localtime(line.at)
     title = _episode(line)
     if last is None or localtime(last.at).date() != day.date():
-        said = dated(day.date(), _("l j F Y"))
-        return _("%(day)s · episode “%(title)s”") % {"day": said, "title": title} if title else said
+        date = dated(day.date(), _("l j F Y"))
+        return _("%(day)s · episode “%(title)s”") % {"day": date, "title": title} if title else date
     silence = line.at - last.at
     if silence < SILENCE:
         return ""
@@ -247,7 +225,7 @@ class Tail:
     chat: Chat
     lines: list[Line]
     since: int
-    # What is known of the answer, while it is being written; None when nothing is.
+    # The answer as far as it is written; None when none is on its way.
     draft: str | None = None
     poll_interval: str = ""
     waiting: bool = False
@@ -264,7 +242,7 @@ class Tail:
 
     @property
     def seen(self) -> str:
-        """Changes when there is something new to show."""
+        """Return a digest that changes when there is something new to show."""
         shown = [(line.message or line.notice).pk for line in self.lines]
         learned = [(fact.pk, fact.status) for line in self.lines for fact in line.learned]
         offered = [offer for line in self.lines for offer in line.offers]
@@ -273,62 +251,56 @@ class Tail:
 
 
 def tail(chat: Chat, *, since: int, now: datetime | None = None) -> Tail:
-    """Everything after the message `since`, and what the page is waiting for."""
+    """Return everything after the message `since`, and what the page is waiting for."""
     now = now or timezone.now()
-    said = in_chat(chat)
-    messages = list(said.filter(pk__gt=since).order_by("pk")[:MAX_MESSAGES])
-    before = said.filter(pk=since).first() if messages else None
-    asked = inbox.unanswered(chat.pk).exclude(trace=Message.Trace.IMPORT)
-    first = asked.aggregate(at=Min("received_at"))["at"]
+    rows = in_chat(chat)
+    messages = list(rows.filter(pk__gt=since).order_by("pk")[:MAX_MESSAGES])
+    before = rows.filter(pk=since).first() if messages else None
+    open_messages = inbox.unanswered(chat.pk).exclude(trace=Message.Trace.IMPORT)
+    first = open_messages.aggregate(at=Min("received_at"))["at"]
     drafts = Draft.objects.filter(chat=chat).values_list("text", flat=True)
     return Tail(
         chat=chat,
         lines=lines(chat, messages, before=before),
         since=since,
         draft=drafts.first() or "" if first else None,
-        poll_interval=_poll_interval(now - first) if first else _settling(messages, now=now),
+        poll_interval=_poll_interval(messages, first, now=now),
         waiting=first is not None,
         nobody=first is not None and not health.worker_runs(now=now),
     )
 
 
-def beginning(chat: Chat, *, now: datetime | None = None) -> tuple[int, bool]:
-    """The last message that is settled, and whether others come after it: the tail has those."""
+def last_settled(chat: Chat, *, now: datetime | None = None) -> tuple[int, bool]:
+    """Return the last settled message, and whether the tail has others that come after it."""
     now = now or timezone.now()
-    said = Message.objects.filter(chat=chat)
-    open_ones = inbox.unanswered(chat.pk).exclude(trace=Message.Trace.IMPORT)
-    fresh = said.filter(role=Message.Role.USER, ingested_at=None, handled_at__gt=now - SETTLING)
+    messages = Message.objects.filter(chat=chat)
+    open_messages = inbox.unanswered(chat.pk).exclude(trace=Message.Trace.IMPORT)
+    fresh = messages.filter(role=Message.Role.USER, ingested_at=None, handled_at__gt=now - SETTLING)
     fresh = fresh.exclude(text__startswith="/")
-    firsts = [rows.aggregate(pk=Min("pk"))["pk"] for rows in (open_ones, fresh)]
+    firsts = [rows.aggregate(pk=Min("pk"))["pk"] for rows in (open_messages, fresh)]
     first = min([pk for pk in firsts if pk], default=None)
-    settled = said.filter(pk__lt=first) if first else said
+    settled = messages.filter(pk__lt=first) if first else messages
     return settled.aggregate(pk=Max("pk"))["pk"] or 0, first is not None
 
 
-def _poll_interval(waited: timedelta) -> str:
-    return next((poll_interval for until, poll_interval in POLL_INTERVALS if waited < until), "")
-
-
-def _settling(messages: list[Message], *, now: datetime) -> str:
-    """Still looking, briefly: the facts of an answered message come a moment after the answer."""
-    fresh = [
-        one
-        for one in messages
-        if one.role == Message.Role.USER
-        and not one.ingested_at
-        and not inbox.is_command(one.text)
-        and now - (one.handled_at or one.received_at) < SETTLING
-    ]
-    return POLL_INTERVALS[0][1] if fresh else ""
-
-
-def name_of(user: User) -> str:
-    return user.get_full_name() or user.get_username()
+def _poll_interval(messages: list[Message], first: datetime | None, *, now: datetime) -> str:
+    """Return how often to poll; `first` is since when a message waits for its answer."""
+    if first:
+        return next((every for until, every in POLL_INTERVALS if now - first < until), "")
+    # The facts of an answered message come a moment after the answer.
+    is_settling = any(
+        message.role == Message.Role.USER
+        and not message.ingested_at
+        and not inbox.is_command(message.text)
+        and now - (message.handled_at or message.received_at) < SETTLING
+        for message in messages
+    )
+    return POLL_INTERVALS[0][1] if is_settling else ""
 
 
 @transaction.atomic
 def begin(space: Space, *, user: User, text: str, key: str, incognito: bool = False) -> Chat:
-    """A new chat with its first message; the same key again is the same chat."""
+    """Open a chat with its first message; the same key again returns the same chat."""
     title = _("Incognito") if incognito else _title(text, now=timezone.now())
     chat = chats.find_or_open(space, channel=CHANNEL, external_id=key, title=title)
     if incognito:
@@ -340,24 +312,23 @@ def begin(space: Space, *, user: User, text: str, key: str, incognito: bool = Fa
     return chat
 
 
-def _title(said: str, *, now: datetime) -> str:
-    """A name for a chat until its first episode is over: what was said, or its day when that is a
-    question or a greeting.
+def _title(message: str, *, now: datetime) -> str:
+    """Name a chat until its first episode ends: by what was said, or by its day.
 
-    The name is where a fact is known: "What do you know about me?" is no place.
+    The name tells where a fact is known; a question or a greeting would be a poor place.
     """
-    if not intents.not_memory(said):
-        return short(summaries.title(said).rstrip(". "), TITLE)
+    if not intents.not_memory(message):
+        return short(summaries.title(message).rstrip(". "), MAX_TITLE)
     return _("Chat of %(day)s") % {"day": date_format(localtime(now), "SHORT_DATETIME_FORMAT")}
 
 
 def say(chat: Chat, *, user: User, text: str, key: str) -> Message | None:
-    """Keep the message and have it answered. None when this key was here before."""
+    """Keep the message and have it answered; None when this key was used before."""
     return inbox.receive(
         chat,
         text=text,
         external_id=f"web-{key}",
-        author=name_of(user),
+        author=user.get_full_name() or user.get_username(),
         author_id=str(user.pk),
         silence=PAUSE,
     )
@@ -365,17 +336,17 @@ def say(chat: Chat, *, user: User, text: str, key: str) -> Message | None:
 
 @transaction.atomic
 def take_back(fact: Fact, *, by: str) -> ChangeResult:
-    """Not learned after all: into the trash, and what it had replaced is believed again."""
+    """Put what was learned in the trash and believe again what it had replaced."""
     with history.change(by=by, why=TOOK_BACK) as context:
-        done = facts.discard(fact, by=by)
+        result = facts.discard(fact, by=by)
         for old in Fact.objects.filter(superseded_by=fact, status=Fact.Status.SUPERSEDED):
             facts.restore(old, by=by)
-    return ChangeResult(fact, context.id) if done.changed else done
+    return ChangeResult(fact, context.id) if result.changed else result
 
 
 @transaction.atomic
 def take_again(fact: Fact, *, by: str) -> ChangeResult:
-    """Learned all the same."""
+    """Undo that the fact was taken back."""
     last = next(iter(history.history(fact, limit=1)), None)
     if last is None or last.why != TOOK_BACK:
         return facts.restore(fact, by=by)
@@ -383,7 +354,7 @@ def take_again(fact: Fact, *, by: str) -> ChangeResult:
         with transaction.atomic(), history.change(by=by, why="redo") as context:
             history.undo_context(last.context_id, by=by)
     except history.Conflict:
-        # What it had replaced was changed meanwhile and stays as it is now.
+        # The fact it had replaced was changed meanwhile and stays as it is now.
         return facts.restore(fact, by=by)
     fact.refresh_from_db()
     return ChangeResult(fact, context.id)

@@ -24,7 +24,6 @@ from kenoweb.auth.access import (
 from kenoweb.auth.sessions import go
 from kenoweb.auth.throttle import client_ip
 from kenoweb.chats import listing, transcript
-from kenoweb.chats import listing as chat_about
 from kenoweb.chats.transcript import tail
 from kenoweb.ui.filters import number_in
 from kenoweb.ui.formatting import OneLine
@@ -48,8 +47,8 @@ from memory.text.normalise import clean
 from sleep import offer_proposals
 
 KEY = re.compile(r"[0-9a-f]{32}")
-# htmx: take this, and stop asking.
-ENOUGH = 286
+# The status that tells htmx to stop polling.
+STOP_POLLING = 286
 
 
 class SayForm(forms.Form):
@@ -82,11 +81,12 @@ class ContextForm(forms.Form):
 
 @in_space(role="viewer")
 def index(request, space):
-    asked = _asked(request)
-    found = listing.chat_list(space, q=asked.get("q", ""), after=asked.get("after", ""))
-    if request.member.may("owner") and not asked:
-        found.closed[:] = listing.closed_chats(space)
-    return render(request, "chats/index.html", {"list": found, **_composer()})
+    query = _query(request)
+    context = listing.chat_list(space, q=query.get("q", ""), after=query.get("after", ""))
+    if request.member.may("owner") and not query:
+        # Private chats of others: whose they are, and not a word of them.
+        context["closed"] = listing.closed_chats(space)
+    return render(request, "chats/index.html", {"list": context, **_composer()})
 
 
 @in_space(role="curator")
@@ -100,15 +100,15 @@ def begin(request, space):
     if not form.is_valid():
         context = _composer() | {"form": form}
         return render(request, "chats/new.html", context, status=422)
-    given = form.cleaned_data | {"incognito": "incognito" in request.POST}
-    chat = transcript.begin(space, user=request.user, **given)
+    values = form.cleaned_data | {"incognito": "incognito" in request.POST}
+    chat = transcript.begin(space, user=request.user, **values)
     return go(request, _url(space, chat))
 
 
 @in_space(role="viewer")
 def detail(request, space, pk):
     chat, now = chat_for(space, pk), timezone.now()
-    page = listing.chat_page(chat, space=space, asked=_asked(request), now=now)
+    page = listing.chat_page(chat, space=space, query=_query(request), now=now)
     response = render(request, "chats/detail.html", {"page": page, **_composer()})
     return remember_opened(response) if request.GET.get("reply") else response
 
@@ -124,7 +124,7 @@ def say(request, space, pk):
         toast_error(request, " ".join(form.errors["text"]))
     if not request.htmx:
         return redirect(_url(space, chat) + "#latest")
-    end = tail(chat, since=_since(request.POST))
+    end = tail(chat, since=number_in(request.POST.get("since", "")))
     return render(request, "chats/_tail.html", {"tail": end, "key": uuid4().hex})
 
 
@@ -141,12 +141,12 @@ def incognito(request, space, pk):
 
 @in_space(role="curator", methods="POST")
 def private(request, space, pk):
-    """Close a chat of one's own to everybody else, or open it to the space again."""
-    chat, wanted = chat_for(space, pk), "private" in request.POST
+    """Close one's own chat to everybody else, or open it to the space again."""
+    chat, is_private = chat_for(space, pk), "private" in request.POST
     by = person(request.user)
-    if not chats.set_private(chat, owner=request.member, private=wanted, by=by):
+    if not chats.set_private(chat, owner=request.member, private=is_private, by=by):
         toast_error(request, _("Only who alone talks in a chat can make it private or share it."))
-    elif wanted:
+    elif is_private:
         toast(request, _("Private: nobody else sees this chat or what was learned for it alone."))
     else:
         toast(request, _("Shared: everybody in this space sees this chat."))
@@ -155,10 +155,16 @@ def private(request, space, pk):
 
 @in_space(role="owner", methods="POST", sudo=True)
 def open_private(request, space, pk):
-    """Let an owner read somebody's private chat for half an hour, after an entry in the audit."""
-    chat = listing.closed_chat(space, pk)
-    given = {"actor": person(request.user), "space": space, "obj": chat, "ip": client_ip(request)}
-    audit.record("chat.read", whose=chat.owner.user.username if chat.owner else "", **given)
+    """Let an owner read someone's private chat for half an hour, after an entry in the audit."""
+    chat = listing.closed_chats(space).filter(pk=pk).first() or chat_for(space, pk)
+    audit.record(
+        "chat.read",
+        whose=chat.owner.user.username if chat.owner else "",
+        actor=person(request.user),
+        space=space,
+        obj=chat,
+        ip=client_ip(request),
+    )
     until = time.time() + OPENED_SECONDS
     request.session[OPENED] = request.session.get(OPENED, {}) | {str(chat.pk): until}
     return redirect(_url(space, chat))
@@ -166,26 +172,25 @@ def open_private(request, space, pk):
 
 @in_space(role="viewer")
 def waiting(request, space, pk):
-    """What the page looks at again and again while an answer is on its way, and only then."""
+    """Answer the polls of a page that waits for a reply."""
     chat = chat_for(space, pk)
     if not request.htmx or request.htmx.history_restore_request:
         return redirect(_url(space, chat) + "#latest")
-    end = tail(chat, since=_since(request.GET))
+    end = tail(chat, since=number_in(request.GET.get("since", "")))
     if end.poll_interval and end.seen == request.GET.get("seen"):
         return HttpResponse(status=204)
-    response = render(
-        request, "chats/_tail.html", {"tail": end}, status=200 if end.poll_interval else ENOUGH
-    )
+    response = render(request, "chats/_tail.html", {"tail": end})
     if not end.poll_interval:
+        response.status_code = STOP_POLLING
         response["HX-Trigger"] = "reply-arrived, memory-changed"
     return response
 
 
 @in_space(role="viewer")
 def facts(request, space, pk):
-    after = _asked(request).get("after", "")
-    found = chat_about.chat_facts(chat_for(space, pk), space=space, after=after)
-    return render(request, "chats/facts.html", {"found": found})
+    after = _query(request).get("after", "")
+    context = listing.chat_facts(chat_for(space, pk), space=space, after=after)
+    return render(request, "chats/facts.html", {"found": context})
 
 
 @in_space(role="viewer")
@@ -204,101 +209,97 @@ def revise(request, space, pk):
     return go(request, reverse("chats:about", args=[space.slug, pk]))
 
 
-@in_space(role="curator", methods="POST")
-def unlearn(request, space, pk, fact):
-    return _turn(request, space, pk, fact, transcript.take_back, _("Forgot “%(text)s” again."))
+def _fact_view(act, text):
+    """Return a view that changes a fact that was learned in the chat."""
+
+    @in_space(role="curator", methods="POST")
+    def view(request, space, pk, fact):
+        chat = chat_for(space, pk)
+        row = get_in_space_or_404(space, Fact, fact, message__chat=chat)
+        run_and_toast(request, text, act, row)
+        row.refresh_from_db()
+        return _fragment(request, chat, "chats/_learned.html", fact=row)
+
+    return view
 
 
-@in_space(role="curator", methods="POST")
-def relearn(request, space, pk, fact):
-    return _turn(request, space, pk, fact, transcript.take_again, _("Remembered “%(text)s” again."))
+unlearn = _fact_view(transcript.take_back, gettext_lazy("Forgot “%(text)s” again."))
+relearn = _fact_view(transcript.take_again, gettext_lazy("Remembered “%(text)s” again."))
+
+
+def _offer_view(act):
+    """Return a view that declines an offer, or makes it once more."""
+
+    @in_space(role="curator", methods="POST")
+    def view(request, space, pk, message, place):
+        row = _message(space, pk, message)
+        try:
+            act(row, place, by=person(request.user))
+            offer_proposals.offer_decided(row, place)
+        except offers.NoOffer as error:
+            toast_error(request, str(error))
+        return _offer(request, row, place)
+
+    return view
+
+
+decline_offer = _offer_view(offers.decline)
+offer_again = _offer_view(offers.offer_again)
 
 
 @in_space(role="curator", methods="POST")
 def save_offer(request, space, pk, message, place):
     """Believe what was offered. A wish about how Keno talks becomes a preference of the space."""
-    chat, row = _offering(space, pk, message)
-    done = run_and_toast(request, _("Saved “%(text)s”."), offers.save, row, place)
+    row = _message(space, pk, message)
+    result = run_and_toast(request, _("Saved “%(text)s”."), offers.save, row, place)
     offer_proposals.offer_decided(row, place)
-    if done and isinstance(done.row, Fact):
-        context = {"fact": done.row, "chat": chat}
-        return fragment_or_redirect(request, "chats/_learned.html", context, back=_url(space, chat))
-    return _offer(request, space, chat, row, place)
-
-
-@in_space(role="curator", methods="POST")
-def decline_offer(request, space, pk, message, place):
-    return _turn_offer(request, space, pk, message, place, offers.decline)
-
-
-@in_space(role="curator", methods="POST")
-def offer_again(request, space, pk, message, place):
-    return _turn_offer(request, space, pk, message, place, offers.offer_again)
+    if result and isinstance(result.row, Fact):
+        return _fragment(request, row.chat, "chats/_learned.html", fact=result.row)
+    return _offer(request, row, place)
 
 
 @in_space(role="curator", methods="POST")
 def wrong(request, space, pk, message):
-    """Keep that a reply was wrong; with how it is, that is what Keno knows from now on."""
-    chat, reply = _offering(space, pk, message)
+    """Mark a reply as wrong; the right words, when they are given, are remembered instead."""
+    reply = _message(space, pk, message)
     right, mark = clean(request.POST.get("right", ""))[:500], changes_of_mind.mark_wrong
     if right.strip():
         run_and_toast(request, _("Put right: “%(text)s”."), mark, reply, right=right)
     else:
         mark(reply, by=person(request.user))
         toast(request, _("Kept. The recall lab lists it, to be tried again."))
-    return go(request, f"{_url(space, chat)}?reply={reply.pk}#message-{reply.pk}")
+    return go(request, f"{_url(space, reply.chat)}?reply={reply.pk}#message-{reply.pk}")
 
 
-def _turn_offer(request, space, pk, message, place, act):
-    chat, row = _offering(space, pk, message)
-    try:
-        act(row, place, by=person(request.user))
-        offer_proposals.offer_decided(row, place)
-    except offers.NoOffer as error:
-        toast_error(request, str(error))
-    return _offer(request, space, chat, row, place)
-
-
-def _offering(space, pk, message):
+def _message(space, pk, message):
     chat = chat_for(space, pk)
-    return chat, get_in_space_or_404(space, Message, message, chat=chat)
+    row = get_in_space_or_404(space, Message, message, chat=chat)
+    row.chat = chat
+    return row
 
 
-def _offer(request, space, chat, message, place):
+def _offer(request, message, place):
     message.refresh_from_db(fields=["journal"])
-    found = [offer for offer in transcript.shown_offers(message) if offer.place == place]
-    context = {"offer": found[0] if found else None, "chat": chat}
-    return fragment_or_redirect(request, "chats/_offer.html", context, back=_url(space, chat))
+    shown = (offer for offer in transcript.shown_offers(message) if offer["place"] == place)
+    return _fragment(request, message.chat, "chats/_offer.html", offer=next(shown, None))
 
 
-def _turn(request, space, pk, fact, act, said):
-    chat = chat_for(space, pk)
-    row = get_in_space_or_404(space, Fact, fact, message__chat=chat)
-    run_and_toast(request, said, act, row)
-    row.refresh_from_db()
-    return fragment_or_redirect(
-        request, "chats/_learned.html", {"fact": row, "chat": chat}, back=_url(space, chat)
-    )
+def _fragment(request, chat, template, **context):
+    back = _url(request.space, chat)
+    return fragment_or_redirect(request, template, {"chat": chat, **context}, back=back)
 
 
 def _about(request, space, chat, form):
-    known = chat_about.about(chat, space=space, user=request.user, now=timezone.now())
-    return show_form(request, "chats/about.html", form, about=known)
+    context = listing.about(chat, space=space, user=request.user, now=timezone.now())
+    return show_form(request, "chats/about.html", form, about=context)
 
 
 def _composer():
-    return {
-        "key": uuid4().hex,
-        "nobody": not health.worker_runs(now=timezone.now()),
-    }
+    return {"key": uuid4().hex, "nobody": not health.worker_runs(now=timezone.now())}
 
 
-def _asked(request):
+def _query(request):
     return {name: clean(value)[:200] for name, value in request.GET.items()}
-
-
-def _since(given):
-    return number_in(given.get("since", ""))
 
 
 def _url(space, chat):
@@ -307,19 +308,20 @@ def _url(space, chat):
 
 @for_account(methods="POST")
 def offer(request):
-    wanted = request.POST.get("space", "")
-    member = next((one for one in memberships(request) if one.space.slug == wanted), None)
+    slug = request.POST.get("space", "")
+    member = next((row for row in memberships(request) if row.space.slug == slug), None)
     if member is None:
         raise Http404
-    # No redirect: the code exists in this one answer and nowhere else.
-    shown = {"code": chat_links.offer(member), "minutes": chat_links.CODE_MINUTES, "member": member}
-    return render(request, "chat_links/made.html", shown)
+    # Not a redirect: the code exists in this one response and nowhere else.
+    code, minutes = chat_links.offer(member), chat_links.CODE_MINUTES
+    context = {"code": code, "minutes": minutes, "member": member}
+    return render(request, "chat_links/made.html", context)
 
 
 @for_account(methods="POST")
 def unlink(request, pk):
-    mine = chat_links.linked(memberships(request))
-    link = next((one for one in mine if one.pk == pk), None)
+    links = chat_links.linked(memberships(request))
+    link = next((link for link in links if link.pk == pk), None)
     if link is None:
         raise Http404
     chat_links.unlink(link, by=person(request.user))

@@ -40,6 +40,8 @@ UNINDEXED = UnindexedText(
     words_of("memory_episode.title || ' ' || memory_episode.body"),
     ("title", "body"),
 )
+LOOKS = {Status.DISCARDED: "thrown", Status.OPEN: "open", Status.ARCHIVED: "done"}
+BADGES = {Status.OPEN: gettext_lazy("Open"), Status.ARCHIVED: gettext_lazy("Archived")}
 MONTHS = 4
 # What a row shows or derives its look from.
 ROW_FIELDS = (
@@ -222,9 +224,9 @@ def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -
         Row(
             episode=episode,
             url=space_url("episodes:detail", space, pk=episode.pk) + tail,
-            look=_look(episode),
+            look=LOOKS.get(episode.status) or ("done" if episode.consolidated_at else ""),
             notes=_notes(episode, messages[episode.pk], facts[episode.pk], keeps=keeps, now=now),
-            badge=_badge(episode),
+            badge=str(BADGES.get(episode.status, "")),
             title=str(episode)
             or titles.get(episode.pk)
             or date_format(timezone.localtime(episode.started_at), "SHORT_DATETIME_FORMAT"),
@@ -254,20 +256,6 @@ def titles_of(pks: list[int]) -> dict[int, str]:
 
 def _per_episode(rows) -> Counter:
     return Counter(dict(rows.order_by().values_list("episode").annotate(n=Count("pk"))))
-
-
-def _look(episode: Episode) -> str:
-    if episode.status == Episode.Status.DISCARDED:
-        return "thrown"
-    if episode.status == Episode.Status.OPEN:
-        return "open"
-    return "done" if episode.consolidated_at or episode.status == "archived" else ""
-
-
-def _badge(episode: Episode) -> str:
-    if episode.status == Episode.Status.OPEN:
-        return _("Open")
-    return _("Archived") if episode.status == Episode.Status.ARCHIVED else ""
 
 
 def _notes(episode: Episode, messages: int, facts: int, *, keeps: int, now: datetime) -> list[str]:

@@ -149,8 +149,8 @@ def index(request, space):
 @in_space(role="viewer")
 def detail(request, space, pk):
     episode = episode_for(space, pk)
-    wanted = EpisodeFilter.read(request.GET)
-    context = {"then": row_at(space, Episode, pk, wanted.when)} if wanted.when else {}
+    when = EpisodeFilter.read(request.GET).when
+    context = {"then": row_at(space, Episode, pk, when)} if when else {}
     if request.GET.get("edit") and request.member.may("curator"):
         names = ("title", "body", "tags", "participants")
         context["form"] = EpisodeForm(initial={name: getattr(episode, name) for name in names})
@@ -227,6 +227,6 @@ def _panel(request, space, episode):
 
 
 def _page(request, space, *, status=200, **context):
-    wanted = EpisodeFilter.read(request.GET)
-    context["list"] = episode_list(space, wanted, member=request.member, now=timezone.now())
+    filters = EpisodeFilter.read(request.GET)
+    context["list"] = episode_list(space, filters, member=request.member, now=timezone.now())
     return render(request, "episodes/index.html", context | {"reasons": REASONS}, status=status)

@@ -43,8 +43,6 @@ from memory.history.actors import person
 from memory.models import Fact, Space
 from memory.trust import replay
 
-ROWS = {"rows": 3}
-
 
 def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page.BulkAnswer:
     form = BulkForm(posted, space=space)
@@ -121,7 +119,7 @@ class FactForm(forms.Form):
     text = forms.CharField(
         label=gettext_lazy("What Keno should know"),
         max_length=4000,
-        widget=forms.Textarea(attrs=ROWS),
+        widget=forms.Textarea(attrs={"rows": 3}),
     )
     subject = OneLine(
         label=gettext_lazy("About"),
@@ -232,10 +230,10 @@ def remember(request, space):
     if not form.is_valid():
         return _page(request, space, status=422, form=form)
     values = form.values(space)
-    done = run_and_toast(request, _("Remembered “%(text)s”."), facts.remember, space, **values)
-    if done is None or done.row is None:
+    result = run_and_toast(request, _("Remembered “%(text)s”."), facts.remember, space, **values)
+    if result is None or result.row is None:
         return _page(request, space, status=422, form=form)
-    return go(request, reverse("facts:detail", args=[space.slug, done.row.pk]))
+    return go(request, reverse("facts:detail", args=[space.slug, result.row.pk]))
 
 
 @in_space(role="curator", methods="POST")
@@ -245,8 +243,8 @@ def revise(request, space, pk):
     if not (form.is_valid() and form.is_current(fact)):
         return _page(request, space, status=422, form=form, panel=panel)
     values = form.values(space, fact)
-    done = run_and_toast(request, _("Revised: “%(text)s”."), facts.revise, fact, **values)
-    if done is None or done.outcome == "refused":
+    result = run_and_toast(request, _("Revised: “%(text)s”."), facts.revise, fact, **values)
+    if result is None or result.outcome == "refused":
         status = 409 if getattr(request, "is_said_already", False) else 422
         return _page(request, space, status=status, form=form, panel=panel)
     return panel_done(request, beside(request, FactFilter, "facts:detail", space, pk))
@@ -330,8 +328,8 @@ def markdown_list(request, space):
 
 
 def _page(request, space, *, status=200, **context):
-    wanted = FactFilter.read(request.GET)
-    context["list"] = fact_list(space, wanted, member=request.member, now=timezone.now())
+    filters = FactFilter.read(request.GET)
+    context["list"] = fact_list(space, filters, member=request.member, now=timezone.now())
     return render(request, "facts/index.html", context, status=status)
 
 
