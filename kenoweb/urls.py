@@ -145,7 +145,7 @@ SPACE_PAGES = {
         path("<str:kind>/<int:pk>/", erasing.preview, name="preview"),
     ],
     ("lineage/", "lineage"): [
-        path("<str:kind>/<int:pk>/", erasing.came, name="detail"),
+        path("<str:kind>/<int:pk>/", erasing.lineage_page, name="detail"),
         path("<str:kind>/<int:pk>/discard/", erasing.discard, name="discard"),
     ],
     ("chats/", "chats"): [

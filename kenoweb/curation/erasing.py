@@ -1,8 +1,7 @@
-"""What came of something, and discarding it with all of that; erasing something for good."""
+"""What rests on a memory, and discarding it with all of that; erasing it for good."""
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -34,9 +33,9 @@ from sleep.models import Proposal
 Kind = Erasure.Kind
 MAX_NODES, MAX_REPLIES = 300, 20
 MODELS: dict[str, Any] = {
-    "message": Message, "fact": Fact, "episode": Episode, "pattern": Pattern,
-    "proposal": Proposal, "rule": Rule, "preference": Preference,
-}  # fmt: skip
+    model._meta.model_name: model
+    for model in (Message, Fact, Episode, Pattern, Proposal, Rule, Preference)
+}
 LABELS = {
     "message": gettext_lazy("Messages"),
     "fact": gettext_lazy("Facts"),
@@ -49,43 +48,20 @@ LABELS = {
 ICONS = {"message": "quote", "rule": "ruling", "preference": "identity"}
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """One row of the tree: how deep, what it says, and whether it rests on other things too."""
-
-    kind: str
-    row: Any
-    depth: int
-    is_shared: bool
-    url: str
-
-    @property
-    def icon(self) -> str:
-        return ICONS.get(self.kind, self.kind)
-
-    @property
-    def text(self) -> str:
-        return str(getattr(self.row, "text", "") or self.row)
-
-
 @in_space(role="curator")
-def came(request, space, kind, pk):
-    """All that came of it, as a tree, with the replies it reached."""
-    roots = erasing.origins(space, kind, pk)
-    if roots is None:
-        raise Http404
-    found = lineage.descent(space, roots)
-    reached = lineage.replies_reached(space, found.gone | found.shared)
-    latest = (
-        reached.order_by("-recall__at").select_related("recall").distinct("recall__at", "recall")
-    )
+def lineage_page(request, space, kind, pk):
+    """Show all that rests on it, as a tree, with the replies it reached."""
+    roots = _roots(space, kind, pk)
+    descent = lineage.descent(space, roots)
+    reached = lineage.replies_reached(space, descent.gone | descent.shared)
+    latest = reached.order_by("-recall__at").select_related("recall")
     context = {
         "kind": kind,
         "pk": pk,
-        "leaves": tree(space, found),
-        "counts": _counts(found),
-        "gone": len(found.alone),
-        "replies": latest[:MAX_REPLIES],
+        "leaves": tree(space, descent),
+        "counts": _counts(descent),
+        "gone": len(descent.alone),
+        "replies": latest.distinct("recall__at", "recall")[:MAX_REPLIES],
         "reached": reached.values("recall").distinct().count(),
         "may_erase": request.member.may("owner") and kind in Kind.values,
     }
@@ -94,44 +70,50 @@ def came(request, space, kind, pk):
 
 @in_space(role="curator", methods="POST")
 def discard(request, space, kind, pk):
-    roots = erasing.origins(space, kind, pk)
-    if roots is None:
-        raise Http404
-    said = _("Discarded, with all that rested on it alone.")
-    run_and_toast(request, said, lineage.discard, space, roots)
+    roots = _roots(space, kind, pk)
+    message = _("Discarded, with all that rested on it alone.")
+    run_and_toast(request, message, lineage.discard, space, roots)
     return redirect("lineage:detail", space.slug, kind, pk)
 
 
-def tree(space: Space, found: lineage.Descent) -> list[Leaf]:
-    """The rows in order, each below the first thing it rests on."""
+def _roots(space: Space, kind: str, pk: int) -> set[lineage.Node]:
+    roots = erasing.origins(space, kind, pk)
+    if roots is None:
+        raise Http404
+    return roots
+
+
+def tree(space: Space, descent: lineage.Descent) -> list[dict]:
+    """Return the rows in order, each below the first row it rests on."""
     below: dict[lineage.Node, list[lineage.Node]] = {}
-    for node, sources in sorted(found.sources.items()):
+    for node, sources in sorted(descent.sources.items()):
         for source in sources:
             below.setdefault(source, []).append(node)
-    order: list[tuple[lineage.Node, int]] = []
-    seen: set[lineage.Node] = set()
-    waiting = [(node, 0) for node in sorted(found.roots, reverse=True)]
-    while waiting and len(order) < MAX_NODES:
+    depths: dict[lineage.Node, int] = {}
+    waiting = [(node, 0) for node in sorted(descent.roots, reverse=True)]
+    while waiting and len(depths) < MAX_NODES:
         node, depth = waiting.pop()
-        if node not in seen:
-            seen.add(node)
-            order.append((node, depth))
+        if node not in depths:
+            depths[node] = depth
             waiting += [(child, depth + 1) for child in reversed(below.get(node, []))]
-    return _leaves(space, found, order)
+    return _leaves(space, descent, depths)
 
 
-def _leaves(space: Space, found: lineage.Descent, order: list) -> list[Leaf]:
-    wanted: dict[str, set[int]] = {}
-    for (kind, number), _depth in order:
-        wanted.setdefault(kind, set()).add(number)
+def _leaves(space: Space, descent: lineage.Descent, depths: dict[lineage.Node, int]) -> list[dict]:
     rows = {
         (kind, row.pk): row
         for kind, model in MODELS.items()
-        for row in rows_in(space, model).filter(pk__in=wanted.get(kind, ()))
+        for row in rows_in(space, model).filter(pk__in=[pk for name, pk in depths if name == kind])
     }
     return [
-        Leaf(node[0], rows[node], depth, node in found.shared, _url(space, node[0], rows[node]))
-        for node, depth in order
+        {
+            "depth": depth,
+            "icon": ICONS.get(node[0], node[0]),
+            "text": str(getattr(rows[node], "text", "") or rows[node]),
+            "is_shared": node in descent.shared,
+            "url": _url(space, node[0], rows[node]),
+        }
+        for node, depth in depths.items()
         if node in rows
     ]
 
@@ -144,10 +126,10 @@ def _url(space: Space, kind: str, row: Any) -> str:
     return space_url(f"{kind}s:detail", space, row.pk)
 
 
-def _counts(found: lineage.Descent) -> list[tuple[str, int, int]]:
-    """Of each kind, how many rest on it alone and how many on other things too."""
-    alone = Counter(kind for kind, _number in found.alone)
-    shared = Counter(kind for kind, _number in found.shared)
+def _counts(descent: lineage.Descent) -> list[tuple[str, int, int]]:
+    """Count per kind what rests on it alone, and what also rests on other rows."""
+    alone = Counter(kind for kind, _pk in descent.alone)
+    shared = Counter(kind for kind, _pk in descent.shared)
     return [(label, alone[k], shared[k]) for k, label in LABELS.items() if alone[k] or shared[k]]
 
 
@@ -159,20 +141,20 @@ def preview(request, space, kind, pk):
         raise Http404
     if request.method == "POST":
         return _start(request, space, kind, row)
-    found = erasing.preview(space, kind, row, by=person(request.user))
+    result = erasing.preview(space, kind, row, by=person(request.user))
     context = {
-        "row": found.name or short(str(row), 200),
+        "row": result.name or short(str(row), 200),
         "kind": Kind(kind).label,
         "back": next_url(request) or _page_of(space, kind, row),
-        "lines": counted_lines(found.counts),
-        "preview": found,
-        "word": found.name or pgettext("typed to confirm", ERASE),
+        "lines": counted_lines(result.counts),
+        "preview": result,
+        "word": result.name or pgettext("typed to confirm", ERASE),
     }
     return render(request, "erase.html", context)
 
 
 def _page_of(space: Space, kind: str, row: Any) -> str:
-    """Where the row stands."""
+    """Return the URL of the page that shows the row."""
     if kind == Kind.MESSAGE:
         return _url(space, kind, row)
     own = {Kind.CHAT: "chats:detail", Kind.PERSON: "people:detail"}
@@ -194,45 +176,45 @@ def receipt(request, space, pk):
 
 @for_account(sudo=True)
 def mine(request, pk):
-    """The receipt of a space that is gone, for whoever had it erased."""
-    asked = erasing.asked_by(person(request.user), pk)
-    if asked is None:
+    """Show the receipt of a deleted space to the person who had it erased."""
+    erasure = erasing.asked_by(person(request.user), pk)
+    if erasure is None:
         raise Http404
-    return _file(asked) if "file" in request.GET else _page(request, asked, None)
+    return _file(erasure) if "file" in request.GET else _page(request, erasure, None)
 
 
 def _start(request: HttpRequest, space: Space, kind: str, row: Any) -> HttpResponse:
-    given = request.POST.get("typed", "")
+    text = request.POST.get("typed", "")
     try:
         if not erasing.name_of(row) and not typed(request, ERASE):
             raise erasing.WrongName
-        asked = erasing.start(space, kind, row, typed=given, by=person(request.user))
+        erasure = erasing.start(space, kind, row, typed=text, by=person(request.user))
     except (erasing.WrongName, spaces.Refused) as refusal:
         toast_error(request, str(refusal))
         return redirect("erase:preview", space.slug, kind, row.pk)
     if kind == Kind.SPACE:
-        return redirect("account:erasure", asked.pk)
-    return redirect("erase:detail", space.slug, asked.pk)
+        return redirect("account:erasure", erasure.pk)
+    return redirect("erase:detail", space.slug, erasure.pk)
 
 
-def _page(request: HttpRequest, asked: Erasure, space: Space | None) -> HttpResponse:
-    is_done = asked.status == Erasure.Status.DONE
+def _page(request: HttpRequest, erasure: Erasure, space: Space | None) -> HttpResponse:
+    is_done = erasure.status == Erasure.Status.DONE
     title = _("Erased: %(kind)s") if is_done else _("Erasing: %(kind)s")
-    file = reverse("account:erasure", args=[asked.pk]) + "?file"
+    file = reverse("account:erasure", args=[erasure.pk]) + "?file"
     if space:
-        file = reverse("erase:receipt", args=[space.slug, asked.pk])
+        file = reverse("erase:receipt", args=[space.slug, erasure.pk])
     context = {
-        "asked": asked,
-        "who": actors.name(asked.by),
-        "lines": counted_lines(asked.counts),
+        "asked": erasure,
+        "who": actors.name(erasure.by),
+        "lines": counted_lines(erasure.counts),
         "file": file,
-        "what": title % {"kind": asked.get_kind_display()},
+        "what": title % {"kind": erasure.get_kind_display()},
     }
     return render(request, "erased.html", context)
 
 
-def _file(asked: Erasure) -> HttpResponse:
-    data = json.dumps(erasing.receipt(asked), indent=1)
-    answer = HttpResponse(data, content_type="application/json")
-    answer["Content-Disposition"] = f'attachment; filename="erasure-{asked.pk}.json"'
-    return answer
+def _file(erasure: Erasure) -> HttpResponse:
+    data = json.dumps(erasing.receipt(erasure), indent=1)
+    response = HttpResponse(data, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="erasure-{erasure.pk}.json"'
+    return response

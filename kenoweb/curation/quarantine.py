@@ -1,7 +1,7 @@
 """What a guard set aside: the words with the suspicious part marked, why, and the ways out."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from operator import itemgetter
 
 from django.db.models import Model
 from django.shortcuts import render
@@ -25,7 +25,7 @@ LABELS = {
     "patterns": gettext_lazy("Patterns"),
     "episodes": gettext_lazy("Episodes"),
 }
-# Signs of a long text around what was found in it.
+# Characters of a long text around what the guard points at.
 AROUND = 160
 
 
@@ -37,44 +37,27 @@ class Piece:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Suspect:
-    kind: str
-    icon: str
-    pk: int
-    url: str
-    pieces: list[Piece]
-    reasons: list[str]
-    at: datetime
-    where: str
-    release: str
-    discard: str
-    purge: str
-    about: str = ""
-    lang: str = ""
-
-
-def quarantine(space: Space, wanted: KindFilter, *, member: Member) -> list_page.ListPageByKind:
-    url, rows = reverse("quarantine:index", args=[space.slug]), screening.pending(space)
-    some = {kind: one.select_related("chat") for kind, one in rows.items()}
-    parts = list_page.newest_of_each(some, wanted, lambda kind: Order("updated_at"))
-    shown = [_suspect(kind, row, space) for kind, found in parts.items() for row in found.rows]
-    numbers = dict(zip(rows, counted(*rows.values()), strict=True))
+def quarantine(space: Space, filters: KindFilter, *, member: Member) -> list_page.ListPageByKind:
+    url, pending = reverse("quarantine:index", args=[space.slug]), screening.pending(space)
+    querysets = {kind: rows.select_related("chat") for kind, rows in pending.items()}
+    parts = list_page.newest_of_each(querysets, filters, lambda kind: Order("updated_at"))
+    shown = [_suspect(kind, row, space) for kind, page in parts.items() for row in page.rows]
+    numbers = dict(zip(pending, counted(*pending.values()), strict=True))
     numbers[""] = sum(numbers.values())
     of_views = [numbers[kind] for kind in LABELS]
     return list_page.ListPageByKind(
-        filter=wanted,
+        filter=filters,
         url=url,
-        rows=sorted(shown, key=lambda one: one.at, reverse=True),
-        views=list_page.views_by("kind", LABELS, of_views, wanted, url),
-        after=parts[wanted.kind].after if wanted.kind else "",
+        rows=sorted(shown, key=itemgetter("at"), reverse=True),
+        views=list_page.views_by("kind", LABELS, of_views, filters, url),
+        after=parts[filters.kind].after if filters.kind else "",
         may=member.may("curator"),
-        found=numbers[wanted.kind],
+        found=numbers[filters.kind],
     )
 
 
 def marked(text: str) -> list[Piece]:
-    """The text with the parts the guard points at; what surrounds them is cut when it is long."""
+    """Split the text around the parts the guard points at; what surrounds them is shortened."""
     spans = sorted((flag.start, flag.end, flag.reason) for flag in guards.inspect(text).flags)
     pieces, at = [], 0
     for start, end, reason in spans:
@@ -93,47 +76,47 @@ def _cut(text: str, *, first: bool = False, last: bool = False) -> str:
     return f"{head} … {tail}".strip() if not (first and last) else f"{text[: 2 * AROUND]} …"
 
 
-def _suspect(kind: str, row: Model, space: Space) -> Suspect:
-    room = "quarantine:release_episode" if kind == "episodes" else f"{kind}:release"
-    return Suspect(
-        kind=kind,
-        icon={"facts": "fact", "patterns": "pattern", "episodes": "episode"}[kind],
-        pk=row.pk,
-        url=space_url(f"{kind}:detail", space, row.pk),
-        pieces=marked(_words(kind, row)),
-        reasons=[_(screening.REASONS[flag]) for flag in row.flags if flag in screening.REASONS],
-        at=row.updated_at,
-        where=str(row.chat) if row.chat_id else _("the whole space"),
-        release=space_url(room, space, row.pk),
-        discard="" if kind == "episodes" else space_url(f"{kind}:discard", space, row.pk),
-        purge=space_url(f"{kind}:purge", space, row.pk),
-        about=row.subject if kind == "facts" else "",
-        lang=row.language,
-    )
+def _suspect(kind: str, row: Model, space: Space) -> dict:
+    view = "quarantine:release_episode" if kind == "episodes" else f"{kind}:release"
+    return {
+        "kind": kind,
+        "icon": kind.removesuffix("s"),
+        "pk": row.pk,
+        "url": space_url(f"{kind}:detail", space, row.pk),
+        "pieces": marked(_words(kind, row)),
+        "reasons": [_(screening.REASONS[flag]) for flag in row.flags if flag in screening.REASONS],
+        "at": row.updated_at,
+        "where": str(row.chat) if row.chat_id else _("the whole space"),
+        "release": space_url(view, space, row.pk),
+        "discard": "" if kind == "episodes" else space_url(f"{kind}:discard", space, row.pk),
+        "purge": space_url(f"{kind}:purge", space, row.pk),
+        "about": row.subject if kind == "facts" else "",
+        "lang": row.language,
+    }
 
 
 def _words(kind: str, row: Model) -> str:
     if kind == "facts":
-        # The quote is what was really said; the fact is what was made of it.
+        # The quote is what was really said; the fact is derived from it.
         return row.text if row.quote in ("", row.text) else f"{row.text}\n{row.quote}"
     if kind == "patterns":
         return f"{row.trigger} → {row.response}"
-    # A title is most often its first words.
+    # A title often repeats the first words of the body.
     body = "\n".join(line.removeprefix("- ") for line in row.body.splitlines())
-    is_told = row.title.rstrip("… ") in body
-    return (body if is_told else f"{row.title}\n{body}").strip()
+    is_repeated = row.title.rstrip("… ") in body
+    return (body if is_repeated else f"{row.title}\n{body}").strip()
 
 
 @in_space(role="viewer")
 def index(request, space):
-    found = quarantine(space, KindFilter.read(request.GET), member=request.member)
-    return render(request, "quarantine/index.html", {"list": found})
+    page = quarantine(space, KindFilter.read(request.GET), member=request.member)
+    return render(request, "quarantine/index.html", {"list": page})
 
 
-def _again(request, _episode):
+def _refresh(request, _episode):
     return refreshed(request, back=reverse("quarantine:index", args=[request.space.slug]))
 
 
 release_episode = row_action_view(
-    episodes.release, gettext_lazy("Released “%(text)s”."), fetch=episode_for, respond=_again
+    episodes.release, gettext_lazy("Released “%(text)s”."), fetch=episode_for, respond=_refresh
 )

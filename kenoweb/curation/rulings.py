@@ -17,17 +17,12 @@ from kenoweb.ui.text_search import substring_filter
 from memory import rulings
 from memory.models import Member, Ruling, Space
 
+IN_FORCE = Q(status=Ruling.Status.ACTIVE)
 VIEWS = {
-    "": (gettext_lazy("In force"), Q(status=Ruling.Status.ACTIVE)),
-    "never": (
-        gettext_lazy("Never remember"),
-        Q(status=Ruling.Status.ACTIVE, kind=Ruling.Kind.NEVER_REMEMBER),
-    ),
-    "keep": (gettext_lazy("Keep"), Q(status=Ruling.Status.ACTIVE, kind=Ruling.Kind.KEEP)),
-    "quiet": (
-        gettext_lazy("Don't mention"),
-        Q(status=Ruling.Status.ACTIVE, kind=Ruling.Kind.DONT_MENTION),
-    ),
+    "": (gettext_lazy("In force"), IN_FORCE),
+    "never": (gettext_lazy("Never remember"), IN_FORCE & Q(kind=Ruling.Kind.NEVER_REMEMBER)),
+    "keep": (gettext_lazy("Keep"), IN_FORCE & Q(kind=Ruling.Kind.KEEP)),
+    "quiet": (gettext_lazy("Don't mention"), IN_FORCE & Q(kind=Ruling.Kind.DONT_MENTION)),
     "lifted": (gettext_lazy("Removed"), Q(status=Ruling.Status.LIFTED)),
 }
 
@@ -43,23 +38,24 @@ class RulingForm(forms.Form):
     reason = OneLine(label=gettext_lazy("Why, if you like"), max_length=300, required=False)
 
 
-def ruling_list(space: Space, wanted: RulingFilter, *, member: Member) -> list_page.ListPage:
-    url, rows = reverse("rulings:index", args=[space.slug]), rows_in(space, Ruling)
-    found = rows.filter(VIEWS[wanted.show][1])
-    if wanted.q:
-        found = found.filter(substring_filter(wanted.q, "text", "reason"))
-    page = part(found.select_related("fact"), order=Order("created_at"), after=wanted.after)
-    numbers = counted(found, rows, *(rows.filter(where) for _label, where in VIEWS.values()))
-    labels = {key: label for key, (label, _where) in VIEWS.items()}
+def ruling_list(space: Space, filters: RulingFilter, *, member: Member) -> list_page.ListPage:
+    url, every = reverse("rulings:index", args=[space.slug]), rows_in(space, Ruling)
+    rows = every.filter(VIEWS[filters.show][1])
+    if filters.q:
+        rows = rows.filter(substring_filter(filters.q, "text", "reason"))
+    page = part(rows.select_related("fact"), order=Order("created_at"), after=filters.after)
+    of_views = (every.filter(condition) for _label, condition in VIEWS.values())
+    found, total, *numbers = counted(rows, every, *of_views)
+    labels = {key: label for key, (label, _condition) in VIEWS.items()}
     return list_page.ListPage(
-        filter=wanted,
+        filter=filters,
         rows=page.rows,
         url=url,
         after=page.after,
-        found=numbers[0],
-        views=list_page.views_by("show", labels, numbers[2:], wanted, url),
+        found=found,
+        views=list_page.views_by("show", labels, numbers, filters, url),
         may=member.may("curator"),
-        nothing_yet=not numbers[1],
+        nothing_yet=not total,
     )
 
 
@@ -73,9 +69,9 @@ def add(request, space):
     form = RulingForm(request.POST)
     if not form.is_valid():
         return _page(request, space, form)
-    said = _("Keno will never remember this.")
-    done = run_and_toast(request, said, rulings.forbid, space, **form.cleaned_data)
-    return redirect("rulings:index", space.slug) if done else _page(request, space, form)
+    message = _("Keno will never remember this.")
+    result = run_and_toast(request, message, rulings.forbid, space, **form.cleaned_data)
+    return redirect("rulings:index", space.slug) if result else _page(request, space, form)
 
 
 @in_space(role="curator", methods="POST")
@@ -89,6 +85,5 @@ def lift(request, space, pk):
 
 
 def _page(request, space, form):
-    wanted = RulingFilter.read(request.GET)
-    found = ruling_list(space, wanted, member=request.member)
-    return show_form(request, "rulings/index.html", form, list=found)
+    page = ruling_list(space, RulingFilter.read(request.GET), member=request.member)
+    return show_form(request, "rulings/index.html", form, list=page)

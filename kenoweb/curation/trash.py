@@ -74,16 +74,6 @@ def trashed(space: Space) -> dict[str, QuerySet]:
     }
 
 
-def empty(space: Space, *, by: str) -> tuple[int, bool]:
-    """Delete what is in the trash for good; return how many, and whether some are left."""
-    done = 0
-    for kind, rows in trashed(space).items():
-        for row in rows.select_related("space").order_by(SINCE[kind])[: AT_ONCE - done]:
-            PURGE[kind](row, by=by)
-            done += 1
-    return done, done >= AT_ONCE
-
-
 def _entry(
     kind: str, row: Model, space: Space, titles: dict[int, str], *, keeps: int, now: datetime
 ) -> dict:
@@ -116,8 +106,12 @@ def empty_trash(request, space):
     if not typed(request, EMPTY):
         toast_error(request, _("Type the word to empty the trash. Nothing was deleted."))
         return redirect("trash:index", space.slug)
-    count, left = empty(space, by=person(request.user))
+    by, count = person(request.user), 0
+    for kind, rows in trashed(space).items():
+        for row in rows.select_related("space").order_by(SINCE[kind])[: AT_ONCE - count]:
+            PURGE[kind](row, by=by)
+            count += 1
     text = ngettext("Deleted %(n)s thing for good.", "Deleted %(n)s things for good.", count)
-    more = [_("There is more: do it again.")] if left else []
+    more = [_("There is more: do it again.")] if count >= AT_ONCE else []
     toast(request, " ".join([text % {"n": count}, *more]))
     return redirect("trash:index", space.slug)

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from django import forms
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,14 +15,11 @@ from kenoweb.auth.access import get_in_space_or_404, in_space, rows_in
 from kenoweb.ui import history_thread, list_page
 from kenoweb.ui.filters import Filter
 from kenoweb.ui.formatting import OneLine, Several
-from kenoweb.ui.history_thread import Step
 from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import panel_done, refreshed, run_and_toast, space_url
 from kenoweb.ui.text_search import substring_filter
 from memory import working
 from memory.models import Member, Space, WorkingNote
-
-ORDER = Order("updated_at")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,49 +28,33 @@ class NoteList(list_page.ListPage):
     stale_days: int
 
 
-@dataclass(frozen=True)
-class NotePanel:
-    note: WorkingNote
-    url: str
-    chat_url: str
-    is_stale: bool
-    is_empty: bool
-    steps: list[Step]
-
-
-def note_list(space: Space, wanted: Filter, *, member: Member, now: datetime) -> NoteList:
-    found = find(space, wanted)
-    page = part(found.select_related("chat"), order=ORDER, after=wanted.after)
+def note_list(space: Space, filters: Filter, *, member: Member, now: datetime) -> NoteList:
+    rows = rows_in(space, WorkingNote).exclude(**working.EMPTY)
+    if filters.q:
+        rows = rows.filter(substring_filter(filters.q, "task", "notes", "chat__title"))
+    page = part(rows.select_related("chat"), order=Order("updated_at"), after=filters.after)
     days = space.options.working_stale_days
     return NoteList(
-        filter=wanted,
+        filter=filters,
         rows=page.rows,
         url=reverse("working:index", args=[space.slug]),
         after=page.after,
-        found=counted(found)[0],
+        found=counted(rows)[0],
         may=member.may("curator"),
         stale_before=now - timedelta(days=days),
         stale_days=days,
     )
 
 
-def find(space: Space, wanted: Filter) -> QuerySet:
-    """The notes that say something."""
-    rows = rows_in(space, WorkingNote).exclude(**working.EMPTY)
-    if wanted.q:
-        rows = rows.filter(substring_filter(wanted.q, "task", "notes", "chat__title"))
-    return rows
-
-
-def note_panel(note: WorkingNote, *, space: Space, user: User, now: datetime) -> NotePanel:
-    return NotePanel(
-        note=note,
-        url=reverse("working:detail", args=[space.slug, note.pk]),
-        chat_url=space_url("chats:detail", space, pk=note.chat_id),
-        is_stale=working.is_stale(note, now=now),
-        is_empty=working.is_empty(note),
-        steps=history_thread.thread(note, space=space, user=user),
-    )
+def note_panel(note: WorkingNote, *, space: Space, user: User, now: datetime) -> dict:
+    return {
+        "note": note,
+        "url": reverse("working:detail", args=[space.slug, note.pk]),
+        "chat_url": space_url("chats:detail", space, pk=note.chat_id),
+        "is_stale": working.is_stale(note, now=now),
+        "is_empty": working.is_empty(note),
+        "steps": history_thread.thread(note, space=space, user=user),
+    }
 
 
 class NoteForm(forms.Form):
@@ -127,9 +107,9 @@ def revise(request, space, pk):
     note, form = get_in_space_or_404(space, WorkingNote, pk), NoteForm(request.POST)
     if not form.is_valid():
         return _page(request, space, status=422, note=note, form=form)
-    said, values = _("Rewrote the note."), form.cleaned_data
-    done = run_and_toast(request, said, working.replace, note.chat, **values)
-    if done is None or not done.changed:
+    values = form.cleaned_data
+    result = run_and_toast(request, _("Rewrote the note."), working.replace, note.chat, **values)
+    if result is None or not result.changed:
         return _page(request, space, status=422, note=note, form=form)
     return panel_done(request, reverse("working:detail", args=[space.slug, pk]))
 
@@ -142,8 +122,8 @@ def clear(request, space, pk):
 
 
 def _page(request, space, *, status=200, note=None, **context):
-    wanted, now = Filter.read(request.GET), timezone.now()
-    context["list"] = note_list(space, wanted, member=request.member, now=now)
+    filters, now = Filter.read(request.GET), timezone.now()
+    context["list"] = note_list(space, filters, member=request.member, now=now)
     if note:
         context["panel"] = note_panel(note, space=space, user=request.user, now=now)
     return render(request, "working/index.html", context, status=status)
