@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from django import forms
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -17,7 +17,7 @@ from kenoweb.auth.sessions import go
 from kenoweb.ui import charts, history_thread, list_page, sources
 from kenoweb.ui.filters import PatternFilter, in_chat, number_in
 from kenoweb.ui.formatting import OneLine
-from kenoweb.ui.history_thread import Step, row_at, rows_at
+from kenoweb.ui.history_thread import row_at, rows_at
 from kenoweb.ui.list_page import Order, counted, part
 from kenoweb.ui.responses import (
     beside,
@@ -41,12 +41,11 @@ ORDERS = {
     "often": Order("use_count", int),
     "sure": Order("confidence", float),
 }
-FROM = patterns.INJECTED_FROM
-# Beyond this many a tried message says no more.
-TRIALS = 8
-MOST_ELSEWHERE = 500
+MAX_TRIALS = 8
+# Patterns of other chats that are tried.
+MAX_ELSEWHERE = 500
 MAX_EVIDENCE = 10
-WIDE = 344
+BAR_WIDTH = 344
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +65,7 @@ class PatternList(list_page.ListPage):
 
 @dataclass(frozen=True)
 class Trial:
-    """How one pattern takes the message: how much of it was heard, times how sure it is."""
+    """How one pattern takes the message: how much of it was found, times how sure it is."""
 
     pattern: Pattern
     heard: int
@@ -78,104 +77,90 @@ class Trial:
 
     @property
     def fires(self) -> bool:
-        return self.score >= FROM
+        return self.score >= patterns.INJECTED_FROM
 
     @property
     def covered(self) -> str:
-        return charts.n(WIDE * self.heard / self.of) if self.of else "0"
+        return charts.n(BAR_WIDTH * self.heard / self.of) if self.of else "0"
 
     @property
     def scored(self) -> str:
-        return charts.n(WIDE * self.score)
+        return charts.n(BAR_WIDTH * self.score)
 
 
-@dataclass(frozen=True)
-class Tried:
-    said: str
-    trials: list[Trial]
-    # The message in pieces, each with whether a pattern heard it.
-    pieces: list[tuple[str, bool]]
-
-
-@dataclass(frozen=True)
-class PatternPanel:
-    pattern: Pattern
-    url: str
-    sources: list[sources.Source]
-    steps: list[Step]
-
-
-def pattern_list(space: Space, wanted: PatternFilter, *, member: Member) -> PatternList:
-    found = find(space, wanted)
-    order = Order("updated_at", key="pgh_obj_id") if wanted.when else ORDERS[wanted.sort]
-    page = part(found.select_related("chat"), order=order, after=wanted.after)
-    numbers = counted(found, rows_in(space, Pattern))
+def pattern_list(space: Space, filters: PatternFilter, *, member: Member) -> PatternList:
+    rows = find(space, filters)
+    order = Order("updated_at", key="pgh_obj_id") if filters.when else ORDERS[filters.sort]
+    page = part(rows.select_related("chat"), order=order, after=filters.after)
+    found, total = counted(rows, rows_in(space, Pattern))
     return PatternList(
-        filter=wanted,
-        rows=rows_at(Pattern, page.rows) if wanted.when else page.rows,
+        filter=filters,
+        rows=rows_at(Pattern, page.rows) if filters.when else page.rows,
         url=reverse("patterns:index", args=[space.slug]),
         after=page.after,
-        found=numbers[0],
-        may=member.may("curator") and not wanted.when,
+        found=found,
+        may=member.may("curator") and not filters.when,
         of_chats=list_page.chats_of(space),
-        nothing_yet=not numbers[1],
+        nothing_yet=not total,
     )
 
 
-def find(space: Space, wanted: PatternFilter) -> QuerySet:
-    if wanted.when:
-        rows = history.as_of(rows_in(space, Pattern), wanted.when).filter(space=space)
+def find(space: Space, filters: PatternFilter) -> QuerySet:
+    if filters.when:
+        rows = history.as_of(rows_in(space, Pattern), filters.when).filter(space=space)
     else:
         rows = rows_in(space, Pattern).annotate(used_at=USED_AT)
-    state = Q() if wanted.status == "any" else Q(status=wanted.status)
-    rows = rows.filter(state, in_chat(wanted.chat))
-    return (
-        rows.filter(substring_filter(wanted.q, "trigger", "response", "slug")) if wanted.q else rows
-    )
+    rows = rows.filter(in_chat(filters.chat))
+    if filters.status != "any":
+        rows = rows.filter(status=filters.status)
+    if filters.q:
+        rows = rows.filter(substring_filter(filters.q, "trigger", "response", "slug"))
+    return rows
 
 
-def pattern_panel(pattern: Pattern, *, space: Space, user: User) -> PatternPanel:
-    return PatternPanel(
-        pattern=pattern,
-        url=reverse("patterns:detail", args=[space.slug, pattern.pk]),
-        sources=sources.of_evidence(space, pattern.evidence[:MAX_EVIDENCE]),
-        steps=history_thread.thread(pattern, space=space, user=user),
-    )
+def pattern_panel(pattern: Pattern, *, space: Space, user: User) -> dict:
+    return {
+        "pattern": pattern,
+        "url": reverse("patterns:detail", args=[space.slug, pattern.pk]),
+        "sources": sources.of_evidence(space, pattern.evidence[:MAX_EVIDENCE]),
+        "steps": history_thread.thread(pattern, space=space, user=user),
+    }
 
 
-def tried(space: Space, wanted: PatternFilter, *, chosen: Pattern | None = None) -> Tried:
-    """Which patterns the message calls up and why; the chosen one also when it stays quiet."""
-    number = number_in(wanted.chat)
+def trial_results(space: Space, filters: PatternFilter, *, chosen: Pattern | None = None) -> dict:
+    """Return which patterns the message calls up; the chosen one also when it stays quiet."""
+    text, number = filters.tried, number_in(filters.chat)
     chat = rows_in(space, Chat).filter(pk=number).first() if number else None
-    found = [
-        Trial(one.pattern, len(one.words), one.of, one.score, one.words)
-        for one in patterns.match(space, text=wanted.tried, chat=chat)
+    trials = [
+        Trial(match.pattern, len(match.words), match.of, match.score, match.words)
+        for match in patterns.match(space, text=text, chat=chat)
     ]
-    if wanted.tried:
-        found += _elsewhere(space, wanted.tried, chat=chat)
-    found = sorted(found, key=lambda one: -one.score)[:TRIALS]
-    if wanted.tried and chosen and chosen.pk not in {one.pattern.pk for one in found}:
-        found.append(_trial(chosen, wanted.tried))
-    return Tried(wanted.tried, found, pieces(wanted.tried, [w for one in found for w in one.words]))
+    if text:
+        trials += _elsewhere(space, text, chat=chat)
+    trials = sorted(trials, key=lambda trial: -trial.score)[:MAX_TRIALS]
+    if text and chosen and chosen.pk not in {trial.pattern.pk for trial in trials}:
+        trials.append(_trial(chosen, text))
+    terms = [word for trial in trials for word in trial.words]
+    return {"said": text, "trials": trials, "pieces": pieces(text, terms)}
 
 
-def _elsewhere(space: Space, said: str, *, chat: Chat | None) -> list[Trial]:
-    """The patterns of other chats that hear the message, and would stay quiet here."""
+def _elsewhere(space: Space, text: str, *, chat: Chat | None) -> list[Trial]:
+    """Try the patterns of other chats, which stay quiet in this one."""
     rows = rows_in(space, Pattern).live().exclude(chat=None).select_related("chat")
-    trials = [_trial(row, said) for row in rows.exclude(chat=chat)[:MOST_ELSEWHERE]]
-    return [replace(one, elsewhere=one.pattern.chat) for one in trials if one.score > 0]
+    trials = [_trial(row, text) for row in rows.exclude(chat=chat)[:MAX_ELSEWHERE]]
+    return [replace(trial, elsewhere=trial.pattern.chat) for trial in trials if trial.score > 0]
 
 
-def _trial(pattern: Pattern, said: str) -> Trial:
-    heard, of = patterns.coverage(pattern.trigger, f" {' '.join(words(fold(said)))} ")
-    score = len(heard) / of * pattern.confidence if of and pattern.status == "active" else 0.0
-    return Trial(pattern, len(heard), of, score, tuple(heard))
+def _trial(pattern: Pattern, text: str) -> Trial:
+    terms, of = patterns.coverage(pattern.trigger, f" {' '.join(words(fold(text)))} ")
+    score = len(terms) / of * pattern.confidence if of and pattern.status == "active" else 0.0
+    return Trial(pattern, len(terms), of, score, tuple(terms))
 
 
-def pieces(said: str, heard: list[str]) -> list[tuple[str, bool]]:
-    """The message in words and what stands between them; the heard words are marked."""
-    known = {piece for word in heard for piece in words(fold(word))}
-    return [(part, fold(part) in known) for part in re.findall(r"\w+|\W+", said) if part]
+def pieces(text: str, terms: list[str]) -> list[tuple[str, bool]]:
+    """Split the message into words and what is between them; words of the terms are marked."""
+    known = {word for term in terms for word in words(fold(term))}
+    return [(part, fold(part) in known) for part in re.findall(r"\w+|\W+", text) if part]
 
 
 class PatternForm(forms.Form):
@@ -225,10 +210,10 @@ def learn(request, space):
     if not form.is_valid():
         return _page(request, space, status=422, form=form)
     values = form.cleaned_data | {"learned_from": request.user.username}
-    done = run_and_toast(request, _("Learned “%(text)s”."), patterns.learn, space, **values)
-    if done is None or done.row is None:
+    result = run_and_toast(request, _("Learned “%(text)s”."), patterns.learn, space, **values)
+    if result is None or result.row is None:
         return _page(request, space, status=422, form=form)
-    return go(request, reverse("patterns:detail", args=[space.slug, done.row.pk]))
+    return go(request, reverse("patterns:detail", args=[space.slug, result.row.pk]))
 
 
 @in_space(role="curator", methods="POST")
@@ -236,9 +221,9 @@ def revise(request, space, pk):
     pattern, form = pattern_for(space, pk), PatternForm(request.POST)
     if not form.is_valid():
         return _page(request, space, status=422, form=form, chosen=pattern)
-    said, values = _("Revised: “%(text)s”."), form.cleaned_data
-    done = run_and_toast(request, said, patterns.revise, pattern, **values)
-    if done is None or done.outcome == "refused":
+    text, values = _("Revised: “%(text)s”."), form.cleaned_data
+    result = run_and_toast(request, text, patterns.revise, pattern, **values)
+    if result is None or result.outcome == "refused":
         return _page(request, space, status=422, form=form, chosen=pattern)
     return panel_done(request, beside(request, PatternFilter, "patterns:detail", space, pk))
 
@@ -253,22 +238,22 @@ def _row(request, pattern):
     return fragment_or_redirect(request, "patterns/_row.html", context, back=back)
 
 
-def _act(writer, said):
-    return row_action_view(writer, said, fetch=pattern_for, respond=_row)
+def _row_action(writer, message):
+    return row_action_view(writer, message, fetch=pattern_for, respond=_row)
 
 
-archive = _act(patterns.unlearn, gettext_lazy("Archived “%(text)s”."))
-restore = _act(patterns.restore, gettext_lazy("Restored “%(text)s”."))
-discard = _act(patterns.discard, gettext_lazy("Put “%(text)s” in the trash."))
-promote = _act(patterns.promote, gettext_lazy("Every chat has “%(text)s” now."))
-release = _act(patterns.release, gettext_lazy("Released “%(text)s”."))
+archive = _row_action(patterns.unlearn, gettext_lazy("Archived “%(text)s”."))
+restore = _row_action(patterns.restore, gettext_lazy("Restored “%(text)s”."))
+discard = _row_action(patterns.discard, gettext_lazy("Put “%(text)s” in the trash."))
+promote = _row_action(patterns.promote, gettext_lazy("Every chat has “%(text)s” now."))
+release = _row_action(patterns.release, gettext_lazy("Released “%(text)s”."))
 
 
 def _page(request, space, *, status=200, chosen=None, **context):
-    wanted = PatternFilter.read(request.GET)
+    filters = PatternFilter.read(request.GET)
     context |= {
-        "list": pattern_list(space, wanted, member=request.member),
-        "tried": tried(space, wanted, chosen=chosen),
+        "list": pattern_list(space, filters, member=request.member),
+        "tried": trial_results(space, filters, chosen=chosen),
         "panel": pattern_panel(chosen, space=space, user=request.user) if chosen else None,
     }
     return render(request, "patterns/index.html", context, status=status)

@@ -3,7 +3,6 @@
 from django import forms
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -11,7 +10,7 @@ from kenoweb.auth.access import get_in_space_or_404, in_space
 from kenoweb.people import page as pages
 from kenoweb.ui.filters import number_in
 from kenoweb.ui.formatting import OneLine
-from kenoweb.ui.responses import run_and_toast, toast_error
+from kenoweb.ui.responses import MARKDOWN, run_and_toast, toast_error
 from memory import people
 from memory.models import Entity
 
@@ -29,19 +28,19 @@ class NameForm(forms.Form):
 
 @in_space(role="viewer")
 def index(request, space):
-    asked = {name: request.GET.get(name, "")[:200] for name in ("q", "kind", "after")}
-    graph = None if any(asked.values()) else pages.graph(space)
-    shown = {"list": pages.people_list(space, **asked), "graph": graph}
-    return render(request, "people/index.html", shown)
+    query = {name: request.GET.get(name, "")[:200] for name in ("q", "kind", "after")}
+    graph = None if any(query.values()) else pages.graph(space)
+    context = {"list": pages.people_list(space, **query), "graph": graph}
+    return render(request, "people/index.html", context)
 
 
 @in_space(role="viewer")
 def graph(request, space):
-    """The graph alone, for the overview; without script the list has it."""
+    """Render the graph alone, for the overview; without script the list has it."""
     if not request.htmx:
         return redirect("people:index", space.slug)
-    drawn = pages.graph(space)
-    return render(request, "overview/_people.html", {"graph": drawn}) if drawn else HttpResponse()
+    context = {"graph": pages.graph(space)}
+    return render(request, "overview/_people.html", context) if context["graph"] else HttpResponse()
 
 
 @in_space(role="viewer")
@@ -54,12 +53,12 @@ def detail(request, space, pk):
 
 @in_space(role="viewer", sudo=True)
 def export(request, space, pk):
-    """All that is known of somebody, as a file."""
+    """Send everything known about one of them as a file."""
     entity = people.root(_entity(space, pk))
-    shown = pages.person_page(entity, space=space, now=timezone.now(), may=False)
-    answer = HttpResponse(pages.as_markdown(shown), content_type="text/markdown; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="person-{entity.pk}.md"'
-    return answer
+    page = pages.person_page(entity, space=space, now=timezone.now(), may=False)
+    response = HttpResponse(pages.as_markdown(page), content_type=MARKDOWN)
+    response["Content-Disposition"] = f'attachment; filename="person-{entity.pk}.md"'
+    return response
 
 
 @in_space(role="curator", methods="POST")
@@ -74,13 +73,13 @@ def revise(request, space, pk):
 
 @in_space(role="curator", methods="POST")
 def merge(request, space, pk):
-    """Say that somebody else is the same as this one."""
+    """Merge another entity into this one."""
     entity, other = people.root(_entity(space, pk)), request.POST.get("other", "")
     if not number_in(other):
         toast_error(request, str(people.CannotMerge()))
         return _back(space, entity)
-    found = _entity(space, int(other))
-    run_and_toast(request, _("Both are “%(text)s” now."), people.merge, found, into=entity)
+    row = _entity(space, int(other))
+    run_and_toast(request, _("Both are “%(text)s” now."), people.merge, row, into=entity)
     return _back(space, entity)
 
 
@@ -96,15 +95,15 @@ def _entity(space, pk) -> Entity:
 
 
 def _back(space, entity):
-    return redirect(reverse("people:detail", args=[space.slug, entity.pk]))
+    return redirect("people:detail", space.slug, entity.pk)
 
 
 def _page(request, space, entity, *, form=None, status=200):
     may = request.member.may("curator")
-    shown = pages.person_page(entity, space=space, now=timezone.now(), may=may)
+    page = pages.person_page(entity, space=space, now=timezone.now(), may=may)
     initial = {"name": entity.name, "aliases": ", ".join(entity.aliases), "kind": entity.kind}
     context = {
-        "page": shown,
+        "page": page,
         "entity": entity,
         "colour": pages.colour(entity),
         "relation": pages.relation_of(entity),
