@@ -1,5 +1,6 @@
 """A night as a pull request: its phases, every change as a line, its checks and its cost."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -32,10 +33,16 @@ PHASES = {
     "improvement": gettext_lazy("improvement"),
     "reflection": gettext_lazy("reflection"),
 }
-ADDED, CUT = {"agreement", "curated", "lesson"}, {"stale note", "weak pattern", "old episodes"}
-LINES = 1000
-# Lines of a story before it says "and so many more".
-TOLD, PIECES = 12, 2
+# The sign and the tone of a line by its kind; any other is a change.
+SIGNS = {
+    **dict.fromkeys(("agreement", "curated", "lesson"), ("+", "add")),
+    **dict.fromkeys(("stale note", "weak pattern", "old episodes"), ("−", "cut")),
+}
+CHANGED = ("~", "mod")
+MAX_LINES = 1000
+# Lines of each part of the story, and quotes of each proposal.
+MAX_STORY_LINES = 12
+MAX_QUOTES = 2
 Steps = dict[str, list[history.Change]]
 KINDS = {
     "agreement": gettext_lazy("episodes agree"),
@@ -45,11 +52,12 @@ KINDS = {
     "old episodes": gettext_lazy("old episodes summarised"),
     "duplicate episodes": gettext_lazy("duplicate episodes merged"),
 }
+# The label of a changed row by its model, and its page.
 ROWS = {
-    "fact": gettext_lazy("Fact"),
-    "episode": gettext_lazy("Episode"),
-    "pattern": gettext_lazy("Pattern"),
-    "workingnote": gettext_lazy("Working note"),
+    "fact": (gettext_lazy("Fact"), "facts:detail"),
+    "episode": (gettext_lazy("Episode"), "episodes:detail"),
+    "pattern": (gettext_lazy("Pattern"), "patterns:detail"),
+    "workingnote": (gettext_lazy("Working note"), ""),
 }
 # What a phase counts, in words; what is not named here is bookkeeping.
 COUNTS = {
@@ -99,34 +107,39 @@ class Step:
     of: int = 0
 
 
-def progress(space: Space, *, asked: bool = False) -> dict:
-    """Whether the space is asleep, and how far its night has come; `asked`: it soon will be."""
+def progress(space: Space, *, requested: bool = False) -> dict:
+    """Return whether the space is asleep, how far its night is, and whether one waits to begin."""
     night = rows_in(space, Night).order_by("-local_date").first()
-    found = progress_of(night, space)
-    return found | {"asked": not found["asleep"] and asked and _is_queued(space)}
+    context = progress_of(night, space)
+    return context | {"asked": not context["asleep"] and requested and _is_queued(space)}
 
 
 def progress_of(night: Night | None, space: Space, runs: list[PhaseRun] | None = None) -> dict:
-    """The same of a night, and phases, that were read already."""
-    running, found = cycle.is_asleep(space), []
-    if running and night:
-        found = steps(list(night.phases.filter(run=night.run)) if runs is None else runs)
-    stopping = bool(running and night and is_stopped(night))
-    told = {"asleep": running, "asked": False, "stopping": stopping}
-    return told | {"night": night, "steps": found}
+    """Return the progress of a night, and phases, that were read already."""
+    is_asleep = cycle.is_asleep(space)
+    is_running = bool(is_asleep and night)
+    if is_running and runs is None:
+        runs = list(night.phases.filter(run=night.run))
+    return {
+        "asleep": is_asleep,
+        "asked": False,
+        "stopping": is_running and is_stopped(night),
+        "night": night,
+        "steps": steps(runs) if is_running else [],
+    }
 
 
 def steps(runs: list[PhaseRun]) -> list[Step]:
     by_name = {run.phase: run for run in runs}
-    return [_step(name, by_name.get(name)) for name in PHASES]
-
-
-def _step(name: str, run: PhaseRun | None) -> Step:
-    title = str(PHASES[name]).capitalize()
-    if run is None:
-        return Step(title, "to come")
-    state = "done" if run.status == PhaseRun.Status.SUCCESS else "now"
-    return Step(title, state, run.cursor, len(run.plan))
+    found = []
+    for name, label in PHASES.items():
+        title, run = str(label).capitalize(), by_name.get(name)
+        if run is None:
+            found.append(Step(title, "to come"))
+            continue
+        state = "done" if run.status == PhaseRun.Status.SUCCESS else "now"
+        found.append(Step(title, state, run.cursor, len(run.plan)))
+    return found
 
 
 def _is_queued(space: Space) -> bool:
@@ -135,56 +148,29 @@ def _is_queued(space: Space) -> bool:
     ).exists()
 
 
-@dataclass(frozen=True)
-class Check:
-    label: str
-    ok: bool
-    told: str
-
-
-@dataclass
-class Line:
-    """A change the night applied: what, on which row, and how it reads now."""
-
-    change: NightChange
-    kind: str
-    sign: str
-    tone: str
-    url: str
-    label: str
-    before: str
-    after: str
-    # Its words before and after, where the night changed them.
-    wording: tuple[str, str] | None = None
-    # The fact it made, as it was made: with the words of the person.
-    made: dict | None = None
-    # Changed since by somebody else: undoing the night leaves it.
-    stays: bool = False
-
-
-def listed(space: Space) -> QuerySet[Night]:
-    """The nights with their numbers, each counted by itself: joined, they would multiply."""
-    asked = Proposal.objects.filter(night=OuterRef("pk"))
+def night_list(space: Space) -> QuerySet[Night]:
+    """Return the nights with their numbers, each counted by itself: a join would multiply them."""
+    proposals = Proposal.objects.filter(night=OuterRef("pk"))
     return (
         rows_in(space, Night)
         .annotate(
-            applied=_number(NightChange.objects.filter(night=OuterRef("pk"), undone_at=None)),
-            asked=_number(asked),
-            to_decide=_number(asked.filter(status=Proposal.Status.PENDING)),
+            applied=_count(NightChange.objects.filter(night=OuterRef("pk"), undone_at=None)),
+            asked=_count(proposals),
+            to_decide=_count(proposals.filter(status=Proposal.Status.PENDING)),
         )
         .order_by("-local_date")
     )
 
 
-def _number(rows: QuerySet) -> Coalesce:
-    counted = rows.order_by().values("night").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted), 0)
+def _count(rows: QuerySet) -> Coalesce:
+    numbers = rows.order_by().values("night").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(numbers), 0)
 
 
 def trends(space: Space) -> list[tuple[str, str, list[float], float]]:
-    """(name, meaning, values, latest) of each success metric, of the nights that measured it."""
-    rows = list(rows_in(space, Reflection).order_by("-at").values_list("numbers", flat=True)[:60])
-    rows.reverse()
+    """Return (name, meaning, values, latest) of each success metric over the last nights."""
+    newest = rows_in(space, Reflection).order_by("-at").values_list("numbers", flat=True)
+    rows = list(newest[:60])[::-1]
     if len(rows) < 2:
         return []
     labels = {
@@ -195,8 +181,8 @@ def trends(space: Space) -> list[tuple[str, str, list[float], float]]:
         "voice_consistency": (_("Voice consistency"), _("1 is the same tone throughout")),
     }
     return [
-        (*said, [row.get(name, 0) for row in rows], rows[-1].get(name, 0))
-        for name, said in labels.items()
+        (*words, [row.get(name, 0) for row in rows], rows[-1].get(name, 0))
+        for name, words in labels.items()
     ]
 
 
@@ -208,7 +194,7 @@ def phases(night: Night) -> list[PhaseRun]:
 
 
 def insights(night: Night) -> list[str]:
-    """What the reflection says, in the reader's language."""
+    """Return what the reflection found, in the reader's language."""
     reflection = getattr(night, "reflection", None)
     return [shown(line) for line in reflection.insights] if reflection else []
 
@@ -217,100 +203,96 @@ def name_of(run: PhaseRun) -> str:
     return str(PHASES.get(run.phase, run.phase)).capitalize()
 
 
-def told(run: PhaseRun) -> list[str]:
-    """What the phase counted, in words and in its own order."""
-    named = COUNTS | ({"episodes": _("old episodes archived")} if run.phase == "pruning" else {})
+def count_sentences(run: PhaseRun) -> list[str]:
+    """Return what the phase counted, in words."""
+    labels = COUNTS | ({"episodes": _("old episodes archived")} if run.phase == "pruning" else {})
     return [
         f"{capfirst(label)}: {number(run.counts[name])}"
-        for name, label in named.items()
+        for name, label in labels.items()
         if run.counts.get(name)
     ]
 
 
-def took(runs: list[PhaseRun]) -> float:
-    """Seconds from the first phase's start to the last one's end."""
+def duration(runs: list[PhaseRun]) -> float:
+    """Return the seconds from the start of the first phase to the end of the last."""
     began = min((run.started_at for run in runs), default=None)
     return max(((run.started_at - began).total_seconds() + run.seconds for run in runs), default=0)
 
 
 def steps_of(changes: list[NightChange]) -> Steps:
-    """What each change did to which rows, by its context."""
-    found = history.changes_in(*[change.context for change in changes]) if changes else []
-    by_context: Steps = {}
-    for step in found:
-        by_context.setdefault(str(step.context_id), []).append(step)
+    """Return what each change did to which rows, by its context."""
+    by_context: Steps = defaultdict(list)
+    for step in history.changes_in(*[change.context for change in changes]) if changes else []:
+        by_context[str(step.context_id)].append(step)
     return by_context
 
 
-def lines(space: Space, changes: list[NightChange], steps: Steps) -> list[Line]:
-    """The changes, each with the row it changed."""
-    standing = [str(one.context) for one in changes if not one.undone_at]
-    blocked = history.changed_since([step for key in standing for step in steps.get(key, [])])
+def lines(space: Space, changes: list[NightChange], by_context: Steps) -> list[dict]:
+    """Return the changes, each with the row it changed."""
+    standing = [str(change.context) for change in changes if not change.undone_at]
+    blocked = history.changed_since([step for key in standing for step in by_context.get(key, [])])
     found = []
-    for one in changes:
-        own = steps.get(str(one.context), [])
-        line = _line(space, one, own)
-        line.stays = any((step.model, step.object_id) in blocked for step in own)
-        found.append(line)
+    for change in changes:
+        steps = by_context.get(str(change.context), [])
+        # Changed since by somebody else: undoing the night leaves it.
+        stays = any((step.model, step.object_id) in blocked for step in steps)
+        first = steps[0] if steps else None
+        found.append(_line(change) | (_row_of(space, first) if first else {}) | {"stays": stays})
     return found
 
 
-def _line(space: Space, change: NightChange, steps: list[history.Change]) -> Line:
-    first = steps[0] if steps else None
-    sign, tone = (
-        ("+", "add")
-        if change.kind in ADDED
-        else ("−", "cut")
-        if change.kind in CUT
-        else ("~", "mod")
-    )
-    before, after = "", ""
-    if first and not first.is_create and "confidence" in first.fields:
-        sign, tone = "~", "mod"
-        before, after = (share(value) for value in first.fields["confidence"])
-    name = first.model._meta.model_name if first else ""
-    page = {"fact": "facts:detail", "episode": "episodes:detail", "pattern": "patterns:detail"}.get(
-        name
-    )
-    url = space_url(page, space, pk=first.object_id) if page else ""
-    label = f"{ROWS.get(name, name)} {first.object_id}" if first else ""
+def _line(change: NightChange) -> dict:
+    sign, tone = SIGNS.get(change.kind, CHANGED)
     kind = str(KINDS.get(change.kind, change.kind))
-    line = Line(change, kind, sign, tone, url, label, before, after)
-    if first and not first.is_create:
-        line.wording = first.fields.get("text")
-    elif first and first.model is Fact:
-        line.made = first.after
-    return line
+    return {"change": change, "kind": kind, "sign": sign, "tone": tone}
 
 
-def story(night: Night, runs: list[PhaseRun], found: list[Line], asked: int) -> dict:
-    """The night in one sentence, what it believed, and phase by phase what else it did."""
-    believed = [line for line in found if line.change.kind in BELIEVED_KINDS]
-    others: dict[str, list[Line]] = {}
-    for line in found:
-        if line not in believed:
-            others.setdefault(line.change.phase, []).append(line)
+def _row_of(space: Space, step: history.Change) -> dict:
+    """Return which row was changed, and how it reads before and after."""
+    name = step.model._meta.model_name
+    label, page = ROWS.get(name, (name, ""))
+    row = {
+        "url": space_url(page, space, pk=step.object_id) if page else "",
+        "label": f"{label} {step.object_id}",
+    }
+    if step.is_create:
+        # A new fact is shown as it was created: with the words of the person.
+        return row | ({"made": step.after} if step.model is Fact else {})
+    if "confidence" in step.fields:
+        row["sign"], row["tone"] = CHANGED
+        row["before"], row["after"] = (share(value) for value in step.fields["confidence"])
+    return row | {"wording": step.fields.get("text")}
+
+
+def story(night: Night, runs: list[PhaseRun], rows: list[dict], questions: int) -> dict:
+    """Return the night in one sentence, what it believed, and what else each phase did."""
+    believed = [line for line in rows if line["change"].kind in BELIEVED_KINDS]
+    others: dict[str, list[dict]] = defaultdict(list)
+    for line in rows:
+        if line["change"].kind not in BELIEVED_KINDS:
+            others[line["change"].phase].append(line)
     return {
-        "lead": _lead(night, runs, len(believed), asked),
-        "believed": believed[:TOLD],
+        "lead": _lead(night, runs, len(believed), questions),
+        "believed": believed[:MAX_STORY_LINES],
         "phases": [
-            (run, name_of(run), told(run), others.get(run.phase, [])[:TOLD]) for run in runs
+            (run, name_of(run), count_sentences(run), others[run.phase][:MAX_STORY_LINES])
+            for run in runs
         ],
-        "put_away": sum(line.tone == "cut" for line in found),
-        "goes": [line for line in found if not (line.stays or line.change.undone_at)],
-        "stays": [line for line in found if line.stays],
+        "put_away": sum(line["tone"] == "cut" for line in rows),
+        "goes": [line for line in rows if not (line["stays"] or line["change"].undone_at)],
+        "stays": [line for line in rows if line["stays"]],
     }
 
 
-def _lead(night: Night, runs: list[PhaseRun], believed: int, asked: int) -> SafeString:
+def _lead(night: Night, runs: list[PhaseRun], believed: int, questions: int) -> SafeString:
     read = int(sum(run.counts.get("episodes", 0) for run in runs if run.phase == "consolidation"))
-    heard = ngettext("read %(n)s episode", "read %(n)s episodes", read)
-    took_in = ngettext("believed %(n)s thing", "believed %(n)s things", believed)
-    question = ngettext("asked you %(n)s thing", "asked you %(n)s things", asked)
+    read_text = ngettext("read %(n)s episode", "read %(n)s episodes", read)
+    believed_text = ngettext("believed %(n)s thing", "believed %(n)s things", believed)
+    asked_text = ngettext("asked you %(n)s thing", "asked you %(n)s things", questions)
     parts = {
-        "read": _part(read, heard, "?part=episodes") or _("read nothing new"),
-        "believed": _part(believed, took_in, "#believed") or _("believed nothing"),
-        "asked": _part(asked, question, "#asks") or _("asked you nothing"),
+        "read": _link(read, read_text, "?part=episodes") or _("read nothing new"),
+        "believed": _link(believed, believed_text, "#believed") or _("believed nothing"),
+        "asked": _link(questions, asked_text, "#asks") or _("asked you nothing"),
     }
     is_last = timezone.localdate() - night.local_date <= timedelta(days=1)
     sentence = (
@@ -321,35 +303,35 @@ def _lead(night: Night, runs: list[PhaseRun], believed: int, asked: int) -> Safe
     return mark_safe(sentence % parts)  # the parts are escaped, the sentence is ours
 
 
-def _part(count: int, words: str, url: str) -> str:
-    said = words % {"n": number(count)}
-    return format_html('<a href="{}">{}</a>', url, said) if count else ""
+def _link(count: int, text: str, url: str) -> str:
+    return format_html('<a href="{}">{}</a>', url, text % {"n": number(count)}) if count else ""
 
 
-def checks(changes: list[NightChange], by_context: Steps) -> list[Check]:
-    """What must hold after every night, looked up and not assumed; what was undone is gone."""
-    standing = [one for one in changes if not one.undone_at]
-    steps = [step for one in standing for step in by_context.get(str(one.context), [])]
-    made = [step.after for step in steps if step.model is Fact and step.is_create]
-    quoted = sum(bool(one["quote"]) for one in made)
-    touched = [step for step in steps if step.model is Fact and not step.is_create]
-    pinned = sum(step.before["pinned"] or step.before["sticky"] for step in touched)
-    crossed = sum(one["chat_id"] is None and _private(one["evidence"]) for one in made)
+def checks(changes: list[NightChange], by_context: Steps) -> list[dict]:
+    """Look up what must hold after every night; changes that were undone do not count."""
+    standing = [change for change in changes if not change.undone_at]
+    steps = [step for change in standing for step in by_context.get(str(change.context), [])]
+    created = [step.after for step in steps if step.model is Fact and step.is_create]
+    changed = [step.before for step in steps if step.model is Fact and not step.is_create]
+    quoted = sum(bool(fact["quote"]) for fact in created)
+    pinned = sum(fact["pinned"] or fact["sticky"] for fact in changed)
+    crossed = sum(
+        fact["chat_id"] is None and any(item.get("chat") for item in fact["evidence"])
+        for fact in created
+    )
     core = sum(step.model is Identity for step in steps)
-    return [
-        Check(_("Every new fact has a quote"), quoted == len(made), f"{quoted}/{len(made)}"),
-        Check(_("No pinned or hand-written fact changed"), not pinned, str(pinned)),
-        Check(_("Nothing left its chat"), not crossed, str(crossed)),
-        Check(_("Core identity unchanged"), not core, str(core)),
+    total = len(created)
+    found = [
+        (_("Every new fact has a quote"), quoted == total, f"{quoted}/{total}"),
+        (_("No pinned or hand-written fact changed"), not pinned, str(pinned)),
+        (_("Nothing left its chat"), not crossed, str(crossed)),
+        (_("Core identity unchanged"), not core, str(core)),
     ]
-
-
-def _private(evidence: list[dict]) -> bool:
-    return any(item.get("chat") for item in evidence)
+    return [{"label": label, "ok": ok, "told": text} for label, ok, text in found]
 
 
 def fuses(night: Night, runs: list[PhaseRun]) -> list[dict]:
-    """How close the night came to the loss fuse, per tier."""
+    """Return how close the night came to the loss fuse, per tier."""
     counts = next((run.counts for run in runs if run.phase == "pruning"), {})
     tiers = (
         (_("Episodes"), "episodes", rows_in(night.space, Episode).count()),
@@ -361,8 +343,8 @@ def fuses(night: Night, runs: list[PhaseRun]) -> list[dict]:
         fuse = Fuse(name, total + (taken if name == "patterns" else 0))
         sentence = _("%(taken)s of %(total)s archived, limit %(limit)s") % fuse.state(taken)
         top = max(fuse.total, fuse.limit, 1)
-        shown = {"label": label, "parts": [(label, taken)], "sentence": sentence, "top": top}
-        found.append(shown | fuse.state(taken))
+        bar = {"label": label, "parts": [(label, taken)], "sentence": sentence, "top": top}
+        found.append(bar | fuse.state(taken))
     return found
 
 
@@ -375,7 +357,7 @@ def calls(night: Night) -> dict:
 
 
 def read_episodes(night: Night) -> list[Episode]:
-    """What the night read, the most salient first."""
+    """Return the episodes that the night read, the most salient first."""
     run = night.phases.filter(run=night.run, phase="consolidation").first()
     ids = [pk for item in (run.plan if run else []) if "read" in item for pk in item["read"]]
     return list(
@@ -383,19 +365,19 @@ def read_episodes(night: Night) -> list[Episode]:
     )
 
 
-def with_words(
+def with_quotes(
     space: Space, proposals: list[Proposal]
 ) -> list[tuple[Proposal, list[sources.Source]]]:
-    """The first proposals, each with two pieces of what it rests on."""
-    told = [(one, _quoted(one)) for one in proposals[:TOLD]]
-    said = iter(sources.of_evidence(space, [piece for _one, pieces in told for piece in pieces]))
-    return [
-        (one, [part for part in islice(said, len(pieces)) if part.text]) for one, pieces in told
+    """Return the first proposals, each with some quotes that it rests on."""
+    rows = [
+        (proposal, [item for item in proposal.evidence[:MAX_QUOTES] if item.get("quote")])
+        for proposal in proposals[:MAX_STORY_LINES]
     ]
-
-
-def _quoted(proposal: Proposal) -> list[dict]:
-    return [piece for piece in proposal.evidence[:PIECES] if piece.get("quote")]
+    quotes = iter(sources.of_evidence(space, [item for _row, items in rows for item in items]))
+    return [
+        (proposal, [quote for quote in islice(quotes, len(items)) if quote.text])
+        for proposal, items in rows
+    ]
 
 
 def neighbours(night: Night) -> tuple[Night | None, Night | None]:

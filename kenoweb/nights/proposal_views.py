@@ -1,5 +1,6 @@
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -32,7 +33,7 @@ def index(request, space):
 
 @in_space(role="viewer")
 def docket(request, space):
-    """All open contradictions: the same desk, with nothing else in the queue."""
+    """Show the desk with only the open contradictions."""
     request.GET = QueryDict(f"kind={Proposal.Kind.SUPERSEDE}")
     return _page(request, space, None)
 
@@ -44,7 +45,7 @@ def detail(request, space, pk):
 
 @in_space(role="curator")
 def impact(request, space, pk):
-    """Which of the last answers would change: asked for beside the diff, or as a page."""
+    """Show which of the last answers would change."""
     proposal = get_in_space_or_404(space, Proposal, pk)
     proposal.space = space
     context = {"back": reverse("proposals:detail", args=[space.slug, pk]), "change": proposal.title}
@@ -58,36 +59,37 @@ def impact(request, space, pk):
 @in_space(role="curator", methods="POST")
 def approve(request, space, pk):
     proposal = get_in_space_or_404(space, Proposal, pk)
-    given = _given(request)
     if ruling := request.POST.get("ruling", ""):
-        return _rule(request, space, proposal, ruling, given)
+        return _rule(request, proposal, ruling)
+    decision = _decision(request)
 
     def decide():
         with transaction.atomic():
-            proposals.approve(proposal, **given | _reworded(request, proposal, given["digest"]))
+            proposals.approve(proposal, **decision | _reworded(request, proposal))
 
-    return _decided(request, space, proposal, _("Approved “%(title)s”."), decide)
-
-
-def _given(request) -> dict:
-    """Who decides, on what was shown, and why."""
-    said = {name: request.POST.get(name, "")[:300] for name in ("digest", "reason")}
-    return said | {"member": request.member}
+    return _decide(request, proposal, _("Approved “%(title)s”."), decide)
 
 
-def _reworded(request, proposal, digest: str) -> dict:
-    """Approve takes the words as they stand in the fields; the digest is then another."""
-    typed = review_queue.edited(proposal, request.POST)
-    changes = {name: value for name, value in typed.items() if value != proposal.after[name]}
+def _decision(request) -> dict:
+    """Return who decides, on what was shown, and why."""
+    values = {name: request.POST.get(name, "")[:300] for name in ("digest", "reason")}
+    return values | {"member": request.member}
+
+
+def _reworded(request, proposal) -> dict:
+    """Save the words as they stand in the fields; return the new digest when they changed."""
+    values = review_queue.edited_values(proposal, request.POST)
+    changes = {name: value for name, value in values.items() if value != proposal.after[name]}
     if not changes:
         return {}
+    digest = _decision(request)["digest"]
     edited = proposals.edit(proposal, member=request.member, digest=digest, changes=changes)
     return {"digest": edited.digest}
 
 
-def _rule(request, space, proposal, ruling, given):
-    """One of the three rulings on a contradiction, with its day."""
-    said = _("Ruled on “%(title)s”.")
+def _rule(request, proposal, ruling):
+    """Apply one of the three rulings on a contradiction, with its day."""
+    decision = _decision(request)
 
     def decide():
         try:
@@ -95,33 +97,32 @@ def _rule(request, space, proposal, ruling, given):
         except ValidationError:
             raise ValueError(_("Give the day as a date, or leave it empty.")) from None
         with transaction.atomic():
-            words = given | _reworded(request, proposal, given["digest"])
-            proposals.rule(proposal, ruling=ruling, day=day_start(day), **words)
+            values = decision | _reworded(request, proposal)
+            proposals.rule(proposal, ruling=ruling, day=day_start(day), **values)
 
-    return _decided(request, space, proposal, said, decide)
+    return _decide(request, proposal, _("Ruled on “%(title)s”."), decide)
 
 
 @in_space(role="curator", methods="POST")
 def reject(request, space, pk):
     proposal = get_in_space_or_404(space, Proposal, pk)
-    given = _given(request)
     if proposal.kind == Proposal.Kind.SUPERSEDE:  # there is always one of three rulings
-        return _rule(request, space, proposal, proposals.THIS, given)
-    given["never"] = "never" in request.POST
-    said = _("Rejected “%(title)s”.")
-    return _decided(request, space, proposal, said, lambda: proposals.reject(proposal, **given))
+        return _rule(request, proposal, proposals.THIS)
+    decision = _decision(request) | {"never": "never" in request.POST}
+    text = _("Rejected “%(title)s”.")
+    return _decide(request, proposal, text, lambda: proposals.reject(proposal, **decision))
 
 
 @in_space(role="curator", methods="POST")
 def rebase(request, space, pk):
-    """Show it against what is believed now."""
+    """Show the proposal against what is believed now."""
     proposal = get_in_space_or_404(space, Proposal, pk)
     try:
         proposals.rebase(proposal, member=request.member)
         toast(request, _("Now shown against what is believed today. Decide when it is right."))
     except REFUSALS as error:
         toast_error(request, str(error))
-    return _shown(request, space, proposal.pk)
+    return _show(request, space, proposal.pk)
 
 
 @in_space(role="curator", methods="POST")
@@ -133,57 +134,52 @@ def undo(request, space, pk):
         toast(request, _("Undone; the proposal is open again."))
     except REFUSALS as error:
         toast_error(request, str(error))
-    there = reverse("proposals:detail", args=[space.slug, pk])
-    return review_queue.from_toast(request, there) or _shown(request, space, proposal.pk)
+    url = reverse("proposals:detail", args=[space.slug, pk])
+    return review_queue.desk_for_toast(request, url) or _show(request, space, proposal.pk)
 
 
 @in_space(role="curator", methods="POST")
 def approve_all(request, space):
-    chosen = review_queue.ProposalFilter.from_query(request.POST)
-    done, refused = proposals.approve_all(
-        review_queue.waiting(space, chosen),
-        member=request.member,
-        shown=set(request.POST.getlist("shown")),
-    )
+    rows, options = _shown_proposals(request)
+    done, refused = proposals.approve_all(rows, **options)
     n = len(done)
     toast(request, ngettext("Approved %(n)s proposal.", "Approved %(n)s proposals.", n) % {"n": n})
     for reason in refused[:3]:
         toast_error(request, reason)
-    return redirect(reverse("proposals:index", args=[space.slug]))
+    return redirect("proposals:index", space.slug)
 
 
 @in_space(role="curator", methods="POST")
 def reject_all(request, space):
-    chosen = review_queue.ProposalFilter.from_query(request.POST)
-    n = len(
-        proposals.reject_all(
-            review_queue.waiting(space, chosen),
-            member=request.member,
-            shown=set(request.POST.getlist("shown")),
-            reason=_("several at once"),
-        )
-    )
+    rows, options = _shown_proposals(request)
+    n = len(proposals.reject_all(rows, reason=_("several at once"), **options))
     toast(request, ngettext("Rejected %(n)s proposal.", "Rejected %(n)s proposals.", n) % {"n": n})
-    return redirect(reverse("proposals:index", args=[space.slug]))
+    return redirect("proposals:index", space.slug)
 
 
-def _decided(request, space, proposal, said, decide):
+def _shown_proposals(request) -> tuple[QuerySet[Proposal], dict]:
+    filters = review_queue.ProposalFilter.from_query(request.POST)
+    shown = set(request.POST.getlist("shown"))
+    return review_queue.waiting(request.space, filters), {"member": request.member, "shown": shown}
+
+
+def _decide(request, proposal, text, decide):
     """Decide and show the next; a refusal says why and shows the same one again."""
-    chosen = review_queue.ProposalFilter.from_query(request.GET)
-    rows = review_queue.listed(space, chosen)
-    coming = review_queue.following(rows, proposal.pk)
+    space = request.space
+    filters = review_queue.ProposalFilter.from_query(request.GET)
+    coming = review_queue.following(review_queue.waiting_rows(space, filters), proposal.pk)
     try:
         decide()
-        undo = reverse("proposals:undo", args=[space.slug, proposal.pk])
-        toast(request, said % {"title": short(proposal.title, 60)}, undo=undo)
+        undo_url = reverse("proposals:undo", args=[space.slug, proposal.pk])
+        toast(request, text % {"title": short(proposal.title, 60)}, undo=undo_url)
     except REFUSALS as error:
         toast_error(request, str(error))
-        return _shown(request, space, proposal.pk, status=409)
-    return _shown(request, space, coming.pk if coming else None)
+        return _show(request, space, proposal.pk, status=409)
+    return _show(request, space, coming.pk if coming else None)
 
 
-def _shown(request, space, pk, *, status=200):
-    """The desk with this one in front, as a fragment or by redirect."""
+def _show(request, space, pk, *, status=200):
+    """Show the desk with this proposal in front, as a fragment or by redirect."""
     if request.htmx or status != 200:
         current = get_in_space_or_404(space, Proposal, pk) if pk else None
         template = "proposals/_work.html" if request.htmx else "proposals/index.html"
@@ -201,23 +197,22 @@ def _page(request, space, current):
 
 
 def _context(request, space, current) -> dict:
-    chosen = review_queue.ProposalFilter.from_query(request.GET)
-    shown = review_queue.queue(space, chosen)
-    alone = current is not None
-    rows = shown["rows"]
+    filters = review_queue.ProposalFilter.from_query(request.GET)
+    queue = review_queue.queue(space, filters)
+    is_alone = current is not None
+    rows, decided = queue["rows"], queue["decided"]
     current = current or (rows_in(space, Proposal).filter(pk=rows[0].pk).first() if rows else None)
-    around = review_queue.around(
-        rows, shown["decided"], current, alone=alone, member=request.member
+    context = review_queue.desk_context(
+        rows, decided, current, alone=is_alone, member=request.member
     )
-    decided = (one for one in shown["decided"] if one.status in ("approved", "rejected"))
     return {
-        **shown,
-        **around,
+        **queue,
+        **context,
         "space": space,
-        "tab": "docket" if chosen.kind == Proposal.Kind.SUPERSEDE else "proposals",
-        "filter": chosen,
+        "tab": "docket" if filters.kind == Proposal.Kind.SUPERSEDE else "proposals",
+        "filter": filters,
         "kinds": Proposal.Kind.choices,
         "desk": review_queue.desk(space, current) if current else None,
-        "steps": review_queue.steps(shown, current),
-        "last": next(decided, None),
+        "steps": review_queue.steps(queue, current),
+        "last": next((row for row in decided if row.status in ("approved", "rejected")), None),
     }

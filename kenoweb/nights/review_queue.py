@@ -1,15 +1,15 @@
 """What the review queue shows: one change in front, the others waiting beside it."""
 
-import datetime as dt
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import Case, F, Model, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KT
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
@@ -42,15 +42,16 @@ ICONS = {
     "imported": "transfer",
 }
 
-# How a page goes to the desk itself.
+# The HX-Location options that show the desk.
 DESK = {"target": "#main", "select": "#main", "swap": "outerHTML"}
-# A person who knows the matter decides one about this fast.
+# About as long as a person who knows the matter takes for one.
 SECONDS_EACH = 8
-SHOWN = 200
+MAX_ROWS = 200
 MAX_EVIDENCE = 12
-TARGETS_SHOWN = 50
-IN_A_LIST = ("kind", "title", "digest", "confidence", "status", "reason", "decided_at")
-PRECEDENTS_READ, PRECEDENTS_SHOWN = 200, 3
+MAX_TARGETS = 50
+LIST_FIELDS = ("kind", "title", "digest", "confidence", "status", "reason", "decided_at")
+MAX_PRECEDENTS_READ = 200
+MAX_PRECEDENTS = 3
 RULINGS = {
     proposals.THIS: gettext_lazy("Older"),
     proposals.THAT: gettext_lazy("Newer"),
@@ -80,6 +81,17 @@ NOTES = {
 }
 
 
+# The label of a target by its type, and its page.
+TARGETS = {
+    "fact": (gettext_lazy("Fact"), "facts:detail"),
+    "pattern": (gettext_lazy("Pattern"), "patterns:detail"),
+    "episode": (gettext_lazy("Episode"), "episodes:detail"),
+    "rule": (gettext_lazy("Rule"), ""),
+    "preference": (gettext_lazy("Preference"), ""),
+    "entity": (gettext_lazy("Person"), "people:detail"),
+}
+
+
 def time_left(waiting: int) -> str:
     minutes = round(waiting * SECONDS_EACH / 60)
     return _("about %(n)s min left") % {"n": minutes} if minutes else _("less than a minute left")
@@ -87,7 +99,7 @@ def time_left(waiting: int) -> str:
 
 @dataclass(frozen=True)
 class ProposalFilter:
-    """What the address bar asks for; what it does not know is ignored."""
+    """What the query string asks for; invalid values are ignored."""
 
     kind: str = ""
     flag: str = ""
@@ -104,108 +116,53 @@ class ProposalFilter:
             source=clean(query.get("source", ""))[:64],
         )
 
-    def apply(self, found: QuerySet[Proposal]) -> QuerySet[Proposal]:
+    def apply(self, rows: QuerySet[Proposal]) -> QuerySet[Proposal]:
         if self.kind:
-            found = found.filter(kind=self.kind)
+            rows = rows.filter(kind=self.kind)
         if self.about:
-            found = found.filter(after__subject=self.about)
+            rows = rows.filter(after__subject=self.about)
         if self.source:
-            found = found.filter(mode=self.source)
-        return found.filter(flags__contains=[self.flag]) if self.flag else found
+            rows = rows.filter(mode=self.source)
+        return rows.filter(flags__contains=[self.flag]) if self.flag else rows
 
     @property
     def query(self) -> str:
-        parts = {name: getattr(self, name) for name in ("kind", "flag", "about", "source")}
-        chosen = {name: value for name, value in parts.items() if value}
+        chosen = {name: value for name, value in asdict(self).items() if value}
         return "?" + urlencode(chosen) if chosen else ""
 
 
-@dataclass(frozen=True)
-class Target:
-    label: str
-    text: str
-    url: str
-    thing: Model
-
-
-@dataclass(frozen=True)
-class Depends:
-    """What rests on a fact: the replies it reached, and the facts derived from it."""
-
-    replies: int = 0
-    facts: list[Fact] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        return len(self.facts) + bool(self.replies)
-
-
-@dataclass(frozen=True)
-class Precedent:
-    """A contradiction of the same kind that was decided before."""
-
-    proposal: Proposal
-    ruling: str
-    why: str
-
-
-@dataclass
-class Desk:
-    """One proposal as it is put before a person."""
-
-    proposal: Proposal
-    icon: str
-    targets: list[Target]
-    before: str
-    after: str
-    evidence: list[sources.Source]
-    notes: list[str]
-    fields: list[tuple[str, str, str]] = field(default_factory=list)
-    scope: str = ""
-    # What it would change reads differently now: it cannot be approved as it is shown.
-    stale: str = ""
-    risky: bool = False
-    # Of a contradiction: the fact that speaks against the old one where it is believed already,
-    # what rests on each, when one gave way to the other, and how such a thing was decided before.
-    rival: Fact | None = None
-    depends: Depends = Depends()
-    rival_depends: Depends = Depends()
-    day: dt.date | None = None
-    precedents: list[Precedent] = field(default_factory=list)
-
-    @property
-    def says_twice(self) -> bool:
-        """Whether the reason is nothing but the words it proposes."""
-        return self.proposal.rationale.split() == self.after.split()
-
-
-def depends_on(space: Space, fact: Fact | None) -> Depends:
+def depends_on(space: Space, fact: Fact | None) -> dict:
+    """Return what rests on a fact: the replies it reached, and the facts derived from it."""
     if fact is None or fact.pk is None:
-        return Depends()
-    reached = RecallItem.objects.filter(fact=fact, injected=True, recall__reply__isnull=False)
+        return {}
+    replies = RecallItem.objects.filter(fact=fact, injected=True, recall__reply__isnull=False)
     derived = rows_in(space, Fact).live().filter(evidence__contains=[{"fact": fact.pk}])
-    return Depends(reached.count(), list(derived.exclude(pk=fact.pk).newest()[:TARGETS_SHOWN]))
+    facts = list(derived.exclude(pk=fact.pk).newest()[:MAX_TARGETS])
+    count = replies.count()
+    return {"replies": count, "facts": facts, "count": len(facts) + bool(count)}
 
 
-def precedents(proposal: Proposal) -> list[Precedent]:
-    """Those about the same kind of thing, or between the same kinds of speakers; newest first."""
+def precedents(proposal: Proposal) -> list[dict]:
+    """Return how contradictions of the same kind, or between such speakers, were decided."""
     about, sides = _slot(proposal), _sides(proposal)
     decided = Proposal.objects.filter(space=proposal.space_id, kind=Proposal.Kind.SUPERSEDE)
     decided = decided.filter(status__in=("approved", "rejected")).exclude(pk=proposal.pk)
     found = []
-    for one in decided.order_by("-decided_at")[:PRECEDENTS_READ]:
-        if about and _slot(one) == about:
-            found.append(Precedent(one, ruling_of(one), _("about the same kind of thing")))
-        elif sides and _sides(one) == sides:
-            found.append(Precedent(one, ruling_of(one), _("what someone says of themselves")))
-    return found[:PRECEDENTS_SHOWN]
+    for row in decided.order_by("-decided_at")[:MAX_PRECEDENTS_READ]:
+        if about and _slot(row) == about:
+            why = _("about the same kind of thing")
+        elif sides and _sides(row) == sides:
+            why = _("what someone says of themselves")
+        else:
+            continue
+        found.append({"proposal": row, "ruling": ruling_of(row), "why": why})
+    return found[:MAX_PRECEDENTS]
 
 
 def ruling_of(proposal: Proposal) -> str:
-    """How a contradiction was decided, in words."""
-    given = next((flag for flag in proposal.flags if flag in RULINGS), "")
+    """Return how a contradiction was decided, in words."""
     usual = proposals.THAT if proposal.status == Proposal.Status.APPROVED else proposals.THIS
-    return str(RULINGS[given or usual])
+    return str(RULINGS[next((flag for flag in proposal.flags if flag in RULINGS), usual)])
 
 
 def _slot(proposal: Proposal) -> str:
@@ -214,60 +171,62 @@ def _slot(proposal: Proposal) -> str:
 
 
 def _sides(proposal: Proposal) -> tuple[bool, bool] | None:
-    """Whether each side was said by whom it is about; None when that tells nothing."""
+    """Whether each side was said by the person it is about; None when that tells nothing."""
     who = fold(str(proposal.after.get("subject", "")))
-    said = [fold(str(one.get("by", ""))) for one in proposal.evidence[:2]]
-    if not who or len(said) < 2 or (said[0] == who) == (said[1] == who):
+    speakers = [fold(str(item.get("by", ""))) for item in proposal.evidence[:2]]
+    if not who or len(speakers) < 2 or (speakers[0] == who) == (speakers[1] == who):
         return None
-    return said[0] == who, said[1] == who
+    return speakers[0] == who, speakers[1] == who
 
 
-def waiting(space: Space, chosen: ProposalFilter) -> QuerySet[Proposal]:
-    """What waits, in the order it is shown: the newest night first, the surest first in it.
+def waiting(space: Space, filters: ProposalFilter) -> QuerySet[Proposal]:
+    """Return what waits: the newest night first, the surest first in it.
 
-    What an import brought comes after the nights, together by whom it is about.
+    Imported proposals come after the nights, grouped by their subject.
     """
-    found = rows_in(space, Proposal).filter(status=Proposal.Status.PENDING)
+    rows = rows_in(space, Proposal).filter(status=Proposal.Status.PENDING)
     imported = When(kind=Proposal.Kind.IMPORTED, then=KT("after__subject"))
-    found = chosen.apply(found).annotate(
+    rows = filters.apply(rows).annotate(
         about=Case(imported, default=Value(""), output_field=TextField())
     )
     newest_night = F("night_id").desc(nulls_last=True)
-    return found.select_related("night").order_by(newest_night, "about", "-confidence", "pk")
+    return rows.select_related("night").order_by(newest_night, "about", "-confidence", "pk")
 
 
-def listed(space: Space, chosen: ProposalFilter) -> list[Proposal]:
-    """The same with what a list shows of them: the evidence of two hundred takes long to read."""
-    return list(waiting(space, chosen).only(*IN_A_LIST, "night__local_date")[:SHOWN])
+def waiting_rows(space: Space, filters: ProposalFilter) -> list[Proposal]:
+    """Return what waits without its evidence, which takes long to read for two hundred."""
+    return list(waiting(space, filters).only(*LIST_FIELDS, "night__local_date")[:MAX_ROWS])
 
 
-def queue(space: Space, chosen: ProposalFilter) -> dict:
-    """The list beside the desk: waiting by night, then what of the same was decided today."""
-    rows = listed(space, chosen)
+def queue(space: Space, filters: ProposalFilter) -> dict:
+    """Return the list beside the desk: what waits, by night, and what was decided today."""
+    rows = waiting_rows(space, filters)
     last = nights.latest(space) if rows else None
     groups = [
-        (_heading(night, about, is_last=night == last), about, list(some))
-        for (night, about), some in groupby(rows, key=lambda one: (one.night, one.about))
+        (_heading(night, about, is_last=night == last), about, list(group))
+        for (night, about), group in groupby(rows, key=attrgetter("night", "about"))
     ]
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    decided = chosen.apply(rows_in(space, Proposal).filter(decided_at__gte=today))
-    decided = decided.only(*IN_A_LIST).order_by("-decided_at")[:20]
-    for one in [*rows, *decided]:
-        one.icon = ICONS.get(one.kind, "fact")
-    return {"groups": groups, "rows": rows, "decided": list(decided)}
+    decided = filters.apply(rows_in(space, Proposal).filter(decided_at__gte=today))
+    decided = list(decided.only(*LIST_FIELDS).order_by("-decided_at")[:20])
+    for row in [*rows, *decided]:
+        row.icon = ICONS.get(row.kind, "fact")
+    return {"groups": groups, "rows": rows, "decided": decided}
 
 
 def following(rows: list, after: int | None) -> Any:
-    """The one to show after this one: the next in the list, else the first that is left."""
-    places = [one.pk for one in rows]
+    """Return the row to show after this one: the next in the list, else the first other one."""
+    places = [row.pk for row in rows]
     if after in places and places.index(after) + 1 < len(rows):
         return rows[places.index(after) + 1]
-    return next((one for one in rows if one.pk != after), None)
+    return next((row for row in rows if row.pk != after), None)
 
 
-def around(rows: list, done: list, current: Model | None, *, alone: bool, member: Member) -> dict:
-    """What both desks say of the one in front: its place among the others, and the time left."""
-    place = next((n for n, one in enumerate(rows, 1) if one == current), None)
+def desk_context(
+    rows: list, done: list, current: Model | None, *, alone: bool, member: Member
+) -> dict:
+    """Return what both desks show around the current row: its place, and the time left."""
+    place = next((n for n, row in enumerate(rows, 1) if row == current), None)
     return {
         "open": alone,
         "place": place + len(done) if place else None,
@@ -278,62 +237,68 @@ def around(rows: list, done: list, current: Model | None, *, alone: bool, member
     }
 
 
-def from_toast(request: HttpRequest, there: str) -> HttpResponse | None:
-    """Send the page to the desk where a toast asked: it has no room for one."""
+def desk_for_toast(request: HttpRequest, url: str) -> HttpResponse | None:
+    """Send a toast's request to the desk: the answer does not fit in the toast."""
     if not request.htmx or request.htmx.target == "proposals":
         return None
-    return HttpResponse(headers={"HX-Location": json.dumps({"path": there, **DESK})})
+    return HttpResponse(headers={"HX-Location": json.dumps({"path": url, **DESK})})
 
 
-def steps(shown: dict, current: Proposal | None) -> list[str]:
-    """One dash each: decided ones coloured, the one in front marked."""
-    tone = {"approved": "yes", "rejected": "no"}
-    done = [tone.get(one.status, "") for one in reversed(shown["decided"])]
-    return [*done, *("now" if one == current else "" for one in shown["rows"])][:40]
+def steps(context: dict, current: Proposal | None) -> list[str]:
+    """Return the tone of each dash: coloured when decided, marked when in front."""
+    tones = {"approved": "yes", "rejected": "no"}
+    done = [tones.get(row.status, "") for row in reversed(context["decided"])]
+    return [*done, *("now" if row == current else "" for row in context["rows"])][:40]
 
 
-def desk(space: Space, proposal: Proposal) -> Desk:
+def desk(space: Space, proposal: Proposal) -> dict:
+    """Return one proposal as it is put before a person."""
     rows = rows_of([proposal])
-    targets = [_target(space, one, proposal, rows) for one in proposal.targets[:TARGETS_SHOWN]]
-    after = proposal.after
-    return Desk(
-        proposal=proposal,
-        icon=ICONS.get(proposal.kind, "fact"),
-        targets=targets,
-        before=_before(proposal, targets),
-        after=_wording(after, proposal),
-        evidence=sources.of_evidence(space, proposal.evidence[:MAX_EVIDENCE]),
-        notes=[str(NOTES[flag]) for flag in proposal.flags if flag in NOTES],
-        fields=[
+    targets = [_target(space, item, proposal, rows) for item in proposal.targets[:MAX_TARGETS]]
+    after, words = proposal.after, _wording(proposal)
+    is_contradiction = proposal.kind == Proposal.Kind.SUPERSEDE
+    return {
+        "proposal": proposal,
+        "icon": ICONS.get(proposal.kind, "fact"),
+        "targets": targets,
+        "before": _before(proposal, targets),
+        "after": words,
+        # Whether the reason only repeats the proposed words.
+        "says_twice": proposal.rationale.split() == words.split(),
+        "evidence": sources.of_evidence(space, proposal.evidence[:MAX_EVIDENCE]),
+        "notes": [str(NOTES[flag]) for flag in proposal.flags if flag in NOTES],
+        "fields": [
             (name, str(label), str(after[name]))
             for name, label in EDITABLE.items()
             if name in after
         ],
-        scope=_scope(space, proposal),
-        stale=_stale(proposal, rows),
-        risky=proposals.is_risky(proposal),
-        **(_contradiction(space, proposal, targets) if proposal.kind == "supersede" else {}),
-    )
+        "scope": _scope(space, proposal),
+        # Why it cannot be approved as shown: what it would change reads differently now.
+        "stale": _stale(proposal, rows),
+        "risky": proposals.is_risky(proposal),
+        **(_contradiction(space, proposal, targets) if is_contradiction else {}),
+    }
 
 
-def _contradiction(space: Space, proposal: Proposal, targets: list[Target]) -> dict:
+def _contradiction(space: Space, proposal: Proposal, targets: list[dict]) -> dict:
+    """Return the fact that contradicts the old one, what rests on each, and the precedents."""
     rival = proposals.rival_of(proposal)
-    said = proposal.evidence[1] if len(proposal.evidence) > 1 else {}
-    since = parse_datetime(said.get("at") or "") or proposal.created_at
+    item = proposal.evidence[1] if len(proposal.evidence) > 1 else {}
+    since = parse_datetime(item.get("at") or "") or proposal.created_at
     return {
         "rival": rival,
-        "depends": depends_on(space, targets[0].thing if targets else None),
+        "depends": depends_on(space, targets[0]["thing"] if targets else None),
         "rival_depends": depends_on(space, rival),
         "day": day_of((rival and rival.valid_from) or since),
         "precedents": precedents(proposal),
     }
 
 
-def edited(proposal: Proposal, given) -> dict[str, object]:
-    """What a form changed, each as the kind of value it was; ValueError when it does not fit."""
+def edited_values(proposal: Proposal, posted: QueryDict) -> dict[str, object]:
+    """Return what a form changed, each as the type it was; ValueError when it does not fit."""
     changes: dict[str, object] = {}
     for name, label in EDITABLE.items():
-        text = given.get(name, "").strip()
+        text = posted.get(name, "").strip()
         if text and name in proposal.after:
             changes[name] = _like(proposal.after[name], text, label)
     return changes
@@ -372,56 +337,45 @@ def _heading(night, about: str, *, is_last: bool) -> str:
     return dated(night.local_date, _("l j F"))
 
 
-def _target(space: Space, target: dict, proposal: Proposal, rows: dict) -> Target:
-    kind, pk = target["type"], target["id"]
-    before = proposal.before.get(f"{kind}:{pk}", {})
+def _target(space: Space, item: dict, proposal: Proposal, rows: dict) -> dict:
+    kind, pk = item["type"], item["id"]
+    label, page = TARGETS[kind]
     row = rows.get((kind, pk))
-    text = _said(before) or str(row or "")
-    url = space_url(_PAGES[kind], space, pk=pk) if kind in _PAGES else ""
-    return Target(f"{_LABELS[kind]} {pk}", text, url, row)
+    return {
+        "label": f"{label} {pk}",
+        "text": _text_of(proposal.before.get(f"{kind}:{pk}", {})) or str(row or ""),
+        "url": space_url(page, space, pk=pk) if page else "",
+        "thing": row,
+    }
 
 
-_PAGES = {
-    "fact": "facts:detail",
-    "pattern": "patterns:detail",
-    "episode": "episodes:detail",
-    "entity": "people:detail",
-}
-_LABELS = {
-    "fact": gettext_lazy("Fact"),
-    "pattern": gettext_lazy("Pattern"),
-    "episode": gettext_lazy("Episode"),
-    "rule": gettext_lazy("Rule"),
-    "preference": gettext_lazy("Preference"),
-    "entity": gettext_lazy("Person"),
-}
-
-
-def _before(proposal: Proposal, targets: list[Target]) -> str:
+def _before(proposal: Proposal, targets: list[dict]) -> str:
     if proposal.kind == Proposal.Kind.SETTING:
         name = proposal.after.get("name", "")
         return f"{name}: {proposal.before.get(name)}"
-    return targets[0].text if proposal.kind in ("revise", "supersede", "rule") and targets else ""
+    shows_old = proposal.kind in ("revise", "supersede", "rule") and targets
+    return targets[0]["text"] if shows_old else ""
 
 
-def _wording(after: dict, proposal: Proposal) -> str:
+def _wording(proposal: Proposal) -> str:
+    after = proposal.after
     if proposal.kind == Proposal.Kind.SETTING:
         return f"{after.get('name')}: {after.get('value')}"
     if proposal.kind == Proposal.Kind.ADD_PATTERN:
         return f"{after.get('trigger')} → {after.get('response')}"
     if proposal.kind == Proposal.Kind.PREFERENCE:
         return f"{after.get('key')}: {after.get('value')}"
-    return _said(after)
+    return _text_of(after)
 
 
-def _said(image: dict) -> str:
-    """The words of a memory of any kind, as they were or would be."""
+def _text_of(image: dict) -> str:
+    """Return the words of a memory of any kind, as they were or would be."""
     if "body" in image:
         return f"{image.get('title', '')}\n\n{image['body']}".strip()
     if "aliases" in image:
         return ", ".join([image.get("name", ""), *image["aliases"]])
-    named = ("text", "instruction", "trigger", "title", "name")
-    return str(next((image[one] for one in named if image.get(one)), ""))
+    names = ("text", "instruction", "trigger", "title", "name")
+    return str(next((image[name] for name in names if image.get(name)), ""))
 
 
 def _scope(space: Space, proposal: Proposal) -> str:

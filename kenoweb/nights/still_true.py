@@ -1,6 +1,5 @@
 """The page "Still true?": facts that are due for a check, a few a day, one in front."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django import forms
@@ -22,8 +21,7 @@ from memory.history.changes import ChangeResult, Conflict
 from memory.models import AuditEntry, Fact, Space
 from memory.text.normalise import short
 
-YES, NO, CORRECTED = "yes", "no", "corrected"
-# A reply a week: such a fact is used often.
+# From this many uses on a fact counts as used often.
 OFTEN = 10
 
 
@@ -32,19 +30,6 @@ class CorrectForm(forms.Form):
 
     text = forms.CharField(max_length=4000)
     since = Day(required=False)
-
-
-@dataclass(frozen=True)
-class CheckDesk:
-    """One fact in front, with what a person needs to know to answer."""
-
-    fact: Fact
-    question: str
-    why: str
-    source: panel.Source | None
-    checked: datetime
-    due: datetime | None
-    depends: review_queue.Depends
 
 
 @in_space(role="viewer")
@@ -59,13 +44,12 @@ def detail(request, space, pk):
 
 @in_space(role="curator", methods="POST")
 def confirm(request, space, pk):
-    said = _("Still true: “%(text)s”.")
-    return _answer(request, space, pk, YES, said, facts.confirm)
+    return _answer(request, pk, "yes", _("Still true: “%(text)s”."), facts.confirm)
 
 
 @in_space(role="curator", methods="POST")
 def end(request, space, pk):
-    return _answer(request, space, pk, NO, _("No longer true: “%(text)s”."), facts.deprecate)
+    return _answer(request, pk, "no", _("No longer true: “%(text)s”."), facts.deprecate)
 
 
 @in_space(role="curator", methods="POST")
@@ -74,61 +58,62 @@ def correct(request, space, pk):
     form = CorrectForm(request.POST)
     if not form.is_valid():
         toast_error(request, _("Say how it is now, and since when as a day, or leave it empty."))
-        return _shown(request, space, pk)
-    given = form.cleaned_data
+        return _show(request, space, pk)
+    values = form.cleaned_data
 
     def write(fact, *, by, now):
-        since = day_start(given["since"]) or now
-        new = {"text": given["text"], "valid_from": since, "until": since}
+        since = day_start(values["since"]) or now
+        new = {"text": values["text"], "valid_from": since, "until": since}
         return facts.supersede(fact, by=by, now=now, **new)
 
-    return _answer(request, space, pk, CORRECTED, _("Corrected: “%(text)s”."), write)
+    return _answer(request, pk, "corrected", _("Corrected: “%(text)s”."), write)
 
 
 @in_space(role="curator", methods="POST")
 def undo(request, space):
-    """Take the last answer of today back."""
+    """Undo the last answer of today."""
     entry = next(iter(_answered(space)), None)
     if entry is None:
         toast_error(request, _("There is no answer of today to take back."))
-        return _shown(request, space, None)
+        return _show(request, space, None)
     try:
         lasting.take_back(entry, by=person(request.user))
         toast(request, _("Undone; it is asked again."))
     except Conflict as error:
         toast_error(request, str(error))
     pk = int(entry.object_id)
-    there = reverse("still_true:detail", args=[space.slug, pk])
-    return review_queue.from_toast(request, there) or _shown(request, space, pk)
+    url = reverse("still_true:detail", args=[space.slug, pk])
+    return review_queue.desk_for_toast(request, url) or _show(request, space, pk)
 
 
-def _answer(request, space, pk, answer, said, write):
+def _answer(request, pk, answer, text, write):
     """Write the answer and show the next; a refusal says why and shows the same one again."""
-    fact, by, now = fact_for(space, pk), person(request.user), timezone.now()
+    space, by, now = request.space, person(request.user), timezone.now()
+    fact = fact_for(space, pk)
     rows, _later = lasting.asked_today(space, now=now)
     coming = review_queue.following(rows, pk)
     try:
-        done: ChangeResult = write(fact, by=by, now=now)
+        result: ChangeResult = write(fact, by=by, now=now)
     except (ValueError, facts.DuplicateFact) as error:
         toast_error(request, str(error))
-        return _shown(request, space, pk)
-    if not done.changed:
-        toast_error(request, done.reason or _("Nothing to change: it is so already."))
-        return _shown(request, space, pk)
-    # What was asked about is the old one, also when another took its place.
-    lasting.note_answer(ChangeResult(fact, done.change_id), answer=answer, by=by)
+        return _show(request, space, pk)
+    if not result.changed:
+        toast_error(request, result.reason or _("Nothing to change: it is so already."))
+        return _show(request, space, pk)
+    # The answer is about the old fact, also when another took its place.
+    lasting.note_answer(ChangeResult(fact, result.change_id), answer=answer, by=by)
     undo_url = reverse("still_true:undo", args=[space.slug])
-    toast(request, said % {"text": short(str(done.row), 60)}, undo=undo_url)
-    return _shown(request, space, coming.pk if coming else None)
+    toast(request, text % {"text": short(str(result.row), 60)}, undo=undo_url)
+    return _show(request, space, coming.pk if coming else None)
 
 
-def _shown(request, space, pk):
+def _show(request, space, pk):
     if request.htmx:
         current = fact_for(space, pk) if pk else None
         return render(request, "still_true/_work.html", _context(request, space, current))
     if pk is None:
-        return redirect(reverse("still_true:index", args=[space.slug]))
-    return redirect(reverse("still_true:detail", args=[space.slug, pk]))
+        return redirect("still_true:index", space.slug)
+    return redirect("still_true:detail", space.slug, pk)
 
 
 def _page(request, space, current):
@@ -139,13 +124,15 @@ def _context(request, space, current) -> dict:
     now = timezone.now()
     rows, later = lasting.asked_today(space, now=now)
     for row in rows:
-        row.why = why_now(row, space, now=now)
-    alone, checked = current is not None, _checked(space)
+        row.why = why_now(row, now=now)
+    is_alone, checked = current is not None, _checked(space)
     current = current or (rows[0] if rows else None)
-    around = review_queue.around(rows, checked, current, alone=alone, member=request.member)
-    tones = {YES: "yes", NO: "no", CORRECTED: "yes"}
-    steps = [tones.get(one.details["answer"], "") for one, _fact in reversed(checked)]
-    return around | {
+    context = review_queue.desk_context(
+        rows, checked, current, alone=is_alone, member=request.member
+    )
+    tones = {"yes": "yes", "no": "no", "corrected": "yes"}
+    steps = [tones.get(entry.details["answer"], "") for entry, _fact in reversed(checked)]
+    return context | {
         "space": space,
         "tab": "still_true",
         "rows": rows,
@@ -160,31 +147,31 @@ def _context(request, space, current) -> dict:
 def _groups(rows: list[Fact]) -> list[tuple[str, list[Fact]]]:
     passed = [row for row in rows if row.lasts == Fact.Lasts.PLAN]
     held = [row for row in rows if row.lasts != Fact.Lasts.PLAN]
-    named = [
+    groups = [
         (_("The date has passed"), passed),
         (_("Used often, checked long ago"), [row for row in held if row.use_count >= OFTEN]),
         (_("Seldom used"), [row for row in held if row.use_count < OFTEN]),
     ]
-    return [(title, some) for title, some in named if some]
+    return [(title, group) for title, group in groups if group]
 
 
-def _desk(space: Space, fact: Fact, *, now: datetime) -> CheckDesk:
+def _desk(space: Space, fact: Fact, *, now: datetime) -> dict:
+    """Return one fact in front, with what a person needs to know to answer."""
     # A question in another language than the page would be odd above its buttons.
-    spoken = (fact.language or "en") == (get_language() or "en")[:2]
-    asked = lasting.question(fact) if spoken else _("Is this still true?")
-    return CheckDesk(
-        fact=fact,
-        question=asked,
-        why=why_now(fact, space, now=now),
-        source=panel.source(fact, space=space),
-        checked=fact.checked_at,
-        due=lasting.due_at(fact, space),
-        depends=review_queue.depends_on(space, fact),
-    )
+    same_language = (fact.language or "en") == (get_language() or "en")[:2]
+    return {
+        "fact": fact,
+        "question": lasting.question(fact) if same_language else _("Is this still true?"),
+        "why": why_now(fact, now=now),
+        "source": panel.source(fact, space=space),
+        "checked": fact.checked_at,
+        "due": lasting.due_at(fact, space),
+        "depends": review_queue.depends_on(space, fact),
+    }
 
 
-def why_now(fact: Fact, space: Space, *, now: datetime) -> str:
-    """ "Not checked for 5 months", or when its day was."""
+def why_now(fact: Fact, *, now: datetime) -> str:
+    """Return "Not checked for 5 months", or when its day was."""
     if fact.lasts == Fact.Lasts.PLAN and fact.occurs_at:
         over = timezone.localtime(fact.occurs_until or fact.occurs_at)
         return _("Was on %(day)s") % {"day": dated(over.date(), _("j F Y"))}
@@ -201,8 +188,8 @@ def _answered(space: Space) -> list[AuditEntry]:
 
 
 def _checked(space: Space) -> list[tuple[AuditEntry, Fact]]:
-    """Today's answers with their facts, newest first."""
+    """Return today's answers with their facts, newest first."""
     entries = _answered(space)
-    found = rows_in(space, Fact).in_bulk([int(one.object_id) for one in entries])
-    pairs = ((one, found.get(int(one.object_id))) for one in entries)
-    return [(one, fact) for one, fact in pairs if fact]
+    rows = rows_in(space, Fact).in_bulk([int(entry.object_id) for entry in entries])
+    pairs = ((entry, rows.get(int(entry.object_id))) for entry in entries)
+    return [(entry, fact) for entry, fact in pairs if fact]

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from kenoweb import demo
 from kenoweb.auth.access import in_space, rows_in
 from kenoweb.nights import page as night_progress
-from kenoweb.nights.page import PHASES, took
+from kenoweb.nights.page import PHASES, duration
 from kenoweb.nights.review_queue import ICONS
 from kenoweb.people import page as people
 from kenoweb.ui import charts
@@ -269,7 +269,7 @@ def last_night(space: Space) -> dict | None:
         return None
     phases = list(night.phases.filter(run=night.run))
     parts = [(PHASES.get(run.phase, run.phase), max(0.05, run.seconds)) for run in phases]
-    seconds = took(phases)
+    seconds = duration(phases)
     counts = totals(
         changes=("count", night.changes.values("pk")),
         proposed=("count", night.proposals.values("pk")),
