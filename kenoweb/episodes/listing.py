@@ -196,7 +196,7 @@ def episode_list(
     tabs += [(*tab, n) for tab, n in zip(months, numbers, strict=False) if n]
     return EpisodeList(
         filter=filters,
-        rows=described(rows, space=space, query=filters.query(), now=now),
+        rows=episode_rows(rows, space=space, query=filters.query(), now=now),
         url=url,
         after=page.after,
         found=left if filters == unfiltered else len(rows) if is_whole else numbers[-1],
@@ -213,7 +213,7 @@ def _month_name(month: date) -> str:
     return dated(month, "F" if this_year else "YEAR_MONTH_FORMAT").capitalize()
 
 
-def described(rows: list[Episode], *, space: Space, query: str, now: datetime) -> list[Row]:
+def episode_rows(rows: list[Episode], *, space: Space, query: str, now: datetime) -> list[Row]:
     """Add to each episode what its row shows, in a few queries however many there are."""
     pks = [episode.pk for episode in rows]
     messages = _per_episode(rows_in(space, Message).filter(episode__in=pks))

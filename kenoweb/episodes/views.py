@@ -60,9 +60,9 @@ def discard_with_reason(
     """Move to the trash; undo brings back all of it, facts and rulings too."""
     reason = ": ".join(part for part in (str(REASONS[why][0]), note) if part)
     with history.change(by=by, why="discard") as context:
-        done = episodes.discard(episode, by=by, reason=reason, now=now)
-        if not done.changed:
-            return done
+        result = episodes.discard(episode, by=by, reason=reason, now=now)
+        if not result.changed:
+            return result
         if why == "private":
             rulings.forbid(episode.space, text=str(episode), by=by, reason=note or reason)
         if with_facts:
@@ -207,7 +207,7 @@ def _row(request, episode):
     back = reverse("episodes:detail", args=[request.space.slug, episode.pk])
     if request.POST.get("from") == "panel" or not request.htmx:
         return refreshed(request, back=back)
-    rows = listing.described([episode], space=request.space, query="", now=timezone.now())
+    rows = listing.episode_rows([episode], space=request.space, query="", now=timezone.now())
     look = "episodes/_row.html" if request.POST.get("look") == "list" else "episodes/_epi.html"
     return fragment_or_redirect(request, look, {"row": rows[0], "list": {"may": True}}, back=back)
 

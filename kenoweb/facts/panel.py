@@ -158,7 +158,7 @@ def fact_panel(fact: Fact, *, space: Space, user: User, now: datetime) -> dict:
         "steps": history_thread.thread(fact, space=space, user=user),
         "beliefs": beliefs if is_revised else [],
         "river": charts.river(spans, width=370, height=44) if is_revised else [],
-        "reached": reached(fact, space=space, now=now),
+        "reached": uses_of(fact, space=space, now=now),
         "near": near,
         "against": against,
         "kept": rulings.keep_ruling(fact),
@@ -224,7 +224,7 @@ def _evidence(fact: Fact, *, space: Space) -> list[Source]:
     return [quote for quote in sources.of_evidence(space, items) if quote.text]
 
 
-def reached(fact: Fact, *, space: Space, now: datetime) -> dict:
+def uses_of(fact: Fact, *, space: Space, now: datetime) -> dict:
     """Return the replies that were given the fact: how many, the last ones, and how many a day.
 
     Beside them its price: in how many replies its words are, the tokens it took in prompts, and

@@ -48,7 +48,7 @@ def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page
     form = BulkForm(posted, space=space)
     if not form.is_valid():
         return list_page.BulkAnswer(refusal=_("Choose what to do with them."))
-    pks = picked(space, posted, form.cleaned_data, now=now)
+    pks = picked_ids(space, posted, form.cleaned_data, now=now)
     if not pks:
         return list_page.BulkAnswer(refusal=_("Tick the facts first."))
     try:
@@ -59,7 +59,7 @@ def act(space: Space, posted: QueryDict, *, by: str, now: datetime) -> list_page
     return list_page.BulkAnswer(sentence, change_id=result.change_id)
 
 
-def picked(space: Space, posted: QueryDict, choices: dict, *, now: datetime) -> list[int]:
+def picked_ids(space: Space, posted: QueryDict, choices: dict, *, now: datetime) -> list[int]:
     """Return the ids; one more than the limit when there are too many."""
     if not choices["everything"]:
         return [*filter(None, map(number_in, posted.getlist("pick")[: MAX_FACTS + 1]))]
