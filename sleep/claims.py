@@ -169,7 +169,7 @@ def _claims(
     return [
         _claim(episode, line, **{name: getattr(one, name) for name in STATED})
         for one in propose.propose(
-            line.text, author=line.author, language=language, heard=heard, complete=complete
+            line.text, author=line.author, language=language, items=heard, complete=complete
         )
     ]
 

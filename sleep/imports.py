@@ -165,7 +165,7 @@ def _stated(message: Message, heard: list[hearing.Heard], *, speaker: str) -> It
         author=message.author or speaker,
         language=message.language,
         previous=message.previous or "",
-        heard=heard,
+        items=heard,
     )
     yield from (one for one in found if REDACTED not in one.text)
 

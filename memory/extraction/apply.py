@@ -39,7 +39,7 @@ class Applied:
     """What became of one tag. `done` is None when the write failed; the reply goes on without."""
 
     tag: str
-    said: str
+    content: str
     done: ChangeResult | None
     error: str = ""
 
@@ -55,7 +55,7 @@ class Turn:
     now: datetime | None
 
     @property
-    def said(self) -> str:
+    def transcript(self) -> str:
         return "\n".join(message.text for message in self.heard)
 
 
@@ -87,72 +87,72 @@ Write = Callable[[str, Turn], ChangeResult]
 
 
 def _work(split: Split) -> Iterator[tuple[str, str, Write]]:
-    for said in split.facts:
-        yield tags.FACT, said, _fact
-    for said in split.chat_facts:
-        yield tags.CHAT, said, _event
+    for content in split.facts:
+        yield tags.FACT, content, _fact
+    for content in split.chat_facts:
+        yield tags.CHAT, content, _event
     if split.working:
         yield tags.WORKING, split.working, _note
     if split.context:
         yield tags.CONTEXT, split.context, _context
-    for said in split.preferences:
-        yield tags.USER, said, _preference
+    for content in split.preferences:
+        yield tags.USER, content, _preference
     if split.lore:
         yield "lore", split.lore, _lore
 
 
-def _attempt(tag: str, said: str, write: Write, turn: Turn) -> Applied:
-    if tags.echoes(said, turn.said):
+def _attempt(tag: str, content: str, write: Write, turn: Turn) -> Applied:
+    if tags.echoes(content, turn.transcript):
         reason = _("It only repeats a tag that somebody typed.")
-        return Applied(tag, said, ChangeResult(None, outcome="refused", reason=reason))
+        return Applied(tag, content, ChangeResult(None, outcome="refused", reason=reason))
     if ingest.gate(turn.message, by="tag") == options.READ_ONLY:
         reason = _("What models note here is read only.")
-        return Applied(tag, said, ChangeResult(None, outcome="refused", reason=reason))
+        return Applied(tag, content, ChangeResult(None, outcome="refused", reason=reason))
     try:
         with transaction.atomic():
-            return Applied(tag, said, write(said, turn))
+            return Applied(tag, content, write(content, turn))
     except OperationalError:
         # The database is gone or two replies crossed: the whole turn is tried again.
         raise
     except Exception as error:
         log.exception("a <%s> tag of the reply to message %s was lost", tag, turn.message.pk)
-        return Applied(tag, said, None, error=type(error).__name__)
+        return Applied(tag, content, None, error=type(error).__name__)
 
 
-def _fact(said: str, turn: Turn) -> ChangeResult:
-    return _learn(turn, said, subject=_subject(said, turn.message))
+def _fact(content: str, turn: Turn) -> ChangeResult:
+    return _learn(turn, content, subject=_subject(content, turn.message))
 
 
-def _lore(said: str, turn: Turn) -> ChangeResult:
-    return _learn(turn, lore_line(said), subject=Fact.LORE, kind=Fact.Kind.LORE)
+def _lore(content: str, turn: Turn) -> ChangeResult:
+    return _learn(turn, lore_line(content), subject=Fact.LORE, kind=Fact.Kind.LORE)
 
 
-def _plan(said: str, turn: Turn, *, plan: Plan) -> ChangeResult:
+def _plan(content: str, turn: Turn, *, plan: Plan) -> ChangeResult:
     """Keep the plan as a fact and have it said in this chat at its time."""
     now = turn.now or timezone.now()
     with history.change(by="tag", why="note a plan"):
-        done = _learn(turn, said, subject=turn.message.author)
-        known = {"known", "again", "agreed"}
-        if done.row and (done.changed or done.outcome in known):
+        done = _learn(turn, content, subject=turn.message.author)
+        repeats = {"known", "again", "agreed"}
+        if done.row and (done.changed or done.outcome in repeats):
             schedule(done.row, plan, chat=turn.chat, by="tag", now=now)
     return done
 
 
-def _learn(turn: Turn, said: str, *, subject: str, kind: str = "fact") -> ChangeResult:
+def _learn(turn: Turn, content: str, *, subject: str, kind: str = "fact") -> ChangeResult:
     """Bring it to the door of ingest with the words it rests on; without any it is not believed."""
-    found = evidence.find(said, turn.heard)
-    message = found.message if found else turn.message
-    one = propose.Candidate(
-        said, found.quote if found else "", subject=subject, kind=kind, category="other",
+    source = evidence.find(content, turn.heard)
+    message = source.message if source else turn.message
+    candidate = propose.Candidate(
+        content, source.quote if source else "", subject=subject, kind=kind, category="other",
         confidence=LORE_CONFIDENCE if kind == Fact.Kind.LORE else TAG_CONFIDENCE,
-        language=text.detect_language(said) or message.language, mode=turn.mode, heard_as="lore",
+        language=text.detect_language(content) or message.language, mode=turn.mode, heard_as="lore",
     )  # fmt: skip
-    if not found:
-        return ingest.remember(message, one, by="tag", now=turn.now, suspicions=[UNGROUNDED])
-    one = propose.as_heard(one, message.text)
-    taken = ingest.take(message, one, by="tag", now=turn.now)
+    if not source:
+        return ingest.remember(message, candidate, by="tag", now=turn.now, suspicions=[UNGROUNDED])
+    candidate = propose.as_heard(candidate, message.text)
+    taken = ingest.take(message, candidate, by="tag", now=turn.now)
     if taken.line["outcome"] == ingest.OFFERED:
-        offers.offer(message, replace(one, held=taken.line.get("held", "")))
+        offers.offer(message, replace(candidate, held=taken.line.get("held", "")))
     if taken.line["outcome"] == "error":
         raise NotTaken(taken.line["reason"])
     if taken.done:
@@ -161,44 +161,44 @@ def _learn(turn: Turn, said: str, *, subject: str, kind: str = "fact") -> Change
     return ChangeResult(row, outcome=taken.line["outcome"])
 
 
-def _event(said: str, turn: Turn) -> ChangeResult:
+def _event(content: str, turn: Turn) -> ChangeResult:
     if ingest.gate(turn.message, by="tag") == options.HOLD:
         # Nobody decides about an episode by itself: it is offered as what it says.
-        return _learn(turn, said, subject="")
-    found = evidence.find(said, turn.heard)
+        return _learn(turn, content, subject="")
+    source = evidence.find(content, turn.heard)
     return episodes.write(
         turn.chat.space,
         chat=turn.chat,
-        body=said,
+        body=content,
         by="tag",
         started_at=turn.now or turn.message.sent_at,
         participants=[turn.message.author],
-        suspicions=[] if found else [UNGROUNDED],
+        suspicions=[] if source else [UNGROUNDED],
     )
 
 
-def _note(said: str, turn: Turn) -> ChangeResult:
-    return working.write(turn.chat, text=said, by="tag", now=turn.now)
+def _note(content: str, turn: Turn) -> ChangeResult:
+    return working.write(turn.chat, text=content, by="tag", now=turn.now)
 
 
-def _context(said: str, turn: Turn) -> ChangeResult:
-    return chats.set_context(turn.chat, text=said, by="tag", now=turn.now)
+def _context(content: str, turn: Turn) -> ChangeResult:
+    return chats.set_context(turn.chat, text=content, by="tag", now=turn.now)
 
 
-def _preference(said: str, turn: Turn) -> ChangeResult:
+def _preference(content: str, turn: Turn) -> ChangeResult:
     """Offer it to people: what stands in the system prompt is worded by a person."""
-    found = evidence.find(said, turn.heard)
-    if not found:
+    source = evidence.find(content, turn.heard)
+    if not source:
         return notices.set_aside(
-            turn.chat.space, what="preference", text=text.clean(said), reasons=[UNGROUNDED]
+            turn.chat.space, what="preference", text=text.clean(content), reasons=[UNGROUNDED]
         )
-    offers.offer(found.message, ingest.wish(found.message, said, mode=turn.mode))
+    offers.offer(source.message, ingest.wish(source.message, content, mode=turn.mode))
     return ChangeResult(None, outcome=ingest.OFFERED)
 
 
-def _subject(said: str, message: Message) -> str:
+def _subject(content: str, message: Message) -> str:
     """Whom a fact is about, when it says so: the speaker, by name or as "the user"."""
-    folded = text.fold(said)
+    folded = text.fold(content)
     author = text.fold(message.author).strip()
     # Also "A Ana le gusta…" and "El perro de Ana…", as Spanish tells it.
     begins = rf"(?:a |(?:el|la|los|las) [^,;:]{{2,60}}? de )?{re.escape(author)}\b"

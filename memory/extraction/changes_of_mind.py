@@ -47,26 +47,26 @@ def settle(new: Fact, *, message: Message, by: str, now: datetime | None = None)
     What only a person may change, what the whole space knows and what may be true beside it after
     all is put before people instead.
     """
-    gone = []
-    for found in find_superseded(
+    replaced = []
+    for superseded in find_superseded(
         new.space, new.chat, new.text, new.subject, whole_space=True, speaker=message,
         correcting=intents.read(message.text).name == "correct", ignore=new,
     ):  # fmt: skip
-        if not _is_before(found.fact, message):
+        if not _is_before(superseded.fact, message):
             continue
-        own = found.fact.chat_id == new.chat_id and _is_sure(found.verdict)
-        if own and give_way(found, new=new, by=by, now=now).changed:
-            gone.append(found.fact)
+        own = superseded.fact.chat_id == new.chat_id and _is_sure(superseded.verdict)
+        if own and give_way(superseded, new=new, by=by, now=now).changed:
+            replaced.append(superseded.fact)
         else:
             for ask in ASK:
-                ask(found.fact, new, found.verdict.reason)
-    return gone
+                ask(superseded.fact, new, superseded.verdict.reason)
+    return replaced
 
 
 def _is_before(fact: Fact, message: Message) -> bool:
     """Said in an earlier message, or by nobody; two facts of one message stand together."""
-    said = fact.message
-    return said is None or (said.pk != message.pk and said.sent_at <= message.sent_at)
+    source = fact.message
+    return source is None or (source.pk != message.pk and source.sent_at <= message.sent_at)
 
 
 def _is_sure(verdict: Verdict) -> bool:
@@ -93,7 +93,7 @@ def find_superseded(
     nobody in particular did. `correcting` is for an open correction ("no, …"), see `compare`.
     """
     reach: dict[str, Any] = {"whole_space": whole_space, "speaker": speaker}
-    found = judge(
+    superseded = judge(
         _compared(space, chat, text, subject, ignore=ignore, **reach),
         text,
         # One thing may be called "Ana's dog" and "el perro de Ana": both are told of its owner.
@@ -102,10 +102,12 @@ def find_superseded(
         correcting=correcting,
         likeness=likeness,
     )
-    if not found:
+    if not superseded:
         return []
-    whole = reachable(space, chat, **reach).in_bulk([one.fact.pk for one in found])
-    return [one._replace(fact=whole[one.fact.pk]) for one in found if one.fact.pk in whole]
+    rows = reachable(space, chat, **reach).in_bulk([entry.fact.pk for entry in superseded])
+    return [
+        entry._replace(fact=rows[entry.fact.pk]) for entry in superseded if entry.fact.pk in rows
+    ]
 
 
 def _compared(
@@ -121,40 +123,42 @@ def _compared(
     """Up to two hundred, of which at most a few give way: only those are read whole."""
     if speaker and speaker.author_id and ignore and subject:
         accounts = [f"{channel}:{number}" for channel, number in speaker_of(speaker)]
-        given = {"chat": chat and chat.pk, "subject": subject, "accounts": accounts}
-        return _told_by(space=space.pk, new=ignore.pk, whole_space=whole_space, **given)
-    known = reachable(space, chat, whole_space=whole_space, speaker=speaker)
+        filters = {"chat": chat and chat.pk, "subject": subject, "accounts": accounts}
+        return _told_by(space=space.pk, new=ignore.pk, whole_space=whole_space, **filters)
+    rows = reachable(space, chat, whole_space=whole_space, speaker=speaker)
     if ignore is not None:
-        known = known.exclude(pk=ignore.pk)
-    return _in_short(_candidates(known, text, subject, is_told=speaker is not None))
+        rows = rows.exclude(pk=ignore.pk)
+    return _in_short(_candidates(rows, text, subject, is_told=speaker is not None))
 
 
 @prepared(space="bigint", chat="bigint", new="bigint", subject="varchar", accounts="varchar[]")
 def _told_by(space, chat, new, subject, accounts, whole_space):
     """The same for what every new fact is compared with: what one person told of somebody."""
     account = Concat("message__chat__channel", Value(":"), "message__author_id")
-    known = reachable(space, chat, whole_space=whole_space).exclude(pk=new).alias(account=account)
-    told = Q(account__any_of=accounts, message__role=Message.Role.USER)
-    known = known.filter(told | Q(message=None))
-    return _in_short(_candidates(known, "", subject, is_told=True))
+    rows = reachable(space, chat, whole_space=whole_space).exclude(pk=new).alias(account=account)
+    by_speaker = Q(account__any_of=accounts, message__role=Message.Role.USER)
+    rows = rows.filter(by_speaker | Q(message=None))
+    return _in_short(_candidates(rows, "", subject, is_told=True))
 
 
-def _in_short(known: QuerySet) -> QuerySet:
-    return known.select_related(None).only("space", "text", "subject")
+def _in_short(rows: QuerySet) -> QuerySet:
+    return rows.select_related(None).only("space", "text", "subject")
 
 
 @transaction.atomic
-def give_way(found: Superseded, *, new: Fact, by: str, now: datetime | None = None) -> ChangeResult:
+def give_way(
+    superseded: Superseded, *, new: Fact, by: str, now: datetime | None = None
+) -> ChangeResult:
     """Let the new fact take the old one's place; what else the old one told stays believed.
 
     One change, so that one undo brings all of it back. ChangeResult.row is the new fact.
     """
-    old, frame = found.fact, found.verdict.old
-    kept = remainder(old.text, frame, subject=old.subject) if frame else []
+    old, frame = superseded.fact, superseded.verdict.old
+    rest = remainder(old.text, frame, subject=old.subject) if frame else []
     with history.change(by=by, why="supersede"):
         # "I have lived in Oslo since March": Rome was home until then.
         done = facts.supersede(old, by=by, new=new, until=new.valid_from, now=now)
-        for words in kept if done.changed else []:
+        for words in rest if done.changed else []:
             facts.remember(old.space, text=words, by=by, why="supersede", now=now, **_origin(old))
     return done
 
@@ -168,7 +172,7 @@ def _origin(old: Fact) -> dict:
 
 
 def judge(
-    known: Iterable[Fact],
+    believed: Iterable[Fact],
     text: str,
     *,
     subject: str = "",
@@ -180,16 +184,16 @@ def judge(
 
     `subject` is who speaks, `about` whom the statement is filed under.
     """
-    found = []
-    for fact in known:
+    superseded = []
+    for fact in believed:
         is_same = about not in ("", subject, Fact.LORE) and fact.subject == about
         verdict = compare(
             fact.text, text, subject=subject or fact.subject, correcting=correcting,
             same_person=is_same, likeness=likeness,
         )  # fmt: skip
         if verdict.changes:
-            found.append(Superseded(fact, verdict))
-    return found
+            superseded.append(Superseded(fact, verdict))
+    return superseded
 
 
 def reachable(
@@ -203,9 +207,9 @@ def reachable(
     where = Q(chat=chat)
     if whole_space:
         where |= Q(chat=None)
-    known = Fact.objects.in_space(space).live().filter(where, pinned=False)
-    known = known.select_related("message", "space")
-    return known if speaker is None else known.filter(_by_the_same(speaker))
+    rows = Fact.objects.in_space(space).live().filter(where, pinned=False)
+    rows = rows.select_related("message", "space")
+    return rows if speaker is None else rows.filter(_by_the_same(speaker))
 
 
 def _by_the_same(message: Message) -> Q:
@@ -213,14 +217,14 @@ def _by_the_same(message: Message) -> Q:
     return said_by_same(message, prefix="message__") | Q(message=None)
 
 
-def _candidates(known: QuerySet, text: str, subject: str, *, is_told: bool) -> QuerySet:
+def _candidates(rows: QuerySet, text: str, subject: str, *, is_told: bool) -> QuerySet:
     """Few: what the speaker said, or those with the subject, or those that share a word."""
     about = Q(subject=subject)
     if not subject:
         about &= _sharing_a_word(text)
     if is_told:
         about |= Q(message__isnull=False)
-    return known.filter(about).order_by("-last_seen_at", "-pk")[:MAX_CANDIDATES]
+    return rows.filter(about).order_by("-last_seen_at", "-pk")[:MAX_CANDIDATES]
 
 
 def _sharing_a_word(text: str) -> Q:
@@ -231,11 +235,11 @@ def _sharing_a_word(text: str) -> Q:
         | {*tokens(text)}
         | {part for word in named for part in word.replace(":", " ").split()}
     )
-    found = Q(pk__in=[])
+    condition = Q(pk__in=[])
     for word in sorted(words):
         if len(word) >= MIN_WORD:
-            found |= Q(text__icontains=word)
-    return found
+            condition |= Q(text__icontains=word)
+    return condition
 
 
 @transaction.atomic
@@ -254,16 +258,16 @@ def mark_wrong(
         fields=["journal"], from_queryset=Message.objects.select_for_update(of=("self",))
     )
     line = {"outcome": WRONG, "by": by, "text": words}
-    reply.journal = [*(one for one in reply.journal if one.get("outcome") != WRONG), line]
+    reply.journal = [*(entry for entry in reply.journal if entry.get("outcome") != WRONG), line]
     reply.save(update_fields=["journal"])
     return done
 
 
 def _put_right(reply: Message, words: str, *, by: str, now: datetime | None) -> ChangeResult:
     used = RecallItem.objects.filter(recall__reply=reply, mark=RecallItem.Mark.USED)
-    given = list(Fact.objects.live().filter(recalled__in=used).distinct()[:2])
-    if len(given) == 1:
-        return facts.supersede(given[0], by=by, text=words, now=now)
+    believed = list(Fact.objects.live().filter(recalled__in=used).distinct()[:2])
+    if len(believed) == 1:
+        return facts.supersede(believed[0], by=by, text=words, now=now)
     return facts.remember(reply.space, text=words, by=by, chat=reply.chat, now=now)
 
 

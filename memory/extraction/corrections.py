@@ -27,27 +27,31 @@ SURE_OF_CORRECTION = 0.9
 def read(message: Message, apart: list[Candidate], *, now: datetime | None) -> list[Candidate]:
     """What the message mends, with what it states besides; nothing when it mends nothing."""
     # What is surely stated stands; "no wait, Friday" is only heard as if it were something new.
-    stated = any(one.believed and not _is_lead(one, message) for one in apart)
+    stated = any(candidate.believed and not _is_lead(candidate, message) for candidate in apart)
     mended = [] if stated else _mended(message, now=now)
     moved = mended or _rescheduled(message)
-    rest = [one for one in apart if not rescheduling.is_of_move(f"{one.text} {one.quote}")]
+    rest = [
+        candidate
+        for candidate in apart
+        if not rescheduling.is_of_move(f"{candidate.text} {candidate.quote}")
+    ]
     return mended or ([*moved, *rest] if moved else _ended(message, apart) or _put(message))
 
 
-def is_part(one: Candidate, message: Message) -> bool:
+def is_part(candidate: Candidate, message: Message) -> bool:
     """Whether it only mends what was told before: "no, Friday"; "No, vive en Lima", of whom?"""
-    if intents.read(one.text).name == "correct":
+    if intents.read(candidate.text).name == "correct":
         return True
-    verb = one.text.partition(" ")[0].lower()
+    verb = candidate.text.partition(" ")[0].lower()
     return intents.read(message.text).name == "correct" and spanish_verbs.is_singular_third(verb)
 
 
-def _is_lead(one: Candidate, message: Message) -> bool:
+def _is_lead(candidate: Candidate, message: Message) -> bool:
     """Whether it begins with the words that take something back: "no sorry I was wrong, …"."""
     intent = intents.read(message.text)
     if intent.name != "correct":
         return False
-    return message.text.find(one.quote) < message.text.find(intent.rest)
+    return message.text.find(candidate.quote) < message.text.find(intent.rest)
 
 
 def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
@@ -72,11 +76,11 @@ def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
     return []
 
 
-def _instead_of(fact: Fact, told: str, message: Message) -> Candidate:
+def _instead_of(fact: Fact, text: str, message: Message) -> Candidate:
     same = {name: getattr(fact, name) for name in ("subject", "kind", "category", "confidence")}
     same |= {"language": fact.language, "mode": fact.mode, "replaces": fact.pk}
     same |= {"heard_as": "plan"} if fact.occurs_at else {}
-    return Candidate(told, message.text, **same)
+    return Candidate(text, message.text, **same)
 
 
 def _rescheduled(message: Message) -> list[Candidate]:
@@ -102,35 +106,35 @@ def _told(message: Message) -> str:
 
 
 def _with(
-    change: Callable[[str, str], str], message: Message, said: str, fits: Callable[[str], bool]
+    change: Callable[[str, str], str], message: Message, text: str, fits: Callable[[str], bool]
 ) -> list[Candidate]:
     """What its speaker told of it here, changed by these words."""
     people = [evidence.speaker(message), *evidence.known_names(message)]
-    fact = _told_before(message, said, fits, names=people)
-    told = change(fact.text, said) if fact else ""
+    fact = _told_before(message, text, fits, names=people)
+    told = change(fact.text, text) if fact else ""
     return [_instead_of(fact, told, message)] if fact and told else []
 
 
 def _told_before(
-    message: Message, said: str, fits: Callable[[str], bool], *, names: Iterable[str] = ()
+    message: Message, text: str, fits: Callable[[str], bool], *, names: Iterable[str] = ()
 ) -> Fact | None:
     """What its speaker told here of the same, the nearest of it."""
     own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
     known = own.exclude(message=message).order_by("-last_seen_at", "-pk")[:MAX_COMPARED]
     shared = {
-        fact: rescheduling.is_about_same(fact.text, said, names=names)
+        fact: rescheduling.is_about_same(fact.text, text, names=names)
         for fact in known
         if fits(fact.text)
     }
     # "No, my birthday is …" is not about that of a sister.
-    whose = _kin_in(said)
+    whose = _kin_in(text)
     fitting = [fact for fact, score in shared.items() if score]
-    return max(fitting, key=lambda one: (_kin_in(one.text) == whose, shared[one]), default=None)
+    return max(fitting, key=lambda fact: (_kin_in(fact.text) == whose, shared[fact]), default=None)
 
 
-def _kin_in(told: str) -> set[str]:
-    relatives = (kin(word) for word in words(told))
-    return {one.relation for one in relatives if one}
+def _kin_in(text: str) -> set[str]:
+    relatives = (kin(word) for word in words(text))
+    return {relative.relation for relative in relatives if relative}
 
 
 def _ended(message: Message, apart: list[Candidate]) -> list[Candidate]:
@@ -144,79 +148,84 @@ def _ended(message: Message, apart: list[Candidate]) -> list[Candidate]:
 
 def _over(fact: Fact, part: str, message: Message, apart: list[Candidate]) -> list[Candidate]:
     """The end in the place of the fact, in the words that were heard of it; the rest stays."""
-    told = [one for one in apart if rescheduling.endings(one.text)]
+    endings = [candidate for candidate in apart if rescheduling.endings(candidate.text)]
     spoken = {"author": evidence.speaker(message), "language": message.language or "en"}
     worded = wording.word_facts(part, kind="event", **spoken)
-    text = told[0].text if told else worded[0].text if worded else part[:1].upper() + part[1:]
-    rest = [one for one in apart if one not in told]
+    text = endings[0].text if endings else worded[0].text if worded else part[:1].upper() + part[1:]
+    rest = [candidate for candidate in apart if candidate not in endings]
     quote = shorthand.read(message.text).as_written(part)
     return [replace(_instead_of(fact, text, message), quote=quote, heard_as="event"), *rest]
 
 
-def behind_lead(found: list[Candidate]) -> list[Candidate]:
+def behind_lead(candidates: list[Candidate]) -> list[Candidate]:
     """ "I was wrong: they arrive on the 19th", where nothing was noted that this could mend."""
-    told = [(one, intents.read(one.text)) for one in found]
+    intents_read = [(candidate, intents.read(candidate.text)) for candidate in candidates]
     return [
-        replace(one, text=intent.rest[:1].upper() + intent.rest[1:])
-        for one, intent in told
+        replace(candidate, text=intent.rest[:1].upper() + intent.rest[1:])
+        for candidate, intent in intents_read
         if intent.name == "correct"
         and len(intent.rest.split()) >= propose.OWN_WORDS
         and not propose.speaks_of_somebody(intent.rest)
     ]
 
 
-def corrected_at_once(message: Message, found: list[Candidate]) -> list[Candidate]:
+def corrected_at_once(message: Message, candidates: list[Candidate]) -> list[Candidate]:
     """ "He comes at nine. No, sorry, at eleven": the value that was said last."""
     lines = intents.sentences(shorthand.written_out(message.text))
     for before, line in pairwise(lines):
         intent = intents.read(line)
         if intent.name == "correct":
-            found = [
-                replace(one, text=intents.mend(one.text, intent.rest) or one.text)
-                if is_quoted(before, [one])
-                else one
-                for one in found
+            candidates = [
+                replace(candidate, text=intents.mend(candidate.text, intent.rest) or candidate.text)
+                if is_quoted(before, [candidate])
+                else candidate
+                for candidate in candidates
             ]
-    return found
+    return candidates
 
 
 def _told_otherwise(message: Message, rest: str) -> list[Candidate]:
     """ "No, Mateo is 8": a whole statement that cannot stand beside what its speaker told here."""
-    told: dict[str, Any] = {
+    known: dict[str, Any] = {
         "author": evidence.speaker(message),
         "people": evidence.known_names(message),
     }
     spoken = message.language or "en"
-    rows = wording.word_facts(rest, language=spoken, kind="people", **told)
-    old = {one: _replaced_by(one, message) for one in rows}
+    rows = wording.word_facts(rest, language=spoken, kind="people", **known)
+    old = {row: _replaced_by(row, message) for row in rows}
     if not any(old.values()):
         return []
-    return [_told_with(one, old[one], message, spoken) for one in rows]
+    return [_told_with(row, old[row], message, spoken) for row in rows]
 
 
-def _replaced_by(one: wording.Wording, message: Message) -> Fact | None:
+def _replaced_by(statement: wording.Wording, message: Message) -> Fact | None:
     """What cannot stand beside the statement, of all that its speaker told here."""
-    if not one.retold:
+    if not statement.retold:
         return None
     changed = changes_of_mind.find_superseded(
-        message.space, message.chat, one.text, str(one.subject), speaker=message, correcting=True
+        message.space,
+        message.chat,
+        statement.text,
+        str(statement.subject),
+        speaker=message,
+        correcting=True,
     )
-    return next((found.fact for found in changed), None)
+    return next((entry.fact for entry in changed), None)
 
 
 def _told_with(
-    one: wording.Wording, old: Fact | None, message: Message, language: str
+    statement: wording.Wording, old: Fact | None, message: Message, language: str
 ) -> Candidate:
     """The statement in the place of what it replaces, or beside it."""
-    about = (str(one.subject), "fact", "relationship", 0)
+    about = (str(statement.subject), "fact", "relationship", 0)
     if old:
         about = (old.subject, old.kind, old.category, old.pk)
     subject, kind, category, replaces = about
     return Candidate(
-        one.text, message.text, subject, kind, category, confidence=SURE_OF_CORRECTION,
+        statement.text, message.text, subject, kind, category, confidence=SURE_OF_CORRECTION,
         language=language, mode=propose.HEURISTICS, replaces=replaces,
     )  # fmt: skip
 
 
-def is_quoted(line: str, found: list[Candidate]) -> bool:
-    return any(one.quote in line or line in one.quote for one in found)
+def is_quoted(line: str, candidates: list[Candidate]) -> bool:
+    return any(candidate.quote in line or line in candidate.quote for candidate in candidates)

@@ -71,9 +71,9 @@ def find(candidate: str, messages: Sequence[Message]) -> Evidence | None:
     return None
 
 
-def quote(candidate: str, said: str) -> str:
+def quote(candidate: str, source: str) -> str:
     """The sentence of the message that shares most with the candidate, verbatim."""
     wanted = text.stems(candidate)
-    parts = sentences(said) or [said.strip()]
+    parts = sentences(source) or [source.strip()]
     best = max(parts, key=lambda part: (len(wanted & text.stems(part)), -len(part)))
     return best[:LONGEST_QUOTE]

@@ -71,23 +71,23 @@ _ABOUT_SPEAKER = re.compile(
 )
 
 
-def is_grounded(fact: str, source: str, *, names: Iterable[str] = ()) -> bool:
-    """Whether the source says all that the fact claims. `names` are the speaker's: no claims."""
-    claim, said = Statement.of(fact, names=names), Statement.of(source)
-    if not source.strip() or not (claim.content or claim.strict):
+def is_grounded(fact: str, message: str, *, names: Iterable[str] = ()) -> bool:
+    """Return whether the message says all that the fact claims; the speaker's `names` are free."""
+    claim, source = Statement.of(fact, names=names), Statement.of(message)
+    if not message.strip() or not (claim.content or claim.strict):
         return False
-    if _is_about_another(claim, said):
+    if _is_about_another(claim, source):
         return False
-    if normalise(fact) in normalise(source):
+    if normalise(fact) in normalise(message):
         return True
     return (
-        said.quantities.cover(claim.quantities)
-        and claim.dates <= said.dates
-        and claim.strict <= said.strict
-        and all(_is_heard(name, said) for name in claim.names)
-        and not _contradicts(claim, said)
-        and _agrees(claim, said)
-        and not _unheard(claim, said)
+        source.quantities.cover(claim.quantities)
+        and claim.dates <= source.dates
+        and claim.strict <= source.strict
+        and all(_is_heard(name, source) for name in claim.names)
+        and not _contradicts(claim, source)
+        and _agrees(claim, source)
+        and not _unheard(claim, source)
     )
 
 
@@ -107,33 +107,35 @@ def _verbatim(evidence: str, source: str) -> str:
     return found.group() if found else ""
 
 
-def _contradicts(claim: Statement, said: Statement) -> bool:
+def _contradicts(claim: Statement, source: Statement) -> bool:
     """Whether the claim takes the other side of what was said: long for short, late for early."""
     sides = {label for label in claim.concepts if statements.kind(label) == "against"}
-    return any(statements.opposite(s) in said.concepts and s not in said.concepts for s in sides)
+    return any(
+        statements.opposite(s) in source.concepts and s not in source.concepts for s in sides
+    )
 
 
-def _is_about_another(claim: Statement, said: Statement) -> bool:
+def _is_about_another(claim: Statement, source: Statement) -> bool:
     """Whether the message speaks of the speaker's kin, and the claim of nobody in it."""
-    found = _ABOUT_KIN.match(said.text)
+    found = _ABOUT_KIN.match(source.text)
     if not found or not _ABOUT_SPEAKER.match(claim.folded):
         return False
     kin = {label for label in Statement(found["kin"]).strict if label.startswith("kin")}
     return bool(kin) and not kin & claim.strict and fold(found["name"] or "") not in claim.words
 
 
-def _agrees(claim: Statement, said: Statement) -> bool:
+def _agrees(claim: Statement, source: Statement) -> bool:
     """Whether both deny or both affirm, looking at the clauses that share a word with the claim."""
     if _COMPARISON.search(claim.folded):
         return True
-    clauses = _clauses(said)
+    clauses = _clauses(source)
     wanted = {form for place in claim.content for form in stems(claim.words[place])}
     near = [c for c in clauses if wanted & Statement(c).forms or claim.strict & Statement(c).strict]
-    return _is_denied(claim.folded) in {_is_denied(c) for c in near or [said.folded]}
+    return _is_denied(claim.folded) in {_is_denied(c) for c in near or [source.folded]}
 
 
-def _clauses(said: Statement) -> list[str]:
-    return [clause for clause in _CLAUSE.split(said.folded) if clause.strip()]
+def _clauses(source: Statement) -> list[str]:
+    return [clause for clause in _CLAUSE.split(source.folded) if clause.strip()]
 
 
 def _is_denied(folded: str) -> bool:
@@ -141,29 +143,29 @@ def _is_denied(folded: str) -> bool:
     return len(_NEGATOR.findall(folded)) % 2 == 1
 
 
-def _unheard(claim: Statement, said: Statement) -> list[str]:
+def _unheard(claim: Statement, source: Statement) -> list[str]:
     """The words of the claim that the message holds in no form."""
-    heard = {place for place in claim.content if _is_heard(claim.words[place], said)}
-    heard |= _heard_as_concepts(claim, said)
-    if any(map(_is_denied, _clauses(said))):  # who says "don't send me" dislikes what is sent
+    heard = {place for place in claim.content if _is_heard(claim.words[place], source)}
+    heard |= _heard_as_concepts(claim, source)
+    if any(map(_is_denied, _clauses(source))):  # who says "don't send me" dislikes what is sent
         heard |= {place for place in claim.content if _AVERSION.fullmatch(claim.words[place])}
     missing = [place for place in claim.content if place not in heard]
     if not missing:
         return []
-    unlike = _unlike(claim, said, missing, heard)
+    unlike = _unlike(claim, source, missing, heard)
     # One word more in a sentence that is else the same adds nothing, unless it took one's place.
-    spare = len(unlike) == 1 and len(claim.content) >= 3 and not _left_over(claim, said)
-    return [] if spare and _is_alike(claim, said) else unlike
+    spare = len(unlike) == 1 and len(claim.content) >= 3 and not _left_over(claim, source)
+    return [] if spare and _is_alike(claim, source) else unlike
 
 
-def _is_alike(claim: Statement, said: Statement) -> bool:
-    found = likeness.likeness(claim.text, said.text)
+def _is_alike(claim: Statement, source: Statement) -> bool:
+    found = likeness.likeness(claim.text, source.text)
     return found is not None and found >= ALIKE
 
 
-def _left_over(claim: Statement, said: Statement) -> list[str]:
+def _left_over(claim: Statement, source: Statement) -> list[str]:
     """Words of the message that nothing in the claim stands for."""
-    words = [said.words[place] for place in said.content]
+    words = [source.words[place] for place in source.content]
     return [
         word
         for word in words
@@ -171,52 +173,54 @@ def _left_over(claim: Statement, said: Statement) -> list[str]:
     ]
 
 
-def _heard_as_concepts(claim: Statement, said: Statement) -> set[int]:
+def _heard_as_concepts(claim: Statement, source: Statement) -> set[int]:
     """Places of the claim whose concept the message names too, in whatever word."""
     return {
         place + offset
         for place, size, several in claim.labels
-        if any(not label.startswith("against") for label in several & said.concepts)
+        if any(not label.startswith("against") for label in several & source.concepts)
         for offset in range(size)
     }
 
 
-def _unlike(claim: Statement, said: Statement, missing: list[int], heard: set[int]) -> list[str]:
+def _unlike(
+    claim: Statement, source: Statement, missing: list[int], heard_places: set[int]
+) -> list[str]:
     """Of the missing words those that nothing in the message is like enough to."""
-    spans = _spans(said)
+    spans = _spans(source)
     table = likeness.table([claim.words[place] for place in missing], spans)
     if table is None:
         return [claim.words[place] for place in missing if claim.words[place] not in _LIGHT]
-    same = SAME_IN_ALIKE if _is_alike(claim, said) else SAME
+    same = SAME_IN_ALIKE if _is_alike(claim, source) else SAME
     return [
         claim.words[place]
         for place, found in zip(missing, table.max(axis=1), strict=True)
-        if found < _enough(claim, place, heard, same)
+        if found < _enough(claim, place, heard_places, same)
     ]
 
 
-def _enough(claim: Statement, place: int, heard: set[int], same: float) -> float:
+def _enough(claim: Statement, place: int, heard_places: set[int], same: float) -> float:
     word = claim.words[place]
     before, colon, _after = claim.folded.partition(":")
     is_label = bool(colon) and word in Statement(before).words
     if (is_label and word in _LABELS) or _WORKS_AS.search(f"{word} {claim.folded}"):
         return 0.0
-    if place - 1 in heard:
+    if place - 1 in heard_places:
         return HEAD
     return NEAR if word in _LIGHT or is_label else same
 
 
-def _spans(said: Statement) -> list[str]:
+def _spans(source: Statement) -> list[str]:
     """The message's own words that carry meaning, alone and in pairs; never its names."""
-    named = said.names
-    kept = [word for word in said.words if word not in named]
+    named = source.names
+    kept = [word for word in source.words if word not in named]
     single = [word for word in kept if word not in FRAME]
     pairs = [f"{a} {b}" for a, b in pairwise(kept) if {a, b} - FRAME]
     return list(dict.fromkeys([*single, *pairs]))[:COMPARED]
 
 
-def _is_heard(word: str, said: Statement) -> bool:
-    return bool(stems(word) & said.forms) or any(_share_root(word, w) for w in said.forms)
+def _is_heard(word: str, source: Statement) -> bool:
+    return bool(stems(word) & source.forms) or any(_share_root(word, w) for w in source.forms)
 
 
 def _share_root(a: str, b: str) -> bool:

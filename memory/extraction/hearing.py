@@ -204,13 +204,13 @@ def _cued(clause: Clause, language: str) -> Span | None:
     return None
 
 
-def _is_of_speaker(told: str, language: str) -> bool:
+def _is_of_speaker(text: str, language: str) -> bool:
     """ "I parked on level 3", "aparqué en la planta 3"."""
-    sentence = Sentence(told)
+    sentence = Sentence(text)
     grammar = spanish_words if language == "es" else english
     first = {"i", "i'm", "i've", "yo", "me"}.intersection(sentence.words[:1])
     is_verb = language == "es" and sentence.words and spanish_words.first_form(sentence, 0)
-    return bool(first or is_verb) and grammar.has_first_person(told)
+    return bool(first or is_verb) and grammar.has_first_person(text)
 
 
 def _heard(

@@ -78,10 +78,10 @@ def waiting(space: Space, *, chat: Chat | None = None) -> QuerySet:
 
 def waiting_in(chat: Chat, *, until: int) -> list[Message]:
     """What waits in one chat, up to this message: a later one is first answered."""
-    found = _waiting_in(space=chat.space_id, chat=chat.pk, until=until)
-    for message in found:
+    messages = _waiting_in(space=chat.space_id, chat=chat.pk, until=until)
+    for message in messages:
         message.chat, message.space = chat, chat.space
-    return found
+    return messages
 
 
 @prepared(space="bigint", chat="bigint", until="bigint")
@@ -137,21 +137,21 @@ def ingest(
     if message.ingested_at:
         return message.journal
     # Before the lock: a model takes its time.
-    found, journal = _proposed(message, complete, within=within, now=now)
+    candidates, journal = _proposed(message, complete, within=within, now=now)
     try:
-        return _learn(message, found, journal, place=place, now=now, apart=False)
+        return _learn(message, candidates, journal, place=place, now=now, apart=False)
     except OperationalError:
         raise
     except Exception:
         # One of the facts may be at fault: now each by itself, so that the others are kept.
         ask_again()
-        return _learn(message, found, journal, place=place, now=now, apart=True)
+        return _learn(message, candidates, journal, place=place, now=now, apart=True)
 
 
 @transaction.atomic
 def _learn(
     message: Message,
-    found: list[Candidate],
+    candidates: list[Candidate],
     journal: list[dict],
     *,
     place: bool,
@@ -169,11 +169,11 @@ def _learn(
         episodes.find(message, by="bot", likeness=likeness.topic)
     people.speaker(message)
     how = take if apart else _take
-    taken = [how(message, one, by="extraction", now=now).line for one in found]
+    taken = [how(message, candidate, by="extraction", now=now).line for candidate in candidates]
     message.journal = [*fresh.journal, *journal, *taken]
     message.ingested_at = now or timezone.now()
     # What is heard as a statement is memory, also inside of a question.
-    message.not_recalled = "" if found else intents.not_memory(message.text)
+    message.not_recalled = "" if candidates else intents.not_memory(message.text)
     save_fields(message, "journal", "ingested_at", "not_recalled", "episode")
     return message.journal
 
@@ -205,7 +205,7 @@ def _not_recalled(message: Message, *, to_keno: bool) -> str:
     return intents.not_memory(message.text, to_keno=to_keno)
 
 
-def not_recalled_reply(said: str, *, to: Message | None, built_in: bool = False) -> str:
+def not_recalled_reply(reply: str, *, to: Message | None, built_in: bool = False) -> str:
     """Return why a reply of Keno is not memory, or nothing.
 
     Without a language model it only quotes what is remembered already.
@@ -213,17 +213,17 @@ def not_recalled_reply(said: str, *, to: Message | None, built_in: bool = False)
     asked = intents.not_memory(to.text) if to else ""
     if asked == Message.NotRecalled.COMMAND and not built_in:
         return asked
-    formula = built_in or asked == Message.NotRecalled.SMALL_TALK or intents.is_formula(said)
+    formula = built_in or asked == Message.NotRecalled.SMALL_TALK or intents.is_formula(reply)
     return Message.NotRecalled.OWN_WORDS if formula else ""
 
 
 def take(
-    message: Message, one: Candidate, *, by: str = "extraction", now: datetime | None = None
+    message: Message, candidate: Candidate, *, by: str = "extraction", now: datetime | None = None
 ) -> Taken:
     """Remember one fact; a failure is a line in the journal, not the end of the others."""
     try:
         with transaction.atomic():
-            return _take(message, one, by=by, now=now)
+            return _take(message, candidate, by=by, now=now)
     except OperationalError:
         # The database is gone or two writers crossed: the whole of it is tried again.
         raise
@@ -308,32 +308,36 @@ def _earlier(message: Message) -> str:
     return own.order_by("-pk").values_list("text", flat=True).first() or ""
 
 
-def _is_wish(one: Candidate) -> bool:
+def _is_wish(candidate: Candidate) -> bool:
     """Whether it tells nothing of anybody but asks something of Keno: "Answer me in French"."""
-    asks = one.text == one.quote and one.quote in intents.manners(one.quote)
-    return asks or limits.is_limit(one.quote)
+    asks = candidate.text == candidate.quote and candidate.quote in intents.manners(candidate.quote)
+    return asks or limits.is_limit(candidate.quote)
 
 
-def _is_secret(one: Candidate) -> bool:
+def _is_secret(candidate: Candidate) -> bool:
     """Whether what it states was left out of the message: "the code is [redacted:pin]"."""
-    return REDACTED in one.quote
+    return REDACTED in candidate.quote
 
 
 def _reminders(message: Message) -> list[Candidate]:
     """ "Remind me to call the dentist on Tuesday at 9" is a plan that is said at its time."""
-    return [one for line in intents.sentences(message.text) for one in _reminder(message, line)]
+    return [
+        candidate
+        for line in intents.sentences(message.text)
+        for candidate in _reminder(message, line)
+    ]
 
 
 def _reminder(message: Message, line: str) -> list[Candidate]:
     words = text.one_line(intents.reminder(line))
     said_at = message.sent_at.astimezone(message.space.zone)
     plan = plans.read(words, said_at=said_at, language=message.language)
-    told = plan.text if plan else words[:1].upper() + words[1:]
-    if len(told.split()) < 2:
+    plan_text = plan.text if plan else words[:1].upper() + words[1:]
+    if len(plan_text.split()) < 2:
         return []
     return [
         Candidate(
-            told,
+            plan_text,
             line.strip(),
             subject=evidence.speaker(message),
             kind=Fact.Kind.FACT,
@@ -347,13 +351,15 @@ def _reminder(message: Message, line: str) -> list[Candidate]:
     ]
 
 
-def _wishes(message: Message, found: list[Candidate]) -> list[Candidate]:
+def _wishes(message: Message, candidates: list[Candidate]) -> list[Candidate]:
     """How the person wants Keno to talk: never a fact, and never obeyed until a person says so."""
-    told = [
-        line for line in intents.manners(message.text) if not corrections.is_quoted(line, found)
+    manners = [
+        line
+        for line in intents.manners(message.text)
+        if not corrections.is_quoted(line, candidates)
     ]
     bounds = [line for line in intents.told(message.text) if limits.is_limit(line)]
-    several = list(dict.fromkeys([*bounds, *told]))
+    several = list(dict.fromkeys([*bounds, *manners]))
     return [wish(message, line) for line in several[:MAX_WISHES]]
 
 
@@ -371,20 +377,22 @@ def gate(message: Message, *, by: str = "extraction") -> str:
     return options.gate(message.space.options, *ways)
 
 
-def _take(message: Message, one: Candidate, *, by: str, now: datetime | None) -> Taken:
-    found = gate(message, by=by)
-    if found == options.READ_ONLY:
+def _take(message: Message, candidate: Candidate, *, by: str, now: datetime | None) -> Taken:
+    policy = gate(message, by=by)
+    if policy == options.READ_ONLY:
         return Taken({"outcome": "skipped", "reason": "read only"})
     if evidence.is_forwarded(message):
-        one = replace(one, believed=False)
-    if found == options.HOLD:
-        one = replace(one, believed=False, held=message.chat.channel if by != "tag" else "tags")
-    known = None if one.replaces or one.kind == WISH else _known(message, one)
-    if known:
-        return _again(message, one, known, by=by, now=now)
-    if not one.believed:
-        return offered_line(one)
-    done, gone = _believe(message, one, by=by, now=now)
+        candidate = replace(candidate, believed=False)
+    if policy == options.HOLD:
+        candidate = replace(
+            candidate, believed=False, held=message.chat.channel if by != "tag" else "tags"
+        )
+    fact = None if candidate.replaces or candidate.kind == WISH else _known(message, candidate)
+    if fact:
+        return _again(message, candidate, fact, by=by, now=now)
+    if not candidate.believed:
+        return offered_line(candidate)
+    done, gone = _believe(message, candidate, by=by, now=now)
     if done.outcome == "new" and done.row.subject:
         facts.trim(message.space, subject=done.row.subject, by="system", now=now)
     line = {"outcome": done.outcome, "reason": done.reason, "fact": done.row and done.row.pk}
@@ -396,38 +404,42 @@ def _take(message: Message, one: Candidate, *, by: str, now: datetime | None) ->
     return Taken({name: value for name, value in line.items() if value}, done)
 
 
-def offered_line(one: Candidate) -> Taken:
+def offered_line(candidate: Candidate) -> Taken:
     """Offer it, unless it sounds like an attack; a wish about Keno is an order by its nature."""
-    if screen(one.text, ignore=ORDERS if one.kind == WISH else frozenset()).reasons:
+    if screen(candidate.text, ignore=ORDERS if candidate.kind == WISH else frozenset()).reasons:
         return Taken({"outcome": "skipped", "reason": "suspicious"})
-    return Taken({"outcome": OFFERED, **_offer(one)})
+    return Taken({"outcome": OFFERED, **_offer(candidate)})
 
 
-def _offer(one: Candidate) -> dict:
+def _offer(candidate: Candidate) -> dict:
     """What saving the offer writes; it is shown to people, so without secrets."""
-    kept = {name: value for name, value in asdict(one).items() if value and name != "believed"}
+    kept = {
+        name: value for name, value in asdict(candidate).items() if value and name != "believed"
+    }
     return kept | {name: screen(kept[name]).text for name in ("text", "quote")}
 
 
 def _believe(
-    message: Message, one: Candidate, *, by: str, now: datetime | None
+    message: Message, candidate: Candidate, *, by: str, now: datetime | None
 ) -> tuple[ChangeResult, list[Fact]]:
     """Remember it and let what it makes untrue give way: one change, taken back by one undo."""
     with history.change(by=by, why="remember"):
-        done = remember(message, one, by=by, now=now)
-        if done.changed and one.remind:
-            remind(message, one, done.row, now=now)
+        done = remember(message, candidate, by=by, now=now)
+        if done.changed and candidate.remind:
+            remind(message, candidate, done.row, now=now)
         if not done.changed or done.row.status != Fact.Status.ACTIVE:
             return done, []
         gone = changes_of_mind.settle(done.row, message=message, by=by, now=now)
-        for old in _replaced(one.replaces, by=done.row) if one.replaces else ():
+        for old in _replaced(candidate.replaces, by=done.row) if candidate.replaces else ():
             until = message.sent_at
             replaced = facts.supersede(old, by=by, new=done.row, until=until, now=now)
             gone += [old] if replaced.changed else []
         for old in gone:
-            whole = timing.with_month(done.row.text, before=old.text, language=one.language)
+            whole = timing.with_month(done.row.text, before=old.text, language=candidate.language)
             if whole != done.row.text:
-                facts.revise(done.row, by=by, text=whole, now=now, **_times(message, one, whole))
+                facts.revise(
+                    done.row, by=by, text=whole, now=now, **_times(message, candidate, whole)
+                )
         return done, gone
 
 
@@ -438,63 +450,69 @@ def _replaced(number: int, *, by: Fact) -> list[Fact]:
     if old is None:
         return []
     beside = known.filter(message=old.message_id).exclude(pk=old.pk) if old.message_id else ()
-    return [old, *(one for one in beside if old.quote in one.text or one.quote in old.text)]
+    return [old, *(fact for fact in beside if old.quote in fact.text or fact.quote in old.text)]
 
 
-def remind(message: Message, one: Candidate, fact: Fact, *, now: datetime | None) -> None:
-    words = intents.reminder(one.quote)
+def remind(message: Message, candidate: Candidate, fact: Fact, *, now: datetime | None) -> None:
+    words = intents.reminder(candidate.quote)
     plans.of_message(fact, message, words, now=now or timezone.now())
 
 
 def remember(
-    message: Message, one: Candidate, *, by: str, now: datetime | None = None, **more: Any
+    message: Message, candidate: Candidate, *, by: str, now: datetime | None = None, **more: Any
 ) -> ChangeResult:
     """Write the fact into the message's chat."""
     if evidence.is_forwarded(message):
         more = {"trust": evidence.FORWARDED_TRUST} | more
     return facts.remember(
         message.space,
-        text=one.text,
+        text=candidate.text,
         by=by,
         chat=message.chat,
-        subject=one.subject,
-        quote=one.quote,
-        kind=one.kind,
-        category=one.category,
-        confidence=one.confidence,
-        language=one.language,
-        mode=one.mode,
+        subject=candidate.subject,
+        quote=candidate.quote,
+        kind=candidate.kind,
+        category=candidate.category,
+        confidence=candidate.confidence,
+        language=candidate.language,
+        mode=candidate.mode,
         message=message,
         episode=message.episode,
         said_by=evidence.speaker(message),
         # A correction names only what is new: "no, Friday".
-        **_times(message, one, one.text if one.replaces else one.quote),
+        **_times(message, candidate, candidate.text if candidate.replaces else candidate.quote),
         now=now,
         **{"suspicions": screen(message.text).reasons} | more,
     )
 
 
-def _times(message: Message, one: Candidate, said: str) -> dict[str, datetime | None]:
+def _times(message: Message, candidate: Candidate, words: str) -> dict[str, datetime | None]:
     zone = message.space.zone
     return timing.times_of(
-        said, said_at=message.sent_at, zone=zone, language=one.language, kind=one.heard_as
+        words,
+        said_at=message.sent_at,
+        zone=zone,
+        language=candidate.language,
+        kind=candidate.heard_as,
     )
 
 
-def _known(message: Message, one: Candidate) -> Fact | None:
+def _known(message: Message, candidate: Candidate) -> Fact | None:
     """What this chat may know that says the same, in these words or others."""
     here = {"space": message.space_id, "chat": message.chat_id}
-    said_keys = encryption.forms(text.said_key(one.text))
+    said_keys = encryption.forms(text.said_key(candidate.text))
     same = next(iter(_same_words(**here, said_keys=said_keys)), None)
-    if not same and one.remind:
+    if not same and candidate.remind:
         # The model noted it by a tool before it was read here.
         known = Fact.objects.in_scope(message.chat).live().select_related("message__chat")
         same = known.filter(message=message, reminder__isnull=False).first()
     if same:
         return same
-    for fact in _near(**here, message=message.pk, subject=one.subject):
+    for fact in _near(**here, message=message.pk, subject=candidate.subject):
         of_this = fact.message_id == message.pk
-        if propose.is_same_fact(fact.text, one.text, subject=one.subject, by_meaning=of_this):
+        if propose.is_same_fact(
+            fact.text, candidate.text, subject=candidate.subject, by_meaning=of_this
+        ):
             return Fact.objects.live().select_related("message__chat").filter(pk=fact.pk).first()
     return None
 
@@ -509,30 +527,30 @@ def _same_words(space, chat, said_keys):
 def _near(space, chat, message, subject):
     """What the message said, and what else is known of the same person here, to be compared."""
     known = Fact.objects.known_in(space, chat).live().only("space", "message", "text")
-    said = Q(message=message)
-    known = known.filter(said | Q(subject=subject, chat=chat))
+    of_message = Q(message=message)
+    known = known.filter(of_message | Q(subject=subject, chat=chat))
     # First its own: it may be read long after its reply, with much learned between them.
-    own_first = ExpressionWrapper(said, BooleanField()).desc(nulls_last=True)
+    own_first = ExpressionWrapper(of_message, BooleanField()).desc(nulls_last=True)
     return known.order_by(own_first, "-last_seen_at", "-pk")[:MAX_COMPARED]
 
 
 def _again(
-    message: Message, one: Candidate, known: Fact, *, by: str, now: datetime | None
+    message: Message, candidate: Candidate, fact: Fact, *, by: str, now: datetime | None
 ) -> Taken:
     """Strengthen what its own speaker surely says again here; what others or the space know stays
     as it is, or the private words of one chat would show in another."""
-    if not one.believed or known.chat_id != message.chat_id or not _is_of(message, known):
-        return Taken({"outcome": "known", "fact": known.pk})
-    if known.message_id == message.pk:
+    if not candidate.believed or fact.chat_id != message.chat_id or not _is_of(message, fact):
+        return Taken({"outcome": "known", "fact": fact.pk})
+    if fact.message_id == message.pk:
         # Two readers of one message agree: surer, but said once.
-        sure = round(1 - (1 - known.confidence) * (1 - one.confidence), 3)
-        done = facts.revise(known, by=by, confidence=max(sure, known.confidence), now=now)
-        return Taken({"outcome": "agreed", "fact": known.pk}, done)
-    said = replace(one, text=known.text, subject=known.subject)
-    done = remember(message, said, by=by, now=now)
-    if one.remind:
-        remind(message, one, known, now=now)
-    return Taken({"outcome": done.outcome, "fact": known.pk}, done)
+        sure = round(1 - (1 - fact.confidence) * (1 - candidate.confidence), 3)
+        done = facts.revise(fact, by=by, confidence=max(sure, fact.confidence), now=now)
+        return Taken({"outcome": "agreed", "fact": fact.pk}, done)
+    repeated = replace(candidate, text=fact.text, subject=fact.subject)
+    done = remember(message, repeated, by=by, now=now)
+    if candidate.remind:
+        remind(message, candidate, fact, now=now)
+    return Taken({"outcome": done.outcome, "fact": fact.pk}, done)
 
 
 def _is_of(message: Message, fact: Fact) -> bool:
@@ -549,7 +567,7 @@ def _note_failure(message: Message, error: Exception, *, now: datetime | None) -
             episodes.find(fresh, by="bot")
         line = {"outcome": "error", "reason": type(error).__name__}
         fresh.journal = [*fresh.journal, line]
-        failures = sum(one.get("outcome") == "error" for one in fresh.journal)
+        failures = sum(entry.get("outcome") == "error" for entry in fresh.journal)
         if failures >= ATTEMPTS:
             fresh.journal.append({"outcome": "skipped", "reason": "given up"})
             fresh.ingested_at = now or timezone.now()

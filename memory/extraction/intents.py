@@ -243,8 +243,8 @@ class Intent:
     plans: bool = False
 
 
-def read(said: str) -> Intent:
-    line = without_lead_in(written_out(said.strip().replace("’", "'")))
+def read(text: str) -> Intent:
+    line = without_lead_in(written_out(text.strip().replace("’", "'")))
     sentences = [part for part in _SENTENCE.split(line) if part.strip()]
     questions = tuple(part for part in sentences if is_question(part))
     if HELP_ONLY.search(line):
@@ -266,11 +266,11 @@ def read(said: str) -> Intent:
     return Intent("question" if asks_only else "statement", "", questions, plans)
 
 
-def small_talk(said: str) -> str:
+def small_talk(text: str) -> str:
     """Return which small talk the whole message is, or nothing; the weightiest of its parts."""
-    if not re.search(r"\w", said):
-        return "smile" if said.strip() else ""
-    parts = [one for one in _CHUNK.split(said) if re.search(r"\w", one)]
+    if not re.search(r"\w", text):
+        return "smile" if text.strip() else ""
+    parts = [one for one in _CHUNK.split(text) if re.search(r"\w", one)]
     parts = [one for one in parts if one.strip().lower() != "keno"] or parts
     found = [_chatter(one) or _chatter(_STRETCHED.sub(r"\1", one)) for one in parts[:4]]
     if not all(found) or len(parts) > 4:
@@ -282,9 +282,9 @@ def _chatter(part: str) -> str:
     return next((name for name, pattern in CHATTER.items() if pattern.match(part)), "")
 
 
-def listed(said: str) -> tuple[str, str]:
+def listed(text: str) -> tuple[str, str]:
     """Return which list answers it (about_me, about, told_on, planned_on, new) and about whom."""
-    line = said.strip().replace("’", "'")
+    line = text.strip().replace("’", "'")
     found = _ABOUT.search(line)
     if found:
         rest = found["rest"].strip(" ,;:")
@@ -292,30 +292,30 @@ def listed(said: str) -> tuple[str, str]:
     return next(((name, "") for name, one in _LISTS.items() if one.search(line)), ("", ""))
 
 
-def to_forget(said: str) -> str:
+def to_forget(text: str) -> str:
     """Return what somebody asks to forget, in their words; "last" for what was noted last."""
-    intent = read(said)
-    if intent.name != "forget" or _EVERYTHING.search(said):
+    intent = read(text)
+    if intent.name != "forget" or _EVERYTHING.search(text):
         return ""
     return intent.rest or "last"
 
 
-def grief(said: str) -> str:
+def grief(text: str) -> str:
     """Return "death" or "sad" when somebody tells of it, else nothing."""
-    if is_question(said) or _WORKS_THERE.search(said):
+    if is_question(text) or _WORKS_THERE.search(text):
         return ""
-    return "death" if _DEATH.search(said) else "sad" if _SAD.search(said) else ""
+    return "death" if _DEATH.search(text) else "sad" if _SAD.search(text) else ""
 
 
-def told(said: str) -> list[str]:
+def told(text: str) -> list[str]:
     """The sentences that tell something."""
-    parts = (part.strip() for part in _SENTENCE.split(said))
+    parts = (part.strip() for part in _SENTENCE.split(text))
     return [words.one_line(part) for part in parts if part and not is_question(part)]
 
 
-def manners(said: str) -> list[str]:
+def manners(text: str) -> list[str]:
     """The sentences that tell Keno how to talk: "answer me in French", "sé breve"."""
-    parts = (words.one_line(part).rstrip(".! ") for part in _SENTENCE.split(said))
+    parts = (words.one_line(part).rstrip(".! ") for part in _SENTENCE.split(text))
     return [part for part in parts if _MANNERS.match(part) and not is_question(part)]
 
 
@@ -363,15 +363,15 @@ def _swapped(latest: str, old: str, new: str) -> str:
     return latest.replace(found[0], new[:1].upper() + new[1:] if at_start else new)
 
 
-def is_request(said: str) -> bool:
+def is_request(text: str) -> bool:
     """Whether something is to be done that takes more than a memory."""
-    line = said.strip()
+    line = text.strip()
     found = _OBJECTS.match(line)
     return bool(_REQUESTS.match(line) or (found and _OBJECT.match(found["rest"])))
 
 
-def is_question(said: str) -> bool:
-    line = plain(said)
+def is_question(text: str) -> bool:
+    line = plain(text)
     if reminder(line):
         return False
     asked_back = (found := _REMINDERS.match(line)) and _ASKED_BACK.match(found["rest"])
@@ -379,27 +379,27 @@ def is_question(said: str) -> bool:
     return bool(is_marked or asked_back or asks_plainly(line))
 
 
-def plain(said: str) -> str:
+def plain(text: str) -> str:
     """The words as they are read: shorthand written out, without what leads to a question."""
-    return without_lead_in(written_out(said.strip()))
+    return without_lead_in(written_out(text.strip()))
 
 
-def asks_plainly(said: str) -> bool:
+def asks_plainly(text: str) -> bool:
     """Whether the words themselves ask, mark or no mark: "whats my wife called"."""
-    return asking.probability(plain(said)) >= ASKS
+    return asking.probability(plain(text)) >= ASKS
 
 
-def is_bare(said: str) -> bool:
+def is_bare(text: str) -> bool:
     """Whether few words may ask for what they name: "passports", "hora insulina mama"."""
-    found = words.words(said)
+    found = words.words(text)
     names_something = any(len(word) > BARE_LETTERS for word in found)
-    is_few = 0 < len(found) <= BARE_WORDS and not re.search(r"[\d,.!]", said)
-    return is_few and names_something and read(said).name == "statement"
+    is_few = 0 < len(found) <= BARE_WORDS and not re.search(r"[\d,.!]", text)
+    return is_few and names_something and read(text).name == "statement"
 
 
-def reminder(said: str) -> str:
+def reminder(text: str) -> str:
     """Return what somebody wants to be reminded of, in their words; the time may come first."""
-    line = said.strip()
+    line = text.strip()
     found = _REMINDERS.match(line)
     if not found or _ASKED_BACK.match(found["rest"]):
         return ""
@@ -409,35 +409,35 @@ def reminder(said: str) -> str:
     return _REMIND_LINK.sub("", found["rest"]).strip(" \t\n,:;.-—¡!?¿")
 
 
-def sentences(said: str) -> list[str]:
-    return [one for one in _SENTENCE.split(said.strip()) if one.strip()]
+def sentences(text: str) -> list[str]:
+    return [one for one in _SENTENCE.split(text.strip()) if one.strip()]
 
 
-def not_memory(said: str, *, to_keno: bool = True) -> str:
+def not_memory(text: str, *, to_keno: bool = True) -> str:
     """Return why a person's words are not memory (command, small_talk, question), or nothing.
 
     A question that also tells something is memory, and so is one that people ask each other.
     """
-    intent = read(said)
-    if COMMAND.match(said.strip()) or intent.name == "forget":
+    intent = read(text)
+    if COMMAND.match(text.strip()) or intent.name == "forget":
         return "command"
-    if intent.name in {*CHATTER, "smile", "help"} or _MASHED.fullmatch(said):
+    if intent.name in {*CHATTER, "smile", "help"} or _MASHED.fullmatch(text):
         return "small_talk"
-    asks = bool(listed(said)[0]) or is_request(said) or all(map(is_question, sentences(said)))
-    return "question" if to_keno and asks and not told_in_passing(said) else ""
+    asks = bool(listed(text)[0]) or is_request(text) or all(map(is_question, sentences(text)))
+    return "question" if to_keno and asks and not told_in_passing(text) else ""
 
 
-def told_in_passing(said: str) -> bool:
+def told_in_passing(text: str) -> bool:
     """Whether a clause before the question tells something: "I moved to Porto, do you know…?" """
-    clauses = [one for one in _CLAUSE.split(said.strip()) if one.strip()][:-1]
+    clauses = [one for one in _CLAUSE.split(text.strip()) if one.strip()][:-1]
     long = [one for one in clauses if len(one.split()) >= CLAUSE_WORDS]
     return any(_TELLS.match(one) and not is_question(one) for one in long)
 
 
-def is_formula(said: str) -> bool:
+def is_formula(text: str) -> bool:
     """Whether a reply only agrees, refuses or greets."""
-    return len(said.split()) <= FORMULA_WORDS and bool(_FORMULA.match(said))
+    return len(text.split()) <= FORMULA_WORDS and bool(_FORMULA.match(text))
 
 
-def language(said: str, *, usual: str = "en") -> str:
-    return words.detect_language(said) or (usual if usual in {"en", "es"} else "en")
+def language(text: str, *, usual: str = "en") -> str:
+    return words.detect_language(text) or (usual if usual in {"en", "es"} else "en")

@@ -30,11 +30,11 @@ class NoOffer(ValueError):
         return str(_("This is not offered any more: somebody decided it."))
 
 
-def offer(message: Message, one: Candidate) -> None:
+def offer(message: Message, candidate: Candidate) -> None:
     """Write the offer into the message's journal, once."""
     with transaction.atomic():
         fresh = Message.objects.select_for_update().only("journal").get(pk=message.pk)
-        line = ingest.offered_line(one).line
+        line = ingest.offered_line(candidate).line
         known = {other.get("text") for other in fresh.journal}
         if line["outcome"] == OFFERED and line["text"] not in known:
             fresh.journal = [*fresh.journal, line]
@@ -62,21 +62,21 @@ def save(
     line |= {"text": words or line["text"]}
     with history.change(by=by, why="save an offer"):
         if line.get("category") == ingest.LIMIT:
-            given = {"instruction": line["text"], "category": "limits", "by": by, "now": now}
-            done = rules.put(message.space, **given | whom(message))
+            values = {"instruction": line["text"], "category": "limits", "by": by, "now": now}
+            done = rules.put(message.space, **values | whom(message))
         elif line["kind"] == ingest.WISH:
             section = text.short(text.one_line(line.get("subject", "")), 40)
-            given = {"sentence": line["text"], "section": section, "by": by, "now": now}
-            done = preferences.learn(message.space, **given | whom(message))
+            values = {"sentence": line["text"], "section": section, "by": by, "now": now}
+            done = preferences.learn(message.space, **values | whom(message))
         else:
             names = [field.name for field in fields(Candidate) if field.name in line]
-            one = Candidate(**{"subject": ""} | {name: line[name] for name in names})
-            done = ingest.remember(message, one, by="extraction", suspicions=[], now=now)
-            if one.remind and done.row:
-                ingest.remind(message, one, done.row, now=now)
+            candidate = Candidate(**{"subject": ""} | {name: line[name] for name in names})
+            done = ingest.remember(message, candidate, by="extraction", suspicions=[], now=now)
+            if candidate.remind and done.row:
+                ingest.remind(message, candidate, done.row, now=now)
     if done.row is not None:
-        kept = {done.row._meta.model_name: done.row.pk}
-        _rewrite(message, place, line | kept | {"outcome": "saved", "by": by})
+        saved = {done.row._meta.model_name: done.row.pk}
+        _rewrite(message, place, line | saved | {"outcome": "saved", "by": by})
     return done
 
 

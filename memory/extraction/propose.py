@@ -102,9 +102,9 @@ class Candidate:
     held: str = ""
 
 
-def propose(text: str, **given: Any) -> list[Candidate]:
+def propose(text: str, **options: Any) -> list[Candidate]:
     """Return the facts of the text that are believed; takes what `read` takes."""
-    return [one for one in read(text, **given) if one.believed]
+    return [candidate for candidate in read(text, **options) if candidate.believed]
 
 
 def read(
@@ -117,7 +117,7 @@ def read(
     offer_at: float = hearing.OFFER_FROM,
     people: Sequence[str] = (),
     earlier: str = "",
-    heard: Sequence[hearing.Heard] | None = None,
+    items: Sequence[hearing.Heard] | None = None,
     complete: Complete | None = None,
 ) -> list[Candidate]:
     """Return at most four facts, grounded in the text, with a verbatim quote each.
@@ -129,12 +129,12 @@ def read(
     """
     reading = _with_capitals(shorthand.read(clean(text, limit=READ)), people)
     language = detect_language(reading.text) or language or "en"
-    if heard is None:
-        heard = hearing.hear_message(
+    if items is None:
+        items = hearing.hear_message(
             reading.written, previous, language=language, believe_at=believe_at, offer_at=offer_at
         )
     # What is over is not a fact.
-    lasting = [one for one in heard if one.kind in CATEGORY_OF_KIND]
+    lasting = [one for one in items if one.kind in CATEGORY_OF_KIND]
     before = (shorthand.written_out(previous), shorthand.written_out(earlier))
     context = (reading, *before, author, language, people)
     found = [fact for one in lasting for fact in _worded(one, *context)]
@@ -159,8 +159,8 @@ def lore_line(text: str) -> str:
 def _with_capitals(reading: shorthand.Reading, people: Sequence[str]) -> shorthand.Reading:
     """The reading with capitals for names: of those that are known, and of who is called so."""
 
-    def capital(found: re.Match) -> str:
-        return found[1] + found[2][:1].upper() + found[2][1:]
+    def capital(match: re.Match) -> str:
+        return match[1] + match[2][:1].upper() + match[2][1:]
 
     # Mark and Will are words, too.
     sure = [name for name in people if name and name.lower() not in english.BASES | _STOP]
@@ -173,7 +173,7 @@ def _with_capitals(reading: shorthand.Reading, people: Sequence[str]) -> shortha
 
 
 def _worded(
-    heard: hearing.Heard,
+    item: hearing.Heard,
     reading: shorthand.Reading,
     previous: str,
     earlier: str,
@@ -181,38 +181,38 @@ def _worded(
     language: str,
     people: Sequence[str],
 ) -> list[Candidate]:
-    heard = replace(heard, quote=reading.as_read(heard.start, heard.end))
-    tongue = _tongue(heard.quote, language)
-    before = reading.as_read(0, heard.start)
+    item = replace(item, quote=reading.as_read(item.start, item.end))
+    tongue = _tongue(item.quote, language)
+    before = reading.as_read(0, item.start)
     given: dict[str, Any] = {"author": author, "language": tongue, "people": people}
-    given |= {"kind": heard.kind, "previous": previous if heard.needs_previous else ""}
-    worded = word_facts(heard.quote, before=before, **given)
+    given |= {"kind": item.kind, "previous": previous if item.needs_previous else ""}
+    worded = word_facts(item.quote, before=before, **given)
     told: list[Wording] = []
-    of_whom = bool(_ONLY_LEAD.fullmatch(before)) and speaks_of_somebody(heard.quote)
+    of_whom = bool(_ONLY_LEAD.fullmatch(before)) and speaks_of_somebody(item.quote)
     if of_whom and earlier:
-        told = word_facts(heard.quote, before=f"{earlier}\n", **given | {"kind": "people"})
+        told = word_facts(item.quote, before=f"{earlier}\n", **given | {"kind": "people"})
         if told and all(fact.retold and str(fact.subject) not in ("", author) for fact in told):
             worded, of_whom = told, False
     # "She's in ward 7", of nobody knows whom, is not a fact about whoever says it.
-    is_nobody = of_whom and bool(_SHE.match(heard.quote))
-    is_lore = heard.kind == "lore" and worded is not told
+    is_nobody = of_whom and bool(_SHE.match(item.quote))
+    is_lore = item.kind == "lore" and worded is not told
     return [
         _candidate(
             _as_lore(fact.text) if is_lore else _by_name(fact, author),
-            fact.quote or heard.quote,
+            fact.quote or item.quote,
             LORE if is_lore else str(fact.subject) or author,
-            CATEGORY_OF_KIND[heard.filed_as],
-            heard.score,
+            CATEGORY_OF_KIND[item.filed_as],
+            item.score,
             tongue,
-            mode=HEURISTICS if heard.source == hearing.CUES else LISTENER,
-            heard_as=heard.kind,
-            believed=heard.verdict == hearing.BELIEVE and not is_nobody,
+            mode=HEURISTICS if item.source == hearing.CUES else LISTENER,
+            heard_as=item.kind,
+            believed=item.verdict == hearing.BELIEVE and not is_nobody,
         )
         for fact in worded
         if len(fact.text) >= SHORTEST
         and not _only_names(fact.text, author)
         and (fact.retold or len(_SPACE.split(fact.text)) >= OWN_WORDS)
-        and _keeps_end(fact.text, fact.quote or heard.quote)
+        and _keeps_end(fact.text, fact.quote or item.quote)
     ]
 
 
@@ -248,9 +248,9 @@ def _only_names(text: str, author: str) -> bool:
     return bool(author) and not rest - _NAMING
 
 
-def _keeps_end(told: str, said: str) -> bool:
+def _keeps_end(text: str, quote: str) -> bool:
     """What is over is never told as if it held."""
-    return edges.is_over(told) or not edges.is_over(said)
+    return edges.is_over(text) or not edges.is_over(quote)
 
 
 def _tongue(quote: str, language: str) -> str:
@@ -293,56 +293,62 @@ def _by_model(
     except Exception:  # a provider may fail in any way; the ear still works
         return None
     mode = str(getattr(complete, "model", "") or "llm")
-    made = (_checked(row, message, author, language, mode) for row in rows)
-    return [replace(one, believed=one.confidence >= believe_at) for one in made if one]
+    candidates = (_checked(row, message, author, language, mode) for row in rows)
+    return [
+        replace(candidate, believed=candidate.confidence >= believe_at)
+        for candidate in candidates
+        if candidate
+    ]
 
 
-def _agreed(told: list[Candidate], heard: list[Candidate], believe_at: float) -> list[Candidate]:
+def _agreed(
+    by_model: list[Candidate], by_ear: list[Candidate], believe_at: float
+) -> list[Candidate]:
     """Join both: what both say is surer, in the model's words with the listener's kind."""
-    joined, alone = [], list(heard)
-    for one in told:
-        same = next((other for other in alone if says_the_same(one, other)), None)
+    joined, alone = [], list(by_ear)
+    for candidate in by_model:
+        same = next((other for other in alone if says_the_same(candidate, other)), None)
         if same:
             alone.remove(same)
-            sure = _rounded(1 - (1 - one.confidence) * (1 - same.confidence))
-            one = replace(
-                one, confidence=sure, believed=sure >= believe_at, heard_as=same.heard_as,
-                category=same.category if one.category == "other" else one.category,
+            sure = _rounded(1 - (1 - candidate.confidence) * (1 - same.confidence))
+            candidate = replace(
+                candidate, confidence=sure, believed=sure >= believe_at, heard_as=same.heard_as,
+                category=same.category if candidate.category == "other" else candidate.category,
             )  # fmt: skip
-        joined.append(one)
+        joined.append(candidate)
     return [*joined, *alone]
 
 
-def as_heard(one: Candidate, message: str) -> Candidate:
+def as_heard(candidate: Candidate, message: str) -> Candidate:
     """A model's fact with the kind that the ear hears in its quote, and surer where it hears it."""
-    heard = hearing.hear_message(one.quote) or hearing.hear_message(message)
-    best = max(heard, key=lambda item: item.score, default=None)
+    items = hearing.hear_message(candidate.quote) or hearing.hear_message(message)
+    best = max(items, key=lambda item: item.score, default=None)
     if best is None:
-        return one
-    sure = _rounded(1 - (1 - one.confidence) * (1 - best.score))
+        return candidate
+    sure = _rounded(1 - (1 - candidate.confidence) * (1 - best.score))
     return replace(
-        one, heard_as=best.kind, category=CATEGORY_OF_KIND[best.filed_as], confidence=sure
+        candidate, heard_as=best.kind, category=CATEGORY_OF_KIND[best.filed_as], confidence=sure
     )
 
 
-def says_the_same(one: Candidate, other: Candidate) -> bool:
+def says_the_same(candidate: Candidate, other: Candidate) -> bool:
     """Whether two readings of one message are one fact in two wordings."""
-    if one.subject == other.subject and said_key(one.text) == said_key(other.text):
+    if candidate.subject == other.subject and said_key(candidate.text) == said_key(other.text):
         return True
-    overlap = one.quote in other.quote or other.quote in one.quote
-    return overlap and is_same_fact(one.text, other.text, subject=one.subject)
+    overlap = candidate.quote in other.quote or other.quote in candidate.quote
+    return overlap and is_same_fact(candidate.text, other.text, subject=candidate.subject)
 
 
-def is_same_fact(one: str, other: str, *, subject: str = "", by_meaning: bool = True) -> bool:
+def is_same_fact(text: str, other: str, *, subject: str = "", by_meaning: bool = True) -> bool:
     """Whether two sentences state one fact: by frame and value, else by meaning."""
-    verdict = compare(one, other, subject=subject, likeness=likeness.likeness)
+    verdict = compare(text, other, subject=subject, likeness=likeness.likeness)
     if verdict.changes or verdict.kind == "same":
         return verdict.kind == "same"
-    if not by_meaning or sorted(_NUMBER.findall(one)) != sorted(_NUMBER.findall(other)):
+    if not by_meaning or sorted(_NUMBER.findall(text)) != sorted(_NUMBER.findall(other)):
         return False
-    if not likeness.same(one, other):
+    if not likeness.same(text, other):
         return False
-    pairs = ((one, other), (other, one))
+    pairs = ((text, other), (other, text))
     return any(grounding.is_grounded(fact, said, names=[subject]) for fact, said in pairs)
 
 
@@ -382,14 +388,14 @@ def _sure(value: object) -> float:
     return min(1.0, max(0.0, float(value)))
 
 
-def _distinct(found: Iterable[Candidate]) -> list[Candidate]:
+def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
     kept: dict[tuple[str, str], Candidate] = {}
-    for candidate in found:
+    for candidate in candidates:
         kept.setdefault((candidate.subject, said_key(candidate.text)), candidate)
     return [one for one in kept.values() if not any(_goes_on(one, two) for two in kept.values())]
 
 
-def _goes_on(one: Candidate, other: Candidate) -> bool:
+def _goes_on(candidate: Candidate, other: Candidate) -> bool:
     """Whether the other fact begins with all that the first says and is as sure."""
-    longer = other.text.startswith(one.text) and len(other.text) > len(one.text)
-    return longer and (other.believed or not one.believed)
+    longer = other.text.startswith(candidate.text) and len(other.text) > len(candidate.text)
+    return longer and (other.believed or not candidate.believed)

@@ -69,8 +69,8 @@ class Quantities:
 def quantities(text: str) -> Quantities:
     folded, times = fold(text), set()
 
-    def take(found: re.Match) -> str:
-        times.add(_minutes(found))
+    def take(match: re.Match) -> str:
+        times.add(_minutes(match))
         return " "
 
     rest = _CLOCK.sub(take, folded)
@@ -78,12 +78,12 @@ def quantities(text: str) -> Quantities:
     return Quantities(frozenset(numbers), frozenset(times))
 
 
-def _minutes(found: re.Match) -> int:
-    if found["hour24"]:
-        return int(found["hour24"]) * 60 + int(found["minute24"])
-    hour = NUMBER_WORDS.get(found["hour"]) or int(found["hour"] if found["hour"].isdigit() else 0)
-    hour = hour % 12 + 12 if found["pm"] else hour % 24
-    return hour * 60 + int(found["minute"] or 0)
+def _minutes(match: re.Match) -> int:
+    if match["hour24"]:
+        return int(match["hour24"]) * 60 + int(match["minute24"])
+    hour = NUMBER_WORDS.get(match["hour"]) or int(match["hour"] if match["hour"].isdigit() else 0)
+    hour = hour % 12 + 12 if match["pm"] else hour % 24
+    return hour * 60 + int(match["minute"] or 0)
 
 
 def _value(digits: str | None, thousand: str | None, word: str | None) -> float:

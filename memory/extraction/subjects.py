@@ -228,22 +228,22 @@ def _owner_of(sentence: Sentence, author: str) -> Subject | None:
 def mentioned(text: str, *, author: str, people: Sequence[str] = ()) -> list[Subject]:
     """The people a text speaks of, as far as that is certain: kin, and names."""
     sentence = Sentence(text)
-    known = {fold(name): name for name in people}
-    found: dict[str, Subject] = {}
+    names = {fold(name): name for name in people}
+    subjects: dict[str, Subject] = {}
     for place in range(len(sentence.words)):
-        if one := _mentioned_at(sentence, place, author, known):
-            found.setdefault(one.name or one.relation, one)
-    return list(found.values())
+        if subject := _mentioned_at(sentence, place, author, names):
+            subjects.setdefault(subject.name or subject.relation, subject)
+    return list(subjects.values())
 
 
 def _mentioned_at(
-    sentence: Sentence, place: int, author: str, known: dict[str, str]
+    sentence: Sentence, place: int, author: str, names: dict[str, str]
 ) -> Subject | None:
     word = bare(sentence.words[place])
     if word in _POSSESSIVES and place + 1 < len(sentence.words):
         return _relative_at(sentence, place + 1, author)
-    if fold(word) in known:
-        return Subject(name=known[fold(word)])
+    if fold(word) in names:
+        return Subject(name=names[fold(word)])
     if not sentence.is_capitalised(place):
         return None
     return Subject(name=bare_written(sentence, place)) if _may_be_name(sentence, place) else None

@@ -77,8 +77,8 @@ def split(reply: str) -> Split:
     text, lore, lookup = _from_json(clean(reply, limit=None))
     skip = bool(_SKIP.search(text))
     text, directives = _directives(_SKIP.sub("", text))
-    text, found = _tags(text)
-    by_name = {name: [one.content for one in found if one.name == name] for name in NAMES}
+    text, closed = _tags(text)
+    by_name = {name: [tag.content for tag in closed if tag.name == name] for name in NAMES}
     return Split(
         text=_BLANKS.sub("\n\n", text).strip(),
         facts=tuple(by_name[FACT]),
@@ -93,38 +93,40 @@ def split(reply: str) -> Split:
     )
 
 
-def disarm(said: str) -> str:
+def disarm(text: str) -> str:
     """A person's words with our tags made harmless, however they were spelled or hidden."""
-    if not has_tag(said):
-        return said
-    bare = _undisguised(said)
+    if not has_tag(text):
+        return text
+    bare = _undisguised(text)
     safe = _TAG.sub(lambda m: f"‹{m.group(1)}{m.group(2)}{m.group(3)}›", bare)
     return _HALF.sub(lambda m: m.group(0).replace("<", "‹"), _ANY_DIRECTIVE.sub(_round, safe))
 
 
-def has_tag(said: str) -> bool:
+def has_tag(text: str) -> bool:
     """Whether the text holds one of our tags or directives, also in disguise."""
-    bare = _undisguised(said)
+    bare = _undisguised(text)
     return bool(_TAG.search(bare) or _HALF.search(bare) or _ANY_DIRECTIVE.search(bare))
 
 
-def _undisguised(said: str) -> str:
+def _undisguised(text: str) -> str:
     """Entities (also twice wrapped), invisible signs and wide brackets as a model may read them."""
-    bare = _INVISIBLE.sub("", html.unescape(html.unescape(said)))
+    bare = _INVISIBLE.sub("", html.unescape(html.unescape(text)))
     return bare.translate(_WIDE)
 
 
-def echoes(candidate: str, said: str) -> bool:
+def echoes(candidate: str, text: str) -> bool:
     """Whether the model only repeats what a person put inside a tag of their own (T-04)."""
-    if not has_tag(said):
+    if not has_tag(text):
         return False
-    bare = _undisguised(said)
+    bare = _undisguised(text)
     _, found = _tags(bare)
     _, directives = _directives(bare)
     planted = [one.content for one in found] + list(directives.values())
     wanted = normalise(candidate)
     return bool(wanted) and any(
-        wanted in normalise(text) or normalise(text) in wanted for text in planted if text.strip()
+        wanted in normalise(words) or normalise(words) in wanted
+        for words in planted
+        if words.strip()
     )
 
 
@@ -132,23 +134,23 @@ def _tags(text: str) -> tuple[str, list[_Found]]:
     """The text without our tags, and what stood in each closed one, in the order they closed."""
     shown: list[str] = []
     stack: list[_Open] = []
-    found: list[_Found] = []
+    closed: list[_Found] = []
     end = 0
     for match in _TAG.finditer(text):
         _say(text[end : match.start()], stack, shown)
         end = match.end()
         closing, name = match.group(1) == "/", match.group(2).lower()
         if name == DONE:
-            found.append(_Found(DONE, ""))
+            closed.append(_Found(DONE, ""))
         elif closing:
-            _close(name, stack, shown, found)
+            _close(name, stack, shown, closed)
         elif not match.group(3).rstrip().endswith("/"):
             stack.append(_Open(name))
     _say(text[end:], stack, shown)
     # What was never closed was never meant: its words are the reply's.
-    shown += [part for one in stack for part in one.parts]
-    whole = [_Found(one.name, _bare(one.content)) for one in found]
-    return _bare("".join(shown)), [one for one in whole if one.content or one.name == DONE]
+    shown += [part for tag in stack for part in tag.parts]
+    whole = [_Found(tag.name, _bare(tag.content)) for tag in closed]
+    return _bare("".join(shown)), [tag for tag in whole if tag.content or tag.name == DONE]
 
 
 def _bare(text: str) -> str:
@@ -164,17 +166,17 @@ def _say(words: str, stack: list[_Open], shown: list[str]) -> None:
     (stack[-1].parts if stack else shown).append(words)
 
 
-def _close(name: str, stack: list[_Open], shown: list[str], found: list[_Found]) -> None:
+def _close(name: str, stack: list[_Open], shown: list[str], closed: list[_Found]) -> None:
     """Close the innermost open tag of this name; one that was opened inside it and left is text."""
     place = next((i for i in range(len(stack) - 1, -1, -1) if stack[i].name == name), None)
     if place is None:
         return
     abandoned = stack[place + 1 :]
-    one = stack[place]
+    tag = stack[place]
     del stack[place:]
-    content = "".join([*one.parts, *(part for other in abandoned for part in other.parts)]).strip()
+    content = "".join([*tag.parts, *(part for other in abandoned for part in other.parts)]).strip()
     if content:
-        found.append(_Found(ALIASES.get(name, name), content))
+        closed.append(_Found(ALIASES.get(name, name), content))
 
 
 def _directives(text: str) -> tuple[str, dict[str, str]]:

@@ -272,15 +272,15 @@ def _of_group(clause: str, language: str) -> str:
     return "" if english.has_first_person(told) else told
 
 
-def _keeps_all(said: str, told: str, author: str, language: str) -> bool:
+def _keeps_all(clause: str, retold: str, author: str, language: str) -> bool:
     """Every number, name and "not" of the words is still there."""
-    rest = told.replace(author, "") if author else told
+    rest = retold.replace(author, "") if author else retold
     negations = _NEGATIONS[language]
-    if len(negations.findall(said.lower())) != len(negations.findall(rest.lower())):
+    if len(negations.findall(clause.lower())) != len(negations.findall(rest.lower())):
         return False
-    names = set(re.findall(r"(?<=\w )[A-ZÁÉÍÓÚÑ]\w+", said)) - {"I", "Mi", "My"}
-    is_counted = re.findall(r"\d+", said) == re.findall(r"\d+", rest)
-    return is_counted and all(name in told for name in names)
+    names = set(re.findall(r"(?<=\w )[A-ZÁÉÍÓÚÑ]\w+", clause)) - {"I", "Mi", "My"}
+    is_counted = re.findall(r"\d+", clause) == re.findall(r"\d+", rest)
+    return is_counted and all(name in retold for name in names)
 
 
 def _with_name(clause: str, subject: Subject, author: str, language: str) -> str:

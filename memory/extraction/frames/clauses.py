@@ -318,22 +318,24 @@ def _names_somebody(word: str) -> bool:
     return word[0].isupper() and fold(word) not in _NOT_WHOSE
 
 
-def is_somebody(whose: str, found: frozenset[str]) -> bool:
+def is_somebody(whose: str, meanings: frozenset[str]) -> bool:
     """Whether a person or a pet is meant: only they live somewhere, like things, have a job."""
-    if not found:
+    if not meanings:
         return not holds("points_at_nothing", whose)
     if whose == whose.lower():
-        named = any(classes(term) & BEINGS for term in found)
-        return named or (len(found) == 1 and not begins("definite", whose))
-    strange = [term for term in found if not _is_name(term, whose) and not classes(term) & _PEOPLE]
-    return len(strange) <= (1 if any(classes(term) & BEINGS for term in found) else 0)
+        named = any(classes(term) & BEINGS for term in meanings)
+        return named or (len(meanings) == 1 and not begins("definite", whose))
+    strange = [
+        term for term in meanings if not _is_name(term, whose) and not classes(term) & _PEOPLE
+    ]
+    return len(strange) <= (1 if any(classes(term) & BEINGS for term in meanings) else 0)
 
 
-def is_named(whose: str, found: frozenset[str]) -> bool:
+def is_named(whose: str, meanings: frozenset[str]) -> bool:
     """Whether only beings and names stand there, no thing of theirs."""
     if whose == whose.lower() and not holds("possessive", whose):
         return True
-    return all(classes(term) & _PEOPLE or _is_name(term, whose) for term in found)
+    return all(classes(term) & _PEOPLE or _is_name(term, whose) for term in meanings)
 
 
 def _is_name(term: str, whose: str) -> bool:

@@ -86,8 +86,8 @@ def compare(
         return Verdict("same", "words")
     judge = _Judge(subject, correcting, likeness, same_person)
     before, after = frames_of(old, subject=subject), frames_of(new, subject=subject)
-    found = [judge.relate(one, other) for one in before for other in after]
-    told = [verdict for verdict in found if verdict is not None]
+    verdicts = [judge.relate(earlier, later) for earlier in before for later in after]
+    told = [verdict for verdict in verdicts if verdict is not None]
     for kind in _STRENGTH:
         for verdict in told:
             if verdict.kind == kind:
@@ -147,7 +147,7 @@ class _Judge:
         if old.key == "owns:pet":
             return _OTHER if self.correcting and _one_noun_two_names(old, new) else _BESIDE
         if old.key == "prefers":
-            return _other_preference(old, new, told=new.changed, correcting=self.correcting)
+            return _other_preference(old, new, is_change=new.changed, correcting=self.correcting)
         return self._other_value(old, new)
 
     def _other_value(self, old: Frame, new: Frame) -> Ruling:
@@ -196,14 +196,14 @@ class _Judge:
             return True
         return self._alike(old.value, new.value)
 
-    def _alike(self, one: str, other: str) -> bool:
-        if self.likeness is None or not one or not other:
+    def _alike(self, value: str, other: str) -> bool:
+        if self.likeness is None or not value or not other:
             return False
         # Of two things that the vocabulary knows it has told already that they differ.
-        named = [{word for word in terms(text) if not word[0].isdigit()} for text in (one, other)]
+        named = [{word for word in terms(text) if not word[0].isdigit()} for text in (value, other)]
         if all(are_all(words, *_KNOWN) for words in named):
             return False
-        return (self.likeness(one, other) or 0) >= SAME_THING
+        return (self.likeness(value, other) or 0) >= SAME_THING
 
 
 _KNOWN = ("colour", "day", "month", "language", "country", "city", "pet", "kin", "couple", "job",
@@ -285,7 +285,7 @@ def _forbidden(diet: frozenset[str]) -> frozenset[str]:
     return _ANIMAL_FOOD if "vegetarian" in diet else frozenset()
 
 
-def _other_preference(old: Frame, new: Frame, *, told: bool, correcting: bool) -> Ruling:
+def _other_preference(old: Frame, new: Frame, *, is_change: bool, correcting: bool) -> Ruling:
     """ "Short answers" and "long answers" are opposites, "short answers" and "tea" two things."""
     if old.terms & new.replaced or new.terms & old.replaced:
         return _OTHER
@@ -294,7 +294,7 @@ def _other_preference(old: Frame, new: Frame, *, told: bool, correcting: bool) -
         opposite = any(are_opposite(one, other) for one in gone for other in come)
         return _OTHER if opposite or (correcting and gone and come) else _BESIDE
     drinks = all(are_all(some, "food") and len(some) == 1 for some in (old.terms, new.terms))
-    return _OTHER if drinks and (told or correcting) else _BESIDE
+    return _OTHER if drinks and (is_change or correcting) else _BESIDE
 
 
 @dataclass(frozen=True)

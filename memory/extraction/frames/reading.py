@@ -86,15 +86,20 @@ def frames_of(text: str, *, subject: str = "", language: str = "") -> tuple[Fram
     return tuple(found)
 
 
-def _add(found: list[Frame], clause: Clause, subject: str) -> None:
+def _add(frames: list[Frame], clause: Clause, subject: str) -> None:
     """Append what the clause tells, or let it end or replace what the clause before told."""
-    if found and phrase("only_ended").match(clause.text):
-        found[-1] = replace(found[-1], ended=True)
+    if frames and phrase("only_ended").match(clause.text):
+        frames[-1] = replace(frames[-1], ended=True)
         return
-    told = _read(clause, subject)
-    if not told and found and found[-1].ended and (short := phrase("instead").match(clause.text)):
-        told = [_instead(found[-1], trim(short["v"]), clause.text)]
-    found += told
+    added = _read(clause, subject)
+    if (
+        not added
+        and frames
+        and frames[-1].ended
+        and (short := phrase("instead").match(clause.text))
+    ):
+        added = [_instead(frames[-1], trim(short["v"]), clause.text)]
+    frames += added
 
 
 def _instead(over: Frame, value: str, clause: str) -> Frame:
@@ -110,10 +115,10 @@ def _read(clause: Clause, subject: str) -> list[Frame]:
         return []
     bare = _bare(stance.bare)
     # A "not" inside the value denies something else.
-    found = [one for one in slots(bare) if len(_bare(stance.before)) <= one.start]
-    told = [_frame(one, stance, clause, subject) for one in found]
-    made = [frame for frame in told if frame]
-    return made + _partner_in_passing(stance, clause.text, subject, made)
+    slots_read = [filled for filled in slots(bare) if len(_bare(stance.before)) <= filled.start]
+    frames = [_frame(filled, stance, clause, subject) for filled in slots_read]
+    frames = [frame for frame in frames if frame]
+    return frames + _partner_in_passing(stance, clause.text, subject, frames)
 
 
 def _bare(text: str) -> str:
@@ -121,29 +126,29 @@ def _bare(text: str) -> str:
     return " ".join(without.split()).strip(" ,.!")
 
 
-def _frame(one: Slot, stance: Stance, clause: Clause, subject: str) -> Frame | None:
+def _frame(filled: Slot, stance: Stance, clause: Clause, subject: str) -> Frame | None:
     """Put the slot together with whose it is; None when that cannot be told."""
-    told_of = spoken_of(one.whose)
-    if told_of is None or (not is_real(one.whose) and one.key != "language preference"):
+    told_of = spoken_of(filled.whose)
+    if told_of is None or (not is_real(filled.whose) and filled.key != "language preference"):
         return None
     whose = f"{clause.about} {told_of}".strip()
     theirs = holder(whose, subject)
-    if theirs is None or not _fits(one.key, whose, theirs):
+    if theirs is None or not _fits(filled.key, whose, theirs):
         return None
-    key, theirs = _renamed(one.key, whose, theirs)
+    key, theirs = _renamed(filled.key, whose, theirs)
     past = holds("long_ago", clause.text)
     return Frame(
         key=key,
-        value=one.value,
-        terms=one.terms,
-        polarity=-one.sign if stance.negated else one.sign,
-        ended=one.ended or stance.ended,
-        exclusive=one.exclusive,
-        weak=one.weak or (one.changed and past),
-        changed=(one.changed and not past) or holds("now", stance.bare),
+        value=filled.value,
+        terms=filled.terms,
+        polarity=-filled.sign if stance.negated else filled.sign,
+        ended=filled.ended or stance.ended,
+        exclusive=filled.exclusive,
+        weak=filled.weak or (filled.changed and past),
+        changed=(filled.changed and not past) or holds("now", stance.bare),
         holder=theirs,
-        replaced=one.replaced,
-        sort=one.sort,
+        replaced=filled.replaced,
+        sort=filled.sort,
         clause=clause.text,
     )
 
@@ -200,10 +205,10 @@ def _slot_name(key: str, what: frozenset[str], value: str) -> str:
 
 
 def _partner_in_passing(
-    stance: Stance, clause: str, subject: str, made: list[Frame]
+    stance: Stance, clause: str, subject: str, frames: list[Frame]
 ) -> list[Frame]:
     """The partner that is named in passing: "lives with her husband Marc"."""
-    if stance.negated or stance.ended or any(frame.key == "couple" for frame in made):
+    if stance.negated or stance.ended or any(frame.key == "couple" for frame in frames):
         return []
     for match in _ROLE_NAME.finditer(clause):
         role = slot(match["x"])

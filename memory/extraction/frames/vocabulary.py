@@ -108,22 +108,24 @@ def classes(term: str) -> set[str]:
     return _vocabulary()[1].get(term, set())
 
 
-def are_all(found: Set[str], *names: str) -> bool:
+def are_all(words: Set[str], *names: str) -> bool:
     """Whether every term belongs to one of the classes."""
-    return bool(found) and all(classes(term) & set(names) for term in found)
+    return bool(words) and all(classes(term) & set(names) for term in words)
 
 
-def are_opposite(one: str, other: str) -> bool:
+def are_opposite(word: str, other: str) -> bool:
     """Whether two canonical words exclude each other: short and long, Monday and Friday."""
-    if frozenset((one, other)) in _OPPOSITES:
+    if frozenset((word, other)) in _OPPOSITES:
         return True
-    return one != other and any(name in classes(one) and name in classes(other) for name in _ONE_OF)
+    return word != other and any(
+        name in classes(word) and name in classes(other) for name in _ONE_OF
+    )
 
 
-def tool_class(found: frozenset[str]) -> str:
+def tool_class(words: frozenset[str]) -> str:
     """What a known tool is used as ("editor"), when the words name one and little else."""
-    named = [kind for term in sorted(found) for kind in classes(term) & TOOLS]
-    rest = [term for term in found if not classes(term) & TOOLS and not term[0].isdigit()]
+    named = [kind for term in sorted(words) for kind in classes(term) & TOOLS]
+    rest = [term for term in words if not classes(term) & TOOLS and not term[0].isdigit()]
     return named[0] if named and len(rest) <= 1 else ""
 
 
@@ -138,8 +140,8 @@ def _join_phrases(text: str) -> str:
     return phrases.sub(lambda m: _joined(known, m.group()), flat)
 
 
-def _joined(known: dict[str, str], phrase: str) -> str:
-    return known.get(phrase, known.get(phrase.removesuffix("s"), phrase)).replace(" ", "_")
+def _joined(canonical: dict[str, str], phrase: str) -> str:
+    return canonical.get(phrase, canonical.get(phrase.removesuffix("s"), phrase)).replace(" ", "_")
 
 
 def _bare(word: str) -> str:

@@ -53,7 +53,7 @@ def question_in(previous: str) -> str:
 
 def needs_question(quote: str, language: str) -> bool:
     """The words are not a sentence of their own."""
-    if (found := _ANSWER.match(quote)) and (not found[3] or needs_question(found[3], language)):
+    if (match := _ANSWER.match(quote)) and (not match[3] or needs_question(match[3], language)):
         return True
     sentence = Sentence(quote)
     if not sentence.words or is_cut_short(quote) or sentence.words[0] in ("because", "porque"):
@@ -128,23 +128,23 @@ def has_object(sentence: Sentence) -> bool:
 
 def answered(question: str, answer: str, *, author: str, language: str) -> str:
     """ "Do you live in Austin?", "Yes, since 2019" -> "Ana lives in Austin, since 2019"."""
-    found = _ANSWER.fullmatch(answer.strip())
-    if not question or not found or not author or (found[2] and found[3]):
+    match = _ANSWER.fullmatch(answer.strip())
+    if not question or not match or not author or (match[2] and match[3]):
         return ""
-    more = found[3].strip(" .!,")
+    more = match[3].strip(" .!,")
     if more and not _SINCE.match(more):
         return ""
     state = _stated_es if language == "es" else _stated_en
-    told = state(question.strip("¿? "), author, is_denied=bool(found[2]))
+    told = state(question.strip("¿? "), author, is_denied=bool(match[2]))
     return f"{told}, {more}" if told and more else told
 
 
 def _stated_en(question: str, author: str, *, is_denied: bool) -> str:
     """ "Do you live in Austin" -> "Ana lives in Austin"."""
-    found = _ASKED_YOU.fullmatch(question)
-    if not found or _OF_BOTH & set(Sentence(found[4]).words):
+    match = _ASKED_YOU.fullmatch(question)
+    if not match or _OF_BOTH & set(Sentence(match[4]).words):
         return ""
-    asked, adverb, word, rest = found[1].lower(), found[2], found[3], found[4]
+    asked, adverb, word, rest = match[1].lower(), match[2], match[3], match[4]
     if asked in ("do", "did") and word not in english.BASES:
         return ""
     if is_denied:
@@ -260,8 +260,8 @@ def is_pointing(quote: str, language: str) -> bool:
 
 def _thing_asked(question: str, language: str) -> str:
     """ "sushi" of "Do you like sushi?", when the question names one thing."""
-    found = _THING_ASKED[language].match(question.strip("¿? "))
-    return found[1] if found and not _VAGUE & set(Sentence(found[1]).words) else ""
+    match = _THING_ASKED[language].match(question.strip("¿? "))
+    return match[1] if match and not _VAGUE & set(Sentence(match[1]).words) else ""
 
 
 def _put_in(quote: str, thing: str, language: str) -> str:

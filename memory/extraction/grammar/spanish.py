@@ -251,13 +251,13 @@ def _takes_le(sentence: Sentence, place: int) -> bool:
     return bool(known & _DATIVE_WITH_OBJECT) and is_sure
 
 
-def _is_of(word: str, known: frozenset[str]) -> bool:
+def _is_of(word: str, infinitives: frozenset[str]) -> bool:
     """A participle, gerund or infinitive of one of these verbs."""
     irregular = {"dicho": "decir", "escrito": "escribir"}
     if word in irregular:
-        return irregular[word] in known
+        return irregular[word] in infinitives
     found = re.fullmatch(r"(\w+?)(?:ado|ido|ando|iendo|[aei]r)", word)
-    return found is not None and any(found[1] + end in known for end in ("ar", "er", "ir"))
+    return found is not None and any(found[1] + end in infinitives for end in ("ar", "er", "ir"))
 
 
 def _put_owner(sentence: Sentence, place: int, author: str) -> bool:
