@@ -1,8 +1,11 @@
-"""A sentence as its words, and the lists of words in the files beside it."""
+"""A sentence as its words, and the files of words and patterns beside the modules."""
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+from memory.guards import rulebook
 from memory.text.kinship import NOBODY
 
 
@@ -19,13 +22,24 @@ def read_lists(file: Path) -> dict[str, list[str]]:
     return lists
 
 
+def patterns_beside(module: str) -> SimpleNamespace:
+    """Read the .txt file named like the module; upper and lower case are alike.
+
+    A pattern `name` is an attribute; `name/en` and `name/es` are one, a dict by language.
+    """
+    patterns: dict[str, Any] = {}
+    for name, pattern in rulebook.read(Path(module).with_suffix(".txt")):
+        name, _, language = name.partition("/")
+        compiled = re.compile(pattern, re.IGNORECASE)
+        patterns[name] = patterns.get(name, {}) | {language: compiled} if language else compiled
+    return SimpleNamespace(**patterns)
+
+
 # Said without "my", as if they were names: "mum runs a salon".
 USED_AS_NAMES = frozenset(
     "mum mom mam mummy mommy dad daddy grandma grandpa granny gran nan nana nanna grandad granddad"
     " mamá mami papá papi amá apá".split()
 )
-
-
 # Written with a capital at the beginning of a sentence, and no names.
 NOT_NAMES = NOBODY | frozenset(
     """
@@ -36,8 +50,6 @@ NOT_NAMES = NOBODY | frozenset(
     hola
     """.split()
 )
-
-
 _TOKEN = re.compile(r"[^\W_]+(?:['’`-][^\W_]+)*|\s+|.", re.DOTALL)
 
 
