@@ -3,20 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from memory.guards import rulebook
+from memory.extraction.grammar.sentences import data_beside
 from memory.text.normalise import TITLES
 
-_CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.DOTALL)
-_QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
-# Where a mail begins that was pasted or answered to: all that follows is somebody else's.
-_PASTED = re.compile(
-    r"""^[ \t]*(?:-{2,}\ *(?:forwarded\ message|original\ message|mensaje\ (?:reenviado|original))
-    |on\ [^\n]{5,90}\ wrote:|el\ [^\n]{5,90}\ escribió:
-    |(?:from|de):\ [^\n]{3,90}\n(?:(?:sent|date|to|subject|enviado|fecha|para|asunto):)).*\Z""",
-    re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE,
-)
+_DATA = data_beside(__file__)
+
 # The point of a title ends no sentence: "my doctor is Dr. Salas".
 _TITLES = "|".join(rf"(?<=\b{name})\." for name in TITLES)
 # "my gf is maya ❤️ her bday is dec 3": who types no marks ends a sentence so.
@@ -25,18 +17,6 @@ _PICTURE = re.compile(rf"[{_PICTURES}]+")
 _SENTENCE = re.compile(
     rf"(?:[^.!?…;\n{_PICTURES}]|(?<=\w)\.(?=\w)|{_TITLES})+[.!?…;{_PICTURES}]*", re.DOTALL
 )
-_WORDS = dict(rulebook.read(Path(__file__).with_name("clauses.txt")))
-_JOINT, _OPENING, _OWNED, _JOKE, _UNREAL = (
-    re.compile(_WORDS[name], re.IGNORECASE)
-    for name in ("joint", "opening", "owned", "joke", "unreal")
-)
-_REPORTED = re.compile(_WORDS["reported"])
-# What follows only comments on the statement.
-_ASIDE = re.compile(
-    r"\s+[-–—]+\s+|,\s+(?=(?:but|so|which|it's|it’s|because|cause|pero|así que|lo que|porque)\b)",
-    re.I,
-)
-_SPOKEN = re.compile(r"[\"“«][^\"”»\n]{2,}[\"”»]")
 _BLANK = "\ufffc"
 
 
@@ -86,12 +66,12 @@ def own_words(message: str) -> str:
 
     And what only says that it is so: the listener hears less behind "en realidad".
     """
-    spoken = _OWNED.sub(_blank, _spoken(message)).replace(_BLANK, " ")
+    spoken = _DATA.owned.sub(_blank, _spoken(message)).replace(_BLANK, " ")
     return _PICTURE.sub(lambda found: "." + " " * (len(found[0]) - 1), spoken)
 
 
 def _spoken(message: str) -> str:
-    for pattern in (_PASTED, _CODE, _QUOTED_LINE):
+    for pattern in (_DATA.pasted, _DATA.code, _DATA.quoted_line):
         message = pattern.sub(_blank, message)
     return message
 
@@ -104,12 +84,14 @@ def ends_in_title(words: str) -> bool:
 
 def is_joke(message: str) -> bool:
     """Say whether the message takes itself back: "jk", "es broma"."""
-    return bool(_JOKE.search(message))
+    return bool(_DATA.joke.search(message))
 
 
 def is_real(clause: str) -> bool:
     """Said as a fact by the speaker: not wished, supposed, dreamt, guessed or quoted."""
-    return not (_UNREAL.search(clause) or _REPORTED.search(clause) or _SPOKEN.search(clause))
+    return not (
+        _DATA.unreal.search(clause) or _DATA.reported.search(clause) or _DATA.spoken.search(clause)
+    )
 
 
 def core(clause: str) -> str:
@@ -119,16 +101,16 @@ def core(clause: str) -> str:
 
 def core_of(clause: Clause) -> Clause:
     """Return the clause without its opening words, asides and final mark, with its place."""
-    opening = _OPENING.match(clause.text)
+    opening = _DATA.opening.match(clause.text)
     start = opening.end() if opening else 0
-    aside = _ASIDE.search(clause.text, start)
+    aside = _DATA.aside.search(clause.text, start)
     bare = clause.text[: aside.start() if aside else None].rstrip().rstrip(".!…;,: ")
     return clause.part(start, max(start, len(bare)))
 
 
 def _split(sentence: Clause) -> Iterator[Clause]:
     start = 0
-    for match in _JOINT.finditer(sentence.text):
+    for match in _DATA.joint.finditer(sentence.text):
         yield sentence.part(start, match.start())
         start = match.end()
     yield sentence.part(start, len(sentence.text))

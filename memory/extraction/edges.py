@@ -1,17 +1,8 @@
 """The edges of a span in a message: grown to its clause, freed of fillers, joined or parted."""
 
-import re
-from pathlib import Path
+from memory.extraction.grammar.sentences import data_beside
 
-from memory.guards import rulebook
-
-_WORDS = {
-    name: re.compile(pattern, re.IGNORECASE)
-    for name, pattern in rulebook.read(Path(__file__).with_name("edges.txt"))
-}
-# "Andrés, el menor, vive conmigo" is about Andrés.
-_NAME_BEFORE = re.compile(r"(?:^|[.!?\n])\s*([A-ZÀ-Ý][a-zà-ÿ]+,?\s*)\Z")
-_APPOSED = re.compile(r"(?:el|la|the|my|mi|our)\b[^,]{2,25},\s", re.I)
+_DATA = data_beside(__file__)
 _INSIDE_WORDS = ("'", "’", "-")
 # A run-on without punctuation is not one clause: a span grows by so many words at an edge.
 MAX_GROWTH = 6
@@ -23,26 +14,28 @@ _LOOK_BACK = 10
 
 def widen(message: str, start: int, end: int) -> tuple[int, int]:
     """Grow a span to the clause it stands in, without greetings, fillers and the next clause."""
-    before = [match.end() for match in _WORDS["before"].finditer(message, 0, start)]
-    after = _WORDS["after"].search(message, end)
+    before = [match.end() for match in _DATA.before.finditer(message, 0, start)]
+    after = _DATA.after.search(message, end)
     left = message[before[-1] if before else 0 : start]
     right = message[end : after.start() if after else len(message)]
-    is_cut = _WORDS["in_phrase"].search(left) or _WORDS["headless"].match(message, start)
+    is_cut = _DATA.in_phrase.search(left) or _DATA.headless.match(message, start)
     most = MAX_GROWTH_IN_PHRASE if is_cut else MAX_GROWTH
     start -= len(left.lstrip()) if len(left.split()) <= most else 0
-    named = _NAME_BEFORE.search(message, 0, start) if _APPOSED.match(message, start) else None
+    named = (
+        _DATA.name_before.search(message, 0, start) if _DATA.apposed.match(message, start) else None
+    )
     start = named.start(1) if named else start
     # "In the box of | the red shoes": the space stands for the end of the word.
-    most = MAX_GROWTH_IN_PHRASE if _WORDS["in_phrase"].search(f"{message[:end]} ") else MAX_GROWTH
+    most = MAX_GROWTH_IN_PHRASE if _DATA.in_phrase.search(f"{message[:end]} ") else MAX_GROWTH
     end += len(right.rstrip()) if len(right.split()) <= most else 0
-    ruled_out = _WORDS["contrast"].match(message, end)
+    ruled_out = _DATA.contrast.match(message, end)
     return start, ruled_out.end() if ruled_out else end
 
 
 def tail_end(message: str, end: int) -> int:
     """Return the end of what still belongs to a span: ", who is six", ", in Leeds"."""
     for _ in range(MAX_TAILS):
-        tail = _WORDS["tail"].match(message, end)
+        tail = _DATA.tail.match(message, end)
         end = tail.end() if tail else end
     return end
 
@@ -50,9 +43,9 @@ def tail_end(message: str, end: int) -> int:
 def trim(message: str, start: int, end: int) -> tuple[int, int]:
     """Leave out spaces, punctuation, emoji and fillers at the edges; keep a quotation whole."""
     words = message[start:end]
-    bare = _WORDS["filler"].sub("", _WORDS["edge_before"].sub("", words), count=1)
+    bare = _DATA.filler.sub("", _DATA.edge_before.sub("", words), count=1)
     start += len(words) - len(bare)
-    end = start + len(_WORDS["edge_after"].sub("", bare))
+    end = start + len(_DATA.edge_after.sub("", bare))
     return start, _quotation_end(message, start, end)
 
 
@@ -68,32 +61,32 @@ def is_inside_word(message: str, place: int) -> bool:
 
 def is_joined(message: str, place: int) -> bool:
     """Say whether a comma, a full stop, "and" or the like stands before the place."""
-    return bool(_WORDS["joined"].search(message[max(0, place - _LOOK_BACK) : place]))
+    return bool(_DATA.joined.search(message[max(0, place - _LOOK_BACK) : place]))
 
 
 def begins_sentence(message: str, place: int) -> bool:
     """Say whether a sentence ends before the place."""
-    return bool(_WORDS["sentence"].search(message[max(0, place - _LOOK_BACK) : place]))
+    return bool(_DATA.sentence.search(message[max(0, place - _LOOK_BACK) : place]))
 
 
 def has_boundary(words: str) -> bool:
     """Say whether a clause ends in these words."""
-    return bool(_WORDS["after"].search(words))
+    return bool(_DATA.after.search(words))
 
 
 def is_lead(words: str) -> bool:
     """Say whether the words only tell when or where: "Every year until last year"."""
-    return bool(_WORDS["lead"].fullmatch(words))
+    return bool(_DATA.lead.fullmatch(words))
 
 
 def is_piece(words: str) -> bool:
     """Say whether a few words belong to the clause before: "from contemporary to hip-hop"."""
-    return bool(_WORDS["piece"].fullmatch(words))
+    return bool(_DATA.piece.fullmatch(words))
 
 
 def names(before: str, after: str) -> bool:
     """Say whether the first is only the name of whom the second tells: "Andrés, el menor, …"."""
-    return bool(_NAME_BEFORE.fullmatch(before) and _APPOSED.match(after))
+    return bool(_DATA.name_before.fullmatch(before) and _DATA.apposed.match(after))
 
 
 def is_about_now(message: str, place: int) -> bool:
@@ -101,27 +94,27 @@ def is_about_now(message: str, place: int) -> bool:
 
     "She left in May, she has a shop now": two facts, and only the first is over.
     """
-    return bool(_WORDS["now"].match(message, place))
+    return bool(_DATA.now.match(message, place))
 
 
 def goes_on(words: str) -> bool:
     """Say whether the words tell of something that began and did not end: "since 2018"."""
-    return bool(_WORDS["goes_on"].search(words) and not _WORDS["ended"].search(words))
+    return bool(_DATA.goes_on.search(words) and not _DATA.ended.search(words))
 
 
 def states(words: str) -> bool:
     """Say whether very few words begin like a statement: "I'm vegan", "soy zurda"."""
-    return bool(_WORDS["states"].match(words))
+    return bool(_DATA.states.match(words))
 
 
 def was_so(words: str) -> bool:
     """Say whether the words tell of former times: "used to", "antes"."""
-    return bool(_WORDS["was"].search(words))
+    return bool(_DATA.was.search(words))
 
 
 def is_over(words: str) -> bool:
     """Say whether the words tell what was so and is so no longer: "used to", "ya no"."""
-    return was_so(words) or bool(_WORDS["over"].search(words))
+    return was_so(words) or bool(_DATA.over.search(words))
 
 
 def _quotation_end(message: str, start: int, end: int) -> int:

@@ -10,9 +10,12 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from memory.extraction import statements
+from memory.extraction.grammar.sentences import data_beside
 from memory.extraction.statements import FRAME, Statement, stems
 from memory.text.normalise import clean, fold, normalise
 from memory.vectors import likeness
+
+_DATA = data_beside(__file__)
 
 # A word this like one of the message says the same. Two drinks or two jobs are at most .75 alike,
 # a word and its translation are mostly more; for other synonyms there are the concepts.
@@ -24,51 +27,6 @@ NEAR = 0.42
 # Enough for the second half of a compound whose first half is there: "frontend developer".
 HEAD = 0.3
 COMPARED = 60  # words and pairs of words of one message
-# Words whose meaning hangs on what they go with.
-_LIGHT = frozenset(
-    """
-    work works working trabaja live lives living vive has have having own owns tiene drive drives
-    conduce plan plans planning planea like likes love loves enjoys gusta prefer prefers prefiere
-    want wants quiere play plays juega take takes toma does hace get gets study studies estudia
-    commutes available disponible originally originario originaria expect expects espera finishes
-    termina ends starts empieza moved moves se pay pays paga speak speaks habla learning aprendiendo
-    studying training preparing
-    """.split()
-)
-# What a note has before its colon; the claim stands behind it.
-_LABELS = frozenset(
-    """
-    occupation job employer company location residence hometown city country age hobby hobbies
-    interest interests goal goals project projects diet health family pet pets language languages
-    timezone schedule routine contact topic deadline profession status skill skills tool tools stack
-    ocupacion trabajo empresa ubicacion ciudad pais edad aficion aficiones objetivo meta proyecto
-    dieta salud familia mascota idioma idiomas horario rutina herramientas
-    """.split()
-)
-# "Works as a nurse" claims "nurse"; the verb comes with it.
-_WORKS_AS = re.compile(r"^(works?|working|trabaja) .*\b\1 (?:as|como|de)\b")
-_AVERSION = re.compile(r"(?:dislik|hate|detest|avoid|odi|evit)\w*")
-_NEGATOR = re.compile(
-    r"\b(?:not|never|no|nor|without|cannot|cant|dont|doesnt|didnt|wont|isnt|stopped|quit|used to"
-    r"|gave up|nunca|jamas|tampoco|ni|sin|deje|dejo|dejar|nada de|ningun[ao]?|hate[sd]?"
-    r"|dislike[sd]?|detest\w*|avoid\w*|odi[aoe]\w*|evit\w+|allerg\w+|alerg\w+|intoleran\w+|vegetarian\w*|vegan\w*"
-    r"|refuse[sd]?|skip|skips|makes me (?:sick|ill)|me (?:sienta|cae) mal)\b|n't\b"
-)
-# "Bun instead of npm" denies nothing by itself, and may rest on "no more npm".
-_COMPARISON = re.compile(
-    r"\b(?:instead of|rather than|over|en vez de|en lugar de|antes que|switched|cambio a)\b"
-    r"|\bpref\w+ .*\b(?:to|than|a)\b"
-)
-_SENTENCE = re.compile(r"[^.!?…;\n]+(?:[.!?…;]+|\n|$)")
-_CLAUSE = re.compile(r"[,;:.!?…\n()]+| but | pero | and | y | because | porque | so | asi que ")
-# "My mom lives in Leeds" says nothing about where the speaker lives.
-_ABOUT_KIN = re.compile(
-    r"^\W*(?:(?i:so|and|y|pues|well|bueno|ok),? )?(?i:my|mi|our|nuestr[oa]) (?P<kin>\w+)"
-    r"(?: (?P<name>[A-ZÀ-Ý]\w+))?"
-)
-_ABOUT_SPEAKER = re.compile(
-    r"^(?:(?:the |el |la )?(?:user|usuari[oa]) )?(?:\w+s|es|vive|trabaja|tiene|esta|le gusta|fue) "
-)
 
 
 def is_grounded(fact: str, message: str, *, names: Iterable[str] = ()) -> bool:
@@ -95,7 +53,7 @@ def quote_for(fact: str, source: str, *, evidence: str = "", names: Iterable[str
     """The words of the source the fact rests on, verbatim; empty when there are none."""
     if evidence.strip() and (found := _verbatim(evidence, source)):
         return found
-    sentences = [m.group().strip() for m in _SENTENCE.finditer(source)]
+    sentences = [m.group().strip() for m in _DATA.sentence.finditer(source)]
     best = [s for s in sentences if is_grounded(fact, s, names=names)]
     return min(best, key=len) if best else ""
 
@@ -117,8 +75,8 @@ def _contradicts(claim: Statement, source: Statement) -> bool:
 
 def _is_about_another(claim: Statement, source: Statement) -> bool:
     """Whether the message speaks of the speaker's kin, and the claim of nobody in it."""
-    found = _ABOUT_KIN.match(source.text)
-    if not found or not _ABOUT_SPEAKER.match(claim.folded):
+    found = _DATA.about_kin.match(source.text)
+    if not found or not _DATA.about_speaker.match(claim.folded):
         return False
     kin = {label for label in Statement(found["kin"]).strict if label.startswith("kin")}
     return bool(kin) and not kin & claim.strict and fold(found["name"] or "") not in claim.words
@@ -126,7 +84,7 @@ def _is_about_another(claim: Statement, source: Statement) -> bool:
 
 def _agrees(claim: Statement, source: Statement) -> bool:
     """Whether both deny or both affirm, looking at the clauses that share a word with the claim."""
-    if _COMPARISON.search(claim.folded):
+    if _DATA.comparison.search(claim.folded):
         return True
     clauses = _clauses(source)
     wanted = {form for place in claim.content for form in stems(claim.words[place])}
@@ -135,12 +93,12 @@ def _agrees(claim: Statement, source: Statement) -> bool:
 
 
 def _clauses(source: Statement) -> list[str]:
-    return [clause for clause in _CLAUSE.split(source.folded) if clause.strip()]
+    return [clause for clause in _DATA.clause.split(source.folded) if clause.strip()]
 
 
 def _is_denied(folded: str) -> bool:
     """An odd number of negations; "ya no" and "no longer" are one."""
-    return len(_NEGATOR.findall(folded)) % 2 == 1
+    return len(_DATA.negator.findall(folded)) % 2 == 1
 
 
 def _unheard(claim: Statement, source: Statement) -> list[str]:
@@ -148,7 +106,7 @@ def _unheard(claim: Statement, source: Statement) -> list[str]:
     heard = {place for place in claim.content if _is_heard(claim.words[place], source)}
     heard |= _heard_as_concepts(claim, source)
     if any(map(_is_denied, _clauses(source))):  # who says "don't send me" dislikes what is sent
-        heard |= {place for place in claim.content if _AVERSION.fullmatch(claim.words[place])}
+        heard |= {place for place in claim.content if _DATA.aversion.fullmatch(claim.words[place])}
     missing = [place for place in claim.content if place not in heard]
     if not missing:
         return []
@@ -190,7 +148,7 @@ def _unlike(
     spans = _spans(source)
     table = likeness.table([claim.words[place] for place in missing], spans)
     if table is None:
-        return [claim.words[place] for place in missing if claim.words[place] not in _LIGHT]
+        return [claim.words[place] for place in missing if claim.words[place] not in _DATA.light]
     same = SAME_IN_ALIKE if _is_alike(claim, source) else SAME
     return [
         claim.words[place]
@@ -203,11 +161,11 @@ def _enough(claim: Statement, place: int, heard_places: set[int], same: float) -
     word = claim.words[place]
     before, colon, _after = claim.folded.partition(":")
     is_label = bool(colon) and word in Statement(before).words
-    if (is_label and word in _LABELS) or _WORKS_AS.search(f"{word} {claim.folded}"):
+    if (is_label and word in _DATA.labels) or _DATA.works_as.search(f"{word} {claim.folded}"):
         return 0.0
     if place - 1 in heard_places:
         return HEAD
-    return NEAR if word in _LIGHT or is_label else same
+    return NEAR if word in _DATA.light or is_label else same
 
 
 def _spans(source: Statement) -> list[str]:

@@ -14,6 +14,7 @@ from memory.extraction import cues, edges, grounding, hearing
 from memory.extraction.clauses import core
 from memory.extraction.frames.compare import compare
 from memory.extraction.grammar import english
+from memory.extraction.grammar.sentences import data_beside
 from memory.extraction.wording import Wording, word_facts
 from memory.text import shorthand
 from memory.text.kinship import relatives_in
@@ -29,24 +30,12 @@ from memory.text.normalise import (
 )
 from memory.vectors import likeness
 
+_DATA = data_beside(__file__)
+
 Complete = Callable[[str], str]
 
 LORE = "__lore__"
 _NUMBER = re.compile(r"\d+")
-_SHE = re.compile(r"\W*(?:he|she|hes|shes|él|ella)\b(?! que\b)", re.I)
-# In Spanish the verb alone says it.
-_IS = re.compile(
-    r"\W*(?:(?:ya|no|también|ahora) )*(?:está|esta|es|era|tiene|vive|trabaja|estudia|cumple|viene"
-    r"|sale|juega|se llama|le (?:gusta|encanta|duele|han|da))\b",
-    re.I,
-)
-_CALLED = re.compile(
-    r"(\b(?:se llama(?:ba)?|llamad[oa]s?|(?:is|was|'s) called|named) )([a-zà-ÿ]{2,})\b"
-)
-# "No, she lives in Lima" says as little of whom as "she lives in Lima".
-_ONLY_LEAD = re.compile(
-    r"\W*(?:(?:no|yes|yeah|s[ií]|wait|sorry|actually|espera|perd[oó]n)\W*)*", re.I
-)
 _STOP = frozenset(word for listed in STOP_WORDS.values() for word in listed)
 HEURISTICS, LISTENER = "heuristics", "listener"
 # The listener's kinds as the categories of a fact; what is over is not a fact.
@@ -165,7 +154,7 @@ def _with_capitals(reading: shorthand.Reading, people: Sequence[str]) -> shortha
     # Mark and Will are words, too.
     sure = [name for name in people if name and name.lower() not in english.BASES | _STOP]
     known = "|".join(re.escape(name.lower()) for name in sure)
-    text = _CALLED.sub(capital, reading.text)
+    text = _DATA.called.sub(capital, reading.text)
     # "The USA biscuit tin" is not the dog's.
     alone = r"(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bun )(?<![A-Z] )"
     text = re.sub(rf"(\b){alone}({known})\b", capital, text) if known else text
@@ -188,13 +177,13 @@ def _worded(
     given |= {"kind": item.kind, "previous": previous if item.needs_previous else ""}
     worded = word_facts(item.quote, before=before, **given)
     told: list[Wording] = []
-    of_whom = bool(_ONLY_LEAD.fullmatch(before)) and speaks_of_somebody(item.quote)
+    of_whom = bool(_DATA.only_lead.fullmatch(before)) and speaks_of_somebody(item.quote)
     if of_whom and earlier:
         told = word_facts(item.quote, before=f"{earlier}\n", **given | {"kind": "people"})
         if told and all(fact.retold and str(fact.subject) not in ("", author) for fact in told):
             worded, of_whom = told, False
     # "She's in ward 7", of nobody knows whom, is not a fact about whoever says it.
-    is_nobody = of_whom and bool(_SHE.match(item.quote))
+    is_nobody = of_whom and bool(_DATA.she.match(item.quote))
     is_lore = item.kind == "lore" and worded is not told
     return [
         _candidate(
@@ -231,7 +220,7 @@ def _by_name(fact: Wording, author: str) -> str:
 
 def speaks_of_somebody(text: str) -> bool:
     """Whether it begins with "she" or the like: whom that means was said before."""
-    return bool(_SHE.match(text) or _IS.match(text))
+    return bool(_DATA.she.match(text) or _DATA.third_person.match(text))
 
 
 def _as_lore(text: str) -> str:

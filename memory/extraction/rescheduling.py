@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from memory.calendar.words import MONTHS, WEEKDAYS
-from memory.extraction.grammar.sentences import patterns_beside
+from memory.extraction.grammar.sentences import data_beside
 from memory.text.normalise import fold, stems, words
 
-_RE = patterns_beside(__file__)
+_DATA = data_beside(__file__)
 # A day of the week, for the patterns of others.
-DAY = _RE.day.pattern
+DAY = _DATA.day.pattern
 
 
 class Times(NamedTuple):
@@ -26,7 +26,7 @@ class Times(NamedTuple):
 
 def times_in(text: str) -> Times:
     found = []
-    for pattern in (_RE.clock, _RE.date, _RE.days):
+    for pattern in (_DATA.clock, _DATA.date, _DATA.days):
         found.append(list(pattern.finditer(text)))
         # What is a clock is no date: it is blank from here on.
         text = pattern.sub(lambda match: "\0" * len(match[0]), text)
@@ -44,7 +44,7 @@ def moves(text: str) -> bool:
 
 
 def says_moved(text: str) -> bool:
-    return bool(_RE.moves.search(text))
+    return bool(_DATA.moves.search(text))
 
 
 def is_of_move(text: str) -> bool:
@@ -54,19 +54,19 @@ def is_of_move(text: str) -> bool:
 
 def put_elsewhere(text: str) -> bool:
     """Whether the words tell that something is kept in another place now."""
-    now = _RE.no_longer.sub("", text)
-    is_place = _RE.kept.search(now) or _RE.put_into.search(now)
-    return bool(is_place and _RE.put_elsewhere.search(now))
+    now = _DATA.no_longer.sub("", text)
+    is_place = _DATA.kept.search(now) or _DATA.put_into.search(now)
+    return bool(is_place and _DATA.put_elsewhere.search(now))
 
 
 def is_kept(fact: str) -> bool:
-    return bool(_RE.kept.match(fact))
+    return bool(_DATA.kept.match(fact))
 
 
 def kept_at(fact: str, text: str) -> str:
     """Return the fact with the place that the words name."""
-    left = _RE.no_longer.sub("", text)
-    held, now, into = _RE.kept.match(fact), _RE.kept.search(left), _RE.put_into.search(left)
+    left = _DATA.no_longer.sub("", text)
+    held, now, into = _DATA.kept.match(fact), _DATA.kept.search(left), _DATA.put_into.search(left)
     if held and now:
         return f"{held['what']} {now['where'].rstrip('.! ')}"
     where = f"en {'el ' * (into['article'] == 'l')}{into['where'].strip()}" if into else ""
@@ -79,24 +79,24 @@ def endings(text: str) -> list[tuple[str, Callable[[str], bool]]]:
     Something came back that was lent, or will not be that was planned.
     """
     found: list[tuple[str, Callable[[str], bool]]] = []
-    if _RE.gives_back.search(text):
+    if _DATA.gives_back.search(text):
         found.append((text, was_lent))
-    parts = [_RE.leads.sub("", part).strip() for part in _RE.part.split(text)]
-    return [*found, *((part, was_planned) for part in parts if _RE.calls_off.search(part))]
+    parts = [_DATA.leads.sub("", part).strip() for part in _DATA.part.split(text)]
+    return [*found, *((part, was_planned) for part in parts if _DATA.calls_off.search(part))]
 
 
 def was_lent(fact: str) -> bool:
-    return bool(_RE.lent.search(fact)) and not _RE.gives_back.search(fact)
+    return bool(_DATA.lent.search(fact)) and not _DATA.gives_back.search(fact)
 
 
 def was_planned(fact: str) -> bool:
-    is_plan = _RE.planned.search(fact) or has_time(fact)
-    return bool(is_plan) and not _RE.calls_off.search(fact)
+    is_plan = _DATA.planned.search(fact) or has_time(fact)
+    return bool(is_plan) and not _DATA.calls_off.search(fact)
 
 
 def without_same(text: str) -> str:
     """Return the words without "same time" at their end."""
-    return _RE.same.sub("", text)
+    return _DATA.same.sub("", text)
 
 
 def names_only_times(text: str) -> bool:
@@ -105,7 +105,7 @@ def names_only_times(text: str) -> bool:
     times = [time for kind in times_in(text) for time in kind]
     for time in sorted(times, key=re.Match.end, reverse=True):
         rest = f"{rest[: time.start()]} {rest[time.end() :]}"
-    return has_time(text) and not re.search(r"\w", _RE.glue.sub(" ", rest))
+    return has_time(text) and not re.search(r"\w", _DATA.glue.sub(" ", rest))
 
 
 def retimed(fact: str, text: str) -> str:
@@ -124,7 +124,7 @@ def retimed(fact: str, text: str) -> str:
         changes.append((had.dates[0], has.days[0][0]))
     told = fact
     for old, new in sorted(changes, key=lambda change: -change[0].start()):
-        told = told[: old.start()] + new + _RE.part_of_day.sub("", told[old.end() :], count=1)
+        told = told[: old.start()] + new + _DATA.part_of_day.sub("", told[old.end() :], count=1)
     return told if told != fact else ""
 
 
@@ -145,15 +145,15 @@ def topic(text: str) -> set[str]:
 
 def _may_replace(old: re.Match, new: re.Match) -> bool:
     """Another one, and not one for several: nobody says which of them is meant."""
-    count_old, count_new = (len(_RE.one_day.findall(time[0])) for time in (old, new))
+    count_old, count_new = (len(_DATA.one_day.findall(time[0])) for time in (old, new))
     return fold(new[0]) not in fold(old[0]) and (count_old < 2 or count_new > 1)
 
 
 def _value(old: re.Match, new: re.Match) -> str:
     """The new time; the month stays where only the day is said."""
-    number = _RE.number.search(new[0])
-    if number and _RE.has_month.search(old[0]) and not _RE.has_month.search(new[0]):
-        return _RE.number.sub(number[0], old[0], count=1)
+    number = _DATA.number.search(new[0])
+    if number and _DATA.has_month.search(old[0]) and not _DATA.has_month.search(new[0]):
+        return _DATA.number.sub(number[0], old[0], count=1)
     return new[0]
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 
 from memory.calendar.words import MONTHS, WEEKDAYS
 from memory.extraction.frames import vocabulary
+from memory.extraction.grammar.sentences import data_beside
 from memory.text import kinship
 from memory.text.normalise import STOP_WORDS, fold, stem, words
+
+_DATA = data_beside(__file__)
 
 # Not "one" and "uno", which are mostly no numbers, nor "once", which is one in English.
 _UNITS = """
@@ -103,8 +106,6 @@ _OF_CLASS = {
     **dict.fromkeys(("database", "editor"), "name"),
     **dict.fromkeys(("colour", "season"), "one"),
 }
-# Whoever has such a job is not always somebody's.
-_JOBS = frozenset("teacher doctor dentist therapist coach student".split())
 LONGEST = 4  # words of a phrase
 
 
@@ -151,7 +152,7 @@ def _listed_elsewhere() -> Iterator[tuple[str, Iterable[str]]]:
         if name in _OF_CLASS:
             yield f"{_OF_CLASS[name]}:{first}", [first, *others]
     for relation, several in kinship.words_of_relations().items():
-        if relation not in _JOBS:
+        if relation not in _DATA.jobs:
             yield f"kin:{relation}", [fold(word).replace("-", " ") for word in several]
 
 
@@ -199,9 +200,6 @@ way kind type old severe severely very really extremely highly strongly deeply m
 st nd rd th university universidad college street calle
 """
 FRAME = frozenset(map(fold, [*STOP_WORDS["en"], *STOP_WORDS["es"], *_ADDED.split()]))
-_UNIT = re.compile(r"(?<!\w)(\d+)([a-z]{1,5})\b")
-_NAME = re.compile(r"(?<=[\w,:;&/(-]\s)[A-ZÀ-ÝА-Я][\w'’-]*|(?<![\w'’-])[A-ZÀ-Ý]{2,}(?!\w)")
-_NUMERIC_DATE = re.compile(r"\b(?:\d{1,2}/(\d{1,2})|\d{4}-(\d\d)-\d\d)\b")
 
 
 @dataclass(frozen=True)
@@ -222,7 +220,7 @@ class Statement:
     @cached_property
     def words(self) -> list[str]:
         """Folded, without 's, numbers apart from their unit: "4gb" is 4 and gb."""
-        return [bare(word) for word in words(_UNIT.sub(r"\1 \2", self.folded))]
+        return [bare(word) for word in words(_DATA.unit.sub(r"\1 \2", self.folded))]
 
     @cached_property
     def quantities(self) -> Quantities:
@@ -232,7 +230,7 @@ class Statement:
     def dates(self) -> set[str]:
         """Months and weekdays, in either language."""
         found = {date for word in self.words if (date := calendar_day(word))}
-        months = (m[1] or m[2] for m in _NUMERIC_DATE.finditer(self.folded))
+        months = (m[1] or m[2] for m in _DATA.numeric_date.finditer(self.folded))
         return found | {f"month {int(number)}" for number in months}
 
     @cached_property
@@ -253,7 +251,7 @@ class Statement:
     @cached_property
     def names(self) -> set[str]:
         """Capitalised words inside it, unless the concepts know them or they are the speaker's."""
-        found = {bare(fold(part)) for name in _NAME.findall(self.text) for part in words(name)}
+        found = {bare(fold(part)) for name in _DATA.name.findall(self.text) for part in words(name)}
         known = {
             self.words[place + offset]
             for place, size, several in self.labels

@@ -5,32 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory.extraction.grammar import english, spanish_verbs, spanish_words
-from memory.extraction.grammar.sentences import NOT_NAMES, USED_AS_NAMES, Sentence
+from memory.extraction.grammar.sentences import NOT_NAMES, USED_AS_NAMES, Sentence, data_beside
 from memory.extraction.grammar.spanish_words import article, name_end
 from memory.text.kinship import ONLY_ONE, kin
 from memory.text.normalise import fold
 
-ARTICLES = frozenset(
-    "the a an our this that these those el la los las un una nuestro nuestra ours".split()
-)
+_DATA = data_beside(__file__)
+
 _OWN = ("my", "mi", "mis", "our", "nuestro", "nuestra")
-_POSSESSIVES = frozenset("my your tu mi mis tus ur".split())
-_BEFORE_KIN = frozenset(
-    """
-    little big older younger eldest youngest oldest middle late best ex new old only step great poor
-    own dear first second two three four dos tres cuatro mejor propio propia
-    """.split()
-)
-# "my twin sister": the second word says who it is.
-_WITH_KIN = frozenset("twin baby kid gemela gemelo melliza mellizo".split())
-# What stands behind a word of kin and is not a name: "my friend group", "mi hermana mayor".
-_BESIDE_KIN = frozenset(
-    """
-    group circle company house home side name names age birthday food care team office school room
-    tree history business show shower party car job phone bed vet doctor law mayor menor grande
-    soltera soltero nueva nuevo favorita favorito ni no not who which that que
-    """.split()
-)
 _NOUN_ENDINGS = (
     "er",
     "or",
@@ -46,18 +28,6 @@ _NOUN_ENDINGS = (
     "iva",
     "ica",
 )
-_NAMES_LIKE_NOUNS = frozenset(
-    """
-    peter oliver roger jennifer heather tyler xavier walter amber victor connor trevor eleanor james
-    thomas chris nicholas lucas agnes frances jess tess carlos luis marcos andrés andres inés ines
-    jesús jesus mercedes dolores nicolás nicolas tomás tomas iris alexis dennis lewis
-    verónica veronica mónica monica jessica angélica angelica ximena begoña
-    """.split()
-)
-_PREPOSITIONS = frozenset(
-    "que como con a de para por with to of for on than from at in and y like".split()
-)
-_BEFORE_PLACES = frozenset("in at to from near the on en desde hacia por".split())
 
 
 @dataclass(frozen=True)
@@ -129,7 +99,7 @@ def relative_inside(sentence: Sentence, author: str) -> Subject | None:
         one
         for place, word in enumerate(sentence.words[:-1])
         if word in _OWN
-        and (not place or sentence.words[place - 1] not in _PREPOSITIONS)
+        and (not place or sentence.words[place - 1] not in _DATA.prepositions)
         and (one := _relative_at(sentence, place + 1, author))
     ]
     return found[0] if len(found) == 1 else None
@@ -137,12 +107,12 @@ def relative_inside(sentence: Sentence, author: str) -> Subject | None:
 
 def _relative_at(sentence: Sentence, place: int, owner: str) -> Subject | None:
     words = sentence.words
-    while place < len(words) and words[place] in _BEFORE_KIN and not kin(words[place]):
+    while place < len(words) and words[place] in _DATA.before_kin and not kin(words[place]):
         place += 1
     if place + 1 < len(words) and kin(bare(words[place + 1])) and kin(bare(words[place])):
         if words[place].endswith("'s"):  # "my son's teacher"
             return _with_name(sentence, place + 1, f"{owner}'s {bare(words[place])}")
-        if words[place] not in _WITH_KIN:
+        if words[place] not in _DATA.with_kin:
             return None
         place += 1
     if [bare(word) for word in words[place + 1 : place + 3]] == ["in", "law"]:
@@ -184,8 +154,8 @@ def small_name(sentence: Sentence, place: int) -> str:
     word, verb = words[place], words[place + 1]
     is_word = (
         is_grammatical(word)
-        or word in NOT_NAMES | ARTICLES | english.BASES | _BEFORE_KIN | _BESIDE_KIN
-        or (word.endswith(_NOUN_ENDINGS) and word not in _NAMES_LIKE_NOUNS)
+        or word in NOT_NAMES | _DATA.articles | english.BASES | _DATA.before_kin | _DATA.beside_kin
+        or (word.endswith(_NOUN_ENDINGS) and word not in _DATA.names_like_nouns)
         or english.is_finite(word)
         or spanish_verbs.is_third(word)
         or bool(kin(word))
@@ -240,7 +210,7 @@ def _mentioned_at(
     sentence: Sentence, place: int, author: str, names: dict[str, str]
 ) -> Subject | None:
     word = bare(sentence.words[place])
-    if word in _POSSESSIVES and place + 1 < len(sentence.words):
+    if word in _DATA.possessives and place + 1 < len(sentence.words):
         return _relative_at(sentence, place + 1, author)
     if fold(word) in names:
         return Subject(name=names[fold(word)])
@@ -253,10 +223,10 @@ def _may_be_name(sentence: Sentence, place: int) -> bool:
     """A capitalised word that is not a place, a day or the beginning of a sentence."""
     words = sentence.words
     word = bare(words[place])
-    if word in NOT_NAMES | ARTICLES | _POSSESSIVES or is_grammatical(word) or kin(word):
+    if word in NOT_NAMES | _DATA.articles | _DATA.possessives or is_grammatical(word) or kin(word):
         return False
     if place and not sentence.gap(place).strip(" ,"):
-        return words[place - 1] not in _BEFORE_PLACES and not sentence.written(place).isupper()
+        return words[place - 1] not in _DATA.before_places and not sentence.written(place).isupper()
     after = words[place + 1] if place + 1 < len(words) else ""
     return after in english.thirds() or after in ("was", "isn't", "doesn't", "didn't")
 
@@ -285,21 +255,11 @@ __all__ = ["LORE", "Subject", "subject_of"]
 
 LORE = "__lore__"
 MAX_THING_WORDS = 5
-_TITLES = frozenset(
-    "la el doña don señora señor mr mrs ms dr aunt auntie uncle tía tío seño miss".split()
-)
 _PRONOUNS = {"he": "m", "he's": "m", "hes": "m", "she": "f", "she's": "f", "shes": "f", "él": "m",
              "ella": "f"}  # fmt: skip
-_THE = ARTICLES - frozenset("a an un una those these".split())
+_THE = _DATA.articles - frozenset("a an un una those these".split())
 _PLACES = ("on", "in", "from", "next", "de", "del")
 _OF_OTHERS = ("people", "event", "past")
-# Only people do these; of other verbs a capital at the beginning tells nothing.
-_HUMAN = frozenset(
-    """
-    lives works studies speaks teaches loves likes hates wants prefers drinks eats married moved
-    vive trabaja estudia habla enseña quiere prefiere come bebe odia
-    """.split()
-)
 
 
 @dataclass(frozen=True)
@@ -426,7 +386,7 @@ def _begins_with_third(clause: _Clause) -> bool:
 def _named(clause: _Clause) -> Subject | None:
     """ "Priya lives in Goa", "la Mariana se casó"; a name in lore is a thing unless known."""
     words, sentence = clause.words, clause.sentence
-    opens = words[0] in _TITLES or (clause.language == "es" and words[0] == "a")
+    opens = words[0] in _DATA.titles or (clause.language == "es" and words[0] == "a")
     start = 1 if opens and len(words) > 2 else 0
     known = {fold(name): name for name in clause.people}
     is_written = sentence.is_capitalised(start) or fold(bare(words[start])) in known
@@ -442,7 +402,7 @@ def _named(clause: _Clause) -> Subject | None:
     name = " ".join(bare_written(sentence, n) for n in range(start, end))
     is_known = fold(name) in known
     name = known.get(fold(name), name)
-    is_human = bool(_HUMAN & set(words[end : end + 2]))
+    is_human = bool(_DATA.human & set(words[end : end + 2]))
     if is_known or clause.kind in _OF_OTHERS or (is_human and clause.kind != "lore"):
         return Subject(name=name)
     return Subject(name=name, is_person=False) if clause.kind == "lore" else None
@@ -451,7 +411,7 @@ def _named(clause: _Clause) -> Subject | None:
 def _verb_follows(clause: _Clause, start: int, end: int) -> bool:
     words = clause.words
     is_title = end - start > 1  # "Tita Baby", "Auntie Bea"
-    if words[start] in ARTICLES or is_grammatical(words[start]):
+    if words[start] in _DATA.articles or is_grammatical(words[start]):
         return False
     if kin(words[start]) and not is_title:
         return False

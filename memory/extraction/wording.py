@@ -15,45 +15,17 @@ from dataclasses import dataclass, replace
 
 from memory.extraction import cues
 from memory.extraction.grammar import answers, english, spanish, spanish_verbs, spanish_words
-from memory.extraction.grammar.sentences import Sentence, capitalised
+from memory.extraction.grammar.sentences import Sentence, capitalised, data_beside
 from memory.extraction.grammar.split import Part, elided, moved, split
 from memory.extraction.subjects import Subject, subject_of
 from memory.text.kinship import kin
 from memory.text.normalise import detect_language
 
+_DATA = data_beside(__file__)
+
 MAX_LENGTH = 190
-_OPENING = re.compile(
-    r"""(?:(?:well|so|oh|keno
-    |(?:hi|hello|hey|hola|oye|che)(?:\ (?:keno|bot|all|todos|everyone|there))?
-    |also|and|but|btw|by\ the\ way|honestly|tbh|actually|in\ fact|just\ so\ (?:you|u)\ know|fyi
-    |for\ the\ record|wait|(?:ha){2,}h?|lol|ah|hm+|um+|uh|to\ be\ honest
-    |anyway|look|guess\ what|ok|okay|right|buen[oa]s\ (?:d[ií]as|tardes|noches)
-    |good\ (?:morning|afternoon|evening)
-    |pues|bueno|mira|y|e|pero
-    |la\ verdad(?:\ es\ que)?|la\ neta|en\ realidad|de\ hecho|por\ cierto|eh|además|entonces
-    |resulta\ que|es\ que|o\ sea|aviso|(?:ja){2,}j?|que|god|sii+|a\ ver)\b(?!['’-])
-    [\s,.:!…–—-]+)+""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_LAUGHTER = re.compile(
-    r"(?:^|\s)(?:lol|(?:ha){2,}h?|(?:ja){2,}j?|xd|tho|btw|por cierto)$", re.IGNORECASE
-)
 # Marks that may end what was said; other marks and emoji at the end go.
 _ENDING_MARKS = frozenset(")]'’\"”»?%°º+€$£")
-# "No" without a comma may be the "no" of "no soy" or of "no he pagado".
-_YES_NO = re.compile(
-    r"""(?:(?:yes|yeah|yep|yup|nah|nope|no|sí|si|claro|vale|ok|sip)\s*[,.:!–—-]+\s*(?=\w)
-    |(?:yes|yeah|yep|yup|nah|nope|no)\s+(?!he\s+\w*(?:ado|ido|ao|io|ío|cho|sto|rto|elto)\b)
-    (?=(?:i|i['’]?m|i['’]?ve|he|she|he['’]?s|she['’]?s|they|my|we)\b)|sí\s+)+""",
-    re.IGNORECASE | re.VERBOSE,
-)
-# "My best friend is Priya": what is told of her next is told of Priya.
-_IS_CALLED = re.compile(
-    r"(?i:my|our|mi|nuestr[oa]) [\w -]+ (?i:is|es|is called|se llama) (?P<name>[A-ZÀ-Ý][\w'’-]+)"
-)
-_JOINT_END = re.compile(r"[ ,]+(?:and|y)$", re.IGNORECASE)
-_WE_HAVE = re.compile(r"(?:we (?:have|['’]ve got)|we['’]ve(?: got)?|tenemos) ", re.IGNORECASE)
-_CHILDREN = frozenset("boy boys girl girls niño niña niños niñas nene nena guinea".split())
 _CALL_ME = {
     "en": (
         re.compile(r"(?:please )?call me (\w+)(?:,? not \w+)?", re.I),
@@ -64,43 +36,8 @@ _CALL_ME = {
         "{author} quiere que le llamen {name}",
     ),
 }
-_DECIDED = {
-    "en": re.compile(
-        r"we(?:'ve|’ve| have)?(?P<how>(?: finally| just| all)?) "
-        r"(?P<verb>decided|agreed|chose|voted|picked|settled|opted|switched)\b(?P<what>.*)",
-        re.IGNORECASE | re.DOTALL,
-    ),
-    "es": re.compile(
-        r"(?P<how>(?:al final )?)(?P<verb>decidimos|acordamos|elegimos|optamos|escogimos|votamos)\b"
-        r"(?P<what>.*)",
-        re.IGNORECASE | re.DOTALL,
-    ),
-}
 _DECIDES = {"decidimos": "decidió", "acordamos": "acordó", "elegimos": "eligió", "optamos": "optó",
             "escogimos": "escogió", "votamos": "votó"}  # fmt: skip
-_NEGATIONS = {
-    "en": re.compile(
-        r"\b(?:not|never|no|nor|none|nobody|nothing|without|cannot|(?:do|does|did|is|are|was|were|have"
-        r"|has|had|ca|could|wo|would|should)n['’]?t)\b"
-    ),
-    "es": re.compile(r"\b(?:no|nunca|jam[aá]s|ni|nadie|sin|tampoco|ning[uú]n\w*)\b"),
-}
-_PRONOUN = re.compile(r"(?:he|she)(['’]?s)?\s+(?=(\w+))", re.IGNORECASE)
-_LEANS = re.compile(r"(?:he|she|they|it)\b|it['’]s\b", re.IGNORECASE)
-# Begins in the middle of what is stated: "in my free time", "how much I've developed".
-_PIECE = re.compile(
-    r"(?:in|on|at|from|for|with|without|about|besides|during|after|before|despite|until|than|as|of|an?"
-    r"|not\ just|always|to|en|desde|con|sin|de|por|para|durante|sobre|además|donde)\b",
-    re.IGNORECASE,
-)
-_DEPENDENT = re.compile(
-    r"(?:how|what|why|where|which|since|especially|particularly|even\ (?:if|when|though)|que"
-    r"|lo\ que|cómo|como|porque|especialmente|sobre\ todo|desde\ que)\b[^,]*",
-    re.IGNORECASE,
-)
-_CLAUSES = re.compile(r"[.!?;\n]\s+")
-_HAS = frozenset("got been had gone taken done become started".split())
-_THIRD_ES = re.compile(r"(?:(?:ya|no|también|ahora|se|siempre|nunca)\s+){0,3}(\w+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -126,9 +63,9 @@ def word_facts(
     """Every fact of the quote by itself, each with the words of the quote it rests on."""
     worded: list[Wording] = []
     parts = split(trimmed(quote), language=language)
-    last = _CLAUSES.split(before.rstrip(" ,;.-"))[-1]
+    last = _DATA.clauses.split(before.rstrip(" ,;.-"))[-1]
     own = trimmed(quote)
-    if now := moved(last, own, language) or elided(_JOINT_END.sub("", last), own, language):
+    if now := moved(last, own, language) or elided(_DATA.joint_end.sub("", last), own, language):
         parts = [Part(quote, now)]
     for part in parts if len(parts) > 1 or now else [Part(quote, quote)]:
         fact = word_fact(
@@ -192,7 +129,7 @@ def _with_capital(text: str, subject: Subject) -> str:
 def trimmed(quote: str) -> str:
     """The words without what only opens or ends them: "well", "pues", "lol", emoji."""
     words = quote.strip().removeprefix("¡")
-    opening = _OPENING.match(words)
+    opening = _DATA.opening.match(words)
     words = words[opening.end() :] if opening and opening.end() < len(words) else words
     return _without_ending(words) or words
 
@@ -201,13 +138,13 @@ def _without_ending(words: str) -> str:
     end = len(words)
     while end and not (words[end - 1].isalnum() or words[end - 1] in _ENDING_MARKS):
         end -= 1
-    laughter = _LAUGHTER.search(words[max(0, end - 20) : end])
+    laughter = _DATA.laughter.search(words[max(0, end - 20) : end])
     return _without_ending(words[: end - len(laughter[0])]) if laughter else words[:end]
 
 
 def without_answer(clause: str) -> str:
     """The statement behind "yes" or "no, "; the clause itself when nothing else is there."""
-    found = _YES_NO.match(clause)
+    found = _DATA.yes_no.match(clause)
     return clause[found.end() :] if found and found.end() < len(clause) else clause
 
 
@@ -219,7 +156,7 @@ def _worded(
         return told, True
     context = {"author": author, "language": language, "kind": kind}
     leans = answers.has_object(Sentence(own)) or answers.is_cut_short(own)
-    leans = leans or bool(_DEPENDENT.fullmatch(own))
+    leans = leans or bool(_DATA.dependent.fullmatch(own))
     if not answers.is_pointing(own, language) and not (question and leans):
         named = _with_name(own, subject, author, language)
         words = spanish_words if language == "es" else english
@@ -251,9 +188,9 @@ def _of_my_kin(clause: str, language: str) -> str:
 
     Whose they are besides is not told.
     """
-    if found := _WE_HAVE.match(clause):
+    if found := _DATA.we_have.match(clause):
         rest = clause[found.end() :]
-        is_kin = any(kin(word) or word in _CHILDREN for word in Sentence(rest).words[:3])
+        is_kin = any(kin(word) or word in _DATA.children for word in Sentence(rest).words[:3])
         return f"{'tengo' if language == 'es' else 'I have'} {rest}" if is_kin else clause
     first, _, rest = clause.partition(" ")
     is_ours = first.lower() in ("our", "nuestro", "nuestra") and rest and kin(rest.split()[0])
@@ -262,7 +199,7 @@ def _of_my_kin(clause: str, language: str) -> str:
 
 def _of_group(clause: str, language: str) -> str:
     """ "We decided to use Postgres" -> "The group decided to use Postgres"."""
-    found = _DECIDED[language].fullmatch(clause)
+    found = _DATA.decided[language].fullmatch(clause)
     if not found:
         return ""
     if language == "es":
@@ -275,7 +212,7 @@ def _of_group(clause: str, language: str) -> str:
 def _keeps_all(clause: str, retold: str, author: str, language: str) -> bool:
     """Every number, name and "not" of the words is still there."""
     rest = retold.replace(author, "") if author else retold
-    negations = _NEGATIONS[language]
+    negations = _DATA.negations[language]
     if len(negations.findall(clause.lower())) != len(negations.findall(rest.lower())):
         return False
     names = set(re.findall(r"(?<=\w )[A-ZÁÉÍÓÚÑ]\w+", clause)) - {"I", "Mi", "My"}
@@ -299,12 +236,12 @@ def _with_name(clause: str, subject: Subject, author: str, language: str) -> str
 
 
 def _with_name_en(clause: str, label: str) -> str:
-    found = _PRONOUN.match(clause)
+    found = _DATA.pronoun.match(clause)
     if not found:
         return ""
     if not found[1]:
         return f"{label} {clause[found.end() :]}"
-    if found[2].lower() in _HAS:
+    if found[2].lower() in _DATA.has:
         return f"{label} has {clause[found.end() :]}"
     # "He's moved" has, "he's married" is.
     if set(Sentence(clause).words[1:3]) & english.participles():
@@ -314,7 +251,7 @@ def _with_name_en(clause: str, label: str) -> str:
 
 def _with_name_es(clause: str, label: str) -> str:
     """Only where the verb can have no other subject: "se jubiló en julio"."""
-    found = _THIRD_ES.match(clause)
+    found = _DATA.third_es.match(clause)
     if not found or "," in label or not spanish_verbs.is_singular_third(found[1]):
         return ""
     place = len(clause[: found.start(1)].split())
@@ -324,9 +261,9 @@ def _with_name_es(clause: str, label: str) -> str:
 
 def _is_piece(own: str, language: str) -> bool:
     """Begins in the middle of a sentence: its beginning says of what."""
-    if _DEPENDENT.fullmatch(own):
+    if _DATA.dependent.fullmatch(own):
         return True
-    return bool(_PIECE.match(own)) and answers.needs_question(own, language)
+    return bool(_DATA.piece.match(own)) and answers.needs_question(own, language)
 
 
 def _leans(own: str, subject: Subject, language: str) -> bool:
@@ -335,7 +272,7 @@ def _leans(own: str, subject: Subject, language: str) -> bool:
     is_object = answers.has_object(sentence) or answers.is_pointing(own, language)
     if language == "es" and sentence.words and spanish_words.is_of_nobody(sentence):
         return True
-    return not str(subject) or is_object or bool(_LEANS.match(own))
+    return not str(subject) or is_object or bool(_DATA.leans.match(own))
 
 
 def _with_sentence(before: str, own: str) -> str:
@@ -353,7 +290,7 @@ def _with_name_told(subject: Subject, before: list[Wording]) -> Subject:
         other = fact.subject
         is_same = (other.relation, other.owner) == (subject.relation, subject.owner)
         if is_same and subject.relation and not subject.name:
-            named = _IS_CALLED.fullmatch(fact.quote.strip(" .!"))
+            named = _DATA.is_called.fullmatch(fact.quote.strip(" .!"))
             return replace(other, name=named["name"]) if named and not other.name else other
     return subject
 

@@ -4,39 +4,15 @@ import re
 from dataclasses import dataclass
 
 from memory.extraction.grammar import english, spanish_verbs, spanish_words
-from memory.extraction.grammar.sentences import Sentence, capitalised
+from memory.extraction.grammar.sentences import Sentence, capitalised, data_beside
 from memory.text.normalise import detect_language, stems
 
+_DATA = data_beside(__file__)
+
 MAX_QUESTION = 110
-_YES = r"yes|yeah|yep|yup|sure|correct|exactly|indeed|sí+|si+|claro|sip|ajá|correcto|exacto"
-_NO = r"no|nope|nah|not really|never|nunca|para nada"
-_ANSWER = re.compile(rf"(?:({_YES})|({_NO}))\b[\s,.!–—-]*(.*)", re.IGNORECASE | re.DOTALL)
-_SINCE = re.compile(
-    r"(?:since|for|from|until|till|with|every|desde|hasta|hace|con)\b", re.IGNORECASE
-)
-_ASKS = re.compile(
-    r"""\W*(?:(?:and|so|but|wait|hey|oh|ok|cool|nice|lol|bro|dude|haha|y|oye|pero|entonces|che)\W+)*
-    (?:who|whos|who's|what|whats|what's|when|whens|when's|where|wheres|where's|which|why|how|hows
-    |how's|whose|do|does|did|are|is|was|were|have|has|can|could|will|would|any|u|wyd|you|ur|your
-    |qué|que|cuál|cual|cuáles|cómo|como|dónde|donde|cuándo|cuando|cuánto|cuanto|cuántos|cuantos
-    |cuántas|cuantas|quién|quien|por\ qué|xq|por|de\ qué|a\ qué|tienes|tenés|eres|sos|vives|vivís|tu
-    |tú|vos|te|hay|con|ya|sigues|alguna?|algún)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_CUT_SHORT = re.compile(
-    r"i (?:did|do|have|can|will|was|am|could never|don't|didn't|haven't)(?:\W*$|,)", re.IGNORECASE
-)
-_TOLD_BEFORE = frozenset("he she it they he's she's it's they're its hes shes that's thats".split())
-_BEHIND_IS = frozenset(
-    "a an the not in on at from with got been had only still now always due".split()
-)
-_ASKED_YOU = re.compile(
-    r"(do|did|are|were|have|can) you ((?:still |also |really )?)([\w'-]+)(.*)", re.IGNORECASE
-)
 _STATED = {"are": "is", "were": "was", "have": "has", "can": "can"}
 _DENIED = {"do": "doesn't", "did": "didn't", "are": "isn't", "were": "wasn't", "have": "hasn't",
            "can": "can't"}  # fmt: skip
-_OF_BOTH = frozenset("you your me my i or ever yet".split())
 
 
 def question_in(previous: str) -> str:
@@ -44,7 +20,7 @@ def question_in(previous: str) -> str:
     line = previous.strip()[-4 * MAX_QUESTION :]
     asked = re.findall(r"[^.!?¿\n]*\?", line)
     last = re.split(r"[.!\n]\s*", line)[-1].strip()
-    question = asked[-1].rstrip("?").strip() if asked else last if _ASKS.match(last) else ""
+    question = asked[-1].rstrip("?").strip() if asked else last if _DATA.asks.match(last) else ""
     if not question or len(question) > MAX_QUESTION:
         return ""
     opening = "¿" if "¿" in line or detect_language(question) == "es" else ""
@@ -53,7 +29,9 @@ def question_in(previous: str) -> str:
 
 def needs_question(quote: str, language: str) -> bool:
     """The words are not a sentence of their own."""
-    if (match := _ANSWER.match(quote)) and (not match[3] or needs_question(match[3], language)):
+    if (match := _DATA.answer.match(quote)) and (
+        not match[3] or needs_question(match[3], language)
+    ):
         return True
     sentence = Sentence(quote)
     if not sentence.words or is_cut_short(quote) or sentence.words[0] in ("because", "porque"):
@@ -63,7 +41,7 @@ def needs_question(quote: str, language: str) -> bool:
 
 def is_cut_short(quote: str) -> bool:
     """ "I did, fried it": only the question says what."""
-    return bool(_CUT_SHORT.match(quote))
+    return bool(_DATA.cut_short.match(quote))
 
 
 def _first_part(sentence: Sentence) -> int:
@@ -77,7 +55,7 @@ def _is_fragment_en(sentence: Sentence) -> bool:
     """Its first part has no subject in front of a verb, or one that has to be told."""
     words = sentence.words[: _first_part(sentence)]
     is_pronoun = words[0] in ("that", "this") and any(map(english.is_finite, words[1:2]))
-    if words[0] in _TOLD_BEFORE or is_pronoun:
+    if words[0] in _DATA.told_before or is_pronoun:
         return True
     if _is_told_by_speaker(words) or _is_contracted(sentence.words):
         return False
@@ -101,7 +79,7 @@ def _is_contracted(words: list[str]) -> bool:
         return False
     after = words[1]
     is_verb = after.endswith(("ing", "ed")) or after in english.participles()
-    return is_verb or after in _BEHIND_IS
+    return is_verb or after in _DATA.behind_is
 
 
 def _is_fragment_es(sentence: Sentence) -> bool:
@@ -128,11 +106,11 @@ def has_object(sentence: Sentence) -> bool:
 
 def answered(question: str, answer: str, *, author: str, language: str) -> str:
     """ "Do you live in Austin?", "Yes, since 2019" -> "Ana lives in Austin, since 2019"."""
-    match = _ANSWER.fullmatch(answer.strip())
+    match = _DATA.answer.fullmatch(answer.strip())
     if not question or not match or not author or (match[2] and match[3]):
         return ""
     more = match[3].strip(" .!,")
-    if more and not _SINCE.match(more):
+    if more and not _DATA.since.match(more):
         return ""
     state = _stated_es if language == "es" else _stated_en
     told = state(question.strip("¿? "), author, is_denied=bool(match[2]))
@@ -141,8 +119,8 @@ def answered(question: str, answer: str, *, author: str, language: str) -> str:
 
 def _stated_en(question: str, author: str, *, is_denied: bool) -> str:
     """ "Do you live in Austin" -> "Ana lives in Austin"."""
-    match = _ASKED_YOU.fullmatch(question)
-    if not match or _OF_BOTH & set(Sentence(match[4]).words):
+    match = _DATA.asked_you.fullmatch(question)
+    if not match or _DATA.of_both & set(Sentence(match[4]).words):
         return ""
     asked, adverb, word, rest = match[1].lower(), match[2], match[3], match[4]
     if asked in ("do", "did") and word not in english.BASES:
@@ -183,45 +161,6 @@ _LIGHT = stems(
     planeo planeando encantó gustó
     """
 )
-_LIKED_THE = re.compile(
-    r"\b(?:lov|lik|enjoy|hat|ador)(?:e|es|ed|ing|s)?\s+(?:\w+ly\s+)?the\s+(\w+)\W*$", re.IGNORECASE
-)
-# "I love the sea" says what is loved; "I love the art" does not.
-_KNOWN_BY_ALL = frozenset(
-    """
-    sea ocean beach beaches mountain mountains cold heat rain snow sun sunshine countryside city
-    outdoors gym cinema theatre theater dark winter summer autumn fall spring mornings evenings
-    night nights weekend weekends sky stars moon piano guitar violin drums news internet water woods
-    forest wild desert wind holidays quiet silence suburbs 80s 90s 70s 60s seaside dentist
-    """.split()
-)
-_LIKED_WHICH = re.compile(
-    r"\b(?:gustan?|encantan?|prefiero|odio|quiero|fascinan?)\s+"
-    r"(?:el|la|los|las|uno|una|unos|unas)\s+(?:de|que|más|mas)\b",
-    re.IGNORECASE,
-)
-_LIKES = re.compile(
-    r"(?:(?:a mí |a mi |sí,? |la verdad |siempre |ya |no |tampoco |también )*)"
-    r"me (gusta|gustan|encanta|encantan|fascina|fascinan|interesa|interesan|molesta|molestan)"
-    r"(?: (?:mucho|muchísimo|bastante|un montón|demasiado|tanto|nada|más))*",
-    re.IGNORECASE,
-)
-_OBJECT = re.compile(
-    r"\b(?:it|that|them|those|these)\b(?=\W*$|\W+(?:so much|a lot|too|again)\b)", re.IGNORECASE
-)
-_THING_ASKED = {
-    "en": re.compile(
-        r"(?:do|did|would) you (?:still |ever |really |actually |also |even )*"
-        r"(?:like|love|enjoy|hate|eat|drink|play|watch|use|have|own|want|know|read|need|do|speak"
-        r"|listen to) (?:(?:the|that|your|any) )?((?:[\w'-]+ ){0,2}[\w'-]+)$",
-        re.IGNORECASE,
-    ),
-    "es": re.compile(
-        r"(?:(?:a ti )?(?:te|le) (?:gustan?|encantan?|interesan?|molestan?)|y) "
-        r"((?:el|la|los|las) (?:[\w'-]+ ){0,2}[\w'-]+)$",
-        re.IGNORECASE,
-    ),
-}
 _VAGUE = (
     english.YOU | english.FIRST | spanish_words.YOU | POINTERS["en"] | {"anything", "any", "algo"}
 )
@@ -251,16 +190,18 @@ def resolve_pointing(quote: str, previous: str, language: str) -> Resolution:
 
 def is_pointing(quote: str, language: str) -> bool:
     """Without what was said before these words say nothing."""
-    if language == "es" and (_LIKED_WHICH.search(quote) or _LIKES.fullmatch(quote.strip(" .!"))):
+    if language == "es" and (
+        _DATA.liked_which.search(quote) or _DATA.likes.fullmatch(quote.strip(" .!"))
+    ):
         return True
-    if found := _LIKED_THE.search(quote):
-        return found[1].lower() not in _KNOWN_BY_ALL and not found[1][0].isupper()
+    if found := _DATA.liked_the.search(quote):
+        return found[1].lower() not in _DATA.known_by_all and not found[1][0].isupper()
     return bool(POINTERS[language] & set(Sentence(quote).words)) and not stems(quote) - _LIGHT
 
 
 def _thing_asked(question: str, language: str) -> str:
     """ "sushi" of "Do you like sushi?", when the question names one thing."""
-    match = _THING_ASKED[language].match(question.strip("¿? "))
+    match = _DATA.thing_asked[language].match(question.strip("¿? "))
     return match[1] if match and not _VAGUE & set(Sentence(match[1]).words) else ""
 
 
@@ -268,15 +209,15 @@ def _put_in(quote: str, thing: str, language: str) -> str:
     """The words with the thing in place of what points at it; "" where that is not certain."""
     if language == "es":
         return _put_in_es(quote.strip(" .!"), thing)
-    found = _OBJECT.search(quote)
+    found = _DATA.object.search(quote)
     verb = quote[: found.start()].split()[-1].lower() if found and found.start() else ""
     is_verb = verb in english.BASES or english.is_past(verb)
-    return _OBJECT.sub(thing, quote, count=1) if is_verb else ""
+    return _DATA.object.sub(thing, quote, count=1) if is_verb else ""
 
 
 def _put_in_es(quote: str, thing: str) -> str:
     article = thing.split()[0].lower()
-    if found := _LIKES.fullmatch(quote):
+    if found := _DATA.likes.fullmatch(quote):
         agrees = found[1].lower().endswith("n") == (article in ("los", "las"))
         return f"{quote} {thing}" if agrees else ""
     found = re.match(r"(lo|la|los|las) (\w+)\b(.*)", quote, re.IGNORECASE | re.DOTALL)

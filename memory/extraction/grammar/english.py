@@ -9,9 +9,12 @@ from memory.extraction.grammar.sentences import (
     USED_AS_NAMES,
     Sentence,
     capitalised,
+    data_beside,
     read_lists,
 )
 from memory.text.kinship import kin
+
+_DATA = data_beside(__file__)
 
 VERBS = read_lists(Path(__file__).with_name("verbs_en.txt"))
 IRREGULAR = {base: (past, done) for base, past, done in (e.split(">") for e in VERBS["irregular"])}
@@ -81,31 +84,8 @@ ADVERBS, BEFORE_SUBJECT, SUBJECTS, FIRST, WE, YOU, THEY, CONJUNCTIONS, AUXILIARI
 SHARED = {word: word for word in LISTS["shared"]} | dict(
     pair.split(">") for pair in LISTS["shared_bare"]
 )
-MARKS = re.compile(r"[?\"“”«»]")
 _TWO_WORDS = {("no", "longer"), ("kind", "of"), ("sort", "of")}
-_DETERMINERS = frozenset("my the both all every this a an our that".split())
-_PRONOUNS = frozenset(
-    "he she it they he's she's it's they're hes shes its what which who there here".split()
-)
 _CONTRACTED = ("'s", "'re", "'ve", "'ll")
-
-
-# People leave out that they speak of themselves: "Got a new job!", "hate olives", "can't eat kiwi".
-_DID = frozenset(
-    """
-    got moved started bought quit went finished adopted lost signed booked lent borrowed sold found
-    met joined passed failed paid gave said broke
-    """.split()
-)
-_DOING = frozenset("starting moving going working living getting planning studying".split())
-_FEELS = frozenset("hate adore prefer love".split())
-_CANNOT = frozenset("can't cannot don't won't couldn't".split())
-_DOES_THERE = re.compile(
-    r"(?:work|live|study|teach|volunteer)\s+(?:at|in|for|as|with|near|from)\b"
-    r"|(?:start|finish|leave|arrive)\s+(?:on|in|at|the|\d)",
-    re.I,
-)
-_TO_YOU = re.compile(r"\w+\s+(?:you|ya|u|it|that|this)\b", re.I)
 
 
 def with_speaker(own: str) -> str:
@@ -115,15 +95,19 @@ def with_speaker(own: str) -> str:
     if len(words) < 2 or place >= len(words):
         return own
     first, said = words[place].lower().replace("’", "'"), own[:1].lower() + own[1:]
-    if first in _FEELS:
-        return own if _TO_YOU.match(" ".join(words[place:])) else f"I {said}"
+    if first in _DATA.feels:
+        return own if _DATA.to_you.match(" ".join(words[place:])) else f"I {said}"
     if len(words) < 3:
         return own
     if first == "been":
         return f"I've {said}"
-    if first in _DID or first in _CANNOT or _DOES_THERE.match(" ".join(words[place:])):
+    if (
+        first in _DATA.did
+        or first in _DATA.cannot
+        or _DATA.does_there.match(" ".join(words[place:]))
+    ):
         return f"I {said}"
-    return f"I'm {said}" if first in _DOING else own
+    return f"I'm {said}" if first in _DATA.doing else own
 
 
 def has_first_person(text: str, *, ignore: str = "") -> bool:
@@ -208,10 +192,10 @@ def is_statement(sentence: Sentence) -> bool:
 
 def _may_begin(sentence: Sentence) -> bool:
     first = sentence.words[0]
-    if first in _DETERMINERS or first.removesuffix("'s") in USED_AS_NAMES:
+    if first in _DATA.determiners or first.removesuffix("'s") in USED_AS_NAMES:
         return True
     is_verb = first in BASES or is_past(first) or first in AUXILIARIES
-    is_name = sentence.is_capitalised(0) and first not in ADVERBS | BEFORE_SUBJECT | _PRONOUNS
+    is_name = sentence.is_capitalised(0) and first not in ADVERBS | BEFORE_SUBJECT | _DATA.pronouns
     return is_name and not is_verb and not first.endswith("ing")
 
 
@@ -225,31 +209,17 @@ _UNSURE = frozenset(LISTS["before_base_unsure"])
 _MAY_SHARE = ONLY_VERBS | {"am", "don't", "dont", "haven't", "havent", "have", "do"}
 # Bases that are participles as well: "I'd come" may be either.
 _ALSO_DONE = frozenset({"come", "become", "run", "overcome"}) | SAME
-_PAST_HINT = re.compile(
-    r"\b(?:ago|yesterday|last (?:night|week|month|year|summer|winter|spring|autumn|\w+day)"
-    r"|in (?:19|20)\d\d|(?:this|that) (?:morning|time)|once|when i was|already"
-    r"|in (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*)\b"
-)
-_PRESENT_HINT = re.compile(
-    r"\b(?:every|always|usually|often|sometimes|on (?:\w+days|weekends)|each|never|most|rarely"
-    r"|normally|mostly|a lot|only)\b"
-)
-# "Me and Bridget are going", with the verb of several behind them.
-_ME_AND = re.compile(
-    r"[Mm]e (?:and|&) (?:(?P<name>[A-Z][\w-]+)|my (?P<kin>\w+))"
-    r"(?= (?:are|were|have|had|will|want|went|go|live|used)\b)"
-)
 
 
 def retell(clause: str, author: str) -> str:
     """The clause about its author: "I live here" -> "Ana lives here"; "" when not certain."""
-    if both := _ME_AND.match(clause):
+    if both := _DATA.me_and.match(clause):
         other = both["name"] or f"their {both['kin']}"
         clause = f"{author} and {other}{clause[both.end() :]}"
         return "" if has_first_person(clause, ignore=author) else clause
     sentence = Sentence(clause)
     words = set(sentence.words)
-    if not words or MARKS.search(clause) or words & (YOU | WE - {"our"} | {"myself"}):
+    if not words or _DATA.marks.search(clause) or words & (YOU | WE - {"our"} | {"myself"}):
         return ""
     told = _retold(sentence, author)
     return "" if has_first_person(told, ignore=author) else capitalised(told)
@@ -322,7 +292,7 @@ def _third(verb: str, clause: str) -> str:
     if verb in _THIRD or verb in SHARED:
         return _THIRD.get(verb) or SHARED[verb]
     if verb in SAME:
-        past, present = _PAST_HINT.search(clause), _PRESENT_HINT.search(clause)
+        past, present = _DATA.past_hint.search(clause), _DATA.present_hint.search(clause)
         return "" if bool(past) == bool(present) else verb if past else third(verb)
     if verb in BASES:
         return third(verb)
@@ -410,7 +380,7 @@ def address(clause: str) -> str:
     """First-person words said back to the person: "I live here" -> "You live here"."""
     sentence = Sentence(clause)
     words = sentence.words
-    if not words or (WE | YOU) & set(words) or MARKS.search(clause):
+    if not words or (WE | YOU) & set(words) or _DATA.marks.search(clause):
         return ""
     if not is_complete(sentence) or _has_joined_was(words):
         return ""

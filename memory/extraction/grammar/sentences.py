@@ -22,34 +22,24 @@ def read_lists(file: Path) -> dict[str, list[str]]:
     return lists
 
 
-def patterns_beside(module: str) -> SimpleNamespace:
-    """Read the .txt file named like the module; upper and lower case are alike.
+def data_beside(module: str) -> SimpleNamespace:
+    """Read the .txt file named like the module: patterns, for which case does not matter.
 
-    A pattern `name` is an attribute; `name/en` and `name/es` are one, a dict by language.
+    `name/en` and `name/es` are one attribute, a dict by language; `name/words` is a set of words.
     """
-    patterns: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     for name, pattern in rulebook.read(Path(module).with_suffix(".txt")):
-        name, _, language = name.partition("/")
-        compiled = re.compile(pattern, re.IGNORECASE)
-        patterns[name] = patterns.get(name, {}) | {language: compiled} if language else compiled
-    return SimpleNamespace(**patterns)
+        name, _, variant = name.partition("/")
+        if variant == "words":
+            data[name] = frozenset(pattern.split())
+        else:
+            compiled = re.compile(pattern, re.IGNORECASE)
+            data[name] = data.get(name, {}) | {variant: compiled} if variant else compiled
+    return SimpleNamespace(**data)
 
 
-# Said without "my", as if they were names: "mum runs a salon".
-USED_AS_NAMES = frozenset(
-    "mum mom mam mummy mommy dad daddy grandma grandpa granny gran nan nana nanna grandad granddad"
-    " mamá mami papá papi amá apá".split()
-)
-# Written with a capital at the beginning of a sentence, and no names.
-NOT_NAMES = NOBODY | frozenset(
-    """
-    i monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november december god ok okay yes no yeah the a he she it we you
-    they he's she's it's they're do does did is are any tonight so and but well also even hi hey
-    enero febrero lunes martes ya y yo él ella ellos el la los las un una uno mi tu su cada sí oye
-    hola
-    """.split()
-)
+_DATA = data_beside(__file__)
+USED_AS_NAMES, NOT_NAMES = _DATA.used_as_names, NOBODY | _DATA.not_names
 _TOKEN = re.compile(r"[^\W_]+(?:['’`-][^\W_]+)*|\s+|.", re.DOTALL)
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from memory.calendar.words import WEEKDAYS
 from memory.extraction.grammar import spanish_verbs as verbs
-from memory.extraction.grammar.sentences import USED_AS_NAMES, Sentence, capitalised
+from memory.extraction.grammar.sentences import USED_AS_NAMES, Sentence, capitalised, data_beside
 from memory.extraction.grammar.spanish_words import (
     ADVERBS,
     CLITICS,
@@ -30,12 +30,11 @@ from memory.extraction.grammar.spanish_words import (
 )
 from memory.text.normalise import fold
 
+_DATA = data_beside(__file__)
+
 _CONJUNCTIONS = LISTS["conjunctions"]
 _DATIVE = frozenset(verbs.LISTS["dative"])
 _DATIVE_WITH_OBJECT = frozenset(verbs.LISTS["dative_with_object"])
-_WELL = frozenset("bien mal mejor genial fatal peor muy súper".split())
-# "tengo que mudarme": the "que" brings in nobody else.
-_HAVE_TO = frozenset("tengo tenía tuve hay había tendré tocó toca".split())
 _AS_NAMES = frozenset(map(fold, USED_AS_NAMES))
 
 
@@ -211,7 +210,7 @@ def _put_su(sentence: Sentence, place: int, author: str) -> bool:
 def _put_se(sentence: Sentence, place: int, word: str) -> bool:
     """ "quiero mudarme": of the speaker, unless somebody else comes in between ("que")."""
     before = sentence.words[:place]
-    others = [n for n, w in enumerate(before) if w == "que" and before[n - 1] not in _HAVE_TO]
+    others = [n for n, w in enumerate(before) if w == "que" and before[n - 1] not in _DATA.have_to]
     if others:
         return False
     _put_last(sentence, place, word)
@@ -242,7 +241,7 @@ def _takes_le(sentence: Sentence, place: int) -> bool:
     if known & {"haber", "estar"}:
         return bool(after) and _is_of(after[0], _DATIVE)
     if "ir" in known:
-        return bool(set(after[:1]) & _WELL) or (len(after) > 1 and _is_of(after[1], _DATIVE))
+        return bool(set(after[:1]) & _DATA.well) or (len(after) > 1 and _is_of(after[1], _DATIVE))
     if known & _DATIVE:
         return True
     has_object = bool(after) and (after[0] in LISTS["determiners"] or after[0][0].isdigit())
@@ -352,16 +351,9 @@ def _has_subject(sentence: Sentence) -> bool:
 
 
 _YOURS = {"me": "te", "mi": "tu", "mis": "tus", "mí": "ti", "conmigo": "contigo", "yo": "tú"}
-_ENCLITIC_SE = re.compile(r"(\w+(?:[aeiáéí]r|ndo))se(l[oa]s?)?")
 _BACK = {"su": "tu", "sus": "tus", "consigo": "contigo"}
 
 
-# "Prefiero que me hables sin emojis": the verb is ours, not theirs.
-_TOLD_TO_US = re.compile(r"\b(?:que|no)\s+me\s+\w+[ae]s\b", re.IGNORECASE)
-
-
-_BEFORE_VERB = frozenset("me te se le les lo nos no ya".split())
-_DETERMINERS = frozenset("el la los las mi su tu un una este esta ese esa".split())
 _TIMES = frozenset({*WEEKDAYS, *"manana tarde noche dia semana mes ano verano finde".split()})
 
 
@@ -371,7 +363,7 @@ def address(clause: str) -> str:
     words = sentence.words
     if not words or (YOU | WE | MINE) & set(words) or any(map(is_we, words)):
         return ""
-    if _TOLD_TO_US.search(clause):
+    if _DATA.told_to_us.search(clause):
         return ""
     if MARKS.search(clause) or not all(_addressed(sentence, n) for n in range(len(words))):
         return ""
@@ -414,11 +406,11 @@ def _may_be_past(words: list[str], place: int) -> bool:
     if not words[place].endswith("o"):
         return False
     before = place - 1
-    while before > 0 and words[before] in _BEFORE_VERB:
+    while before > 0 and words[before] in _DATA.before_verb:
         before -= 1
     plain = fold(words[before])
     is_time = plain in _TIMES or plain.removesuffix("s") in _TIMES
-    return before > 0 and words[before - 1] in _DETERMINERS and not is_time
+    return before > 0 and words[before - 1] in _DATA.determiners and not is_time
 
 
 def address_retold(fact: str, name: str) -> str:
@@ -479,13 +471,10 @@ def _third(rest: str) -> str:
         if words[place] == "se":
             sentence.put(place, "te")
     for place in range(verb + 1, len(words)):
-        if found := _ENCLITIC_SE.fullmatch(words[place]):
+        if found := _DATA.enclitic_se.fullmatch(words[place]):
             sentence.put(place, f"{found[1]}te{found[2] or ''}")
     _put_back(sentence)
     return sentence.text
-
-
-_BEFORE_NOUN = frozenset("un una el la los las mi su sus dos tres cuatro".split())
 
 
 def _has_joined_verb(sentence: Sentence, main: int) -> bool:
@@ -506,4 +495,4 @@ def _has_joined_verb(sentence: Sentence, main: int) -> bool:
 def _is_noun(sentence: Sentence, place: int) -> bool:
     """A word behind an article or a number, or a name: not "dice que"."""
     before = sentence.words[place - 1]
-    return sentence.is_capitalised(place) or before in _BEFORE_NOUN
+    return sentence.is_capitalised(place) or before in _DATA.before_noun

@@ -4,9 +4,12 @@ import re
 from pathlib import Path
 
 from memory.extraction.grammar import spanish_verbs as verbs
-from memory.extraction.grammar.sentences import Sentence, read_lists
+from memory.extraction.grammar.sentences import Sentence, data_beside, read_lists
 from memory.text.kinship import kin
 from memory.text.normalise import fold
+
+_DATA = data_beside(__file__)
+ENCLITIC, MARKS = _DATA.enclitic, _DATA.marks
 
 LISTS = {
     name: frozenset(words)
@@ -15,16 +18,8 @@ LISTS = {
 ADVERBS, CLITICS, YOU, WE, MINE, FIRST = (
     LISTS[name] for name in ("adverbs", "clitics", "you", "we", "mine", "first")
 )
-# "mudarme", "mudándome", "comprármelo"; "dime" is an order, and "come" a verb of others.
-ENCLITIC = re.compile(r"(\w*(?:[aeiáéí]r|ndo))me(l[oa]s?)?")
-MARKS = re.compile(r"[?¿\"“”«»]")
-_ORDER = re.compile(r"\w+[aeioáéíón]me(?:l[oa]s?)?")
 _ALSO_OTHER = frozenset(verbs.LISTS["also_other"])
 _ADJECTIVES = frozenset(verbs.LISTS["adjectives"])
-_PAST_HINT = re.compile(
-    r"\b(?:ayer|anoche|hace|pasad[oa]|en (?:el )?(?:19|20)\d\d|hasta|desde|antes|el año"
-    r"|de niñ[oa])\b"
-)
 
 
 def has_first_person(text: str, *, ignore: str = "") -> bool:
@@ -42,7 +37,7 @@ def has_enclitic(word: str) -> bool:
     """ "mudarme", "dime": the speaker at the end of a verb."""
     if word in LISTS["ends_in_me"] or verbs.is_third(word) or verbs.bare_past(word):
         return False
-    return bool(ENCLITIC.fullmatch(word) or (len(word) > 3 and _ORDER.fullmatch(word)))
+    return bool(_DATA.enclitic.fullmatch(word) or (len(word) > 3 and _DATA.order.fullmatch(word)))
 
 
 def is_we(word: str) -> bool:
@@ -50,15 +45,11 @@ def is_we(word: str) -> bool:
     return is_known or bool(re.search("(?:ábamos|íamos|aremos|eremos|iremos|imos)$", word))
 
 
-# "Nunca me gusto la ruta": nobody means the first person, only the accent is missing.
-_PLEASED = frozenset({"gusto", "encanto", "fascino"})
-
-
 def first_form(sentence: Sentence, place: int) -> str | None:
     """The verb of the first person that stands here; "" for another word, None when unclear."""
     words = sentence.words
     word, before = words[place], words[place - 1] if place else ""
-    if place and (sentence.is_capitalised(place) or (before == "me" and word in _PLEASED)):
+    if place and (sentence.is_capitalised(place) or (before == "me" and word in _DATA.pleased)):
         return ""
     if past := verbs.bare_past(word):
         return _bare_past(sentence, place, past)
@@ -71,7 +62,7 @@ def first_form(sentence: Sentence, place: int) -> str | None:
         return ""
     if before in LISTS["before_noun" if word in _ALSO_OTHER else "articles"]:
         return ""
-    if place > 1 and words[place - 2] in LISTS["articles"] and _BEFORE_NOUN.fullmatch(before):
+    if place > 1 and words[place - 2] in LISTS["articles"] and _DATA.before_noun.fullmatch(before):
         return ""  # "el segundo tomo"
     return _ambiguous(sentence, place, form) if word in _ALSO_OTHER else form
 
@@ -94,7 +85,7 @@ def _bare_past(sentence: Sentence, place: int, past: str) -> str | None:
         return ""
     behind_me = before[-1:] == ["me"] and all(word in ADVERBS for word in before[:-1])
     begins = all(word in ADVERBS | {"yo"} for word in before)
-    if behind_me or (begins and _PAST_HINT.search(sentence.text.lower())):
+    if behind_me or (begins and _DATA.past_hint.search(sentence.text.lower())):
         return past
     start = place
     while start and words[start - 1] in CLITICS:  # "y la encontre"
@@ -175,17 +166,6 @@ def is_of_nobody(sentence: Sentence) -> bool:
 
 _LISTS = read_lists(Path(__file__).with_name("nouns_es.txt"))
 _GENDER = {fold(noun): gender for gender, nouns in _LISTS.items() for noun in nouns}
-_MODIFIERS = re.compile(
-    r"favorit[oa]s?|preferid[oa]s?|mayor(?:es)?|menor(?:es)?|gemel[oa]s?|melliz[oa]s?"
-    r"|pequeñ[oa]s?|chic[oa]s?|nuev[oa]s?|actual(?:es)?|antigu[oa]s?|matern[oa]s?|patern[oa]s?"
-    r"|polític[oa]s?|adoptiv[oa]s?|únic[oa]s?|complet[oa]s?|person(?:al|ales)|anterior(?:es)?"
-    r"|segund[oa]|primer[oa]?"
-)
-# "mi mejor amiga", "mi ex novia", "mi propio bar": the noun comes behind.
-_BEFORE_NOUN = re.compile(
-    r"mejor(?:es)?|propi[oa]s?|ex|gran(?:des)?|primer[oa]?s?|segund[oa]s?|nuev[oa]s?|querid[oa]s?"
-    r"|antigu[oa]s?|futur[oa]s?|últim[oa]s?|únic[oa]s?|pobre"
-)
 
 
 def article(noun: str, *, many: bool) -> str:
@@ -212,7 +192,7 @@ def gender_of(noun: str) -> str:
 
 def noun_place(sentence: Sentence, place: int) -> int | None:
     """The noun of "mejor amiga", "propio bar": behind what stands before it."""
-    while place < len(sentence.words) and _BEFORE_NOUN.fullmatch(sentence.words[place]):
+    while place < len(sentence.words) and _DATA.before_noun.fullmatch(sentence.words[place]):
         place += 1
     return place if place < len(sentence.words) else None
 
@@ -222,7 +202,7 @@ def phrase_end(sentence: Sentence, noun: int) -> int:
     words = sentence.words
     end = noun + 1
     while end < len(words) and not sentence.gap(end).strip():
-        if _MODIFIERS.fullmatch(words[end]):
+        if _DATA.modifiers.fullmatch(words[end]):
             end += 1
         elif words[end] == "de" and end + 1 < len(words) and not sentence.is_capitalised(end + 1):
             end += 2

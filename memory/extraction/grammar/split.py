@@ -5,32 +5,15 @@ from dataclasses import dataclass
 
 from memory.extraction.grammar import english, spanish_verbs, spanish_words
 from memory.extraction.grammar.answers import has_object
-from memory.extraction.grammar.sentences import NOT_NAMES, Sentence
+from memory.extraction.grammar.sentences import NOT_NAMES, Sentence, data_beside
 from memory.extraction.grammar.spanish_words import name_end, phrase_end
 from memory.text.kinship import kin
 from memory.text.normalise import stems
 
-_JOINT = {
-    "en": re.compile(r"[;.!]+\s+|\s*,?\s+(?:and|but|so|plus)\s+(?:also\s+)?|,\s+", re.IGNORECASE),
-    "es": re.compile(r"[;.!]+\s+|\s*,?\s+(?:y|e|pero|aunque|así que)\s+(?:además\s+)?|,\s+", re.I),
-}
+_DATA = data_beside(__file__)
+
 MAX_LENGTH = 400
-# What begins like this hangs on the other part.
-_HANGS = re.compile(
-    r"""\s*(?:if|when|since|because|after|before|while|as|unless|until|although|though|once|who|which
-    |that|where|si|cuando|porque|como|mientras|aunque|donde|desde\ que|hasta\ que|que|quien
-    |por\ si)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_SHARED_VERBS = frozenset(
-    """
-    is isn't has hasn't was wasn't lives works loves hates likes studies speaks teaches wants
-    doesn't can't can cannot won't will had used plays runs goes got turned died moved started
-    """.split()
-)
-_TOLD_OF = _SHARED_VERBS | english.thirds().keys()
-# Behind a comma alone these still have the subject before it: "my partner is a chef, works at…".
-_TOLD_ON = frozenset("lives works studies teaches speaks loves hates likes plays".split())
+_TOLD_OF = _DATA.shared_verbs | english.thirds().keys()
 _POINTERS = {
     "en": frozenset("it that this them those these there so it's".split()),
     "es": frozenset("eso esto ese ahí allí lo".split()),
@@ -38,90 +21,7 @@ _POINTERS = {
 # Stems of verbs that say nothing alone: "I've stopped".
 _LIGHT = ("switch", "stop", "learn", "did", "understand", "tri", "know", "mean", "think", "guess",
           "lov", "lik", "start", "sab", "dej", "vend", "volv", "sal", "creo", "cre")  # fmt: skip
-_SHARED_I = re.compile(
-    r"(?:am|have|had|was|work (?:at|as|in|for|from|with)|live (?:in|with|at|near)|study (?:at|in)"
-    r"|teach|speak|own|volunteer (?:at|in)|run (?:a|the|my))\b",
-    re.IGNORECASE,
-)
-_AHEAD = re.compile(
-    r"\b(?:going to|want to|need to|have to|hope to|plan(?:ning)? to|used to|would|will|might|could"
-    r"|should|can)\b|['’](?:ll|d)\b",
-    re.IGNORECASE,
-)
-# Other verbs behind "me" may be about what came before: "cocino sin ajo, me repite".
-_LIKES = re.compile(r"(?:gust|encant|fascin|interes|molest|choc)an?$")
-# "… : Lucien and I want to go" is about both.
-_ENDS_WITH_NAME = re.compile(r"[:,] [A-Z]\w+$")
-_ELLIPSIS_EN = re.compile(
-    r"(?P<whose>my (?:[\w-]+ )?[\w-]+|[A-Z]\w+)(?P<s>['’]s) (?P<verb>is|was) (?P<rest>.+)"
-)
-_OWNED_EN = re.compile(r"my (?P<noun>[\w ]{2,25}?) (?:is|was)\b", re.IGNORECASE)
-_ELLIPSIS_ES = re.compile(
-    r"(?P<the>el|la) de (?P<whose>mi .+?) (?P<verb>es|cae|fue) (?P<rest>.+)", re.I
-)
-# "…, hace dos años" only says when.
-_AGO_ES = re.compile(
-    r"(?:desde )?hace\b.{1,30}\b(?:años?|mes(?:es)?|semanas?|días?|poco|tiempo)\W*", re.I
-)
-_OWNED_ES = re.compile(r"mi (?P<noun>[\w ]{2,25}?) (?:es|cae|fue)\b", re.IGNORECASE)
-_ELIDED = {"en": (_ELLIPSIS_EN, _OWNED_EN), "es": (_ELLIPSIS_ES, _OWNED_ES)}
-# "I no longer work there, now I'm at Acme": the second half is about the same verb.
-_LEFT = {
-    "en": re.compile(
-        r"\b(?:no longer|don['’]?t|doesn['’]?t|not) (?P<verb>(?i:work|live|study))s?\b"
-        r"|\b(?:left|quit) [A-Z]|\b(?:changed|switched) jobs?\b"
-    ),
-    "es": re.compile(
-        r"\bya no (?P<verb>trabaj|viv|estudi)[oae]\b"
-        r"|\bcambi[éeóo] de (?:trabajo|laburo|curro|chamba|empresa)\b",
-        re.IGNORECASE,
-    ),
-}
-_NOW = re.compile(r",? now$", re.I)
-_NOW_THERE = {
-    "en": re.compile(
-        r"(?:now )?(?P<who>I|he|she)(?:['’]m|['’]s| am| is) (?:now )?(?P<rest>(?:at|in|with) .+)",
-        re.IGNORECASE,
-    ),
-    "es": re.compile(r"(?P<now>ahora )?(?P<is>estoy|está) (?P<rest>(?:en|con) .+)", re.I),
-}
-_LIVES = re.compile(
-    r"(?P<main>(?:I|yo|we)?\s*(?:live|vivo)\b.*?)(?:,)? (?:with|con) (?P<with>.+)", re.I | re.S
-)
-_ITEM_JOINT = re.compile(
-    r",? (?:and|y) (?=(?:my|our|mi|mis|nuestr[oa]s?|a|an|un|una|two|dos)\b)", re.I
-)
-# "Tom is not my friend, he's my cousin": who the other half is about.
-_IS_SOMEBODYS = re.compile(
-    r"\s*(?:no,? )?(?P<name>(?-i:[A-ZÀ-Ý])[\w-]*)"
-    r"(?:(?:['’]s| is)(?: not)?| isn['’]t|(?: no)? es) (?:my|our|mi|nuestr[oa]) (?P<kin>[\w-]+)\s*",
-    re.I,
-)
-_NAMED = re.compile(
-    r"(?:my|our|mi|nuestr[oa]) (?P<noun>[\w-]+) (?P<name>[A-ZÁÉÍÓÚÑ][\w'’-]+)", re.DOTALL
-)
-_COUNTED = re.compile(
-    r"(?:my|our|mis|nuestr[oa]s) (?P<many>(?:two|three|four|five|dos|tres|cuatro|\d+) [\w-]+"
-    r"(?:(?:,|:| called| llamad[oa]s)? [A-ZÁÉÍÓÚÑ].+)?)",
-    re.DOTALL,
-)
-# "… with my son Mateo, who is 7": what is told about him besides.
-_WHO = re.compile(
-    r"(?P<head>.*\b(?:with|and|con|y) (?:my|our|mi|nuestr[oa]) (?P<noun>[\w-]+)"
-    r" (?P<name>[A-ZÁÉÍÓÚÑ][\w'’-]+)),? (?:who(?P<is>['’]s)?|que|quien) (?P<told>[^,]+)",
-    re.DOTALL,
-)
-_ONLY_WITH = re.compile(r"(?:with|con) (?P<whom>.+)", re.IGNORECASE)
 _DAYS = "mon tues wednes thurs fri satur sun".split()
-# "The plumber comes on Tuesday and on Wednesday I have therapy" is two appointments.
-_DATED = {
-    "en": re.compile(rf"(?:on |this |next )(?:{'|'.join(_DAYS)}|weekend)", re.IGNORECASE),
-    "es": re.compile(
-        r"(?:el|este|la|ma[nñ]ana|pasado) ?(?:pr[oó]ximo )?(?:lunes|martes|mi[eé]rcoles|jueves"
-        r"|viernes|s[aá]bado|domingo|finde|fin de semana|semana que viene)\b|ma[nñ]ana\b",
-        re.IGNORECASE,
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -146,7 +46,7 @@ def _joined(quote: str, language: str) -> list[Part]:
     parts = [Part(quote, quote)]
     start = 0
     complete = _clause_es if language == "es" else _clause_en
-    for joint in _JOINT[language].finditer(quote):
+    for joint in _DATA.joint[language].finditer(quote):
         left, right = quote[start : joint.start()], quote[joint.end() :]
         if not left or not right:
             continue
@@ -164,13 +64,13 @@ def _joined(quote: str, language: str) -> list[Part]:
 
 def moved(left: str, right: str, language: str) -> str:
     """The right part with the verb of what ended: "ahora trabajo en una clínica"."""
-    over, now = _LEFT[language].search(left), _NOW_THERE[language].match(right)
+    over, now = _DATA.left[language].search(left), _DATA.now_there[language].match(right)
     if not over or not now:
         return ""
     if language == "en":
         who, verb = _subject_en(left) or _name_en(left), over["verb"] or "work"
         is_same = (who == "I") == (now["who"].upper() == "I")
-        told = f"{who} now {verb}{'' if who == 'I' else 's'} {_NOW.sub('', now['rest'])}"
+        told = f"{who} now {verb}{'' if who == 'I' else 's'} {_DATA.now.sub('', now['rest'])}"
         return told.replace("studys", "studies") if who and is_same else ""
     verb = over["verb"] or "trabaj"
     ending = "o" if now["is"].lower() == "estoy" else "e" if verb == "viv" else "a"
@@ -179,8 +79,7 @@ def moved(left: str, right: str, language: str) -> str:
 
 def elided(left: str, right: str, language: str) -> str:
     """The right part with the noun of the left one: "my birthday is …, my sister's is …"."""
-    ellipsis, own = _ELIDED[language]
-    found, owned = ellipsis.match(right), own.match(left)
+    found, owned = _DATA.ellipsis[language].match(right), _DATA.owned[language].match(left)
     if not found or not owned:
         return ""
     rest, noun = f"{found['verb']} {found['rest']}", owned["noun"]
@@ -191,7 +90,7 @@ def elided(left: str, right: str, language: str) -> str:
 
 def of_named(left: str, right: str) -> str:
     """The right part with the name of whom the left one calls somebody's."""
-    found = _IS_SOMEBODYS.fullmatch(left)
+    found = _DATA.is_somebodys.fullmatch(left)
     relative = kin(found["kin"].lower()) if found else None
     if not found or not relative:
         return ""
@@ -206,7 +105,7 @@ def of_named(left: str, right: str) -> str:
 def _stands(part: str, language: str) -> bool:
     """Says something by itself: not "I've stopped", not "la vendí"."""
     words = set(Sentence(part).words)
-    if _HANGS.match(part) or words & _POINTERS[language] or has_object(Sentence(part)):
+    if _DATA.hangs.match(part) or words & _POINTERS[language] or has_object(Sentence(part)):
         return False
     said = {root for root in stems(part) if not root.startswith(_LIGHT)}
     return bool(said) or bool(re.search(r"\d", part))
@@ -217,16 +116,18 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
 
     Behind "and" or "but" it can have the subject of the left one; behind a comma with few verbs.
     """
-    if is_joined and _DATED["en"].match(left) and _DATED["en"].match(right):
+    if is_joined and _DATA.dated["en"].match(left) and _DATA.dated["en"].match(right):
         return right
     if is_joined and _tells_of_name_en(left) and _tells_of_name_en(right):
         return right
     subject = _subject_en(left)
     if is_joined and subject == "I" and _tells_of_name_en(right):
         return right
-    if not subject or (is_joined and _ENDS_WITH_NAME.search(left) and _subject_en(right) == "I"):
+    if not subject or (
+        is_joined and _DATA.ends_with_name.search(left) and _subject_en(right) == "I"
+    ):
         return ""
-    if _ELLIPSIS_EN.match(right):
+    if _DATA.ellipsis["en"].match(right):
         return elided(left, right, "en")
     if _subject_en(right):
         return right
@@ -236,8 +137,8 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
         return ""
     if subject == "I":
         # "I'm going to stay and have a lift installed": nothing of it is so yet.
-        is_shared = is_joined and not _AHEAD.search(left)
-        is_shared = is_shared and bool(_SHARED_I.match(" ".join(words[verb:])))
+        is_shared = is_joined and not _DATA.ahead.search(left)
+        is_shared = is_shared and bool(_DATA.shared_i.match(" ".join(words[verb:])))
         return f"I {right}" if is_shared else ""
     if found := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
         is_same = _is_only_person(left, subject, {"he": "m", "she": "f"}[found[1].lower()])
@@ -245,7 +146,7 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
         unclear = words[1:2] and words[1] in english.participles()
         told = found[2] if unclear and found[2] else " is" if found[2] else ""
         return f"{subject}{told}{right[found.end() :]}" if is_same else ""
-    shares = words[verb] in _SHARED_VERBS if is_joined else words[0] in _TOLD_ON
+    shares = words[verb] in _DATA.shared_verbs if is_joined else words[0] in _DATA.told_on
     return f"{subject} {right}" if shares else ""
 
 
@@ -307,23 +208,23 @@ def _tells_of_name_es(text: str) -> bool:
 
 def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
     before, sentence = Sentence(left), Sentence(right)
-    if is_joined and _DATED["es"].match(left) and _DATED["es"].match(right):
+    if is_joined and _DATA.dated["es"].match(left) and _DATA.dated["es"].match(right):
         return right
     if is_joined and _tells_of_name_es(left) and _tells_of_name_es(right):
         return right
     if not any(spanish_words.is_finite(before, n) for n in range(len(before.words))):
         return ""
-    if _ELLIPSIS_ES.match(right):
+    if _DATA.ellipsis["es"].match(right):
         return elided(left, right, "es")
     if _subject_es(right):
         return right
-    if _AGO_ES.fullmatch(right):
+    if _DATA.ago_es.fullmatch(right):
         return ""
     skipped = spanish_words.ADVERBS | spanish_words.CLITICS | {"me", "yo"}
     verb = next((n for n, word in enumerate(sentence.words) if word not in skipped), None)
     if verb is None:
         return ""
-    likes = sentence.words[verb - 1 : verb] == ["me"] and _LIKES.match(sentence.words[verb])
+    likes = sentence.words[verb - 1 : verb] == ["me"] and _DATA.likes.match(sentence.words[verb])
     is_we = sentence.words[verb].endswith("mos") and spanish_verbs.is_we(sentence.words[verb])
     if spanish_words.first_form(sentence, verb) or is_we or likes:
         return right if _is_of_speaker(before) or _subject_es(left) else ""
@@ -362,7 +263,7 @@ def _subject_es(text: str) -> str:
 
 def _relative(part: Part, language: str) -> list[Part]:
     """ "I live here with my son Mateo, who is 7": who lives here, and how old Mateo is."""
-    found = _WHO.fullmatch(part.clause.strip().rstrip(".!"))
+    found = _DATA.who.fullmatch(part.clause.strip().rstrip(".!"))
     if not found or not kin(found["noun"]):
         return [part]
     told = f"is {found['told']}" if found["is"] else found["told"]
@@ -374,7 +275,7 @@ def _relative(part: Part, language: str) -> list[Part]:
     whole = part.quote
     head = found["head"] if found["head"] in whole else whole
     about = quote if quote in whole else whole
-    alone = _ONLY_WITH.fullmatch(found["head"])
+    alone = _DATA.only_with.fullmatch(found["head"])
     companion = _companion(alone["whom"], language) if alone else None
     return [
         companion or Part(head, found["head"]),
@@ -384,10 +285,10 @@ def _relative(part: Part, language: str) -> list[Part]:
 
 def _companions(part: Part, language: str) -> list[Part]:
     """ "I live in Valencia with my partner Marc": where, and who the partner is."""
-    found = _LIVES.fullmatch(part.clause.strip().rstrip(".!"))
+    found = _DATA.lives.fullmatch(part.clause.strip().rstrip(".!"))
     if not found:
         return [part]
-    items = _ITEM_JOINT.split(found["with"])
+    items = _DATA.item_joint.split(found["with"])
     others = [other for item in items if (other := _companion(item, language))]
     if len(others) < len(items) or len(found["main"].split()) < 3:
         return [part]
@@ -398,9 +299,9 @@ def _companions(part: Part, language: str) -> list[Part]:
 def _companion(item: str, language: str) -> Part | None:
     """ "my partner Marc" -> "my partner is Marc"; "our two cats" -> "I have two cats"."""
     is_spanish = language == "es"
-    if (found := _NAMED.fullmatch(item)) and kin(found["noun"]):
+    if (found := _DATA.named.fullmatch(item)) and kin(found["noun"]):
         whose, verb = ("mi", "es") if is_spanish else ("my", "is")
         return Part(item, f"{whose} {found['noun']} {verb} {found['name']}")
-    if (found := _COUNTED.fullmatch(item)) and kin(found["many"].split()[1].strip(",:")):
+    if (found := _DATA.counted.fullmatch(item)) and kin(found["many"].split()[1].strip(",:")):
         return Part(item, f"{'tengo' if is_spanish else 'I have'} {found['many']}")
     return None
