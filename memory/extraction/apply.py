@@ -1,8 +1,8 @@
-"""From the tags of a reply to the memories: each on its own, so that none takes others along."""
+"""Write the tags of a reply to the memories; one that fails does not stop the others."""
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -26,7 +26,8 @@ from memory.text import normalise as text
 log = logging.getLogger(__name__)
 
 UNGROUNDED, PLAN = "ungrounded", "plan"
-LORE_CONFIDENCE, TAG_CONFIDENCE = 0.72, 0.8
+LORE_CONFIDENCE = 0.72
+TAG_CONFIDENCE = 0.8
 ABOUT_SPEAKER = ("user ", "the user ", "usuario ", "el usuario ", "la usuaria ")
 
 
@@ -46,7 +47,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a tag may rest on: the messages being answered and what people said shortly before."""
+    """What a tag may rest on: the messages being answered and what people said just before."""
 
     chat: Chat
     message: Message
@@ -54,9 +55,8 @@ class Turn:
     mode: str
     now: datetime | None
 
-    @property
-    def transcript(self) -> str:
-        return "\n".join(message.text for message in self.heard)
+
+Write = Callable[[str, Turn], ChangeResult]
 
 
 def apply(
@@ -74,39 +74,30 @@ def apply(
     `messages` are those being answered, oldest first. What only repeats a tag that somebody typed,
     and what nobody here said, is not believed: it waits in quarantine (T-02, T-04).
     """
-    work = list(_work(split))
-    work += [(PLAN, plan.text, partial(_plan, plan=plan)) for plan in plans]
+    work: list[tuple[str, str, Write]] = [
+        *((tags.FACT, content, _fact) for content in split.facts),
+        *((tags.CHAT, content, _event) for content in split.chat_facts),
+        (tags.WORKING, split.working or "", _note),
+        (tags.CONTEXT, split.context or "", _context),
+        *((tags.USER, content, _preference) for content in split.preferences),
+        ("lore", split.lore, _lore),
+        *((PLAN, plan.text, partial(_plan, plan=plan)) for plan in plans),
+    ]
+    work = [entry for entry in work if entry[1]]
     # Most replies hold no tag; what was heard before is only read to check one.
     before = chats.short_term(chat, now=now, before=messages[0]) if work else []
     heard = [m for m in [*before, *messages] if m.role == Message.Role.USER]
     turn = Turn(chat, messages[-1], heard, mode, now)
-    return [_attempt(tag, said, write, turn) for tag, said, write in work]
-
-
-Write = Callable[[str, Turn], ChangeResult]
-
-
-def _work(split: Split) -> Iterator[tuple[str, str, Write]]:
-    for content in split.facts:
-        yield tags.FACT, content, _fact
-    for content in split.chat_facts:
-        yield tags.CHAT, content, _event
-    if split.working:
-        yield tags.WORKING, split.working, _note
-    if split.context:
-        yield tags.CONTEXT, split.context, _context
-    for content in split.preferences:
-        yield tags.USER, content, _preference
-    if split.lore:
-        yield "lore", split.lore, _lore
+    return [_attempt(tag, content, write, turn) for tag, content, write in work]
 
 
 def _attempt(tag: str, content: str, write: Write, turn: Turn) -> Applied:
-    if tags.echoes(content, turn.transcript):
+    reason = ""
+    if tags.echoes(content, "\n".join(message.text for message in turn.heard)):
         reason = _("It only repeats a tag that somebody typed.")
-        return Applied(tag, content, ChangeResult(None, outcome="refused", reason=reason))
-    if ingest.gate(turn.message, by="tag") == options.READ_ONLY:
+    elif ingest.gate(turn.message, by="tag") == options.READ_ONLY:
         reason = _("What models note here is read only.")
+    if reason:
         return Applied(tag, content, ChangeResult(None, outcome="refused", reason=reason))
     try:
         with transaction.atomic():
@@ -132,14 +123,13 @@ def _plan(content: str, turn: Turn, *, plan: Plan) -> ChangeResult:
     now = turn.now or timezone.now()
     with history.change(by="tag", why="note a plan"):
         done = _learn(turn, content, subject=turn.message.author)
-        repeats = {"known", "again", "agreed"}
-        if done.row and (done.changed or done.outcome in repeats):
+        if done.row and (done.changed or done.outcome in {"known", "again", "agreed"}):
             schedule(done.row, plan, chat=turn.chat, by="tag", now=now)
     return done
 
 
 def _learn(turn: Turn, content: str, *, subject: str, kind: str = "fact") -> ChangeResult:
-    """Bring it to the door of ingest with the words it rests on; without any it is not believed."""
+    """Hand it to ingest with the words it rests on; without any it is not believed."""
     source = evidence.find(content, turn.heard)
     message = source.message if source else turn.message
     candidate = propose.Candidate(
@@ -197,7 +187,7 @@ def _preference(content: str, turn: Turn) -> ChangeResult:
 
 
 def _subject(content: str, message: Message) -> str:
-    """Whom a fact is about, when it says so: the speaker, by name or as "the user"."""
+    """Return the author when the words name them, or say "the user"; else nothing."""
     folded = text.fold(content)
     author = text.fold(message.author).strip()
     # Also "A Ana le gusta…" and "El perro de Ana…", as Spanish tells it.

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -30,6 +32,8 @@ MIN_WORD = 3
 UNSURE = {"taste", "diet"}
 # The line in a reply's journal.
 WRONG = "wrong"
+# What is kept of a fact whose text falls into several.
+_ORIGIN = "chat subject quote language kind category confidence message episode said_by mode"
 # What puts a change before people: (the old fact, the new one, why). Memory knows of no proposals;
 # sleep adds its own.
 ASK: list[Callable[[Fact, Fact, str], object]] = []
@@ -64,7 +68,7 @@ def settle(new: Fact, *, message: Message, by: str, now: datetime | None = None)
 
 
 def _is_before(fact: Fact, message: Message) -> bool:
-    """Said in an earlier message, or by nobody; two facts of one message stand together."""
+    """Return whether an earlier message says it, or none; facts of one message stand together."""
     source = fact.message
     return source is None or (source.pk != message.pk and source.sent_at <= message.sent_at)
 
@@ -86,7 +90,7 @@ def find_superseded(
     ignore: Fact | None = None,
     likeness: Likeness | None = likeness_of,
 ) -> list[Superseded]:
-    """The believed facts of that chat that the statement changes or ends, newest first.
+    """Return the believed facts of that chat that the statement changes or ends, newest first.
 
     `whole_space` also looks at what the whole space knows; give it only when whoever speaks may
     change that. With `speaker`, a message, only what the same person said is found, and what
@@ -120,7 +124,7 @@ def _compared(
     speaker: Message | None,
     ignore: Fact | None,
 ) -> Iterable[Fact]:
-    """Up to two hundred, of which at most a few give way: only those are read whole."""
+    """Return up to two hundred facts in short: only the few that give way are read whole."""
     if speaker and speaker.author_id and ignore and subject:
         accounts = [f"{channel}:{number}" for channel, number in speaker_of(speaker)]
         filters = {"chat": chat and chat.pk, "subject": subject, "accounts": accounts}
@@ -128,21 +132,17 @@ def _compared(
     rows = reachable(space, chat, whole_space=whole_space, speaker=speaker)
     if ignore is not None:
         rows = rows.exclude(pk=ignore.pk)
-    return _in_short(_candidates(rows, text, subject, is_told=speaker is not None))
+    return _candidates(rows, text, subject, is_told=speaker is not None)
 
 
 @prepared(space="bigint", chat="bigint", new="bigint", subject="varchar", accounts="varchar[]")
 def _told_by(space, chat, new, subject, accounts, whole_space):
-    """The same for what every new fact is compared with: what one person told of somebody."""
+    """Prepare the query of the usual case: what one person told of somebody."""
     account = Concat("message__chat__channel", Value(":"), "message__author_id")
     rows = reachable(space, chat, whole_space=whole_space).exclude(pk=new).alias(account=account)
     by_speaker = Q(account__any_of=accounts, message__role=Message.Role.USER)
     rows = rows.filter(by_speaker | Q(message=None))
-    return _in_short(_candidates(rows, "", subject, is_told=True))
-
-
-def _in_short(rows: QuerySet) -> QuerySet:
-    return rows.select_related(None).only("space", "text", "subject")
+    return _candidates(rows, "", subject, is_told=True)
 
 
 @transaction.atomic
@@ -159,16 +159,9 @@ def give_way(
         # "I have lived in Oslo since March": Rome was home until then.
         done = facts.supersede(old, by=by, new=new, until=new.valid_from, now=now)
         for words in rest if done.changed else []:
-            facts.remember(old.space, text=words, by=by, why="supersede", now=now, **_origin(old))
+            origin = {name: getattr(old, name) for name in _ORIGIN.split()}
+            facts.remember(old.space, text=words, by=by, why="supersede", now=now, **origin)
     return done
-
-
-def _origin(old: Fact) -> dict:
-    names = (
-        "chat", "subject", "quote", "language", "kind", "category", "confidence", "message",
-        "episode", "said_by", "mode",
-    )  # fmt: skip
-    return {name: getattr(old, name) for name in names}
 
 
 def judge(
@@ -180,7 +173,7 @@ def judge(
     correcting: bool = False,
     likeness: Likeness | None = likeness_of,
 ) -> list[Superseded]:
-    """Those of the facts that cannot stand beside the statement, in their order.
+    """Return those of the facts that cannot stand beside the statement, in their order.
 
     `subject` is who speaks, `about` whom the statement is filed under.
     """
@@ -197,49 +190,41 @@ def judge(
 
 
 def reachable(
-    space: Any,
-    chat: Any,
-    *,
-    whole_space: bool = False,
-    speaker: Message | None = None,
+    space: Any, chat: Any, *, whole_space: bool = False, speaker: Message | None = None
 ) -> QuerySet:
-    """The believed facts that a statement in this chat may change; a pinned one stays."""
+    """Return the believed facts that a statement in this chat may change; a pinned one stays."""
     where = Q(chat=chat)
     if whole_space:
         where |= Q(chat=None)
     rows = Fact.objects.in_space(space).live().filter(where, pinned=False)
     rows = rows.select_related("message", "space")
-    return rows if speaker is None else rows.filter(_by_the_same(speaker))
-
-
-def _by_the_same(message: Message) -> Q:
-    """Said by the same person, or by nobody in particular; a name proves nothing."""
-    return said_by_same(message, prefix="message__") | Q(message=None)
+    if speaker is None:
+        return rows
+    # By the same person, or by nobody in particular; a name proves nothing.
+    return rows.filter(said_by_same(speaker, prefix="message__") | Q(message=None))
 
 
 def _candidates(rows: QuerySet, text: str, subject: str, *, is_told: bool) -> QuerySet:
-    """Few: what the speaker said, or those with the subject, or those that share a word."""
+    """Return what the speaker said, what has the subject, or what shares a word, in short."""
     about = Q(subject=subject)
     if not subject:
         about &= _sharing_a_word(text)
     if is_told:
         about |= Q(message__isnull=False)
-    return rows.filter(about).order_by("-last_seen_at", "-pk")[:MAX_CANDIDATES]
+    rows = rows.filter(about).select_related(None).only("space", "text", "subject")
+    return rows.order_by("-last_seen_at", "-pk")[:MAX_CANDIDATES]
 
 
 def _sharing_a_word(text: str) -> Q:
-    """Facts without a subject name what they are about: a port, a meeting, a server."""
+    """Match the words of the text: a fact without a subject names what it is about."""
     named = {word for frame in frames_of(text) for word in (frame.key, *frame.holder)}
     words = (
         terms(text)
         | {*tokens(text)}
         | {part for word in named for part in word.replace(":", " ").split()}
     )
-    condition = Q(pk__in=[])
-    for word in sorted(words):
-        if len(word) >= MIN_WORD:
-            condition |= Q(text__icontains=word)
-    return condition
+    conditions = (Q(text__icontains=word) for word in sorted(words) if len(word) >= MIN_WORD)
+    return reduce(or_, conditions, Q(pk__in=[]))
 
 
 @transaction.atomic

@@ -12,7 +12,7 @@ POINTING, POINTING_ALONE = "pointing", "pointing_alone"
 # Characters before a span that may say that it is asked, wished, guessed or quoted.
 LOOK_BACK = 300
 # So few words answer a question and say nothing without it.
-SHORT_ANSWER = 3
+MAX_ANSWER_WORDS = 3
 # A reason that counts for some kinds only. Who reports what others think of their people reports a
 # fact ("the vet says Pumpkin is ill"), and an event may be of today.
 KINDS = {
@@ -50,11 +50,11 @@ def problem(message: str, start: int, end: int, *, kind: str, previous: str = ""
 
 
 def needs_previous(quote: str, previous: str) -> bool:
-    """Say whether the words are an answer that states nothing without its question."""
+    """Return whether the words are an answer that states nothing without its question."""
     if "?" not in previous:
         return False
     points = (p for reason, _, p in _rules() if reason in (POINTING, POINTING_ALONE, "answer"))
-    return len(quote.split()) <= SHORT_ANSWER or any(p.search(quote) for p in points)
+    return len(quote.split()) <= MAX_ANSWER_WORDS or any(p.search(quote) for p in points)
 
 
 def _sentence_start(message: str, place: int) -> int:

@@ -55,10 +55,10 @@ def clauses(message: str) -> list[str]:
 
 def sentences(message: str) -> list[Clause]:
     """Return the sentences; code and quoted lines are blanked out, character by character."""
-    spoken = _spoken(message)
-    whole = Clause(0, len(spoken), spoken)
-    found = (whole.part(*match.span()) for match in _SENTENCE.finditer(spoken))
-    return [sentence for sentence in found if sentence.text]
+    own = _spoken(message)
+    whole = Clause(0, len(own), own)
+    parts = (whole.part(*match.span()) for match in _SENTENCE.finditer(own))
+    return [sentence for sentence in parts if sentence.text]
 
 
 def own_words(message: str) -> str:
@@ -66,8 +66,8 @@ def own_words(message: str) -> str:
 
     And what only says that it is so: the listener hears less behind "en realidad".
     """
-    spoken = _DATA.owned.sub(_blank, _spoken(message)).replace(_BLANK, " ")
-    return _PICTURE.sub(lambda found: "." + " " * (len(found[0]) - 1), spoken)
+    own = _DATA.owned.sub(_blank, _spoken(message)).replace(_BLANK, " ")
+    return _PICTURE.sub(lambda found: "." + " " * (len(found[0]) - 1), own)
 
 
 def _spoken(message: str) -> str:
@@ -77,18 +77,18 @@ def _spoken(message: str) -> str:
 
 
 def ends_in_title(words: str) -> bool:
-    """Say whether the words break off in a title: "my doctor is Dr."."""
+    """Return whether the words break off in a title: "my doctor is Dr."."""
     last = words.rstrip(".").rpartition(" ")[2]
     return last in TITLES
 
 
 def is_joke(message: str) -> bool:
-    """Say whether the message takes itself back: "jk", "es broma"."""
+    """Return whether the message takes itself back: "jk", "es broma"."""
     return bool(_DATA.joke.search(message))
 
 
 def is_real(clause: str) -> bool:
-    """Said as a fact by the speaker: not wished, supposed, dreamt, guessed or quoted."""
+    """Return whether the speaker states it as a fact: not wished, supposed, guessed or quoted."""
     return not (
         _DATA.unreal.search(clause) or _DATA.reported.search(clause) or _DATA.spoken.search(clause)
     )
@@ -117,5 +117,5 @@ def _split(sentence: Clause) -> Iterator[Clause]:
 
 
 def _blank(match: re.Match) -> str:
-    """Same length, so that what is left stays where it was; marks what may not be quoted across."""
+    """Return blanks of the same length, so that the rest stays in place; they are never quoted."""
     return "".join("\n" if c == "\n" else _BLANK for c in match.group())

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
 
 from memory.extraction import changes_of_mind, evidence, intents, propose, rescheduling, wording
 from memory.extraction.grammar import spanish_verbs
@@ -16,30 +15,30 @@ from memory.text.kinship import kin
 from memory.text.normalise import words
 
 # "No, Max" is about what was learned a moment ago; who names the old value may do so later.
-A_MOMENT, A_DAY = timedelta(hours=1), timedelta(days=1)
+A_MOMENT = timedelta(hours=1)
+A_DAY = timedelta(days=1)
 # How many of the last facts "Friday, not Thursday" may mean, and among how many another time or
 # place of the same thing is looked for.
-MOST_MENDED, MAX_COMPARED = 5, 60
+MAX_MENDED = 5
+MAX_COMPARED = 60
 # A whole statement that is put right: somebody looked at what was noted.
 SURE_OF_CORRECTION = 0.9
 
 
 def read(message: Message, apart: list[Candidate], *, now: datetime | None) -> list[Candidate]:
-    """What the message mends, with what it states besides; nothing when it mends nothing."""
+    """Return what the message mends, with what it states besides, or nothing."""
     # What is surely stated stands; "no wait, Friday" is only heard as if it were something new.
     stated = any(candidate.believed and not _is_lead(candidate, message) for candidate in apart)
-    mended = [] if stated else _mended(message, now=now)
-    moved = mended or _rescheduled(message)
-    rest = [
-        candidate
-        for candidate in apart
-        if not rescheduling.is_of_move(f"{candidate.text} {candidate.quote}")
-    ]
-    return mended or ([*moved, *rest] if moved else _ended(message, apart) or _put(message))
+    if not stated and (mended := _mended(message, now=now)):
+        return mended
+    if moved := _rescheduled(message):
+        rest = [c for c in apart if not rescheduling.is_of_move(f"{c.text} {c.quote}")]
+        return [*moved, *rest]
+    return _ended(message, apart) or _put(message)
 
 
 def is_part(candidate: Candidate, message: Message) -> bool:
-    """Whether it only mends what was told before: "no, Friday"; "No, vive en Lima", of whom?"""
+    """Return whether it only mends what was told before: "no, Friday"; "No, vive en Lima"."""
     if intents.read(candidate.text).name == "correct":
         return True
     verb = candidate.text.partition(" ")[0].lower()
@@ -47,32 +46,29 @@ def is_part(candidate: Candidate, message: Message) -> bool:
 
 
 def _is_lead(candidate: Candidate, message: Message) -> bool:
-    """Whether it begins with the words that take something back: "no sorry I was wrong, …"."""
+    """Return whether it begins with what takes something back: "no sorry I was wrong, …"."""
     intent = intents.read(message.text)
-    if intent.name != "correct":
-        return False
-    return message.text.find(candidate.quote) < message.text.find(intent.rest)
+    begins_first = message.text.find(candidate.quote) < message.text.find(intent.rest)
+    return intent.name == "correct" and begins_first
 
 
 def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
-    """ "No, Max": the fact that its speaker was last noted for here, with another value."""
+    """Return what its speaker was last noted for here with the new value: "No, Max"."""
     intent = intents.read(message.text)
     if intent.name != "correct":
         return []
-    if told := _told_otherwise(message, intent.rest):
-        return told
+    if statements := _told_otherwise(message, intent.rest):
+        return statements
     at = now or message.sent_at
     own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
-    within_a_day = own.filter(last_seen_at__gt=at - A_DAY)
-    lately = within_a_day.order_by("-last_seen_at", "-pk")[:MOST_MENDED]
-    for number, fact in enumerate(lately):
+    own = own.filter(last_seen_at__gt=at - A_DAY).order_by("-last_seen_at", "-pk")[:MAX_MENDED]
+    for number, fact in enumerate(own):
         # Only what names the old value ("Friday, not Thursday") can mean an earlier one.
         is_fresh = fact.last_seen_at > at - A_MOMENT
-        with_latest = is_fresh and fact.message_id == lately[0].message_id
+        with_latest = is_fresh and fact.message_id == own[0].message_id
         latest = is_fresh and not number
-        mended = intents.mend(fact.text, intent.rest, latest=latest, lately=with_latest)
-        if mended:
-            return [_instead_of(fact, mended, message)]
+        if text := intents.mend(fact.text, intent.rest, latest=latest, lately=with_latest):
+            return [_instead_of(fact, text, message)]
     return []
 
 
@@ -84,46 +80,46 @@ def _instead_of(fact: Fact, text: str, message: Message) -> Candidate:
 
 
 def _rescheduled(message: Message) -> list[Candidate]:
-    """ "The dentist is on Friday now": what its speaker told of it here, at the new time."""
-    said = _told(message)
-    corrects = intents.read(said).name == "correct" and rescheduling.has_time(said)
-    if not corrects and not rescheduling.moves(said):
+    """Return what its speaker told of it here, at the new time: "The dentist is on Friday now"."""
+    text = _told(message)
+    is_change = rescheduling.says_moved(text) or intents.read(text).name == "correct"
+    if not is_change or not rescheduling.has_time(text):
         return []
-    return _with(rescheduling.retimed, message, said, rescheduling.has_time)
+    return _with(rescheduling.retime, message, text, rescheduling.has_time)
 
 
 def _put(message: Message) -> list[Candidate]:
-    """ "Moved the key, it's in the meter box now": where it was is over."""
-    said = _told(message)
-    if not rescheduling.put_elsewhere(said):
+    """Return what its speaker told of it here, at the new place: "Moved the key to the box"."""
+    text = _told(message)
+    if not rescheduling.put_elsewhere(text):
         return []
-    return _with(rescheduling.kept_at, message, said, rescheduling.is_kept)
+    return _with(rescheduling.kept_at, message, text, rescheduling.is_kept)
 
 
 def _told(message: Message) -> str:
-    """What the message tells: "which course do I have on Fridays now?" moves nothing."""
-    return " ".join(intents.told(shorthand.written_out(message.text)))
+    """Return what the message tells: "which course do I have on Fridays now?" moves nothing."""
+    return " ".join(intents.statements(shorthand.written_out(message.text)))
 
 
 def _with(
     change: Callable[[str, str], str], message: Message, text: str, fits: Callable[[str], bool]
 ) -> list[Candidate]:
-    """What its speaker told of it here, changed by these words."""
+    """Return what its speaker told of it here, changed by these words."""
     people = [evidence.speaker(message), *evidence.known_names(message)]
     fact = _told_before(message, text, fits, names=people)
-    told = change(fact.text, text) if fact else ""
-    return [_instead_of(fact, told, message)] if fact and told else []
+    changed = change(fact.text, text) if fact else ""
+    return [_instead_of(fact, changed, message)] if fact and changed else []
 
 
 def _told_before(
     message: Message, text: str, fits: Callable[[str], bool], *, names: Iterable[str] = ()
 ) -> Fact | None:
-    """What its speaker told here of the same, the nearest of it."""
+    """Return what its speaker told here of the same, the nearest of it."""
     own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
-    known = own.exclude(message=message).order_by("-last_seen_at", "-pk")[:MAX_COMPARED]
+    rows = own.exclude(message=message).order_by("-last_seen_at", "-pk")[:MAX_COMPARED]
     shared = {
         fact: rescheduling.is_about_same(fact.text, text, names=names)
-        for fact in known
+        for fact in rows
         if fits(fact.text)
     }
     # "No, my birthday is …" is not about that of a sister.
@@ -138,8 +134,8 @@ def _kin_in(text: str) -> set[str]:
 
 
 def _ended(message: Message, apart: list[Candidate]) -> list[Candidate]:
-    """ "Bec dropped the fridge back", "Krakow is off": that it was lent, or planned, is over."""
-    for line in intents.told(shorthand.written_out(message.text)):
+    """Return the end of a loan or plan: "Bec dropped the fridge back", "Krakow is off"."""
+    for line in intents.statements(shorthand.written_out(message.text)):
         for part, was in rescheduling.endings(line):
             if fact := _told_before(message, part, was):
                 return _over(fact, part, message, apart)
@@ -147,30 +143,30 @@ def _ended(message: Message, apart: list[Candidate]) -> list[Candidate]:
 
 
 def _over(fact: Fact, part: str, message: Message, apart: list[Candidate]) -> list[Candidate]:
-    """The end in the place of the fact, in the words that were heard of it; the rest stays."""
+    """Return the end in the place of the fact, in the words heard of it, with the rest."""
     endings = [candidate for candidate in apart if rescheduling.endings(candidate.text)]
-    spoken = {"author": evidence.speaker(message), "language": message.language or "en"}
-    worded = wording.word_facts(part, kind="event", **spoken)
+    speaker = {"author": evidence.speaker(message), "language": message.language or "en"}
+    worded = wording.word_facts(part, kind="event", **speaker)
     text = endings[0].text if endings else worded[0].text if worded else part[:1].upper() + part[1:]
     rest = [candidate for candidate in apart if candidate not in endings]
     quote = shorthand.read(message.text).as_written(part)
     return [replace(_instead_of(fact, text, message), quote=quote, heard_as="event"), *rest]
 
 
-def behind_lead(candidates: list[Candidate]) -> list[Candidate]:
-    """ "I was wrong: they arrive on the 19th", where nothing was noted that this could mend."""
+def strip_lead(candidates: list[Candidate]) -> list[Candidate]:
+    """Return what follows "I was wrong: …", where nothing was noted that this could mend."""
     intents_read = [(candidate, intents.read(candidate.text)) for candidate in candidates]
     return [
         replace(candidate, text=intent.rest[:1].upper() + intent.rest[1:])
         for candidate, intent in intents_read
         if intent.name == "correct"
-        and len(intent.rest.split()) >= propose.OWN_WORDS
+        and len(intent.rest.split()) >= propose.MIN_OWN_WORDS
         and not propose.speaks_of_somebody(intent.rest)
     ]
 
 
-def corrected_at_once(message: Message, candidates: list[Candidate]) -> list[Candidate]:
-    """ "He comes at nine. No, sorry, at eleven": the value that was said last."""
+def apply_last_values(message: Message, candidates: list[Candidate]) -> list[Candidate]:
+    """Give each the value that was said last: "He comes at nine. No, sorry, at eleven"."""
     lines = intents.sentences(shorthand.written_out(message.text))
     for before, line in pairwise(lines):
         intent = intents.read(line)
@@ -185,21 +181,23 @@ def corrected_at_once(message: Message, candidates: list[Candidate]) -> list[Can
 
 
 def _told_otherwise(message: Message, rest: str) -> list[Candidate]:
-    """ "No, Mateo is 8": a whole statement that cannot stand beside what its speaker told here."""
-    known: dict[str, Any] = {
-        "author": evidence.speaker(message),
-        "people": evidence.known_names(message),
-    }
-    spoken = message.language or "en"
-    rows = wording.word_facts(rest, language=spoken, kind="people", **known)
-    old = {row: _replaced_by(row, message) for row in rows}
-    if not any(old.values()):
+    """Return a whole statement that replaces what its speaker told here: "No, Mateo is 8"."""
+    language = message.language or "en"
+    statements = wording.word_facts(
+        rest, author=evidence.speaker(message), people=evidence.known_names(message),
+        language=language, kind="people",
+    )  # fmt: skip
+    old = [_replaced_by(statement, message) for statement in statements]
+    if not any(old):
         return []
-    return [_told_with(row, old[row], message, spoken) for row in rows]
+    return [
+        _told_with(statement, fact, message, language)
+        for statement, fact in zip(statements, old, strict=True)
+    ]
 
 
 def _replaced_by(statement: wording.Wording, message: Message) -> Fact | None:
-    """What cannot stand beside the statement, of all that its speaker told here."""
+    """Return what cannot stand beside the statement, of all that its speaker told here."""
     if not statement.retold:
         return None
     changed = changes_of_mind.find_superseded(
@@ -216,15 +214,15 @@ def _replaced_by(statement: wording.Wording, message: Message) -> Fact | None:
 def _told_with(
     statement: wording.Wording, old: Fact | None, message: Message, language: str
 ) -> Candidate:
-    """The statement in the place of what it replaces, or beside it."""
-    about = (str(statement.subject), "fact", "relationship", 0)
-    if old:
-        about = (old.subject, old.kind, old.category, old.pk)
-    subject, kind, category, replaces = about
-    return Candidate(
-        statement.text, message.text, subject, kind, category, confidence=SURE_OF_CORRECTION,
-        language=language, mode=propose.HEURISTICS, replaces=replaces,
+    """Return the statement in the place of what it replaces, or beside it."""
+    candidate = Candidate(
+        statement.text, message.text, str(statement.subject), "fact", "relationship",
+        confidence=SURE_OF_CORRECTION, language=language, mode=propose.HEURISTICS,
     )  # fmt: skip
+    if not old:
+        return candidate
+    same = {"subject": old.subject, "kind": old.kind, "category": old.category}
+    return replace(candidate, replaces=old.pk, **same)
 
 
 def is_quoted(line: str, candidates: list[Candidate]) -> bool:

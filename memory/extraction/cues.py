@@ -28,31 +28,31 @@ class Cue:
 
 @cache
 def cues(language: str) -> tuple[Cue, ...]:
-    """In order: the first that matches the beginning of a clause names it."""
-    made = []
-    for name, pattern in rulebook.read(FILE):
-        spoken, category, sure = name.split("/")
-        if spoken == language:
-            compiled = re.compile(_without_accents(pattern), re.IGNORECASE)
-            made.append(Cue(category, float(sure), compiled))
-    return tuple(made)
+    """Return the cues in order: the first that matches the beginning of a clause names it."""
+    rows = ((*name.split("/"), pattern) for name, pattern in rulebook.read(FILE))
+    return tuple(
+        Cue(category, float(sure), re.compile(_without_accents(pattern), re.IGNORECASE))
+        for tongue, category, sure, pattern in rows
+        if tongue == language
+    )
 
 
 def find(clause: str, language: str) -> Cue | None:
-    known = (cue for cue in cues(language) if cue.category != REMEMBER)
-    return next((cue for cue in known if cue.pattern.match(_without_accents(clause))), None)
+    bare = _without_accents(clause)
+    fitting = (cue for cue in cues(language) if cue.pattern.match(bare))
+    return next((cue for cue in fitting if cue.category != REMEMBER), None)
 
 
 def states_something(line: str) -> bool:
-    """A line worth keeping as lore: about something, not a nudge ("to rest", "believe in you")."""
+    """Return whether a line is worth keeping as lore: about something, not a nudge ("to rest")."""
     return bool(_ABOUT_SOMETHING.match(line))
 
 
 def asked_to_remember(clause: str, language: str) -> str:
-    """What follows "remember that…", "fyi…", "recuerda que…"; empty without such words."""
+    """Return what follows "remember that…", "fyi…", "recuerda que…"; empty without such words."""
     (cue,) = (cue for cue in cues(language) if cue.category == REMEMBER)
-    found = cue.pattern.match(_without_accents(clause))
-    return clause[found.end() :] if found else ""
+    match = cue.pattern.match(_without_accents(clause))
+    return clause[match.end() :] if match else ""
 
 
 def _without_accents(text: str) -> str:

@@ -7,7 +7,8 @@ _INSIDE_WORDS = ("'", "’", "-")
 # A run-on without punctuation is not one clause: a span grows by so many words at an edge.
 MAX_GROWTH = 6
 # By more where the edge is in the middle of a phrase: "in the trunk of the | red car".
-MAX_GROWTH_IN_PHRASE, MAX_TAILS = 10, 3
+MAX_GROWTH_IN_PHRASE = 10
+MAX_TAILS = 3
 # Enough of the text before a place to see the comma or the word that joins.
 _LOOK_BACK = 10
 
@@ -50,7 +51,7 @@ def trim(message: str, start: int, end: int) -> tuple[int, int]:
 
 
 def is_inside_word(message: str, place: int) -> bool:
-    """Say whether the character continues a word: "do|n't", "semi-|final"."""
+    """Return whether the character continues a word: "do|n't", "semi-|final"."""
     left, right = message[place - 1 : place], message[place : place + 1]
     if left in _INSIDE_WORDS:
         left = message[place - 2 : place - 1]
@@ -60,37 +61,37 @@ def is_inside_word(message: str, place: int) -> bool:
 
 
 def is_joined(message: str, place: int) -> bool:
-    """Say whether a comma, a full stop, "and" or the like stands before the place."""
+    """Return whether a comma, a full stop, "and" or the like stands before the place."""
     return bool(_DATA.joined.search(message[max(0, place - _LOOK_BACK) : place]))
 
 
 def begins_sentence(message: str, place: int) -> bool:
-    """Say whether a sentence ends before the place."""
+    """Return whether a sentence ends before the place."""
     return bool(_DATA.sentence.search(message[max(0, place - _LOOK_BACK) : place]))
 
 
 def has_boundary(words: str) -> bool:
-    """Say whether a clause ends in these words."""
+    """Return whether a clause ends in these words."""
     return bool(_DATA.after.search(words))
 
 
 def is_lead(words: str) -> bool:
-    """Say whether the words only tell when or where: "Every year until last year"."""
+    """Return whether the words only tell when or where: "Every year until last year"."""
     return bool(_DATA.lead.fullmatch(words))
 
 
 def is_piece(words: str) -> bool:
-    """Say whether a few words belong to the clause before: "from contemporary to hip-hop"."""
+    """Return whether a few words belong to the clause before: "from contemporary to hip-hop"."""
     return bool(_DATA.piece.fullmatch(words))
 
 
 def names(before: str, after: str) -> bool:
-    """Say whether the first is only the name of whom the second tells: "Andrés, el menor, …"."""
+    """Return whether the first is only the name of whom the second tells: "Andrés, el menor, …"."""
     return bool(_DATA.name_before.fullmatch(before) and _DATA.apposed.match(after))
 
 
 def is_about_now(message: str, place: int) -> bool:
-    """Say whether the clause that begins here tells how things are now.
+    """Return whether the clause that begins here tells how things are now.
 
     "She left in May, she has a shop now": two facts, and only the first is over.
     """
@@ -98,22 +99,22 @@ def is_about_now(message: str, place: int) -> bool:
 
 
 def goes_on(words: str) -> bool:
-    """Say whether the words tell of something that began and did not end: "since 2018"."""
+    """Return whether the words tell of something that began and did not end: "since 2018"."""
     return bool(_DATA.goes_on.search(words) and not _DATA.ended.search(words))
 
 
 def states(words: str) -> bool:
-    """Say whether very few words begin like a statement: "I'm vegan", "soy zurda"."""
+    """Return whether very few words begin like a statement: "I'm vegan", "soy zurda"."""
     return bool(_DATA.states.match(words))
 
 
 def was_so(words: str) -> bool:
-    """Say whether the words tell of former times: "used to", "antes"."""
+    """Return whether the words tell of former times: "used to", "antes"."""
     return bool(_DATA.was.search(words))
 
 
 def is_over(words: str) -> bool:
-    """Say whether the words tell what was so and is so no longer: "used to", "ya no"."""
+    """Return whether the words tell what was so and is so no longer: "used to", "ya no"."""
     return was_so(words) or bool(_DATA.over.search(words))
 
 

@@ -30,30 +30,29 @@ def is_forwarded(message: Message) -> bool:
 
 
 def speaker(message: Message) -> str:
-    """Return the name of whoever says the words: of a forwarded message not who sent it here."""
-    marks = (flag for flag in message.flags if flag.startswith(FORWARDED))
-    origin = next(marks, None)
-    return message.author if origin is None else origin.removeprefix(FORWARDED)
+    """Return who says the words: of a forwarded message not who sent it here."""
+    origins = [flag for flag in message.flags if flag.startswith(FORWARDED)]
+    return origins[0].removeprefix(FORWARDED) if origins else message.author
 
 
 def known_names(message: Message) -> list[str]:
-    """Return whom the message names of those whom facts that this chat may use speak of."""
-    said = [word.removesuffix("'s") for word in text.words(text.fold(message.text))]
-    keys = [key_of(word) for word in said]
+    """Return the names in the message that facts of this chat, or of its space, are about."""
+    words = [word.removesuffix("'s") for word in text.words(text.fold(message.text))]
+    keys = [key_of(word) for word in words]
     names = {name for [name] in _names(space=message.space_id, chat=message.chat_id, keys=keys)}
-    return [name for name in sorted(names) if set(said).issuperset(text.words(text.fold(name)))]
+    return [name for name in sorted(names) if set(words).issuperset(text.words(text.fold(name)))]
 
 
 @prepared(space="bigint", chat="bigint", keys="varchar[]")
 def _names(space, chat, keys):
     about = Fact.objects.known_in(space, chat).live().exclude(subject="")
     subjects = about.order_by().values_list("subject").distinct()[:MAX_NAMES]
-    known = Entity.objects.filter(space=space).in_scope(chat).filter(keys__overlap=keys)
-    return subjects.union(known.order_by().values_list("name")[:MAX_NAMES])
+    entities = Entity.objects.filter(space=space).in_scope(chat).filter(keys__overlap=keys)
+    return subjects.union(entities.order_by().values_list("name")[:MAX_NAMES])
 
 
 def find(candidate: str, messages: Sequence[Message]) -> Evidence | None:
-    """The newest message, and its sentence, that carry the candidate.
+    """Return the newest message, and its sentence, that carry the candidate.
 
     Only what people wrote here counts: what was recalled, and what Keno said itself, does not.
     """
@@ -72,8 +71,8 @@ def find(candidate: str, messages: Sequence[Message]) -> Evidence | None:
 
 
 def quote(candidate: str, source: str) -> str:
-    """The sentence of the message that shares most with the candidate, verbatim."""
-    wanted = text.stems(candidate)
+    """Return the sentence of the source that shares most with the candidate, verbatim."""
+    roots = text.stems(candidate)
     parts = sentences(source) or [source.strip()]
-    best = max(parts, key=lambda part: (len(wanted & text.stems(part)), -len(part)))
+    best = max(parts, key=lambda part: (len(roots & text.stems(part)), -len(part)))
     return best[:LONGEST_QUOTE]

@@ -25,12 +25,14 @@ BELIEVE_FROM, OFFER_FROM = Options().believe_from, Options().offer_from
 # People state what lasts early; the rest of a longer text was pasted.
 MAX_LENGTH = 4000
 # What was heard, by the hash of the words: they themselves are not kept.
-MAX_KEPT = 20_000
-_kept: dict[int, list["Heard"]] = {}
+MAX_CACHED = 20_000
+_cache: dict[int, list["Heard"]] = {}
 # What the cues hear and the listener does not is less sure.
 CUE_ALONE = 0.9
 # A short message all of which is heard is surer than the listener, taught with longer ones, says.
-MOST_PLAIN_WORDS, PLAIN_SHARE, PLAIN = 9, 0.8, 0.6
+MAX_PLAIN_WORDS = 9
+MIN_PLAIN_SHARE = 0.8
+PLAIN_SCORE = 0.6
 # A command, an answer, a tag that was typed, words to be repeated: not simply said.
 _NOT_PLAIN = re.compile(
     r"^\W*(?:(?:ya )?no|not any ?more|yes|s[ií])(?:[,.;!]|$)|^\s*/|[<>{}\[\]|:=]", re.I
@@ -97,18 +99,14 @@ def hear_messages(
 
     The same words after the same words are heard once: people repeat themselves, imports even more.
     """
-    if len(_kept) > MAX_KEPT:
-        _kept.clear()
+    if len(_cache) > MAX_CACHED:
+        _cache.clear()
     keys = [hash((*pair, language, believe_at, offer_at)) for pair in pairs]
-    known = {key: found for key in keys if (found := _kept.get(key)) is not None}
+    known = {key: items for key in keys if (items := _cache.get(key)) is not None}
     unheard = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
-    heard = _hear(list(unheard.values()), language, believe_at, offer_at)
-    new = {
-        key: [replace(item, quote="") for item in items]
-        for key, items in zip(unheard, heard, strict=True)
-    }
-    _kept.update(new)
-    known |= new
+    new = _hear(list(unheard.values()), language, believe_at, offer_at)
+    for key, items in zip(unheard, new, strict=True):
+        known[key] = _cache[key] = [replace(item, quote="") for item in items]
     return [
         [replace(item, quote=message[item.start : item.end]) for item in known[key]]
         for key, (message, _previous) in zip(keys, pairs, strict=True)
@@ -139,8 +137,8 @@ def _as_written(item: Heard, reading: shorthand.Reading) -> Heard:
 def hear_cues(message: str, *, language: str = "") -> list[Span]:
     """Return what the cues hear in the message, without the model."""
     language = detect_language(message) or language or "en"
-    found = (_cued(clause, language) for clause in statements(message) if is_real(clause.text))
-    return [span for span in found if span]
+    spans = (_cued(clause, language) for clause in statements(message) if is_real(clause.text))
+    return [span for span in spans if span]
 
 
 def combine(message: str, previous: str, *, cued: list[Span], spans: list[Span]) -> list[Heard]:
@@ -168,10 +166,10 @@ def combine(message: str, previous: str, *, cued: list[Span], spans: list[Span])
 
 
 def _plainly(message: str, spans: list[Span]) -> float:
-    """How sure it is for its form alone: "I play the cello", said with nothing else."""
-    said = len(message.split())
-    heard = sum(len(message[span.start : span.end].split()) for span in spans)
-    return PLAIN if said <= MOST_PLAIN_WORDS and heard >= PLAIN_SHARE * said else 0.0
+    """Return how sure it is for its form alone: "I play the cello", said with nothing else."""
+    words = len(message.split())
+    covered = sum(len(message[span.start : span.end].split()) for span in spans)
+    return PLAIN_SCORE if words <= MAX_PLAIN_WORDS and covered >= MIN_PLAIN_SHARE * words else 0.0
 
 
 def _whole_end(message: str, span: Span, agreeing: list[Span]) -> int:
@@ -193,8 +191,8 @@ def _cued(clause: Clause, language: str) -> Span | None:
         rest = cues.asked_to_remember(bare.text, tongue)
         asked = core_of(bare.part(len(bare.text) - len(rest), len(bare.text))) if rest else None
         stated = asked or bare
-        told = english.with_speaker(stated.text) if tongue == "en" else stated.text
-        if cue := cues.find(told, tongue):
+        clause_text = english.with_speaker(stated.text) if tongue == "en" else stated.text
+        if cue := cues.find(clause_text, tongue):
             score = min(1.0, cue.confidence + (0.1 if asked else 0))
             kind = "past" if edges.is_over(stated.text) else KIND_OF_CATEGORY[cue.category]
             return Span(stated.start, stated.end, kind, score)
@@ -205,7 +203,7 @@ def _cued(clause: Clause, language: str) -> Span | None:
 
 
 def _is_of_speaker(text: str, language: str) -> bool:
-    """ "I parked on level 3", "aparqué en la planta 3"."""
+    """Return whether it tells of the speaker: "I parked on level 3", "aparqué en la planta 3"."""
     sentence = Sentence(text)
     grammar = spanish_words if language == "es" else english
     first = {"i", "i'm", "i've", "yo", "me"}.intersection(sentence.words[:1])

@@ -1,4 +1,4 @@
-"""The one door of learning: a message is read once, and what it says that lasts becomes facts.
+"""Learn from messages: each is read once, and what it says that lasts becomes facts.
 
 The database is the queue: a message without `ingested_at` waits, however many wait and whatever
 dies. An error in one message is noted on it and never stops the next. What a model writes in the
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.db import OperationalError, transaction
@@ -20,13 +21,7 @@ from django.utils import timezone
 from memory import options, people
 from memory.calendar import timing
 from memory.episodes import service as episodes
-from memory.extraction import (
-    changes_of_mind,
-    corrections,
-    evidence,
-    intents,
-    propose,
-)
+from memory.extraction import changes_of_mind, corrections, evidence, intents, propose
 from memory.extraction.propose import Candidate
 from memory.facts import plans
 from memory.facts import service as facts
@@ -44,7 +39,7 @@ from memory.vectors import likeness
 
 log = logging.getLogger(__name__)
 
-SHORTEST = 4
+MIN_LENGTH = 4
 MOST_AT_ONCE = 1000
 # A message that keeps failing is given up, with its errors on it.
 ATTEMPTS = 5
@@ -53,9 +48,13 @@ MAX_COMPARED = 60
 # The reason in the journal when a call of a model was saved.
 NOT_ASKED = "nothing to ask a model about"
 # What is offered to a person; a wish about Keno ("answer me in French") is never more.
-OFFERED, WISH, MAX_WISHES = "offered", "wish", 2
+OFFERED = "offered"
+WISH = "wish"
+MAX_WISHES = 2
 # What Keno may not do without asking: saved, it is a rule.
 LIMIT = "limit"
+# What a candidate hands on to its fact.
+_OF_FACT = "text subject quote kind category confidence language mode"
 A_FEW_MINUTES = timedelta(minutes=10)
 _READERS = ThreadPoolExecutor(2, thread_name_prefix="read")
 
@@ -70,14 +69,14 @@ class Taken(NamedTuple):
 
 
 def waiting(space: Space, *, chat: Chat | None = None) -> QuerySet:
-    """What nobody has looked through yet, oldest first. Imports bring their own facts."""
+    """Return what was not looked through yet, oldest first. Imports bring their own facts."""
     rows = Message.objects.filter(space=space, role=Message.Role.USER, ingested_at=None)
     rows = rows.exclude(trace=Message.Trace.IMPORT)
     return (rows.filter(chat=chat) if chat else rows).order_by("pk")
 
 
 def waiting_in(chat: Chat, *, until: int) -> list[Message]:
-    """What waits in one chat, up to this message: a later one is first answered."""
+    """Return what waits in one chat up to this message: a later one is first answered."""
     messages = _waiting_in(space=chat.space_id, chat=chat.pk, until=until)
     for message in messages:
         message.chat, message.space = chat, chat.space
@@ -98,7 +97,7 @@ def ingest_waiting(
     limit: int = MOST_AT_ONCE,
     within: float | None = None,
 ) -> int:
-    """Put what waits into its episode and look through it, in order; how many were finished.
+    """Put what waits into its episode and look through it, in order; return the count finished.
 
     What cannot be read `within` that many seconds is left for later, with all that comes after it.
     """
@@ -130,9 +129,9 @@ def ingest(
     within: float | None = None,
     place: bool = False,
 ) -> list[dict]:
-    """Remember what the message says. The journal tells what was taken, what not, and why.
+    """Remember what the message says; return its journal: what was taken, what not, and why.
 
-    To `place` it is to put it into its episode, too.
+    With `place` it is put into its episode, too.
     """
     if message.ingested_at:
         return message.journal
@@ -185,7 +184,7 @@ def _locked(message):
 
 
 def decide_recall(*, limit: int = 2000) -> int:
-    """Decide of old and imported messages whether they are memory; return of how many."""
+    """Decide which old and imported messages are memory; return how many were decided."""
     waits = Q(role=Message.Role.USER, ingested_at=None) & ~Q(trace=Message.Trace.IMPORT)
     undecided = Message.objects.filter(not_recalled=None).exclude(waits).order_by("pk")
     rows = list(undecided.select_related("reply_to")[:limit])
@@ -210,10 +209,10 @@ def not_recalled_reply(reply: str, *, to: Message | None, built_in: bool = False
 
     Without a language model it only quotes what is remembered already.
     """
-    asked = intents.not_memory(to.text) if to else ""
-    if asked == Message.NotRecalled.COMMAND and not built_in:
-        return asked
-    formula = built_in or asked == Message.NotRecalled.SMALL_TALK or intents.is_formula(reply)
+    reason = intents.not_memory(to.text) if to else ""
+    if reason == Message.NotRecalled.COMMAND and not built_in:
+        return reason
+    formula = built_in or reason == Message.NotRecalled.SMALL_TALK or intents.is_formula(reply)
     return Message.NotRecalled.OWN_WORDS if formula else ""
 
 
@@ -233,7 +232,7 @@ def take(
 
 
 def learned_from(messages: Iterable[Message]) -> list[dict]:
-    """The lines of their journals that say what is believed now and was not before."""
+    """Return the lines of their journals about what is believed now and was not before."""
     lines = [line for message in messages for line in message.journal]
     return [line for line in lines if line.get("changes") and line.get("fact")]
 
@@ -241,45 +240,54 @@ def learned_from(messages: Iterable[Message]) -> list[dict]:
 def _proposed(
     message: Message, complete: Complete | None, *, within: float | None, now: datetime | None
 ) -> tuple[list[Candidate], list[dict]]:
-    said = message.text.strip()
+    words = message.text.strip()
+    reason = NOT_ASKED if complete else "no fact in it"
     if message.role != Message.Role.USER:
-        return [], [{"outcome": "skipped", "reason": "not said by a person"}]
-    if len(said) < SHORTEST or said.startswith("/"):
-        return [], [{"outcome": "skipped", "reason": "too short" if said[:1] != "/" else "command"}]
-    sure = message.space.options
-    given: dict[str, Any] = {
-        "author": evidence.speaker(message),
-        "language": message.language,
-        "previous": _previous(message),
-        "people": evidence.known_names(message),
-        "earlier": _earlier(message) if propose.speaks_of_somebody(said) else "",
-        "believe_at": sure.believe_from,
-        "offer_at": sure.offer_from,
-        "complete": complete,
-    }
-    if within is None:
-        found = propose.read(said, **given)
+        reason = "not said by a person"
+    elif words.startswith("/"):
+        reason = "command"
+    elif len(words) < MIN_LENGTH:
+        reason = "too short"
     else:
-        found = _READERS.submit(propose.read, said, **given).result(timeout=within)
+        read_it = _reader(message, words, complete)
+        stated = read_it() if within is None else _READERS.submit(read_it).result(timeout=within)
+        if candidates := _with_corrections(message, stated, now=now):
+            return candidates, []
+    return [], [{"outcome": "skipped", "reason": reason}]
+
+
+def _reader(
+    message: Message, words: str, complete: Complete | None
+) -> Callable[[], list[Candidate]]:
+    """Return what reads the words; the database is asked here, in the thread that has it."""
+    return partial(
+        propose.read,
+        words,
+        author=evidence.speaker(message),
+        language=message.language,
+        previous=_previous(message),
+        people=evidence.known_names(message),
+        earlier=_earlier(message) if propose.speaks_of_somebody(words) else "",
+        believe_at=message.space.options.believe_from,
+        offer_at=message.space.options.offer_from,
+        complete=complete,
+    )
+
+
+def _with_corrections(
+    message: Message, stated: list[Candidate], *, now: datetime | None
+) -> list[Candidate]:
+    """Return what is stated, as it mends what was told before, with reminders and wishes."""
+    stated = [c for c in stated if not _is_wish(c) and REDACTED not in c.quote]
     # "No, she lives in Lima" states nothing alone: it mends what was noted a moment ago.
-    found = [one for one in found if not _is_wish(one) and not _is_secret(one)]
-    whole = [one for one in found if not corrections.is_part(one, message)]
+    whole = [candidate for candidate in stated if not corrections.is_part(candidate, message)]
     reminders = _reminders(message)
     # What is to be said on Friday is one plan, however else it may be heard.
-    apart = [one for one in whole if not corrections.is_quoted(one.quote, reminders)]
-    mended = corrections.read(message, apart, now=now)
-    known = [
-        *reminders,
-        *(
-            mended
-            or corrections.corrected_at_once(message, apart or corrections.behind_lead(found))
-        ),
-    ]
-    found = [*known, *_wishes(message, found)]
-    if found:
-        return found, []
-    reason = NOT_ASKED if complete else "no fact in it"
-    return [], [{"outcome": "skipped", "reason": reason}]
+    apart = [c for c in whole if not corrections.is_quoted(c.quote, reminders)]
+    mended = corrections.read(message, apart, now=now) or corrections.apply_last_values(
+        message, apart or corrections.strip_lead(stated)
+    )
+    return [*reminders, *mended, *_wishes(message, stated)]
 
 
 def _previous(message: Message) -> str:
@@ -309,70 +317,50 @@ def _earlier(message: Message) -> str:
 
 
 def _is_wish(candidate: Candidate) -> bool:
-    """Whether it tells nothing of anybody but asks something of Keno: "Answer me in French"."""
+    """Return whether it only asks something of Keno: "Answer me in French"."""
     asks = candidate.text == candidate.quote and candidate.quote in intents.manners(candidate.quote)
     return asks or limits.is_limit(candidate.quote)
 
 
-def _is_secret(candidate: Candidate) -> bool:
-    """Whether what it states was left out of the message: "the code is [redacted:pin]"."""
-    return REDACTED in candidate.quote
-
-
 def _reminders(message: Message) -> list[Candidate]:
-    """ "Remind me to call the dentist on Tuesday at 9" is a plan that is said at its time."""
-    return [
-        candidate
-        for line in intents.sentences(message.text)
-        for candidate in _reminder(message, line)
-    ]
-
-
-def _reminder(message: Message, line: str) -> list[Candidate]:
-    words = text.one_line(intents.reminder(line))
-    said_at = message.sent_at.astimezone(message.space.zone)
-    plan = plans.read(words, said_at=said_at, language=message.language)
-    plan_text = plan.text if plan else words[:1].upper() + words[1:]
-    if len(plan_text.split()) < 2:
-        return []
-    return [
-        Candidate(
-            plan_text,
-            line.strip(),
-            subject=evidence.speaker(message),
-            kind=Fact.Kind.FACT,
-            category=Fact.Category.OTHER,
-            confidence=0.9,
-            language=message.language,
-            mode=propose.HEURISTICS,
-            heard_as="plan",
-            remind=plan is not None,
-        )
-    ]
+    """Return plans to be said at their time: "Remind me to call the dentist at 9"."""
+    candidates = []
+    for line in intents.sentences(message.text):
+        words = text.one_line(intents.reminder(line))
+        said_at = message.sent_at.astimezone(message.space.zone)
+        plan = plans.read(words, said_at=said_at, language=message.language)
+        plan_text = plan.text if plan else words[:1].upper() + words[1:]
+        if len(plan_text.split()) > 1:
+            asked = _asked_for(message, line, Fact.Kind.FACT, Fact.Category.OTHER)
+            plan_as = {"text": plan_text, "quote": line.strip(), "heard_as": "plan"}
+            candidates.append(replace(asked, remind=plan is not None, **plan_as))
+    return candidates
 
 
 def _wishes(message: Message, candidates: list[Candidate]) -> list[Candidate]:
-    """How the person wants Keno to talk: never a fact, and never obeyed until a person says so."""
-    manners = [
-        line
-        for line in intents.manners(message.text)
-        if not corrections.is_quoted(line, candidates)
-    ]
-    bounds = [line for line in intents.told(message.text) if limits.is_limit(line)]
+    """Return how the person wants Keno to talk: never a fact, nor obeyed until they say so."""
+    bounds = [line for line in intents.statements(message.text) if limits.is_limit(line)]
+    manners = intents.manners(message.text)
+    manners = [line for line in manners if not corrections.is_quoted(line, candidates)]
     several = list(dict.fromkeys([*bounds, *manners]))
     return [wish(message, line) for line in several[:MAX_WISHES]]
 
 
 def wish(message: Message, line: str, *, mode: str = propose.HEURISTICS) -> Candidate:
+    category = LIMIT if limits.is_limit(line) else "preference"
+    return replace(_asked_for(message, line, WISH, category), mode=mode, believed=False)
+
+
+def _asked_for(message: Message, line: str, kind: str, category: str) -> Candidate:
+    """Return what the speaker asks of Keno in so many words."""
     return Candidate(
-        line, line, subject=evidence.speaker(message), kind=WISH,
-        category=LIMIT if limits.is_limit(line) else "preference",
-        confidence=0.9, language=message.language, mode=mode, believed=False,
+        line, line, subject=evidence.speaker(message), kind=kind, category=category,
+        confidence=0.9, language=message.language, mode=propose.HEURISTICS,
     )  # fmt: skip
 
 
 def gate(message: Message, *, by: str = "extraction") -> str:
-    """What the space has set for what comes by this channel and, of a model, by tags."""
+    """Return what the space does with what comes by this channel and, of a model, by tags."""
     ways = [message.chat.channel, *(["tags"] if by == "tag" else [])]
     return options.gate(message.space.options, *ways)
 
@@ -391,7 +379,7 @@ def _take(message: Message, candidate: Candidate, *, by: str, now: datetime | No
     if fact:
         return _again(message, candidate, fact, by=by, now=now)
     if not candidate.believed:
-        return offered_line(candidate)
+        return offer_line(candidate)
     done, gone = _believe(message, candidate, by=by, now=now)
     if done.outcome == "new" and done.row.subject:
         facts.trim(message.space, subject=done.row.subject, by="system", now=now)
@@ -404,19 +392,15 @@ def _take(message: Message, candidate: Candidate, *, by: str, now: datetime | No
     return Taken({name: value for name, value in line.items() if value}, done)
 
 
-def offered_line(candidate: Candidate) -> Taken:
+def offer_line(candidate: Candidate) -> Taken:
     """Offer it, unless it sounds like an attack; a wish about Keno is an order by its nature."""
     if screen(candidate.text, ignore=ORDERS if candidate.kind == WISH else frozenset()).reasons:
         return Taken({"outcome": "skipped", "reason": "suspicious"})
-    return Taken({"outcome": OFFERED, **_offer(candidate)})
-
-
-def _offer(candidate: Candidate) -> dict:
-    """What saving the offer writes; it is shown to people, so without secrets."""
-    kept = {
-        name: value for name, value in asdict(candidate).items() if value and name != "believed"
-    }
-    return kept | {name: screen(kept[name]).text for name in ("text", "quote")}
+    # What saving the offer writes; it is shown to people, so without secrets.
+    line = {name: value for name, value in asdict(candidate).items() if value}
+    line.pop("believed", None)
+    line |= {name: screen(line[name]).text for name in ("text", "quote")}
+    return Taken({"outcome": OFFERED, **line})
 
 
 def _believe(
@@ -444,12 +428,12 @@ def _believe(
 
 
 def _replaced(number: int, *, by: Fact) -> list[Fact]:
-    """The fact of this number, with those that rest on the same words."""
-    known = Fact.objects.live().exclude(pk=by.pk)
-    old = known.filter(pk=number).first()
+    """Return the fact of this number, with those that rest on the same words."""
+    rows = Fact.objects.live().exclude(pk=by.pk)
+    old = rows.filter(pk=number).first()
     if old is None:
         return []
-    beside = known.filter(message=old.message_id).exclude(pk=old.pk) if old.message_id else ()
+    beside = rows.filter(message=old.message_id).exclude(pk=old.pk) if old.message_id else ()
     return [old, *(fact for fact in beside if old.quote in fact.text or fact.quote in old.text)]
 
 
@@ -466,22 +450,15 @@ def remember(
         more = {"trust": evidence.FORWARDED_TRUST} | more
     return facts.remember(
         message.space,
-        text=candidate.text,
         by=by,
         chat=message.chat,
-        subject=candidate.subject,
-        quote=candidate.quote,
-        kind=candidate.kind,
-        category=candidate.category,
-        confidence=candidate.confidence,
-        language=candidate.language,
-        mode=candidate.mode,
         message=message,
         episode=message.episode,
         said_by=evidence.speaker(message),
         # A correction names only what is new: "no, Friday".
         **_times(message, candidate, candidate.text if candidate.replaces else candidate.quote),
         now=now,
+        **{name: getattr(candidate, name) for name in _OF_FACT.split()},
         **{"suspicions": screen(message.text).reasons} | more,
     )
 
@@ -498,14 +475,14 @@ def _times(message: Message, candidate: Candidate, words: str) -> dict[str, date
 
 
 def _known(message: Message, candidate: Candidate) -> Fact | None:
-    """What this chat may know that says the same, in these words or others."""
+    """Return what this chat knows already that says the same, in these words or others."""
     here = {"space": message.space_id, "chat": message.chat_id}
     said_keys = encryption.forms(text.said_key(candidate.text))
     same = next(iter(_same_words(**here, said_keys=said_keys)), None)
     if not same and candidate.remind:
         # The model noted it by a tool before it was read here.
-        known = Fact.objects.in_scope(message.chat).live().select_related("message__chat")
-        same = known.filter(message=message, reminder__isnull=False).first()
+        rows = Fact.objects.in_scope(message.chat).live().select_related("message__chat")
+        same = rows.filter(message=message, reminder__isnull=False).first()
     if same:
         return same
     for fact in _near(**here, message=message.pk, subject=candidate.subject):
@@ -519,19 +496,19 @@ def _known(message: Message, candidate: Candidate) -> Fact | None:
 
 @prepared(space="bigint", chat="bigint", said_keys="text[]")
 def _same_words(space, chat, said_keys):
-    known = Fact.objects.known_in(space, chat).live().select_related("message__chat")
-    return known.filter(said_key__any_of=said_keys).order_by("chat_id", "pk")[:1]
+    rows = Fact.objects.known_in(space, chat).live().select_related("message__chat")
+    return rows.filter(said_key__any_of=said_keys).order_by("chat_id", "pk")[:1]
 
 
 @prepared(space="bigint", chat="bigint", message="bigint", subject="varchar")
 def _near(space, chat, message, subject):
-    """What the message said, and what else is known of the same person here, to be compared."""
-    known = Fact.objects.known_in(space, chat).live().only("space", "message", "text")
+    """Return what the message said, and what else is known of the same person here."""
+    rows = Fact.objects.known_in(space, chat).live().only("space", "message", "text")
     of_message = Q(message=message)
-    known = known.filter(of_message | Q(subject=subject, chat=chat))
+    rows = rows.filter(of_message | Q(subject=subject, chat=chat))
     # First its own: it may be read long after its reply, with much learned between them.
     own_first = ExpressionWrapper(of_message, BooleanField()).desc(nulls_last=True)
-    return known.order_by(own_first, "-last_seen_at", "-pk")[:MAX_COMPARED]
+    return rows.order_by(own_first, "-last_seen_at", "-pk")[:MAX_COMPARED]
 
 
 def _again(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memory.extraction import edges
-from memory.extraction.grammar.split import of_named
+from memory.extraction.grammar.split import with_name_of
 from memory.text.normalise import STOP_WORDS, fold
 from memory.vectors import graphs
 from memory.vectors.graphs import BEGIN, END
@@ -177,7 +177,7 @@ def _joined(
 
 
 def _with_tails(message: str, spans: list[Span]) -> list[Span]:
-    """With what belongs to each and was not heard, or was heard as something else."""
+    """Add to each span what belongs to it and was not heard, or was heard as something else."""
     whole: list[Span] = []
     for span in spans:
         if whole and span.start < whole[-1].end:
@@ -195,7 +195,7 @@ def _same_clause(message: str, left: Span, right: Span) -> bool:
 
 
 def _belongs(message: str, left: Span, right: Span) -> bool:
-    """Say whether one of the two only tells who, when, where or how of the other."""
+    """Return whether one of the two only tells who, when, where or how of the other."""
     between = message[left.end : right.start].strip(" ,")
     if between in LEADS_ON:
         return True
@@ -203,7 +203,7 @@ def _belongs(message: str, left: Span, right: Span) -> bool:
         return False
     before, after = message[left.start : left.end], message[right.start : right.end]
     lone = edges.is_lead(before) or edges.is_piece(before) or edges.names(before, after)
-    return lone or edges.is_piece(after) or bool(of_named(before, after))
+    return lone or edges.is_piece(after) or bool(with_name_of(before, after))
 
 
 def _join(left: Span, right: Span) -> Span:

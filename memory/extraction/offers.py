@@ -34,16 +34,16 @@ def offer(message: Message, candidate: Candidate) -> None:
     """Write the offer into the message's journal, once."""
     with transaction.atomic():
         fresh = Message.objects.select_for_update().only("journal").get(pk=message.pk)
-        line = ingest.offered_line(candidate).line
-        known = {other.get("text") for other in fresh.journal}
-        if line["outcome"] == OFFERED and line["text"] not in known:
+        line = ingest.offer_line(candidate).line
+        texts = {other.get("text") for other in fresh.journal}
+        if line["outcome"] == OFFERED and line["text"] not in texts:
             fresh.journal = [*fresh.journal, line]
             fresh.save(update_fields=["journal"])
         message.journal = fresh.journal
 
 
 def of_message(message: Message) -> list[tuple[int, dict]]:
-    """What is offered, or was declined, with its place in the journal."""
+    """Return what is offered, or was declined, with its place in the journal."""
     lines = enumerate(message.journal)
     return [(place, line) for place, line in lines if line.get("outcome") in (OFFERED, DECLINED)]
 
@@ -61,13 +61,12 @@ def save(
     line = _offered(message, place, OFFERED)
     line |= {"text": words or line["text"]}
     with history.change(by=by, why="save an offer"):
+        how = {"by": by, "now": now} | whom(message)
         if line.get("category") == ingest.LIMIT:
-            values = {"instruction": line["text"], "category": "limits", "by": by, "now": now}
-            done = rules.put(message.space, **values | whom(message))
+            done = rules.put(message.space, instruction=line["text"], category="limits", **how)
         elif line["kind"] == ingest.WISH:
             section = text.short(text.one_line(line.get("subject", "")), 40)
-            values = {"sentence": line["text"], "section": section, "by": by, "now": now}
-            done = preferences.learn(message.space, **values | whom(message))
+            done = preferences.learn(message.space, sentence=line["text"], section=section, **how)
         else:
             names = [field.name for field in fields(Candidate) if field.name in line]
             candidate = Candidate(**{"subject": ""} | {name: line[name] for name in names})
@@ -98,7 +97,7 @@ def _turn_offer(message: Message, place: int, was: str, outcome: str, *, by: str
 
 
 def _offered(message: Message, place: int, outcome: str) -> dict:
-    """The line as it is now, under a lock; NoOffer when it was decided meanwhile."""
+    """Return the line as it is now, under a lock; NoOffer when it was decided meanwhile."""
     message.refresh_from_db(
         fields=["journal"], from_queryset=Message.objects.select_for_update(of=("self",))
     )

@@ -25,12 +25,12 @@ class Times(NamedTuple):
 
 
 def times_in(text: str) -> Times:
-    found = []
+    kinds = []
     for pattern in (_DATA.clock, _DATA.date, _DATA.days):
-        found.append(list(pattern.finditer(text)))
+        kinds.append(list(pattern.finditer(text)))
         # What is a clock is no date: it is blank from here on.
         text = pattern.sub(lambda match: "\0" * len(match[0]), text)
-    clocks, dates, days = found
+    clocks, dates, days = kinds
     return Times(days, dates, clocks)
 
 
@@ -39,7 +39,7 @@ def has_time(text: str) -> bool:
 
 
 def moves(text: str) -> bool:
-    """Whether the words say that something has another time now; "I moved on Friday" does not."""
+    """Return whether something has another time now; "I moved on Friday" does not say so."""
     return says_moved(text) and has_time(text)
 
 
@@ -48,12 +48,12 @@ def says_moved(text: str) -> bool:
 
 
 def is_of_move(text: str) -> bool:
-    """Whether the words only tell of a move: that there was one, or to when."""
+    """Return whether the words only tell of a move: that there was one, or to when."""
     return says_moved(text) or has_time(text)
 
 
 def put_elsewhere(text: str) -> bool:
-    """Whether the words tell that something is kept in another place now."""
+    """Return whether the words tell that something is kept in another place now."""
     now = _DATA.no_longer.sub("", text)
     is_place = _DATA.kept.search(now) or _DATA.put_into.search(now)
     return bool(is_place and _DATA.put_elsewhere.search(now))
@@ -74,15 +74,15 @@ def kept_at(fact: str, text: str) -> str:
 
 
 def endings(text: str) -> list[tuple[str, Callable[[str], bool]]]:
-    """The parts of a sentence that tell an end, each with the test of what it may be the end of.
+    """Return the parts of a sentence that tell an end, each with the test of what it may end.
 
     Something came back that was lent, or will not be that was planned.
     """
-    found: list[tuple[str, Callable[[str], bool]]] = []
+    ends: list[tuple[str, Callable[[str], bool]]] = []
     if _DATA.gives_back.search(text):
-        found.append((text, was_lent))
+        ends.append((text, was_lent))
     parts = [_DATA.leads.sub("", part).strip() for part in _DATA.part.split(text)]
-    return [*found, *((part, was_planned) for part in parts if _DATA.calls_off.search(part))]
+    return [*ends, *((part, was_planned) for part in parts if _DATA.calls_off.search(part))]
 
 
 def was_lent(fact: str) -> bool:
@@ -100,7 +100,7 @@ def without_same(text: str) -> str:
 
 
 def names_only_times(text: str) -> bool:
-    """Whether the words name a time and nothing else: "it's Thursday at 5"."""
+    """Return whether the words name a time and nothing else: "it's Thursday at 5"."""
     rest = text
     times = [time for kind in times_in(text) for time in kind]
     for time in sorted(times, key=re.Match.end, reverse=True):
@@ -108,7 +108,7 @@ def names_only_times(text: str) -> bool:
     return has_time(text) and not re.search(r"\w", _DATA.glue.sub(" ", rest))
 
 
-def retimed(fact: str, text: str) -> str:
+def retime(fact: str, text: str) -> str:
     """Return the fact at the time that the words name; empty when they name none of its kind."""
     had, has = times_in(fact), times_in(text)
     changes = [
@@ -122,10 +122,11 @@ def retimed(fact: str, text: str) -> str:
         changes.append((had.days[0], f"{_article(text, has.dates[0])}{has.dates[0][0]}"))
     if has.days and not has.dates and len(had.dates) == 1 and not had.days:
         changes.append((had.dates[0], has.days[0][0]))
-    told = fact
+    changed = fact
     for old, new in sorted(changes, key=lambda change: -change[0].start()):
-        told = told[: old.start()] + new + _DATA.part_of_day.sub("", told[old.end() :], count=1)
-    return told if told != fact else ""
+        rest = _DATA.part_of_day.sub("", changed[old.end() :], count=1)
+        changed = f"{changed[: old.start()]}{new}{rest}"
+    return changed if changed != fact else ""
 
 
 def is_about_same(fact: str, text: str, *, names: Iterable[str] = ()) -> int:
@@ -144,13 +145,13 @@ def topic(text: str) -> set[str]:
 
 
 def _may_replace(old: re.Match, new: re.Match) -> bool:
-    """Another one, and not one for several: nobody says which of them is meant."""
+    """Return whether it is another time, and not one for several: which one nobody says."""
     count_old, count_new = (len(_DATA.one_day.findall(time[0])) for time in (old, new))
     return fold(new[0]) not in fold(old[0]) and (count_old < 2 or count_new > 1)
 
 
 def _value(old: re.Match, new: re.Match) -> str:
-    """The new time; the month stays where only the day is said."""
+    """Return the new time; the month stays where only the day is said."""
     number = _DATA.number.search(new[0])
     if number and _DATA.has_month.search(old[0]) and not _DATA.has_month.search(new[0]):
         return _DATA.number.sub(number[0], old[0], count=1)

@@ -56,7 +56,7 @@ class Quantities:
         return any(minutes < 6 * 60 or minutes >= 22 * 60 for minutes in self.times)
 
     def cover(self, other: "Quantities") -> bool:
-        """Whether every number and time of the other is here, in whatever notation."""
+        """Return whether every number and time of the other is here, in whatever notation."""
         return all(map(self._has_number, other.numbers)) and all(map(self._has_time, other.times))
 
     def _has_number(self, number: float) -> bool:
@@ -77,7 +77,7 @@ def quantities(text: str) -> Quantities:
         return " "
 
     rest = _CLOCK.sub(take, folded)
-    numbers = {_value(*found.groups()) for found in _NUMBER.finditer(rest)}
+    numbers = {_value(*match.groups()) for match in _NUMBER.finditer(rest)}
     return Quantities(frozenset(numbers), frozenset(times))
 
 
@@ -106,7 +106,7 @@ _OF_CLASS = {
     **dict.fromkeys(("database", "editor"), "name"),
     **dict.fromkeys(("colour", "season"), "one"),
 }
-LONGEST = 4  # words of a phrase
+MAX_PHRASE_WORDS = 4  # words of a phrase
 
 
 @dataclass
@@ -147,20 +147,20 @@ def concepts() -> Concepts:
 
 
 def _listed_elsewhere() -> Iterator[tuple[str, Iterable[str]]]:
-    """Places, languages, colours and kin."""
+    """Yield places, languages, colours and kin, each with its label."""
     for name, (first, *others) in vocabulary.entries():
         if name in _OF_CLASS:
             yield f"{_OF_CLASS[name]}:{first}", [first, *others]
-    for relation, several in kinship.words_of_relations().items():
+    for relation, kin_words in kinship.words_of_relations().items():
         if relation not in _DATA.jobs:
-            yield f"kin:{relation}", [fold(word).replace("-", " ") for word in several]
+            yield f"kin:{relation}", [fold(word).replace("-", " ") for word in kin_words]
 
 
 def labels(words: list[str]) -> Iterator[tuple[int, int, set[str]]]:
-    """(first word, number of words, labels) of every word and phrase that stands for something."""
+    """Yield (first word, number of words, labels) of all that stands for something."""
     known, end = concepts(), 0
     for start in range(len(words)):
-        for size in range(min(LONGEST, len(words) - start), 0, -1) if start >= end else ():
+        for size in range(min(MAX_PHRASE_WORDS, len(words) - start), 0, -1) if start >= end else ():
             if found := known.of(" ".join(words[start : start + size])):
                 yield start, size, found
                 # A mother in law is not a mother, and Mexico City is not Mexico.
@@ -170,7 +170,7 @@ def labels(words: list[str]) -> Iterator[tuple[int, int, set[str]]]:
 
 @cache
 def of_night() -> set[str]:
-    """What a time such as 3am stands for."""
+    """Return what a time such as 3am stands for."""
     return {label for label in concepts().of("night") if not label.startswith("against")}
 
 
@@ -179,7 +179,7 @@ def kind(label: str) -> str:
 
 
 def opposite(label: str) -> str:
-    """The other side of an "against" line."""
+    """Return the other side of an "against" line."""
     line, _colon, side = label.rpartition(":")
     return f"{line}:{1 - int(side)}"
 
@@ -229,9 +229,9 @@ class Statement:
     @cached_property
     def dates(self) -> set[str]:
         """Months and weekdays, in either language."""
-        found = {date for word in self.words if (date := calendar_day(word))}
+        dates = {date for word in self.words if (date := calendar_day(word))}
         months = (m[1] or m[2] for m in _DATA.numeric_date.finditer(self.folded))
-        return found | {f"month {int(number)}" for number in months}
+        return dates | {f"month {int(number)}" for number in months}
 
     @cached_property
     def labels(self) -> list[tuple[int, int, set[str]]]:
@@ -251,15 +251,15 @@ class Statement:
     @cached_property
     def names(self) -> set[str]:
         """Capitalised words inside it, unless the concepts know them or they are the speaker's."""
-        found = {bare(fold(part)) for name in _DATA.name.findall(self.text) for part in words(name)}
-        known = {
+        names = {bare(fold(part)) for name in _DATA.name.findall(self.text) for part in words(name)}
+        own = {
             self.words[place + offset]
             for place, size, several in self.labels
             for offset in range(size)
             if any(kind(label) in STRICT for label in several)
         }
-        found -= known | self.speaker | FRAME
-        return {name for name in found if not (_is_number(name) or calendar_day(name))}
+        names -= own | self.speaker | FRAME
+        return {name for name in names if not (_is_number(name) or calendar_day(name))}
 
     @cached_property
     def content(self) -> list[int]:
@@ -286,7 +286,7 @@ def stems(word: str) -> set[str]:
 
 
 def calendar_day(word: str) -> str:
-    """ "month 3" or "day 0"; empty for any other word. "May" and "mar" are left to the reader."""
+    """Return "month 3" or "day 0", empty for any other word; "mar" is left to the reader."""
     if (len(word) > 3 and word in MONTHS) or word == "may":
         return f"month {MONTHS[word]}"
     for day in (word, word.removesuffix("s")):

@@ -1,4 +1,4 @@
-"""Who or what a fact is about: the speaker, somebody in their life, a named person, a thing."""
+"""Find who or what a fact is about: the speaker, somebody in their life, a name, a thing."""
 
 import re
 from collections.abc import Sequence
@@ -13,21 +13,18 @@ from memory.text.normalise import fold
 _DATA = data_beside(__file__)
 
 _OWN = ("my", "mi", "mis", "our", "nuestro", "nuestra")
-_NOUN_ENDINGS = (
-    "er",
-    "or",
-    "ing",
-    "ion",
-    "ness",
-    "ship",
-    "s",
-    "ed",
-    "ly",
-    "ña",
-    "ño",
-    "iva",
-    "ica",
-)
+_NOUN_ENDINGS = tuple("er or ing ion ness ship s ed ly ña ño iva ica".split())
+LORE = "__lore__"
+MAX_THING_WORDS = 5
+_PRONOUNS = dict.fromkeys("he he's hes él".split(), "m")
+_PRONOUNS |= dict.fromkeys("she she's shes ella".split(), "f")
+_THE = _DATA.articles - frozenset("a an un una those these".split())
+_OF_OTHERS = ("people", "event", "past")
+_BEHIND_NAME = frozenset("es está esta tiene se no va ya".split())
+_GRAMMATICAL = (
+    english.FIRST | english.WE | english.ADVERBS
+    | spanish_words.FIRST | spanish_words.ADVERBS | spanish_words.CLITICS
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Subject:
     language: str = "en"
 
     def __str__(self) -> str:
-        """The name to keep the fact under."""
+        """Return the name to keep the fact under."""
         return self.name or self.label
 
     @property
@@ -67,14 +64,15 @@ class Subject:
 
 
 def relative_first(sentence: Sentence, author: str) -> Subject | None:
-    """The relative that the words begin with."""
+    """Return the relative that the words begin with."""
     words = sentence.words
-    if words[0] in _OWN:
-        return _relative_at(sentence, 1, author)
-    if words[0] == "a" and words[1:2] and words[1] in _OWN:
-        return _relative_at(sentence, 2, author)
-    if yours := _relative_of_listener(sentence):
-        return yours
+    start = 1 if words[0] == "a" else 0
+    whose = words[start] if start < len(words) else ""
+    if whose in _OWN:
+        return _relative_at(sentence, start + 1, author)
+    if whose in ("your", "tu", "tus", "ur") and (aunt := _relative_at(sentence, start + 1, "")):
+        # Whose aunt "your aunt Lupe" is, is not known here.
+        return Subject(name=aunt.name)
     if bare(words[0]) in USED_AS_NAMES or fold(bare(words[0])) in ("mama", "papa"):
         return _with_name(sentence, 0, author)
     if words[0].endswith("'s") and sentence.is_capitalised(0) and len(words) > 1:
@@ -84,25 +82,16 @@ def relative_first(sentence: Sentence, author: str) -> Subject | None:
     return None
 
 
-def _relative_of_listener(sentence: Sentence) -> Subject | None:
-    """ "Your aunt Lupe…": whose aunt is not known here, so that only her name is."""
-    start = 1 if sentence.words[0] == "a" else 0
-    if sentence.words[start : start + 1] and sentence.words[start] in ("your", "tu", "tus", "ur"):
-        relative = _relative_at(sentence, start + 1, "")
-        return Subject(name=relative.name) if relative else None
-    return None
-
-
 def relative_inside(sentence: Sentence, author: str) -> Subject | None:
-    """The one relative that the words name anywhere: "se casó mi hermana"."""
-    found = [
-        one
+    """Return the one relative that the words name anywhere: "se casó mi hermana"."""
+    relatives = [
+        relative
         for place, word in enumerate(sentence.words[:-1])
         if word in _OWN
         and (not place or sentence.words[place - 1] not in _DATA.prepositions)
-        and (one := _relative_at(sentence, place + 1, author))
+        and (relative := _relative_at(sentence, place + 1, author))
     ]
-    return found[0] if len(found) == 1 else None
+    return relatives[0] if len(relatives) == 1 else None
 
 
 def _relative_at(sentence: Sentence, place: int, owner: str) -> Subject | None:
@@ -130,14 +119,15 @@ def _with_name(sentence: Sentence, place: int, owner: str) -> Subject | None:
     # "ur dads name": an apostrophe left out.
     if relative.is_plural and relative.relation in ONLY_ONE and kin(noun[:-1]):
         noun = noun[:-1]
-    is_owner = sentence.words[place].endswith("'s")
-    name = "" if is_owner else _name_at(sentence, place + 1) or name_told(sentence, place + 1)
-    name = name or ("" if is_owner else small_name(sentence, place + 1))
+    name, behind = "", place + 1
+    if not sentence.words[place].endswith("'s"):
+        name = _name_at(sentence, behind) or name_told(sentence, behind)
+        name = name or small_name(sentence, behind)
     return Subject(name=name, relation=relative.relation, owner=owner, noun=noun)
 
 
 def _name_at(sentence: Sentence, place: int) -> str:
-    """All of the name: "Mrs Papadakis"."""
+    """Return all of the name: "Mrs Papadakis"."""
     if place >= len(sentence.words) or not sentence.is_capitalised(place):
         return ""
     if sentence.gap(place).strip(" ,"):
@@ -147,7 +137,7 @@ def _name_at(sentence: Sentence, place: int) -> str:
 
 
 def small_name(sentence: Sentence, place: int) -> str:
-    """A name in a text without capitals, where only one can stand: "my mate dave lives in york"."""
+    """Return a name without its capital, where only one can stand: "my mate dave lives here"."""
     words = sentence.words
     if place + 1 >= len(words) or sentence.text != sentence.text.lower():
         return ""
@@ -161,20 +151,20 @@ def small_name(sentence: Sentence, place: int) -> str:
         or bool(kin(word))
         or not word.isalpha()
     )
-    told = english.is_finite(verb) or spanish_verbs.is_third(verb)
-    return "" if is_word or not told else word.capitalize()
+    has_verb = english.is_finite(verb) or spanish_verbs.is_third(verb)
+    return "" if is_word or not has_verb else word.capitalize()
 
 
 def name_told(sentence: Sentence, place: int) -> str:
-    """ "Rosario" of "mi suegra se llama Rosario"; `place` is behind the noun."""
-    said = sentence.words[place : place + 2]
-    is_told = said in (["se", "llama"], ["is", "called"], ["is", "named"], ["name", "is"])
+    """Return "Rosario" of "mi suegra se llama Rosario"; `place` is behind the noun."""
+    words = sentence.words[place : place + 2]
+    is_told = words in (["se", "llama"], ["is", "called"], ["is", "named"], ["name", "is"])
     named = place + 2 < len(sentence.words) and sentence.is_capitalised(place + 2)
     return sentence.written(place + 2) if is_told and named else ""
 
 
 def _relative_of(sentence: Sentence, author: str) -> Subject | None:
-    """ "la hermana de Bo", "la pareja de mi padre": whose she is."""
+    """Return who is somebody's: "la hermana de Bo", "la pareja de mi padre"."""
     words = sentence.words
     owner, relative = sentence.written(3), kin(words[1])
     if not relative:
@@ -187,7 +177,7 @@ def _relative_of(sentence: Sentence, author: str) -> Subject | None:
 
 
 def _owner_of(sentence: Sentence, author: str) -> Subject | None:
-    """ "El cumpleaños de mi hermana Elena es…": the sister."""
+    """Return the sister of "El cumpleaños de mi hermana Elena es…"."""
     verb = name_end(sentence, 5)
     if sentence.words[3] != "mi" or verb >= len(sentence.words):
         return None
@@ -195,8 +185,8 @@ def _owner_of(sentence: Sentence, author: str) -> Subject | None:
     return _relative_at(sentence, 4, author) if is_told else None
 
 
-def mentioned(text: str, *, author: str, people: Sequence[str] = ()) -> list[Subject]:
-    """The people a text speaks of, as far as that is certain: kin, and names."""
+def people_in(text: str, *, author: str, people: Sequence[str] = ()) -> list[Subject]:
+    """Return the people a text speaks of, as far as that is certain: kin, and names."""
     sentence = Sentence(text)
     names = {fold(name): name for name in people}
     subjects: dict[str, Subject] = {}
@@ -220,7 +210,7 @@ def _mentioned_at(
 
 
 def _may_be_name(sentence: Sentence, place: int) -> bool:
-    """A capitalised word that is not a place, a day or the beginning of a sentence."""
+    """Return whether a capitalised word is not a place, a day or the beginning of a sentence."""
     words = sentence.words
     word = bare(words[place])
     if word in NOT_NAMES | _DATA.articles | _DATA.possessives or is_grammatical(word) or kin(word):
@@ -232,15 +222,8 @@ def _may_be_name(sentence: Sentence, place: int) -> bool:
 
 
 def is_grammatical(word: str) -> bool:
-    """A pronoun or an adverb of either language, never a name."""
-    return (
-        word in english.FIRST
-        or word in english.WE
-        or word in english.ADVERBS
-        or word in spanish_words.FIRST
-        or word in spanish_words.ADVERBS
-        or word in spanish_words.CLITICS
-    )
+    """Return whether it is a pronoun or an adverb of either language, never a name."""
+    return word in _GRAMMATICAL
 
 
 def bare(word: str) -> str:
@@ -249,17 +232,6 @@ def bare(word: str) -> str:
 
 def bare_written(sentence: Sentence, place: int) -> str:
     return re.sub(r"['’]s$", "", sentence.written(place))
-
-
-__all__ = ["LORE", "Subject", "subject_of"]
-
-LORE = "__lore__"
-MAX_THING_WORDS = 5
-_PRONOUNS = {"he": "m", "he's": "m", "hes": "m", "she": "f", "she's": "f", "shes": "f", "él": "m",
-             "ella": "f"}  # fmt: skip
-_THE = _DATA.articles - frozenset("a an un una those these".split())
-_PLACES = ("on", "in", "from", "next", "de", "del")
-_OF_OTHERS = ("people", "event", "past")
 
 
 @dataclass(frozen=True)
@@ -295,7 +267,7 @@ def subject_of(
     before: str = "",
     people: Sequence[str] = (),
 ) -> Subject:
-    """Who the words are about; a subject without a name or a relation is somebody unknown.
+    """Return who the words are about; without a name or a relation it is somebody unknown.
 
     For "she" and "he", `previous` is the message before the words and `before` what their own
     message says before them; `people` are names that are known.
@@ -318,12 +290,12 @@ def _other(clause: _Clause) -> Subject | None:
         return relative
     if clause.kind != "people":
         return None
-    asked = mentioned(clause.context[1], author=clause.author, people=clause.people)
-    return _someone(clause) or (asked[0] if len(asked) == 1 else None)
+    people = people_in(clause.context[1], author=clause.author, people=clause.people)
+    return _someone(clause) or (people[0] if len(people) == 1 else None)
 
 
 def _someone(clause: _Clause) -> Subject | None:
-    """ "the twins", "our new lodger"; nobody known for "his name's Kevin"."""
+    """Return "the twins", "our new lodger"; nobody known for "his name's Kevin"."""
     if clause.words[0] in ("his", "her", "su", "sus"):
         return Subject()
     thing = _thing(clause)
@@ -337,31 +309,30 @@ def _is_of_speaker(sentence: Sentence) -> bool:
 
 
 def _pronoun(clause: _Clause) -> Subject | None:
-    """ "She's a pilot" behind words that speak of one person only; somebody when they do not."""
+    """Return the one person the words before "She's a pilot" speak of, else somebody unknown."""
     gender = _PRONOUNS.get(clause.words[0], "")
     if not gender and not _begins_with_third(clause):
         return None
     if not gender and (name := name_told(clause.sentence, 0)):
         return Subject(name=name)
-    if one := _spoken_of(clause, gender):
-        return one
+    if person := _spoken_of(clause, gender):
+        return person
     inside = relative_inside(clause.sentence, clause.author)
     return inside or (Subject() if clause.kind == "people" else None)
 
 
 def _spoken_of(clause: _Clause, gender: str) -> Subject | None:
-    """The only person that the words before speak of, and nobody else who could be meant."""
+    """Return the only person that the words before speak of, and nobody else who could be meant."""
     for text in clause.context:
-        spoken_of = mentioned(text, author=clause.author, people=clause.people)
-        fitting = [one for one in spoken_of if not gender or one.gender in ("", gender)]
-        if spoken_of:
-            is_one = len(fitting) == 1 and not _others_in(text, fitting[0], gender)
-            return fitting[0] if is_one else None
+        if people := people_in(text, author=clause.author, people=clause.people):
+            fitting = [one for one in people if not gender or one.gender in ("", gender)]
+            is_sure = len(fitting) == 1 and not _others_in(text, fitting[0], gender)
+            return fitting[0] if is_sure else None
     return None
 
 
 def _others_in(text: str, subject: Subject, gender: str) -> bool:
-    """Somebody else is spoken of: the "novia" of "mi hermano tiene novia"."""
+    """Return whether somebody else is spoken of: the "novia" of "mi hermano tiene novia"."""
     others = [other for word in Sentence(text).words if (other := kin(bare(word)))]
     return bool(subject.relation) and any(
         other.relation != subject.relation and (not gender or other.gender in ("", gender))
@@ -370,10 +341,9 @@ def _others_in(text: str, subject: Subject, gender: str) -> bool:
 
 
 def _begins_with_third(clause: _Clause) -> bool:
-    """ "se jubiló en julio": a verb about somebody who is not named."""
-    skipped = spanish_words.ADVERBS | spanish_words.CLITICS
-    place = next((n for n, word in enumerate(clause.words) if word not in skipped), None)
-    if clause.kind not in _OF_OTHERS or place is None or place > 3:
+    """Return whether a verb is about somebody who is not named: "se jubiló en julio"."""
+    place = spanish_words.skip_adverbs(clause.words)
+    if clause.kind not in _OF_OTHERS or place > 3 or place == len(clause.words):
         return False
     word, sentence = clause.words[place], clause.sentence
     if {"me", "mi", "mis", "conmigo"} & set(clause.words) or word in ("hay", "hace"):
@@ -384,12 +354,12 @@ def _begins_with_third(clause: _Clause) -> bool:
 
 
 def _named(clause: _Clause) -> Subject | None:
-    """ "Priya lives in Goa", "la Mariana se casó"; a name in lore is a thing unless known."""
+    """Return Priya of "Priya lives in Goa"; a name in lore is a thing unless known."""
     words, sentence = clause.words, clause.sentence
     opens = words[0] in _DATA.titles or (clause.language == "es" and words[0] == "a")
     start = 1 if opens and len(words) > 2 else 0
-    known = {fold(name): name for name in clause.people}
-    is_written = sentence.is_capitalised(start) or fold(bare(words[start])) in known
+    names = {fold(name): name for name in clause.people}
+    is_written = sentence.is_capitalised(start) or fold(bare(words[start])) in names
     if not is_written or bare(words[start]) in NOT_NAMES:
         return None
     end = start + 1
@@ -400,8 +370,8 @@ def _named(clause: _Clause) -> Subject | None:
     if not _verb_follows(clause, start, end):
         return None
     name = " ".join(bare_written(sentence, n) for n in range(start, end))
-    is_known = fold(name) in known
-    name = known.get(fold(name), name)
+    is_known = fold(name) in names
+    name = names.get(fold(name), name)
     is_human = bool(_DATA.human & set(words[end : end + 2]))
     if is_known or clause.kind in _OF_OTHERS or (is_human and clause.kind != "lore"):
         return Subject(name=name)
@@ -430,27 +400,23 @@ def _verb_follows(clause: _Clause, start: int, end: int) -> bool:
 
 
 def _is_other_word(clause: _Clause) -> bool:
-    """The capital only begins the sentence: "Trabajo de noche", "Works on Mondays"."""
+    """Return whether the capital only begins the sentence: "Trabajo de noche"."""
     word = clause.words[0]
     if clause.language == "es":
         is_form = spanish_verbs.is_third(word) or bool(spanish_verbs.first_person(word))
-        is_name = clause.words[1:2] and clause.words[1] in (
-            "es", "está", "esta", "tiene", "se", "no", "va", "ya",
-        )  # fmt: skip
-        return is_form and not is_name
+        return is_form and not set(clause.words[1:2]) & _BEHIND_NAME
     return english.is_finite(bare(word)) or word.endswith("ing")
 
 
 def _behind_place(clause: _Clause, place: int) -> int:
-    """Behind "on the second floor" of "Dmitri on the second floor speaks"."""
-    if clause.words[place : place + 1] and clause.words[place] in _PLACES:
-        verb = (n for n in range(place + 2, len(clause.words)) if clause.is_verb(n))
-        return next(verb, place)
-    return place
+    """Return the place behind "on the second floor" of "Dmitri on the second floor speaks"."""
+    if not {"on", "in", "from", "next", "de", "del"} & set(clause.words[place : place + 1]):
+        return place
+    return next((n for n in range(place + 2, len(clause.words)) if clause.is_verb(n)), place)
 
 
 def _thing(clause: _Clause) -> Subject | None:
-    """ "the staging server is called falcon": the words before the verb."""
+    """Return the words before the verb: "the staging server is called falcon"."""
     words, sentence = clause.words, clause.sentence
     if words[0] not in _THE or len(words) < 3 or clause.is_verb(1):
         return None
@@ -459,7 +425,7 @@ def _thing(clause: _Clause) -> Subject | None:
         return None
     while end > 1 and is_grammatical(words[end - 1]):
         end -= 1
-    said = [sentence.written(n) for n in range(1, end)]
-    name = " ".join(said).removesuffix("'s").removesuffix("’s")
+    name = " ".join(sentence.written(n) for n in range(1, end))
+    name = name.removesuffix("'s").removesuffix("’s")
     is_own = set(words[1:end]) & (spanish_words.FIRST | english.FIRST)
     return Subject(name=name, is_person=False) if name and not is_own else None

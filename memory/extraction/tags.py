@@ -94,7 +94,7 @@ def split(reply: str) -> Split:
 
 
 def disarm(text: str) -> str:
-    """A person's words with our tags made harmless, however they were spelled or hidden."""
+    """Return a person's words with our tags made harmless, however they were spelled or hidden."""
     if not has_tag(text):
         return text
     bare = _undisguised(text)
@@ -103,35 +103,35 @@ def disarm(text: str) -> str:
 
 
 def has_tag(text: str) -> bool:
-    """Whether the text holds one of our tags or directives, also in disguise."""
+    """Return whether the text holds one of our tags or directives, also in disguise."""
     bare = _undisguised(text)
     return bool(_TAG.search(bare) or _HALF.search(bare) or _ANY_DIRECTIVE.search(bare))
 
 
 def _undisguised(text: str) -> str:
-    """Entities (also twice wrapped), invisible signs and wide brackets as a model may read them."""
+    """Resolve entities (also twice wrapped), invisible characters and wide brackets."""
     bare = _INVISIBLE.sub("", html.unescape(html.unescape(text)))
     return bare.translate(_WIDE)
 
 
 def echoes(candidate: str, text: str) -> bool:
-    """Whether the model only repeats what a person put inside a tag of their own (T-04)."""
+    """Return whether the model only repeats what a person put inside a tag of their own (T-04)."""
     if not has_tag(text):
         return False
     bare = _undisguised(text)
-    _, found = _tags(bare)
+    _, closed = _tags(bare)
     _, directives = _directives(bare)
-    planted = [one.content for one in found] + list(directives.values())
-    wanted = normalise(candidate)
-    return bool(wanted) and any(
-        wanted in normalise(words) or normalise(words) in wanted
+    planted = [tag.content for tag in closed] + list(directives.values())
+    content = normalise(candidate)
+    return bool(content) and any(
+        content in normalise(words) or normalise(words) in content
         for words in planted
         if words.strip()
     )
 
 
 def _tags(text: str) -> tuple[str, list[_Found]]:
-    """The text without our tags, and what stood in each closed one, in the order they closed."""
+    """Return the text without our tags, and what stood in each, in the order they closed."""
     shown: list[str] = []
     stack: list[_Open] = []
     closed: list[_Found] = []
@@ -154,7 +154,7 @@ def _tags(text: str) -> tuple[str, list[_Found]]:
 
 
 def _bare(text: str) -> str:
-    """Without what only became a tag when another was taken out of its middle."""
+    """Remove what only became a tag when another was taken out of its middle."""
     rest = _HALF.sub("", text)
     if not _TAG.search(rest):
         return rest
@@ -180,12 +180,12 @@ def _close(name: str, stack: list[_Open], shown: list[str], closed: list[_Found]
 
 
 def _directives(text: str) -> tuple[str, dict[str, str]]:
-    found = {match.group(1).upper(): match.group(2).strip() for match in _DIRECTIVE.finditer(text)}
-    return _ANY_DIRECTIVE.sub("", text), found
+    values = {match.group(1).upper(): match.group(2).strip() for match in _DIRECTIVE.finditer(text)}
+    return _ANY_DIRECTIVE.sub("", text), values
 
 
 def _from_json(text: str) -> tuple[str, str, str]:
-    """(text, memory line, lookup) of an answer that is one strict JSON object, else the text."""
+    """Return (text, memory line, lookup) of an answer that is one JSON object, else the text."""
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     if not bare.startswith("{") or '"text"' not in bare:
         return text, "", ""
@@ -196,7 +196,7 @@ def _from_json(text: str) -> tuple[str, str, str]:
     if not isinstance(answer, dict) or not isinstance(answer.get("text"), str):
         return text, "", ""
     line, lookup = (answer.get(name) for name in ("memoryLine", "memoryLookupQuery"))
-    return answer["text"], *(one if isinstance(one, str) else "" for one in (line, lookup))
+    return answer["text"], *(value if isinstance(value, str) else "" for value in (line, lookup))
 
 
 def _round(match) -> str:

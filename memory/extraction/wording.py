@@ -12,11 +12,12 @@ is stored stays as it is.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 from memory.extraction import cues
 from memory.extraction.grammar import answers, english, spanish, spanish_verbs, spanish_words
 from memory.extraction.grammar.sentences import Sentence, capitalised, data_beside
-from memory.extraction.grammar.split import Part, elided, moved, split
+from memory.extraction.grammar.split import Part, split, with_elided_noun, with_moved_verb
 from memory.extraction.subjects import Subject, subject_of
 from memory.text.kinship import kin
 from memory.text.normalise import detect_language
@@ -60,14 +61,16 @@ def word_facts(
     before: str = "",
     people: Sequence[str] = (),
 ) -> list[Wording]:
-    """Every fact of the quote by itself, each with the words of the quote it rests on."""
+    """Return every fact of the quote by itself, each with the words of the quote it rests on."""
     worded: list[Wording] = []
-    parts = split(trimmed(quote), language=language)
-    last = _DATA.clauses.split(before.rstrip(" ,;.-"))[-1]
     own = trimmed(quote)
-    if now := moved(last, own, language) or elided(_DATA.joint_end.sub("", last), own, language):
-        parts = [Part(quote, now)]
-    for part in parts if len(parts) > 1 or now else [Part(quote, quote)]:
+    parts = split(own, language=language)
+    last = _DATA.clauses.split(before.rstrip(" ,;.-"))[-1]
+    clause = with_moved_verb(last, own, language)
+    clause = clause or with_elided_noun(_DATA.joint_end.sub("", last), own, language)
+    if clause or len(parts) < 2:
+        parts = [Part(quote, clause or quote)]
+    for part in parts:
         fact = word_fact(
             part.clause, author=author, language=language, previous=previous, before=before,
             kind="people" if part.is_of_another else kind, people=people,
@@ -90,7 +93,7 @@ def word_fact(
     before: str = "",
     people: Sequence[str] = (),
 ) -> Wording | None:
-    """The fact that the quote states; None when it points at something that is not known.
+    """Return the fact that the quote states; None when it points at something that is not known.
 
     `previous` is the message before, `before` what the same message says before the quote, `kind`
     one of the listener's kinds, `people` names that are known.
@@ -98,14 +101,14 @@ def word_fact(
     own = trimmed(quote)
     own = cues.asked_to_remember(own, language) or own
     own = english.with_speaker(own) if author and language == "en" else own
-    asked = "" if previous_author and previous_author == author else previous
+    asked_in = "" if previous_author and previous_author == author else previous
     subject = subject_of(
         without_answer(own), author=author, kind=kind, language=language, people=people,
-        previous=asked, before=before,
+        previous=asked_in, before=before,
     )  # fmt: skip
     own = _with_capital(own, subject)
     # More than "yeah" or "haha ok" before the quote has answered the question already.
-    question = "" if len(Sentence(before).words) > 3 else answers.question_in(trimmed(asked))
+    question = "" if len(Sentence(before).words) > 3 else answers.question_in(trimmed(asked_in))
     text, retold = _worded(own, question, subject, author=author, language=language, kind=kind)
     is_piece = not question and _is_piece(own, language)
     if is_piece or (not retold and not question and before and _leans(own, subject, language)):
@@ -119,7 +122,7 @@ def word_fact(
 
 
 def _with_capital(text: str, subject: Subject) -> str:
-    """ "My bro kieran is getting married", of whom it is known that Kieran is a name."""
+    """Write the name that is known with a capital: "My bro kieran is getting married"."""
     if not subject.is_person or not subject.name or subject.name in text:
         return text
     name = re.escape(subject.name.lower())
@@ -127,7 +130,7 @@ def _with_capital(text: str, subject: Subject) -> str:
 
 
 def trimmed(quote: str) -> str:
-    """The words without what only opens or ends them: "well", "pues", "lol", emoji."""
+    """Return the words without what only opens or ends them: "well", "pues", "lol", emoji."""
     words = quote.strip().removeprefix("¡")
     opening = _DATA.opening.match(words)
     words = words[opening.end() :] if opening and opening.end() < len(words) else words
@@ -143,53 +146,52 @@ def _without_ending(words: str) -> str:
 
 
 def without_answer(clause: str) -> str:
-    """The statement behind "yes" or "no, "; the clause itself when nothing else is there."""
-    found = _DATA.yes_no.match(clause)
-    return clause[found.end() :] if found and found.end() < len(clause) else clause
+    """Return the statement behind "yes" or "no, "; the clause itself when nothing else is there."""
+    match = _DATA.yes_no.match(clause)
+    return clause[match.end() :] if match and match.end() < len(clause) else clause
 
 
 def _worded(
     own: str, question: str, subject: Subject, *, author: str, language: str, kind: str
 ) -> tuple[str, bool]:
-    """The text of the fact, and whether it is in the third person."""
-    if told := answers.answered(question, own, author=author, language=language):
-        return told, True
+    """Return the text of the fact, and whether it is in the third person."""
+    if retold_text := answers.state_answer(question, own, author=author, language=language):
+        return retold_text, True
     context = {"author": author, "language": language, "kind": kind}
     leans = answers.has_object(Sentence(own)) or answers.is_cut_short(own)
     leans = leans or bool(_DATA.dependent.fullmatch(own))
     if not answers.is_pointing(own, language) and not (question and leans):
         named = _with_name(own, subject, author, language)
-        words = spanish_words if language == "es" else english
-        is_whole = not words.has_first_person(named)
-        if told := _retold(named or own, **context) or (named if is_whole else ""):
-            return told, True
+        is_whole = not _grammar(language).has_first_person(named)
+        if retold_text := _retold(named or own, **context) or (named if is_whole else ""):
+            return retold_text, True
     resolved = answers.resolve_pointing(own, question, language)
     if not resolved.has_question and resolved.text not in ("", own):
-        told = _retold(resolved.text, **context)
-        return told or resolved.text, bool(told)
+        retold_text = _retold(resolved.text, **context)
+        return retold_text or resolved.text, bool(retold_text)
     return resolved.text, False
 
 
 def _retold(clause: str, *, author: str, language: str, kind: str) -> str:
-    """The clause in the third person, if nothing of it is lost or left over."""
-    said = _of_my_kin(without_answer(clause), language)
+    """Return the clause in the third person, if nothing of it is lost or left over."""
+    text = _of_my_kin(without_answer(clause), language)
     name = author or {"en": "User", "es": ""}[language]
     pattern, form = _CALL_ME[language]
-    if found := pattern.fullmatch(said):
-        return form.format(author=name, name=found[1]).strip()
-    if kind == "lore" and (told := _of_group(said, language)):
-        return told
-    told = (spanish if language == "es" else english).retell(said, name)
-    return told if told and _keeps_all(said, told, name, language) else ""
+    if match := pattern.fullmatch(text):
+        return form.format(author=name, name=match[1]).strip()
+    if kind == "lore" and (retold := _of_group(text, language)):
+        return retold
+    retold = _grammar(language).retell(text, name)
+    return retold if retold and _keeps_all(text, retold, name, language) else ""
 
 
 def _of_my_kin(clause: str, language: str) -> str:
-    """ "Our daughter Aoife is a vet" as "my daughter …", "we have two kids" as "I have …".
+    """Read "our daughter Aoife is a vet" as "my daughter …", "we have two kids" as "I have …".
 
     Whose they are besides is not told.
     """
-    if found := _DATA.we_have.match(clause):
-        rest = clause[found.end() :]
+    if match := _DATA.we_have.match(clause):
+        rest = clause[match.end() :]
         is_kin = any(kin(word) or word in _DATA.children for word in Sentence(rest).words[:3])
         return f"{'tengo' if language == 'es' else 'I have'} {rest}" if is_kin else clause
     first, _, rest = clause.partition(" ")
@@ -198,19 +200,22 @@ def _of_my_kin(clause: str, language: str) -> str:
 
 
 def _of_group(clause: str, language: str) -> str:
-    """ "We decided to use Postgres" -> "The group decided to use Postgres"."""
-    found = _DATA.decided[language].fullmatch(clause)
-    if not found:
+    """Tell "We decided to use Postgres" as "The group decided to use Postgres"."""
+    match = _DATA.decided[language].fullmatch(clause)
+    if not match:
         return ""
+    text = f"The group{match['how']} {match['verb']}{match['what']}"
     if language == "es":
-        told = f"El grupo {found['how']}{_DECIDES[found['verb'].lower()]}{found['what']}"
-        return "" if spanish_words.has_first_person(told) else told
-    told = f"The group{found['how']} {found['verb']}{found['what']}"
-    return "" if english.has_first_person(told) else told
+        text = f"El grupo {match['how']}{_DECIDES[match['verb'].lower()]}{match['what']}"
+    return "" if _grammar(language).has_first_person(text) else text
+
+
+def _grammar(language: str) -> ModuleType:
+    return spanish if language == "es" else english
 
 
 def _keeps_all(clause: str, retold: str, author: str, language: str) -> bool:
-    """Every number, name and "not" of the words is still there."""
+    """Return whether every number, name and "not" of the clause is still there."""
     rest = retold.replace(author, "") if author else retold
     negations = _DATA.negations[language]
     if len(negations.findall(clause.lower())) != len(negations.findall(rest.lower())):
@@ -221,62 +226,59 @@ def _keeps_all(clause: str, retold: str, author: str, language: str) -> bool:
 
 
 def _with_name(clause: str, subject: Subject, author: str, language: str) -> str:
-    """The clause with the person in place of "she", when it is known who; otherwise ""."""
-    said = without_answer(clause)
+    """Return the clause with the person in place of "she", when it is known who; otherwise ""."""
+    text = without_answer(clause)
     is_other = subject.is_person and subject.label and subject.name != author
     named = {subject.name.lower(), subject.noun} - {""}
-    if not author or not is_other or named & set(Sentence(said).words):
+    if not author or not is_other or named & set(Sentence(text).words):
         return ""
-    grammar = spanish_words if language == "es" else english
+    grammar = _grammar(language)
     others = grammar.FIRST - {"my", "me", "mi", "mis", "conmigo"} | grammar.WE | grammar.YOU
-    if others & set(Sentence(said).words):
+    if others & set(Sentence(text).words):
         return ""
     label = capitalised(subject.label)
-    return _with_name_es(said, label) if language == "es" else _with_name_en(said, label)
+    return _with_name_es(text, label) if language == "es" else _with_name_en(text, label)
 
 
 def _with_name_en(clause: str, label: str) -> str:
-    found = _DATA.pronoun.match(clause)
-    if not found:
+    match = _DATA.pronoun.match(clause)
+    if not match:
         return ""
-    if not found[1]:
-        return f"{label} {clause[found.end() :]}"
-    if found[2].lower() in _DATA.has:
-        return f"{label} has {clause[found.end() :]}"
+    has = match[1] and match[2].lower() in _DATA.has
     # "He's moved" has, "he's married" is.
-    if set(Sentence(clause).words[1:3]) & english.participles():
+    if match[1] and not has and set(Sentence(clause).words[1:3]) & english.participles():
         return ""
-    return f"{label} is {clause[found.end() :]}"
+    verb = " has" if has else " is" if match[1] else ""
+    return f"{label}{verb} {clause[match.end() :]}"
 
 
 def _with_name_es(clause: str, label: str) -> str:
-    """Only where the verb can have no other subject: "se jubiló en julio"."""
-    found = _DATA.third_es.match(clause)
-    if not found or "," in label or not spanish_verbs.is_singular_third(found[1]):
+    """Put in the name only where the verb can have no other subject: "se jubiló en julio"."""
+    match = _DATA.third_es.match(clause)
+    if not match or "," in label or not spanish_verbs.is_singular_third(match[1]):
         return ""
-    place = len(clause[: found.start(1)].split())
+    place = len(clause[: match.start(1)].split())
     is_verb = spanish_words.is_third_here(Sentence(clause), place)
     return f"{label} {clause[0].lower()}{clause[1:]}" if is_verb else ""
 
 
 def _is_piece(own: str, language: str) -> bool:
-    """Begins in the middle of a sentence: its beginning says of what."""
+    """Return whether it begins in the middle of a sentence: its beginning says of what."""
     if _DATA.dependent.fullmatch(own):
         return True
     return bool(_DATA.piece.match(own)) and answers.needs_question(own, language)
 
 
 def _leans(own: str, subject: Subject, language: str) -> bool:
-    """Not to be understood without what the same message says before."""
+    """Return whether it needs what the same message says before."""
     sentence = Sentence(own)
     is_object = answers.has_object(sentence) or answers.is_pointing(own, language)
-    if language == "es" and sentence.words and spanish_words.is_of_nobody(sentence):
-        return True
-    return not str(subject) or is_object or bool(_DATA.leans.match(own))
+    is_of_nobody = language == "es" and sentence.words and spanish_words.is_of_nobody(sentence)
+    return bool(is_of_nobody or not str(subject) or is_object or _DATA.leans.match(own))
 
 
 def _with_sentence(before: str, own: str) -> str:
-    """The words from where their sentence began, or with the sentence before them."""
+    """Return the words from where their sentence began, or with the sentence before them."""
     last = re.split(r"(?<=[.!?\n])\s+", before[-2 * MAX_LENGTH :].strip())[-1]
     joint = "" if re.search(r"[.!?]$", last) else before[len(before.rstrip()) :]
     text = f"{last}{joint or ' '}{own}"
@@ -285,7 +287,7 @@ def _with_sentence(before: str, own: str) -> str:
 
 
 def _with_name_told(subject: Subject, before: list[Wording]) -> Subject:
-    """The subject with the name that an earlier part told."""
+    """Return the subject with the name that an earlier part told."""
     for fact in before:
         other = fact.subject
         is_same = (other.relation, other.owner) == (subject.relation, subject.owner)
@@ -296,25 +298,22 @@ def _with_name_told(subject: Subject, before: list[Wording]) -> Subject:
 
 
 def told_to(person: str, fact: str) -> str:
-    """The fact as one says it to the person whose fact it is, by the name they had in it.
+    """Return the fact as one says it to the person whose fact it is, by the name they had in it.
 
     For anybody else give no person: then it is told as it is, or quoted.
     """
-    grammars = [(english, english), (spanish_words, spanish)]
-    if detect_language(fact) == "es":
-        grammars.reverse()
+    own, other = (spanish, english) if detect_language(fact) == "es" else (english, spanish)
     if person:
-        for _, second in grammars:
-            if told := second.address_retold(fact, person):
-                return told
-    if person and re.search(rf"\b{re.escape(person)}['’]s\b", fact):
+        if addressed := own.address_retold(fact, person) or other.address_retold(fact, person):
+            return addressed
         # "Marc is Ana's husband", told to Ana.
-        return re.sub(rf"\b{re.escape(person)}['’]s\b", "your", fact)
+        addressed, count = re.subn(rf"\b{re.escape(person)}['’]s\b", "your", fact)
+        if count:
+            return addressed
     # A question and its answer stand as they were asked and answered.
-    if "? — " in fact or not any(grammar.has_first_person(fact) for grammar, _ in grammars[:1]):
+    if "? — " in fact or not own.has_first_person(fact):
         return fact
-    told = grammars[0][1].address(fact) if person else ""
-    return told or quoted(fact)
+    return (own.address(fact) if person else "") or quoted(fact)
 
 
 def quoted(words: str) -> str:

@@ -51,7 +51,7 @@ class Stance:
 
 
 def plain(text: str) -> str:
-    """The text without markup and accents, spelled out; an accent that ends a verb stays."""
+    """Return the text without markup and accents, spelled out; an accent that ends a verb stays."""
     line = unicodedata.normalize("NFC", text).replace("’", "'").replace("`", "'")
     line = _DATA.markup.sub("", line)
     line = _DATA.ending_accent.sub(lambda match: match[0].translate(_HIDE), line)
@@ -83,16 +83,16 @@ def read_stance(clause: str) -> Stance:
 
 
 def is_negative(text: str) -> bool:
-    """Whether the text denies something or says that it is over."""
+    """Return whether the text denies something or says that it is over."""
     stance = read_stance(plain(text))
     return stance.negated or stance.ended or stance.unclear
 
 
 def _strip(line: str, patterns: Iterable[tuple[re.Pattern, str]]) -> tuple[str, str | None]:
-    """Without the first pattern that is found, and what stood before it; None when none is."""
+    """Take out the first pattern that is found; return what stood before it, or None."""
     for pattern, left in patterns:
-        if found := pattern.search(line):
-            return pattern.sub(left, line, count=1), line[: found.start()]
+        if match := pattern.search(line):
+            return pattern.sub(left, line, count=1), line[: match.start()]
     return line, None
 
 
@@ -129,31 +129,31 @@ def split(line: str) -> Iterator[str]:
 
 
 def _whole(parts: Iterator[str]) -> Iterator[str]:
-    kept = ""
+    joined = ""
     for part in parts:
         if not part:
             continue
-        kept = f"{kept}, {part}" if kept else part
-        if holds("has_verb", kept):
-            yield kept
-            kept = ""
-    if kept:
-        yield kept
+        joined = f"{joined}, {part}" if joined else part
+        if holds("has_verb", joined):
+            yield joined
+            joined = ""
+    if joined:
+        yield joined
 
 
 def _about(before: str) -> str | None:
-    """Whom the next clause goes on about, by the clause before it."""
-    told = phrase("before_verb").match(before)
-    subject, rest = (told["s"], told["rest"]) if told else ("", before)
-    others = [term for term in terms(rest) if classes(term) & BEINGS]
-    first = told and phrase("first_verb").fullmatch(told["verb"])
-    if not told or first or holds("myself", subject):
+    """Return whom the next clause goes on about, by the clause before it."""
+    match = phrase("before_verb").match(before)
+    subject, rest = (match["s"], match["rest"]) if match else ("", before)
+    others = list(filter(_is_being, terms(rest)))
+    first = match and phrase("first_verb").fullmatch(match["verb"])
+    if not match or first or holds("myself", subject):
         return others[0] if len(others) == 1 else None
     return subject if not others else None
 
 
 def is_real(whose: str) -> bool:
-    """Whether what stands before the verb leaves it a plain statement: no wish, no hearsay."""
+    """Return whether what stands before the verb leaves it plain: no wish, no hearsay."""
     words = re.findall(r"[\w'-]+", fold(whose))
     if holds("unreal", whose) or holds("aside_relative", whose):
         return False
@@ -161,19 +161,19 @@ def is_real(whose: str) -> bool:
 
 
 def spoken_of(whose: str) -> str | None:
-    """The words that name whom the verb is about; None when a "she" cannot be told.
+    """Return the words that name whom the verb is about; None when a "she" cannot be told.
 
     "Every weekend, he" is about him, "Teddy and I" about the speaker; "my grandma knits, she"
     names whom it means.
     """
-    found = list(phrase("subject").finditer(whose))
-    if not found or (len(found) == 1 and not whose[: found[0].start()].strip(" ,")):
+    subjects = list(phrase("subject").finditer(whose))
+    if not subjects or (len(subjects) == 1 and not whose[: subjects[0].start()].strip(" ,")):
         if not begins("begins_first", whose):
             return whose
         more = [word for word in tokens(whose) if word not in _DATA.not_whose]
         # "I am Ana, from sales, based" tells of the speaker; "I swell up like" does not.
         return "" if not more or "," in whose else None
-    before, last = whose[: found[-1].start()], found[-1].group().lower()
+    before, last = whose[: subjects[-1].start()], subjects[-1].group().lower()
     if last in {"i", "yo", "we"}:
         return ""
     named = [word for word in re.findall(r"[\w'-]+", before) if _names_somebody(word)]
@@ -181,44 +181,47 @@ def spoken_of(whose: str) -> str | None:
 
 
 def holder(whose: str, subject: str) -> frozenset[str] | None:
-    """Who it is about when not the subject; None when too many words stand there to tell."""
+    """Return who it is about when not the subject; None when too many words stand there."""
     own = set(tokens(subject))
-    found = frozenset(
+    meanings = frozenset(
         meaning
         for word in tokens(whose)
         if word not in _DATA.not_whose and word not in own and (meaning := canonical(word))
     )
-    return found if len(found) <= 3 else None
+    return meanings if len(meanings) <= 3 else None
 
 
 def _names_somebody(word: str) -> bool:
-    if any(classes(term) & BEINGS for term in terms(word)):
-        return True
-    return word[0].isupper() and fold(word) not in _DATA.not_whose
+    is_name = word[0].isupper() and fold(word) not in _DATA.not_whose
+    return is_name or any(map(_is_being, terms(word)))
+
+
+def _is_being(term: str) -> bool:
+    return bool(classes(term) & BEINGS)
 
 
 def is_somebody(whose: str, meanings: frozenset[str]) -> bool:
-    """Whether a person or a pet is meant: only they live somewhere, like things, have a job."""
+    """Return whether a person or a pet is meant: only they live somewhere, have a job."""
     if not meanings:
         return not holds("points_at_nothing", whose)
     if whose == whose.lower():
-        named = any(classes(term) & BEINGS for term in meanings)
-        return named or (len(meanings) == 1 and not begins("definite", whose))
-    strange = [
-        term for term in meanings if not _is_name(term, whose) and not classes(term) & _PEOPLE
-    ]
-    return len(strange) <= (1 if any(classes(term) & BEINGS for term in meanings) else 0)
+        is_one = len(meanings) == 1 and not begins("definite", whose)
+        return is_one or any(map(_is_being, meanings))
+    strange = [term for term in meanings if not _is_person(term, whose)]
+    return len(strange) <= (1 if any(map(_is_being, meanings)) else 0)
 
 
 def is_named(whose: str, meanings: frozenset[str]) -> bool:
-    """Whether only beings and names stand there, no thing of theirs."""
+    """Return whether only beings and names stand there, no thing of theirs."""
     if whose == whose.lower() and not holds("possessive", whose):
         return True
-    return all(classes(term) & _PEOPLE or _is_name(term, whose) for term in meanings)
+    return all(_is_person(term, whose) for term in meanings)
 
 
-def _is_name(term: str, whose: str) -> bool:
-    """Written like a name, and not only because the line begins there."""
-    found = re.search(rf"(?<!\w){re.escape(term[:3])}\w*", fold(whose))
-    start = found.start() if found else 0
+def _is_person(term: str, whose: str) -> bool:
+    """Return whether it means somebody or is written like a name."""
+    if classes(term) & _PEOPLE:
+        return True
+    match = re.search(rf"(?<!\w){re.escape(term[:3])}\w*", fold(whose))
+    start = match.start() if match else 0
     return whose[start : start + 1].isupper()

@@ -30,7 +30,8 @@ Likeness = Callable[[str, str], float | None]
 SAME_THING = 0.9
 # How much of what two statements say must be shared before one can deny or renumber the other.
 SAME_CLAIM, SAME_BUT_NUMBERS = 0.75, 0.85
-_STRENGTH: tuple[Kind, ...] = ("supersedes", "ends", "contradicts", "same")
+# What counts when several frames meet, the strongest first.
+_STRENGTH: tuple[Kind, ...] = ("supersedes", "ends", "contradicts", "same", "unrelated")
 _NUMBER = re.compile(r"\d[\d.:,/-]*")
 # Words that say when or how surely, not what.
 _SHADES = frozenset(
@@ -41,8 +42,13 @@ _OPPOSED = {"hate": "like", "dislike": "like", "love": "like", "odio": "gusta", 
 # These are stop words to a search, but the very point of a claim.
 _CARRYING = frozenset("like need use make take say go want gusta tengo tiene".split())
 _AGAINST = frozenset("hate hates dislike dislikes odia odio detesta detesto".split())
-_ANIMAL_FOOD = frozenset("meat pork beef chicken fish seafood prawn shellfish".split())
-_DAIRY = frozenset("cheese milk egg honey dairy".split())
+_MEAT = frozenset("meat pork beef chicken".split())
+_SEAFOOD = frozenset("fish seafood prawn shellfish".split())
+_FORBIDDEN = {
+    "vegan": _MEAT | _SEAFOOD | frozenset("cheese milk egg honey dairy".split()),
+    "pescatarian": _MEAT,
+    "vegetarian": _MEAT | _SEAFOOD,
+}
 
 
 @dataclass(frozen=True)
@@ -86,13 +92,12 @@ def compare(
         return Verdict("same", "words")
     judge = _Judge(subject, correcting, likeness, same_person)
     before, after = frames_of(old, subject=subject), frames_of(new, subject=subject)
-    verdicts = [judge.relate(earlier, later) for earlier in before for later in after]
-    told = [verdict for verdict in verdicts if verdict is not None]
-    for kind in _STRENGTH:
-        for verdict in told:
-            if verdict.kind == kind:
-                return verdict
-    return UNRELATED if told else _by_words(_claim(old), _claim(new))
+    pairs = [judge.relate(earlier, later) for earlier in before for later in after]
+    verdicts = [verdict for verdict in pairs if verdict is not None]
+    if not verdicts:
+        return _by_words(_claim(old), _claim(new))
+    strongest = min(verdicts, key=lambda verdict: _STRENGTH.index(verdict.kind))
+    return UNRELATED if strongest.kind == "unrelated" else strongest
 
 
 Ruling = tuple[Kind | None, str]
@@ -110,7 +115,7 @@ class _Judge:
     same_person: bool = False
 
     def relate(self, old: Frame, new: Frame) -> Verdict | None:
-        """The verdict on two frames; None when they are not about one thing."""
+        """Return the verdict on two frames; None when they are not about one thing."""
         if not self._one_holder(old, new) and _full_name(old) != _full_name(new):
             return None
         kind, reason = self._rule(old, new)
@@ -135,7 +140,7 @@ class _Judge:
         return self._both_so(old, new, one_value=one_value)
 
     def _both_so(self, old: Frame, new: Frame, *, one_value: bool) -> Ruling:
-        """Two values of one slot, neither denied nor over."""
+        """Judge two values of one slot, neither denied nor over."""
         if old.key == "couple":
             return _AGAIN if old.terms == new.terms else ("supersedes", "role")
         if "count" in (old.sort, new.sort):
@@ -145,19 +150,21 @@ class _Judge:
         if one_value:
             return _AGAIN
         if old.key == "owns:pet":
-            return _OTHER if self.correcting and _one_noun_two_names(old, new) else _BESIDE
+            one_noun = len(old.terms & new.terms) == 1
+            other_name = one_noun and len(old.terms) == len(new.terms) > 1
+            return _OTHER if self.correcting and other_name else _BESIDE
         if old.key == "prefers":
             return _other_preference(old, new, is_change=new.changed, correcting=self.correcting)
         return self._other_value(old, new)
 
     def _other_value(self, old: Frame, new: Frame) -> Ruling:
-        told = new.changed or self.correcting
+        is_change = new.changed or self.correcting
         one_sort = old.sort == new.sort or {old.sort, new.sort} <= WHEN
         if old.key == "home" and not one_sort:
             # A town and a country may both be home; who moved from one to the other left it.
-            one_sort = told
+            one_sort = is_change
         excluded = old.exclusive and new.exclusive and one_sort
-        if not excluded or (not told and (old.weak or new.weak)):
+        if not excluded or (not is_change and (old.weak or new.weak)):
             return _BESIDE
         return ("supersedes", "number") if new.sort == "time" else _OTHER
 
@@ -169,13 +176,15 @@ class _Judge:
         return _across_slots(old, new)
 
     def _one_holder(self, old: Frame, new: Frame) -> bool:
-        one, other = old.holder, new.holder
-        if self.same_person or one == other or (one and other and (one <= other or other <= one)):
+        holder, other = old.holder, new.holder
+        if self.same_person or holder == other:
             return True
-        if not one or not other:
+        if holder and other and (holder <= other or other <= holder):
+            return True
+        if not holder or not other:
             # Without a subject a name may be that of whoever says "I"; a sister is never oneself.
-            return not self.subject and not any(map(classes, one | other))
-        return self._alike(" ".join(sorted(one)), " ".join(sorted(other)))
+            return not self.subject and not any(map(classes, holder | other))
+        return self._alike(" ".join(sorted(holder)), " ".join(sorted(other)))
 
     def _one_slot(self, old: Frame, new: Frame) -> bool:
         if old.key == new.key or _full_name(old) == _full_name(new):
@@ -185,14 +194,14 @@ class _Judge:
         return kinds[0] == kinds[1] and (not all(things) or self._alike(*things))
 
     def _one_value(self, old: Frame, new: Frame) -> bool:
-        one, other = old.terms, new.terms
-        if one == other or not one or not other:
-            return one == other
-        numbers = [{term for term in some if term[0].isdigit()} for some in (one, other)]
+        terms, other = old.terms, new.terms
+        if terms == other or not terms or not other:
+            return terms == other
+        numbers = [{term for term in some if term[0].isdigit()} for some in (terms, other)]
         if all(numbers) and not (numbers[0] <= numbers[1] or numbers[1] <= numbers[0]):
             return False
         # "Lisbon" and "Lisbon, Portugal" are one place told twice.
-        if one <= other or other <= one or jaccard(one, other) > 0.5:
+        if terms <= other or other <= terms or jaccard(terms, other) > 0.5:
             return True
         return self._alike(old.value, new.value)
 
@@ -211,12 +220,12 @@ _KNOWN = ("colour", "day", "month", "language", "country", "city", "pet", "kin",
 
 
 def _full_name(frame: Frame) -> frozenset[str]:
-    """ "The wifi password" and "the password of the wifi" are one slot."""
+    """Name slot and holder: "the wifi password" and "the password of the wifi" are one slot."""
     return frame.holder | set(frame.key.split(" "))
 
 
 def _is_replaced(old: Frame, new: Frame) -> bool:
-    """ "Switched from npm", "Bun over npm": the old value is named as the one that goes."""
+    """Return whether the old value is named as the one that goes: "Bun over npm"."""
     if not old.terms or not new.replaced or old.ended or new.ended:
         return False
     used = old.key.split(":")[0] in {"use", "favourite", "prefers", *TOOLS}
@@ -225,15 +234,11 @@ def _is_replaced(old: Frame, new: Frame) -> bool:
 
 
 def _is_renamed(old: Frame, new: Frame) -> bool:
-    """ "I have a dog called Rex" … "no, my dog is called Max"."""
+    """Return whether a pet has another name: "I have a dog called Rex" … "no, he's called Max"."""
     kind, _, noun = new.key.partition(":")
     if old.key != "owns:pet" or kind != "called":
         return False
     return noun in old.terms and len(old.terms) > 1 and not new.terms <= old.terms
-
-
-def _one_noun_two_names(old: Frame, new: Frame) -> bool:
-    return len(old.terms & new.terms) == 1 and len(old.terms) == len(new.terms) > 1
 
 
 def _other_count(old: Frame, new: Frame) -> Ruling:
@@ -244,24 +249,25 @@ def _other_count(old: Frame, new: Frame) -> Ruling:
 
 
 def _across_slots(old: Frame, new: Frame) -> Ruling:
-    """What excludes each other although it is told of two things."""
+    """Return what excludes each other although it is told of two things."""
     if new.ended and new.key == "employer" and not new.terms and old.key == "job":
         # Who retires is no nurse any more, though a writer may still write.
         return ("ends", "ended") if not (old.ended or old.weak) else _APART
     if old.ended or new.ended:
         return _APART
-    for one, other in ((old, new), (new, old)):
-        if _is_disliked(one, other):
+    for frame, other in ((old, new), (new, old)):
+        if _is_disliked(frame, other):
             return "contradicts", "taste"
-        if _is_forbidden(one, other):
+        if _is_forbidden(frame, other):
             return "contradicts", "diet"
-        if _is_alone(one) and other.key == "couple" and other.polarity > 0:
+        is_single = frame.key == "relationship status" and "single" in frame.terms
+        if is_single and other.key == "couple" and min(frame.polarity, other.polarity) > 0:
             return ("supersedes" if other is new else "contradicts"), "role"
     return _APART
 
 
 def _is_disliked(taste: Frame, pet: Frame) -> bool:
-    """ "Doesn't like cats" and "got a cat"."""
+    """Return whether somebody has what they dislike: "Doesn't like cats", "got a cat"."""
     tells = taste.key.startswith("likes:") and taste.polarity < 0
     return tells and pet.key == "owns:pet" and pet.polarity > 0 and bool(taste.terms & pet.terms)
 
@@ -269,29 +275,17 @@ def _is_disliked(taste: Frame, pet: Frame) -> bool:
 def _is_forbidden(diet: Frame, food: Frame) -> bool:
     tells = diet.key == "diet" and diet.polarity > 0
     eaten = food.key.startswith("eats:") and food.polarity > 0
-    return tells and eaten and bool(food.terms & _forbidden(diet.terms))
-
-
-def _is_alone(frame: Frame) -> bool:
-    alone = frame.key == "relationship status" and "single" in frame.terms
-    return alone and frame.polarity > 0
-
-
-def _forbidden(diet: frozenset[str]) -> frozenset[str]:
-    if "vegan" in diet:
-        return _ANIMAL_FOOD | _DAIRY
-    if "pescatarian" in diet:
-        return _ANIMAL_FOOD - {"fish", "seafood", "prawn", "shellfish"}
-    return _ANIMAL_FOOD if "vegetarian" in diet else frozenset()
+    forbidden = next((foods for name, foods in _FORBIDDEN.items() if name in diet.terms), set())
+    return tells and eaten and bool(food.terms & forbidden)
 
 
 def _other_preference(old: Frame, new: Frame, *, is_change: bool, correcting: bool) -> Ruling:
-    """ "Short answers" and "long answers" are opposites, "short answers" and "tea" two things."""
+    """Judge two preferences: "short answers" and "long answers" are opposites, "tea" is beside."""
     if old.terms & new.replaced or new.terms & old.replaced:
         return _OTHER
     gone, come = old.terms - new.terms, new.terms - old.terms
     if old.terms & new.terms:
-        opposite = any(are_opposite(one, other) for one in gone for other in come)
+        opposite = any(are_opposite(word, other) for word in gone for other in come)
         return _OTHER if opposite or (correcting and gone and come) else _BESIDE
     drinks = all(are_all(some, "food") and len(some) == 1 for some in (old.terms, new.terms))
     return _OTHER if drinks and (is_change or correcting) else _BESIDE
@@ -306,18 +300,14 @@ class _Claim:
     ended: bool
     numbers: frozenset[str]
 
-    @property
-    def without_numbers(self) -> frozenset[str]:
-        return frozenset(word for word in self.gist if not word[0].isdigit())
-
 
 def _by_words(old: _Claim, new: _Claim) -> Verdict:
-    """For what no rule reads: the same claim denied, ended, or with another number."""
+    """Judge what no rule reads: the same claim denied, ended, or with another number."""
     if old.denied != new.denied and not old.ended and jaccard(old.gist, new.gist) >= SAME_CLAIM:
         return Verdict("ends", "ended") if new.ended else Verdict("contradicts", "negation")
     if old.denied or new.denied or not (old.numbers and new.numbers) or old.numbers & new.numbers:
         return UNRELATED
-    words = old.without_numbers, new.without_numbers
+    words = [{word for word in claim.gist if not word[0].isdigit()} for claim in (old, new)]
     alike = bool(words[0]) and jaccard(*words) >= SAME_BUT_NUMBERS
     return Verdict("supersedes", "number") if alike else UNRELATED
 
@@ -332,7 +322,7 @@ def _claim(text: str) -> _Claim:
 
 
 def _gist(bare: str) -> Iterator[str]:
-    """The words that carry the claim, whichever way it points."""
+    """Yield the words that carry the claim, whichever way it points."""
     for word in tokens(bare):
         short = word.removesuffix("s")
         word = _OPPOSED.get(short, short if short in _CARRYING else word)

@@ -14,12 +14,12 @@ from memory.extraction.frames.vocabulary import (
     Match,
     Slot,
     are_all,
+    attribute_name,
     begins,
     classes,
     holds,
     in_order,
     phrase,
-    slot,
     terms,
     tool_class,
     trim,
@@ -55,9 +55,9 @@ def each(key: str) -> Reader:
     def read(match: Match) -> Iterator[Slot]:
         if begins("pointing", match["v"]) or begins("no_object", match["v"]):
             return
-        for one in _objects(match):
-            if len(terms(one)) <= 5 and not begins("pointing", one):
-                yield match.slot(f"{key}:{slot(one)}", one, exclusive=False)
+        for thing in _objects(match):
+            if len(terms(thing)) <= 5 and not begins("pointing", thing):
+                yield match.slot(f"{key}:{attribute_name(thing)}", thing, exclusive=False)
 
     return read
 
@@ -94,9 +94,9 @@ def _smokes(match: Match) -> Iterator[Slot]:
 
 
 def _speaks(match: Match) -> Iterator[Slot]:
-    for one in _objects(match):
-        if spoken := [term for term in terms(one) if "language" in classes(term)]:
-            yield match.slot(f"speaks:{spoken[0]}", one, exclusive=False)
+    for thing in _objects(match):
+        if languages := [term for term in terms(thing) if "language" in classes(term)]:
+            yield match.slot(f"speaks:{languages[0]}", thing, exclusive=False)
 
 
 def _age(match: Match) -> Iterator[Slot]:
@@ -106,43 +106,43 @@ def _age(match: Match) -> Iterator[Slot]:
 
 
 def _is_place(value: str, *, lower: bool) -> bool:
-    known = any(classes(term) & PLACES for term in terms(value))
-    return lower or known or begins("capital", value)
+    is_known = any(classes(term) & PLACES for term in terms(value))
+    return lower or is_known or begins("capital", value)
 
 
 def _home(match: Match) -> Iterator[Slot]:
-    value, found = match.value, terms(match.value)
-    if tool := tool_class(found):
+    value, words = match.value, terms(match.value)
+    if tool := tool_class(words):
         yield match.slot(tool)
     elif "change" in match.flags and _sort(_first(value)) in WHEN:
         yield from _moved(match)
     elif not value or begins("indefinite", value) or begins("dwelling", value):
         # A kind of dwelling is not a place, unless it is called "la Habana".
-        if are_all(found, *PLACES):
+        if are_all(words, *PLACES):
             yield match.slot("home", sort="town")
-    elif _is_place(value, lower=match.lower) and len(found) <= 5:
-        yield match.slot("home", sort="country" if are_all(found, "country") else "town")
+    elif _is_place(value, lower=match.lower) and len(words) <= 5:
+        yield match.slot("home", sort="country" if are_all(words, "country") else "town")
 
 
 def _moved(match: Match) -> Iterator[Slot]:
-    """ "The meeting moved to Friday." """
+    """Read "the meeting moved to Friday"."""
     what = terms(phrase("auxiliary").sub("", match["s"]))
-    known = any("attribute" in classes(term) for term in what)
+    is_known = any("attribute" in classes(term) for term in what)
     if what:
-        sort = "" if known else _sort(_first(match.value))
+        sort = "" if is_known else _sort(_first(match.value))
         yield match.slot(" ".join(sorted(what)), whose=NOBODY, sort=sort)
 
 
 def _employer(match: Match) -> Iterator[Slot]:
-    value, found = match.value, terms(match.value)
+    value, words = match.value, terms(match.value)
     if not match["v"]:
         yield match.slot("employer", "", ended=True)
-    elif are_all(found, *PLACES) or begins("no_employer", value):
+    elif are_all(words, *PLACES) or begins("no_employer", value):
         return
     elif "in" in match.flags and not _is_somewhere(value):
         # "Works in marketing": a field, which may be that of any employer.
         return
-    elif len(found) <= 6:
+    elif len(words) <= 6:
         yield match.slot("employer")
 
 
@@ -159,7 +159,7 @@ def _is_trade(value: str) -> bool:
 
 
 def _job(match: Match) -> Iterator[Slot]:
-    """ "Is a nurse" names a trade; "is a mess" and "soy Wilmer" do not. One may have two trades."""
+    """Read a trade ("is a nurse", not "is a mess" or "soy Wilmer"); one may have two."""
     value, *places = phrase("workplace").split(match.value, maxsplit=1)
     is_a = "isa" in match.flags
     named = value[:1].isupper() and not any("job" in classes(term) for term in terms(value))
@@ -170,7 +170,7 @@ def _job(match: Match) -> Iterator[Slot]:
         # "Works as a nurse at the hospital" names two things, and each may change alone.
         if is_a:
             _, *places = phrase("works_at").split(match.value, maxsplit=1)
-        for place in (one.split(",")[0] for one in places):
+        for place in (part.split(",")[0] for part in places):
             if _is_somewhere(place) and not are_all(terms(place), *PLACES):
                 yield match.slot("employer", place)
 
@@ -181,7 +181,7 @@ def _language(match: Match) -> Iterator[Slot]:
 
 
 def _favourite(match: Match) -> Iterator[Slot]:
-    what = slot(match["x"])
+    what = attribute_name(match["x"])
     if what and match.value and len(terms(match.value)) <= 6:
         yield match.slot(f"favourite:{what}")
 
@@ -192,13 +192,13 @@ def _prefers(match: Match) -> Iterator[Slot]:
         # "Prefers talking to people": nobody is liked less than the talking.
         value, replaced = f"{value} {match['than']} {match['o']}", frozenset()
     value = trim(value)
-    found = terms(value)
-    tool = tool_class(found)
-    if are_all(found, "language"):
+    words = terms(value)
+    tool = tool_class(words)
+    if are_all(words, "language"):
         yield match.slot("language preference", value, replaced=replaced)
     elif tool:
         yield match.slot(f"favourite:{tool}", value, replaced=replaced)
-    elif found and len(found) <= 8 and not begins("pointing", value):
+    elif words and len(words) <= 8 and not begins("pointing", value):
         more = {"exclusive": False, "weak": bool(replaced), "replaced": replaced}
         yield match.slot("prefers", value, **more)
 
@@ -213,20 +213,22 @@ def _switch(match: Match) -> Iterator[Slot]:
 
 
 def _use(match: Match) -> Iterator[Slot]:
-    found = terms(match.value)
-    tools = [term for term in found if classes(term) & TOOLS]
-    tool, rest = tool_class(found), sorted(found - set(tools))
-    purpose = "" if begins("no_purpose", match["x"]) or not match["x"] else slot(match["x"])
+    words = terms(match.value)
+    tools = [term for term in words if classes(term) & TOOLS]
+    tool, rest = tool_class(words), sorted(words - set(tools))
+    purpose = (
+        "" if begins("no_purpose", match["x"]) or not match["x"] else attribute_name(match["x"])
+    )
     if purpose in TOOLS or (purpose and not tool and "attribute" in classes(purpose)):
         yield match.slot(purpose)
-    elif purpose and tool and len(found) <= 4:
+    elif purpose and tool and len(words) <= 4:
         yield match.slot(f"use:{purpose}", whose=NOBODY)
     elif tool and rest and len(match.value.split()) == 2:
         # "Use npm install": how something is done.
         yield match.slot(f"use:{' '.join(rest)}", " ".join(tools), whose=NOBODY)
     elif tool:
         yield match.slot(tool, weak=True)
-    elif match["o"] and len(found) <= 4:
+    elif match["o"] and len(words) <= 4:
         yield match.slot("switch", weak=True)
 
 
@@ -290,7 +292,7 @@ def _related(match: Match, role: str, *, name: str, whose: str) -> Slot:
         return match.slot("couple", f"{role} {name}", whose=whose)
     if role in _ONE_AT_A_TIME:
         return match.slot(role, name, whose=whose)
-    return match.slot(f"relation:{slot(name)}", role, whose=whose, sort="role")
+    return match.slot(f"relation:{attribute_name(name)}", role, whose=whose, sort="role")
 
 
 def _attribute(match: Match) -> Iterator[Slot]:
@@ -311,50 +313,50 @@ def _attribute(match: Match) -> Iterator[Slot]:
 
 
 def _valued(match: Match, what: frozenset[str], *, whose: str) -> Iterator[Slot]:
-    """A noun that has values, or one with a value of a sort that it has one of."""
+    """Yield a noun that has values, or one with a value of a sort that it has one of."""
     value, key = match.value, " ".join(sorted(what))
-    found, sort = terms(value), _sort(value)
-    if not key or not value or len(what) > 4 or len(found) > 6 or begins("pointing", key):
+    words, sort = terms(value), _sort(value)
+    if not key or not value or len(what) > 4 or len(words) > 6 or begins("pointing", key):
         return
     if begins("passing", value) or begins("pointing", value):
         return
-    known = bool(classes(_head(match, what)) & {"attribute", *TOOLS})
+    is_known = bool(classes(_head(match, what)) & {"attribute", *TOOLS})
     lasting = bool(sort) and _sort(_first(value)) == sort and not holds("today", value)
-    if (known and len(found) <= 4) or (lasting and not known):
+    if (is_known and len(words) <= 4) or (lasting and not is_known):
         key = "language preference" if key == "language" else key
-        yield match.slot(key, whose=whose, sort="" if known else sort)
+        yield match.slot(key, whose=whose, sort="" if is_known else sort)
 
 
 def _head(match: Match, what: frozenset[str]) -> str:
-    """What it is: first in Spanish and last in English, the code of the gate, the gate code."""
+    """Return what the noun is: first in Spanish and last in English ("the gate code")."""
     ordered = [term for term in in_order(match["x"]) if term in what] or sorted(what)
     return ordered[0] if "spanish" in match.flags else ordered[-1]
 
 
 def _timed(match: Match) -> Iterator[Slot]:
-    key, sort = slot(match["x"]), _sort(match.value)
+    key, sort = attribute_name(match["x"]), _sort(match.value)
     event = not begins("no_event", match["x"]) and len(terms(match["x"])) <= 4
     if event and key and sort in {"time", "day"}:
         yield match.slot(key, sort=sort)
 
 
 def _first(value: str) -> str:
-    """The word that the value begins with, articles left out."""
+    """Return the word that the value begins with, articles left out."""
     words = phrase("preposition").sub("", value).split()
     return words[0] if words else ""
 
 
 def _sort(value: str) -> str:
-    """What sort of value it is, where that can be told."""
-    found = terms(value)
+    """Return what sort of value it is, where that can be told."""
+    words = terms(value)
     for name in ("day", "month", "colour", "language", "season"):
-        if any(name in classes(term) for term in found):
+        if any(name in classes(term) for term in words):
             return name
-    if any(classes(term) & PLACES for term in found):
+    if any(classes(term) & PLACES for term in words):
         return "place"
     if holds("daytime", value):
         return "time"
-    return "name" if begins("capital", value) and len(found) <= 3 else ""
+    return "name" if begins("capital", value) and len(words) <= 3 else ""
 
 
 def _origin(match: Match) -> Iterator[Slot]:
@@ -392,20 +394,20 @@ def slots(clause: str) -> list[Slot]:
         name, flags, pattern = rules[number]
         if fit := pattern.match(clause):
             match = Match(flags, fit.groupdict(), lower, start=fit.start("v"))
-            if found := list(READERS.get(name, simple(name))(match)):
-                return found
+            if slots_read := list(READERS.get(name, simple(name))(match)):
+                return slots_read
     return []
 
 
 @cache
 def _rules() -> tuple[list[Rule], Callable[[bytes], list[int]]]:
     """Return the rules in order, and a sieve that tells quickly which of them may match."""
-    made, loose = [], []
+    rules, loose = [], []
     for name, pattern in rulebook.read(FILE):
         key, *flags = name.split("/")
-        made.append((key, frozenset(flags), re.compile(pattern, re.IGNORECASE)))
+        rules.append((key, frozenset(flags), re.compile(pattern, re.IGNORECASE)))
         loose.append(_loosened(pattern))
-    return made, rulebook.sieve(loose)
+    return rules, rulebook.sieve(loose)
 
 
 def _loosened(pattern: str) -> str:

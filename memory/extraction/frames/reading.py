@@ -18,7 +18,15 @@ from memory.extraction.frames.clauses import (
     spoken_of,
 )
 from memory.extraction.frames.readers import BEINGS, slots
-from memory.extraction.frames.vocabulary import Slot, classes, holds, phrase, slot, terms, trim
+from memory.extraction.frames.vocabulary import (
+    Slot,
+    attribute_name,
+    classes,
+    holds,
+    phrase,
+    terms,
+    trim,
+)
 from memory.text.normalise import fold
 
 MAX_LENGTH = 400
@@ -66,24 +74,23 @@ class Frame:
     clause: str = ""
 
 
-def frame_of(text: str, *, subject: str = "", language: str = "") -> Frame | None:
-    """The frame of a statement, the first when it tells several; None when no rule is certain."""
-    return next(iter(frames_of(text, subject=subject, language=language)), None)
+def frame_of(text: str, *, subject: str = "") -> Frame | None:
+    """Return the first frame of a statement; None when no rule is certain."""
+    return next(iter(frames_of(text, subject=subject)), None)
 
 
 @lru_cache(maxsize=8192)
-def frames_of(text: str, *, subject: str = "", language: str = "") -> tuple[Frame, ...]:
-    """All frames of a statement, clause by clause."""
-    del language  # Both languages are read at once: short texts are too short to tell theirs.
+def frames_of(text: str, *, subject: str = "") -> tuple[Frame, ...]:
+    """Return all frames of a statement, clause by clause, in whichever language it is."""
     line = plain(text[:MAX_LENGTH])
     if pair := phrase("key_value").match(line):
         if frame := _key_value(pair["k"], pair["v"], subject):
             return (frame,)
         line = pair["v"]
-    found: list[Frame] = []
+    frames: list[Frame] = []
     for clause in clauses(line):
-        _add(found, clause, subject)
-    return tuple(found)
+        _add(frames, clause, subject)
+    return tuple(frames)
 
 
 def _add(frames: list[Frame], clause: Clause, subject: str) -> None:
@@ -92,19 +99,13 @@ def _add(frames: list[Frame], clause: Clause, subject: str) -> None:
         frames[-1] = replace(frames[-1], ended=True)
         return
     added = _read(clause, subject)
-    if (
-        not added
-        and frames
-        and frames[-1].ended
-        and (short := phrase("instead").match(clause.text))
-    ):
-        added = [_instead(frames[-1], trim(short["v"]), clause.text)]
-    frames += added
-
-
-def _instead(over: Frame, value: str, clause: str) -> Frame:
-    """ "Ya no trabajo en el hospital, ahora en una clínica": the slot is that of what ended."""
-    return replace(over, value=value, terms=terms(value), ended=False, changed=True, clause=clause)
+    if added or not frames or not frames[-1].ended:
+        frames += added
+    elif instead := phrase("instead").match(clause.text):
+        # "Ya no trabajo en el hospital, ahora en una clínica": the slot of what ended.
+        value = trim(instead["v"])
+        new = {"value": value, "terms": terms(value), "clause": clause.text}
+        frames.append(replace(frames[-1], ended=False, changed=True, **new))
 
 
 def _read(clause: Clause, subject: str) -> list[Frame]:
@@ -115,9 +116,9 @@ def _read(clause: Clause, subject: str) -> list[Frame]:
         return []
     bare = _bare(stance.bare)
     # A "not" inside the value denies something else.
-    slots_read = [filled for filled in slots(bare) if len(_bare(stance.before)) <= filled.start]
-    frames = [_frame(filled, stance, clause, subject) for filled in slots_read]
-    frames = [frame for frame in frames if frame]
+    denied_from = len(_bare(stance.before))
+    filled = [slot for slot in slots(bare) if slot.start >= denied_from]
+    frames = [frame for slot in filled if (frame := _frame(slot, stance, clause, subject))]
     return frames + _partner_in_passing(stance, clause.text, subject, frames)
 
 
@@ -154,14 +155,14 @@ def _frame(filled: Slot, stance: Stance, clause: Clause, subject: str) -> Frame 
 
 
 def _fits(key: str, whose: str, theirs: frozenset[str]) -> bool:
-    """Whether somebody fills the slot of somebody: "papa's cholesterol is 280" is not an age."""
+    """Return whether such a holder fills such a slot: "papa's cholesterol is 280" is not an age."""
     if key == "age" and not is_named(whose, theirs):
         return False
     return key.split(":")[0] not in _OF_SOMEBODY or is_somebody(whose, theirs)
 
 
 def _renamed(key: str, whose: str, theirs: frozenset[str]) -> tuple[str, frozenset[str]]:
-    """The dog bears the name in "my dog is called Rex"; whoever is named by name has their own."""
+    """Return key and holder: the dog bears the name in "my dog is called Rex"."""
     if key != "name":
         return key, theirs
     things = frozenset(term for term in theirs if classes(term) & BEINGS)
@@ -171,19 +172,19 @@ def _renamed(key: str, whose: str, theirs: frozenset[str]) -> tuple[str, frozens
 
 
 def _key_value(key: str, value: str, subject: str) -> Frame | None:
-    """ "Package manager: Bun". A label without a meaning of its own is not a slot."""
+    """Read "Package manager: Bun". A label without a meaning of its own is not a slot."""
     what = terms(phrase("favourite").sub(" ", key)) - terms(subject) - _LABELS
     stance = read_stance(phrase("bracket").sub("", value).strip(" ."))
-    found = terms(stance.bare)
+    words = terms(stance.bare)
     if not what or len(what) > 4 or holds("no_key", key):
         return None
-    if stance.unclear or not trim(stance.bare) or len(found) > 8:
+    if stance.unclear or not trim(stance.bare) or len(words) > 8:
         return None
     name = _slot_name(key, what, stance.bare)
     return Frame(
         key=name,
         value=stance.bare,
-        terms=found,
+        terms=words,
         polarity=-1 if stance.negated else 1,
         ended=stance.ended,
         exclusive=not any("many" in classes(term) for term in (*what, name)),
@@ -200,18 +201,18 @@ def _slot_name(key: str, what: frozenset[str], value: str) -> str:
     if name in _OTHER_NAMES:
         return _OTHER_NAMES[name]
     if name == "allergy":
-        return f"allergy:{slot(value)}"
+        return f"allergy:{attribute_name(value)}"
     return f"favourite:{name}" if holds("favourite", key) else name
 
 
 def _partner_in_passing(
     stance: Stance, clause: str, subject: str, frames: list[Frame]
 ) -> list[Frame]:
-    """The partner that is named in passing: "lives with her husband Marc"."""
+    """Return the partner that is named in passing: "lives with her husband Marc"."""
     if stance.negated or stance.ended or any(frame.key == "couple" for frame in frames):
         return []
     for match in _ROLE_NAME.finditer(clause):
-        role = slot(match["x"])
+        role = attribute_name(match["x"])
         if not _is_own(match["w"], clause, subject):
             continue
         if "couple" in classes(role) and fold(match["n"]) not in fold(subject).split():
@@ -221,7 +222,7 @@ def _partner_in_passing(
 
 
 def _is_own(whose: str, clause: str, subject: str) -> bool:
-    """Whether "her husband" is the subject's: not in "Ana's sister lives with her husband"."""
+    """Return whether "her husband" is the subject's, not that of the sister the clause is about."""
     word, own = fold(whose), fold(subject).split()
     if word.endswith("'s"):
         return not own or word.removesuffix("'s") in own
@@ -235,32 +236,24 @@ _GOES_ON = re.compile(r"(?i)^\s*(?:with|as|con|como|de)\b")
 
 
 def remainder(text: str, frame: Frame, *, subject: str = "") -> list[str]:
-    """The other statements of the text, in its own words."""
-    parts = [part for part in split(text) if part]
-    hit = [part for part in parts if _tells(part, frame, subject)]
-    if len(hit) != 1:
+    """Return the other statements of the text, in its own words."""
+    parts = [(part, frames_of(part, subject=subject)) for part in split(text) if part]
+    slot = (frame.key, frame.terms)
+    hits = [part for part, told in parts if slot in [(other.key, other.terms) for other in told]]
+    if len(hits) != 1:
         return []
-    rest = [part for part in parts if part not in hit and _stands_alone(part, subject)]
-    return _without_value(hit[0], frame) + rest
-
-
-def _tells(part: str, frame: Frame, subject: str) -> bool:
-    found = frames_of(part, subject=subject)
-    return any(one.key == frame.key and one.terms == frame.terms for one in found)
-
-
-def _stands_alone(part: str, subject: str) -> bool:
-    """Keep what has a frame of its own or is long enough to be a statement."""
-    return bool(frames_of(part, subject=subject)) or len(part.split()) >= 3
+    # Kept is what has a frame of its own or is long enough to be a statement.
+    others = [part for part, told in parts if told or len(part.split()) >= 3]
+    return _without_value(hits[0], frame) + [part for part in others if part != hits[0]]
 
 
 def _without_value(part: str, frame: Frame) -> list[str]:
-    """ "Lives in Valencia with Marc" without Valencia; nothing when no more was told."""
+    """Return "Lives with Marc" of "Lives in Valencia with Marc"; nothing when no more was told."""
     if frame.key not in _CUT_OUT or not frame.value:
         return []
     words = r"\W+".join(map(re.escape, fold(frame.value).split()))
-    found = re.search(rf"\s+(?:in|at|for|en|para|a|to) {words}(?!\w)", fold(part))
+    match = re.search(rf"\s+(?:in|at|for|en|para|a|to) {words}(?!\w)", fold(part))
     # Folding may change the length of a text; then nothing is cut out of it.
-    if not found or len(fold(part)) != len(part) or not _GOES_ON.match(part[found.end() :]):
+    if not match or len(fold(part)) != len(part) or not _GOES_ON.match(part[match.end() :]):
         return []
-    return [part[: found.start()] + part[found.end() :]]
+    return [part[: match.start()] + part[match.end() :]]

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from memory.guards import rulebook
+from memory.extraction.grammar.sentences import data_beside
 from memory.text.normalise import STOP_WORDS, fold, stem
 
 FILE = Path(__file__).with_name("vocabulary.txt")
@@ -19,19 +19,8 @@ TOOLS = frozenset(
         "programming language",
     }
 )  # fmt: skip
-_PAIRED = (
-    "left right", "open closed", "morning evening", "morning afternoon", "morning late",
-    "before after", "son daughter", "brother sister", "mother father", "husband wife", "buy sell",
-    "bought sold", "won lost", "first last", "early late", "more less", "hot cold", "hot iced",
-    "up down", "on off", "enabled disabled", "allowed forbidden", "started stopped", "north south",
-    "east west", "big small", "older younger", "short long", "formal informal", "dark light",
-    "window aisle", "sweet salty", "cheap expensive", "quiet loud", "remote in_person",
-    "email phone_call", "text_message phone_call", "text_message voice_message",
-    "izquierda derecha", "abierto cerrado", "abierta cerrada", "antes despues", "compro vendio",
-    "gano perdio", "primero ultimo", "primera ultima", "mas menos", "arriba abajo",
-    "activado desactivado", "empezo dejo", "norte sur", "este oeste", "mayor menor",
-)  # fmt: skip
-_OPPOSITES = {frozenset(word.replace("_", " ") for word in pair.split()) for pair in _PAIRED}
+_DATA = data_beside(Path(__file__).with_name("phrases.txt"))
+_OPPOSITES = {frozenset(pair.replace("_", " ").split("=")) for pair in _DATA.opposites}
 # Of each of these classes a statement names one.
 _ONE_OF = ("day", "month", "season", "colour")
 _WORD = re.compile(r"\d(?:[\w.:,/-]*\w)?|[^\W\d_](?:[\w'+#-]*[\w+#])?(?:\.[a-z]+)?")
@@ -46,7 +35,7 @@ _STOPS = frozenset(fold(word) for words in STOP_WORDS.values() for word in words
 
 @cache
 def entries() -> list[tuple[str, list[str]]]:
-    """The class of each entry, and its words; all mean the first."""
+    """Return the class of each entry, and its words; all mean the first."""
     text = re.sub(r"^#.*$", "", FILE.read_text("utf-8"), flags=re.MULTILINE)
     return [
         (name, [word for part in re.split("[=,]", entry) if (word := part.strip())])
@@ -57,7 +46,7 @@ def entries() -> list[tuple[str, list[str]]]:
 
 @cache
 def _vocabulary() -> tuple[dict[str, str], dict[str, set[str]], re.Pattern]:
-    """Canonical words by word or phrase, classes by canonical word, and a pattern of phrases."""
+    """Return canonical words by word or phrase, classes by canonical word, a pattern of phrases."""
     canonical: dict[str, str] = {}
     classes: dict[str, set[str]] = defaultdict(set)
     for name, (word, *others) in entries():
@@ -70,29 +59,36 @@ def _vocabulary() -> tuple[dict[str, str], dict[str, set[str]], re.Pattern]:
 
 @lru_cache(maxsize=8192)
 def terms(text: str) -> frozenset[str]:
-    """The words of the text that mean something, the same for "blue" and "azul"."""
-    found = tokens(text)
-    kept = [meaning for word in found if (meaning := canonical(word))]
-    return frozenset(kept or [word for word in found if word])
+    """Return the words of the text that mean something, the same for "blue" and "azul"."""
+    words = tokens(text)
+    meanings = [meaning for word in words if (meaning := canonical(word))]
+    return frozenset(meanings or [word for word in words if word])
 
 
 def tokens(text: str) -> list[str]:
-    """The words in order, without accents and possessives; a known phrase is one word."""
-    return [_bare(word) for word in _WORD.findall(_join_phrases(text))]
+    """Return the words in order, without accents and possessives; a known phrase is one word."""
+    vocabulary, _classes, phrases = _vocabulary()
+
+    def join(match: re.Match) -> str:
+        known = vocabulary.get(match[0]) or vocabulary.get(match[0].removesuffix("s"), match[0])
+        return known.replace(" ", "_")
+
+    joined = phrases.sub(join, fold(text).replace("’", "'"))
+    return [_POSSESSIVE.sub("", word).strip(".,:/-") for word in _WORD.findall(joined)]
 
 
 def in_order(text: str) -> list[str]:
-    """The terms in the order of the text."""
+    """Return the terms in the order of the text."""
     return [meaning for word in tokens(text) if (meaning := canonical(word))]
 
 
 @lru_cache(maxsize=16384)
 def canonical(word: str) -> str:
-    """One word for all that mean the same; empty for a word that only holds others together."""
-    known, _classes, _phrases = _vocabulary()
+    """Return one word for all that mean the same; empty for one that only holds others together."""
+    vocabulary, _classes, _phrases = _vocabulary()
     for form in _singulars(word):
-        if form in known:
-            return known[form]
+        if form in vocabulary:
+            return vocabulary[form]
     if "_" in word:
         return word.replace("_", " ")
     if ordinal := _ORDINAL.fullmatch(word):
@@ -104,17 +100,17 @@ def canonical(word: str) -> str:
 
 
 def classes(term: str) -> set[str]:
-    """What kind of thing a canonical word names: colour, city, pet, editor …"""
+    """Return what kind of thing a canonical word names: colour, city, pet, editor …"""
     return _vocabulary()[1].get(term, set())
 
 
 def are_all(words: Set[str], *names: str) -> bool:
-    """Whether every term belongs to one of the classes."""
+    """Return whether every term belongs to one of the classes."""
     return bool(words) and all(classes(term) & set(names) for term in words)
 
 
 def are_opposite(word: str, other: str) -> bool:
-    """Whether two canonical words exclude each other: short and long, Monday and Friday."""
+    """Return whether two canonical words exclude each other: short and long, Monday and Friday."""
     if frozenset((word, other)) in _OPPOSITES:
         return True
     return word != other and any(
@@ -123,53 +119,26 @@ def are_opposite(word: str, other: str) -> bool:
 
 
 def tool_class(words: frozenset[str]) -> str:
-    """What a known tool is used as ("editor"), when the words name one and little else."""
+    """Return what a known tool is used as ("editor"), when the words name one and little else."""
     named = [kind for term in sorted(words) for kind in classes(term) & TOOLS]
     rest = [term for term in words if not classes(term) & TOOLS and not term[0].isdigit()]
     return named[0] if named and len(rest) <= 1 else ""
 
 
-def slot(text: str) -> str:
-    """The name of an attribute in one language: "gestor de paquetes" is "package manager"."""
+def attribute_name(text: str) -> str:
+    """Name an attribute in one language: "gestor de paquetes" is "package manager"."""
     return " ".join(sorted(terms(text)))
 
 
-def _join_phrases(text: str) -> str:
-    known, _classes, phrases = _vocabulary()
-    flat = fold(text).replace("’", "'")
-    return phrases.sub(lambda m: _joined(known, m.group()), flat)
-
-
-def _joined(canonical: dict[str, str], phrase: str) -> str:
-    return canonical.get(phrase, canonical.get(phrase.removesuffix("s"), phrase)).replace(" ", "_")
-
-
-def _bare(word: str) -> str:
-    return _POSSESSIVE.sub("", word).strip(".,:/-")
-
-
-def _singulars(word: str) -> tuple[str, ...]:
-    forms = [word.replace("_", " ")]
-    if word.endswith("ies"):
-        forms.append(word[:-3] + "y")
-    if word.endswith("es"):
-        forms.append(word[:-2])
-    if word.endswith("s"):
-        forms.append(word[:-1])
-    return tuple(forms)
-
-
-PHRASES = Path(__file__).with_name("phrases.txt")
-
-
-@cache
-def _patterns() -> dict[str, re.Pattern]:
-    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in rulebook.read(PHRASES)}
+def _singulars(word: str) -> list[str]:
+    endings = (("ies", "y"), ("es", ""), ("s", ""))
+    cut = [word.removesuffix(end) + new for end, new in endings if word.endswith(end)]
+    return [word.replace("_", " "), *cut]
 
 
 def phrase(name: str) -> re.Pattern:
     """Return the pattern of that name."""
-    return _patterns()[name]
+    return getattr(_DATA, name)
 
 
 def begins(name: str, text: str) -> bool:
@@ -231,7 +200,7 @@ class Match:
     def slot(self, key: str, value: str | None = None, **more: Any) -> Slot:
         """Make the slot, with what the flags of the rule say about it."""
         value = self.value if value is None else value
-        told = Slot(
+        slot = Slot(
             key,
             value,
             terms(value) if value else frozenset(),
@@ -242,7 +211,7 @@ class Match:
             replaced=self.replaced,
             start=self.start,
         )
-        return replace(told, **more) if more else told
+        return replace(slot, **more)
 
 
 def trim(value: str) -> str:

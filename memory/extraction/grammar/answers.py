@@ -16,11 +16,13 @@ _DENIED = {"do": "doesn't", "did": "didn't", "are": "isn't", "were": "wasn't", "
 
 
 def question_in(previous: str) -> str:
-    """The last question of the message before, ready to stand in front of its answer."""
+    """Return the last question of the message before, ready to stand in front of its answer."""
     line = previous.strip()[-4 * MAX_QUESTION :]
-    asked = re.findall(r"[^.!?¿\n]*\?", line)
+    questions = re.findall(r"[^.!?¿\n]*\?", line)
     last = re.split(r"[.!\n]\s*", line)[-1].strip()
-    question = asked[-1].rstrip("?").strip() if asked else last if _DATA.asks.match(last) else ""
+    question = last if _DATA.asks.match(last) else ""
+    if questions:
+        question = questions[-1].rstrip("?").strip()
     if not question or len(question) > MAX_QUESTION:
         return ""
     opening = "¿" if "¿" in line or detect_language(question) == "es" else ""
@@ -28,7 +30,7 @@ def question_in(previous: str) -> str:
 
 
 def needs_question(quote: str, language: str) -> bool:
-    """The words are not a sentence of their own."""
+    """Return whether the words are not a sentence of their own."""
     if (match := _DATA.answer.match(quote)) and (
         not match[3] or needs_question(match[3], language)
     ):
@@ -40,19 +42,19 @@ def needs_question(quote: str, language: str) -> bool:
 
 
 def is_cut_short(quote: str) -> bool:
-    """ "I did, fried it": only the question says what."""
+    """Return whether only the question says what is meant: "I did, fried it"."""
     return bool(_DATA.cut_short.match(quote))
 
 
 def _first_part(sentence: Sentence) -> int:
-    """Where the part before the first comma ends."""
+    """Return where the part before the first comma ends."""
     places = range(1, len(sentence.words))
     ends = (n for n in places if re.search("[,;:–—]", sentence.gap(n)))
     return next(ends, len(sentence.words))
 
 
 def _is_fragment_en(sentence: Sentence) -> bool:
-    """Its first part has no subject in front of a verb, or one that has to be told."""
+    """Return whether the first part has no subject with a verb, or one that must be told."""
     words = sentence.words[: _first_part(sentence)]
     is_pronoun = words[0] in ("that", "this") and any(map(english.is_finite, words[1:2]))
     if words[0] in _DATA.told_before or is_pronoun:
@@ -65,7 +67,7 @@ def _is_fragment_en(sentence: Sentence) -> bool:
 
 
 def _is_told_by_speaker(words: list[str]) -> bool:
-    """ "on fridays I teach", but not "McLaren since I was a kid"."""
+    """Return whether an "I" tells it: "on fridays I teach", not "McLaren since I was a kid"."""
     speakers = english.SUBJECTS | english.WE
     place = next((n for n, word in enumerate(words) if word in speakers), None)
     if place is None or "since" in words[:place]:
@@ -74,7 +76,7 @@ def _is_told_by_speaker(words: list[str]) -> bool:
 
 
 def _is_contracted(words: list[str]) -> bool:
-    """ "rent's going up", but not "Mireille's team"."""
+    """Return whether the 's is a verb: "rent's going up", not "Mireille's team"."""
     if not words[0].endswith("'s") or len(words) < 2:
         return False
     after = words[1]
@@ -92,7 +94,7 @@ def _is_fragment_es(sentence: Sentence) -> bool:
 
 
 def has_object(sentence: Sentence) -> bool:
-    """ "lo dejé en marzo", "me la dieron": begins with what it points at."""
+    """Return whether it begins with what it points at: "lo dejé en marzo", "me la dieron"."""
     words = sentence.words
     skipped = {"sí", "si", "no", "ya", "me", "se"}
     place = next((n for n, word in enumerate(words) if word not in skipped), None)
@@ -104,8 +106,8 @@ def has_object(sentence: Sentence) -> bool:
     return bool(is_verb) or (is_clitic and spanish_verbs.is_third(after))
 
 
-def answered(question: str, answer: str, *, author: str, language: str) -> str:
-    """ "Do you live in Austin?", "Yes, since 2019" -> "Ana lives in Austin, since 2019"."""
+def state_answer(question: str, answer: str, *, author: str, language: str) -> str:
+    """State question and answer: "Do you live in Austin?", "Yes" -> "Ana lives in Austin"."""
     match = _DATA.answer.fullmatch(answer.strip())
     if not question or not match or not author or (match[2] and match[3]):
         return ""
@@ -113,28 +115,28 @@ def answered(question: str, answer: str, *, author: str, language: str) -> str:
     if more and not _DATA.since.match(more):
         return ""
     state = _stated_es if language == "es" else _stated_en
-    told = state(question.strip("¿? "), author, is_denied=bool(match[2]))
-    return f"{told}, {more}" if told and more else told
+    statement = state(question.strip("¿? "), author, is_denied=bool(match[2]))
+    return f"{statement}, {more}" if statement and more else statement
 
 
 def _stated_en(question: str, author: str, *, is_denied: bool) -> str:
-    """ "Do you live in Austin" -> "Ana lives in Austin"."""
+    """State a question: "Do you live in Austin" -> "Ana lives in Austin"."""
     match = _DATA.asked_you.fullmatch(question)
     if not match or _DATA.of_both & set(Sentence(match[4]).words):
         return ""
-    asked, adverb, word, rest = match[1].lower(), match[2], match[3], match[4]
-    if asked in ("do", "did") and word not in english.BASES:
+    auxiliary, adverb, word, rest = match[1].lower(), match[2], match[3], match[4]
+    if auxiliary in ("do", "did") and word not in english.BASES:
         return ""
     if is_denied:
-        return "" if adverb else f"{author} {_DENIED[asked]} {word}{rest}"
-    if asked in _STATED:
-        return f"{author} {_STATED[asked]} {adverb}{word}{rest}"
-    verb = english.third(word) if asked == "do" else english.past(word)
+        return "" if adverb else f"{author} {_DENIED[auxiliary]} {word}{rest}"
+    if auxiliary in _STATED:
+        return f"{author} {_STATED[auxiliary]} {adverb}{word}{rest}"
+    verb = english.third(word) if auxiliary == "do" else english.past(word)
     return f"{author} {adverb}{verb}{rest}"
 
 
 def _stated_es(question: str, author: str, *, is_denied: bool) -> str:
-    """ "Vives en Lima" -> "Ana vive en Lima"; "Te gusta el té" -> "A Ana le gusta el té"."""
+    """State a question: "Vives en Lima" -> "Ana vive en Lima"."""
     first, *rest = question.split()
     others = spanish_words.YOU | spanish_words.FIRST | {"o"}
     if not rest or others & set(Sentence(question).words[1:]):
@@ -176,7 +178,7 @@ class Resolution:
 
 
 def resolve_pointing(quote: str, previous: str, language: str) -> Resolution:
-    """The words with what they point at put in, or with their question, or unresolved."""
+    """Return the words with what they point at put in, or with their question, or unresolved."""
     question = question_in(previous)
     points = is_pointing(quote, language)
     leans = points or (language == "es" and has_object(Sentence(quote)))
@@ -189,39 +191,39 @@ def resolve_pointing(quote: str, previous: str, language: str) -> Resolution:
 
 
 def is_pointing(quote: str, language: str) -> bool:
-    """Without what was said before these words say nothing."""
+    """Return whether the words say nothing without what was said before."""
     if language == "es" and (
         _DATA.liked_which.search(quote) or _DATA.likes.fullmatch(quote.strip(" .!"))
     ):
         return True
-    if found := _DATA.liked_the.search(quote):
-        return found[1].lower() not in _DATA.known_by_all and not found[1][0].isupper()
+    if match := _DATA.liked_the.search(quote):
+        return match[1].lower() not in _DATA.known_by_all and not match[1][0].isupper()
     return bool(POINTERS[language] & set(Sentence(quote).words)) and not stems(quote) - _LIGHT
 
 
 def _thing_asked(question: str, language: str) -> str:
-    """ "sushi" of "Do you like sushi?", when the question names one thing."""
+    """Return the one thing a question names: "sushi" of "Do you like sushi?"."""
     match = _DATA.thing_asked[language].match(question.strip("¿? "))
     return match[1] if match and not _VAGUE & set(Sentence(match[1]).words) else ""
 
 
 def _put_in(quote: str, thing: str, language: str) -> str:
-    """The words with the thing in place of what points at it; "" where that is not certain."""
+    """Put the thing in place of what points at it; return "" where that is not certain."""
     if language == "es":
         return _put_in_es(quote.strip(" .!"), thing)
-    found = _DATA.object.search(quote)
-    verb = quote[: found.start()].split()[-1].lower() if found and found.start() else ""
+    match = _DATA.object.search(quote)
+    verb = quote[: match.start()].split()[-1].lower() if match and match.start() else ""
     is_verb = verb in english.BASES or english.is_past(verb)
     return _DATA.object.sub(thing, quote, count=1) if is_verb else ""
 
 
 def _put_in_es(quote: str, thing: str) -> str:
     article = thing.split()[0].lower()
-    if found := _DATA.likes.fullmatch(quote):
-        agrees = found[1].lower().endswith("n") == (article in ("los", "las"))
+    if match := _DATA.likes.fullmatch(quote):
+        agrees = match[1].lower().endswith("n") == (article in ("los", "las"))
         return f"{quote} {thing}" if agrees else ""
-    found = re.match(r"(lo|la|los|las) (\w+)\b(.*)", quote, re.IGNORECASE | re.DOTALL)
-    if not found or not spanish_verbs.first_person(found[2]):
+    match = re.match(r"(lo|la|los|las) (\w+)\b(.*)", quote, re.IGNORECASE | re.DOTALL)
+    if not match or not spanish_verbs.first_person(match[2]):
         return ""
-    agrees = {"lo": "el"}.get(found[1].lower(), found[1].lower()) == article
-    return f"{found[2]} {thing}{found[3]}" if agrees else ""
+    agrees = {"lo": "el"}.get(match[1].lower(), match[1].lower()) == article
+    return f"{match[2]} {thing}{match[3]}" if agrees else ""

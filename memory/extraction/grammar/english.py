@@ -26,7 +26,7 @@ _THIRD_FORMS = {"be": "is", "have": "has", "do": "does", "go": "goes"}
 
 
 def third(base: str) -> str:
-    """prefer -> prefers, watch -> watches, study -> studies."""
+    """Return the third person: prefer -> prefers, watch -> watches, study -> studies."""
     if base in _THIRD_FORMS:
         return _THIRD_FORMS[base]
     if base.endswith(("s", "x", "z", "ch", "sh", "o")):
@@ -52,7 +52,7 @@ def _regular_past(base: str) -> str:
 
 @cache
 def pasts() -> frozenset[str]:
-    """Past forms that are not spelt like the base."""
+    """Return the past forms that are not spelt like the base."""
     return frozenset(map(past, BASES)) - SAME | {"was"} | frozenset(map(_regular_past, BASES))
 
 
@@ -63,12 +63,12 @@ def participles() -> frozenset[str]:
 
 @cache
 def thirds() -> dict[str, str]:
-    """Third persons of the present with their bases."""
+    """Return the third persons of the present with their bases."""
     return {third(base): base for base in BASES} | {"is": "be"}
 
 
 def is_past(word: str) -> bool:
-    """A past form: known, or an -ed that is no base itself ("need")."""
+    """Return whether it is a past form: known, or an -ed that is not a base itself ("need")."""
     return word in pasts() or (bool(re.fullmatch(r"[a-z]{3,}ed", word)) and word not in BASES)
 
 
@@ -89,29 +89,29 @@ _CONTRACTED = ("'s", "'re", "'ve", "'ll")
 
 
 def with_speaker(own: str) -> str:
-    """The clause with the "I" that was left out; as it is where nothing was."""
+    """Return the clause with the "I" that was left out; as it is where nothing was."""
     words = own.split()
     place = skip_adverbs(Sentence(own).words[:2], 0)
     if len(words) < 2 or place >= len(words):
         return own
-    first, said = words[place].lower().replace("’", "'"), own[:1].lower() + own[1:]
+    first, rest = words[place].lower().replace("’", "'"), own[:1].lower() + own[1:]
     if first in _DATA.feels:
-        return own if _DATA.to_you.match(" ".join(words[place:])) else f"I {said}"
+        return own if _DATA.to_you.match(" ".join(words[place:])) else f"I {rest}"
     if len(words) < 3:
         return own
     if first == "been":
-        return f"I've {said}"
+        return f"I've {rest}"
     if (
         first in _DATA.did
         or first in _DATA.cannot
         or _DATA.does_there.match(" ".join(words[place:]))
     ):
-        return f"I {said}"
-    return f"I'm {said}" if first in _DATA.doing else own
+        return f"I {rest}"
+    return f"I'm {rest}" if first in _DATA.doing else own
 
 
 def has_first_person(text: str, *, ignore: str = "") -> bool:
-    """The speaker is still in the text; `ignore` is a name that may look like a word."""
+    """Return whether the speaker is still in the text; `ignore` is a name like a word."""
     words = Sentence(text.replace(ignore, " ") if ignore else text).words
     bases = BASES | {"be"}
     is_short = any(word in ("id", "ill") and after in bases for word, after in pairwise(words))
@@ -136,7 +136,7 @@ def _is_adverb(word: str) -> bool:
 
 
 def subject_place(words: list[str]) -> int | None:
-    """The place of the first "I"; -1 for a clause that begins with "am"."""
+    """Return the place of the first "I"; -1 for a clause that begins with "am"."""
     if words[0] == "am":
         return -1
     if words[0] in ("id", "ill") and len(words) > 1 and words[1] in BASES | {"be", "rather"}:
@@ -145,18 +145,18 @@ def subject_place(words: list[str]) -> int | None:
 
 
 def may_precede(words: list[str]) -> bool:
-    """Only words that can stand before the subject: "on fridays", "since 2019"."""
+    """Return whether the words can stand before the subject: "on fridays", "since 2019"."""
     return all(word in BEFORE_SUBJECT or word[0].isdigit() for word in words)
 
 
 def is_finite(word: str) -> bool:
-    """May be the verb of a clause; many of them are nouns as well."""
+    """Return whether it may be the verb of a clause; many are nouns as well."""
     is_known = word in AUXILIARIES or word in thirds() or word in BASES
     return is_known or is_past(word) or word.endswith((*_CONTRACTED, "'d"))
 
 
 def is_sure_verb(words: list[str], place: int) -> bool:
-    """A verb that tells something of the words before it, not a noun that looks like one."""
+    """Return whether it is a verb for the words before it, not a noun that looks like one."""
     word, before = words[place], words[place - 1]
     if before in ("who", "that", "which", "to"):
         return False
@@ -171,7 +171,7 @@ def is_sure_verb(words: list[str], place: int) -> bool:
 
 
 def is_complete(sentence: Sentence) -> bool:
-    """Has a subject and a verb, and does not begin with the verb."""
+    """Return whether it has a subject and a verb, and does not begin with the verb."""
     start = subject_place(sentence.words)
     if start is None:
         return is_statement(sentence)
@@ -179,7 +179,7 @@ def is_complete(sentence: Sentence) -> bool:
 
 
 def is_statement(sentence: Sentence) -> bool:
-    """Begins with what it is about and has a verb: "handed in my notice" does not."""
+    """Return whether it begins with what it is about: "handed in my notice" does not."""
     words = sentence.words
     if words[0] in ("me", "mine") or not _may_begin(sentence):
         return False
@@ -212,7 +212,7 @@ _ALSO_DONE = frozenset({"come", "become", "run", "overcome"}) | SAME
 
 
 def retell(clause: str, author: str) -> str:
-    """The clause about its author: "I live here" -> "Ana lives here"; "" when not certain."""
+    """Tell the clause about its author: "I live here" -> "Ana lives here"; "" when not certain."""
     if both := _DATA.me_and.match(clause):
         other = both["name"] or f"their {both['kin']}"
         clause = f"{author} and {other}{clause[both.end() :]}"
@@ -221,8 +221,8 @@ def retell(clause: str, author: str) -> str:
     words = set(sentence.words)
     if not words or _DATA.marks.search(clause) or words & (YOU | WE - {"our"} | {"myself"}):
         return ""
-    told = _retold(sentence, author)
-    return "" if has_first_person(told, ignore=author) else capitalised(told)
+    retold = _retold(sentence, author)
+    return "" if has_first_person(retold, ignore=author) else capitalised(retold)
 
 
 def _retold(sentence: Sentence, author: str) -> str:
@@ -247,7 +247,7 @@ def _of_speaker(sentence: Sentence, start: int, author: str) -> str:
 
 
 def _is_one_of_two(sentence: Sentence, place: int) -> bool:
-    """ "Lucien and I": more than the speaker."""
+    """Return whether more than the speaker is meant: "Lucien and I"."""
     words = sentence.words
     if words[place] != "i" or words[place - 1] not in ("and", "&"):
         return False
@@ -274,7 +274,7 @@ def _put_main_verb(sentence: Sentence, start: int, author: str) -> int | None:
 
 
 def _contracted(subject: str, verb: str) -> str:
-    """What the end of "I'm", "I've", "I'd" stands for; "" when there is none or it is unclear."""
+    """Return what the end of "I'm", "I've", "I'd" stands for; "" when none or unclear."""
     bases = BASES | {"be"}
     if subject in ("i'm", "im", "i've", "ive"):
         return ("is" if "m" in subject else "has") if verb else ""
@@ -288,7 +288,7 @@ def _contracted(subject: str, verb: str) -> str:
 
 
 def _third(verb: str, clause: str) -> str:
-    """The third person of a verb behind "I"; "" when it is unknown or its tense is."""
+    """Return the third person of a verb behind "I"; "" when it is unknown or its tense is."""
     if verb in _THIRD or verb in SHARED:
         return _THIRD.get(verb) or SHARED[verb]
     if verb in SAME:
@@ -300,7 +300,7 @@ def _third(verb: str, clause: str) -> str:
 
 
 def _put_inner(sentence: Sentence, start: int) -> None:
-    """Later words of the speaker: "when I was 11" -> "when they were 11"."""
+    """Change later words of the speaker: "when I was 11" -> "when they were 11"."""
     for place in range(start, len(sentence.words)):
         word = sentence.words[place]
         if word in _INNER:
@@ -338,20 +338,20 @@ def _begins_part(sentence: Sentence, place: int) -> bool:
 
 
 def _may_share(before: list[str], verb: str) -> bool:
-    """ "… and eat fish", but not "so keep it short" or ", text instead", which may be orders."""
+    """Return whether the verb shares the subject: "… and eat fish", not "so keep it short"."""
     is_order = before[-1] not in CONJUNCTIONS - {"so"}
     is_known = verb in _MAY_SHARE or _has_bare_verb(before)
     return is_known and not is_order and not set(before) & _UNSURE
 
 
 def _has_bare_verb(words: list[str]) -> bool:
-    """A verb that is not finite came before, as in "want to learn"; not so "go to bed"."""
+    """Return whether a bare verb came before, as in "want to learn"; not so "go to bed"."""
     infinitive = any(word == "to" and after in BASES for word, after in pairwise(words))
     return infinitive or bool(set(words) & _BEFORE_BASE)
 
 
 def _of_others(sentence: Sentence, author: str) -> str:
-    """ "My sister lives with me" -> "Ana's sister lives with Ana"."""
+    """Tell of others: "My sister lives with me" -> "Ana's sister lives with Ana"."""
     words = sentence.words
     as_name = words[0].removesuffix("'s") in USED_AS_NAMES
     if not as_name and not {"my", "me", "mine"} & set(words):
@@ -377,7 +377,7 @@ _BACK_VERBS = {"is": "are", "isn't": "aren't", "was": "were", "wasn't": "weren't
 
 
 def address(clause: str) -> str:
-    """First-person words said back to the person: "I live here" -> "You live here"."""
+    """Say first-person words back to the person: "I live here" -> "You live here"."""
     sentence = Sentence(clause)
     words = sentence.words
     if not words or (WE | YOU) & set(words) or _DATA.marks.search(clause):
@@ -389,12 +389,12 @@ def address(clause: str) -> str:
             sentence.put(place, _SECOND[word])
         if word == "i":
             put_plural_verb(sentence, skip_adverbs(words, place + 1))
-    told = re.sub(r"^am\b", "you are", sentence.text, flags=re.IGNORECASE)
-    return "" if has_first_person(told) else capitalised(told)
+    retold = re.sub(r"^am\b", "you are", sentence.text, flags=re.IGNORECASE)
+    return "" if has_first_person(retold) else capitalised(retold)
 
 
 def _has_joined_was(words: list[str]) -> bool:
-    """ "… and was raised": whoever was named last."""
+    """Return whether a verb may be about whoever was named last: "… and was raised"."""
     return any(
         word in ("was", "am", "wasn't") and before in CONJUNCTIONS
         for before, word in pairwise(words)
@@ -402,16 +402,16 @@ def _has_joined_was(words: list[str]) -> bool:
 
 
 def address_retold(fact: str, name: str) -> str:
-    """A fact about the person said to them: "Ana lives here" -> "You live here"."""
+    """Return a fact about the person said to them: "Ana lives here" -> "You live here"."""
     named = rf"(?<!\w)(?i:{re.escape(name)})(?!\w)"
     if re.match(rf"{named}['’]s\s", fact):
         return _owned(fact, named)
-    found = re.match(rf"((?:[\w ]+ )?){named}\s+(?=\w)", fact)
-    if not found or not may_precede(found[1].lower().split()):
+    match = re.match(rf"((?:[\w ]+ )?){named}\s+(?=\w)", fact)
+    if not match or not may_precede(match[1].lower().split()):
         return ""
-    told = _second_verb(Sentence(fact[found.end() :]))
-    you = f"{found[1]}you" if found[1] else "You"
-    return re.sub(rf"{named}['’]s\b", "your", f"{you} {told}") if told else ""
+    predicate = _second_verb(Sentence(fact[match.end() :]))
+    you = f"{match[1]}you" if match[1] else "You"
+    return re.sub(rf"{named}['’]s\b", "your", f"{you} {predicate}") if predicate else ""
 
 
 def _second_verb(sentence: Sentence) -> str:
@@ -427,7 +427,7 @@ def _second_verb(sentence: Sentence) -> str:
 
 
 def _second(verb: str) -> str:
-    """lives -> live; "" for what is not a verb we know."""
+    """Return the second person: lives -> live; "" for what is not a known verb."""
     if verb in _BACK_VERBS:
         return _BACK_VERBS[verb]
     if verb in thirds():
@@ -451,9 +451,9 @@ def _put_joined(sentence: Sentence, main: int) -> bool:
 
 
 def _owned(fact: str, named: str) -> str:
-    """ "Ana's sister lives with Ana" -> "Your sister lives with you"."""
-    told = re.sub(rf"{named}['’]s(?!\w)", "your", fact)
-    for found in re.finditer(rf"{named}\s+([\w']+)", told):
-        if found[1].lower() in thirds() or found[1].lower() in _BACK_VERBS:
+    """Tell what is theirs: "Ana's sister lives with Ana" -> "Your sister lives with you"."""
+    text = re.sub(rf"{named}['’]s(?!\w)", "your", fact)
+    for match in re.finditer(rf"{named}\s+([\w']+)", text):
+        if match[1].lower() in thirds() or match[1].lower() in _BACK_VERBS:
             return ""
-    return capitalised(re.sub(named, "you", told))
+    return capitalised(re.sub(named, "you", text))

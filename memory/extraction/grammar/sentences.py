@@ -22,7 +22,7 @@ def read_lists(file: Path) -> dict[str, list[str]]:
     return lists
 
 
-def data_beside(module: str) -> SimpleNamespace:
+def data_beside(module: str | Path) -> SimpleNamespace:
     """Read the .txt file named like the module: patterns, for which case does not matter.
 
     `name/en` and `name/es` are one attribute, a dict by language; `name/words` is a set of words.
@@ -57,14 +57,14 @@ class Sentence:
         return token.replace("’", "'").replace("`", "'").lower()
 
     def written(self, number: int) -> str:
-        """The word as it stands, with its capitals."""
+        """Return the word as it stands, with its capitals."""
         return self._tokens[self._places[number]]
 
     def is_capitalised(self, number: int) -> bool:
         return self._capitals[number]
 
     def gap(self, number: int) -> str:
-        """What stands before this word: spaces and marks."""
+        """Return what stands before this word: spaces and marks."""
         start = self._places[number - 1] + 1 if number else 0
         return "".join(self._tokens[start : self._places[number]])
 

@@ -27,6 +27,7 @@ from memory.extraction.grammar.spanish_words import (
     name_end,
     noun_place,
     phrase_end,
+    skip_adverbs,
 )
 from memory.text.normalise import fold
 
@@ -39,7 +40,7 @@ _AS_NAMES = frozenset(map(fold, USED_AS_NAMES))
 
 
 def retell(clause: str, author: str) -> str:
-    """The clause about its author: "vivo aquí" -> "Ana vive aquí"; "" when not certain."""
+    """Return the clause about its author: "vivo aquí" -> "Ana vive aquí"; "" when not certain."""
     clause, to_me = re.subn(r"^a m[ií],? (?=(?:\w+ ){0,4}me )", "", clause, flags=re.IGNORECASE)
     sentence = Sentence(clause)
     words = sentence.words
@@ -47,14 +48,14 @@ def retell(clause: str, author: str) -> str:
         return ""
     if set(words) & (YOU | WE | LISTS["you_verbs"]) or _has_you(words):
         return ""
-    told = _retold(sentence, author)
-    if not told or has_first_person(told, ignore=author) or (to_me and not told.startswith("A ")):
+    retold = _retold(sentence, author)
+    if has_first_person(retold, ignore=author) or (to_me and not retold.startswith("A ")):
         return ""
-    return capitalised(re.sub(r"\s+", " ", told).strip())
+    return capitalised(re.sub(r"\s+", " ", retold).strip())
 
 
 def _has_you(words: list[str]) -> bool:
-    """ "si la dejas": a verb of the listener, not the noun it may be."""
+    """Return whether a verb is of the listener ("si la dejas"), not the noun it may be."""
     seconds = verbs.forms_of(verbs.SECOND)
     before_verb = {"si", "que", "cuando", "la", "lo", "le", "no"}
     return any(fold(word) in seconds and before in before_verb for before, word in pairwise(words))
@@ -72,7 +73,7 @@ def _retold(sentence: Sentence, author: str) -> str:
 
 
 def _first_verb(sentence: Sentence) -> int | None:
-    """Where the speaker's verb stands, or the "me" before it; None when others come first."""
+    """Return the place of the speaker's verb, or of "me" before it; None when others come first."""
     for place, word in enumerate(sentence.words):
         if word == "me" or first_form(sentence, place):
             return place
@@ -82,7 +83,7 @@ def _first_verb(sentence: Sentence) -> int | None:
 
 
 def _of_yo(sentence: Sentence, author: str) -> str:
-    """ "yo sin café no funciono" -> "Ana sin café no funciona"."""
+    """Tell of a "yo": "yo sin café no funciono" -> "Ana sin café no funciona"."""
     words = sentence.words
     verb = next((n for n in range(1, len(words)) if is_finite(sentence, n)), None)
     if verb is None or _CONJUNCTIONS & set(words[:verb]):
@@ -94,7 +95,7 @@ def _of_yo(sentence: Sentence, author: str) -> str:
 
 
 def _of_speaker(sentence: Sentence, verb: int, author: str) -> str:
-    """ "desde 2018 vivo en Madrid" -> "Desde 2018 Ana vive en Madrid"."""
+    """Tell of the speaker: "desde 2018 vivo en Madrid" -> "Desde 2018 Ana vive en Madrid"."""
     start = verb
     while start and sentence.words[start - 1] in ADVERBS | CLITICS | {"me"}:
         if "," in sentence.gap(start):
@@ -113,7 +114,7 @@ def _of_speaker(sentence: Sentence, verb: int, author: str) -> str:
 
 
 def _may_precede(sentence: Sentence, end: int) -> bool:
-    """Words that say when or where, or what; not who: "Lupe quedo con mi papá"."""
+    """Return whether the words say when, where or what; not who: "Lupe quedo con mi papá"."""
     words = sentence.words[:end]
     if not words:
         return True
@@ -125,7 +126,7 @@ def _may_precede(sentence: Sentence, end: int) -> bool:
 
 
 def _done_to_speaker(sentence: Sentence, me: int, author: str) -> str:
-    """ "me gusta el té" -> "A Ana le gusta el té"; "me mudé" -> "Ana se mudó"."""
+    """Tell of a "me": "me gusta el té" -> "A Ana le gusta el té"; "me mudé" -> "Ana se mudó"."""
     verb = _behind_clitics(sentence.words, me)
     if verb is not None and first_form(sentence, verb):
         return _of_speaker(sentence, me, author)
@@ -133,8 +134,8 @@ def _done_to_speaker(sentence: Sentence, me: int, author: str) -> str:
     if is_apart or not _rest(sentence, 0, author, is_speaker=True):
         return ""
     text = sentence.text.strip()
-    known = LISTS["before_subject"] | ADVERBS | CLITICS | FIRST
-    if sentence.words[0] in known:
+    beginnings = LISTS["before_subject"] | ADVERBS | CLITICS | FIRST
+    if sentence.words[0] in beginnings:
         text = f"{text[0].lower()}{text[1:]}"
     return f"A {author} {text}" if author else capitalised(text)
 
@@ -166,8 +167,8 @@ def _changed(sentence: Sentence, place: int, author: str, *, is_speaker: bool) -
         return not sentence.written(place)
     if word in MINE or word == "conmigo":
         return not is_speaker and _put_owner(sentence, place, author)
-    if (found := ENCLITIC.fullmatch(word)) and has_enclitic(word):
-        return is_speaker and _put_se(sentence, place, f"{found[1]}se{found[2] or ''}")
+    if (match := ENCLITIC.fullmatch(word)) and has_enclitic(word):
+        return is_speaker and _put_se(sentence, place, f"{match[1]}se{match[2] or ''}")
     return _put_verb(sentence, place, is_speaker=is_speaker)
 
 
@@ -186,13 +187,13 @@ def _put_verb(sentence: Sentence, place: int, *, is_speaker: bool) -> bool:
 
 
 def _may_be_speaker(words: list[str], place: int) -> bool:
-    """ "mi mujer quiere que deje el café": of the speaker or of her."""
+    """Return whether speaker or other may be meant: "mi mujer quiere que deje el café"."""
     before = words[place - 1] if place else ""
     return before in ("que", "si", "cuando") and _is_of_both(words[place])
 
 
 def _is_of_both(word: str) -> bool:
-    """ "vivía", "deje": of the speaker or of others."""
+    """Return whether the form is of the speaker and of others: "vivía", "deje"."""
     return verbs.shifted(word, verbs.FIRST, verbs.THIRD) == word
 
 
@@ -208,7 +209,7 @@ def _put_su(sentence: Sentence, place: int, author: str) -> bool:
 
 
 def _put_se(sentence: Sentence, place: int, word: str) -> bool:
-    """ "quiero mudarme": of the speaker, unless somebody else comes in between ("que")."""
+    """Change "quiero mudarme", unless somebody else comes in between ("que")."""
     before = sentence.words[:place]
     others = [n for n, w in enumerate(before) if w == "que" and before[n - 1] not in _DATA.have_to]
     if others:
@@ -232,31 +233,31 @@ def _put_me(sentence: Sentence, place: int) -> bool:
 
 
 def _takes_le(sentence: Sentence, place: int) -> bool:
-    """What is done to the speaker takes "le": "me dieron una beca", not "me operaron"."""
+    """Return whether the speaker takes "le": "me dieron una beca", not "me operaron"."""
     words = sentence.words
-    known = verbs.infinitives(words[place])
+    infinitives = verbs.infinitives(words[place])
     if not verbs.is_third(words[place]):
         return False
     after = words[place + 1 : place + 3]
-    if known & {"haber", "estar"}:
+    if infinitives & {"haber", "estar"}:
         return bool(after) and _is_of(after[0], _DATIVE)
-    if "ir" in known:
+    if "ir" in infinitives:
         return bool(set(after[:1]) & _DATA.well) or (len(after) > 1 and _is_of(after[1], _DATIVE))
-    if known & _DATIVE:
+    if infinitives & _DATIVE:
         return True
     has_object = bool(after) and (after[0] in LISTS["determiners"] or after[0][0].isdigit())
     # "que me ponga": of the speaker or of somebody else.
     is_sure = has_object and not _is_of_both(words[place])
-    return bool(known & _DATIVE_WITH_OBJECT) and is_sure
+    return bool(infinitives & _DATIVE_WITH_OBJECT) and is_sure
 
 
 def _is_of(word: str, infinitives: frozenset[str]) -> bool:
-    """A participle, gerund or infinitive of one of these verbs."""
+    """Return whether it is a participle, gerund or infinitive of one of these verbs."""
     irregular = {"dicho": "decir", "escrito": "escribir"}
     if word in irregular:
         return irregular[word] in infinitives
-    found = re.fullmatch(r"(\w+?)(?:ado|ido|ando|iendo|[aei]r)", word)
-    return found is not None and any(found[1] + end in infinitives for end in ("ar", "er", "ir"))
+    match = re.fullmatch(r"(\w+?)(?:ado|ido|ando|iendo|[aei]r)", word)
+    return match is not None and any(match[1] + end in infinitives for end in ("ar", "er", "ir"))
 
 
 def _put_owner(sentence: Sentence, place: int, author: str) -> bool:
@@ -266,7 +267,7 @@ def _put_owner(sentence: Sentence, place: int, author: str) -> bool:
 
 
 def _put_article(sentence: Sentence, place: int, author: str) -> bool:
-    """ "mi hermano Memo es" -> "el hermano de Ana, Memo, es"."""
+    """Change "mi hermano Memo es" to "el hermano de Ana, Memo, es"."""
     words = sentence.words
     noun = noun_place(sentence, place + 1)
     if noun is None:
@@ -294,7 +295,7 @@ def _put_article(sentence: Sentence, place: int, author: str) -> bool:
 
 
 def _of_others(sentence: Sentence, author: str) -> str:
-    """ "Mi hermana vive conmigo" -> "La hermana de Ana vive con Ana"."""
+    """Tell of others: "Mi hermana vive conmigo" -> "La hermana de Ana vive con Ana"."""
     words = sentence.words
     as_name = fold(words[0]) in _AS_NAMES
     if not (as_name or FIRST & set(words)) or not _is_statement(sentence):
@@ -308,7 +309,7 @@ def _of_others(sentence: Sentence, author: str) -> str:
 
 
 def _is_statement(sentence: Sentence) -> bool:
-    """Has a verb, and what it is about stands before it or is a "mi …" right behind it."""
+    """Return whether what a verb is about stands before it, or a "mi …" right behind it."""
     words = sentence.words
     if words[0] in _CONJUNCTIONS | {"con"} or words[:2] in (["desde", "que"], ["hasta", "que"]):
         return False
@@ -325,7 +326,7 @@ def _is_statement(sentence: Sentence) -> bool:
 
 
 def _is_main_verb(sentence: Sentence, place: int) -> bool:
-    """Not of a "que" that only says more about a noun: "mi suegra, que vive abajo"."""
+    """Return whether no "que" makes it say more about a noun: "mi suegra, que vive abajo"."""
     start = place
     while start and sentence.words[start - 1] in ADVERBS | CLITICS:
         start -= 1
@@ -334,19 +335,17 @@ def _is_main_verb(sentence: Sentence, place: int) -> bool:
 
 
 def _begins(words: list[str], verb: int) -> bool:
-    """No subject stands before the verb: "vive conmigo"."""
+    """Return whether no subject stands before the verb: "vive conmigo"."""
     return all(word in ADVERBS | CLITICS | {"antes", "ayer"} for word in words[:verb])
 
 
 def _has_subject(sentence: Sentence) -> bool:
-    """Behind "mi hermana mayor Lucía" comes a known verb, and nothing else."""
+    """Return whether behind "mi hermana mayor Lucía" comes a known verb, and nothing else."""
     words = sentence.words
     noun = noun_place(sentence, 1)
     if noun is None or not article(words[noun], many=words[0] == "mis"):
         return False
-    place = name_end(sentence, phrase_end(sentence, noun))
-    while place < len(words) and words[place] in ADVERBS | CLITICS:
-        place += 1
+    place = skip_adverbs(words, name_end(sentence, phrase_end(sentence, noun)))
     return place < len(words) and verbs.is_third(words[place])
 
 
@@ -358,7 +357,7 @@ _TIMES = frozenset({*WEEKDAYS, *"manana tarde noche dia semana mes ano verano fi
 
 
 def address(clause: str) -> str:
-    """First-person words said back: "vivo con mi madre" -> "Vives con tu madre"."""
+    """Say first-person words back: "vivo con mi madre" -> "Vives con tu madre"."""
     sentence = Sentence(re.sub(r"^a mi(?=,? (?:\w+ ){0,4}me )", "a mí", clause, flags=re.I))
     words = sentence.words
     if not words or (YOU | WE | MINE) & set(words) or any(map(is_we, words)):
@@ -367,8 +366,8 @@ def address(clause: str) -> str:
         return ""
     if MARKS.search(clause) or not all(_addressed(sentence, n) for n in range(len(words))):
         return ""
-    told = re.sub(r"\s+", " ", sentence.text).strip()
-    return "" if has_first_person(told) else capitalised(told)
+    retold = re.sub(r"\s+", " ", sentence.text).strip()
+    return "" if has_first_person(retold) else capitalised(retold)
 
 
 def _addressed(sentence: Sentence, place: int) -> bool:
@@ -380,8 +379,8 @@ def _addressed(sentence: Sentence, place: int) -> bool:
         sentence.put(place, "tu" if has_noun else "ti")
     elif word in _YOURS:
         sentence.put(place, _YOURS[word])
-    elif (found := ENCLITIC.fullmatch(word)) and has_enclitic(word):
-        sentence.put(place, f"{found[1]}te{found[2] or ''}")
+    elif (match := ENCLITIC.fullmatch(word)) and has_enclitic(word):
+        sentence.put(place, f"{match[1]}te{match[2] or ''}")
     else:
         return _addressed_verb(sentence, place)
     return True
@@ -402,7 +401,7 @@ def _addressed_verb(sentence: Sentence, place: int) -> bool:
 
 
 def _may_be_past(words: list[str], place: int) -> bool:
-    """ "La veterinaria cobro 95 mil", "el Chino me pago": the accent of "cobró" is missing."""
+    """Return whether the accent of "cobró" may be missing: "la veterinaria cobro 95 mil"."""
     if not words[place].endswith("o"):
         return False
     before = place - 1
@@ -414,33 +413,33 @@ def _may_be_past(words: list[str], place: int) -> bool:
 
 
 def address_retold(fact: str, name: str) -> str:
-    """A fact about the person said to them: "Ana vive aquí" -> "Vives aquí"."""
+    """Return a fact about the person said to them: "Ana vive aquí" -> "Vives aquí"."""
     named = rf"(?<!\w)(?i:{re.escape(name)})(?!\w)"
-    if found := re.fullmatch(rf"A\s+{named}\s+(.+)", fact, re.DOTALL):
-        return _experienced(found[1])
+    if match := re.fullmatch(rf"A\s+{named}\s+(.+)", fact, re.DOTALL):
+        return _experienced(match[1])
     if re.search(rf"\b(?:el|la|los|las)\s+(?:\S+\s+){{1,4}}?(?:de|con)\s+{named}", fact, re.I):
         return _owned(fact, named)
-    found = re.fullmatch(rf"((?:[\w ]+ )?){named}\s+(.+)", fact, re.DOTALL)
-    if not found or not (told := _third(found[2])):
+    match = re.fullmatch(rf"((?:[\w ]+ )?){named}\s+(.+)", fact, re.DOTALL)
+    if not match or not (predicate := _third(match[2])):
         return ""
-    return capitalised(found[1] + told)
+    return capitalised(match[1] + predicate)
 
 
 def _owned(fact: str, named: str) -> str:
-    """ "La hermana de Ana, Elena, vive con Ana" -> "Tu hermana Elena vive contigo"."""
+    """Tell what is theirs: "La hermana de Ana vive con Ana" -> "Tu hermana vive contigo"."""
     # What is theirs is what stands nearest: "el cumple de la madre de Ana" is that of their mother.
     word = r"(?!(?:el|la|los|las|del|al)\b)\w+"
     phrase = rf"((?:{word} ){{0,3}}?{word})"
     fact = re.sub(rf"\b(de|a)l (?={phrase} de {named})", r"\1 el ", fact)
-    told = re.sub(rf"\b(?:el|la) {phrase} de {named}, ([^,]+),", r"tu \1 \2", fact, flags=re.I)
-    told = re.sub(rf"\b(?:el|la) {phrase} de {named}", r"tu \1", told, flags=re.IGNORECASE)
-    told = re.sub(rf"\b(?:los|las) {phrase} de {named}", r"tus \1", told, flags=re.IGNORECASE)
-    told = re.sub(rf"\bcon {named}", "contigo", told)
-    return "" if re.search(named, told) else capitalised(told)
+    text = re.sub(rf"\b(?:el|la) {phrase} de {named}, ([^,]+),", r"tu \1 \2", fact, flags=re.I)
+    text = re.sub(rf"\b(?:el|la) {phrase} de {named}", r"tu \1", text, flags=re.IGNORECASE)
+    text = re.sub(rf"\b(?:los|las) {phrase} de {named}", r"tus \1", text, flags=re.IGNORECASE)
+    text = re.sub(rf"\bcon {named}", "contigo", text)
+    return "" if re.search(named, text) else capitalised(text)
 
 
 def _experienced(rest: str) -> str:
-    """ "no le gusta" -> "No te gusta"."""
+    """Tell what they feel: "no le gusta" -> "No te gusta"."""
     sentence = Sentence(rest)
     places = [n for n, word in enumerate(sentence.words) if word in ("le", "se")]
     if len(places) != 1 or _has_joined_verb(sentence, places[0] + 1):
@@ -457,11 +456,11 @@ def _put_back(sentence: Sentence) -> None:
 
 
 def _third(rest: str) -> str:
-    """The verb of a fact about the person, in the second person."""
+    """Return the verb of a fact about the person, in the second person."""
     sentence = Sentence(rest)
     words = sentence.words
-    verb = next((n for n, word in enumerate(words) if word not in ADVERBS | CLITICS), None)
-    if verb is None or _has_joined_verb(sentence, verb):
+    verb = skip_adverbs(words)
+    if verb == len(words) or _has_joined_verb(sentence, verb):
         return ""
     second = verbs.shifted(words[verb], verbs.THIRD, verbs.SECOND)
     if not second:
@@ -471,14 +470,14 @@ def _third(rest: str) -> str:
         if words[place] == "se":
             sentence.put(place, "te")
     for place in range(verb + 1, len(words)):
-        if found := _DATA.enclitic_se.fullmatch(words[place]):
-            sentence.put(place, f"{found[1]}te{found[2] or ''}")
+        if match := _DATA.enclitic_se.fullmatch(words[place]):
+            sentence.put(place, f"{match[1]}te{match[2] or ''}")
     _put_back(sentence)
     return sentence.text
 
 
 def _has_joined_verb(sentence: Sentence, main: int) -> bool:
-    """Another verb or pronoun that may be about the person, too."""
+    """Return whether another verb or pronoun may be about the person, too."""
     words = sentence.words
     joins = ("y", "pero", "e", "ni", "o", "que", "porque", "pues", "ahora", "ya", "no", "lo")
     # "… un perro que se llama Max" is about the dog.
@@ -493,6 +492,6 @@ def _has_joined_verb(sentence: Sentence, main: int) -> bool:
 
 
 def _is_noun(sentence: Sentence, place: int) -> bool:
-    """A word behind an article or a number, or a name: not "dice que"."""
+    """Return whether it is a name, or stands behind an article or a number: not "dice que"."""
     before = sentence.words[place - 1]
     return sentence.is_capitalised(place) or before in _DATA.before_noun

@@ -34,8 +34,8 @@ _CHANGES = {"ie": ("e", "ie"), "ue": ("o", "ue"), "i": ("e", "i"), "uego": ("u",
 _ACUTE = str.maketrans("aeiou", "áéíóú")
 
 
-def conjugated(infinitive: str, change: str = "") -> list[Forms]:
-    """All tenses of a verb that follows a rule: present, past, imperfect, future, …"""
+def conjugate(infinitive: str, change: str = "") -> list[Forms]:
+    """Return all tenses of a verb that follows a rule: present, past, imperfect, future, …"""
     stem, ending = infinitive[:-2], infinitive[-2:]
     return [
         _present(stem, ending, change),
@@ -52,14 +52,14 @@ def _joined(stems: list[str], endings: list[str]) -> Forms:
 
 
 def _stressed(stem: str, change: str) -> str:
-    """The stem under stress: pens -> piens, envi -> enví."""
+    """Return the stem under stress: pens -> piens, envi -> enví."""
     if change == "acute":
         return stem[:-1] + stem[-1].translate(_ACUTE)
     if not change:
         return stem
     vowel, other = _CHANGES[change]
-    before, found, after = stem.rpartition(vowel)
-    return before + other + after if found else stem
+    before, middle, after = stem.rpartition(vowel)
+    return before + other + after if middle else stem
 
 
 def _present(stem: str, ending: str, change: str) -> Forms:
@@ -71,7 +71,7 @@ def _present(stem: str, ending: str, change: str) -> Forms:
 
 
 def _before_o(stem: str, ending: str) -> str:
-    """cog- before o, a: coj-; sigu-: sig-; conoc-: conozc-; venc-: venz-."""
+    """Return the stem before o and a: cog- coj-, sigu- sig-, conoc- conozc-, venc- venz-."""
     if ending == "ar":
         return stem
     for pattern, other in ((r"g$", "j"), (r"gu$", "g"), (r"([aeiou])c$", r"\1zc"), (r"c$", "z")):
@@ -81,7 +81,7 @@ def _before_o(stem: str, ending: str) -> str:
 
 
 def _before_e(stem: str) -> str:
-    """busc- before e: busqu-; lleg-: llegu-; empez-: empec-."""
+    """Return the stem before e: busc- busqu-, lleg- llegu-, empez- empec-."""
     last = {"c": "qu", "g": "gu", "z": "c"}.get(stem[-1:])
     return stem[:-1] + last if last else stem
 
@@ -109,10 +109,10 @@ def _subjunctive(stem: str, ending: str, change: str) -> Forms:
 
 
 def _irregular(entry: str) -> tuple[str, list[Forms]]:
-    """infinitive/present/past/imperfect/future stem/subjunctive; the rest follows the rule."""
-    infinitive, *given = entry.split("/")
-    present, past, imperfect, future, subjunctive = (given + [""] * 5)[:5]
-    tenses = conjugated(fold(infinitive))
+    """Read infinitive/present/past/imperfect/future stem/subjunctive; the rest is regular."""
+    infinitive, *forms = entry.split("/")
+    present, past, imperfect, future, subjunctive = (forms + [""] * 5)[:5]
+    tenses = conjugate(fold(infinitive))
     tenses[0] = tuple(present.split(","))
     if past.endswith("-"):
         # trajeron, dijeron: no "i" behind a "j"
@@ -133,49 +133,49 @@ def _irregular(entry: str) -> tuple[str, list[Forms]]:
 
 @cache
 def verbs() -> dict[str, list[Forms]]:
-    """Every known verb with its tenses."""
-    known: dict[str, list[Forms]] = {}
+    """Return every known verb with its tenses."""
+    tenses: dict[str, list[Forms]] = {}
     for name, infinitives in LISTS.items():
         kind, _, change = name.partition("_")
         if kind in ("ar", "er", "ir"):
-            known |= {verb: conjugated(verb, change) for verb in infinitives}
+            tenses |= {verb: conjugate(verb, change) for verb in infinitives}
     irregular = dict(map(_irregular, LISTS["irregular"]))
     for verb in LISTS["compounds"]:
         base = next(base for base in irregular if verb.endswith(base) and len(base) > 3)
         prefix = verb.removesuffix(base)
-        known[verb] = [tuple(prefix + form for form in tense) for tense in irregular[base]]
-    return known | irregular
+        tenses[verb] = [tuple(prefix + form for form in tense) for tense in irregular[base]]
+    return tenses | irregular
 
 
 @cache
 def _shifts(source: int, target: int) -> dict[str, str]:
-    """Forms of one person with the same form of another, where there is only one such form."""
-    found = defaultdict(set)
+    """Return forms of one person with those of another, where there is only one such form."""
+    table = defaultdict(set)
     for tenses in verbs().values():
         for tense in tenses:
             if tense[source] and tense[target]:
-                found[tense[source]].add(tense[target])
-    return {form: others.pop() for form, others in found.items() if len(others) == 1}
+                table[tense[source]].add(tense[target])
+    return {form: others.pop() for form, others in table.items() if len(others) == 1}
 
 
 @cache
 def _unaccented(source: int) -> dict[str, str]:
-    """Folded forms that only one form of this person folds to: "naci" -> "nací"."""
-    found = defaultdict(set)
+    """Return the folded forms that only one form of this person folds to: "naci" -> "nací"."""
+    table = defaultdict(set)
     for form in _shifts(source, THIRD):
-        found[fold(form)].add(form)
-    return {bare: forms.pop() for bare, forms in found.items() if len(forms) == 1}
+        table[fold(form)].add(form)
+    return {bare: forms.pop() for bare, forms in table.items() if len(forms) == 1}
 
 
 @cache
 def forms_of(person: int) -> frozenset[str]:
-    """All forms of this person, folded, of every known verb."""
+    """Return all forms of this person, folded, of every known verb."""
     forms = {fold(tense[person]) for tenses in verbs().values() for tense in tenses}
     return frozenset(forms - {""})
 
 
 def shifted(form: str, source: int, target: int) -> str:
-    """The same tense of the same verb in another person; "" when that is not certain."""
+    """Return the same tense of the same verb in another person; "" when that is not certain."""
     if form == "creo":  # "creo que"; "I create" is rare
         return verbs()["creer"][0][target]
     return _shifts(source, target).get(form.lower(), "")
@@ -183,13 +183,13 @@ def shifted(form: str, source: int, target: int) -> str:
 
 @cache
 def _only_first() -> frozenset[str]:
-    """First persons that are no third person: "vivo", but not "vivía"."""
+    """Return the first persons that are not also third persons: "vivo", but not "vivía"."""
     others = {tense[THIRD] for tenses in verbs().values() for tense in tenses}
     return frozenset(form for form in _shifts(FIRST, THIRD) if form not in others)
 
 
 def first_person(word: str) -> str:
-    """The form with its accents when the word is a first person and no third; otherwise ""."""
+    """Return the form, with accents, when it is a first person and not also a third; else ""."""
     low = word.lower()
     if low in _only_first():
         return low
@@ -199,7 +199,7 @@ def first_person(word: str) -> str:
 
 
 def is_ambiguous(word: str) -> bool:
-    """A first person of two verbs: "creo" of creer or crear."""
+    """Return whether it is a first person of two verbs: "creo" of creer or crear."""
     return word in _first_forms() and word not in _shifts(FIRST, THIRD)
 
 
@@ -209,7 +209,7 @@ def _first_forms() -> frozenset[str]:
 
 
 def bare_past(word: str) -> str:
-    """The past that "mude", "deje", "trabaje" stand for when an accent was left out."""
+    """Return the past that "mude", "deje", "trabaje" stand for when an accent was left out."""
     if len(word) < 4 or not word.endswith("e"):
         return ""
     past = word.lower()[:-1] + "é"
@@ -222,7 +222,7 @@ def is_third(word: str) -> bool:
 
 
 def is_singular_third(word: str) -> bool:
-    """Said of one other person, and not also of oneself: "vive", but not "vivía"."""
+    """Return whether it is of one other person and never of oneself: "vive", not "vivía"."""
     both = shifted(word, FIRST, THIRD)
     return fold(word) in forms_of(THIRD) and not (both and fold(both) == fold(word))
 
@@ -232,14 +232,14 @@ def is_we(word: str) -> bool:
 
 
 def infinitives(form: str) -> frozenset[str]:
-    """The verbs that have this form in some person and tense."""
+    """Return the verbs that have this form in some person and tense."""
     return _infinitives().get(fold(form), frozenset())
 
 
 @cache
 def _infinitives() -> dict[str, frozenset[str]]:
-    found = defaultdict(set)
+    table = defaultdict(set)
     for verb, tenses in verbs().items():
         for form in {fold(form) for tense in tenses for form in tense}:
-            found[form].add(verb)
-    return {form: frozenset(known) for form, known in found.items()}
+            table[form].add(verb)
+    return {form: frozenset(infinitives) for form, infinitives in table.items()}

@@ -1,6 +1,7 @@
 """What the words of a Spanish clause are: verbs of the speaker, nouns and their gender."""
 
 import re
+from collections.abc import Set
 from pathlib import Path
 
 from memory.extraction.grammar import spanish_verbs as verbs
@@ -23,7 +24,7 @@ _ADJECTIVES = frozenset(verbs.LISTS["adjectives"])
 
 
 def has_first_person(text: str, *, ignore: str = "") -> bool:
-    """The speaker is still in the text; `ignore` is a name that may look like a word."""
+    """Return whether the speaker is still in the text; `ignore` is a name like a word."""
     sentence = Sentence(text.replace(ignore, " ") if ignore else text)
     if (FIRST | WE) & set(sentence.words):
         return True
@@ -34,7 +35,7 @@ def has_first_person(text: str, *, ignore: str = "") -> bool:
 
 
 def has_enclitic(word: str) -> bool:
-    """ "mudarme", "dime": the speaker at the end of a verb."""
+    """Return whether the speaker stands at the end of a verb: "mudarme", "dime"."""
     if word in LISTS["ends_in_me"] or verbs.is_third(word) or verbs.bare_past(word):
         return False
     return bool(_DATA.enclitic.fullmatch(word) or (len(word) > 3 and _DATA.order.fullmatch(word)))
@@ -46,7 +47,7 @@ def is_we(word: str) -> bool:
 
 
 def first_form(sentence: Sentence, place: int) -> str | None:
-    """The verb of the first person that stands here; "" for another word, None when unclear."""
+    """Return the verb of the first person here; "" for another word, None when unclear."""
     words = sentence.words
     word, before = words[place], words[place - 1] if place else ""
     if place and (sentence.is_capitalised(place) or (before == "me" and word in _DATA.pleased)):
@@ -68,7 +69,7 @@ def first_form(sentence: Sentence, place: int) -> str | None:
 
 
 def _is_of_others(words: list[str], place: int) -> bool | None:
-    """ "se separo", "se me echo": an accent left out; "se lo compro" may be either (None)."""
+    """Return whether only an accent is missing: "se separo"; None for "se lo compro"."""
     clitics = []
     while place and words[place - 1] in CLITICS | {"me"}:
         place -= 1
@@ -79,7 +80,7 @@ def _is_of_others(words: list[str], place: int) -> bool | None:
 
 
 def _bare_past(sentence: Sentence, place: int, past: str) -> str | None:
-    """ "me mude a Lima": a past without its accent, not a wish ("que me mude") or a noun."""
+    """Read "me mude a Lima": a past without its accent, not a wish ("que me mude") or a noun."""
     words, before = sentence.words, sentence.words[:place]
     if words[place] in ("sobre", "entre") or {"que", "si", "cuando", "ojalá"} & set(before):
         return ""
@@ -95,7 +96,7 @@ def _bare_past(sentence: Sentence, place: int, past: str) -> str | None:
 
 
 def _ambiguous(sentence: Sentence, place: int, form: str) -> str | None:
-    """ "trabajo", "uso", "cambio": a verb or a noun, by the words around it."""
+    """Tell by the words around whether "trabajo", "uso" or "cambio" is a verb or a noun."""
     words = sentence.words
     before = words[place - 1] if place else ""
     after = words[place + 1] if place + 1 < len(words) else ""
@@ -119,14 +120,14 @@ def _ambiguous(sentence: Sentence, place: int, form: str) -> str | None:
 
 
 def _may_follow(word: str, after: str) -> bool:
-    """ "trabajo de noche", but not "trabajo nuevo", nor the name in "leo es celíaco"."""
+    """Return whether it is a verb: "trabajo de noche", not "trabajo nuevo"."""
     if not after or after in ("se", "es", "está", "esta", "tiene", "va"):
         return False
     return word in LISTS["with_de"] if after == "de" else after not in LISTS["not_behind_verb"]
 
 
 def _eaten(sentence: Sentence, place: int, form: str) -> str | None:
-    """ "como" is eating behind "no", or as the only verb of the clause."""
+    """Read "como" as eating behind "no", or as the only verb of the clause."""
     before = sentence.words[place - 1] if place else ""
     after = sentence.words[place + 1] if place + 1 < len(sentence.words) else ""
     if before in ("no", "nunca", "ya", "solo", "sólo", "siempre", "casi", "yo"):
@@ -144,7 +145,7 @@ def is_finite(sentence: Sentence, place: int) -> bool:
 
 
 def is_third_here(sentence: Sentence, place: int) -> bool:
-    """A third person, not the noun it may be: "casa" behind "la" is a house."""
+    """Return whether it is a third person, not a noun: "casa" behind "la" is a house."""
     word = fold(sentence.words[place])
     before = sentence.words[place - 1] if place else ""
     if before in LISTS["before_noun"] | {"la", "las", "los"}:
@@ -155,8 +156,15 @@ def is_third_here(sentence: Sentence, place: int) -> bool:
     return verbs.is_third(word) and word not in LISTS["not_verbs"] and not is_house
 
 
+def skip_adverbs(words: list[str], place: int = 0, also: Set[str] = frozenset()) -> int:
+    """Return the first place from here on that holds neither an adverb nor a clitic."""
+    while place < len(words) and (words[place] in ADVERBS | CLITICS or words[place] in also):
+        place += 1
+    return place
+
+
 def is_of_nobody(sentence: Sentence) -> bool:
-    """ "se jubiló en julio": of somebody who is not named."""
+    """Return whether it is about somebody who is not named: "se jubiló en julio"."""
     words = sentence.words
     start = next((n for n, word in enumerate(words) if word not in ADVERBS | CLITICS), 0)
     if sentence.is_capitalised(0) and words[1:2] in (["se"], ["es"], ["tiene"]):  # "Lucho se va"
@@ -169,7 +177,7 @@ _GENDER = {fold(noun): gender for gender, nouns in _LISTS.items() for noun in no
 
 
 def article(noun: str, *, many: bool) -> str:
-    """el, la, los or las; "" when the gender is not certain."""
+    """Return el, la, los or las; "" when the gender is not certain."""
     gender = gender_of(noun)
     return {"m": ("el", "los"), "f": ("la", "las")}[gender][many] if gender else ""
 
@@ -179,8 +187,8 @@ def gender_of(noun: str) -> str:
         return relative.gender
     bare = fold(noun)
     singular = re.sub(r"(?<=[aeiou])s$|(?<=[lnrd])es$", "", bare)
-    if known := _GENDER.get(bare) or _GENDER.get(singular):
-        return known
+    if gender := _GENDER.get(bare) or _GENDER.get(singular):
+        return gender
     if re.search(r"(?:cion|sion|dad|tad|tud|umbre|eza|ura|encia|ancia)$", singular):
         return "f"
     if re.search(r"(?:ista|eta|ema|oma|ata|ante|ente)$", singular):
@@ -191,14 +199,14 @@ def gender_of(noun: str) -> str:
 
 
 def noun_place(sentence: Sentence, place: int) -> int | None:
-    """The noun of "mejor amiga", "propio bar": behind what stands before it."""
+    """Return the noun of "mejor amiga", "propio bar": behind what stands before it."""
     while place < len(sentence.words) and _DATA.before_noun.fullmatch(sentence.words[place]):
         place += 1
     return place if place < len(sentence.words) else None
 
 
 def phrase_end(sentence: Sentence, noun: int) -> int:
-    """Behind the noun and what belongs to it: "número de teléfono", "color favorito"."""
+    """Return the place behind the noun and what belongs to it: "número de teléfono"."""
     words = sentence.words
     end = noun + 1
     while end < len(words) and not sentence.gap(end).strip():
@@ -212,7 +220,7 @@ def phrase_end(sentence: Sentence, noun: int) -> int:
 
 
 def name_end(sentence: Sentence, place: int) -> int:
-    """Behind the names that follow the noun: "mi hermano Memo", "mi mujer, Encarna,"."""
+    """Return the place behind the names that follow: "mi hermano Memo", "mi mujer, Encarna,"."""
     words = sentence.words
     end = place
     while end < len(words) and sentence.is_capitalised(end):

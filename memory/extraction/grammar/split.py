@@ -34,7 +34,7 @@ class Part:
 
 
 def split(quote: str, *, language: str) -> list[Part]:
-    """The facts of the words; the words themselves when they state one."""
+    """Return the facts of the words; the words themselves when they state one."""
     if len(quote) > MAX_LENGTH:
         return [Part(quote, quote)]
     parts = [small for part in _joined(quote, language) for small in _relative(part, language)]
@@ -42,7 +42,7 @@ def split(quote: str, *, language: str) -> list[Part]:
 
 
 def _joined(quote: str, language: str) -> list[Part]:
-    """Clauses with a verb of their own: "I hate coriander but I love Thai food"."""
+    """Split clauses with a verb of their own: "I hate coriander but I love Thai food"."""
     parts = [Part(quote, quote)]
     start = 0
     complete = _clause_es if language == "es" else _clause_en
@@ -53,66 +53,68 @@ def _joined(quote: str, language: str) -> list[Part]:
         if not parts[-1].clause.endswith(parts[-1].quote):  # a pronoun was replaced
             break
         added = parts[-1].clause.removesuffix(parts[-1].quote)
-        is_free = "?" not in right and all(_stands(part, language) for part in (left, right))
-        is_joined = bool(joint[0].strip(" ,;.!"))
-        clause = (of_named(left, right) or moved(left, right, language)) if is_free else ""
-        if is_free and (clause := clause or complete(added + left, right, is_joined=is_joined)):
+        clause, is_joined = "", bool(joint[0].strip(" ,;.!"))
+        if "?" not in right and all(_stands(part, language) for part in (left, right)):
+            clause = with_name_of(left, right) or with_moved_verb(left, right, language)
+            clause = clause or complete(added + left, right, is_joined=is_joined)
+        if clause:
             parts[-1:] = [Part(left, added + left), Part(right, clause)]
             start = joint.end()
     return parts
 
 
-def moved(left: str, right: str, language: str) -> str:
-    """The right part with the verb of what ended: "ahora trabajo en una clínica"."""
+def with_moved_verb(left: str, right: str, language: str) -> str:
+    """Return the right part with the verb of what ended: "ahora trabajo en una clínica"."""
     over, now = _DATA.left[language].search(left), _DATA.now_there[language].match(right)
     if not over or not now:
         return ""
     if language == "en":
         who, verb = _subject_en(left) or _name_en(left), over["verb"] or "work"
         is_same = (who == "I") == (now["who"].upper() == "I")
-        told = f"{who} now {verb}{'' if who == 'I' else 's'} {_DATA.now.sub('', now['rest'])}"
-        return told.replace("studys", "studies") if who and is_same else ""
+        clause = f"{who} now {verb}{'' if who == 'I' else 's'} {_DATA.now.sub('', now['rest'])}"
+        return clause.replace("studys", "studies") if who and is_same else ""
     verb = over["verb"] or "trabaj"
     ending = "o" if now["is"].lower() == "estoy" else "e" if verb == "viv" else "a"
     return f"ahora {verb}{ending} {now['rest']}"
 
 
-def elided(left: str, right: str, language: str) -> str:
-    """The right part with the noun of the left one: "my birthday is …, my sister's is …"."""
-    found, owned = _DATA.ellipsis[language].match(right), _DATA.owned[language].match(left)
-    if not found or not owned:
+def with_elided_noun(left: str, right: str, language: str) -> str:
+    """Return the right part with the noun of the left one: "my birthday is …, my sister's is …"."""
+    match, owned = _DATA.ellipsis[language].match(right), _DATA.owned[language].match(left)
+    if not match or not owned:
         return ""
-    rest, noun = f"{found['verb']} {found['rest']}", owned["noun"]
+    rest, noun = f"{match['verb']} {match['rest']}", owned["noun"]
     if language == "es":
-        return f"{found['the']} {noun} de {found['whose']} {rest}"
-    return f"{found['whose']}{found['s']} {noun} {rest}"
+        return f"{match['the']} {noun} de {match['whose']} {rest}"
+    return f"{match['whose']}{match['s']} {noun} {rest}"
 
 
-def of_named(left: str, right: str) -> str:
-    """The right part with the name of whom the left one calls somebody's."""
-    found = _DATA.is_somebodys.fullmatch(left)
-    relative = kin(found["kin"].lower()) if found else None
-    if not found or not relative:
+def with_name_of(left: str, right: str) -> str:
+    """Return the right part with the name of whom the left one calls somebody's."""
+    match = _DATA.is_somebodys.fullmatch(left)
+    relative = kin(match["kin"].lower()) if match else None
+    if not match or not relative:
         return ""
-    if told := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
-        gender = "m" if told[1].lower() == "he" else "f"
-        is_same = relative.gender in ("", gender)
-        return f"{found['name']}{' is' if told[2] else ''}{right[told.end() :]}" if is_same else ""
+    if pronoun := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
+        gender = "m" if pronoun[1].lower() == "he" else "f"
+        if relative.gender not in ("", gender):
+            return ""
+        return f"{match['name']}{' is' if pronoun[2] else ''}{right[pronoun.end() :]}"
     first = Sentence(right).words[:1]
-    return f"{found['name']} {right}" if first and spanish_verbs.is_third(first[0]) else ""
+    return f"{match['name']} {right}" if first and spanish_verbs.is_third(first[0]) else ""
 
 
 def _stands(part: str, language: str) -> bool:
-    """Says something by itself: not "I've stopped", not "la vendí"."""
+    """Return whether it says something by itself: not "I've stopped", not "la vendí"."""
     words = set(Sentence(part).words)
     if _DATA.hangs.match(part) or words & _POINTERS[language] or has_object(Sentence(part)):
         return False
-    said = {root for root in stems(part) if not root.startswith(_LIGHT)}
-    return bool(said) or bool(re.search(r"\d", part))
+    roots = {root for root in stems(part) if not root.startswith(_LIGHT)}
+    return bool(roots) or bool(re.search(r"\d", part))
 
 
 def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
-    """The right part as a sentence of its own; "" when it is none, or the left one is none.
+    """Return the right part as a sentence of its own; "" when it is none, or the left one is none.
 
     Behind "and" or "but" it can have the subject of the left one; behind a comma with few verbs.
     """
@@ -128,7 +130,7 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
     ):
         return ""
     if _DATA.ellipsis["en"].match(right):
-        return elided(left, right, "en")
+        return with_elided_noun(left, right, "en")
     if _subject_en(right):
         return right
     words = Sentence(right).words
@@ -140,25 +142,25 @@ def _clause_en(left: str, right: str, *, is_joined: bool) -> str:
         is_shared = is_joined and not _DATA.ahead.search(left)
         is_shared = is_shared and bool(_DATA.shared_i.match(" ".join(words[verb:])))
         return f"I {right}" if is_shared else ""
-    if found := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
-        is_same = _is_only_person(left, subject, {"he": "m", "she": "f"}[found[1].lower()])
+    if pronoun := re.match(r"(he|she)(['’]s)?(?= \w)", right, re.IGNORECASE):
+        is_same = _is_only_person(left, subject, {"he": "m", "she": "f"}[pronoun[1].lower()])
         # "She's moved" has, "she's a midwife" is.
         unclear = words[1:2] and words[1] in english.participles()
-        told = found[2] if unclear and found[2] else " is" if found[2] else ""
-        return f"{subject}{told}{right[found.end() :]}" if is_same else ""
+        verb_form = pronoun[2] if unclear and pronoun[2] else " is" if pronoun[2] else ""
+        return f"{subject}{verb_form}{right[pronoun.end() :]}" if is_same else ""
     shares = words[verb] in _DATA.shared_verbs if is_joined else words[0] in _DATA.told_on
     return f"{subject} {right}" if shares else ""
 
 
 def _is_only_person(text: str, subject: str, gender: str) -> bool:
-    """The pronoun can be nobody else: not so in "my mum told my dad and he…"."""
-    relatives = [one for word in Sentence(text).words if (one := kin(word))]
-    named = [one for word in Sentence(subject).words if (one := kin(word))]
-    return len(relatives) == len(named) and all(one.gender in ("", gender) for one in named)
+    """Return whether the pronoun can be nobody else: not in "my mum told my dad and he…"."""
+    relatives = [person for word in Sentence(text).words if (person := kin(word))]
+    named = [person for word in Sentence(subject).words if (person := kin(word))]
+    return len(relatives) == len(named) and all(person.gender in ("", gender) for person in named)
 
 
 def _subject_en(text: str) -> str:
-    """What a clause is about, when a verb follows: "My sister Elena", "I"."""
+    """Return what a clause is about, when a verb follows: "My sister Elena", "I"."""
     sentence = Sentence(text)
     words = sentence.words
     if not words:
@@ -176,14 +178,14 @@ def _subject_en(text: str) -> str:
 
 
 def _name_en(text: str) -> str:
-    """ "Sam" of "Sam left Acme", where only a name can stand."""
+    """Return "Sam" of "Sam left Acme", where only a name can stand."""
     words = Sentence(text).words
     is_told = len(words) > 1 and english.is_finite(words[1]) and words[0] not in english.ADVERBS
     return Sentence(text).written(0) if is_told and Sentence(text).is_capitalised(0) else ""
 
 
 def _tells_of_name_en(text: str) -> bool:
-    """ "Rory's coeliac", "Isla has a cat"; not "Isla's cat is ill", which is about the cat."""
+    """Return whether it tells of a name: "Rory's coeliac", not "Isla's cat is ill"."""
     sentence = Sentence(text)
     name, _, ending = sentence.words[0].partition("'") if sentence.words else ("", "", "")
     if len(sentence.words) < 2 or not sentence.is_capitalised(0) or name in NOT_NAMES:
@@ -195,15 +197,14 @@ def _tells_of_name_en(text: str) -> bool:
 
 
 def _tells_of_name_es(text: str) -> bool:
-    """ "Marta es vegana"."""
+    """Return whether it tells of a name: "Marta es vegana"."""
     sentence = Sentence(text)
     if len(sentence.words) < 3 or not sentence.is_capitalised(0):
         return False
-    skipped = spanish_words.ADVERBS | spanish_words.CLITICS | {"ya", "no"}
-    later = range(1, len(sentence.words))
-    verb = next((n for n in later if sentence.words[n] not in skipped), None)
-    is_told = verb is not None and spanish_words.is_third_here(sentence, verb)
-    return is_told and sentence.words[0] not in NOT_NAMES | skipped
+    no_names = NOT_NAMES | spanish_words.ADVERBS | spanish_words.CLITICS | {"ya", "no"}
+    verb = spanish_words.skip_adverbs(sentence.words, 1, also={"ya", "no"})
+    is_told = verb < len(sentence.words) and spanish_words.is_third_here(sentence, verb)
+    return is_told and sentence.words[0] not in no_names
 
 
 def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
@@ -215,14 +216,13 @@ def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
     if not any(spanish_words.is_finite(before, n) for n in range(len(before.words))):
         return ""
     if _DATA.ellipsis["es"].match(right):
-        return elided(left, right, "es")
+        return with_elided_noun(left, right, "es")
     if _subject_es(right):
         return right
     if _DATA.ago_es.fullmatch(right):
         return ""
-    skipped = spanish_words.ADVERBS | spanish_words.CLITICS | {"me", "yo"}
-    verb = next((n for n, word in enumerate(sentence.words) if word not in skipped), None)
-    if verb is None:
+    verb = spanish_words.skip_adverbs(sentence.words, also={"me", "yo"})
+    if verb == len(sentence.words):
         return ""
     likes = sentence.words[verb - 1 : verb] == ["me"] and _DATA.likes.match(sentence.words[verb])
     is_we = sentence.words[verb].endswith("mos") and spanish_verbs.is_we(sentence.words[verb])
@@ -233,7 +233,7 @@ def _clause_es(left: str, right: str, *, is_joined: bool) -> str:
 
 
 def _may_share(before: Sentence, sentence: Sentence, verb: int) -> bool:
-    """Not so in "mi hermano tiene novia, se llama Ximena": no longer about the brother."""
+    """Return whether the subject is the same: not in "mi hermano tiene novia, se llama Ximena"."""
     word = sentence.words[verb]
     if word == "llama" or verb + 1 >= len(sentence.words) or any(map(kin, before.words[2:])):
         return False
@@ -247,61 +247,59 @@ def _is_of_speaker(sentence: Sentence) -> bool:
 
 
 def _subject_es(text: str) -> str:
-    """ "Mi suegra", when a verb follows."""
+    """Return "Mi suegra", when a verb follows."""
     sentence = Sentence(text)
     words = sentence.words
     if len(words) < 3 or words[0] not in ("mi", "mis") or not kin(words[1]):
         return ""
     end = name_end(sentence, phrase_end(sentence, 1))
-    verb = end
-    while verb < len(words) and words[verb] in spanish_words.ADVERBS | spanish_words.CLITICS:
-        verb += 1
+    verb = spanish_words.skip_adverbs(words, end)
     if verb >= len(words) or not spanish_verbs.is_third(words[verb]):
         return ""
     return " ".join(sentence.written(n) for n in range(end))
 
 
 def _relative(part: Part, language: str) -> list[Part]:
-    """ "I live here with my son Mateo, who is 7": who lives here, and how old Mateo is."""
-    found = _DATA.who.fullmatch(part.clause.strip().rstrip(".!"))
-    if not found or not kin(found["noun"]):
+    """Split "I live here with my son Mateo, who is 7": who lives here, and how old Mateo is."""
+    match = _DATA.who.fullmatch(part.clause.strip().rstrip(".!"))
+    if not match or not kin(match["noun"]):
         return [part]
-    told = f"is {found['told']}" if found["is"] else found["told"]
-    verb = Sentence(told).words[0]
+    clause = f"is {match['told']}" if match["is"] else match["told"]
+    verb = Sentence(clause).words[0]
     is_verb = spanish_verbs.is_third(verb) if language == "es" else verb in _TOLD_OF
     if not is_verb:
         return [part]
-    quote = part.clause[found.start("name") :]
+    quote = part.clause[match.start("name") :]
     whole = part.quote
-    head = found["head"] if found["head"] in whole else whole
+    head = match["head"] if match["head"] in whole else whole
     about = quote if quote in whole else whole
-    alone = _DATA.only_with.fullmatch(found["head"])
+    alone = _DATA.only_with.fullmatch(match["head"])
     companion = _companion(alone["whom"], language) if alone else None
     return [
-        companion or Part(head, found["head"]),
-        Part(about, f"{found['name']} {told}", is_of_another=True),
+        companion or Part(head, match["head"]),
+        Part(about, f"{match['name']} {clause}", is_of_another=True),
     ]
 
 
 def _companions(part: Part, language: str) -> list[Part]:
-    """ "I live in Valencia with my partner Marc": where, and who the partner is."""
-    found = _DATA.lives.fullmatch(part.clause.strip().rstrip(".!"))
-    if not found:
+    """Split "I live in Valencia with my partner Marc": where, and who the partner is."""
+    match = _DATA.lives.fullmatch(part.clause.strip().rstrip(".!"))
+    if not match:
         return [part]
-    items = _DATA.item_joint.split(found["with"])
+    items = _DATA.item_joint.split(match["with"])
     others = [other for item in items if (other := _companion(item, language))]
-    if len(others) < len(items) or len(found["main"].split()) < 3:
+    if len(others) < len(items) or len(match["main"].split()) < 3:
         return [part]
-    main = found["main"].strip()
+    main = match["main"].strip()
     return [Part(main if main in part.quote else part.quote, main), *others]
 
 
 def _companion(item: str, language: str) -> Part | None:
-    """ "my partner Marc" -> "my partner is Marc"; "our two cats" -> "I have two cats"."""
+    """State who lives there: "my partner Marc" -> "my partner is Marc"."""
     is_spanish = language == "es"
-    if (found := _DATA.named.fullmatch(item)) and kin(found["noun"]):
+    if (match := _DATA.named.fullmatch(item)) and kin(match["noun"]):
         whose, verb = ("mi", "es") if is_spanish else ("my", "is")
-        return Part(item, f"{whose} {found['noun']} {verb} {found['name']}")
-    if (found := _DATA.counted.fullmatch(item)) and kin(found["many"].split()[1].strip(",:")):
-        return Part(item, f"{'tengo' if is_spanish else 'I have'} {found['many']}")
+        return Part(item, f"{whose} {match['noun']} {verb} {match['name']}")
+    if (match := _DATA.counted.fullmatch(item)) and kin(match["many"].split()[1].strip(",:")):
+        return Part(item, f"{'tengo' if is_spanish else 'I have'} {match['many']}")
     return None

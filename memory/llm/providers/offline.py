@@ -68,7 +68,7 @@ def _joined(parts: Sequence[str]) -> str:
 
 def _note(briefing: Briefing) -> str:
     """Return the working note with the new plan; it is replaced whole, so the old goes along."""
-    task = " ".join(intents.told(briefing.text)).replace("<", "‹").replace(">", "›")
+    task = " ".join(intents.statements(briefing.text)).replace("<", "‹").replace(">", "›")
     before = [line for line in briefing.working.splitlines() if line.strip() and line not in task]
     note = json.dumps({"task": task, "context": before[:OLD_LINES]}, ensure_ascii=False)
     return f"<working-memory>{note}</working-memory>" if task else ""
@@ -81,7 +81,7 @@ def _main(briefing: Briefing, intent: intents.Intent, language: str) -> str:
         return _list_of(briefing, intent, language)
     if intent.name == "forget":
         return say(language, "forget_all")
-    sentences = [text for text in intents.told(briefing.text) if not intents.small_talk(text)]
+    sentences = [text for text in intents.statements(briefing.text) if not intents.small_talk(text)]
     grief = intents.grief(" ".join(sentences))
     parts = [
         _small_talk(briefing, grief, language) if grief else "",

@@ -43,7 +43,7 @@ from memory.extraction.rescheduling import endings, was_lent, was_planned
 def test_what_was_moved_keeps_all_but_its_time(fact, said, now):
     assert rescheduling.moves(said)
     assert rescheduling.is_about_same(fact, said)
-    assert rescheduling.retimed(fact, said) == now
+    assert rescheduling.retime(fact, said) == now
 
 
 @pytest.mark.parametrize(
