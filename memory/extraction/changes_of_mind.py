@@ -1,4 +1,4 @@
-"""Which believed facts a new statement changes or ends, and how they give way."""
+"""Find the believed facts that a new statement changes or ends, and let them give way."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Why words that sound like a fact state none: asked, wished, guessed, quoted, passing…"""
+"""Find out why words that sound like a fact state none: asked, wished, guessed, quoted…"""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""A message taken apart into clauses that may state something, verbatim and with their place."""
+"""Split a message into clauses that may state something, verbatim and with their place."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _DATA = data_beside(__file__)
 
 # The point of a title ends no sentence: "my doctor is Dr. Salas".
 _TITLES = "|".join(rf"(?<=\b{name})\." for name in TITLES)
-# "my gf is maya ❤️ her bday is dec 3": who types no marks ends a sentence so.
+# "my gf is maya ❤️ her bday is dec 3": a picture may end a sentence, too.
 _PICTURES = "\u2600-\u27bf\ufe0f\U0001f300-\U0001faff"
 _PICTURE = re.compile(rf"[{_PICTURES}]+")
 _SENTENCE = re.compile(

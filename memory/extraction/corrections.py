@@ -1,4 +1,4 @@
-"""What a message mends of what its speaker told before: a value, a time, a place, or its end."""
+"""Correct what the speaker of a message told before: a value, a time, a place, or its end."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from memory.text import shorthand
 from memory.text.kinship import kin
 from memory.text.normalise import words
 
-# "No, Max" is about what was learned a moment ago; who names the old value may do so later.
+# "No, Max" is about what was learned a moment ago; naming the old value works for a day.
 A_MOMENT = timedelta(hours=1)
 A_DAY = timedelta(days=1)
 # How many of the last facts "Friday, not Thursday" may mean, and among how many another time or

@@ -1,4 +1,4 @@
-"""The cues of a fact, read from cues.txt: what a clause says about its speaker, and how surely."""
+"""Read the cues of cues.txt: what a clause says about its speaker, and how surely."""
 
 import re
 from dataclasses import dataclass

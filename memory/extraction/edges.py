@@ -1,4 +1,4 @@
-"""The edges of a span in a message: grown to its clause, freed of fillers, joined or parted."""
+"""Move the edges of a span in a message: to its whole clause, without fillers."""
 
 from memory.extraction.grammar.sentences import data_beside
 

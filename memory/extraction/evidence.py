@@ -1,4 +1,4 @@
-"""Whose words a fact rests on: the message of a person that carries it, and who spoke there."""
+"""Find the message of a person that a fact rests on, and who spoke there."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Does the message really say what the fact claims? By meaning, names, numbers and negation.
+"""Check that a message really says what a fact claims: meaning, names, numbers and negation.
 
 Nothing of the fact may be new. Its names, numbers, dates and people must stand in the message, what
 is denied in one must be denied in the other, and each of its other words must be there in some

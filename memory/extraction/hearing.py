@@ -1,4 +1,4 @@
-"""What a message says that lasts: cues, which are precise, and the listener, which hears more.
+"""Hear what lasts in a message: by cues, which are precise, and by the listener, which hears more.
 
 Pure: no database, no network. Each thing heard is a stretch of the message with a kind, a score
 and a verdict: believe it, or offer it to the person.
@@ -29,7 +29,7 @@ MAX_CACHED = 20_000
 _cache: dict[int, list["Heard"]] = {}
 # What the cues hear and the listener does not is less sure.
 CUE_ALONE = 0.9
-# A short message all of which is heard is surer than the listener, taught with longer ones, says.
+# The listener learned from longer messages: a short one that it hears whole is surer.
 MAX_PLAIN_WORDS = 9
 MIN_PLAIN_SHARE = 0.8
 PLAIN_SCORE = 0.6

@@ -1,4 +1,4 @@
-"""What somebody wants with a message, by its words alone, in English and Spanish. Pure."""
+"""Tell what somebody wants with a message, by its words alone, in English and Spanish. Pure."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What was heard and is not sure enough: offered to a person, who saves it or leaves it.
+"""Offer what was heard and is not sure enough to a person, who saves it or leaves it.
 
 An offer is a line in its message's journal.
 """

@@ -1,4 +1,4 @@
-"""Facts that a message states, each with the words it rests on. Pure: nothing is stored here.
+"""Propose the facts that a message states, each with the words it rests on. Nothing is stored.
 
 The cues of cues.txt and the listener read every message. With a `complete(prompt) -> str` a model
 reads those in which they heard something, too; everything it answers is checked.
@@ -79,7 +79,7 @@ class Candidate:
     heard_as: str = ""
     # Not believed: offered to the person.
     believed: bool = True
-    # The fact of which this is a correction, by its number.
+    # The primary key of the fact that this corrects.
     replaces: int = 0
     # Asked to be said in the chat at its time.
     remind: bool = False
@@ -181,7 +181,7 @@ def _worded(
         names = {str(fact.subject) if fact.retold else "" for fact in of_others}
         if names and not names & {"", author}:
             worded, is_unknown = of_others, False
-    # "She's in ward 7", of nobody knows whom, is not a fact about whoever says it.
+    # "She's in ward 7" about an unknown person is not a fact about the speaker.
     is_nobody = is_unknown and bool(_DATA.she.match(item.quote))
     is_lore = item.kind == "lore" and worded is not of_others
     return [

@@ -1,6 +1,6 @@
-"""How one thing went on: at another time ("it is now the 12th"), elsewhere, or over. Pure.
+"""Read that something is at another time ("it is now the 12th"), elsewhere, or over. Pure.
 
-A day, a date and an hour are told apart, so that each replaces its like and the rest stays.
+A day only replaces a day, a date a date and an hour an hour; the rest stays.
 """
 
 import re

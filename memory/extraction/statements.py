@@ -1,4 +1,4 @@
-"""A fact or a message taken apart, so that two of them can be compared claim by claim."""
+"""Take facts and messages apart, so that two of them can be compared claim by claim."""
 
 import re
 from collections.abc import Iterable, Iterator

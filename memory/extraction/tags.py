@@ -1,4 +1,4 @@
-"""The tags a model writes in its reply: taken out of the text, sorted by where they go. Pure.
+"""Take the tags that a model writes out of its reply, sorted by where they go. Pure.
 
 No raw tag ever reaches a person and no text is swallowed by a tag that was never closed. Names are
 read in any case, attributes are ignored. A tag inside another belongs to itself, not to the outer

@@ -1,4 +1,4 @@
-"""How a fact is worded: retold about its speaker where the grammar is certain, else as it was said.
+"""Word a fact: retold about its speaker where the grammar is certain, else as it was said.
 
 A fact keeps the words it rests on. Its text is a sentence that can be read without the chat: the
 words in the third person, or, when a verb, a gender or a pronoun is not certain, the person's own

@@ -1,4 +1,4 @@
-"""What statements tell, in slots that no language owns, and what one does to another.
+"""Read statements into slots that are the same in every language, and compare two of them.
 
 `reading.frame_of` and `frames_of` read a statement; `compare.compare` judges two. Both are pure.
 """

@@ -1,4 +1,4 @@
-"""Statements cut into clauses, and whether a clause affirms, denies or ends what it tells."""
+"""Split statements into clauses, and tell whether one affirms, denies or ends what it tells."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""What a new statement does to an old one: the same again, another value, an end, a denial. Pure.
+"""Judge what a new statement does to an old one: repeat, replace, end or deny it. Pure.
 
 The rules decide. A likeness of meaning, when the caller has one to give, only settles whether two
 values are one thing in other words.
@@ -182,7 +182,7 @@ class _Judge:
         if holder and other and (holder <= other or other <= holder):
             return True
         if not holder or not other:
-            # Without a subject a name may be that of whoever says "I"; a sister is never oneself.
+            # Without a subject a name may be the speaker's; a sister is never the speaker.
             return not self.subject and not any(map(classes, holder | other))
         return self._alike(" ".join(sorted(holder)), " ".join(sorted(other)))
 
@@ -251,7 +251,7 @@ def _other_count(old: Frame, new: Frame) -> Ruling:
 def _across_slots(old: Frame, new: Frame) -> Ruling:
     """Return what excludes each other although it is told of two things."""
     if new.ended and new.key == "employer" and not new.terms and old.key == "job":
-        # Who retires is no nurse any more, though a writer may still write.
+        # A nurse who retires is not a nurse any more; a writer may still write.
         return ("ends", "ended") if not (old.ended or old.weak) else _APART
     if old.ended or new.ended:
         return _APART

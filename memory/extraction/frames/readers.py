@@ -1,4 +1,4 @@
-"""How the rules of rules.txt read a clause into slots, one reader for each kind of slot."""
+"""Read a clause into slots by the rules of rules.txt, one reader for each kind of slot."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ from memory.text.normalise import fold
 
 Reader = Callable[[Match], Iterator[Slot]]
 PLACES = frozenset({"city", "country"})
-# Whom somebody has one of: another name is a change.
+# A person has one of these at a time: another name is a change.
 _ONE_AT_A_TIME = frozenset({"boss", "manager"})
 BEINGS = frozenset({"kin", "couple", "person", "pet"})
 _CHILDREN = frozenset({"son", "daughter", "child", "baby", "twin"})

@@ -1,4 +1,4 @@
-"""The frames of a statement, and what it tells besides one of them."""
+"""Read the frames of a statement, and what it tells besides one of them."""
 
 import re
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Answers that need their question, and words that only point at what was said before."""
+"""Complete answers that need their question, and words that point at what was said before."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""English told about its speaker, and told to them: words, verbs, and both ways round."""
+"""Turn English in the first person into the third, and back into the second."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""A sentence as its words, and the files of words and patterns beside the modules."""
+"""Split a sentence into words, and read the files of words and patterns beside the modules."""
 
 import re
 from pathlib import Path

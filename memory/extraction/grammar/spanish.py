@@ -1,4 +1,4 @@
-"""Spanish told about its speaker, and told to them."""
+"""Turn Spanish in the first person into the third, and back into the second."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What the words of a Spanish clause are: verbs of the speaker, nouns and their gender."""
+"""Tell what the words of a Spanish clause are: verbs of the speaker, nouns and their gender."""
 
 import re
 from collections.abc import Set

@@ -1,4 +1,4 @@
-"""Several facts of one sentence, each by itself, so that correcting one leaves the others."""
+"""Split a sentence into its facts, so that correcting one leaves the others."""
 
 import re
 from dataclasses import dataclass
