@@ -30,7 +30,8 @@ def problem(message: str, start: int, end: int, *, kind: str, previous: str = ""
     """
     if clauses.is_joke(message):
         return "joke"
-    sentence = _sentence_start(message, start)
+    starts = (sentence.start for sentence in clauses.sentences(message))
+    sentence = max((place for place in starts if place <= start), default=0)
     if intents.asks_plainly(message[sentence:end]):
         return "question"
     parts = {
@@ -55,11 +56,6 @@ def needs_previous(quote: str, previous: str) -> bool:
         return False
     points = (p for reason, _, p in _rules() if reason in (POINTING, POINTING_ALONE, "answer"))
     return len(quote.split()) <= MAX_ANSWER_WORDS or any(p.search(quote) for p in points)
-
-
-def _sentence_start(message: str, place: int) -> int:
-    starts = (sentence.start for sentence in clauses.sentences(message))
-    return max((start for start in starts if start <= place), default=0)
 
 
 @cache

@@ -82,8 +82,8 @@ def _instead_of(fact: Fact, text: str, message: Message) -> Candidate:
 def _rescheduled(message: Message) -> list[Candidate]:
     """Return what its speaker told of it here, at the new time: "The dentist is on Friday now"."""
     text = _told(message)
-    is_change = rescheduling.says_moved(text) or intents.read(text).name == "correct"
-    if not is_change or not rescheduling.has_time(text):
+    corrects = intents.read(text).name == "correct" and rescheduling.has_time(text)
+    if not corrects and not rescheduling.moves(text):
         return []
     return _with(rescheduling.retime, message, text, rescheduling.has_time)
 

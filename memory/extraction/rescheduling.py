@@ -28,7 +28,7 @@ def times_in(text: str) -> Times:
     kinds = []
     for pattern in (_DATA.clock, _DATA.date, _DATA.days):
         kinds.append(list(pattern.finditer(text)))
-        # What is a clock is no date: it is blank from here on.
+        # An hour is not also a date: it is blank from here on.
         text = pattern.sub(lambda match: "\0" * len(match[0]), text)
     clocks, dates, days = kinds
     return Times(days, dates, clocks)

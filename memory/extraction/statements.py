@@ -101,12 +101,9 @@ def _value(digits: str | None, thousand: str | None, word: str | None) -> float:
 FILE = Path(__file__).with_name("concepts.txt")
 STRICT = ("name", "kin", "one")
 # Classes of the vocabulary of frames whose members nothing else may stand for.
-_OF_CLASS = {
-    **dict.fromkeys(("city", "country", "language", "programming language"), "name"),
-    **dict.fromkeys(("database", "editor"), "name"),
-    **dict.fromkeys(("colour", "season"), "one"),
-}
-MAX_PHRASE_WORDS = 4  # words of a phrase
+_NAMES = ("city", "country", "language", "programming language", "database", "editor")
+_OF_CLASS = dict.fromkeys(_NAMES, "name") | dict.fromkeys(("colour", "season"), "one")
+MAX_PHRASE_WORDS = 4
 
 
 @dataclass
@@ -130,8 +127,10 @@ class Concepts:
 
 @cache
 def concepts() -> Concepts:
-    made = Concepts()
-    for number, line in enumerate(_lines()):
+    table = Concepts()
+    written = FILE.read_text("utf-8").splitlines()
+    lines = [line for line in written if re.match(r"[a-z]+: ", line)]
+    for number, line in enumerate(lines):
         kind, _colon, rest = line.partition(": ")
         parts = rest.split(" | ")
         for side, part in enumerate(parts):
@@ -139,11 +138,11 @@ def concepts() -> Concepts:
             if kind == "against":
                 label += f":{side}"
             for word in part.split(", ") if kind == "against" else [part]:
-                made.add(word.strip(), label)
-    for label, listed in _listed_elsewhere():
-        for word in listed:
-            made.add(word, label)
-    return made
+                table.add(word.strip(), label)
+    for label, words_of_label in _listed_elsewhere():
+        for word in words_of_label:
+            table.add(word, label)
+    return table
 
 
 def _listed_elsewhere() -> Iterator[tuple[str, Iterable[str]]]:
@@ -161,10 +160,10 @@ def labels(words: list[str]) -> Iterator[tuple[int, int, set[str]]]:
     known, end = concepts(), 0
     for start in range(len(words)):
         for size in range(min(MAX_PHRASE_WORDS, len(words) - start), 0, -1) if start >= end else ():
-            if found := known.of(" ".join(words[start : start + size])):
-                yield start, size, found
+            if fitting := known.of(" ".join(words[start : start + size])):
+                yield start, size, fitting
                 # A mother in law is not a mother, and Mexico City is not Mexico.
-                end = start + size if any(kind(one) in STRICT for one in found) else end
+                end = start + size if any(kind(label) in STRICT for label in fitting) else end
                 break
 
 
@@ -184,27 +183,12 @@ def opposite(label: str) -> str:
     return f"{line}:{1 - int(side)}"
 
 
-def _lines() -> list[str]:
-    written = FILE.read_text("utf-8").splitlines()
-    return [line for line in written if re.match(r"[a-z]+: ", line)]
-
-
-# Words a fact adds to a saying without claiming anything new.
-_ADDED = """
-user users usuario usuaria author person persona group grupo team equipo name nombre says said dice
-dijo wants goes called named llama llamen llamado llamada preference preferences preferencia style
-estilo communication comunicacion pattern patterns note rule regla fact hecho habit currently
-actualmente now ahora usually plan plans planning planea around about approximately instead also
-favorite favourite active activo activa activity phrase phrases uses using use usa each every cada
-way kind type old severe severely very really extremely highly strongly deeply muy bastante
-st nd rd th university universidad college street calle
-"""
-FRAME = frozenset(map(fold, [*STOP_WORDS["en"], *STOP_WORDS["es"], *_ADDED.split()]))
+FRAME = frozenset(map(fold, [*STOP_WORDS["en"], *STOP_WORDS["es"], *_DATA.added]))
 
 
 @dataclass(frozen=True)
 class Statement:
-    """The text, and whose names in it are no claims: the speaker's."""
+    """The text, and the speaker's names, which are not claims."""
 
     text: str
     speaker: frozenset[str] = frozenset()

@@ -15,26 +15,21 @@ import re2
 
 from memory.text.normalise import clean, normalise
 
-FACT, CHAT, WORKING, CONTEXT, USER = (
-    "memory",
-    "chat-memory",
-    "working-memory",
-    "chat-context",
-    "user",
-)
+FACT = "memory"
+CHAT = "chat-memory"
+WORKING = "working-memory"
+CONTEXT = "chat-context"
+USER = "user"
 # Named by an old template and understood as <user>, so that it cannot leak.
 ALIASES = {"update-preferences": USER}
 DONE = "bootstrap-complete"
 NAMES = (FACT, CHAT, WORKING, CONTEXT, USER, *ALIASES, DONE)
 LINE_LIMIT, LOOKUP_LIMIT = 180, 220
 
-# An attribute may hold anything but angle brackets; a tag that never ends is no tag.
-_TAG = re2.compile(
-    r"(?i)<\s*(/?)\s*(" + "|".join(sorted(NAMES, key=len, reverse=True)) + r")\b([^<>]*)>"
-)
-_HALF = re2.compile(
-    r"(?i)<\s*/?\s*(?:" + "|".join(sorted(NAMES, key=len, reverse=True)) + r")\b[^<>]{0,80}$"
-)
+# An attribute may hold anything but angle brackets; a tag that never ends is not a tag.
+_ANY_NAME = "|".join(sorted(NAMES, key=len, reverse=True))
+_TAG = re2.compile(rf"(?i)<\s*(/?)\s*({_ANY_NAME})\b([^<>]*)>")
+_HALF = re2.compile(rf"(?i)<\s*/?\s*(?:{_ANY_NAME})\b[^<>]{{0,80}}$")
 _DIRECTIVE = re2.compile(r"(?is)\[\[\s*(MEMORY_LINE|MEMORY_LOOKUP)\s*:\s*([^\[\]]*)\]\]")
 _ANY_DIRECTIVE = re2.compile(r"(?is)\[\[\s*[A-Z_]{3,24}\s*(?::[^\[\]]*)?\]\]")
 _SKIP = re2.compile(r"(?i)\[SKIP\]")

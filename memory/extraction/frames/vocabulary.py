@@ -60,9 +60,7 @@ def _vocabulary() -> tuple[dict[str, str], dict[str, set[str]], re.Pattern]:
 @lru_cache(maxsize=8192)
 def terms(text: str) -> frozenset[str]:
     """Return the words of the text that mean something, the same for "blue" and "azul"."""
-    words = tokens(text)
-    meanings = [meaning for word in words if (meaning := canonical(word))]
-    return frozenset(meanings or [word for word in words if word])
+    return frozenset(in_order(text) or filter(None, tokens(text)))
 
 
 def tokens(text: str) -> list[str]:
