@@ -29,12 +29,12 @@ def read(message: Message, apart: list[Candidate], *, now: datetime | None) -> l
     """Return what the message mends, with what it states besides, or nothing."""
     # What is surely stated stands; "no wait, Friday" is only heard as if it were something new.
     stated = any(candidate.believed and not _is_lead(candidate, message) for candidate in apart)
-    if not stated and (mended := _mended(message, now=now)):
+    if not stated and (mended := _with_new_value(message, now=now)):
         return mended
-    if moved := _rescheduled(message):
+    if moved := _at_new_time(message):
         rest = [c for c in apart if not rescheduling.is_of_move(f"{c.text} {c.quote}")]
         return [*moved, *rest]
-    return _ended(message, apart) or _put(message)
+    return _ending_of_told(message, apart) or _put_elsewhere(message)
 
 
 def is_part(candidate: Candidate, message: Message) -> bool:
@@ -52,12 +52,12 @@ def _is_lead(candidate: Candidate, message: Message) -> bool:
     return intent.name == "correct" and begins_first
 
 
-def _mended(message: Message, *, now: datetime | None) -> list[Candidate]:
+def _with_new_value(message: Message, *, now: datetime | None) -> list[Candidate]:
     """Return what its speaker was last noted for here with the new value: "No, Max"."""
     intent = intents.read(message.text)
     if intent.name != "correct":
         return []
-    if statements := _told_otherwise(message, intent.rest):
+    if statements := _replacing_statements(message, intent.rest):
         return statements
     at = now or message.sent_at
     own = Fact.objects.live().filter(said_by_same(message, prefix="message__"), chat=message.chat)
@@ -79,39 +79,39 @@ def _instead_of(fact: Fact, text: str, message: Message) -> Candidate:
     return Candidate(text, message.text, **same)
 
 
-def _rescheduled(message: Message) -> list[Candidate]:
+def _at_new_time(message: Message) -> list[Candidate]:
     """Return what its speaker told of it here, at the new time: "The dentist is on Friday now"."""
-    text = _told(message)
+    text = _statements_of(message)
     corrects = intents.read(text).name == "correct" and rescheduling.has_time(text)
     if not corrects and not rescheduling.moves(text):
         return []
-    return _with(rescheduling.retime, message, text, rescheduling.has_time)
+    return _apply_change(rescheduling.retime, message, text, rescheduling.has_time)
 
 
-def _put(message: Message) -> list[Candidate]:
+def _put_elsewhere(message: Message) -> list[Candidate]:
     """Return what its speaker told of it here, at the new place: "Moved the key to the box"."""
-    text = _told(message)
+    text = _statements_of(message)
     if not rescheduling.put_elsewhere(text):
         return []
-    return _with(rescheduling.kept_at, message, text, rescheduling.is_kept)
+    return _apply_change(rescheduling.kept_at, message, text, rescheduling.is_kept)
 
 
-def _told(message: Message) -> str:
+def _statements_of(message: Message) -> str:
     """Return what the message tells: "which course do I have on Fridays now?" moves nothing."""
     return " ".join(intents.statements(shorthand.written_out(message.text)))
 
 
-def _with(
+def _apply_change(
     change: Callable[[str, str], str], message: Message, text: str, fits: Callable[[str], bool]
 ) -> list[Candidate]:
     """Return what its speaker told of it here, changed by these words."""
     people = [evidence.speaker(message), *evidence.known_names(message)]
-    fact = _told_before(message, text, fits, names=people)
+    fact = _find_told_before(message, text, fits, names=people)
     changed = change(fact.text, text) if fact else ""
     return [_instead_of(fact, changed, message)] if fact and changed else []
 
 
-def _told_before(
+def _find_told_before(
     message: Message, text: str, fits: Callable[[str], bool], *, names: Iterable[str] = ()
 ) -> Fact | None:
     """Return what its speaker told here of the same, the nearest of it."""
@@ -133,16 +133,16 @@ def _kin_in(text: str) -> set[str]:
     return {relative.relation for relative in relatives if relative}
 
 
-def _ended(message: Message, apart: list[Candidate]) -> list[Candidate]:
+def _ending_of_told(message: Message, apart: list[Candidate]) -> list[Candidate]:
     """Return the end of a loan or plan: "Bec dropped the fridge back", "Krakow is off"."""
     for line in intents.statements(shorthand.written_out(message.text)):
         for part, was in rescheduling.endings(line):
-            if fact := _told_before(message, part, was):
-                return _over(fact, part, message, apart)
+            if fact := _find_told_before(message, part, was):
+                return _end_of(fact, part, message, apart)
     return []
 
 
-def _over(fact: Fact, part: str, message: Message, apart: list[Candidate]) -> list[Candidate]:
+def _end_of(fact: Fact, part: str, message: Message, apart: list[Candidate]) -> list[Candidate]:
     """Return the end in the place of the fact, in the words heard of it, with the rest."""
     endings = [candidate for candidate in apart if rescheduling.endings(candidate.text)]
     speaker = {"author": evidence.speaker(message), "language": message.language or "en"}
@@ -180,23 +180,23 @@ def apply_last_values(message: Message, candidates: list[Candidate]) -> list[Can
     return candidates
 
 
-def _told_otherwise(message: Message, rest: str) -> list[Candidate]:
+def _replacing_statements(message: Message, rest: str) -> list[Candidate]:
     """Return a whole statement that replaces what its speaker told here: "No, Mateo is 8"."""
     language = message.language or "en"
     statements = wording.word_facts(
         rest, author=evidence.speaker(message), people=evidence.known_names(message),
         language=language, kind="people",
     )  # fmt: skip
-    old = [_replaced_by(statement, message) for statement in statements]
+    old = [_find_replaced(statement, message) for statement in statements]
     if not any(old):
         return []
     return [
-        _told_with(statement, fact, message, language)
+        _correction(statement, fact, message, language)
         for statement, fact in zip(statements, old, strict=True)
     ]
 
 
-def _replaced_by(statement: wording.Wording, message: Message) -> Fact | None:
+def _find_replaced(statement: wording.Wording, message: Message) -> Fact | None:
     """Return what cannot stand beside the statement, of all that its speaker told here."""
     if not statement.retold:
         return None
@@ -211,7 +211,7 @@ def _replaced_by(statement: wording.Wording, message: Message) -> Fact | None:
     return next((entry.fact for entry in changed), None)
 
 
-def _told_with(
+def _correction(
     statement: wording.Wording, old: Fact | None, message: Message, language: str
 ) -> Candidate:
     """Return the statement in the place of what it replaces, or beside it."""

@@ -136,7 +136,7 @@ def ingest(
     if message.ingested_at:
         return message.journal
     # Before the lock: a model takes its time.
-    candidates, journal = _proposed(message, complete, within=within, now=now)
+    candidates, journal = _propose(message, complete, within=within, now=now)
     try:
         return _learn(message, candidates, journal, place=place, now=now, apart=False)
     except OperationalError:
@@ -237,7 +237,7 @@ def learned_from(messages: Iterable[Message]) -> list[dict]:
     return [line for line in lines if line.get("changes") and line.get("fact")]
 
 
-def _proposed(
+def _propose(
     message: Message, complete: Complete | None, *, within: float | None, now: datetime | None
 ) -> tuple[list[Candidate], list[dict]]:
     words = message.text.strip()
@@ -375,9 +375,9 @@ def _take(message: Message, candidate: Candidate, *, by: str, now: datetime | No
         candidate = replace(
             candidate, believed=False, held=message.chat.channel if by != "tag" else "tags"
         )
-    fact = None if candidate.replaces or candidate.kind == WISH else _known(message, candidate)
+    fact = None if candidate.replaces or candidate.kind == WISH else _find_known(message, candidate)
     if fact:
-        return _again(message, candidate, fact, by=by, now=now)
+        return _repeat(message, candidate, fact, by=by, now=now)
     if not candidate.believed:
         return offer_line(candidate)
     done, gone = _believe(message, candidate, by=by, now=now)
@@ -414,7 +414,7 @@ def _believe(
         if not done.changed or done.row.status != Fact.Status.ACTIVE:
             return done, []
         gone = changes_of_mind.settle(done.row, message=message, by=by, now=now)
-        for old in _replaced(candidate.replaces, by=done.row) if candidate.replaces else ():
+        for old in _facts_replaced(candidate.replaces, by=done.row) if candidate.replaces else ():
             until = message.sent_at
             replaced = facts.supersede(old, by=by, new=done.row, until=until, now=now)
             gone += [old] if replaced.changed else []
@@ -427,7 +427,7 @@ def _believe(
         return done, gone
 
 
-def _replaced(number: int, *, by: Fact) -> list[Fact]:
+def _facts_replaced(number: int, *, by: Fact) -> list[Fact]:
     """Return the fact of this number, with those that rest on the same words."""
     rows = Fact.objects.live().exclude(pk=by.pk)
     old = rows.filter(pk=number).first()
@@ -474,7 +474,7 @@ def _times(message: Message, candidate: Candidate, words: str) -> dict[str, date
     )
 
 
-def _known(message: Message, candidate: Candidate) -> Fact | None:
+def _find_known(message: Message, candidate: Candidate) -> Fact | None:
     """Return what this chat knows already that says the same, in these words or others."""
     here = {"space": message.space_id, "chat": message.chat_id}
     said_keys = encryption.forms(text.said_key(candidate.text))
@@ -485,7 +485,7 @@ def _known(message: Message, candidate: Candidate) -> Fact | None:
         same = rows.filter(message=message, reminder__isnull=False).first()
     if same:
         return same
-    for fact in _near(**here, message=message.pk, subject=candidate.subject):
+    for fact in _facts_to_compare(**here, message=message.pk, subject=candidate.subject):
         of_this = fact.message_id == message.pk
         if propose.is_same_fact(
             fact.text, candidate.text, subject=candidate.subject, by_meaning=of_this
@@ -501,7 +501,7 @@ def _same_words(space, chat, said_keys):
 
 
 @prepared(space="bigint", chat="bigint", message="bigint", subject="varchar")
-def _near(space, chat, message, subject):
+def _facts_to_compare(space, chat, message, subject):
     """Return what the message said, and what else is known of the same person here."""
     rows = Fact.objects.known_in(space, chat).live().only("space", "message", "text")
     of_message = Q(message=message)
@@ -511,7 +511,7 @@ def _near(space, chat, message, subject):
     return rows.order_by(own_first, "-last_seen_at", "-pk")[:MAX_COMPARED]
 
 
-def _again(
+def _repeat(
     message: Message, candidate: Candidate, fact: Fact, *, by: str, now: datetime | None
 ) -> Taken:
     """Strengthen what its own speaker surely says again here; what others or the space know stays

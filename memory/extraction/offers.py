@@ -58,7 +58,7 @@ def save(
     person's own wording of it.
     """
     actors.require_person(by)
-    line = _offered(message, place, OFFERED)
+    line = _offer_line(message, place, OFFERED)
     line |= {"text": words or line["text"]}
     with history.change(by=by, why="save an offer"):
         how = {"by": by, "now": now} | whom(message)
@@ -91,12 +91,12 @@ def offer_again(message: Message, place: int, *, by: str) -> ChangeResult:
 @transaction.atomic
 def _turn_offer(message: Message, place: int, was: str, outcome: str, *, by: str) -> ChangeResult:
     actors.require_person(by)
-    line = _offered(message, place, was)
+    line = _offer_line(message, place, was)
     _rewrite(message, place, line | {"outcome": outcome, "by": by})
     return ChangeResult(message, outcome="done")
 
 
-def _offered(message: Message, place: int, outcome: str) -> dict:
+def _offer_line(message: Message, place: int, outcome: str) -> dict:
     """Return the line as it is now, under a lock; NoOffer when it was decided meanwhile."""
     message.refresh_from_db(
         fields=["journal"], from_queryset=Message.objects.select_for_update(of=("self",))

@@ -122,11 +122,11 @@ def read(
     lasting = [item for item in items if item.kind in CATEGORY_OF_KIND]
     before = (shorthand.written_out(previous), shorthand.written_out(earlier))
     context = (reading, *before, author, language, people)
-    facts = [fact for item in lasting for fact in _worded(item, *context)]
+    facts = [fact for item in lasting for fact in _word(item, *context)]
     facts = [replace(fact, quote=reading.as_written(fact.quote)) for fact in facts]
     if facts and complete:
         by_model = _by_model(reading.written, author, language, believe_at, complete)
-        facts = facts if by_model is None else _agreed(by_model, facts, believe_at)
+        facts = facts if by_model is None else _join(by_model, facts, believe_at)
     return _distinct(facts)[:MAX_FACTS]
 
 
@@ -157,7 +157,7 @@ def _with_capitals(reading: shorthand.Reading, people: Sequence[str]) -> shortha
     return replace(reading, text=text)
 
 
-def _worded(
+def _word(
     item: hearing.Heard,
     reading: shorthand.Reading,
     previous: str,
@@ -263,7 +263,7 @@ def _by_model(
     except Exception:  # a provider may fail in any way; the ear still works
         return None
     mode = str(getattr(complete, "model", "") or "llm")
-    candidates = (_checked(row, message, author, language, mode) for row in rows)
+    candidates = (_check(row, message, author, language, mode) for row in rows)
     return [
         replace(candidate, believed=candidate.confidence >= believe_at)
         for candidate in candidates
@@ -271,9 +271,7 @@ def _by_model(
     ]
 
 
-def _agreed(
-    by_model: list[Candidate], by_ear: list[Candidate], believe_at: float
-) -> list[Candidate]:
+def _join(by_model: list[Candidate], by_ear: list[Candidate], believe_at: float) -> list[Candidate]:
     """Join both: what both say is surer, in the model's words with the listener's kind."""
     joined, alone = [], list(by_ear)
     for candidate in by_model:
@@ -332,7 +330,7 @@ def _rows(answer: str) -> list[dict]:
     return [row for row in rows if isinstance(row, dict)]
 
 
-def _checked(row: dict, message: str, author: str, language: str, mode: str) -> Candidate | None:
+def _check(row: dict, message: str, author: str, language: str, mode: str) -> Candidate | None:
     fact, evidence = (row.get(key) for key in ("fact", "evidence"))
     if not isinstance(fact, str) or not MIN_FACT_LENGTH <= len(one_line(fact)) <= MAX_FACT_LENGTH:
         return None

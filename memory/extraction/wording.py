@@ -77,7 +77,7 @@ def word_facts(
             previous_author=previous_author,
         )  # fmt: skip
         if fact:
-            subject = _with_name_told(fact.subject, worded)
+            subject = _name_from_earlier(fact.subject, worded)
             worded.append(replace(fact, quote=part.quote, subject=subject))
     return worded
 
@@ -109,7 +109,7 @@ def word_fact(
     own = _with_capital(own, subject)
     # More than "yeah" or "haha ok" before the quote has answered the question already.
     question = "" if len(Sentence(before).words) > 3 else answers.question_in(trimmed(asked_in))
-    text, retold = _worded(own, question, subject, author=author, language=language, kind=kind)
+    text, retold = _word_clause(own, question, subject, author=author, language=language, kind=kind)
     is_piece = not question and _is_piece(own, language)
     if is_piece or (not retold and not question and before and _leans(own, subject, language)):
         whole = _with_sentence(before, own) if before else ""
@@ -151,7 +151,7 @@ def without_answer(clause: str) -> str:
     return clause[match.end() :] if match and match.end() < len(clause) else clause
 
 
-def _worded(
+def _word_clause(
     own: str, question: str, subject: Subject, *, author: str, language: str, kind: str
 ) -> tuple[str, bool]:
     """Return the text of the fact, and whether it is in the third person."""
@@ -163,16 +163,16 @@ def _worded(
     if not answers.is_pointing(own, language) and not (question and leans):
         named = _with_name(own, subject, author, language)
         is_whole = not _grammar(language).has_first_person(named)
-        if retold_text := _retold(named or own, **context) or (named if is_whole else ""):
+        if retold_text := _retell(named or own, **context) or (named if is_whole else ""):
             return retold_text, True
     resolved = answers.resolve_pointing(own, question, language)
     if not resolved.has_question and resolved.text not in ("", own):
-        retold_text = _retold(resolved.text, **context)
+        retold_text = _retell(resolved.text, **context)
         return retold_text or resolved.text, bool(retold_text)
     return resolved.text, False
 
 
-def _retold(clause: str, *, author: str, language: str, kind: str) -> str:
+def _retell(clause: str, *, author: str, language: str, kind: str) -> str:
     """Return the clause in the third person, if nothing of it is lost or left over."""
     text = _of_my_kin(without_answer(clause), language)
     name = author or {"en": "User", "es": ""}[language]
@@ -286,7 +286,7 @@ def _with_sentence(before: str, own: str) -> str:
     return without_answer(trimmed(text)) if is_whole else ""
 
 
-def _with_name_told(subject: Subject, before: list[Wording]) -> Subject:
+def _name_from_earlier(subject: Subject, before: list[Wording]) -> Subject:
     """Return the subject with the name that an earlier part told."""
     for fact in before:
         other = fact.subject

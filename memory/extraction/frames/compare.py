@@ -95,7 +95,7 @@ def compare(
     pairs = [judge.relate(earlier, later) for earlier in before for later in after]
     verdicts = [verdict for verdict in pairs if verdict is not None]
     if not verdicts:
-        return _by_words(_claim(old), _claim(new))
+        return _compare_words(_claim(old), _claim(new))
     strongest = min(verdicts, key=lambda verdict: _STRENGTH.index(verdict.kind))
     return UNRELATED if strongest.kind == "unrelated" else strongest
 
@@ -301,7 +301,7 @@ class _Claim:
     numbers: frozenset[str]
 
 
-def _by_words(old: _Claim, new: _Claim) -> Verdict:
+def _compare_words(old: _Claim, new: _Claim) -> Verdict:
     """Judge what no rule reads: the same claim denied, ended, or with another number."""
     if old.denied != new.denied and not old.ended and jaccard(old.gist, new.gist) >= SAME_CLAIM:
         return Verdict("ends", "ended") if new.ended else Verdict("contradicts", "negation")

@@ -221,18 +221,18 @@ def retell(clause: str, author: str) -> str:
     words = set(sentence.words)
     if not words or _DATA.marks.search(clause) or words & (YOU | WE - {"our"} | {"myself"}):
         return ""
-    retold = _retold(sentence, author)
+    retold = _retell(sentence, author)
     return "" if has_first_person(retold, ignore=author) else capitalised(retold)
 
 
-def _retold(sentence: Sentence, author: str) -> str:
+def _retell(sentence: Sentence, author: str) -> str:
     start = subject_place(sentence.words)
     if start is None:
-        return _of_others(sentence, author)
-    return _of_speaker(sentence, start, author)
+        return _retell_others(sentence, author)
+    return _retell_speaker(sentence, start, author)
 
 
-def _of_speaker(sentence: Sentence, start: int, author: str) -> str:
+def _retell_speaker(sentence: Sentence, start: int, author: str) -> str:
     words = sentence.words
     # "They" is going to be the speaker, so nobody else may be.
     if (THEY | {"me", "mine"}) & set(words) or not may_precede(words[: max(start, 0)]):
@@ -350,7 +350,7 @@ def _has_bare_verb(words: list[str]) -> bool:
     return infinitive or bool(set(words) & _BEFORE_BASE)
 
 
-def _of_others(sentence: Sentence, author: str) -> str:
+def _retell_others(sentence: Sentence, author: str) -> str:
     """Tell of others: "My sister lives with me" -> "Ana's sister lives with Ana"."""
     words = sentence.words
     as_name = words[0].removesuffix("'s") in USED_AS_NAMES

@@ -48,7 +48,7 @@ def retell(clause: str, author: str) -> str:
         return ""
     if set(words) & (YOU | WE | LISTS["you_verbs"]) or _has_you(words):
         return ""
-    retold = _retold(sentence, author)
+    retold = _retell(sentence, author)
     if has_first_person(retold, ignore=author) or (to_me and not retold.startswith("A ")):
         return ""
     return capitalised(re.sub(r"\s+", " ", retold).strip())
@@ -61,15 +61,15 @@ def _has_you(words: list[str]) -> bool:
     return any(fold(word) in seconds and before in before_verb for before, word in pairwise(words))
 
 
-def _retold(sentence: Sentence, author: str) -> str:
+def _retell(sentence: Sentence, author: str) -> str:
     if sentence.words[0] == "yo":
         return _of_yo(sentence, author)
     verb = _first_verb(sentence)
     if verb is None:
-        return _of_others(sentence, author)
+        return _retell_others(sentence, author)
     if sentence.words[verb] == "me":
         return _done_to_speaker(sentence, verb, author)
-    return _of_speaker(sentence, verb, author)
+    return _retell_speaker(sentence, verb, author)
 
 
 def _first_verb(sentence: Sentence) -> int | None:
@@ -94,7 +94,7 @@ def _of_yo(sentence: Sentence, author: str) -> str:
     return sentence.text if _rest(sentence, 1, author, is_speaker=True) else ""
 
 
-def _of_speaker(sentence: Sentence, verb: int, author: str) -> str:
+def _retell_speaker(sentence: Sentence, verb: int, author: str) -> str:
     """Tell of the speaker: "desde 2018 vivo en Madrid" -> "Desde 2018 Ana vive en Madrid"."""
     start = verb
     while start and sentence.words[start - 1] in ADVERBS | CLITICS | {"me"}:
@@ -129,7 +129,7 @@ def _done_to_speaker(sentence: Sentence, me: int, author: str) -> str:
     """Tell of a "me": "me gusta el té" -> "A Ana le gusta el té"; "me mudé" -> "Ana se mudó"."""
     verb = _behind_clitics(sentence.words, me)
     if verb is not None and first_form(sentence, verb):
-        return _of_speaker(sentence, me, author)
+        return _retell_speaker(sentence, me, author)
     is_apart = any("," in sentence.gap(n) for n in range(1, me + 1))
     if is_apart or not _rest(sentence, 0, author, is_speaker=True):
         return ""
@@ -294,7 +294,7 @@ def _put_article(sentence: Sentence, place: int, author: str) -> bool:
     return True
 
 
-def _of_others(sentence: Sentence, author: str) -> str:
+def _retell_others(sentence: Sentence, author: str) -> str:
     """Tell of others: "Mi hermana vive conmigo" -> "La hermana de Ana vive con Ana"."""
     words = sentence.words
     as_name = fold(words[0]) in _AS_NAMES

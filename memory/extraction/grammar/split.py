@@ -37,11 +37,13 @@ def split(quote: str, *, language: str) -> list[Part]:
     """Return the facts of the words; the words themselves when they state one."""
     if len(quote) > MAX_LENGTH:
         return [Part(quote, quote)]
-    parts = [small for part in _joined(quote, language) for small in _relative(part, language)]
-    return [small for part in parts for small in _companions(part, language)]
+    parts = _split_joined(quote, language)
+    for split_further in (_split_relative, _split_companions):
+        parts = [small for part in parts for small in split_further(part, language)]
+    return parts
 
 
-def _joined(quote: str, language: str) -> list[Part]:
+def _split_joined(quote: str, language: str) -> list[Part]:
     """Split clauses with a verb of their own: "I hate coriander but I love Thai food"."""
     parts = [Part(quote, quote)]
     start = 0
@@ -259,7 +261,7 @@ def _subject_es(text: str) -> str:
     return " ".join(sentence.written(n) for n in range(end))
 
 
-def _relative(part: Part, language: str) -> list[Part]:
+def _split_relative(part: Part, language: str) -> list[Part]:
     """Split "I live here with my son Mateo, who is 7": who lives here, and how old Mateo is."""
     match = _DATA.who.fullmatch(part.clause.strip().rstrip(".!"))
     if not match or not kin(match["noun"]):
@@ -281,7 +283,7 @@ def _relative(part: Part, language: str) -> list[Part]:
     ]
 
 
-def _companions(part: Part, language: str) -> list[Part]:
+def _split_companions(part: Part, language: str) -> list[Part]:
     """Split "I live in Valencia with my partner Marc": where, and who the partner is."""
     match = _DATA.lives.fullmatch(part.clause.strip().rstrip(".!"))
     if not match:

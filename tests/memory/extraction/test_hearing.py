@@ -195,15 +195,15 @@ def test_the_same_words_are_heard_once_and_are_not_kept(monkeypatch):
     monkeypatch.setattr(listener, "hear", lambda some: pytest.fail("again") if some else [])
     assert hear_messages([*pairs, *pairs]) == [*first, *first]
     assert first[0][0].quote == "I live in Lisbon now"
-    assert all(isinstance(key, int) for key in hearing._kept)
-    assert not any(heard.quote for items in hearing._kept.values() for heard in items)
+    assert all(isinstance(key, int) for key in hearing._cache)
+    assert not any(heard.quote for items in hearing._cache.values() for heard in items)
 
 
 def test_what_is_heard_does_not_depend_on_what_else_is_heard():
     lines = ["I really like mushrooms", "The import failed with error 7.", "mi hermana es zurda"]
-    hearing._kept.clear()
+    hearing._cache.clear()
     together = hear_messages([(line, "") for line in lines])
-    hearing._kept.clear()
+    hearing._cache.clear()
     assert together == [hear_message(line) for line in lines]
 
 
