@@ -221,8 +221,8 @@ def _correction(
     )  # fmt: skip
     if not old:
         return candidate
-    same = {"subject": old.subject, "kind": old.kind, "category": old.category}
-    return replace(candidate, replaces=old.pk, **same)
+    candidate = replace(candidate, subject=old.subject, kind=old.kind, category=old.category)
+    return replace(candidate, replaces=old.pk)
 
 
 def is_quoted(line: str, candidates: list[Candidate]) -> bool:

@@ -53,8 +53,6 @@ WISH = "wish"
 MAX_WISHES = 2
 # What Keno may not do without asking: saved, it is a rule.
 LIMIT = "limit"
-# What a candidate hands on to its fact.
-_OF_FACT = "text subject quote kind category confidence language mode"
 A_FEW_MINUTES = timedelta(minutes=10)
 _READERS = ThreadPoolExecutor(2, thread_name_prefix="read")
 
@@ -332,8 +330,8 @@ def _reminders(message: Message) -> list[Candidate]:
         plan_text = plan.text if plan else words[:1].upper() + words[1:]
         if len(plan_text.split()) > 1:
             asked = _asked_for(message, line, Fact.Kind.FACT, Fact.Category.OTHER)
-            plan_as = {"text": plan_text, "quote": line.strip(), "heard_as": "plan"}
-            candidates.append(replace(asked, remind=plan is not None, **plan_as))
+            asked = replace(asked, text=plan_text, quote=line.strip(), heard_as="plan")
+            candidates.append(replace(asked, remind=plan is not None))
     return candidates
 
 
@@ -450,15 +448,22 @@ def remember(
         more = {"trust": evidence.FORWARDED_TRUST} | more
     return facts.remember(
         message.space,
+        text=candidate.text,
         by=by,
         chat=message.chat,
+        subject=candidate.subject,
+        quote=candidate.quote,
+        kind=candidate.kind,
+        category=candidate.category,
+        confidence=candidate.confidence,
+        language=candidate.language,
+        mode=candidate.mode,
         message=message,
         episode=message.episode,
         said_by=evidence.speaker(message),
         # A correction names only what is new: "no, Friday".
         **_times(message, candidate, candidate.text if candidate.replaces else candidate.quote),
         now=now,
-        **{name: getattr(candidate, name) for name in _OF_FACT.split()},
         **{"suspicions": screen(message.text).reasons} | more,
     )
 

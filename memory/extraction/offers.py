@@ -5,6 +5,7 @@ An offer is a line in its message's journal.
 
 from dataclasses import fields
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -61,7 +62,7 @@ def save(
     line = _offer_line(message, place, OFFERED)
     line |= {"text": words or line["text"]}
     with history.change(by=by, why="save an offer"):
-        how = {"by": by, "now": now} | whom(message)
+        how: dict[str, Any] = {"by": by, "now": now} | whom(message)
         if line.get("category") == ingest.LIMIT:
             done = rules.put(message.space, instruction=line["text"], category="limits", **how)
         elif line["kind"] == ingest.WISH:

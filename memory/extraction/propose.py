@@ -212,7 +212,7 @@ def _by_name(fact: Wording, author: str) -> str:
         return text
     relative = next(iter(relatives_in(text)), None)
     label = relative.label if relative and not relative.name else ""
-    if not label or not text.startswith(label):
+    if not relative or not label or not text.startswith(label):
         return text
     # "El perro de Sam, Bizcocho, tiene 4 años"
     named = f" {name}" if label.startswith(relative.owner) else f", {name},"
@@ -341,7 +341,7 @@ def _check(row: dict, message: str, author: str, language: str, mode: str) -> Ca
     if not quote or not grounding.is_grounded(fact, message, names=names):
         return None
     lore = row.get("about") == "lore"
-    category = row.get("type") if row.get("type") in CATEGORIES else "other"
+    category = next((name for name in CATEGORIES if name == row.get("type")), "other")
     return _candidate(
         fact, quote, LORE if lore else author, category, _sure(row.get("confidence")),
         detect_language(fact) or language, mode=mode,

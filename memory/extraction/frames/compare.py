@@ -275,8 +275,8 @@ def _is_disliked(taste: Frame, pet: Frame) -> bool:
 def _is_forbidden(diet: Frame, food: Frame) -> bool:
     tells = diet.key == "diet" and diet.polarity > 0
     eaten = food.key.startswith("eats:") and food.polarity > 0
-    forbidden = next((foods for name, foods in _FORBIDDEN.items() if name in diet.terms), set())
-    return tells and eaten and bool(food.terms & forbidden)
+    foods = [foods for name, foods in _FORBIDDEN.items() if name in diet.terms]
+    return tells and eaten and bool(foods and food.terms & foods[0])
 
 
 def _other_preference(old: Frame, new: Frame, *, is_change: bool, correcting: bool) -> Ruling:

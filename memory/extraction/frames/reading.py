@@ -104,8 +104,8 @@ def _add(frames: list[Frame], clause: Clause, subject: str) -> None:
     elif instead := phrase("instead").match(clause.text):
         # "Ya no trabajo en el hospital, ahora en una clínica": the slot of what ended.
         value = trim(instead["v"])
-        new = {"value": value, "terms": terms(value), "clause": clause.text}
-        frames.append(replace(frames[-1], ended=False, changed=True, **new))
+        over = replace(frames[-1], ended=False, changed=True)
+        frames.append(replace(over, value=value, terms=terms(value), clause=clause.text))
 
 
 def _read(clause: Clause, subject: str) -> list[Frame]:
