@@ -1,6 +1,6 @@
-"""Which times a text speaks of, as days seen from the moment it was said.
+"""Find the times that a text names, as days seen from the moment it was said.
 
-Pieces that stand side by side are made one: "Friday" + "3 May" + "at 5pm", "from" + "Monday".
+Neighbouring pieces are joined: "Friday" + "3 May" + "at 5pm", "from" + "Monday".
 """
 
 import re
@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
-from memory.calendar import days, distances, periods, spans, words
+# The first three register the readers of expressions.
+from memory.calendar import days, distances, periods, spans  # noqa: F401
 from memory.calendar.spans import NO_DAY, Moment, Reading
-from memory.calendar.words import Folded, any_of, fold, tense_at
+from memory.calendar.words import CONTEXTS, READERS, Folded, fold, read_patterns, tense_at
 
 
 @dataclass(frozen=True)
@@ -20,47 +21,18 @@ class Piece:
     reading: Reading
 
 
-def _gap(words: str) -> re.Pattern:
-    return re.compile(rf"\s*(?:[,(]\s*)?(?:(?:{words})\s+)*[,]?\s*")
-
-
-# "Mid-May" has no space.
-_OF_PART = re.compile(r"[\s-]*(?:(?:of|de|del|in|en|the|el|la|this)\s+)*")
-_OF = _gap("of|de|del|in|en|the|el|la|on|this|in the")
-_MONTH_OF = re.compile(
-    r"\s+(?:of|de)\s+(?:the\s+|el\s+)?|,?\s+(?:(?:from|on|del)\s+)?(?:the\s+|el\s+)?"
-)
-_CLOCK = _gap("at|around|about|like|como|tipo|sobre|from|de|del|the|el|on|a|eso")
-_TO = re.compile(
-    r"\s*(?:-|–|to|until|till|til|through|thru|al?|hasta|and|y)\s+(?:the\s+|el\s+|la\s+)?"
-    r"|\s*[-–]\s*"
-)
-_INSTEAD = re.compile(r"\b(?:not|instead|no|vez)\b")
-_RANGE_START = re.compile(r"\b(?:from|between|del?|desde|entre)(?:\s+(?:the|el|la))?\s+$")
 _NOT_A_RANGE = re.compile(r"\s*(?:and|y)\s")
 
 _DAYS = {"day", "near", "weekday", "monthday", "weekend", "point"}
 DATES = _DAYS | {"week", "month", "whole month", "season", "year"}
 HOURS = {"clock", "weak clock", "part of day"}
-_LEADS = [
-    (
-        "from",
-        r"(?:ever\s+)?since|desde|from|starting(?:\s+(?:on|in|from))?|as\s+of|a\s+partir\s+del?"
-        r"|after|despues\s+del?",
-    ),
-    ("until", r"until|till|'?til|hasta"),
-    ("on", r"by|for|before|due|para|antes\s+del?"),
-    ("", r"on|in|at|over|during|en|por|durante|del?|al?"),
-]
-_ARTICLE = r"(?:\s+(?:about|like|around|the|el|la|las|los|como|year|ano|mes\s+de))*"
-LEADS = [(kind, re.compile(rf"\b(?:{words}){_ARTICLE}\s+$")) for kind, words in _LEADS]
-# Needs no preposition; the one before belongs to a verb: "she moved in last month".
-COMPLETE = re.compile(r"(?:next|last|this|at|a|tomorrow|today|tonight|yesterday)\b")
+# The words before an expression, by the kind that they make of it.
+LEADS = {kind: CONTEXTS[f"lead/{kind or 'plain'}"] for kind in ("from", "until", "on", "")}
 ARTICLE = re.compile(r"\b(?:the|el|la|los|las)\s+$")
 
 
 def join(pieces: list[Piece], text: str) -> list[Piece]:
-    """Make one of pieces that belong together; drop those that mean nothing by themselves."""
+    """Join pieces that belong together; drop those that mean nothing by themselves."""
     merged: list[Piece] = []
     for piece in pieces:
         while merged:
@@ -88,13 +60,13 @@ def _together(left: Reading, right: Reading, gap: str) -> Reading | None:
     if left.role in HOURS or right.role in HOURS:
         return _at_hour(left, right, gap)
     if left.role == "part":
-        fits = right.has_days and _OF_PART.fullmatch(gap)
+        fits = right.has_days and CONTEXTS["of_part"].fullmatch(gap)
         return left.narrow(right) if fits and left.narrow else None
     for month, day in ((left, right), (right, left)):
         named = month.role in ("month", "whole month")
-        if named and day.in_month and _MONTH_OF.fullmatch(gap):
+        if named and day.in_month and CONTEXTS["month_of"].fullmatch(gap):
             return replace(day, **_ends(day.in_month(month.span)), role="day")
-    if not _OF.fullmatch(gap):
+    if not CONTEXTS["of"].fullmatch(gap):
         return None
     if "weekday" in (left.role, right.role) and _same_day(left, right):
         return right if left.role == "weekday" else left
@@ -120,7 +92,7 @@ def _ends(span: spans.Span) -> dict:
 
 
 def _at_hour(left: Reading, right: Reading, gap: str) -> Reading | None:
-    if not _CLOCK.fullmatch(gap) or (left.role == "part of day" and not gap.strip()):
+    if not CONTEXTS["clock_gap"].fullmatch(gap) or (left.role == "part of day" and not gap.strip()):
         return None  # "opening night, the ninth of May"
     for day, hour in ((left, right), (right, left)):
         if hour.role not in HOURS or day.role not in _DAYS | {"every"}:
@@ -148,16 +120,16 @@ def _in_part(hour: int, part: str, *, otherwise: int) -> int:
 
 def _with_hours(pieces: list[Piece], text: str) -> list[Piece]:
     """Give an hour that stands apart to the one day of its sentence; else it is today's."""
-    kept = [piece for piece in pieces if "clock" not in piece.reading.role]
+    dates = [piece for piece in pieces if "clock" not in piece.reading.role]
     for hour in (piece for piece in pieces if piece.reading.role == "clock"):
-        near = [piece for piece in kept if _same_sentence(piece, hour, text)]
-        days = [piece for piece in near if _is_a_day(piece.reading)]
-        if len(days) == 1:
-            timed = replace(days[0].reading, time=hour.reading.time)
-            kept[kept.index(days[0])] = replace(days[0], reading=timed)
+        near = [piece for piece in dates if _same_sentence(piece, hour, text)]
+        single = [piece for piece in near if _is_a_day(piece.reading)]
+        if len(single) == 1:
+            timed = replace(single[0].reading, time=hour.reading.time)
+            dates[dates.index(single[0])] = replace(single[0], reading=timed)
         elif not near:
-            kept.append(hour)
-    return sorted(kept, key=lambda piece: piece.start)
+            dates.append(hour)
+    return sorted(dates, key=lambda piece: piece.start)
 
 
 def _is_a_day(reading: Reading) -> bool:
@@ -171,19 +143,19 @@ def _same_sentence(left: Piece, right: Piece, text: str) -> bool:
 
 def _same_month(pieces: list[Piece], text: str) -> list[Piece]:
     """Read a bare number after a date as the first such day from then on: "12 April … the 17th"."""
-    kept: list[Piece] = []
+    dates: list[Piece] = []
     for piece in pieces:
-        before = kept[-1] if kept else None
+        before = dates[-1] if dates else None
         if before and _follows(before, piece, text):
             piece = replace(piece, reading=_from_day(piece.reading, before.reading.first))
-        kept.append(piece)
-    return kept
+        dates.append(piece)
+    return dates
 
 
 def _follows(before: Piece, piece: Piece, text: str) -> bool:
     is_number = before.reading.role in ("day", "monthday") and piece.reading.role == "monthday"
-    said_instead = _INSTEAD.search(text, before.end, piece.start)
-    return is_number and _same_sentence(before, piece, text) and not said_instead
+    is_correction = CONTEXTS["instead"].search(text, before.end, piece.start)
+    return is_number and _same_sentence(before, piece, text) and not is_correction
 
 
 def _from_day(reading: Reading, day: date) -> Reading:
@@ -203,10 +175,7 @@ def _ranges(pieces: list[Piece], text: str) -> list[Piece]:
     joined: list[Piece] = []
     for piece in pieces:
         span = _range(joined[-1], piece, text) if joined else None
-        if span:
-            joined[-1] = span
-        else:
-            joined.append(piece)
+        joined[-1:] = [span] if span else [*joined[-1:], piece]
     return joined
 
 
@@ -214,9 +183,9 @@ def _range(left: Piece, right: Piece, text: str) -> Piece | None:
     """Return "from Monday to Thursday" as one span; "Monday and Thursday" are two days."""
     gap = text[left.end : right.start]
     a, b = left.reading, right.reading
-    if not _TO.fullmatch(gap) or a.kind or b.kind or {a.role, b.role} - DATES:
+    if not CONTEXTS["range_to"].fullmatch(gap) or a.kind or b.kind or {a.role, b.role} - DATES:
         return None
-    opened = _RANGE_START.search(text[: left.start])
+    opened = CONTEXTS["range_start"].search(text[: left.start])
     if _NOT_A_RANGE.match(gap) and not (opened and re.search(r"between|entre", opened.group())):
         return None
     try:
@@ -255,8 +224,8 @@ def _with_lead(piece: Piece, text: str) -> Piece:
     if piece.reading.kind == "every" or piece.reading.role == "point":
         return piece
     before = text[max(0, piece.start - 40) : piece.start]
-    complete = COMPLETE.match(text, piece.start)
-    for kind, pattern in LEADS:
+    complete = CONTEXTS["complete"].match(text, piece.start)
+    for kind, pattern in LEADS.items():
         hit = pattern.search(before)
         if hit and (kind or not complete):
             start = piece.start - len(before) + hit.start()
@@ -271,24 +240,9 @@ def _with_lead(piece: Piece, text: str) -> Piece:
 MAX_LENGTH = 8000
 CONTEXT = 60
 IMPOSSIBLE = Reading(NO_DAY, NO_DAY, role="impossible")
-# Earlier rules take their words from later ones: "every Friday" is not also "Friday".
-RULES = [
-    *distances.RECURRING,
-    *days.RULES,
-    *distances.DISTANCES,
-    *periods.RANKED,
-    *days.RELATIVE,
-    *periods.RULES,
-    *periods.VAGUE,
-    *days.BARE,
-    *distances.CLOCK,
-    *days.PARTS_OF_DAY,
+EXPRESSIONS = [
+    (pattern, READERS[name.partition("/")[0]]) for name, pattern in read_patterns("expressions.txt")
 ]
-# Most messages name no time at all: without one of these no rule is tried.
-_NAMES_TIME = re.compile(rf"\d|\b{any_of(words.TIME_WORDS)}(?:e?s)?\b")
-_HABIT = re.compile(
-    r"\b(?:always|siempre(?!\s+que)|usually|normally|normalmente|suel[oe]n?|solemos)\b[^.!?;\n]*$"
-)
 
 
 @dataclass(frozen=True)
@@ -321,22 +275,18 @@ def resolve(text: str, *, said_at: datetime, language: str, lean: str = "future"
     a year lies when no verb says so: statements look ahead, questions to a memory look back.
     """
     folded = fold(text[:MAX_LENGTH])
-    if not _NAMES_TIME.search(folded.plain):
+    if not CONTEXTS["names_time"].search(folded.plain):
         return []
     today = said_at.date()
-    moment = Moment(
-        today,
-        lean=lean,
-        language=language,
-        south=str(said_at.tzinfo).startswith(spans.SOUTH),
-    )
+    south = str(said_at.tzinfo).startswith(spans.SOUTH)
+    moment = Moment(today, lean=lean, language=language, south=south)
     pieces = join(sorted(_pieces(folded, moment), key=lambda piece: piece.start), folded.plain)
     return [_when(piece, folded, today) for piece in pieces]
 
 
 def _pieces(folded: Folded, moment: Moment) -> Iterator[Piece]:
     free = folded.plain
-    for pattern, read in RULES:
+    for pattern, read in EXPRESSIONS:
         for hit in list(pattern.finditer(free)):
             try:
                 reading = read(hit, _around(folded, hit, moment))
@@ -356,7 +306,7 @@ def _around(folded: Folded, hit: re.Match, moment: Moment) -> Moment:
     return replace(
         moment,
         verb=verb,
-        habit=bool(_HABIT.search(before)),
+        habit=bool(CONTEXTS["habit"].search(before)),
         before=before,
         after=folded.plain[end : end + CONTEXT],
         written=folded.original[left:right],

@@ -1,26 +1,20 @@
 """Days counted: spans of them, what an expression can mean, and what must be known to read it."""
 
+import tomllib
 from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from datetime import time as time_of_day
+from pathlib import Path
 
 Span = tuple[date, date]
 
-SOUTH = (
-    "America/Argentina",
-    "America/Asuncion",
-    "America/Buenos_Aires",
-    "America/La_Paz",
-    "America/Lima",
-    "America/Montevideo",
-    "America/Punta_Arenas",
-    "America/Santiago",
-    "America/Sao_Paulo",
-    "Africa/Johannesburg",
-    "Australia/",
-    "Pacific/Auckland",
+# Where the seasons of the south hold: beginnings of the names of time zones.
+SOUTH = tuple(
+    "America/Argentina America/Asuncion America/Buenos_Aires America/La_Paz America/Lima"
+    " America/Montevideo America/Punta_Arenas America/Santiago America/Sao_Paulo"
+    " Africa/Johannesburg Australia/ Pacific/Auckland".split()
 )
 
 
@@ -112,54 +106,28 @@ def easter(year: int) -> date:
     return date(year, number, rest + 1)
 
 
-def _fixed(month: int, first: int, last: int = 0) -> Callable[[int], Span]:
-    return lambda year: (date(year, month, first), date(year, month, last or first))
-
-
-def _easter(first: int, last: int) -> Callable[[int], Span]:
-    return lambda year: (
-        easter(year) + timedelta(days=first),
-        easter(year) + timedelta(days=last),
-    )
-
-
 def thanksgiving(year: int) -> date:
     return nth_weekday(month(year, 11), 4, 3)
 
 
-# Folded names -> the days of a year. The first group needs a word such as "at" or "en" before it.
-HOLIDAYS: dict[str, Callable[[int], Span]] = {
-    **dict.fromkeys(("christmas", "xmas", "navidad", "navidades"), _fixed(12, 25)),
-    **dict.fromkeys(("easter", "pascua"), _easter(-6, 0)),
-    **dict.fromkeys(("halloween",), _fixed(10, 31)),
-    **dict.fromkeys(("thanksgiving",), lambda year: days(thanksgiving(year))),
-    **dict.fromkeys(("reyes",), _fixed(1, 6)),
-    **dict.fromkeys(("new years", "new year's", "new year", "ano nuevo"), _fixed(1, 1)),
-}
-# These mean their day wherever they stand.
-HOLY_DAYS: dict[str, Callable[[int], Span]] = {
-    **dict.fromkeys(("christmas eve", "nochebuena"), _fixed(12, 24)),
-    **dict.fromkeys(("christmas day", "dia de navidad"), _fixed(12, 25)),
-    **dict.fromkeys(("boxing day",), _fixed(12, 26)),
-    **dict.fromkeys(("new year's eve", "new years eve", "nochevieja"), _fixed(12, 31)),
-    **dict.fromkeys(("new year's day", "new years day", "dia de ano nuevo"), _fixed(1, 1)),
-    **dict.fromkeys(("dia de reyes",), _fixed(1, 6)),
-    **dict.fromkeys(("valentine's day", "valentines day", "san valentin"), _fixed(2, 14)),
-    **dict.fromkeys(("dia de san juan", "noche de san juan"), _fixed(6, 24)),
-    **dict.fromkeys(("dia de muertos", "dia de los muertos"), _fixed(11, 2)),
-    **dict.fromkeys(("semana santa", "holy week"), _easter(-6, 0)),
-    **dict.fromkeys(("palm sunday", "domingo de ramos"), _easter(-7, -7)),
-    **dict.fromkeys(("ash wednesday", "miercoles de ceniza"), _easter(-46, -46)),
-    **dict.fromkeys(("good friday", "viernes santo"), _easter(-2, -2)),
-    **dict.fromkeys(("jueves santo", "maundy thursday"), _easter(-3, -3)),
-    **dict.fromkeys(("sabado santo", "sabado de gloria"), _easter(-1, -1)),
-    **dict.fromkeys(("easter sunday", "domingo de pascua"), _easter(0, 0)),
-    **dict.fromkeys(("easter monday", "lunes de pascua"), _easter(1, 1)),
-    **dict.fromkeys(("black friday",), lambda year: days(thanksgiving(year) + timedelta(days=1))),
-    **dict.fromkeys(("cyber monday",), lambda year: days(thanksgiving(year) + timedelta(days=4))),
-}
+def _days_of(rule: str) -> Callable[[int], Span]:
+    """Return what gives the days in a year of a rule such as "12-25" or "easter -6 0"."""
+    begins, *shifts = rule.split()
+    if not shifts:
+        number, day = map(int, begins.split("-"))
+        return lambda year: days(date(year, number, day))
+    first, last = (timedelta(days=int(shift)) for shift in shifts)
+    start = {"easter": easter, "thanksgiving": thanksgiving}[begins]
+    return lambda year: (start(year) + first, start(year) + last)
 
 
+# Names -> the days of a year; see the file.
+HOLIDAYS, HOLY_DAYS = (
+    {name: _days_of(rule) for names, rule in group.items() for name in names.split(", ")}
+    for group in tomllib.loads(
+        Path(__file__).with_name("holidays.toml").read_text("utf-8")
+    ).values()
+)
 # So many years are tried when none was said: 29 February comes every fourth, seldom every eighth.
 YEARS_AROUND = 8
 

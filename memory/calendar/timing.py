@@ -43,8 +43,8 @@ def times_of(
     What begins only later is a plan: known today, and to be asked about when its day has passed.
     What is over ("quit in 2015") has been so since it ended.
     """
-    told = when_of(words, said_at=said_at.astimezone(zone), language=language, kind=kind)
-    begin, end, moment = told.valid_from, told.valid_to, told.occurs_at
+    timing = when_of(words, said_at=said_at.astimezone(zone), language=language, kind=kind)
+    begin, end, moment = timing.valid_from, timing.valid_to, timing.occurs_at
     if kind == ENDED:
         begin, end = end, None
     if begin and begin > said_at:
@@ -103,30 +103,27 @@ def when_of(text: str, *, said_at: datetime, language: str, kind: str) -> Timing
     else begins with "since" and ends with "until". `said_at` carries the space's time zone.
     """
     lean = "past" if kind in _LOOKS_BACK else "future"
-    times = [
-        when
-        for when in resolve(text, said_at=said_at, language=language, lean=lean)
-        if when.kind != "every"
-    ]
+    times = resolve(text, said_at=said_at, language=language, lean=lean)
+    times = [when for when in times if when.kind != "every"]
     reader = _Reader(said_at)
     if kind in HAPPENING:
-        found = _happening(times, reader, kind)
+        values = _happening(times, reader, kind)
     else:
-        found = _ended(times, reader) if kind == ENDED else _holding(times, reader)
-        if not any(found.values()) and kind != ENDED and _looks_ahead(text, language):
+        values = _ended(times, reader) if kind == ENDED else _holding(times, reader)
+        if not any(values.values()) and kind != ENDED and _looks_ahead(text, language):
             ahead = [when for when in times if when.tense == "future"]
-            found = _happening(ahead, reader, "plan")
-    return Timing(**found, **_how(reader.used, text)) if reader.used else Timing()
+            values = _happening(ahead, reader, "plan")
+    return Timing(**values, **_how(reader.used, text)) if reader.used else Timing()
 
 
 def _looks_ahead(text: str, language: str) -> bool:
-    """Whether a verb says that it is still to come: "she is moving in"."""
+    """Tell whether a verb says that it is still to come: "she is moving in"."""
     forms = FORMS.get(language) or FORMS["en"] + FORMS["es"]
     return any(tense == "future" and form.search(text.lower()) for tense, form in forms)
 
 
 def _happening(times: list[When], reader: _Reader, kind: str) -> dict:
-    """A plan lies ahead and an event behind: of several times the first that fits is its moment."""
+    """Return the first time that lies ahead for a plan, or behind for an event."""
     moments = _of(times, "on", "during") or _of(times, "from")
     unfit = "past" if kind == "plan" else "future"
     fitting = [when for when in moments if when.tense != unfit] or moments
@@ -136,7 +133,7 @@ def _happening(times: list[When], reader: _Reader, kind: str) -> dict:
 
 
 def _ended(times: list[When], reader: _Reader) -> dict:
-    """It was true until the time that is named, in whatever way: "quit in 2015", "since May"."""
+    """Take any time that is named as the end: "quit in 2015", "since May"."""
     span = _first(_of(times, "during"))
     end = reader.end(_first(_of(times, "until")) or span or _first(_of(times, "on", "from")))
     # "I stopped in March", said in March: it is over.
@@ -162,7 +159,7 @@ def _first(times: list[When]) -> When | None:
 
 
 def _how(used: list[When], text: str) -> dict:
-    """The words in their order, and the precision of the first that was used."""
+    """Return the words in their order, and the precision of the first time."""
     places = sorted({(when.start, when.end) for when in used})
     return {
         "precision": used[0].precision,

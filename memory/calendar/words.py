@@ -1,21 +1,26 @@
-"""The words of the calendar and how a text is read for them: folded letters, numbers, tenses.
+"""The words of the calendar, the patterns made of them, folded text and the tense of verbs.
 
-No parser: the tense is told by forms that English and Spanish write only for the past, the future
-or the present. The first form of tense.txt that fits a place takes it.
+There is no parser: the tense follows from forms that English and Spanish write only for the past,
+the future or the present. The first form of tense.txt that fits a place takes it.
 """
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from memory.calendar.spans import HOLIDAYS, HOLY_DAYS, Moment, Reading
 from memory.guards import rulebook
 
+_TABLES = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
-def _table(*rows: str, start: int = 0) -> dict[str, int]:
-    return {word: number for number, row in enumerate(rows, start) for word in row.split()}
+
+def _table(name: str) -> dict[str, int]:
+    """Return a table of words.toml as {word: number}."""
+    return {word: int(key) for key, words in _TABLES[name].items() for word in words.split(", ")}
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -24,137 +29,77 @@ def any_of(words: Iterable[str]) -> str:
     return "(?:" + "|".join(word.replace(" ", r"[\s-]+") for word in ordered) + ")"
 
 
-# Common typing slips are listed where no other word looks like them.
-MONTHS = _table(
-    "january enero janurary",
-    "february febrero febuary feburary",
-    "march marzo",
-    "april abril",
-    "may mayo",
-    "june junio",
-    "july julio",
-    "august agosto",
-    "september septiembre setiembre sept",
-    "october octubre",
-    "november noviembre novembre",
-    "december diciembre",
-    start=1,
-)
-SHORT_MONTHS = _table(
-    "jan ene",
-    "feb",
-    "mar",
-    "apr abr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep sept",
-    "oct",
-    "nov",
-    "dec dic",
-    start=1,
-)
-WEEKDAYS = _table(
-    "monday lunes",
-    "tuesday martes tues",
-    "wednesday miercoles wensday wednsday weds",
-    "thursday jueves thursdy thurday thrusday thurs thur juevez",
-    "friday viernes vierns",
-    "saturday sabado savado",
-    "sunday domingo",
-)
-# "sun", "sat", "mon" and "wed" are other words too: they count only beside a word that says so.
-SHORT_WEEKDAYS = _table("mon lun", "tue", "wed mie", "thu jue", "fri vie", "sat sab", "sun dom")
-SEASONS = _table(
-    "spring springtime primavera",
-    "summer summertime verano",
-    "autumn fall otono",
-    "winter wintertime invierno",
-)
-
-
-def _numbers(words: str, *, start: int = 1) -> dict[str, int]:
-    return {word: number for number, word in enumerate(words.split(), start)}
-
-
-_EN = _numbers(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen twenty"
-)
-_EN |= {f"twenty {word}": 20 + _EN[word] for word in list(_EN)[:9]}
-_EN |= {"thirty": 30, "thirty one": 31, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70}
-_ES = _numbers(
-    "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciseis"
-    " diecisiete dieciocho diecinueve veinte veintiuno veintidos veintitres veinticuatro"
-    " veinticinco veintiseis veintisiete veintiocho veintinueve treinta"
-)
-_ES |= {"veintiun": 21, "treinta y uno": 31, "treinta y un": 31}
-_ES |= {"cuarenta": 40, "cincuenta": 50, "sesenta": 60, "setenta": 70}
-NUMBERS = _EN | _ES
-# Before a unit of time: "a week ago", "un par de semanas", "a few days".
-AMOUNTS = NUMBERS | {
-    **dict.fromkeys(("a", "an", "un", "una"), 1),
-    **dict.fromkeys(("a couple of", "a couple", "couple of", "couple", "un par de", "par de"), 2),
-    **dict.fromkeys(("a few", "few", "several", "unos", "unas", "unos pocos", "algunos"), 3),
-    **dict.fromkeys(("unos cuantos", "unas cuantas", "unas pocas", "algunas"), 3),
-}
-_ORDINAL = _numbers(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
-    " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-)
-_ORDINAL |= {f"twenty {word}": 20 + _ORDINAL[word] for word in list(_ORDINAL)[:9]}
-ORDINALS = _ORDINAL | {"thirtieth": 30, "thirty first": 31, "primero": 1, "1ero": 1, "1ro": 1}
-RANKS = {
-    **{"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1},
-    **{"1st": 1, "2nd": 2, "3rd": 3, "4th": 4},
-    **{"primera": 1, "segunda": 2, "tercera": 3, "cuarta": 4, "ultima": -1},
-    **{"primer": 1, "segundo": 2, "tercer": 3, "cuarto": 4, "ultimo": -1},
-}
-UNITS = {
-    **dict.fromkeys(("day", "days", "dia", "dias"), "day"),
-    **dict.fromkeys(("week", "weeks", "wk", "wks", "semana", "semanas"), "week"),
-    **dict.fromkeys(("month", "months", "mo", "mos", "mes", "meses"), "month"),
-    **dict.fromkeys(("year", "years", "yr", "yrs", "ano", "anos"), "year"),
-    **dict.fromkeys(("fortnight", "fortnights", "quincena", "quincenas"), "fortnight"),
-    **dict.fromkeys(("decade", "decades", "decada", "decadas"), "decade"),
-}
+MONTHS = _table("months")
+SHORT_MONTHS = _table("short_months")
+WEEKDAYS = _table("weekdays")
+SHORT_WEEKDAYS = _table("short_weekdays")
+SEASONS = _table("seasons")
+NUMBERS = _table("numbers")
+AMOUNTS = NUMBERS | _table("amounts")
+ORDINALS = _table("ordinals")
+RANKS = _table("ranks")
+DAYS_AWAY = _table("days_away")
+UNITS = {word: unit for unit, words in _TABLES["units"].items() for word in words.split(", ")}
 
 MONTH = any_of(MONTHS)
-ANY_MONTH = any_of({**MONTHS, **SHORT_MONTHS})
-WEEKDAY = any_of(WEEKDAYS)
-ANY_WEEKDAY = any_of({**WEEKDAYS, **SHORT_WEEKDAYS})
-SEASON = any_of(SEASONS)
-UNIT = any_of(UNITS)
-AMOUNT = r"(?:\d{1,3}|" + any_of(AMOUNTS) + ")"
-YEAR = r"(?:19|20)\d\d"
-# Where none of these stands, and no digit, no time is named.
-TIME_WORDS = {
-    *MONTHS,
-    *SHORT_MONTHS,
-    *WEEKDAYS,
-    *SHORT_WEEKDAYS,
-    *SEASONS,
-    *UNITS,
-    *(
-        "today tomorrow tomorow tommor tomorr tmrw tmr tmw yesterday yday night nite "
-        "tonight tonite morning afternoon evening lunchtime weekend wknd hoy ayer "
-        "anteayer antier antesdeayer manana tarde noche anoche anteanoche antenoche "
-        "antiayer madrugada finde pasadomanana overmorrow noon midday mediodia christmas "
-        "xmas navidad easter pascua halloween thanksgiving reyes new nochebuena boxing "
-        "nochevieja valentine valentines san holy palm maundy good black cyber daily "
-        "weekly fortnightly biweekly bi monthly yearly annually nightly diario "
-        "diariamente semanalmente mensualmente anualmente once twice una dos media cuarto "
-        "o'clock oclock ocho quince each every cada"
-    ).split(),
+ANY_MONTH = any_of(MONTHS | SHORT_MONTHS)
+# Beside the pieces that stand in the files of patterns.
+_PIECES = {
+    "MONTH": MONTH,
+    "ANY_MONTH": ANY_MONTH,
+    "WEEKDAY": any_of(WEEKDAYS),
+    "SHORT_WEEKDAY": any_of(SHORT_WEEKDAYS),
+    "ANY_WEEKDAY": any_of(WEEKDAYS | SHORT_WEEKDAYS),
+    "SEASON": any_of(SEASONS),
+    "UNIT": any_of(UNITS),
+    "AMOUNT": r"(?:\d{1,3}|" + any_of(AMOUNTS) + ")",
+    "YEAR": r"(?:19|20)\d\d",
+    "RANK": any_of(RANKS),
+    "ORDINAL": any_of(ORDINALS),
+    "DAY_WORD": any_of(ORDINALS | NUMBERS),
+    "DAYS_AWAY": any_of(DAYS_AWAY),
+    "HOLIDAY": any_of(HOLIDAYS),
+    "HOLY_DAY": any_of(HOLY_DAYS),
+    "HOUR_WORD": any_of(word for word, value in NUMBERS.items() if value <= 12) + "|una",
 }
+
+Reader = Callable[[re.Match, Moment], Reading | None]
+READERS: dict[str, Reader] = {}
+
+
+def read_patterns(file_name: str) -> list[tuple[str, re.Pattern]]:
+    rules = rulebook.read(Path(__file__).with_name(file_name), pieces=_PIECES)
+    return [(name, re.compile(pattern)) for name, pattern in rules]
+
+
+def reads(name: str) -> Callable[[Reader], Reader]:
+    """Register a function as the reader of the expressions of this name in expressions.txt."""
+
+    def register(reader: Reader) -> Reader:
+        READERS[name] = reader
+        return reader
+
+    return register
+
+
+# What may stand around an expression of time, by name.
+CONTEXTS = dict(read_patterns("contexts.txt"))
+
+
+def preceded(moment: Moment, name: str) -> bool:
+    """Tell whether the words of this name in contexts.txt stand before the expression."""
+    return bool(CONTEXTS[name].search(moment.before))
+
+
+def followed(moment: Moment, name: str) -> bool:
+    return bool(CONTEXTS[name].match(moment.after))
 
 
 def number(word: str) -> int:
     """Return the number that a word or digits with an ending ("3rd", "veintiuno") stand for."""
     plain = " ".join(word.replace("-", " ").split())
-    known = AMOUNTS.get(plain) or ORDINALS.get(plain) or RANKS.get(plain)
-    return known or int("".join(c for c in plain if c.isascii() and c.isdigit()))
+    value = AMOUNTS.get(plain) or ORDINALS.get(plain) or RANKS.get(plain)
+    return value or int("".join(c for c in plain if c.isascii() and c.isdigit()))
 
 
 def month_number(word: str) -> int:
@@ -223,35 +168,16 @@ def _composed(letter: str, mark: str) -> str:
 
 
 def _forms(language: str) -> list[tuple[str, re.Pattern]]:
-    rules = rulebook.read(Path(__file__).with_name("tense.txt"))
-    named = [(name.split("/"), pattern) for name, pattern in rules]
-    return [(tense, re.compile(pattern)) for (of, tense), pattern in named if of == language]
+    named = [(name.split("/"), pattern) for name, pattern in read_patterns("tense.txt")]
+    return [(tense, pattern) for (of, tense), pattern in named if of == language]
 
 
 FORMS = {language: _forms(language) for language in ("en", "es")}
 _SENTENCE_END = re.compile(r"[.!?…;]+(?=\s|$)|\n")
-_CLAUSE_END = re.compile(
-    r"[,:()\"“”«»]|\s[-–—]+\s|\b(?:and|but|so|because|cos|when|while|which|that|then|y|pero"
-    r"|porque|xq|pq"
-    r"|cuando|mientras|aunque|entonces|que|q)\b"
-)
 # A clause with so few longer words beside its date has no verb of its own: "On Friday, we met".
 SHORT_CLAUSE = 1
 # A verb further away, in a text without full stops, belongs to something else.
 REACH = 160
-
-
-# "By the first Sunday of June": what counts is the word before the part.
-_WITHIN = (
-    r"(?:(?:the|el|la|like|about|around|como)\s+)*(?:(?:early|mid|late"
-    r"|(?:\w+\s+)?(?:\w+)\s+(?:of|del?))"
-    r"[\s-]+(?:the\s+|el\s+)?)?$"
-)
-_FORWARD = re.compile(
-    rf"\b(?:for|by|before|due|due\s+(?:on|in)|to|para|al|antes\s+del?)\s+{_WITHIN}"
-)
-_ENDS = re.compile(rf"\b(?:until|till|til|hasta)\s+{_WITHIN}")
-_LOOKS_BACK = re.compile(rf"\b(?:since|desde)\s+{_WITHIN}|\bsince(?:\s+\w+){{1,4}}\s+(?:in|of)\s+$")
 _HOUR_AFTER = re.compile(r"\s+(?:a\s+las?|at)\s+\w")
 
 
@@ -262,11 +188,12 @@ def tense_at(text: str, plain: str, start: int, end: int, *, language: str) -> s
     """
     verb, own = _verb_at(text, start, end, language)
     before = plain[max(0, start - 60) : start]
-    if _FORWARD.search(before) or (verb == "perfect" and _ENDS.search(before)):
+    ends = verb == "perfect" and CONTEXTS["ends"].search(before)
+    if ends or CONTEXTS["forward"].search(before):
         return "future"  # "booked for Easter", "they've lent it to us until Easter"
     if (verb == "either" or not own) and _HOUR_AFTER.match(plain, end):
         return "present"
-    since = _LOOKS_BACK.search(before)
+    since = CONTEXTS["looks_back"].search(before)
     if since and (verb != "future" or since.group().startswith("since")):
         return "past"  # "I'm walking again since Sunday", but "desde el lunes trabajaré en casa"
     return verb
@@ -277,7 +204,7 @@ def _verb_at(text: str, start: int, end: int, language: str) -> tuple[str, bool]
     forms = FORMS.get(language) or FORMS["en"] + FORMS["es"]
     left, right = max(0, start - REACH), min(len(text), end + REACH)
     left, right = _bounds(_SENTENCE_END, text, start, end, left, right)
-    near = _bounds(_CLAUSE_END, text, start, end, left, right)
+    near = _bounds(CONTEXTS["clause_end"], text, start, end, left, right)
     verb = _nearest(forms, text, start, end, *near)
     rest = text[near[0] : start] + text[end : near[1]]
     if verb or len([word for word in rest.split() if len(word) > 3]) > SHORT_CLAUSE:
@@ -299,14 +226,14 @@ def _nearest(
     forms: list[tuple[str, re.Pattern]], text: str, start: int, end: int, left: int, right: int
 ) -> str:
     """Return the tense of the nearest form; what stands before the expression counts first."""
-    found: list[tuple[int, int, str]] = []
+    forms_found: list[tuple[int, int, str]] = []
     for tense, pattern in forms:
         for hit in pattern.finditer(text, left, right):
             inside = hit.end() > start and hit.start() < end
-            if not inside and not any(hit.start() < b and a < hit.end() for a, b, _ in found):
-                found.append((*hit.span(), tense))
-    before = [(start - b, tense) for _, b, tense in found if b <= start]
-    after = [(a - end, tense) for a, _, tense in found if a >= end]
+            if not inside and not any(hit.start() < b and a < hit.end() for a, b, _ in forms_found):
+                forms_found.append((*hit.span(), tense))
+    before = [(start - b, tense) for _, b, tense in forms_found if b <= start]
+    after = [(a - end, tense) for a, _, tense in forms_found if a >= end]
     near = [tense for _, tense in sorted(before) + sorted(after)]
     if near and near[0] == "either":
         # It goes with the next one that is sure; "en enero abrimos" is rather a plan.

@@ -1,24 +1,27 @@
 """Patterns kept as data: files of named pieces and rules, and the guard's own rules (rules.txt)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import re2
 
-_ENTRY = re.compile(r"([A-Z]+|[a-z_]+(?:/[a-z0-9.]+)*)(?: =|:) (.*)", re.DOTALL)
-_PIECE = re.compile(r"\{([A-Z]+)\}")
+_ENTRY = re.compile(r"([A-Z_]+|[a-z_]+(?:/[a-z0-9.]+)*)(?: =|:) (.*)", re.DOTALL)
+_PIECE = re.compile(r"\{([A-Z_]+)\}")
 # More in one set are a larger automaton, which takes more texts to get going.
 AT_ONCE = 20
 FILE = Path(__file__).with_name("rules.txt")
 
 
-def read(file: Path) -> list[tuple[str, str]]:
-    """The rules of the file, (name, pattern), with {PIECE} put in; an indented line goes on."""
+def read(file: Path, *, pieces: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """Return the rules of the file, (name, pattern), with {PIECE} put in.
+
+    An indented line continues the one before; `pieces` are further ones.
+    """
     lines = [n for n in file.read_text("utf-8").splitlines() if n and not n.startswith("#")]
-    pieces, rules = {}, []
+    pieces, rules = dict(pieces or {}), []
     for entry in "\n".join(lines).replace("\n    ", "").splitlines():
         name, pattern = _ENTRY.fullmatch(entry).groups()
         pattern = _PIECE.sub(lambda m: pieces[m.group(1)], pattern)
